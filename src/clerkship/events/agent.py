@@ -1,4 +1,4 @@
-"""What an agent did inside itself, told by its own tracker or code: flows, actions, slots, skills, memory, tools."""
+"""Events that an agent reports about itself: flows, actions, slots, skills, memory and tools."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -7,14 +7,14 @@ from clerkship.events.event import Payload
 
 
 class FlowStarted(Payload):
-    """A flow began."""
+    """A flow started."""
 
     kind: ClassVar[str] = "agent.flow.started"
     flow_id: str
 
 
 class FlowCompleted(Payload):
-    """A flow reached its end."""
+    """A flow was completed."""
 
     kind: ClassVar[str] = "agent.flow.completed"
     flow_id: str
@@ -22,7 +22,7 @@ class FlowCompleted(Payload):
 
 
 class FlowCancelled(Payload):
-    """A flow was called off."""
+    """A flow was cancelled."""
 
     kind: ClassVar[str] = "agent.flow.cancelled"
     flow_id: str
@@ -30,7 +30,7 @@ class FlowCancelled(Payload):
 
 
 class FlowInterrupted(Payload):
-    """A flow was put aside for another."""
+    """A flow was interrupted by another flow."""
 
     kind: ClassVar[str] = "agent.flow.interrupted"
     flow_id: str
@@ -38,7 +38,7 @@ class FlowInterrupted(Payload):
 
 
 class FlowResumed(Payload):
-    """A flow that was put aside goes on."""
+    """An interrupted flow was resumed."""
 
     kind: ClassVar[str] = "agent.flow.resumed"
     flow_id: str
@@ -46,7 +46,7 @@ class FlowResumed(Payload):
 
 
 class ClarificationOffered(Payload):
-    """The agent was not sure what was meant, and offered these flows."""
+    """The agent was not sure which flow the person meant, and offered these."""
 
     kind: ClassVar[str] = "agent.clarification.offered"
     flow_ids: tuple[str, ...]
@@ -62,7 +62,7 @@ class ActionExecuted(Payload):
 
 
 class SlotSet(Payload):
-    """A slot got a value; `null` is a value."""
+    """A slot was set; `null` is a value."""
 
     kind: ClassVar[str] = "agent.slot.set"
     name: str
@@ -70,21 +70,21 @@ class SlotSet(Payload):
 
 
 class SkillActivated(Payload):
-    """A skill was taken up."""
+    """A skill was activated."""
 
     kind: ClassVar[str] = "agent.skill.activated"
     skill_id: str
 
 
 class SkillCompleted(Payload):
-    """A skill did what it is for."""
+    """A skill was completed."""
 
     kind: ClassVar[str] = "agent.skill.completed"
     skill_id: str
 
 
 class SkillCancelled(Payload):
-    """A skill was called off."""
+    """A skill was cancelled."""
 
     kind: ClassVar[str] = "agent.skill.cancelled"
     skill_id: str
@@ -92,7 +92,7 @@ class SkillCancelled(Payload):
 
 
 class SkillInterrupted(Payload):
-    """A skill was put aside for another."""
+    """A skill was interrupted by another skill."""
 
     kind: ClassVar[str] = "agent.skill.interrupted"
     skill_id: str
@@ -100,7 +100,7 @@ class SkillInterrupted(Payload):
 
 
 class SkillResumed(Payload):
-    """A skill that was put aside goes on."""
+    """An interrupted skill was resumed."""
 
     kind: ClassVar[str] = "agent.skill.resumed"
     skill_id: str
@@ -108,7 +108,7 @@ class SkillResumed(Payload):
 
 
 class BlockEntered(Payload):
-    """An ordered block of a skill began."""
+    """An ordered block of a skill was entered."""
 
     kind: ClassVar[str] = "agent.block.entered"
     skill_id: str
@@ -116,7 +116,7 @@ class BlockEntered(Payload):
 
 
 class BlockCompleted(Payload):
-    """An ordered block of a skill reached its end."""
+    """An ordered block of a skill was completed."""
 
     kind: ClassVar[str] = "agent.block.completed"
     skill_id: str
@@ -125,7 +125,7 @@ class BlockCompleted(Payload):
 
 
 class BlockCancelled(Payload):
-    """An ordered block of a skill was called off."""
+    """An ordered block of a skill was cancelled."""
 
     kind: ClassVar[str] = "agent.block.cancelled"
     skill_id: str
@@ -134,7 +134,7 @@ class BlockCancelled(Payload):
 
 
 class BlockInterrupted(Payload):
-    """An ordered block of a skill was put aside."""
+    """An ordered block of a skill was interrupted."""
 
     kind: ClassVar[str] = "agent.block.interrupted"
     skill_id: str
@@ -143,7 +143,7 @@ class BlockInterrupted(Payload):
 
 
 class BlockResumed(Payload):
-    """An ordered block of a skill goes on."""
+    """An interrupted ordered block of a skill was resumed."""
 
     kind: ClassVar[str] = "agent.block.resumed"
     skill_id: str
@@ -152,7 +152,7 @@ class BlockResumed(Payload):
 
 
 class MemorySet(Payload):
-    """Something was remembered."""
+    """A memory entry was set."""
 
     kind: ClassVar[str] = "agent.memory.set"
     name: str
@@ -160,14 +160,14 @@ class MemorySet(Payload):
 
 
 class MemoryCleared(Payload):
-    """Something was forgotten."""
+    """A memory entry was cleared."""
 
     kind: ClassVar[str] = "agent.memory.cleared"
     name: str
 
 
 class ToolExecuted(Payload):
-    """A tool was called, and this came of it."""
+    """A tool was called, with its result or error."""
 
     kind: ClassVar[str] = "agent.tool.executed"
     tool_name: str
@@ -181,7 +181,7 @@ class ToolExecuted(Payload):
 
 
 class Noted(Payload):
-    """Anything else an agent's engine wrote down, under its own name: a restart, a reminder, a sub-agent."""
+    """Any other event of the agent's engine, under the engine's own name: a restart, a reminder, a sub-agent."""
 
     kind: ClassVar[str] = "agent.noted"
     what: str

@@ -1,4 +1,4 @@
-"""One fact that happened, and the bytes it is kept as."""
+"""Events, and their serialization to log lines."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ _OPTIONS = orjson.OPT_UTC_Z
 
 
 class Payload(Frozen):
-    """What an event says: the effect, not the request. One small class per kind."""
+    """The content of an event: the effect, not the request. One small class per kind."""
 
     kind: ClassVar[str]
     holds_body: ClassVar[bool] = False
@@ -37,7 +37,7 @@ class Payload(Frozen):
 
 
 class Utterance(Payload):
-    """Anything said in a conversation, on whatever sandbox: by a person, or by the agent."""
+    """A message in a conversation, on any sandbox, from a person or from the agent."""
 
     holds_body: ClassVar[bool] = True
     text: str
@@ -50,7 +50,7 @@ class Utterance(Payload):
 
 
 class Event(NamedTuple):
-    """A payload with its place in the log. Order means (at, seq)."""
+    """A payload with its position in the log. Events are ordered by (at, seq)."""
 
     seq: int
     at: datetime
@@ -69,7 +69,6 @@ def freeze_payload(payload: Payload) -> Payload:
 
 
 def _to_json_value(value: Any) -> Any:
-    """What orjson cannot see by itself: nested models, and bytes that are text."""
     if isinstance(value, BaseModel):
         return value.__dict__
     if isinstance(value, bytes):
@@ -78,18 +77,21 @@ def _to_json_value(value: Any) -> Any:
 
 
 def _to_short_json_value(value: Any) -> Any:
-    """The same of what may stand in a line. Bytes that are too long for one are a blob whatever they say, so they are
-    not read and written first: there may be a gigabyte of them."""
+    """Convert a value for an inline line; raise TypeError for long bytes.
+
+    Long bytes always become a blob. They are not decoded first, because there may be a gigabyte of them.
+    """
     if isinstance(value, bytes) and len(value) > MAX_INLINE_BYTES:
         raise TypeError("too long for a line")
     return _to_json_value(value)
 
 
 def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | None = None) -> bytes:
-    """Return one line of JSON; large or binary bodies go to the blobs instead.
+    """Return the log line of an event as JSON; store large or binary bodies in `blobs`.
 
-    Keys keep their order: a state rebuilt from the line is the same, byte for byte, as one built from the event.
-    `named` is what the event says with names of variables for their values, if there are any.
+    Keys keep their order, so that a state rebuilt from the line equals, byte for byte, one built from the event.
+    `named` is
+    the payload with names of variables in place of their values, if it has any.
     """
     seq, at, source, kind, actor, cause, payload, request = event
     record: dict[str, Any] = {
@@ -115,7 +117,7 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
 
 
 def request_fields(request: AgentRequest) -> dict[str, Any]:
-    """Return a request without what is empty, and without a body that belongs in a blob."""
+    """Return the fields of a request that are not empty, without a body that belongs in a blob."""
     method, path, query, status, answer, over, size, body = request
     fields: dict[str, Any] = {"method": method, "path": path, "status": status}
     if query:
@@ -151,7 +153,7 @@ def _store_blob(form: str, data: bytes, blobs: dict[str, bytes]) -> dict[str, An
 
 
 def _encode_field(value: Any) -> tuple[str, bytes]:
-    """A field's own bytes, and how to read them back."""
+    """Return the form of a field's value (`text`, `bytes` or `json`) and its bytes."""
     if isinstance(value, str):
         return "text", value.encode()
     if isinstance(value, bytes) and len(value) > MAX_INLINE_BYTES:
@@ -166,7 +168,7 @@ def _encode_field(value: Any) -> tuple[str, bytes]:
 
 
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:
-    """Change every text in an event's data, and bytes that are text. Keys stay as they are."""
+    """Apply a function to every text in an event's data, and to bytes that are text. Keys stay as they are."""
     if isinstance(data, str):
         return change(data)
     if isinstance(data, bytes):
@@ -182,8 +184,11 @@ def map_texts(data: Any, change: Callable[[str], str]) -> Any:
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """Read an event as plain data, to be shown. What is nested deeper than an agent may now nest it is cut: earlier
-    versions kept it, and no report could be written of it."""
+    """Parse a log line as plain data, for display.
+
+    Data nested deeper than an agent may nest it now is cut: earlier versions stored such data, and no report can
+    render it.
+    """
     record: dict[str, Any] = orjson.loads(line)
     levels = MAX_DEPTH + 2
     return cut_at_depth(record, levels) if line.count(b"{") + line.count(b"[") > levels else record
@@ -192,9 +197,9 @@ def parse_line(line: bytes) -> dict[str, Any]:
 def parse_event(
     line: bytes, kinds: Mapping[str, type[Payload]], blob: Callable[[str], bytes], values: Mapping[str, str] = NO_VALUES
 ) -> Event:
-    """Read an event back from its bytes; `blob` is asked for bodies that are kept by hash.
+    """Parse an event from its log line; `blob` returns bodies that are stored by hash.
 
-    Names of variables get their `values` where the log has names; raises UnknownVariable if one is missing.
+    Names of variables are replaced by their `values`; raise UnknownVariable if one is missing.
     """
     record = orjson.loads(line)
     payload = record["payload"]

@@ -1,4 +1,4 @@
-"""A sealed run: all that a check may look at, and nothing else."""
+"""The evidence of a finished run: everything that an assertion may look at."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Evidence:
-    """The task as it ran, the log in order, the final states, the answer."""
+    """The task as it ran, the events in order, the final states, and the agent's answer."""
 
     task: Task
     events: Sequence[Event]
@@ -48,29 +48,29 @@ class Evidence:
     """The entity that the criterion at hand is about, by its id in the task."""
 
     def about(self, entity: str) -> "Evidence":
-        """The same evidence, looked at for one entity's sake; what has been read out of it is kept."""
+        """Return the same evidence for a criterion about one entity; cached values are shared."""
         other = copy(self)
         object.__setattr__(other, "subject", entity)
         return other
 
     @property
     def record(self) -> Mapping[str, Any] | None:
-        """The record that the criterion at hand is about, if it is about one."""
+        """The record of the entity that the criterion is about; None if it is about none."""
         return self.entities.get(self.subject) if self.subject is not None else None
 
     @property
     def now(self) -> datetime | None:
-        """The playground's time at the end of the run: that of the last event; None if there are no events."""
+        """The simulated time at the end of the run, which is that of the last event; None if there are no events."""
         return self.events[-1].at if self.events else None
 
     @property
     def is_rasa_compatible(self) -> bool:
-        """Whether assertions are to be read as the system reads them that scenario files come from."""
+        """Whether assertions are read as Rasa reads them."""
         return self.task.compat == "rasa"
 
     @lazy_property
     def places(self) -> dict[str, list[int]]:
-        """By kind, where in the log its events stand: most checks are about a few kinds of many."""
+        """The indexes of the events of each kind; most checks need only a few kinds."""
         found: dict[str, list[int]] = {}
         for place, event in enumerate(self.events):
             known = found.get(event.kind)
@@ -81,38 +81,39 @@ class Evidence:
         return found
 
     def of_kind(self, *kinds: str) -> list[Event]:
-        """Every event of some kinds, in order."""
+        """Return the events of some kinds, in order."""
         if len(kinds) == 1:
             return [self.events[place] for place in self.places.get(kinds[0], ())]
         return [self.events[place] for place in sorted(chain.from_iterable(self.places.get(k, ()) for k in kinds))]
 
     @lazy_property
     def utterances(self) -> list[Event]:
-        """Everything anyone said, in order."""
+        """All utterances, in order."""
         spoken = [places for places in self.places.values() if isinstance(self.events[places[0]].payload, Utterance)]
         every = spoken[0] if len(spoken) == 1 else sorted(chain.from_iterable(spoken))
         return [self.events[place] for place in every]
 
     def utterances_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
-        """What one side said, on one sandbox or on any."""
+        """Return the utterances of one actor, in one sandbox or in all."""
         return [event for event in self.utterances if event.actor == actor and sandbox in (None, event.source)]
 
     @lazy_property
     def _turns(self) -> list[tuple[datetime, int]]:
-        """Where each turn begins: with a line of the person."""
+        """The time and number of the message that begins each turn, which is a message of a person."""
         return [(event.at, event.seq) for event in self.utterances if event.actor != "agent"]
 
     @lazy_property
     def _turn_sandboxes(self) -> list[str]:
-        """The sandbox of the message that begins each turn, where people talk in several; else nothing."""
+        """The sandbox of the message that begins each turn; empty if there is only one conversation."""
         sandboxes = [event.source for event in self.utterances if event.actor != "agent"]
         return sandboxes if len(set(sandboxes)) > 1 else []
 
     def turn_of(self, event: Event) -> int:
-        """Return the turn something happened in; 0 before the first message of a person.
+        """Return the turn in which an event happened; 0 before the first message of a person.
 
-        Turns are counted over all conversations. Where there are several, what is said belongs to the last turn of its
-        own conversation.
+        Turns are counted over all conversations. If there are several, an utterance belongs to the last turn of its
+        own
+        conversation.
         """
         turn = bisect_right(self._turns, (event.at, event.seq))
         if self._turn_sandboxes and isinstance(event.payload, Utterance):
@@ -121,11 +122,11 @@ class Evidence:
         return turn
 
     def place(self, event: Event) -> str:
-        """Where something stands, for a sentence of detail: its turn, if anybody talked, and its number."""
+        """Return the position of an event for a sentence: `turn 2 (#14)`, or `#14` if there is no conversation."""
         return f"turn {self.turn_of(event)} (#{event.seq})" if self._turns else f"#{event.seq}"
 
     def when(self, event: Event) -> str:
-        """When something happened, for a sentence of detail."""
+        """Return `in turn 2 (#14)` or `at #14`, for a sentence."""
         return f"{'in' if self._turns else 'at'} {self.place(event)}"
 
     @lazy_property
@@ -133,7 +134,7 @@ class Evidence:
         return {event.seq: event for event in self.events}
 
     def find_originator(self, event: Event) -> str:
-        """Who did something; of what one sandbox did about another's event, who did that."""
+        """Return the actor of an event; for an event caused by a reaction, the actor that caused it."""
         while event.actor == "reaction" and event.cause in self._by_seq:
             event = self._by_seq[event.cause]
         return event.actor
@@ -143,23 +144,23 @@ class Evidence:
         return {}
 
     def once(self, read: Callable[["Evidence"], R]) -> R:
-        """What somebody reads out of all this, for everybody who wants the same of it."""
+        """Return the result of a function of the evidence, computed once for all assertions."""
         if read not in self._read:
             self._read[read] = read(self)
         found: R = self._read[read]
         return found
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """Put a question to the model that judges."""
+        """Ask the judge model a question."""
         return self._model.ask(question)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Texts as vectors, by the model that judges."""
+        """Return the embeddings of texts, from the judge model."""
         return self._model.embed(texts)
 
     @property
     def waits(self) -> bool:
-        """Whether the model that judges takes time to answer."""
+        """Whether the judge model takes time to answer."""
         return not is_instant(self.model)
 
     @property

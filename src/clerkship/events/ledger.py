@@ -1,4 +1,4 @@
-"""A run as a judge reads it: who said what, and what the agent's system did, turn by turn, every text on one line."""
+"""A run as a judge reads it: utterances and actions by turn, each on one line."""
 
 import json
 from collections import Counter
@@ -68,7 +68,7 @@ of other events show it."""
 
 
 class LedgerEntry(NamedTuple):
-    """A line as a judge reads it, and what it stands for."""
+    """A line for the judge, and the events it represents."""
 
     turn: int
     seqs: tuple[int, ...]
@@ -87,7 +87,7 @@ class LedgerEntry(NamedTuple):
 
 
 def list_utterances(evidence: Evidence) -> list[LedgerEntry]:
-    """All that was said, with its turn, its place in the turn and its speaker."""
+    """Return all utterances with turn, position in the turn, and speaker."""
     several = len({event.source for event in evidence.utterances}) > 1
     times = [event.at for event in evidence.utterances]
     gaps = ["", *(_render_gap(after - before) for before, after in pairwise(times))] if times else []
@@ -101,12 +101,12 @@ def list_utterances(evidence: Evidence) -> list[LedgerEntry]:
 
 
 def _render_gap(gap: timedelta) -> str:
-    """How long nobody had said anything, where that was long: somebody was silent, or kept waiting."""
+    """Return how long the conversation paused before an utterance; empty for a short pause."""
     return f" (after {render_duration(gap)})" if gap >= MIN_SILENCE else ""
 
 
 def list_actions(evidence: Evidence) -> list[LedgerEntry]:
-    """What was done, each with the numbers of its events; the same done several times in a row is one."""
+    """Return all actions with the numbers of their events; equal actions in a row are one entry."""
     lines = ((evidence.turn_of(event), line, event) for event in evidence.events if (line := _render_action(event)))
     return [
         _build_action(turn, line, [event for _, _, event in group])
@@ -115,12 +115,12 @@ def list_actions(evidence: Evidence) -> list[LedgerEntry]:
 
 
 def is_reported(event: Event) -> bool:
-    """Whether an event is what the agent reports of itself, and nothing observed it."""
+    """Return whether an event was reported by the agent itself and not observed by a sandbox."""
     return event.source == "agent" and event.actor == "agent"
 
 
 def render_transcript(evidence: Evidence) -> str:
-    """All that was said, line by line."""
+    """Return all utterances, one per line."""
     return "\n".join(entry.line for entry in list_utterances(evidence)) or "(nothing was said)"
 
 
@@ -142,7 +142,7 @@ def _build_utterance(event: Event, place: tuple[int, int], later: str, *, severa
 
 
 def render_ledger(evidence: Evidence) -> str:
-    """What was done, under the turn it was done in; turns in which nothing was are left out."""
+    """Return the actions of each turn; turns without actions are left out."""
     opened = {evidence.turn_of(event): event for event in reversed(evidence.utterances) if event.actor != "agent"}
     parts: list[str] = []
     for turn, group in groupby(list_actions(evidence), key=lambda entry: entry.turn):
@@ -158,7 +158,7 @@ def _render_turn_header(turn: int, event: Event | None) -> str:
 
 
 def _build_action(turn: int, line: str, events: Sequence[Event]) -> LedgerEntry:
-    """The number of its event; of several that are the same, the first and the last, and how many."""
+    """Build the entry of one or several equal events: `#12`, or the first and the last, and the count."""
     seqs = tuple(event.seq for event in events)
     reported = is_reported(events[0])
     deed = reported and isinstance(events[0].payload, (ActionExecuted, ToolExecuted))
@@ -168,7 +168,7 @@ def _build_action(turn: int, line: str, events: Sequence[Event]) -> LedgerEntry:
 
 
 def _render_action(event: Event) -> str | None:
-    """What a deed looks like in the ledger; None for words, routine, and what the test itself did."""
+    """Return the line of an action; None for utterances, routine events, and events of the test itself."""
     payload = event.payload
     if isinstance(payload, (Utterance, *_TEST_EVENTS, *_MINOR_EVENTS)):
         return None
@@ -193,7 +193,7 @@ def _flow_renderer(verb: str) -> Callable[[Any], str | None]:
 
 
 def is_routine(payload: Payload) -> bool:
-    """Tell whether an engine reports this in every session, whatever the agent does."""
+    """Return whether an engine reports this in every session, whatever the agent does."""
     if isinstance(payload, ActionExecuted):
         return payload.name in _ROUTINE_ACTIONS
     if isinstance(payload, Noted):
@@ -264,13 +264,13 @@ def _render_arguments(arguments: dict[str, Any]) -> str:
 
 
 def _render_name(name: str) -> str:
-    """A name as it is where it is a plain one; whoever chose another gets it quoted."""
+    """Return a name unquoted if it consists of plain characters; quoted otherwise."""
     plain = name.replace("_", "a").replace("-", "a").replace(".", "a").replace(":", "a").replace("/", "a")
     return name if plain.isalnum() and len(name) <= MAX_VALUE_LENGTH else quote_text(name, MAX_VALUE_LENGTH)
 
 
 def render_value(value: Any, limit: int = MAX_VALUE_LENGTH) -> str:
-    """A value as JSON on one line, cut where it is long."""
+    """Return a value as JSON on one line, cut if it is long."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
     text = _escape_line_ends(to_json(value))
@@ -278,17 +278,17 @@ def render_value(value: Any, limit: int = MAX_VALUE_LENGTH) -> str:
 
 
 def to_json(value: Any) -> str:
-    """In the one order that keys have in the log, whoever wrote them in which: the same is asked of it ever after."""
+    """Return JSON with sorted keys: the same value always gives the same prompt."""
     return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)
 
 
 def quote_text(text: str, limit: int | None = None) -> str:
-    """A text as a JSON string on one line: it can neither begin a line of its own nor end its quotes."""
+    """Return a text as a JSON string on one line, so that it can neither start a new line nor close its quotes."""
     if limit is not None and len(text) > limit:
         return f"{_escape_line_ends(json.dumps(text[:limit], ensure_ascii=False))}… ({len(text):,} characters)"
     return _escape_line_ends(json.dumps(text, ensure_ascii=False))
 
 
 def _escape_line_ends(text: str) -> str:
-    """JSON leaves three signs as they are that some take for the end of a line."""
+    """Escape three characters that JSON leaves as they are and some readers treat as line ends."""
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")

@@ -1,4 +1,4 @@
-"""The events of the run itself."""
+"""Events of the run itself."""
 
 from typing import Any, ClassVar, Literal
 
@@ -6,7 +6,7 @@ from clerkship.events.event import Payload
 
 
 class RunStarted(Payload):
-    """The playground is up; what was to happen is about to."""
+    """The playground is ready, and the scenario is about to run."""
 
     kind: ClassVar[str] = "run.started"
     task: str
@@ -15,14 +15,16 @@ class RunStarted(Payload):
 
 
 class StepRan(Payload):
-    """A scenario step has been done."""
+    """A scenario step was executed."""
 
     kind: ClassVar[str] = "scenario.step.ran"
     step: str
 
 
 class StepFailed(Payload):
-    """A scenario step could not be done: the author's mistake, or ours; or the agent's doing."""
+    """A scenario step could not be executed: a mistake of the author, a platform error, or an effect of the agent's
+    actions.
+    """
 
     kind: ClassVar[str] = "scenario.step.failed"
     step: str
@@ -32,7 +34,7 @@ class StepFailed(Payload):
 
 
 class AgentStarted(Payload):
-    """The agent has been given its work."""
+    """The agent was given its task."""
 
     kind: ClassVar[str] = "agent.started"
     entry: str
@@ -40,21 +42,21 @@ class AgentStarted(Payload):
 
 
 class AgentAnswered(Payload):
-    """The agent says it is done, and this is its answer."""
+    """The agent finished, with this answer."""
 
     kind: ClassVar[str] = "agent.answered"
     answer: Any = None
 
 
 class AgentFailed(Payload):
-    """The agent crashed, or answered what cannot be an answer."""
+    """The agent crashed, or returned an invalid answer."""
 
     kind: ClassVar[str] = "agent.failed"
     error: str
 
 
 class RunForked(Payload):
-    """What stands above happened in another run; from here on another agent answers, or the same one once more."""
+    """The events above happened in another run. From here on another agent replies, or the same agent again."""
 
     kind: ClassVar[str] = "run.forked"
     run: str
@@ -65,7 +67,7 @@ class RunForked(Payload):
 
 
 class RunEnded(Payload):
-    """Nothing more happens; why."""
+    """The run ended, for this reason."""
 
     kind: ClassVar[str] = "run.ended"
     ending: str
@@ -89,7 +91,7 @@ class RequestAnswered(Payload):
 
 
 class ClockAdvanced(Payload):
-    """The agent let simulated time pass, for a duration or until the next thing due; what falls due follows."""
+    """The agent let simulated time pass, for a duration or until the next scheduled event."""
 
     kind: ClassVar[str] = "clock.advanced"
     seconds: float | None = None
@@ -97,7 +99,7 @@ class ClockAdvanced(Payload):
 
 
 class FaultInjected(Payload):
-    """A fault took effect on a request, or on a turn of a conversation; details say what it did."""
+    """A fault changed a request or a turn of a conversation; the details say how."""
 
     kind: ClassVar[str] = "fault.injected"
     fault: str
@@ -138,7 +140,7 @@ class OutboundAttempted(Payload):
 
 
 class PersonBrokeContract(Payload):
-    """The model that plays a person did not keep to the role. What it would have said was not said."""
+    """The model that plays a person broke its contract. The line that broke it was not sent."""
 
     kind: ClassVar[str] = "person.broke_contract"
     rule: str
@@ -151,7 +153,7 @@ class PersonBrokeContract(Payload):
 
 
 class PersonChecked(Payload):
-    """A judge found that the person was played as they should be."""
+    """A judge confirmed that the person was played correctly."""
 
     kind: ClassVar[str] = "person.checked"
     reason: str

@@ -1,4 +1,4 @@
-"""The log: append-only, one writer, every line chained to the one before."""
+"""The append-only event log: one writer, and a hash chain over its lines."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,11 +19,11 @@ MAX_LOG_BYTES = 500_000_000
 
 
 class LogClosed(PlatformError):
-    """The run is over: nothing more is taken down."""
+    """The run has ended, and its log accepts no more events."""
 
 
 class Log:
-    """What everyone may read: events as they arrived, their bytes, and the head of the chain."""
+    """The readable side of a log: events in order of arrival, their lines, and the head of the hash chain."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -41,39 +41,39 @@ class Log:
 
     @property
     def head(self) -> str:
-        """The hash that vouches for every line."""
+        """The hash over all lines."""
         return self._digest.hex()
 
     @property
     def room(self) -> int:
-        """How many more events an agent may cause."""
+        """How many more events the agent may cause."""
         return MAX_EVENTS - len(self.events)
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more is accepted from the agent; what the run itself records always is."""
+        """Whether the log accepts nothing more from the agent. Events of the run itself are always accepted."""
         return len(self.events) > MAX_EVENTS or self.size > MAX_LOG_BYTES
 
     def ordered(self) -> list[Event]:
-        """By (at, seq): what arrived late stands where it happened."""
+        """Return the events sorted by (at, seq): an event that arrived late stands where it happened."""
         return list(self.events) if self._in_order else sorted(self.events, key=lambda event: (event.at, event.seq))
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """Be told of every event. A subscriber gets events, not the writer: it cannot add to what it watches."""
+        """Call a function for every event. It gets the event, not the writer, so it cannot add events."""
         self._subscribers.append(subscriber)
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
-        """Tell a subscriber no more."""
+        """Stop calling a subscriber."""
         if subscriber in self._subscribers:
             self._subscribers.remove(subscriber)
 
     def data(self) -> bytes:
-        """The whole log, one JSON object a line."""
+        """Return the whole log, one JSON object per line."""
         return b"\n".join(self.lines)
 
 
 class LogWriter:
-    """The only hand that writes a log. Whoever opened it holds it."""
+    """The only writer of a log."""
 
     def __init__(self, log: Log, names: VariableNames = NO_NAMES) -> None:
         self._log = log
@@ -82,7 +82,7 @@ class LogWriter:
         self._holds = False
 
     def append(self, source: str, payload: Payload, *, actor: str, at: datetime, cause: int | None = None) -> Event:
-        """Add an event, and write its line unless lines are held. Its payload cannot be changed from here on."""
+        """Append an event, and write its line unless lines are held. Its payload is frozen from here on."""
         log = self._log
         if self._closed:
             raise LogClosed("the run has ended; nothing more is recorded")
@@ -96,9 +96,9 @@ class LogWriter:
         return event
 
     def hold(self) -> bool:
-        """Write no lines until `release`, while a request is answered: how it was answered is known at the end of it.
+        """Write no lines until `release`: the outcome of a request is known only when it has been answered.
 
-        Returns false if lines are held already.
+        Return false if lines are held already.
         """
         before, self._holds = self._holds, True
         return not before
@@ -110,7 +110,7 @@ class LogWriter:
         log.request_bodies += len(request.body)
 
     def release(self) -> None:
-        """Write the lines that were held."""
+        """Write the held lines."""
         self._holds = False
         events, lines = self._log.events, self._log.lines
         while len(lines) < len(events):
@@ -131,13 +131,13 @@ class LogWriter:
             subscriber(event)
 
     def close(self) -> None:
-        """End the log: its head is final."""
+        """Close the log: its head is final."""
         self.release()
         self._closed = True
 
 
 def open_log(names: VariableNames = NO_NAMES) -> tuple[Log, LogWriter]:
-    """A new log, and the one writer of it."""
+    """Return a new log and its writer."""
     log = Log()
     return log, LogWriter(log, names)
 
@@ -145,7 +145,7 @@ def open_log(names: VariableNames = NO_NAMES) -> tuple[Log, LogWriter]:
 def reopen_log(
     events: Sequence[Event], lines: Sequence[bytes], blobs: Mapping[str, bytes], names: VariableNames = NO_NAMES
 ) -> tuple[Log, LogWriter]:
-    """A log that begins with what another has, byte by byte, and the one writer of it."""
+    """Return a log that continues another, byte for byte, and its writer."""
     log, writer = open_log(names)
     log.events, log.lines, log.blobs = list(events), list(lines), dict(blobs)
     log.size = sum(map(len, lines)) + sum(map(len, blobs.values()))
@@ -156,23 +156,23 @@ def reopen_log(
 
 
 class HashChain:
-    """The head of lines as they come: what anyone can compute to check a stored log."""
+    """The hash chain over lines, to verify a stored log."""
 
     def __init__(self) -> None:
         self._digest = GENESIS
 
     def add(self, line: bytes) -> None:
-        """One more line."""
+        """Add a line."""
         self._digest = hashlib.sha256(self._digest + line).digest()
 
     @property
     def head(self) -> str:
-        """The hash that vouches for every line so far."""
+        """The hash over all lines so far."""
         return self._digest.hex()
 
 
 def compute_head(lines: Iterable[bytes]) -> str:
-    """The head these lines should have."""
+    """Return the head of the hash chain over lines."""
     chain = HashChain()
     for line in lines:
         chain.add(line)

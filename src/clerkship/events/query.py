@@ -1,4 +1,4 @@
-"""Finding events: by kind (with `*`), sandbox, actor and payload."""
+"""Find events by kind (with `*`), sandbox, actor and payload."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -21,12 +21,12 @@ def _kind_pattern(kind: str) -> "re.Pattern[str]":
 
 
 def matches_kind(kind: str, wanted: str) -> bool:
-    """Whether a kind is the wanted one; `files.*` wants all that start so."""
+    """Return whether a kind matches a pattern such as `files.*`."""
     return kind == wanted or ("*" in wanted and _kind_pattern(wanted).match(kind) is not None)
 
 
 def matches(event: Event, match: EventMatch) -> bool:
-    """Whether this is one of the events meant. The innermost line of every check, and written for speed."""
+    """Return whether an event matches. This is the innermost step of every check, and is written for speed."""
     if event.kind != match.event and not matches_kind(event.kind, match.event):
         return False
     if match.actor is not None and match.actor != event.actor:
@@ -40,12 +40,12 @@ def matches(event: Event, match: EventMatch) -> bool:
 
 
 def select(events: Iterable[Event], match: EventMatch) -> Iterator[Event]:
-    """Every event that is meant, in the order given."""
+    """Yield the events that match, in the given order."""
     return (event for event in events if matches(event, match))
 
 
 def compare_fields(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
-    """Each expectation beside what this event says."""
+    """Return each expected value beside the actual value in the event."""
     return tuple(
         field_check(path, expected, found, passed=matches_expected(expected, found), seq=event.seq)
         for path, expected in match.where.items()
@@ -54,20 +54,20 @@ def compare_fields(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
 
 
 def field_check(path: str, expected: Any, actual: Any, *, passed: bool, seq: int | None = None) -> FieldCheck:
-    """Show an expectation beside the actual value; of two nested values that differ, also where they do."""
+    """Build the comparison of an expected and an actual value; for nested values that differ, include the differences."""
     row = FieldCheck(path=path, expected=expected, actual=to_evidence_value(actual), passed=passed, seq=seq)
     return row if passed else row.with_differences(expected, actual)
 
 
 def find_nearest(events: Iterable[Event], match: EventMatch) -> Event | None:
-    """Of the events of the right kind, the one that fulfils most: what a failure should show."""
+    """Return the event of the right kind that fulfils most expectations, to be shown for a failure."""
     anything = match.model_copy(update={"where": {}})
     found = [event for event in events if matches(event, anything)]
     return max(found, key=lambda event: sum(check.passed for check in compare_fields(event, match)), default=None)
 
 
 def to_evidence_value(value: object, limit: int = 2000) -> object:
-    """A value as evidence keeps it: long text shortened, absence spelled out, bytes read as text."""
+    """Return a value as evidence stores it: long text cut, bytes decoded."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
     if isinstance(value, str):
@@ -80,7 +80,7 @@ def to_evidence_value(value: object, limit: int = 2000) -> object:
 
 
 def _to_evidence_container(value: object, limit: int) -> object:
-    """A list or a map as it is, or its beginning as text if it is long or holds what JSON has no word for."""
+    """Return a list or map unchanged, or the beginning of its text if it is long or cannot be JSON."""
     try:
         text = orjson.dumps(value).decode()
     except orjson.JSONEncodeError:
@@ -92,7 +92,7 @@ def _to_evidence_container(value: object, limit: int) -> object:
 
 
 def describe_match(match: EventMatch) -> str:
-    """The events meant, in words."""
+    """Describe the events that a match selects."""
     words = [f"`{match.event}`"]
     if match.sandbox:
         words.append(f"on {match.sandbox}")

@@ -1,4 +1,4 @@
-"""The request of the agent that an event comes from, as the log keeps it."""
+"""The agent's request that caused an event, as the log stores it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ BODY_FIELD = "request.body"
 
 
 class AgentRequest(NamedTuple):
-    """One request of the agent and how it was answered. Holds no headers: they carry credentials."""
+    """A request of the agent and its outcome. Contains no headers, because they carry credentials."""
 
     method: str
     """`GET`; over another protocol than HTTP the operation, such as `read_file`."""
@@ -37,7 +37,7 @@ class AgentRequest(NamedTuple):
 
 
 def parse_request(record: Mapping[str, Any], blob: Callable[[str], bytes]) -> AgentRequest | None:
-    """Read the request of a logged event; None if it has none."""
+    """Parse the request of a logged event; return None if it has none."""
     shown = record.get("request")
     if shown is None:
         return None

@@ -1,4 +1,4 @@
-"""One line for one request: `GET Condition?patient=p2 → 200, 1 match`. Terminal, reports and evidence show the same."""
+"""Requests on one line, `GET Condition?patient=p2 → 200, 1 match`, for the terminal, reports and evidence."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -32,20 +32,21 @@ Fields = Mapping[str, Any]
 
 
 def render_event_request(event: Event) -> str | None:
-    """Render the request of an event; None if it comes from none."""
+    """Render the request of an event; return None if it has none."""
     request = request_fields(event.request) if event.request is not None else None
     return render_request(event.kind, event.actor, event.payload.__dict__, request)
 
 
 def render_logged_request(event: Fields) -> str | None:
-    """Render the request of an event as the log has it; None if it comes from none."""
+    """Render the request of a logged event; return None if it has none."""
     return render_request(event["kind"], event["actor"], event["payload"], event.get("request"))
 
 
 def render_request(kind: str, actor: str, payload: Fields, request: Fields | None) -> str | None:
-    """Render a request and how it was answered.
+    """Render a request and its outcome.
 
-    Events of FHIR without a request, in logs of earlier versions or from an entry of a Bundle, are rendered from their
+    FHIR events without a request (from logs of earlier versions, or from an entry of a Bundle) are rendered from
+    their
     payload.
     """
     if request is None:
@@ -55,12 +56,12 @@ def render_request(kind: str, actor: str, payload: Fields, request: Fields | Non
 
 
 def describe_unauthenticated_requests(sidecar: Fields) -> list[str]:
-    """Say how many requests of a trial had no valid credential, then each that was kept; nothing if there was none."""
+    """Return the number of requests without a valid credential, then each described request; empty if there was none."""
     return _describe_requests(sidecar.get("unauthenticated"), "without a valid credential, not in the log")
 
 
 def describe_unmatched_requests(found: Fields | None) -> list[str]:
-    """Say how many requests of a run named no trial under way, then each that was kept; nothing if there was none."""
+    """Return the number of requests to no active trial, then each described request; empty if there was none."""
     return _describe_requests(found, "for no trial under way")
 
 
@@ -97,7 +98,7 @@ def _render_target(request: Fields, payload: Fields) -> str:
 
 
 def _render_outcome(kind: str, payload: Fields, request: Fields, asked: str) -> str:
-    """The status with what it is worth knowing of the answer; SFTP and MLLP have no status."""
+    """Return the status and a note about the answer. SFTP and MLLP have no status."""
     plain = request.get("over") in (SFTP, MLLP)
     status = "" if plain else str(request["status"]) if request["status"] else "no answer"
     if kind == FaultInjected.kind:
@@ -110,7 +111,7 @@ def _render_outcome(kind: str, payload: Fields, request: Fields, asked: str) -> 
 
 
 def _render_note(kind: str, payload: Fields, asked: str) -> str:
-    """What an event says beyond the status, by the fields it has: events of plug-ins are rendered as well."""
+    """Return details by the fields that the payload has, so that events of plug-ins are rendered too."""
     for field, write in _NOTE_RENDERERS.items():
         if isinstance(payload.get(field), (int, list, tuple)):
             return f", {write(payload[field])}"
@@ -125,7 +126,7 @@ def _render_note(kind: str, payload: Fields, asked: str) -> str:
 
 
 def _render_message_note(kind: str, payload: Fields, asked: str) -> str:
-    """Type and control id of an HL7 message, `ADT^A08 (MSG00012)`, and why it was refused."""
+    """Return type and control id of an HL7 message, `ADT^A08 (MSG00012)`, and why it was refused."""
     trigger = payload.get("trigger")
     type = payload.get("type") or (f"{kind.split('.')[1].upper()}^{trigger}" if trigger else "")
     message = f"{type} ({payload['control_id']})".strip()

@@ -1,4 +1,4 @@
-"""What differs between machines, kept beside the log and outside its chain."""
+"""Facts that differ between machines, stored beside the log and outside its hash chain."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,26 +12,26 @@ MAX_UNAUTHENTICATED_LENGTH = 300
 
 @dataclass
 class UnloggedRequests:
-    """Requests without a valid credential. Never in the log: anyone could change its bytes otherwise."""
+    """Requests without a valid credential. They are never logged: otherwise any client could change the log."""
 
     count: int = 0
     requests: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, **request: str | int) -> None:
-        """Count a request, and describe it if there is room."""
+        """Count a request, and describe it if fewer than the limit are described."""
         self.count += 1
         if len(self.requests) < MAX_UNAUTHENTICATED:
             cut = {name: v[:MAX_UNAUTHENTICATED_LENGTH] if isinstance(v, str) else v for name, v in request.items()}
             self.requests.append({name: value for name, value in cut.items() if value != ""})
 
     def data(self) -> dict[str, Any]:
-        """As it is stored."""
+        """Return the stored form."""
         return {"count": self.count, "requests": self.requests}
 
 
 @dataclass
 class Sidecar:
-    """Wall times of requests, and facts about this machine's part in the run."""
+    """Wall-clock times of requests, and facts about the machine."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     touches: list[tuple[int, str, str, int, float]] = field(default_factory=list)
@@ -44,20 +44,20 @@ class Sidecar:
     unauthenticated: UnloggedRequests = field(default_factory=UnloggedRequests)
 
     def touch(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
-        """One request: where the log stood, what it was, how it was answered, how long it took."""
+        """Add a request: log position, sandbox, operation, status, and duration."""
         if len(self.touches) < MAX_TOUCHES:
             self.touches.append((seq, sandbox, operation, status, round(wall_ms, 3)))
         else:
             self.touches_dropped += 1
 
     def record_message(self, events: int, sandbox: str | None) -> None:
-        """Record that a message was handed to the agent; with its sandbox, where there are several people."""
+        """Record that a person's message was passed to the agent; with its sandbox, if there are several people."""
         self.handed.append(events)
         if sandbox is not None:
             self.handed_from.append(sandbox)
 
     def data(self, *, timed: bool = True) -> dict[str, Any]:
-        """As it is stored; of a replay without how long things took, which is never twice the same."""
+        """Return the stored form; without durations for a replay, because they are never the same twice."""
         names = ("seq", "sandbox", "operation", "status", *(("wall_ms",) if timed else ()))
         touches = [dict(zip(names, touch, strict=False)) for touch in self.touches]
         handed: dict[str, Any] = {"handed": self.handed} if self.handed else {}

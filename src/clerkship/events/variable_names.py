@@ -1,4 +1,4 @@
-"""Names of variables in the log, where an author wrote them: the log has `${NAME}`, the events in memory its value."""
+"""Names of variables in log lines: the log has `${NAME}`, the events in memory have the value."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ _AUTHORED = ("person", "scenario", "run")
 
 
 class VariableNames:
-    """Writes values of variables as names, so that `expand_text` puts them back."""
+    """Replaces the values of variables by their names; `expand_text` reverses it."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         known = {value: name for name, value in sorted(values.items(), reverse=True) if len(value) >= MIN_SECRET_LENGTH}
@@ -21,7 +21,7 @@ class VariableNames:
         """By value; none if no value is long enough to be recognized."""
 
     def payload(self, event: Event) -> dict[str, Any] | None:
-        """Return what an event says with names for values; None if there is nothing to replace."""
+        """Return the payload of an event with names for values; None if there is nothing to replace."""
         if not self.names or not (event.actor in _AUTHORED or isinstance(event.payload, AgentStarted)):
             return None
         found = False

@@ -1,1 +1,1 @@
-"""Time, ids, randomness and secrets: made per run from a seed and handed in, never global."""
+"""Time, ids, randomness and secrets: created per run from a seed and passed in, never global."""

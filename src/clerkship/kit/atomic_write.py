@@ -1,4 +1,4 @@
-"""Write files so that a reader never sees half of one."""
+"""Write files so that a reader never sees a partial one."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -8,7 +8,7 @@ from clerkship.kit.secrets import new_name
 
 
 def write_atomically(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file under another name and rename it; its folder is made if needed. Raises OSError."""
+    """Write a temporary file and rename it; create its folder if needed. Raise OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{new_name(path.name[:16])}")
     try:

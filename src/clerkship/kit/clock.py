@@ -1,4 +1,4 @@
-"""Simulated time. SteppedClock: touches move it. PacedClock: it follows the wall."""
+"""Simulated clocks: a stepped clock moves when something happens, a paced clock follows the wall clock."""
 
 import heapq
 from collections.abc import Callable
@@ -9,7 +9,7 @@ DueCallback = Callable[[], None]
 
 
 class Clock(Protocol):
-    """What a playground needs of time."""
+    """The clock of a playground."""
 
     @property
     def now(self) -> datetime:
@@ -17,44 +17,44 @@ class Clock(Protocol):
         ...
 
     def touch(self) -> None:
-        """Somebody did something."""
+        """Advance by one tick, because something happened."""
         ...
 
     def advance(self, by: timedelta) -> None:
-        """Somebody waits this long."""
+        """Let this much time pass."""
         ...
 
     def schedule(self, at: datetime, due: DueCallback) -> None:
-        """Have this happen then."""
+        """Call a function at a time."""
         ...
 
     def next_due(self) -> datetime | None:
-        """When the next scheduled thing happens, if there is one."""
+        """Return the time of the next scheduled call; None if there is none."""
         ...
 
     def settle(self) -> None:
-        """Do what is due by now."""
+        """Run the calls that are due."""
         ...
 
 
 class DueQueue:
-    """Things to happen, by time and then by the order they were scheduled in."""
+    """Scheduled calls, ordered by time and then by the order in which they were added."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[datetime, int, DueCallback]] = []
         self._count = 0
 
     def add(self, at: datetime, due: DueCallback) -> None:
-        """Put something on the agenda."""
+        """Add a call."""
         self._count += 1
         heapq.heappush(self._heap, (at, self._count, due))
 
     def next_due(self) -> datetime | None:
-        """When the first of them happens."""
+        """Return the time of the first call; None if there is none."""
         return self._heap[0][0] if self._heap else None
 
     def take(self, until: datetime) -> tuple[datetime, DueCallback] | None:
-        """The first thing due by then, removed."""
+        """Remove and return the first call that is due by `until`; None if there is none."""
         if not self._heap or self._heap[0][0] > until:
             return None
         at, _, due = heapq.heappop(self._heap)
@@ -62,7 +62,7 @@ class DueQueue:
 
 
 class SteppedClock:
-    """Moves by a fixed tick at each touch, and jumps when somebody waits: the same on every machine."""
+    """Moves by a fixed tick at each touch, and jumps when time is advanced: the same on every machine."""
 
     def __init__(self, start: datetime, tick: timedelta) -> None:
         self.now = start
@@ -79,7 +79,7 @@ class SteppedClock:
             self.advance(self._tick)
 
     def advance(self, by: timedelta) -> None:
-        """Move on, and on the way do what falls due, each at its own time."""
+        """Advance, and run the calls that fall due, each at its own time."""
         end = self.now + by
         while (item := self._agenda.take(end)) is not None:
             self.now = max(self.now, item[0])
@@ -87,12 +87,12 @@ class SteppedClock:
         self.now = max(self.now, end)
 
     def settle(self) -> None:
-        """Do what is due by now."""
+        """Run the calls that are due."""
         self.advance(timedelta(0))
 
 
 class PacedClock:
-    """Follows the wall from its start, for phones, browsers and listeners that need it."""
+    """Follows the wall clock, for phones, browsers and listeners that need real time."""
 
     def __init__(self, start: datetime, monotonic: Callable[[], float]) -> None:
         self._start = start
@@ -106,13 +106,13 @@ class PacedClock:
 
     @property
     def now(self) -> datetime:
-        """The start, plus what has passed on the wall, plus what was skipped by waiting."""
+        """The start time, plus the elapsed wall time, plus the time that was skipped."""
         if self._held is not None:
             return self._held
         return self._start + timedelta(seconds=self._monotonic() - self._origin) + self._skipped
 
     def touch(self) -> None:
-        """The wall moves by itself; only do what is due."""
+        """Run the calls that are due. The time moves by itself."""
         self.settle()
 
     def advance(self, by: timedelta) -> None:
@@ -121,7 +121,7 @@ class PacedClock:
         self.settle()
 
     def settle(self) -> None:
-        """Do what is due by now, each at its own time."""
+        """Run the calls that are due, each at its own time."""
         while (item := self._agenda.take(self.now)) is not None:
             self._held = item[0]
             try:

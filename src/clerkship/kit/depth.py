@@ -1,4 +1,4 @@
-"""How deeply plain data may be nested: JSON readers have limits of their own, and a record must fit all of them.
+"""A limit on the nesting of plain data that all JSON parsers in use can read.
 
 orjson writes 254 levels and reads 1,024; pydantic reads 200.
 """
@@ -12,7 +12,7 @@ CUT_MARKER = f"(nested deeper than {MAX_DEPTH} levels)"
 
 
 def is_deeper_than(value: Any, limit: int = MAX_DEPTH) -> bool:
-    """Tell whether lists and maps are nested in each other more than `limit` times."""
+    """Return whether lists and maps are nested more than `limit` levels deep."""
     if not isinstance(value, dict | list | tuple):
         return False
     if limit == 0:
@@ -21,7 +21,7 @@ def is_deeper_than(value: Any, limit: int = MAX_DEPTH) -> bool:
 
 
 def cut_at_depth(value: Any, limit: int = MAX_DEPTH) -> Any:
-    """Return the same data with CUT in place of every list and map below the limit."""
+    """Return the data with CUT_MARKER in place of every list and map below the limit."""
     return _cut(value, limit) if is_deeper_than(value, limit) else value
 
 

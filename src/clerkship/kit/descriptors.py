@@ -1,4 +1,4 @@
-"""How many files and sockets this process may have open: raised as far as it goes, and shared out."""
+"""The limit on open files and sockets of this process: raise it, and divide it between listeners."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ logger = logging.getLogger("clerkship")
 
 
 def raise_limit() -> int:
-    """Raise it towards what the system allows; how many there may be."""
+    """Raise the limit as far as the system allows, and return it."""
     if resource is None:
         return MAX_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -47,11 +47,11 @@ def raise_limit() -> int:
 
 
 class TooFewDescriptors(PlatformError):
-    """This process may not open as many files as a run needs."""
+    """This process may not open enough files for a run."""
 
 
 def check_limit() -> None:
-    """Raise TooFewDescriptors where a run could not even begin."""
+    """Raise TooFewDescriptors if the limit is too low to start a run."""
     limit = raise_limit()
     if limit < MIN_DESCRIPTORS:
         raise TooFewDescriptors(
@@ -61,7 +61,7 @@ def check_limit() -> None:
 
 
 def limit_agents(wanted: int) -> int:
-    """How many agents may work at once without running out of descriptors, at most `wanted`."""
+    """Return how many agents may run at once without running out of descriptors, at most `wanted`."""
     limit = raise_limit()
     return (
         wanted
@@ -71,21 +71,22 @@ def limit_agents(wanted: int) -> int:
 
 
 def max_connections() -> int:
-    """How many connections one kind of door may let in, so that all of them together leave room for the rest."""
+    """Return how many connections one kind of listener may accept."""
     limit = raise_limit()
     return max(limit - max(RESERVED_DESCRIPTORS, limit // 4), SHARE_COUNT) // SHARE_COUNT
 
 
 class ThrottledErrorHandler:
-    """A loop's exception handler: one line of warning and no trace, and not the same one over and over. A connection
-    that goes wrong is its agent's affair; who sees a thousand traces sees nothing else."""
+    """An event loop's exception handler that logs one line without a traceback, and repeats it only after a while.
+
+    A broken connection is the agent's problem. Thousands of tracebacks would hide everything else.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._said: dict[str, float] = {}
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Say it, unless it was said just now."""
         error = context.get("exception")
         what = f"{context.get('message', 'something went wrong')}" + (f": {type(error).__name__}" if error else "")
         if loop.time() - self._said.get(what, -REPEAT_AFTER) >= REPEAT_AFTER:

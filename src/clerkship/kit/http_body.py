@@ -1,4 +1,4 @@
-"""Reads the bodies of HTTP responses up to a limit."""
+"""Read the bodies of HTTP responses up to a limit."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 class ResponseTooLarge(Exception):
-    """The body of a response is larger than the limit."""
+    """The body of a response exceeds the limit."""
 
 
 async def read_response(
     opened: "AbstractAsyncContextManager[httpx.Response]", limit: int
 ) -> "tuple[httpx.Response, bytes]":
-    """Return a response and its body; raises ResponseTooLarge for a body of more bytes than the limit."""
+    """Return a response and its body; raise ResponseTooLarge if the body exceeds the limit."""
     data, over = bytearray(), False
     try:
         async with asyncio.timeout(None) as reading, opened as response:

@@ -1,4 +1,4 @@
-"""Ids that look random and are not: the same seed gives the same ids."""
+"""Ids that look random but are derived from a seed."""
 
 import hashlib
 import re
@@ -11,28 +11,28 @@ MAX_UNUSED = 1_000
 
 
 class Ids:
-    """Numbers each prefix from one and hides the number behind the seed."""
+    """Numbers each prefix from one, and hashes the number with the seed."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
         self._counts: dict[str, int] = {}
 
     def new(self, prefix: str) -> str:
-        """The next id with this prefix, such as `file_9c31e0a4b7d2`."""
+        """Return the next id with a prefix, such as `file_9c31e0a4b7d2`."""
         count = self._counts.get(prefix, 0) + 1
         self._counts[prefix] = count
         return f"{prefix}_{self._digest(prefix, count)}"
 
     def mark(self) -> dict[str, int]:
-        """How far it has come."""
+        """Return the current counts, for `restore`."""
         return dict(self._counts)
 
     def restore(self, mark: dict[str, int]) -> None:
-        """As if none had been given out since: whoever took them has thrown them away."""
+        """Restore earlier counts: the ids issued since then were discarded."""
         self._counts = mark
 
     def skip_used(self, texts: Iterable[str]) -> None:
-        """Go on after those of this seed that stand in some texts: what was given out once is not given out again."""
+        """Continue after the ids of this seed that occur in texts, so that none is issued twice."""
         seen: dict[str, set[str]] = {}
         for text in texts:
             for prefix, digest in _ID_PATTERN.findall(text):

@@ -1,4 +1,4 @@
-"""The interpreter's own housekeeping, where it is in the way."""
+"""Control of Python's garbage collector."""
 
 import gc
 from collections.abc import Iterator
@@ -7,8 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def pause_garbage_collection() -> Iterator[None]:
-    """While much is made and all of it is kept, look for no garbage: there is none, and each look costs more than the
-    one before."""
+    """Disable garbage collection while many objects are created and kept.
+
+    There is no garbage to find, and each collection takes longer than the one before.
+    """
     was = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""A table of names that fails loudly: taken twice, or not there, with the nearest name."""
+"""A registry of names. Duplicate and unknown names are errors, with the nearest known name as a hint."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 class NameTaken(ClerkshipError):
-    """Two things want one name."""
+    """A name is registered twice."""
 
 
 class UnknownName(ClerkshipError):
-    """Nothing has this name."""
+    """A name is not registered."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], reason: str = "") -> None:
         self.what, self.name = what, name
@@ -25,13 +25,13 @@ class UnknownName(ClerkshipError):
 
 @dataclass(frozen=True)
 class Deferred(Generic[T]):
-    """A thing that is loaded when it is first used."""
+    """A value that is loaded when it is first used."""
 
     load: Callable[[], T]
 
 
 class Registry(Generic[T]):
-    """Names to things of one sort; `-` and `_` are the same in names."""
+    """Values by name; `-` and `_` are equivalent in names."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -41,7 +41,7 @@ class Registry(Generic[T]):
         """Why something of this name is not here, where somebody knows; else the nearest name is said."""
 
     def add(self, name: str, thing: T | Deferred[T], aliases: Iterable[str] = ()) -> None:
-        """Take a name, and other names for the same thing; one that is deferred is loaded when it is first used."""
+        """Register a value under a name and aliases; raise NameTaken. A deferred value is loaded when it is first used."""
         for taken in (canonical_name(name), *map(canonical_name, aliases)):
             if taken in self._things or taken in self._aliases:
                 raise NameTaken(f"two {self.what}s are called `{taken}`")
@@ -49,7 +49,7 @@ class Registry(Generic[T]):
         self._aliases.update({canonical_name(alias): canonical_name(name) for alias in aliases})
 
     def get(self, name: str) -> T:
-        """The thing of this name."""
+        """Return the value of a name or alias; raise UnknownName."""
         key = canonical_name(name)
         key = self._aliases.get(key, key)
         if key not in self._things:
@@ -60,13 +60,12 @@ class Registry(Generic[T]):
         return thing
 
     def __contains__(self, name: str) -> bool:
-        """Whether something has this name."""
         return canonical_name(name) in self._things or canonical_name(name) in self._aliases
 
     def __iter__(self) -> Iterator[str]:
-        """The names, sorted."""
+        """Iterate over the names in order."""
         return iter(sorted(self._things))
 
     def items(self) -> list[tuple[str, T]]:
-        """Names and things, sorted by name."""
+        """Return names and values, sorted by name."""
         return [(name, self.get(name)) for name in self]

@@ -1,4 +1,4 @@
-"""Credentials: from the system's randomness, never from a seed, never in a log."""
+"""Credentials from the system's random source; never from a seed, never in a log."""
 
 import base64
 import hashlib
@@ -7,29 +7,29 @@ from itertools import count
 
 
 def new_token(prefix: str) -> str:
-    """256 random bits, with a prefix that secret scanners can know."""
+    """Return 256 random bits with a prefix that secret scanners can recognize."""
     return f"{prefix}_{secrets.token_urlsafe(32)}"
 
 
 def new_name(prefix: str) -> str:
-    """An unguessable name for a path."""
+    """Return an unguessable name for a path."""
     return f"{prefix}-{secrets.token_hex(8)}"
 
 
 class NameGenerator:
-    """Unguessable names by the thousand: the system is asked for randomness once, not for each."""
+    """Generates many unguessable names from one random key, which is faster than asking the system for each."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
         self._numbers = count(1)  # of which no two threads get the same
 
     def new(self, prefix: str) -> str:
-        """The next name; who knows some cannot tell the others."""
+        """Return the next name. Other names cannot be derived from known ones."""
         digest = self._digest(8)
         return f"{prefix}-{digest.hex()}"
 
     def address(self) -> str:
-        """Twenty letters and digits: what fits a facility of HL7 v2 and the name of a user."""
+        """Return twenty letters and digits, which is valid as an HL7 v2 facility and as a user name."""
         return f"C{base64.b32encode(self._digest(13)).decode()[:19]}"
 
     def _digest(self, size: int) -> bytes:
@@ -38,5 +38,5 @@ class NameGenerator:
 
 
 def equal_in_constant_time(one: str, other: str) -> bool:
-    """Compare without telling, by the time it takes, how much was right."""
+    """Compare two secrets in a time that does not depend on how many characters match."""
     return secrets.compare_digest(one.encode(), other.encode())

@@ -1,4 +1,4 @@
-"""Rates with their intervals: a number from a few trials should look like one."""
+"""Rates, confidence intervals and significance tests for few trials."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ SIGNIFICANCE_LEVEL = 0.05
 
 
 class Interval(NamedTuple):
-    """A rate and the range it may well be in."""
+    """A rate with its confidence interval."""
 
     rate: float
     low: float
@@ -20,7 +20,7 @@ class Interval(NamedTuple):
 
 
 def wilson_interval(passed: int, total: int) -> Interval | None:
-    """The 95 % Wilson score interval; None where nothing was graded."""
+    """Return the 95 % Wilson score interval; None if nothing was graded."""
     if total == 0:
         return None
     rate = passed / total
@@ -31,7 +31,7 @@ def wilson_interval(passed: int, total: int) -> Interval | None:
 
 
 def side_of_threshold(passed: int, total: int, threshold: float) -> Literal["above", "below", "not sure"]:
-    """On which side of a rate the whole interval lies."""
+    """Return on which side of a threshold the whole interval lies."""
     found = wilson_interval(passed, total)
     if found is None or found.low < threshold <= found.high:
         return "not sure"
@@ -39,17 +39,17 @@ def side_of_threshold(passed: int, total: int, threshold: float) -> Literal["abo
 
 
 def pass_at_k(k: int, passed: int, total: int) -> float:
-    """The chance that at least one of k trials passes, without bias, from `passed` of `total` (total ≥ k)."""
+    """Return the unbiased estimate of pass@k: the probability that at least one of k trials passes (total ≥ k)."""
     return 1.0 - math.comb(total - passed, k) / math.comb(total, k)
 
 
 def pass_hat_k(k: int, passed: int, total: int) -> float:
-    """The chance that all of k trials pass (pass^k), without bias, from `passed` of `total` (total ≥ k)."""
+    """Return the unbiased estimate of pass^k: the probability that all of k trials pass (total ≥ k)."""
     return math.comb(passed, k) / math.comb(total, k)
 
 
 def fisher_exact_test(passed: int, total: int, other_passed: int, other_total: int) -> float:
-    """How likely two rates differ this much or more by chance (Fisher's exact test, two-sided)."""
+    """Return the two-sided p-value of Fisher's exact test for two rates."""
     every, good = total + other_total, passed + other_passed
     ways = {
         here: math.comb(total, here) * math.comb(other_total, good - here)
@@ -64,9 +64,9 @@ MAX_EXACT_WORK = 500_000
 
 
 def paired_test(differences: Sequence[Fraction]) -> float:
-    """How likely paired differences are this far from zero by chance: each could as well have had the other sign.
+    """Return the p-value of a sign-flip permutation test on paired differences.
 
-    Where every difference is 1 or -1 this is McNemar's exact test.
+    If every difference is 1 or -1 this is McNemar's exact test. For large inputs a normal approximation is used.
     """
     moved = [difference for difference in differences if difference]
     if not moved:
@@ -87,9 +87,9 @@ def paired_test(differences: Sequence[Fraction]) -> float:
 
 
 def paired_interval(differences: Sequence[Fraction]) -> Interval | None:
-    """The mean difference with its 95 % interval, after Agresti and Min (2005).
+    """Return the mean difference with its 95 % interval, after Agresti and Min (2005).
 
-    Half a pair is added to each cell of the table: a handful of tasks that all moved one way is no certainty.
+    Half a pair is added to each cell of the table, so that a few tasks that all changed one way do not look certain.
     """
     if not differences:
         return None
@@ -100,9 +100,9 @@ def paired_interval(differences: Sequence[Fraction]) -> Interval | None:
 
 
 def cohen_kappa(both_yes: int, first_alone: int, second_alone: int, both_no: int) -> float | None:
-    """Cohen's kappa: how much two agree beyond what chance would give them, each saying yes as often as they did.
+    """Return Cohen's kappa, the agreement of two raters beyond chance.
 
-    None where there is nothing beyond chance: both always said the same one thing, or nothing was said at all.
+    None if it is not defined: both always gave the same one answer, or there were no ratings.
     """
     total = both_yes + first_alone + second_alone + both_no
     first, second = both_yes + first_alone, both_yes + second_alone

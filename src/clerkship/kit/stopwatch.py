@@ -1,10 +1,10 @@
-"""How long something has taken in all, looked at by others while it goes on."""
+"""A stopwatch that other threads can read while it runs."""
 
 from collections.abc import Callable
 
 
 class Stopwatch:
-    """Runs while somebody is inside; any thread may read it."""
+    """Measures the total time spent inside its `with` blocks; any thread may read it."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -12,17 +12,16 @@ class Stopwatch:
         """What there was, and since when it runs: one thing, so that nobody reads half of it."""
 
     def __enter__(self) -> None:
-        """Begin; inside another it goes on."""
+        """Start; inside another `with` block it continues."""
         total, since = self._state
         self._state = (total, self._clock() if since is None else since)
 
     def __exit__(self, *why: object) -> None:
-        """Stop."""
         total, since = self._state
         self._state = (total + (self._clock() - since if since is not None else 0.0), None)
 
     @property
     def seconds(self) -> float:
-        """All of it so far."""
+        """The total so far."""
         total, since = self._state
         return total if since is None else total + (self._clock() - since)

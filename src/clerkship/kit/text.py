@@ -1,14 +1,14 @@
-"""Text from outside that must be kept."""
+"""Clean up text from outside before it is stored."""
 
 
 def replace_surrogates(text: str) -> str:
-    """Return the text with a sign for each lone surrogate, which cannot be stored; a subclass of str becomes plain."""
+    """Replace lone surrogates, which cannot be stored, by `?`; convert a subclass of str to str."""
     text = text if type(text) is str else str.__str__(text)
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def cut_start(text: str, limit: int) -> str:
-    """Return the end of a text that is too long, from a whole word on: half a secret would not be redacted."""
+    """Return the end of a long text, starting at a whole word: half a secret would not be redacted."""
     if len(text) <= limit:
         return text
     end = text[-limit:]

@@ -1,4 +1,4 @@
-"""Tracebacks of platform failures as text: the same on every machine, so that a replay stores the same bytes."""
+"""Tracebacks of platform errors as text that is the same on every machine, so that a replay stores the same bytes."""
 
 import traceback
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def describe_error(error: BaseException) -> str:
-    """Render an exception in one line, with the notes that say during which operation it was raised."""
+    """Render an exception in one line, with its notes."""
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     return replace_surrogates(f"{type(error).__name__}: {error_message(error)}{notes}")
 
@@ -42,8 +42,11 @@ def describe_error_with_location(error: BaseException) -> str:
 
 
 def location_in_package(module: str, error: BaseException) -> str:
-    """Return where an exception or its oldest cause was last in the package of a module, as `pager/state.py:69`;
-    empty if it was not there."""
+    """Return the last location of an exception or its oldest cause in the package of a module, such as
+    `pager/state.py:69`.
+
+    Return an empty string if it did not pass through that package.
+    """
     package = module.rpartition(".")[0] or module
     for link in reversed(_chain(error)):
         for frame, line in reversed(list(traceback.walk_tb(link.__traceback__))):
@@ -55,7 +58,7 @@ def location_in_package(module: str, error: BaseException) -> str:
 
 
 def error_message(error: BaseException) -> str:
-    """Return the message of an exception, whose own `__str__` may raise."""
+    """Return the message of an exception, whose `__str__` may raise."""
     try:
         return str(error)
     except BaseException:  # foreign code may raise anything
@@ -81,7 +84,7 @@ def _last_line(error: BaseException) -> str:
 
 
 def _shorten_path(file: str) -> str:
-    """Cut a path to what follows the folder of packages, or to the file's name."""
+    """Cut a path to the part after the packages folder, or to the file's name."""
     parts = Path(file).parts
     below = [number for number, part in enumerate(parts) if part in _PACKAGES]
     return "/".join(parts[below[-1] + 1 :]) if below else Path(file).name

@@ -1,4 +1,4 @@
-"""The real clock, for what lies outside a playground: when a run was started, how long it took."""
+"""The wall clock, for facts outside a playground: when a run started, how long it took."""
 
 import os
 import time
@@ -10,12 +10,12 @@ process_time = time.process_time
 
 
 def now() -> datetime:
-    """The real time, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 def thread_seconds(thread: int) -> float | None:
-    """Return the processor time of a thread of this process, by its identifier; None where the system does not say."""
+    """Return the processor time of a thread of this process; None if the system does not provide it."""
     if not hasattr(time, "pthread_getcpuclockid"):
         return None
     try:
@@ -25,7 +25,7 @@ def thread_seconds(thread: int) -> float | None:
 
 
 def process_seconds(process: int) -> float | None:
-    """Return the processor time of a process, by its identifier; None where the system does not say."""
+    """Return the processor time of a process; None if the system does not provide it."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:  # noqa: PTH123  (many times a second)
             fields = file.read().rpartition(b")")[2].split()

@@ -1,4 +1,4 @@
-"""What a model wrote, as the data it was asked for: fences, thoughts and chatter around it are passed over."""
+"""Parse the answer of a model: the JSON object in its text, without fences, thoughts and comments around it."""
 
 import json
 import re
@@ -20,9 +20,14 @@ _DECODER = json.JSONDecoder()
 
 
 def parse_answer(text: str, shape: type[T]) -> T:
-    """The object in it that has the shape; raises BadAnswer, saying what is wrong, where none has, or where several
-    have it and differ: one of them may be quoted from what was judged. Thoughts go before it; others are taken out only
-    where it cannot be read with them, for an agent's thoughts may be quoted in it."""
+    """Return the object in a text that has the shape.
+
+    Raise BadAnswer if there is none, or if there are several that differ: one may be quoted from the text to be
+    judged.
+    A leading `<think>` block is removed first. Others are removed only if the text cannot be parsed with them,
+    because the
+    answer may quote an agent's thoughts.
+    """
     try:
         return _parse_object(_FIRST_THOUGHTS.sub("", text), shape)
     except BadAnswer:
@@ -46,7 +51,7 @@ def _parse_object(text: str, shape: type[T]) -> T:
 
 
 def _find_objects(text: str) -> Iterator[Any]:
-    """The JSON objects in a text, those inside others left out."""
+    """Yield the outermost JSON objects in a text."""
     start, tried = text.find("{"), 0
     while start >= 0 and tried < MAX_STARTS:
         tried += 1
@@ -60,6 +65,6 @@ def _find_objects(text: str) -> Iterator[Any]:
 
 
 def _describe_errors(error: ValidationError) -> str:
-    """What does not fit, in a line that a model can act on."""
+    """Describe validation errors in a line that the model can act on."""
     parts = [f"{'.'.join(map(str, part['loc'])) or 'it'}: {part['msg']}" for part in error.errors()[:5]]
     return "; ".join(parts)[:500]

@@ -1,4 +1,4 @@
-"""Anthropic's interface, through their own library, which is imported when such a model is built."""
+"""Anthropic's API, through its own library, which is imported when such a model is built."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,9 @@ _HINTS = {
 
 
 class AnthropicApi:
-    """Messages: by a schema where the model has that, else as the arguments of a tool that it must call."""
+    """The Messages API: answers by JSON schema if the model supports it, otherwise as the arguments of a forced tool
+    call.
+    """
 
     forms: tuple[AnswerFormat, ...] = ("schema", "tool", "words")
 
@@ -49,7 +51,7 @@ class AnthropicApi:
         self._place, self._door, self._manner = place, door, manner
 
     async def say(self, asked: ChatRequest, connections: HostConnections) -> ModelReply:
-        """One message."""
+        """Send one message."""
         client = connections.hold((self._place.address, self._door.key), self._client, _close_client)
         message = await call_with_retries(
             lambda: self._once(client, asked), self._place.address, self._manner.patience, asked.limits, asked.spent
@@ -104,7 +106,9 @@ async def _close_client(client: "AsyncAnthropic") -> None:
 
 
 def _build_request(asked: ChatRequest, parameters: dict[str, Any]) -> dict[str, Any]:
-    """What is said in their terms: the orders apart, the talk begun by the user, the shape in its form."""
+    """Build a request: the system prompt separate, the conversation starting with the user, the schema in the asked
+    form.
+    """
     system, *turns = asked.turns
     if turns[0].role == "assistant":
         turns = [ChatMessage("user", "(it begins)"), *turns]
@@ -123,7 +127,7 @@ def _build_request(asked: ChatRequest, parameters: dict[str, Any]) -> dict[str, 
 
 
 def _extract_text(message: "Message") -> str:
-    """What it said, or what it called the tool with."""
+    """Return the text of a message, or the arguments of its tool call."""
     called = [block.input for block in message.content if block.type == "tool_use" and block.name == TOOL_NAME]
     if called:
         return orjson.dumps(called[0]).decode()
@@ -131,7 +135,7 @@ def _extract_text(message: "Message") -> str:
 
 
 def _parse_usage(message: "Message", prices: Prices | None) -> Usage:
-    """They count cached input apart; here it is a part of the whole."""
+    """Return the usage. Anthropic counts cached input separately; here it is part of the prompt tokens."""
     used = message.usage
     cached = used.cache_read_input_tokens or 0
     prompt = used.input_tokens + cached + (used.cache_creation_input_tokens or 0)

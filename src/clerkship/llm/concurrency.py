@@ -1,4 +1,4 @@
-"""Several questions at once, for whoever must have all the answers before going on."""
+"""Ask several questions at once and wait for all answers."""
 
 import queue
 import threading
@@ -14,8 +14,10 @@ MAX_PROCESS_THREADS = 48
 
 
 def map_concurrently(ask: Callable[[A], R], items: Sequence[A], *, waits: bool = True) -> list[R]:
-    """What comes of each, in the order they are in. The first that raised is raised, when all are done. One after the
-    other where there is nothing to wait for."""
+    """Call a function for each item in several threads, and return the results in order.
+
+    When all are done, the first error is raised. Items are processed one by one if there is nothing to wait for.
+    """
     if len(items) < 2 or not waits or threading.active_count() >= MAX_PROCESS_THREADS:
         return [ask(item) for item in items]
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""What a model is asked, and what it gives back. Whoever asks knows nothing of who answers."""
+"""The interface to models: questions, answers and errors."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class EarlierMessage(NamedTuple):
-    """What was said before, in a conversation with a model."""
+    """An earlier message in a conversation with a model."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -21,7 +21,7 @@ class EarlierMessage(NamedTuple):
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """What a model is asked: what it is told, and the shape its answer must have."""
+    """A question to a model: the prompt, and the shape of the answer."""
 
     prompt: str
     """The matter itself. Where somebody else wrote a part of it, that part is quoted."""
@@ -38,13 +38,13 @@ class Question(Generic[T]):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The shape as JSON Schema, with nothing left open: every key required, and no other."""
+        """The JSON Schema of the answer, closed: every key is required, and no other is allowed."""
         return _build_schema(self.shape)
 
 
 @lru_cache(maxsize=64)
 def _build_schema(shape: type[BaseModel]) -> dict[str, Any]:
-    """Made once for each shape: it takes longer than all else that is done for a question here."""
+    """Build the schema once per shape, because this takes longer than the rest of a question."""
     return cast(dict[str, Any], _close_schema(shape.model_json_schema()))
 
 
@@ -69,7 +69,7 @@ def _close_schema(schema: Any) -> Any:
 
 @dataclass(frozen=True)
 class ModelAnswer(Generic[T]):
-    """What came back: data of the shape that was asked for, and what it took."""
+    """An answer of the asked shape, with its model and usage."""
 
     data: T
     model: str
@@ -77,7 +77,7 @@ class ModelAnswer(Generic[T]):
 
 
 class Embeddings(list[list[float]]):
-    """Texts as vectors, one each, and what that took."""
+    """One vector per text, and the usage."""
 
     def __init__(self, vectors: Iterable[list[float]], usage: Usage) -> None:
         super().__init__(vectors)
@@ -85,33 +85,33 @@ class Embeddings(list[list[float]]):
 
 
 class Model(Protocol):
-    """Somebody who can be asked what no rule decides; by several threads at once."""
+    """A model that answers questions; it may be used by several threads at once."""
 
     @property
     def name(self) -> str:
-        """As it is kept and shown."""
+        """The name that is stored and shown."""
         ...
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """Ask; raises ModelOutage where it cannot be asked, BadAnswer where it gives no answer of that shape."""
+        """Ask; raise ModelOutage if it cannot be reached, BadAnswer if its answer has the wrong shape."""
         ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Each text as a vector; raises like `ask`. Those that took something are Embeddings, which say what."""
+        """Return one vector per text; raise like `ask`. Embeddings also report their usage."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds; it is not asked again."""
+        """Release its resources; it is not asked again."""
         ...
 
 
 def is_instant(model: object) -> bool:
-    """Whether what it answers is there already: to ask it from several threads would only cost time."""
+    """Return whether a model answers without waiting, so that asking it from several threads gains nothing."""
     return bool(getattr(model, "instant", False))
 
 
 class BadAnswer(Exception):
-    """A model answered, and not in the shape it was asked for."""
+    """A model's answer does not have the asked shape."""
 
     def __init__(self, message: str, usage: Usage = NO_USAGE) -> None:
         super().__init__(message)
@@ -123,7 +123,7 @@ class NoModel(Exception):
 
 
 class UnavailableModel:
-    """Has a name, and raises NoModel when it is asked: no key, no connection, no file."""
+    """A model that cannot be asked, because a key, a connection or a file is missing; raises NoModel."""
 
     instant = True
 

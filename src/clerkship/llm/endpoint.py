@@ -1,4 +1,4 @@
-"""An endpoint with OpenAI's interface: one request, one answer, tried again while it is busy."""
+"""An endpoint with OpenAI's API: send a request, and retry while the endpoint is busy."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ _DEFAULT_POLICY = ModelRetryPolicy()
 
 
 class ApiCredentials(NamedTuple):
-    """How one gets in at an address."""
+    """The key for an endpoint, and how it is sent."""
 
     key: str = ""
     header: str = "authorization"
@@ -48,19 +48,22 @@ class ApiCredentials(NamedTuple):
     """What to do where the key is not taken."""
 
     def headers(self) -> dict[str, str]:
-        """What is sent with each request."""
+        """Return the headers of each request."""
         if not self.key:
             return {}
         return {self.header: f"Bearer {self.key}" if self.header == "authorization" else self.key}
 
     def redact_key(self, text: str) -> str:
-        """Whatever a server writes may be kept and shown; some write back what they were sent. What is as short as a
-        word is no key but a stand-in for one, and stands in other words."""
+        """Remove the key from a server's text, which may be stored and shown.
+
+        A very short key is a placeholder such as `none`; it is not replaced, because it may be part of ordinary
+        words.
+        """
         return text.replace(self.key, "[key]") if len(self.key) >= MIN_KEY_LENGTH else text
 
 
 class Endpoint:
-    """One address and its key: JSON there, JSON back, tried again while it is busy."""
+    """An address and its credentials: sends JSON, returns JSON, retries while the endpoint is busy."""
 
     def __init__(self, base_url: str, door: ApiCredentials, patience: ModelRetryPolicy = _DEFAULT_POLICY) -> None:
         self._base_url, self._door, self._patience = base_url, door, patience
@@ -77,7 +80,7 @@ class Endpoint:
         limits: Sequence[ConcurrencyLimit] = (),
         spent: TimeSpent | None = None,
     ) -> Any:
-        """What it answers at a path below its address, over a connection that is lent for each attempt."""
+        """Post to a path and return the JSON answer; each attempt borrows a connection."""
         body, model = orjson.dumps(asked), str(asked.get("model", ""))
         url = f"{self._base_url.rstrip('/')}{path}{'?' * bool(self._door.query)}{self._door.query}"
         return await call_with_retries(
@@ -108,7 +111,7 @@ class Endpoint:
         raise ModelOutage(said)
 
     def build_no_message_error(self, found: Any, usage: Usage = NO_USAGE) -> ModelOutage:
-        """Return the error for an answer that has no message."""
+        """Return the error for an answer without a message."""
         return ModelOutage(f"{self.host} answers without a message: {orjson.dumps(found)[:200].decode()}", usage)
 
     def _trouble(self, response: "httpx.Response", text: str, model: str) -> Exception:
@@ -123,7 +126,7 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """Where it is, for messages."""
+        """The host, for error messages."""
         return urlsplit(self._base_url).netloc
 
 
@@ -136,7 +139,7 @@ def first_message(found: Any) -> dict[str, Any] | None:
 
 
 def parse_token_counts(found: Any) -> dict[str, int]:
-    """The tokens that an answer says it took."""
+    """Return the token counts that an answer reports."""
     usage = found.get("usage") if isinstance(found, dict) else None
     counts = (
         {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")} if isinstance(usage, dict) else {}
@@ -145,7 +148,7 @@ def parse_token_counts(found: Any) -> dict[str, int]:
 
 
 def message_text(message: Mapping[str, Any]) -> str | None:
-    """What a message says, or why it says nothing."""
+    """Return the text or the refusal of a message; None if it has neither."""
     content = message.get("content") or message.get("refusal")
     if isinstance(content, Sequence) and not isinstance(content, str):
         content = "".join(part.get("text", "") for part in content if isinstance(part, dict))
@@ -159,7 +162,7 @@ _HINTS = {
 
 
 def _parse_error(text: str) -> tuple[str, str]:
-    """Return what an error says and what it is called, in the form most of them have; else its beginning."""
+    """Return the message and the code of an error response; for an unknown format its beginning and no code."""
     error: Any = None
     with contextlib.suppress(orjson.JSONDecodeError, KeyError, TypeError):
         error = orjson.loads(text)["error"]

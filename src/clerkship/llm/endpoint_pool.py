@@ -1,7 +1,4 @@
-"""The endpoints that the models of a run ask: one event loop for all, connections and a limit for each host.
-
-See docs/decisions/0008-judges-and-models.md.
-"""
+"""Connections to model endpoints, shared by all models of a run: one event loop, and a limit for each host."""
 
 import asyncio
 import concurrent.futures
@@ -25,11 +22,11 @@ CLOSE_TIMEOUT = 5.0
 
 
 class CallCancelled(Exception):
-    """The model was closed while it was asked, or before."""
+    """The model was closed before or during a call."""
 
 
 class HostConnections:
-    """Connections to one host, and how many requests may be under way there."""
+    """Connections to one host, and a limit on concurrent requests."""
 
     def __init__(self, address: str, at_once: int | None) -> None:
         self._address = address
@@ -41,20 +38,24 @@ class HostConnections:
         self._held: dict[Hashable, tuple[Any, Callable[[], Awaitable[None]]]] = {}
 
     def allow(self, at_once: int) -> None:
-        """Make room for the requests that one model may have under way."""
+        """Reserve capacity for the concurrent requests of one model."""
         self._requested.append(at_once)
 
     @property
     def limit(self) -> ConcurrencyLimit:
-        """The limit that all models share: as it is set, or no lower than the sum of their own."""
+        """The limit that all models share: as configured, or at least the sum of their own limits."""
         if self._limit is None:
             self._limit = ConcurrencyLimit(self._at_once or max(DEFAULT_AT_ONCE, sum(self._requested)))
         return self._limit
 
     @contextmanager
     def lend(self) -> "Iterator[httpx.AsyncClient]":
-        """Lend a connection for one request. The pool is here and not in httpx: that looks at every connection for
-        every other one on each request, which at 32 took longer than everything else."""
+        """Lend a connection for one request.
+
+        Connections are pooled here because the pool of httpx scans all connections for each request; with 32 of them
+        this took
+        longer than everything else.
+        """
         client = self._free.pop() if self._free else open_client(self._address, None, 1)
         try:
             yield client
@@ -62,14 +63,14 @@ class HostConnections:
             self._free.append(client)
 
     def hold(self, name: Hashable, make: Callable[[], H], close: Callable[[H], Awaitable[None]]) -> H:
-        """Return what is used to ask here, made once for all models."""
+        """Return a client object that all models share, created on first use."""
         if name not in self._held:
             made = make()
             self._held[name] = made, lambda: close(made)
         return cast(H, self._held[name][0])
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close all connections."""
         for client in self._free:
             await client.aclose()
         for _, close in self._held.values():
@@ -77,8 +78,10 @@ class HostConnections:
 
 
 class EndpointPool:
-    """Runs requests of several models in one thread with an event loop. It starts with the first request, and is closed
-    with the last model."""
+    """Runs the requests of several models in one thread with an event loop.
+
+    The thread starts with the first request, and is stopped when the last model is closed.
+    """
 
     def __init__(self, at_once: int | None = None) -> None:
         self._at_once = at_once
@@ -89,20 +92,20 @@ class EndpointPool:
         self._thread = threading.Thread()
 
     def host(self, address: str) -> HostConnections:
-        """Return the connections to the host of an address; the same for all models."""
+        """Return the connections to the host of an address; all models share them."""
         parts = urlsplit(address)
         key = f"{parts.scheme}://{parts.netloc}".lower()
         with self._lock:
             return self._hosts.setdefault(key, HostConnections(address, self._at_once))
 
     def client(self) -> "EndpointClient":
-        """Return what one model asks through."""
+        """Return a client for one model."""
         with self._lock:
             self._clients += 1
         return EndpointClient(self)
 
     def begin(self, work: Callable[[], Coroutine[Any, Any, R]]) -> "concurrent.futures.Future[R]":
-        """Start work in the loop; any thread may, those with a running loop too."""
+        """Start a coroutine in the loop, from any thread."""
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -112,7 +115,7 @@ class EndpointPool:
             return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
     def release(self) -> None:
-        """Let go of one client; with the last, close the connections and the loop."""
+        """Release one client; after the last one, close the connections and the loop."""
         with self._lock:
             self._clients -= 1
             if self._clients or self._loop is None:
@@ -138,7 +141,7 @@ class EndpointPool:
 
 
 class EndpointClient:
-    """What one model asks through: to close it cancels that model's requests, and no others."""
+    """The access of one model to the pool: closing it cancels that model's requests only."""
 
     def __init__(self, pool: EndpointPool) -> None:
         self._pool = pool
@@ -147,7 +150,7 @@ class EndpointClient:
         self._under_way: set[concurrent.futures.Future[Any]] = set()
 
     def run(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
-        """Run work in the pool's loop and wait for the result; raise CallCancelled."""
+        """Run a coroutine in the pool's loop and wait for its result; raise CallCancelled."""
         with self._lock:
             if self._closed:
                 raise CallCancelled
@@ -162,7 +165,7 @@ class EndpointClient:
                 self._under_way.discard(begun)
 
     def close(self) -> None:
-        """Cancel what is under way; threads that wait for it continue at once."""
+        """Cancel the requests under way, and release the pool."""
         with self._lock:
             if self._closed:
                 return

@@ -1,4 +1,4 @@
-"""HTTP to the outside: addresses as people give them, clients, and replies of a bounded size."""
+"""Outgoing HTTP: addresses that users give, clients, and responses of limited size."""
 
 import logging
 import re
@@ -19,7 +19,9 @@ _LOOPBACK = ("localhost", "127.", "[::1]")
 
 
 def parse_address(text: str, name: str, who: str = "agent") -> str:
-    """An http or https address, without a password in it: addresses are shown and kept."""
+    """Return an http or https address; raise InputError if it contains a password, because addresses are stored and
+    shown.
+    """
     try:
         parts = urlsplit(text)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -33,10 +35,9 @@ def parse_address(text: str, name: str, who: str = "agent") -> str:
 
 
 class _TokenFilter(logging.Filter):
-    """httpx tells every address it asks at INFO, and some servers want their key in it."""
+    """Remove tokens from the addresses that httpx logs: some servers expect their key there."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let it pass, with a sign where the key was."""
         if isinstance(record.args, tuple):
             record.args = tuple(
                 _TOKEN.sub(r"\1…", str(part)) if "token=" in str(part) else part for part in record.args
@@ -49,8 +50,10 @@ logging.getLogger("httpx").addFilter(_TokenFilter())
 
 
 def open_client(address: str, read_within: float | None, connections: int | None = None) -> "httpx.AsyncClient":
-    """A client of one server: no redirects; a proxy only where it is not this machine. As many connections as are
-    said are kept open (httpx keeps 20, and opens the others anew for each request); else as many as httpx has."""
+    """Return a client for one server: no redirects, and no proxy for this machine.
+
+    `connections` is how many stay open; httpx keeps 20 and opens the others anew for each request.
+    """
     import httpx  # noqa: PLC0415  (most agents need no HTTP, and it takes a tenth of a second)
 
     timeout = httpx.Timeout(CONNECT_TIMEOUT, read=read_within)
@@ -63,13 +66,12 @@ def _client_options(address: str) -> dict[str, Any]:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether it is this machine's own."""
+    """Return whether an address is on this machine."""
     return urlsplit(address).netloc.startswith(_LOOPBACK)
 
 
 @cache
 def _ssl_context() -> Any:
-    """The certificates to trust, read once."""
     import httpx  # noqa: PLC0415  (as above)
 
     return httpx.create_ssl_context()
@@ -81,19 +83,19 @@ JSON_HEADERS = {"content-type": "application/json", "accept": "application/json"
 async def post(
     client: "httpx.AsyncClient", address: str, headers: dict[str, str], body: bytes, limit: int
 ) -> "tuple[httpx.Response, bytes]":
-    """The reply's head and its body, read no further than the limit."""
+    """Post a body; return the response and its body, up to the limit."""
     return await read_response(client.stream("POST", address, content=body, headers=JSON_HEADERS | headers), limit)
 
 
 async def get(
     client: "httpx.AsyncClient", address: str, headers: dict[str, str], limit: int
 ) -> "tuple[httpx.Response, bytes]":
-    """What is there, read no further than the limit."""
+    """Return the response of an address and its body, up to the limit."""
     return await read_response(client.stream("GET", address, headers=JSON_HEADERS | headers), limit)
 
 
 def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "tuple[httpx.Response, bytes]":
-    """What is there, for those who plan and do not talk yet."""
+    """Fetch an address without an event loop, for planning."""
     import httpx  # noqa: PLC0415  (as above)
 
     data = bytearray()
@@ -107,10 +109,11 @@ def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "
 
 
 def check_reachable(address: str, name: str) -> None:
-    """Connect to an agent's address; raises InputError where that fails.
+    """Connect to an agent's address; raise InputError if that fails.
 
-    Sends an OPTIONS request, which has no effect on a server (RFC 9110, 9.3.7). Any answer to it counts, and so does
-    none: the connection was made.
+    Sends an OPTIONS request, which has no effect on a server (RFC 9110, 9.3.7). Any answer counts, and so does none
+    after
+    the connection was made.
     """
     import httpx  # noqa: PLC0415  (as above)
 

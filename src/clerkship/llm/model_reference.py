@@ -1,4 +1,4 @@
-"""Where a model is asked: `sort:model[@address]`, read into whose interface it has, its name and its address."""
+"""References to models, `provider:model[@address]`, parsed into provider, name and address."""
 
 import re
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _REFERENCE = re.compile(r"(?P<model>\S+?)(?:@(?P<address>https?://\S+))?")
 
 
 class ModelReference(NamedTuple):
-    """A model, and the address it is asked at."""
+    """A model, its address, and its provider."""
 
     model: str
     address: str
@@ -39,23 +39,23 @@ class ModelReference(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As it is kept and shown; reads back as the same place."""
+        """The name that is stored and shown; it parses back to the same reference."""
         usual = self.sort == ANTHROPIC and self.address == DEFAULT_ADDRESSES[ANTHROPIC]
         return f"{self.sort}:{self.model}" if usual else f"{self.sort}:{self.model}@{self.address}"
 
     @property
     def requires_key(self) -> bool:
-        """Whether nobody is answered there without a key."""
+        """Whether the host answers only with a key."""
         return self.sort == AZURE or urlsplit(self.address).hostname in HOSTS_WITH_KEYS
 
 
 def canonical_provider(sort: str) -> str:
-    """The sort's one name, whatever else it is called."""
+    """Return the canonical name of a provider, given any of its names."""
     return _PROVIDER_ALIASES.get(sort.lower(), sort.lower())
 
 
 def parse_model(text: str, usual: Mapping[str, str] = DEFAULT_ADDRESSES, who: str = "model") -> ModelReference:
-    """`sort:model` where there is such a sort, `anything:model@https://host/v1` where there is not."""
+    """Parse `provider:model` for a known provider, or `anything:model@https://host/v1`; raise InputError."""
     called, _, rest = text.partition(":")
     sort = canonical_provider(called)
     found = _REFERENCE.fullmatch(rest)
@@ -67,7 +67,7 @@ def parse_model(text: str, usual: Mapping[str, str] = DEFAULT_ADDRESSES, who: st
 
 
 def parse_reference(rest: str, usual: str, who: str = "agent", sort: str = OPENAI) -> ModelReference:
-    """`model`, or `model@https://host/v1`; at the usual address where none is said."""
+    """Parse `model` or `model@https://host/v1`, with a default address; raise InputError."""
     found = _REFERENCE.fullmatch(rest)
     if found is None:
         raise InputError.of(
@@ -85,7 +85,7 @@ def parse_reference(rest: str, usual: str, who: str = "agent", sort: str = OPENA
 
 
 def check_key(place: ModelReference, key: str, variable: str, who: str = "agent") -> None:
-    """Raise InputError where a place wants a key and there is none."""
+    """Raise InputError if a host requires a key and there is none."""
     if place.requires_key and not key:
         host = urlsplit(place.address).hostname
         raise InputError.of(f"{who} `{place.sort}:{place.model}`: {host} wants a key", hint=f"set {variable}")

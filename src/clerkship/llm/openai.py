@@ -1,4 +1,4 @@
-"""The interface of OpenAI's sort, wherever it is spoken: chat completions of a shape, and texts as vectors."""
+"""OpenAI's API and compatible ones: chat completions with a schema, and embeddings."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _STOP_REASONS: Mapping[Any, StopReason] = {"length": "cut off", "content_filter"
 
 
 class OpenAiApi:
-    """Chat completions: what OpenAI, Azure, vLLM, Ollama, LM Studio and most gateways speak."""
+    """Chat completions, as OpenAI, Azure, vLLM, Ollama, LM Studio and most gateways provide them."""
 
     forms: tuple[AnswerFormat, ...] = ("schema", "object", "words")
 
@@ -29,7 +29,7 @@ class OpenAiApi:
         self._endpoint = Endpoint(build_base_url(place, manner.api_version), door, manner.patience)
 
     async def say(self, asked: ChatRequest, connections: HostConnections) -> ModelReply:
-        """One completion."""
+        """Request one completion."""
         messages = [{"role": turn.role, "content": turn.content} for turn in asked.turns]
         body = {**self._manner.parameters, **_response_format(asked), "model": self._place.model, "messages": messages}
         found = await self._endpoint.post(connections.lend, "/chat/completions", body, asked.limits, asked.spent)
@@ -42,7 +42,7 @@ class OpenAiApi:
 
 
 class OpenAiEmbedder:
-    """Vectors from an endpoint of the same sort; it may be another one."""
+    """Embeddings from an endpoint with the same API, which may be another one."""
 
     def __init__(
         self, place: ModelReference, door: ApiCredentials, manner: RequestOptions, connections: HostConnections
@@ -51,7 +51,7 @@ class OpenAiEmbedder:
         self._endpoint = Endpoint(build_base_url(place, manner.api_version), door, manner.patience)
 
     async def embed(self, texts: list[str], limits: Sequence[ConcurrencyLimit]) -> Embeddings:
-        """Each text as a vector, in the same order; raise NoModel if there is no key for them."""
+        """Return one vector per text, in order; raise NoModel if there is no key."""
         if self._place.requires_key and not self._door.key:
             address = self._place.address
             raise NoModel(f"vectors of texts are made at {address}, and there is no key: set OPENAI_API_KEY")
@@ -69,7 +69,10 @@ class OpenAiEmbedder:
 
 
 def build_base_url(place: ModelReference, api_version: str) -> str:
-    """What paths are put behind. Azure has two: its newer one is as everybody's, its older one has the model in it."""
+    """Return the base URL of an endpoint.
+
+    Azure has two forms: the newer one is the same as OpenAI's, the older one contains the name of the model.
+    """
     parts = urlsplit(place.address)
     if place.sort != AZURE or parts.path.rstrip("/").endswith("/v1"):
         return place.address
@@ -86,7 +89,9 @@ def _response_format(asked: ChatRequest) -> dict[str, JsonValue]:
 
 
 def parse_usage(found: Any, prices: Prices | None) -> Usage:
-    """What an answer took. Its cost is as it says itself, which some gateways do, or by the prices, or not known."""
+    """Return the usage of an answer. The cost is the one that it reports, as some gateways do, or computed from the
+    prices.
+    """
     tokens, said = parse_token_counts(found), found.get("usage") if isinstance(found, dict) else None
     prompt, completion = tokens.get("prompt_tokens", 0), tokens.get("completion_tokens", 0)
     cost: Any = said.get("cost") if isinstance(said, dict) else None

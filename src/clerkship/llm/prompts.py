@@ -1,8 +1,8 @@
-"""What models are told, as templates that users can put their own in place of. Each has a mark that is kept with every
-verdict it led to.
+"""Prompts as templates that users can replace. Each has a fingerprint that is stored with every verdict.
 
-A template has two blocks: `orders`, what the model is to do, and `matter`, what it is to do it with. One that has none
-is sent as a single message. It may build on a built-in one: `{% extends "criterion.jinja2" %}`.
+A template has two blocks: `orders`, the instructions, and `matter`, the content. A template without blocks is sent
+as a
+single message. It may extend a built-in one: `{% extends "criterion.jinja2" %}`.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _REFERENCES = re.compile(r"""\{%[-+]?\s*(?:extends|include|import|from)\s+["']([
 
 
 class BadPrompt(InputError):
-    """A template that cannot be filled in."""
+    """A template cannot be rendered."""
 
     def __init__(self, name: str, said: str, line: int = 0) -> None:
         place = f" in line {line}" if line else ""
@@ -39,29 +39,31 @@ class BadPrompt(InputError):
 
 
 class RenderedPrompt(NamedTuple):
-    """A template filled in."""
+    """A rendered template."""
 
     orders: str
     matter: str
 
 
 class Prompt(NamedTuple):
-    """A template for one sort of question."""
+    """A template for one kind of question."""
 
     name: str
     text: str
 
     @property
     def is_own(self) -> bool:
-        """Whether it is somebody's own, and not the built-in one."""
+        """Whether it is the user's own and differs from the built-in one."""
         return self.text != read_built_in(self.name + SUFFIX)
 
     def mentions(self, key: str) -> bool:
-        """Whether it says anything of some key of the answer."""
+        """Return whether it mentions a key of the answer."""
         return key in _with_references(self.text)
 
     def find_unknown_block(self) -> tuple[str, tuple[str, ...]] | None:
-        """The first block that stands for none of the template it builds on, and which that has; none if all do."""
+        """Return the first block that the extended template does not have, and the blocks it has; None if all are
+        known.
+        """
         on = _EXTENDS.search(self.text)
         if on is None or not (FOLDER / on[1]).is_file():
             return None
@@ -70,11 +72,11 @@ class Prompt(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """Its name and what it says, with all it builds on: another text has another mark."""
+        """Its name and a hash of its text with everything it extends or includes."""
         return _compute_mark(self.name, self.text)
 
     def fill(self, **given: Any) -> RenderedPrompt:
-        """The messages it comes to; raises InputError where it cannot be filled in."""
+        """Render the template; raise InputError if that fails."""
         from jinja2 import TemplateError, TemplateNotFound  # noqa: PLC0415  (most runs ask no model)
 
         clean = {
@@ -104,7 +106,7 @@ class Prompt(NamedTuple):
 
 
 class Prompts:
-    """Every prompt there is: a user's own where there is one, else the built-in."""
+    """All prompts: the user's own where there is one, otherwise the built-in ones."""
 
     def __init__(self, own: Mapping[str, str] | None = None) -> None:
         self._own = dict(own or {})
@@ -117,18 +119,18 @@ BUILT_IN = Prompts()
 
 
 def list_prompts() -> tuple[str, ...]:
-    """Of all built-in prompts that ask something."""
+    """Return the names of all built-in prompts that ask a question."""
     return tuple(sorted({path.stem for path in FOLDER.glob(f"*{SUFFIX}")} - _PARTS))
 
 
 def list_prompt_parts() -> tuple[str, ...]:
-    """Of the templates that others are made of."""
+    """Return the names of the templates that others are built from."""
     return tuple(sorted(_PARTS))
 
 
 @cache
 def read_built_in(file: str) -> str:
-    """The text of a built-in template."""
+    """Return the text of a built-in template."""
     return (FOLDER / file).read_text(encoding="utf-8")
 
 
@@ -139,7 +141,7 @@ def _compute_mark(name: str, text: str) -> str:
 
 @cache
 def _with_references(text: str) -> str:
-    """With all that it builds on."""
+    """Return the text with everything it extends or includes."""
     files = [file for file in _REFERENCES.findall(text) if (FOLDER / file).is_file()]
     return "\0".join([text, *(_with_references(read_built_in(file)) for file in files)])
 
@@ -175,7 +177,7 @@ def _environment() -> "Environment":
 
 
 def _template_line(error: BaseException) -> int:
-    """Where in a template it was raised; 0 if not in one that somebody wrote here."""
+    """Return the line of a user's template that raised an error; 0 if it was not raised there."""
     trace, line = error.__traceback__, 0
     while trace is not None:
         line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == "<template>" else line
@@ -184,6 +186,6 @@ def _template_line(error: BaseException) -> int:
 
 
 def section(name: str, text: str) -> str:
-    """Words of others, fenced off by a code that is made of them: nothing inside can close its own fence."""
+    """Return a fenced section. The fence has a hash of the text, so that nothing inside can close it."""
     code = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
     return f"<<< {name} {code}\n{text}\n{name} {code} >>>"

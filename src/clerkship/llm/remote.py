@@ -1,4 +1,4 @@
-"""A model behind an endpoint, whoever's interface that has: asked for a shape, told what is wrong, and counted."""
+"""A model behind an endpoint: asks for an answer of a shape, and repeats the question with the error if it is invalid."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
@@ -34,7 +34,7 @@ StopReason = Literal["", "refused", "cut off", "filtered"]
 
 
 class RequestOptions(NamedTuple):
-    """How a model is asked, beside what."""
+    """Options for requests to a model."""
 
     parameters: Mapping[str, JsonValue] = {}
     """What goes into each request as it is: a temperature, a seed."""
@@ -47,12 +47,12 @@ class RequestOptions(NamedTuple):
 
     @property
     def patience(self) -> ModelRetryPolicy:
-        """With the endpoint."""
+        """The retry policy for the endpoint."""
         return ModelRetryPolicy(max_rate_limited=MAX_RATE_LIMITED, backoff=self.backoff, within=self.answer_within)
 
 
 class ModelReply(NamedTuple):
-    """What a model said once, why it stopped where that is not by itself, and what it took."""
+    """The text of one reply, why it stopped if not by itself, and its usage."""
 
     text: str
     stop: StopReason
@@ -60,14 +60,14 @@ class ModelReply(NamedTuple):
 
 
 class ChatMessage(NamedTuple):
-    """One message of what a model is shown."""
+    """One message of a chat request."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
 class ChatRequest(NamedTuple):
-    """What is said to a model once."""
+    """One request to a model."""
 
     turns: tuple[ChatMessage, ...]
     question: Question[Any]
@@ -77,26 +77,26 @@ class ChatRequest(NamedTuple):
 
 
 class ModelApi(Protocol):
-    """One interface that models have."""
+    """One kind of model API."""
 
     forms: tuple[AnswerFormat, ...]
     """How a shape can be asked for, the best first."""
 
     async def say(self, asked: ChatRequest, connections: HostConnections) -> ModelReply:
-        """Ask once; raises ModelOutage and RequestDeclined."""
+        """Send one request; raise ModelOutage or RequestDeclined."""
         ...
 
 
 class Embedder(Protocol):
-    """Whoever makes vectors of texts."""
+    """Computes embeddings of texts."""
 
     async def embed(self, texts: list[str], limits: Sequence[ConcurrencyLimit]) -> Embeddings:
-        """Each text as a vector, in the same order."""
+        """Return one vector per text, in order."""
         ...
 
 
 class RemoteModel:
-    """Somebody behind an endpoint, asked by several threads at once."""
+    """A model behind an endpoint, usable by several threads at once."""
 
     def __init__(
         self, place: ModelReference, speaker: ModelApi, embedder: Embedder, pool: EndpointPool, at_once: int | None
@@ -112,15 +112,15 @@ class RemoteModel:
         """The first way of asking for each shape that the endpoint has not said no to."""
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """Ask, and tell it what is wrong where its answer has not the shape."""
+        """Ask, and ask again with the error if the answer does not have the shape."""
         return self._do(lambda: self._asked(question))
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Each text as a vector, in the same order."""
+        """Return one vector per text, in order."""
         return self._do(lambda: self._embedder.embed(list(texts), self._own))
 
     def close(self) -> None:
-        """Call off what it is asked, and let go of the connections where nobody else needs them."""
+        """Cancel the requests under way, and release the connections if no other model uses them."""
         self._client.close()
 
     def _do(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
@@ -156,7 +156,10 @@ class RemoteModel:
         limits: tuple[ConcurrencyLimit, ...],
         spent: TimeSpent,
     ) -> ModelReply:
-        """In the best form that the endpoint has. What it refuses in every form is refused for another reason."""
+        """Send the request in the best format that the endpoint accepts.
+
+        If it declines every format, the format is not the reason, and the error is raised.
+        """
         first = self._forms.get(question.shape, 0)
         for place, form in enumerate(self._speaker.forms[first:], first):
             try:
@@ -187,7 +190,7 @@ Give the same judgement again, as one JSON object of the shape you were told, an
 
 
 def _describe_failure(spoken: ModelReply, wrong: str) -> str:
-    """Why there is no answer: each reason in its own words, for each asks for something else to be done."""
+    """Describe why there is no answer; each reason needs another remedy."""
     often = f"in {MAX_REPAIRS + 1} attempts"
     said = f"it said {spoken.text[:200]!r}" if spoken.text else "it said nothing"
     if spoken.stop == "refused":

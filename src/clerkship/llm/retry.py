@@ -1,4 +1,4 @@
-"""Asking again what did not come through: how often, how long after, and how many may ask at one time."""
+"""Retries of requests to a model endpoint: how often, after which delay, and how many requests at once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ BUSY_STATUSES = frozenset({408, 409, 425, TOO_MANY_REQUESTS})
 
 
 class ModelOutage(PlatformError):
-    """The model cannot be asked now. Not the agent's doing: the run is errored."""
+    """The model cannot be reached now. The agent is not at fault: the run is errored."""
 
     def __init__(self, message: str, usage: Usage = NO_USAGE) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class ModelOutage(PlatformError):
 
 
 class RequestDeclined(InputError):
-    """The endpoint will not take what it is asked: its key, its model, or a part of the request."""
+    """The endpoint rejects the key, the model, or a part of the request."""
 
     status: int = 0
     code: str = ""
@@ -45,7 +45,7 @@ class RequestDeclined(InputError):
 
 
 class EndpointBusy(Exception):
-    """An attempt that may do better in a while."""
+    """An attempt failed, and may succeed later."""
 
     def __init__(self, reason: str, wait: float | None = None, *, crowded: bool = False) -> None:
         super().__init__(reason)
@@ -55,7 +55,7 @@ class EndpointBusy(Exception):
 
 
 class ModelRetryPolicy(NamedTuple):
-    """How much is put up with."""
+    """How often and for how long to retry."""
 
     attempts: int = MAX_ATTEMPTS
     max_rate_limited: int = MAX_ATTEMPTS
@@ -64,21 +64,23 @@ class ModelRetryPolicy(NamedTuple):
     """Seconds for one attempt."""
 
     def wait(self, failed: int, busy: EndpointBusy) -> float:
-        """Seconds to wait now. All who failed together shall not come back together."""
+        """Return the seconds to wait before the next attempt, with jitter, so that failed requests do not return all at
+        once.
+        """
         if busy.wait is not None:
             return max(busy.wait, self.backoff) * (1 + random_fraction() / 10)
         return min(self.backoff * 2.0 ** (failed - 1), MAX_WAIT) * (0.5 + random_fraction())
 
 
 class TimeSpent:
-    """The time one question has taken so far."""
+    """The time that one question has taken so far."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     @asynccontextmanager
     async def counted(self) -> AsyncIterator[None]:
-        """This too."""
+        """Add the time spent in this block."""
         loop = asyncio.get_running_loop()
         start = loop.time()
         try:
@@ -88,7 +90,7 @@ class TimeSpent:
 
 
 class ConcurrencyLimit:
-    """How many may ask at one time, and until when nobody is to."""
+    """A limit on concurrent requests that can also pause new ones."""
 
     def __init__(self, at_once: int) -> None:
         self.at_once = at_once
@@ -97,7 +99,7 @@ class ConcurrencyLimit:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """One's turn, first come first served."""
+        """Wait for a free slot, first come first served."""
         async with self._slots:
             # A loop, because it may be put off further meanwhile.
             while (left := self._until - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110  (it is a time)
@@ -105,7 +107,7 @@ class ConcurrencyLimit:
             yield
 
     def pause(self, seconds: float) -> None:
-        """Let nobody begin for a while."""
+        """Start no new requests for a while."""
         self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
 
 
@@ -116,8 +118,12 @@ async def call_with_retries(
     limits: Sequence[ConcurrencyLimit],
     spent: TimeSpent,
 ) -> R:
-    """What comes of it, tried again while the endpoint is busy. Whoever waits to try again leaves their slot to others;
-    where the endpoint says that too much is asked, the others wait as well, instead of being turned away in turn."""
+    """Call a function, and retry while the endpoint is busy; raise ModelOutage when the retries are exhausted.
+
+    A slot is released while waiting for the next attempt. If the endpoint reports too many requests, other requests
+    wait as
+    well, instead of being rejected one after another.
+    """
     said: list[EndpointBusy] = []
     while True:
         try:
@@ -153,7 +159,7 @@ def _is_exhausted(said: Sequence[EndpointBusy], patience: ModelRetryPolicy) -> b
 
 
 def _describe_failures(said: Sequence[EndpointBusy]) -> str:
-    """Why it was given up, how often it was tried, and what else was in the way before."""
+    """Describe the last failure, the number of attempts, and other failures before it."""
     last = str(said[-1])
     wait = said[-1].wait
     later = f" (and to come back in {wait:,.0f} seconds)" if wait is not None and wait > MAX_WAIT else ""
@@ -165,8 +171,10 @@ def _describe_failures(said: Sequence[EndpointBusy]) -> str:
 def build_status_error(
     status: int, words: str, wait: str, refused: str, hints: Mapping[int, str]
 ) -> EndpointBusy | RequestDeclined:
-    """Return the error for a status: EndpointBusy if the same request may succeed later, RequestDeclined otherwise. `wait` is the
-    Retry-After header, `refused` says who refused what."""
+    """Return the error for a status: EndpointBusy if the same request may succeed later, RequestDeclined otherwise.
+
+    `wait` is the Retry-After header; `refused` says which endpoint refused which model.
+    """
     if status in BUSY_STATUSES or status >= 500:
         seconds = parse_retry_after(wait, now())
         crowded = status == TOO_MANY_REQUESTS or (status in (503, 529) and seconds is not None)
@@ -179,7 +187,7 @@ def build_status_error(
 
 
 def parse_retry_after(text: str, now: datetime) -> float | None:
-    """The header's seconds, or its date (RFC 9110 §10.2.3)."""
+    """Return the seconds of a Retry-After header, given as seconds or as a date (RFC 9110 §10.2.3)."""
     if text.isascii() and text.isdigit():
         return float(text[:9])
     try:

@@ -1,4 +1,4 @@
-"""`scripted:<file>`: a model whose answers are written down; it needs no key, no network, and is never in two minds."""
+"""`scripted:<file>`: a model with predefined answers. It needs no key and no network, and is deterministic."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ _WORD = re.compile(r"\w+")
 
 
 class ScriptedAnswer(Frozen):
-    """An answer, and which questions get it: all that is given must hold."""
+    """An answer and the questions it applies to: all given conditions must hold."""
 
     about: Annotated[str | None, Field(description="what the question is for, such as `criterion`")] = None
     contains: Annotated[str | None, Field(description="text in the question, such as the criterion")] = None
@@ -28,7 +28,7 @@ class ScriptedAnswer(Frozen):
     answer: Annotated[JsonValue, Field(description="what is answered")]
 
     def fits(self, question: Question[Any]) -> bool:
-        """Whether it is this question's answer."""
+        """Return whether this is the answer to a question."""
         return (
             self.about in (None, question.about)
             and (self.contains is None or self.contains in question.prompt)
@@ -37,7 +37,7 @@ class ScriptedAnswer(Frozen):
 
 
 class Script(Frozen):
-    """What a scripted model answers: the first that fits the question."""
+    """The answers of a scripted model; the first that fits a question is used."""
 
     answers: tuple[ScriptedAnswer, ...]
 
@@ -48,7 +48,7 @@ class Script(Frozen):
 
 
 class ScriptedModel:
-    """Answers as its script says; a question that is not in it gets none."""
+    """Answers by its script; raises BadAnswer for other questions."""
 
     instant = True
 
@@ -57,7 +57,7 @@ class ScriptedModel:
         self._script = script
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """The first answer that fits."""
+        """Return the first answer that fits."""
         found = next((answer for answer in self._script.answers if answer.fits(question)), None)
         if found is None:
             raise BadAnswer(f"{self.name} has no answer to a question about {question.about}: {_excerpt(question)}")
@@ -71,15 +71,14 @@ class ScriptedModel:
             ) from None
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Texts that share words have vectors that point the same way."""
+        """Return word-count vectors: texts that share words have similar vectors."""
         return [_count_words(text) for text in texts]
 
-    def close(self) -> None:
-        """It holds nothing."""
+    def close(self) -> None: ...
 
 
 def is_scripted(model: str) -> bool:
-    """Whether a model of this name has its answers written down: it has read nothing, and can quote nothing."""
+    """Return whether a model's name is that of a scripted model, which cannot quote what it was asked about."""
     return model.startswith(SCRIPTED)
 
 
@@ -88,7 +87,7 @@ def _excerpt(question: Question[Any]) -> str:
 
 
 def _count_words(text: str) -> list[float]:
-    """How often each word comes, each in a place that its hash decides."""
+    """Return the word counts of a text, at positions given by the hash of each word."""
     vector = [0.0] * DIMENSIONS
     for word in _WORD.findall(text.casefold()):
         vector[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4]) % DIMENSIONS] += 1.0

@@ -1,4 +1,4 @@
-"""Whoever asks models in one trial: what it takes is counted, and each question is that trial's own."""
+"""A model as used by one trial: usage is counted, and each question belongs to the trial."""
 
 import threading
 from collections.abc import Sequence
@@ -16,19 +16,19 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class UsageCounter:
-    """What models were asked in one trial, by what for."""
+    """The usage of models in one trial, by role."""
 
     def __init__(self) -> None:
         self._gate = threading.Lock()
         self._used: dict[Role, list[Usage]] = {}
 
     def add(self, role: Role, usage: Usage) -> None:
-        """One question more."""
+        """Add the usage of one question."""
         with self._gate:
             self._used.setdefault(role, []).append(usage)
 
     def used(self) -> dict[Role, Usage]:
-        """So far; the same in whatever order the answers came in."""
+        """Return the usage so far; the sum does not depend on the order of the answers."""
         if not self._used:
             return {}
         with self._gate:
@@ -42,7 +42,7 @@ def _sum(each: Sequence[Usage]) -> Usage:
 
 
 class TrialModel:
-    """A model, as one trial asks it in one role."""
+    """A model as one trial uses it in one role."""
 
     def __init__(self, model: Model, role: Role, trial: int, tally: UsageCounter) -> None:
         self.name = model.name
@@ -51,7 +51,7 @@ class TrialModel:
         self._model, self._trial, self._tally = model, trial, tally
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """Ask; what it took is counted, whatever came of it."""
+        """Ask, and count the usage even if the answer is invalid."""
         sample = f"trial {self._trial}{', ' * bool(question.sample)}{question.sample}"
         try:
             answer = self._model.ask(replace(question, sample=sample))
@@ -63,11 +63,11 @@ class TrialModel:
         return answer
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Texts as vectors."""
+        """Return the embeddings of texts, and count their usage."""
         found = self._model.embed(texts)
         if isinstance(found, Embeddings):
             self._tally.add(self.role, found.usage)
         return found
 
     def close(self) -> None:
-        """Nothing: the model is others' too."""
+        """Do nothing: other trials share the model."""
