@@ -124,7 +124,7 @@ def test_show_prints_a_task_with_its_log_and_says_it_is_intact(capsys: pytest.Ca
         (["show"], "there is no store"),
         (["list"], "there is no store"),
         (["schema", "tusk"], "no schema `tusk`; did you mean `task`?"),
-        (["validate", "."], "no task is here"),
+        (["validate", "."], "there is no task in this folder"),
         (["dmeo"], "No such command 'dmeo'"),
     ],
 )

@@ -58,7 +58,7 @@ def test_a_project_a_folder_and_a_file_are_validated_with_the_domain_named(
     text = capsys.readouterr().out
     assert WARNING in text
     assert "domain domain.yml" in text
-    assert ("2 files of a Rasa project passed over" in text) == (place == ".")
+    assert ("2 files of a Rasa project skipped" in text) == (place == ".")
     assert f"no mistakes, {1 if place.endswith('yml') else 2} warning" in text
 
 

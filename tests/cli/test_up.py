@@ -455,7 +455,7 @@ def test_a_line_that_cannot_listen_there_is_said_to(
         (["up", "--from", "two"], "name the environment; there are a, b"),
         (["up", "b", "--from", "two", "--task", "A"], "`A` takes place in a, not in b"),
         (["events"], "no playground is up, as far as .clerkship/up knows; `clerkship up` starts one"),
-        (["events", "--kind", "file.*"], "no event is like `file.*`; there are agent.*, chat.*"),
+        (["events", "--kind", "file.*"], "no event matches `file.*`; there are agent.*, chat.*"),
         (["check", "A"], "no playground is up"),
     ],
 )

@@ -261,14 +261,14 @@ MISTAKES_IN_ENVIRONMENT = [
     ("{most: 1}", "{least: 1}", "environment.domains.book.config.least: unknown key"),
     ("domains: {book:", "domains: {desk:", "7:13: environment.domains.desk: `desk` is the name of a sandbox"),
     ("domains: {book:", "domains: {run:", "`run` is the name of the events of the run"),
-    ("domains: {book:", "domains: {clock:", "`clock` is the name of the playground's own clock"),
+    ("domains: {book:", "domains: {clock:", "the name `clock` is reserved: it is the playground's own clock"),
     ("config: {most: 1}}}", "datasets: [slots, other]}}", "`other` is not a dataset of this environment"),
     (
         "domains: {book: {kind: clinic.book, config: {most: 1}}}",
         "domains: {}",
         "needs a domain of kind clinic.book",
     ),
-    ("drop.file.written -> book", "book.slot.taken -> drop", "files does not take in clinic.book.slot.taken"),
+    ("drop.file.written -> book", "book.slot.taken -> drop", "files does not react to clinic.book.slot.taken"),
     ("drop.file.written -> book", "drop.file.written -> boook", "unknown sandbox `boook`; did you mean `book`?"),
 ]
 

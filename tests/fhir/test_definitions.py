@@ -101,6 +101,6 @@ def test_unknown_type_has_no_elements(question: type) -> None:
 
 
 def test_table_is_loaded_on_first_use() -> None:
-    code = "from clerkship.fhir import definitions as d; print(len(d.RESOURCE_TYPES), d._table.cache_info().misses)"
+    code = "from clerkship.fhir import definitions as d; print(len(d.RESOURCE_TYPES), d._load_table.cache_info().misses)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "146 0"

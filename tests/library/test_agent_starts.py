@@ -32,7 +32,7 @@ def test_an_opening_is_a_mistake_where_the_agent_starts(tmp_path: Path, starts: 
         tmp_path, f"person: {{simulation_context: A caller., opening: {opening}, fallback: Yes}}", starts
     ).lines()
     assert line == (
-        "one.yml:6:54: task.scenario.person.opening: `opening` is never said: the agent starts this task; "
+        "one.yml:6:54: task.scenario.person.opening: `opening` has no effect: the agent starts this task; "
         "write `starts: person`, or move the line to `lines` or `script`"
     )
 
@@ -41,7 +41,7 @@ def test_an_opening_is_a_mistake_where_the_agent_starts(tmp_path: Path, starts: 
 def test_what_only_holds_for_a_conversation_is_a_mistake_where_the_agent_starts(tmp_path: Path, key: str) -> None:
     [line] = shelf(tmp_path, key).lines()
     name = key.partition(":")[0]
-    message = f"`{name}` is not used: the agent starts this task; write `starts: person`, or leave it out"
+    message = f"`{name}` has no effect: the agent starts this task; write `starts: person`, or leave it out"
     assert line.endswith(f"task.scenario.{name}: {message}")
 
 

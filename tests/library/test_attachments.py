@@ -85,7 +85,7 @@ def test_which_template_it_is_may_be_a_template_too(shelf: Shelf) -> None:
         ("/etc/hostname", "template: /etc/hostname: it is outside the folder"),
         ("link.txt", "template: link.txt: it is outside the folder"),
         (".", "template: .: it is a folder"),
-        ("large.txt", "template: large.txt: it has 1.1 MB, and a file may have 1 MB"),
+        ("large.txt", "template: large.txt: it has 1.1 MB; the limit is 1 MB"),
         ("binary.txt", "template: binary.txt: it is not a text file"),
         ("latin.txt", "template: latin.txt: it is not UTF-8 text"),
     ],
@@ -133,7 +133,10 @@ def test_a_file_of_a_dataset_comes_byte_for_byte(shelf: Shelf) -> None:
             "files.drop.dataset: unknown dataset `partnr`; did you mean `partner`?",
         ),
         ("dataset: partner, file: scans/pge.tif", "no file `scans/pge.tif` in the dataset `partner`; did you mean"),
-        ("dataset: patients, file: x", "files.drop.dataset: `patients` is a dataset of type records, of no files"),
+        (
+            "dataset: patients, file: x",
+            "files.drop.dataset: `patients` is a dataset of type records, which has no files",
+        ),
         ("dataset: partner", "`dataset` and `file` go together"),
         (
             "dataset: partner, file: scans/page.tif, text: a",

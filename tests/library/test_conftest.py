@@ -96,16 +96,28 @@ def test_a_file_of_that_name_above_which_is_something_else_is_left_alone(tmp_pat
     [
         ("criteria_judge_prompt", "a\n{{ transcript }\n", "own.jinja2:2:1: unexpected '}'"),
         ("criteria_judge_prompt", "{% if transcript %}\nx", "own.jinja2:2:1: Unexpected end of template"),
-        ("criteria_judge_prompt", "{{ transcript }}\n\n{{ gaol }}", "own.jinja2:3:1: 'gaol' is undefined; it can use"),
+        (
+            "criteria_judge_prompt",
+            "{{ transcript }}\n\n{{ gaol }}",
+            "own.jinja2:3:1: 'gaol' is undefined; available variables:",
+        ),
         ("criteria_judge_prompt", "{{ transcript | shout }}", "own.jinja2:1:1: No filter named 'shout'"),
         ("criteria_judge_prompt", "{% include 'mine.jinja2' %}", "no built-in prompt is called mine.jinja2"),
-        ("criteria_judge_prompt", "{{ transcript }}", "own.jinja2: it never says `criteria_text` or `criterion`"),
-        ("criteria_judge_prompt", "{{ criterion }}", "it never says `transcript`; put {{ transcript }} into it"),
+        (
+            "criteria_judge_prompt",
+            "{{ transcript }}",
+            "own.jinja2: the template does not use `criteria_text` or `criterion`",
+        ),
+        (
+            "criteria_judge_prompt",
+            "{{ criterion }}",
+            "the template does not use `transcript`; put {{ transcript }} into it",
+        ),
         ("criteria_judge_prompt", "{{ criterion }}{{ transcript }}{{ 1 / 0 }}", "own.jinja2:1:1: division by zero"),
         ("criteria_judge_prompt", "{{ transcript.__class__ }}", "own.jinja2:1:1: access to attribute '__class__'"),
-        ("metrics_judge_prompt", "Rate.", "it never says `transcript`"),
+        ("metrics_judge_prompt", "Rate.", "the template does not use `transcript`"),
         ("metrics_judge_prompt", "{{ transcript }}{{ criteria_text }}", "'criteria_text' is undefined"),
-        ("simulated_user_prompt", "You are a user.", "it never says `simulation_context`"),
+        ("simulated_user_prompt", "You are a user.", "the template does not use `simulation_context`"),
     ],
 )
 @pytest.mark.parametrize("place", ["", "scenarios", "scenarios/a.yml"])

@@ -130,14 +130,14 @@ def test_an_entity_may_name_those_before_it(chart: Shelf) -> None:
     [
         (
             "id: it, type: Patient, where: {birthdate: '1965-03-15'}",
-            "`it` must find one record, but 2 of chart fit Patient with birthdate '1965-03-15': "
+            "`it` must match one record, but 2 of chart match Patient with birthdate '1965-03-15': "
             "Patient/p1 Maria Elena Lopez, born 1965-03-15, Patient/p2 Mario Lopez, born 1965-03-15",
         ),
         (
             "id: it, type: Patient, where: {family: Smith}",
-            "`it` finds no Patient with family 'Smith' in chart; it has 3 Patients",
+            "`it` matches no Patient with family 'Smith' in chart; it has 3 Patients",
         ),
-        ("id: it, type: Slot", "finds no Slot in chart; it has 3 Coverage, 1 Observation, 1 Organization, 3 Patient"),
+        ("id: it, type: Slot", "matches no Slot in chart; it has 3 Coverage, 1 Observation, 1 Organization, 3 Patient"),
         ("id: it, type: Pateint", "`it`: R4 has no resource `Pateint`; did you mean `Patient`?"),
         (
             "id: it, type: Patient, where: {birthdat: '1990'}",
@@ -149,7 +149,7 @@ def test_an_entity_may_name_those_before_it(chart: Shelf) -> None:
         ),
         ("id: it, type: Patient, where: {birthdate: soon}", "`it`: "),
         ("id: it, type: Patient, where: {_sort: birthdat, _count: 1}", "`it`: "),
-        ("id: it, type: Patient, where: {_sort: birthdate}", "but 3 of chart fit Patient with _sort 'birthdate'"),
+        ("id: it, type: Patient, where: {_sort: birthdate}", "but 3 of chart match Patient with _sort 'birthdate'"),
         ("id: it, type: Patient, where: {'name:nearly': x}", "`it`: "),
         ("id: it, type: Patient, where: {'name.where(': x}", "`it`: "),
         ("id: it, type: Patient, where: {name.single().family: Kim}", "`it`: `single()` expects one value, not 2"),
@@ -163,7 +163,7 @@ def test_what_finds_none_or_several_is_said_by_name(chart: Shelf, entity: str, m
 
 def test_an_id_is_taken_once(chart: Shelf) -> None:
     write(chart, "id: it, type: Patient, where: {id: p1}", "id: it, type: Organization")
-    assert "the id `it` is taken" in chart.lines()[0]
+    assert "the id `it` is already used" in chart.lines()[0]
 
 
 def test_who_refers_to_one_that_was_not_found_is_not_blamed_for_it(chart: Shelf) -> None:
@@ -173,7 +173,7 @@ def test_who_refers_to_one_that_was_not_found_is_not_blamed_for_it(chart: Shelf)
         'id: coverage, type: Coverage, where: {beneficiary: "{{ patient.reference }}"}',
     )
     [line] = chart.lines()
-    assert "`patient` finds no Patient" in line
+    assert "`patient` matches no Patient" in line
     write(chart, 'id: a, type: Coverage, where: {payor: "{{ later.reference }}"}', "id: later, type: Organization")
     [line] = chart.lines()
     assert line.startswith("t.yml:4:")
@@ -297,9 +297,9 @@ def test_for_each_makes_a_task_of_each_record(chart: Shelf) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ("{id: p, dataset: chart, type: Slot}", "task.for_each: `p` finds no Slot in chart; it has"),
+        ("{id: p, dataset: chart, type: Slot}", "task.for_each: `p` matches no Slot in chart; it has"),
         ("{id: p, dataset: chrt}", "task.for_each.dataset: unknown dataset `chrt`; did you mean `chart`?"),
-        ("{id: now, dataset: chart, type: Patient}", "task.for_each.id: the id `now` is taken"),
+        ("{id: now, dataset: chart, type: Patient}", "task.for_each.id: the id `now` is reserved for the current time"),
         ("{id: p, dataset: chart, type: Patient, limit: 0}", "task.for_each.limit: expected at least 1"),
         ("{id: p, dataset: chart, limt: 3}", "task.for_each.limt: unknown key `limt`; did you mean `limit`?"),
         ("{id: p, dataset: chart, type: Patient, where: {birthdate: x}}", "task.for_each: `p`: "),
@@ -330,15 +330,15 @@ def test_which_record_an_entity_is_missing_for_is_said(chart: Shelf) -> None:
         """,
     )
     [line] = chart.lines()
-    assert "for p3, `c` finds no Coverage with patient 'Patient/p3', status 'active' in chart" in line
+    assert "for p3, `c` matches no Coverage with patient 'Patient/p3', status 'active' in chart" in line
 
 
 def test_names_that_come_out_too_long_or_twice_are_refused(chart: Shelf) -> None:
     each = "for_each: {id: p, dataset: chart, type: Patient, where: {id: p1}}"
     chart.write("t.yml", f"task: {{name: {'n' * 199}, {each}}}\n")
-    assert "the name has 204 characters, and may have 200; make it shorter" in chart.lines()[0]
+    assert "the name has 204 characters; the limit is 200; shorten it" in chart.lines()[0]
     chart.write("t.yml", f"tasks:\n  - {{name: 'T [p1]'}}\n  - {{name: T, {each}}}\n")
-    assert "two tasks would be called 'T [p1]'" in chart.lines()[0]
+    assert "two tasks would have the name 'T [p1]'" in chart.lines()[0]
 
 
 def test_records_of_any_sort_can_be_gone_through(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_where_a_record_is_not_found_nothing_is_said_of_what_needs_it(tmp_path: 
         """,
     )
     first, second, third = shelf.lines()
-    assert "finds no Patient with name 'nobodyatall'" in first
+    assert "matches no Patient with name 'nobodyatall'" in first
     assert "Observatio" in second
     assert third.endswith("unknown name `patint` in `patint.id`; did you mean `patient`?")
 

@@ -281,7 +281,7 @@ def test_what_is_wrong_inline_is_said_where_it_is_written(shelf: Shelf) -> None:
     ("keys", "message"),
     [
         ("file: none.json", "dataset.file: none.json: there is no such file"),
-        ("file: d.yml", "dataset.file: d.yml: it is not known what is in it; its name should end in .json, .ndjson"),
+        ("file: d.yml", "dataset.file: d.yml: its format is unknown; its name should end in .json, .ndjson"),
         ("file: /etc/passwd", "dataset.file: /etc/passwd: it is outside the folder"),
         ("file: data", "dataset.file: data: it is not a file; a folder is named by `folder`"),
         ("folder: d.yml", "dataset.folder: d.yml: it is not a folder"),
@@ -340,7 +340,7 @@ def test_environments_that_do_not_agree_when_it_is_cannot_share_moved_dates(shel
     shelf.write("place.yml", PLACE.replace("name: T", "name: T, environment: clinic"))
     lines = wrong(shelf, "file: x.json, as_of: 2026-01-01T00:00:00Z", x__json=patient("a"))
     assert lines == [
-        "d.yml:1:53: dataset.as_of: the dates of `d` are around the now of its environments, and they differ: "
+        "d.yml:1:53: dataset.as_of: the dates of `d` depend on `now` of its environments, and they differ: "
         "ward at 2026-04-01T09:00:00+00:00, clinic at 2026-03-02T09:00:00-05:00; "
         "give them the same `now`, or each a dataset of its own"
     ]
@@ -355,7 +355,7 @@ def test_the_datasets_that_ship_are_known_without_a_file(shelf: Shelf) -> None:
     shelf.write("other.yml", "environment: {name: ward, now: 2026-04-01T09:00:00Z, datasets: [clinic-100]}\n")
     shelf.write("place.yml", PLACE.replace("[d]", "[clinic-100]").replace("name: T", "name: T, environment: clinic"))
     [line] = shelf.lines()
-    assert "the dates of `clinic-100` are around the now" in line
+    assert "the dates of `clinic-100` depend on `now`" in line
     assert "with `generate: {patients: 100, seed: 7}`" in line
 
 
@@ -402,5 +402,8 @@ def test_files_that_are_not_read_and_those_that_are_empty_are_named(shelf: Shelf
     shelf.write("d.yml", "dataset: {name: d, type: fhir, folder: data}")
     for _ in range(2):  # once from the cache
         unread, empty = shelf.warnings()
-        assert "2 files are not read: c.xml, more/d.txt; names that end in .json, .ndjson or .jsonl are" in unread
+        assert (
+            "2 files are not read: c.xml, more/d.txt; only files that end in .json, .ndjson or .jsonl are read"
+            in unread
+        )
         assert "b.ndjson:1:0: it is empty" in empty

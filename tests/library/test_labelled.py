@@ -74,7 +74,7 @@ def test_what_was_said_and_done_comes_as_events_in_their_order(tmp_path: Path) -
 
 
 def test_another_text_has_another_mark(tmp_path: Path) -> None:
-    assert read(tmp_path, GOOD).mark != read(tmp_path, GOOD.replace("Friday", "Monday")).mark
+    assert read(tmp_path, GOOD).digest != read(tmp_path, GOOD.replace("Friday", "Monday")).digest
 
 
 ONE = """
@@ -92,7 +92,7 @@ TURN = "      - user: Why?\n        agent: It snows."
 TURNS, LABEL, EVENT = "labelled.0.turns.0", "labelled.0.labels.0", "labelled.0.turns.0.events.0"
 
 
-@pytest.mark.parametrize(
+@pytest.digest.parametrize(
     ("before", "after", "told"),
     [
         ("labelled:", "labeled:", "2: : expected a map with `labelled`"),
@@ -120,8 +120,8 @@ def test_a_mistake_is_told_with_its_place(tmp_path: Path, before: str, after: st
 def test_names_and_criteria_are_given_once(tmp_path: Path) -> None:
     twice = ONE + ONE.removeprefix("\nlabelled:\n") + "      - {criterion: 'It says why ', passed: false}\n"
     assert problems(tmp_path, twice) == [
-        "9: labelled.1.name: two conversations are called 'Late'",
-        "15: labelled.1.labels.1.criterion: this criterion is labelled twice here",
+        "9: labelled.1.name: two conversations have the name 'Late'",
+        "15: labelled.1.labels.1.criterion: this criterion has two labels",
     ]
 
 

@@ -105,7 +105,7 @@ def test_a_file_is_not_held_up_by_what_is_wrong_in_others(shelf: Shelf) -> None:
     assert [loaded.task.name for loaded in library.select(file=shelf.root / "good.yml")] == ["A"]
     [warning] = library.warnings
     assert str(warning).endswith(
-        "1 mistake in other files of this folder, passed over; `clerkship validate` shows them"
+        "1 mistake in other files of this folder, which are skipped; run `clerkship validate` to see them"
     )
     with pytest.raises(InputError, match="unknown assertion `nevr`"):
         load_library(shelf.root / "bad.yml", CATALOG)
@@ -132,14 +132,15 @@ def test_a_missing_path_is_said_to_be_missing(tmp_path: Path, name: str) -> None
 
 def test_a_file_that_is_not_yaml_by_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "task.txt").write_text(TASK)
-    with pytest.raises(InputError, match=r"task.txt: it is not a YAML file; its name should end in .yml"):
+    with pytest.raises(InputError, match=r"task.txt: it is not a YAML file; expected a name that ends in .yml"):
         load_library(tmp_path / "task.txt", CATALOG)
 
 
 def test_a_folder_without_tasks_says_what_a_task_is(clinic: Shelf) -> None:
     [line] = clinic.lines()
     assert (
-        line == f"{clinic.root}: no task is here; a task is a YAML file with the key `task`, `scenario` or `test_cases`"
+        line
+        == f"{clinic.root}: there is no task in this folder; add a YAML file with the key `task`, `scenario` or `test_cases`"
     )
 
 
@@ -335,7 +336,7 @@ NAMES = [
         "criteria: [{label: x, assertion: {never: files.file.raed}}]",
         "unknown event `files.file.raed`; did you mean `files.file.read`?",
     ),
-    ("criteria: [{label: x, assertion: {never: 'flies.*'}}]", "no event is like `flies.*`; did you mean `files.*`?"),
+    ("criteria: [{label: x, assertion: {never: 'flies.*'}}]", "no event matches `flies.*`; did you mean `files.*`?"),
     (
         "criteria: [{label: x, assertion: {sequencing: [{event: files.*}, {event: files.*, until: {event: chat.x}}]}}]",
         "sequencing.1.until.event: unknown event `chat.x`",
@@ -348,7 +349,10 @@ NAMES = [
         "scenario: [files.drop: {sandbox: drp, path: a, text: b}]",
         "files.drop.sandbox: no sandbox `drp` in clinic; did you mean `drop`?",
     ),
-    ("scenario: [files.drop: {path: a, text: b}]", "name a `sandbox` of kind files; there are drop, archive"),
+    (
+        "scenario: [files.drop: {path: a, text: b}]",
+        "`sandbox` is missing: expected one of kind files; there are drop, archive",
+    ),
     ("scenario: [files.drop: {sandbox: chat, path: a, text: b}]", "`chat` is not a sandbox of kind files"),
     ("scenario: {person: {sandbox: drop}}", "`drop` is not a sandbox of kind chat"),
     ("scenario: [fault.error: {sandbox: drpo}]", "no sandbox `drpo` in clinic; did you mean `drop`?"),
@@ -386,10 +390,13 @@ ENVIRONMENTS = [
         "simulators: {a: {kind: files, datasets: [patients]}}",
         "environment.simulators.a.datasets.0: `patients` is not a dataset of this environment",
     ),
-    ("simulators: {clock: {kind: chat}}", "environment.simulators.clock: `clock` is the name of the playground's own"),
+    (
+        "simulators: {clock: {kind: chat}}",
+        "environment.simulators.clock: the name `clock` is reserved: it is the playground's own",
+    ),
     (
         "simulators: {control: {kind: chat}}",
-        "environment.simulators.control: `control` is the name of the playground's",
+        "environment.simulators.control: the name `control` is reserved: it is the playground's",
     ),
     (
         "simulators: {A b: {kind: chat}}",
@@ -412,8 +419,8 @@ def test_a_name_in_an_environment_that_means_nothing_is_refused(clinic: Shelf, w
     ("reaction", "message"),
     [
         ("drop.file.writen -> archive", "files has no event `file.writen`; did you mean `file.written`?"),
-        ("drop.file.read -> archive", "files does not take in files.file.read; it takes in files.file.written"),
-        ("drop.file.written -> chat", "chat does not take in files.file.written; it takes in nothing"),
+        ("drop.file.read -> archive", "files does not react to files.file.read; it reacts to files.file.written"),
+        ("drop.file.written -> chat", "chat does not react to files.file.written; it reacts to no event"),
         ("drop.file.written -> archiv", "unknown sandbox `archiv`; did you mean `archive`?"),
     ],
 )
@@ -432,11 +439,11 @@ def test_a_reaction_may_mean_several_events(clinic: Shelf) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("type: Patient", "`p` must find one record, but 2 of patients fit Patient: p-1, p-2"),
-        ("where: {name: Rosa}", "`p` must find one record, but 2 of patients fit record with name 'Rosa': p-1, d-1"),
-        ("type: Patient, where: {name: Eva}", "`p` finds no Patient with name 'Eva' in patients; it has 3 records"),
-        ("where: {name.²: 1}", "`p` finds no record with name.² 1 in patients"),
-        ("where: {tags: {contains: [1]}}", "`p` finds no record with tags contains [1] in patients"),
+        ("type: Patient", "`p` must match one record, but 2 of patients match Patient: p-1, p-2"),
+        ("where: {name: Rosa}", "`p` must match one record, but 2 of patients match record with name 'Rosa': p-1, d-1"),
+        ("type: Patient, where: {name: Eva}", "`p` matches no Patient with name 'Eva' in patients; it has 3 records"),
+        ("where: {name.²: 1}", "`p` matches no record with name.² 1 in patients"),
+        ("where: {tags: {contains: [1]}}", "`p` matches no record with tags contains [1] in patients"),
     ],
 )
 def test_an_entity_that_does_not_bind_to_one_record_is_refused(clinic: Shelf, query: str, message: str) -> None:
@@ -462,14 +469,14 @@ def test_an_entity_of_a_dataset_of_files_says_so(clinic: Shelf) -> None:
         t="task: {name: A, entities: [{id: p, dataset: letters}]}\n",
     )
     [line] = clinic.lines()
-    assert line.endswith("`p` finds no record in letters; it holds files, not records")
+    assert line.endswith("`p` matches no record in letters; it holds files, not records")
 
 
 def test_an_id_is_taken_once_and_now_is_taken_already(clinic: Shelf) -> None:
     bind = "dataset: patients, where: {id: p-1}"
     clinic.write(t=f"task:\n  name: A\n  entities: [{{id: p, {bind}}}, {{id: p, {bind}}}, {{id: now, {bind}}}]\n")
     messages = [problem.message for problem in clinic.problems()]
-    assert messages == ["the id `p` is taken", "the id `now` is taken"]
+    assert messages == ["the id `p` is already used", "the id `now` is reserved for the current time"]
 
 
 def test_a_template_of_an_entity_that_was_not_found_is_not_a_second_mistake(clinic: Shelf) -> None:
@@ -501,8 +508,8 @@ def test_the_templates_of_a_task_write_a_limited_amount(clinic: Shelf) -> None:
     [
         ("s.py", "def on_task(:\n", "s.py: not Python: invalid syntax (s.py, line 1)"),
         ("s.py", "-" * 200_000 + "1", "s.py: not Python: "),
-        ("absent.py", None, "absent.py: there is no such file; it is looked for beside t.yml"),
-        ("../s.py", None, "../s.py: it is outside the folder; keep everything a task needs beside it"),
+        ("absent.py", None, "absent.py: there is no such file; paths are relative to t.yml"),
+        ("../s.py", None, "../s.py: it is outside the folder; move it into the folder"),
         (".", None, ".: it is a folder"),
     ],
 )
@@ -517,7 +524,7 @@ def test_a_bad_solution_is_refused_at_the_place_that_names_it(
 
 def test_a_circle_of_includes_is_shown(shelf: Shelf) -> None:
     shelf.write(a="task: !include b.yml\n", b="name: A\ntask_item: !include c.yml\n", c="x: !include b.yml\n")
-    assert "c.yml:1:4: include b.yml: includes go in a circle: a.yml -> b.yml -> c.yml -> b.yml" in shelf.lines()
+    assert "c.yml:1:4: include b.yml: circular include: a.yml -> b.yml -> c.yml -> b.yml" in shelf.lines()
 
 
 @pytest.mark.parametrize(
@@ -531,19 +538,19 @@ def test_an_include_cannot_leave_the_folder(tmp_path: Path, target: str) -> None
     (shelf.root / "link.yml").symlink_to(tmp_path / "secret.yml")
     (shelf.root / "folder").symlink_to(tmp_path / "outside")
     lines = shelf.lines()
-    assert f"t.yml:3:14: include {target}: it is outside the folder; keep everything a task needs beside it" in lines
-    assert "link.yml: it is a link that leads outside the folder; copy the file into the folder" in lines
+    assert f"t.yml:3:14: include {target}: it is outside the folder; move it into the folder" in lines
+    assert "link.yml: it is a link to a file outside the folder; copy the file into the folder" in lines
 
 
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("nothing.yml", "there is no such file; it is looked for beside t.yml"),
+        ("nothing.yml", "there is no such file; paths are relative to t.yml"),
         ("'" + "x" * 5000 + "'", "it cannot be read: File name too long"),
         ('"a\\0b"', "it is not a valid file name"),
         ("sub", "it is a folder"),
         ("pipe", "it is not a file"),
-        ("loop", "it is a link that leads nowhere"),
+        ("loop", "it is a broken link"),
         ("binary.bin", "it is not a text file; save it as UTF-8 text"),
     ],
 )
@@ -591,7 +598,7 @@ def test_an_alias_bomb_is_one_problem(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"a" * 10_000_000, "it has 10.0 MB, and a file may have 1 MB; split it, or keep the data in a dataset"),
+        (b"a" * 10_000_000, "it has 10.0 MB, and a file may have 1 MB; split it, or put the data into a dataset"),
         (bytes(range(256)), "it is not a text file; save it as UTF-8 text"),
         ("name: é".encode("latin-1"), "it is not UTF-8 text: byte 6 is 0xe9; save it as UTF-8 text"),
         ("task: 1".encode("utf-16"), "it is not a text file; save it as UTF-8 text"),
@@ -657,7 +664,7 @@ def test_files_and_folders_without_permission_are_named(plain_user: Path) -> Non
 @pytest.mark.parametrize(
     ("folder", "message"),
     [
-        ("nothing", "nothing: there is no such file; it is looked for beside d.yml"),
+        ("nothing", "nothing: there is no such file; paths are relative to d.yml"),
         ("d.yml", "d.yml: it is not a folder"),
         ("..", "..: it is outside the folder"),
         ("linked", "linked: away.txt is a link to a file outside the folder"),
@@ -700,7 +707,7 @@ def test_a_benchmark_names_tasks_and_environments_that_are_there(clinic: Shelf, 
 
 def test_a_task_must_choose_between_two_environments(clinic: Shelf) -> None:
     clinic.write(e="environment: {name: other}\n", t=TASK)
-    assert clinic.lines() == ["t.yml:2:3: task: name the task's `environment`; there are clinic, other"]
+    assert clinic.lines() == ["t.yml:2:3: task: `environment` is missing; use one of clinic, other"]
 
 
 def test_what_a_broken_environment_defines_is_not_unknown_as_well(shelf: Shelf) -> None:
@@ -729,7 +736,7 @@ def test_what_may_be_in_a_file_that_cannot_be_read_is_not_unknown(shelf: Shelf) 
         ("- a\n", "1:1: expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"),
         ("just text\n", "1:1: expected a map with `task`"),
         ("{}\n", "1:1: expected a map with `task`"),
-        ("tasks: {name: A}\n", "1:8: tasks: expected a list under `tasks`; write `task` for a single one"),
+        ("tasks: {name: A}\n", "1:8: tasks: expected a list under `tasks`; write `task` for a single definition"),
         ("task: 5\n", "1:7: task: expected a map, not 5"),
         ("task:\n", "1:6: task: expected a map, not nothing"),
     ],
@@ -828,7 +835,7 @@ def test_an_assertion_on_a_sandbox_of_another_kind_or_on_none_of_two_is_found_at
     with pytest.raises(InputError) as caught:
         load_library(tmp_path, RegisteredCatalog())
     none_named, wrong_kind = caught.value.problems
-    assert (none_named.line, none_named.message) == (5, "name a `sandbox` of kind files")
+    assert (none_named.line, none_named.message) == (5, "`sandbox` is missing: expected one of kind files")
     assert (wrong_kind.line, wrong_kind.message) == (6, "`chat` is not a sandbox of kind files")
 
 

@@ -37,7 +37,11 @@ def test_one_who_waits_to_be_spoken_to_needs_no_opening(folder: Shelf) -> None:
             8,
             "two people are on the sandbox `chat`",
         ),
-        ("      - {sandbox: chat, opening: Hi}\n      - {opening: Ho}\n", 8, "name a `sandbox` of kind chat"),
+        (
+            "      - {sandbox: chat, opening: Hi}\n      - {opening: Ho}\n",
+            8,
+            "`sandbox` is missing: expected one of kind chat",
+        ),
         (
             "      - {sandbox: chat, opening: Hi}\n      - {sandbox: drop, opening: Ho}\n",
             8,

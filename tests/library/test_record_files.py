@@ -44,7 +44,7 @@ def test_records_of_a_folder_come_after_those_written_out_in_order_of_name(folde
     library = folder.load()
     assert [record["id"] for record in library.datasets["d"].records] == ["1", "2", "3", "4"]
     [warning] = folder.warnings()
-    assert "1 file is not read: notes.txt; names that end in .json, .ndjson, .jsonl or .csv are" in warning
+    assert "1 file is not read: notes.txt; only files that end in .json, .ndjson, .jsonl or .csv are read" in warning
 
 
 def test_the_hash_is_of_the_records_and_not_of_the_form_they_are_written_in(folder: Shelf) -> None:
@@ -65,9 +65,9 @@ def test_the_hash_is_of_the_records_and_not_of_the_form_they_are_written_in(fold
         ("d.ndjson", '{"id": 1}\n\n{"id"\n', "d.ndjson:3:6: it is not JSON:"),
         ("d.csv", "id,name\n1,Ada\n2\n", "d.csv:3:1: expected 2 values as in the header row, not 1"),
         ("d.csv", 'id,name\n"1\n2",Ada\n3,B,C\n', "d.csv:4:1: expected 2 values as in the header row, not 3"),
-        ("d.csv", "id,id\n1,2\n", "d.csv:1:1: two columns are called `id`; give each column its own name"),
-        ("d.csv", "id,\n1,2\n", "d.csv:1:1: the header row must name every column; write the names"),
-        ("d.csv", "", "d.csv:1:1: the header row must name every column"),
+        ("d.csv", "id,id\n1,2\n", "d.csv:1:1: two columns have the name `id`; rename one of them"),
+        ("d.csv", "id,\n1,2\n", "d.csv:1:1: the header row must have a name for every column; write the names"),
+        ("d.csv", "", "d.csv:1:1: the header row must have a name for every column"),
         ("d.csv", 'id,name\n1,"Ada\n', "d.csv:2:1: it is not CSV: unexpected end of data"),
     ],
 )
@@ -81,9 +81,12 @@ def test_a_mistake_in_a_file_is_reported_with_its_line(folder: Shelf, name: str,
     ("keys", "message"),
     [
         ("file: none.csv", "dataset.file: none.csv: there is no such file"),
-        ("file: d.yml", "dataset.file: d.yml: it is not known what is in it; its name should end in .json, .ndjson"),
+        ("file: d.yml", "dataset.file: d.yml: its format is unknown; its name should end in .json, .ndjson"),
         ("file: /etc/passwd", "dataset.file: /etc/passwd: it is outside the folder"),
-        ("folder: .", "dataset.folder: .: no data is in it; files whose names end in .json, .ndjson, .jsonl or .csv"),
+        (
+            "folder: .",
+            "dataset.folder: .: it contains no data; files whose names end in .json, .ndjson, .jsonl or .csv",
+        ),
         ("files: {a: b}", "dataset.files: unknown key `files`; did you mean `file`?"),
         ("generate: {seed: 1}", "dataset.generate: unknown key `generate`"),
     ],

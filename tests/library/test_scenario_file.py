@@ -105,12 +105,12 @@ def test_every_assertion_gates_and_is_labelled_by_what_it_is_about(folder: Shelf
 def tools(written: list[Any]) -> list[Criterion]:
     """Expected tools as criteria."""
     file = {"name": "One", "simulation_context": "x", "goals": {"expected_tools": written}}
-    return list(ScenarioFile.model_validate(file).task("one").criteria)
+    return list(ScenarioFile.model_validate(file).to_task("one").criteria)
 
 
 def test_a_criterion_in_words_is_judged_and_gates() -> None:
     file = {"name": "One", "simulation_context": "x", "goals": {"criteria": ["Be kind"]}}
-    [kind] = ScenarioFile.model_validate(file).task("one").criteria
+    [kind] = ScenarioFile.model_validate(file).to_task("one").criteria
     assert (kind.label, kind.assertion.name, kind.assertion.args, kind.gate) == ("Be kind", "judged", "Be kind", True)
 
 
@@ -260,7 +260,7 @@ def test_a_variable_that_is_not_set_is_said_where_it_stands(folder: Shelf) -> No
     folder.scenario('setup: {initial_slots: {a: "$${NO_SUCH}", b: "${NO_SUCH}"}}')
     assert folder.lines() == [
         f"{LINE}:4:48: scenario.setup.initial_slots.b: the environment variable NO_SUCH is not set; "
-        "set it, or write $${NO_SUCH} if the text itself is meant"
+        "set it, or write $${NO_SUCH} to keep the text as it is"
     ]
 
 
@@ -292,11 +292,11 @@ def test_a_scenario_takes_place_where_it_says_or_where_there_is(folder: Shelf) -
     folder.scenario("environment: a")
     assert folder.load().tasks["One"].environment.name == "a"
     folder.scenario("environment: b")
-    assert "name a `sandbox` of kind chat; the environment has none" in folder.lines()[0]
+    assert "`sandbox` is missing: expected one of kind chat; the environment has none" in folder.lines()[0]
     folder.scenario("environment: c")
     assert "unknown environment `c`" in folder.lines()[0]
     folder.scenario("")
-    assert "name the task's `environment`; there are a, b" in folder.lines()[0]
+    assert "`environment` is missing; use one of a, b" in folder.lines()[0]
 
 
 def test_a_scenario_without_goals_is_ungraded_and_one_with_no_script_needs_a_model(bench: Workbench) -> None:

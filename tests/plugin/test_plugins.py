@@ -208,7 +208,7 @@ def test_hyphens_in_a_kind_and_a_wrong_event_in_a_reaction(site: Path, tmp_path:
         plan_run(RunRequest(path=tmp_path / "suite", agent="nop"), Settings(), RegisteredCatalog())
     [wrong, untaken] = caught.value.problems
     assert "acme.night_pager has no event `message.snt`; did you mean `message.sent`?" in str(wrong)
-    assert "acme.night_pager does not take in acme.night_pager.message.sent" in str(untaken)
+    assert "acme.night_pager does not react to acme.night_pager.message.sent" in str(untaken)
 
 
 def test_a_run_names_the_package_that_brings_only_a_reaction(site: Path, tmp_path: Path) -> None:

@@ -143,16 +143,16 @@ def test_what_is_further_up_or_is_no_domain_is_not_found(folder: Shelf) -> None:
 @pytest.mark.parametrize(
     ("slot", "wanted"),
     [
-        ("order_id: 9981", "text and takes text, not 9981; quote it"),
-        ("order_id: true", "text and takes text, not true"),
-        ('authenticated: "true"', "bool and takes true or false, not 'true'; write true or false, without quotes"),
-        ("authenticated: 1", "bool and takes true or false, not 1"),
-        ("authenticated: yes", "bool and takes true or false, not 'yes'"),
-        ("amount: true", "float and takes a number, not true"),
-        ('amount: "3"', "float and takes a number, not '3'"),
-        ("items: a", "list and takes a list, not 'a'"),
-        ("plan: 3", "categorical and takes text, not 3"),
-        ("requested_slot: 3", "text and takes text, not 3"),
+        ("order_id: 9981", "text : expected text, not 9981; quote it"),
+        ("order_id: true", "text : expected text, not true"),
+        ('authenticated: "true"', "bool : expected true or false, not 'true'; write true or false, without quotes"),
+        ("authenticated: 1", "bool : expected true or false, not 1"),
+        ("authenticated: yes", "bool : expected true or false, not 'yes'"),
+        ("amount: true", "float : expected a number, not true"),
+        ('amount: "3"', "float : expected a number, not '3'"),
+        ("items: a", "list : expected a list, not 'a'"),
+        ("plan: 3", "categorical : expected text, not 3"),
+        ("requested_slot: 3", "text : expected text, not 3"),
     ],
 )
 def test_a_value_that_does_not_fit_its_slot_is_refused_wherever_it_stands(
@@ -214,7 +214,7 @@ def test_a_slot_that_is_not_in_the_domain_is_refused_wherever_it_is_named(folder
 def test_slots_cannot_be_checked_without_a_domain_and_that_is_said_once(folder: Shelf) -> None:
     folder.scenario("setup: {initial_slots: {a: 1}}", "a.yml")
     folder.scenario("name: B\ngoals: {assertions: [{sequencing: [{slot_was_set: b}]}]}", "b.yml")
-    said = "no domain is known, so slot names and types were not checked; give --domain, or connect rasa:…"
+    said = "no domain is known, so slot names and types were not checked; use --domain, or an agent `rasa:…`"
     assert folder.warnings() == [said]
     folder.scenario("", "a.yml")
     folder.scenario("name: B", "b.yml")
@@ -367,7 +367,7 @@ def test_a_whole_project_can_be_pointed_at(folder: Shelf) -> None:
 def test_a_project_without_scenarios_says_what_was_passed_over(folder: Shelf) -> None:
     folder.write("domain.yml", DOMAIN)
     [line] = folder.lines()
-    assert line.endswith("the key `task`, `scenario` or `test_cases`; 1 file of a Rasa project passed over")
+    assert line.endswith("the key `task`, `scenario` or `test_cases`; 1 file of a Rasa project skipped")
 
 
 @pytest.mark.parametrize(

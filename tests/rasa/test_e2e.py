@@ -282,7 +282,7 @@ def test_what_conftest_files_define_goes_from_the_outside_in() -> None:
     assert scenario is not None
     assert scenario.initial_slots == {"from": "near", "top": 1}
     assert [str(note) for note in below.warnings] == [
-        "no domain is known, so slot names and types were not checked; give --domain, or connect rasa:…",
+        "no domain is known, so slot names and types were not checked; use --domain, or an agent `rasa:…`",
     ]
 
 
@@ -406,7 +406,7 @@ BAD: list[tuple[str, str]] = [
     ),
     (
         "- user: x\n- slot_was_set: []",
-        "cases.yml:5:23: test_cases.0.steps.1.slot_was_set: expected a list with at least 1",
+        "cases.yml:5:23: test_cases.0.steps.1.slot_was_set: expected a list with at least 1 item",
     ),
 ]
 
@@ -426,7 +426,7 @@ BAD_FILES: list[tuple[str, list[str]]] = [
         "test_cases: [{test_case: a, stps: [{user: x}]}]",
         ["1:29: test_cases.0.stps: unknown key `stps`; did you mean `steps`?"],
     ),
-    ("test_cases: [{test_case: a, steps: []}]", ["1:36: test_cases.0.steps: expected a list with at least 1"]),
+    ("test_cases: [{test_case: a, steps: []}]", ["1:36: test_cases.0.steps: expected a list with at least 1 item"]),
     ("test_cases: {a: b}", ["1:13: test_cases: expected a list, not a map"]),
     (
         "test_cases:\n- {test_case: a, steps: [{user: x}]}\n- {test_case: a, steps: [{user: x}]}",

@@ -177,7 +177,9 @@ def test_a_template_that_cannot_be_filled_in_stops_the_run_before_it_begins(benc
             plan_run(RunRequest(path=bench.folder, agent=PythonSolver("agent", agent)), Settings(), CATALOG)
         assert served.asked == []
     told = str(wrong.value)
-    assert f"{Path('criteria_judge_prompt.jinja2')}:3:1: 'goal' is undefined; it can use criteria_text, " in told
+    assert (
+        f"{Path('criteria_judge_prompt.jinja2')}:3:1: 'goal' is undefined; available variables: criteria_text, " in told
+    )
 
 
 @pytest.mark.skipif("person" not in list_prompts(), reason="no model plays people here")

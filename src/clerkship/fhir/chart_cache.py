@@ -8,7 +8,7 @@ from clerkship.fhir.chart import Chart
 from clerkship.model.dataset import Dataset
 
 MAX_CHARTS = 8
-"""Charts kept at once: those of a few suites; one of 100,000 resources is a few hundred megabytes."""
+"""Charts in the cache, enough for a few suites. A chart of 100,000 resources takes a few hundred megabytes."""
 _LOCK = threading.Lock()
 _CACHE: OrderedDict[tuple[str, ...], Chart] = OrderedDict()
 

@@ -7,7 +7,7 @@ from clerkship.fhir.definitions import NAMES
 
 CHOICE_ELEMENTS = frozenset(NAMES["choices"])
 CHOICE_TYPES = tuple(NAMES["choice_types"])
-"""The types that a name may end with: all of `Extension.value[x]` and `ElementDefinition.fixed[x]`."""
+"""The types of choice elements: all of `Extension.value[x]` and `ElementDefinition.fixed[x]`."""
 
 
 @lru_cache(maxsize=1024)

@@ -11,28 +11,28 @@ import orjson
 
 _TABLES = Path(__file__).parent / "tables"
 NAMES: Mapping[str, list[str]] = orjson.loads((_TABLES / "names.json").read_bytes())
-"""Resource types, and the elements and datatypes of choices; read without the definitions, which are large."""
+"""Resource types, choice elements and their datatypes; a separate file, because the definitions are large."""
 RESOURCE_TYPES = frozenset(NAMES["resource_types"])
-"""The 146 types of which there are resources; Resource and DomainResource, the other two, are abstract."""
+"""The 146 concrete resource types; Resource and DomainResource are abstract."""
 
 
 class ElementDefinition(NamedTuple):
     """One element of a type."""
 
     name: str
-    """As it is spelled in FHIRPath: `value` for what is written `valueQuantity`."""
+    """The name in FHIRPath: `value` for `valueQuantity`."""
     spellings: Mapping[str, str]
-    """How it is written in JSON, and what type that gives it: one, or one for each type of a choice."""
+    """Names in JSON with their type: one, or one for each type of a choice."""
     min: int
     many: bool
     choice: bool
     summary: bool
     bare: bool
-    """Whether it is a value alone, which can have neither id nor extensions (`_name` in JSON)."""
+    """Whether it is a plain value that cannot have id or extensions (`_name` in JSON)."""
     targets: frozenset[str]
-    """The types of resource that a reference may mean; none where it may mean any."""
+    """The allowed resource types of a reference; empty if all are allowed."""
     codes: str | None
-    """The value set of a required binding; None where there is none, or its codes cannot be listed."""
+    """The value set of a required binding; None if there is none, or its codes cannot be listed."""
 
 
 class StructureDefinition(NamedTuple):

@@ -139,7 +139,7 @@ _FORMATTERS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Mapping[
     (lambda v: "text" in v and "resourceType" not in v, lambda v: to_text(v["text"])),  # Annotation, Dosage
     (lambda v: "title" in v and "contentType" in v, lambda v: to_text(v["title"])),  # Attachment
 )
-"""By the elements it has: data does not say which type it is of."""
+"""A test and a formatter for each datatype. Data does not name its type, so the elements decide."""
 
 _DESCRIBING_ELEMENTS = (
     "code",

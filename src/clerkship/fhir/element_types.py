@@ -17,7 +17,7 @@ class ElementType(NamedTuple):
 
 
 ElementTypes = frozenset[ElementType] | None
-"""What something may be; None where the definitions do not say."""
+"""Possible types; None if the definitions do not tell."""
 
 
 class UnknownElement(ValueError):

@@ -9,10 +9,10 @@ import orjson
 from clerkship.model.freeze import FrozenDict, FrozenList
 
 _LOSSY = re.compile(rb"[:\[,\s]-?(?:\d+\.\d+0|\d+\.0000\d*|\d+(?:\.\d+)?[eE][+-]?\d+|[\d.]{16,})(?=[\s,\]}])")
-"""A number that a binary fraction would write otherwise. In a text it may match too, which costs time alone."""
+"""A number that would lose digits as a float. It may also match in a text, which only costs time."""
 
 _SLICE_END = re.compile(rb"[^\d.eE+\-:\[,\s\]}]")
-"""A byte that is in no match of _LOSSY: between two slices."""
+"""A byte that cannot be part of a match of _LOSSY, where a slice can end."""
 _SLICE_BYTES = 500_000
 
 

@@ -23,7 +23,7 @@ _SAMPLE_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 _lock = threading.Lock()
 SyntaxTree = dict[str, Any]
 _tree_cache: dict[str, SyntaxTree] = {}
-"""Parsed expressions; no more than there are expressions in files."""
+"""Cache of parsed expressions, bounded by the expressions in files."""
 
 
 class InvalidFhirPath(ValueError):

@@ -61,9 +61,9 @@ def check_timed_path(path: str) -> str:
 
 
 PathText = Annotated[str, AfterValidator(check_path)]
-"""A path in a file."""
+"""A path as the field of a file."""
 TimedPathText = Annotated[str, AfterValidator(check_timed_path)]
-"""A path in a file that is evaluated with a clock: `now()`, `today()` and `timeOfDay()` may be used."""
+"""A path as the field of a file, evaluated with a clock: it may use `now()`, `today()` and `timeOfDay()`."""
 
 
 def _follow_steps(steps: Steps, resource: Resource, now: datetime | None = None) -> list[Any]:

@@ -29,7 +29,7 @@ IssueCode = Literal[
     "exception",
     "informational",
 ]
-"""Of http://hl7.org/fhir/issue-type, those that are used here."""
+"""The codes of http://hl7.org/fhir/issue-type that are used."""
 
 
 class Issue(NamedTuple):
@@ -39,7 +39,7 @@ class Issue(NamedTuple):
     code: IssueCode
     text: str
     expression: str = ""
-    """Where, as FHIRPath: `Observation.component[1].value`."""
+    """The location as FHIRPath: `Observation.component[1].value`."""
 
 
 class FhirError(Exception):

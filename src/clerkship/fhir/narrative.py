@@ -11,7 +11,7 @@ a abbr acronym address area b bdo big blockquote br caption cite code col colgro
 hr i img kbd li map ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var
 """
 _ALLOWED_ELEMENTS = frozenset(_ELEMENTS.split())
-"""Chapters 7 to 11 and 15 of HTML 4.0, but for 9.4; links and pictures."""
+"""HTML 4.0 chapters 7 to 11 (except 9.4) and 15, links and images."""
 
 
 class NarrativeError(Exception):

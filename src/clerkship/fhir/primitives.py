@@ -67,7 +67,7 @@ class Primitive(NamedTuple):
 
     test: PrimitiveTest
     json: str
-    """What it is in JSON."""
+    """The JSON type."""
     description: str
 
 

@@ -19,7 +19,7 @@ class ResourceView(RecordView):
     """A resource whose `get` also returns derived fields. As data it is only the resource."""
 
     derived: ClassVar[Mapping[str, "DerivedField"]]
-    """By name, besides its elements."""
+    """Derived fields by name."""
 
     def __init__(self, resource: Resource, now: datetime) -> None:
         super().__init__(resource)
@@ -98,7 +98,7 @@ def _format_full_address(resource: ResourceView) -> str | None:
 
 
 DerivedField = tuple[str, Callable[[ResourceView], Any]]
-"""What a field gives, and how it is found."""
+"""The description of a derived field, and the function that computes it."""
 DERIVED_FIELDS: dict[str, DerivedField] = {
     "reference": ("`Patient/42`, as others refer to it", get_key),
     "title": ("what it is, on one line", format_title),
@@ -111,5 +111,5 @@ DERIVED_FIELDS: dict[str, DerivedField] = {
     "phone": ("a telephone number, that at home first", _build_contact_finder("phone")),
     "email": ("an email address", _build_contact_finder("email")),
 }
-"""What a template may ask of a resource besides its elements."""
+"""Fields that templates can use besides the elements of a resource."""
 ResourceView.derived = DERIVED_FIELDS

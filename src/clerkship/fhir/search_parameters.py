@@ -41,7 +41,7 @@ class ParameterPath(NamedTuple):
     steps: tuple[Step, ...]
     kind: str
     systems: tuple[str, ...] = ()
-    """For a code, the systems that its binding implies."""
+    """The systems that the binding of a code implies."""
 
 
 class CompositeComponent(NamedTuple):
@@ -58,7 +58,7 @@ class SearchParameter(NamedTuple):
     type: ParameterType
     paths: tuple[ParameterPath, ...]
     targets: frozenset[str] = frozenset()
-    """What a reference there may mean."""
+    """The possible types of a reference."""
     components: tuple[CompositeComponent, ...] = ()
     documentation: str = ""
 

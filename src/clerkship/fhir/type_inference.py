@@ -16,9 +16,9 @@ _KEEPING_TYPE = frozenset(
     {"where", "first", "last", "tail", "skip", "take", "single", "distinct", "exclude", "intersect"}
 )
 _KEEPING_TYPE |= {"sort"}
-"""Functions that give of what they are arguments."""
+"""Functions that return items of their input."""
 _ITERATING = frozenset({"where", "all", "exists", "select", "repeat", "any", "iif", "sort"})
-"""Functions whose arguments are about each item."""
+"""Functions whose arguments are evaluated for each item."""
 _BOOLEAN_FUNCTIONS = frozenset(
     {"exists", "empty", "not", "all", "allTrue", "anyTrue", "allFalse", "anyFalse", "contains"}
 )

@@ -32,13 +32,13 @@ class ElementRule:
         self.codes: Mapping[str, tuple[str, ...]] | None = get_value_set(element.codes) if element.codes else None
         self.test: PrimitiveTest | None = self._test() if type in PRIMITIVES else None
         self.single_test = None if element.many else self.test
-        """The same, where it is one primitive and no list: most of what a resource says."""
+        """The test of a single primitive, the most common case; None for lists."""
         self.type_rules: TypeRules | None = get_type_rules(type) if type != "Resource" and is_structure(type) else None
-        """None for a primitive, and for a resource, which says itself what it is."""
+        """None for a primitive, and for a resource, whose type is in its data."""
         self.has_extra_checks = type == "Reference" or (self.codes is not None and self.type_rules is not None)
-        """Whether there is more to it than its elements: whom it may mean, of what codes it must be."""
+        """Whether the target of a reference or the codes of a binding are checked after the elements."""
         self.plain_rules = None if self.has_extra_checks else self.type_rules
-        """The shape, where there is no more to it."""
+        """The rules of its type, if there are no extra checks."""
 
     def _test(self) -> PrimitiveTest:
         if self.codes is None:
@@ -65,15 +65,15 @@ class TypeRules:
     def __init__(self, name: str) -> None:
         self.name = name
         self.elements: dict[str, ElementRule] = {}
-        """Made when first asked for: types contain one another."""
+        """Compiled on first use, because types contain one another."""
         self.is_resource = False
         self.has_object_checks = False
-        """Whether anything is asked of its elements together."""
+        """Whether there are mandatory elements, choices or invariants."""
         self.is_single_object = False
-        """Whether all of it is in one object; what belongs to a primitive (`_birthDate`) is not."""
+        """Whether it is one object; the extensions of a primitive (`_birthDate`) are not."""
         self.mandatory: tuple[str, ...] = ()
         self.choices: dict[str, str] = {}
-        """Of which choice each spelling is: `valueString` of `value`."""
+        """The choice of each JSON name: `value` for `valueString`."""
         self.mandatory_choices: tuple[ElementDefinition, ...] = ()
         """The choices that must be rules."""
 

@@ -13,9 +13,9 @@ from clerkship.fhir.resource import Resource
 from clerkship.fhir.type_rules import ElementRule, TypeRules, get_type_rules
 
 MAX_DEPTH = 100
-"""Objects within objects. R4 sets no bound; no resource of its examples goes beyond 20."""
+"""Maximum nesting of objects. R4 sets no limit; its examples have at most 20 levels."""
 MAX_ISSUES = 1000
-"""Issues that are listed; with more, the last one says so."""
+"""Maximum number of issues; if there are more, the last one says so."""
 _REFUSED_CODES = frozenset(("structure", "value", "too-long"))
 _DEFINITION_URL = "http://hl7.org/fhir/StructureDefinition/"
 _ID = r"[A-Za-z0-9\-.]{1,64}"
@@ -54,7 +54,7 @@ class _Validation:
     def __init__(self) -> None:
         self.issues: list[Issue] = []
         self.fragments: list[tuple[str, str, ElementRule]] = []
-        """References to what the resource contains: where, to what, by which rule."""
+        """References to contained resources: location, reference and rule."""
 
     def add_issue(self, code: IssueCode, where: str, text: str, json_path: str = "") -> None:
         """Add an issue at a FHIRPath; `json_path` is the location in JSON if it differs, as for a choice."""

@@ -79,7 +79,7 @@ def read_domain(path: Path) -> AgentDomain:
 
 def built_in_slots() -> dict[str, str]:
     """Return the slots, with their types, that agents have although their domains do not list them."""
-    return cast(dict[str, str], _reader("names").SLOTS)
+    return cast(dict[str, str], _reader("names").BUILT_IN_SLOTS)
 
 
 def is_built_in(kind: str, name: str) -> bool:

@@ -68,7 +68,7 @@ def draw_address(rng: RandomSource) -> Address:
 
 
 PHONE_NUMBERS = tuple(f"({area}) 555-01{last:02}" for area in AREA_CODES for last in range(100))
-"""555-0100 to 555-0199 are kept for fiction, in every area: these are all there are."""
+"""All numbers of these areas that are reserved for fiction: 555-0100 to 555-0199."""
 MAX_TRIES = 12
 
 

@@ -19,7 +19,7 @@ class Allergen(NamedTuple):
     weight: int
     reactions: tuple[Term, ...]
     ingredient: str = ""
-    """What drugs with it are never given to them."""
+    """Drugs with this ingredient are never prescribed to allergic patients."""
 
 
 ALLERGENS = read_table("allergens", Allergen)

@@ -12,12 +12,12 @@ class Analyte(NamedTuple):
     key: str
     term: Term
     unit: str
-    """Of UCUM."""
+    """A unit of UCUM."""
     digits: int
     low: float | None
     high: float | None
     men: tuple[float, float] | None = None
-    """The range of men, where it differs."""
+    """The range for men, if it differs."""
     called: str = ""
 
     @property
@@ -38,7 +38,7 @@ class Panel(NamedTuple):
     name: str
     analytes: tuple[str, ...]
     hours: int = 26
-    """From the visit until the result is there."""
+    """Hours from the visit until the result is available."""
 
 
 class Effect(NamedTuple):
@@ -53,7 +53,7 @@ class Effect(NamedTuple):
 ANALYTES = {analyte.key: analyte for analyte in read_table("analytes", Analyte)}
 PANELS = {panel.key: panel for panel in read_table("panels", Panel)}
 EFFECTS: dict[str, dict[str, tuple[float, float]]] = {}
-"""By cause and analyte. Of several causes, the last in the table counts."""
+"""Ranges by cause and analyte. Of several causes, the last one in the table applies."""
 for effect in read_table("effects", Effect):
     EFFECTS.setdefault(effect.cause, {})[effect.analyte] = (effect.low, effect.high)
 DERIVED_ANALYTES = {

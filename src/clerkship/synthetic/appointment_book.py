@@ -8,7 +8,7 @@ from clerkship.synthetic.staff import Clinician
 from clerkship.synthetic.times import FRIDAY, clinic_time, is_open, latest_open_day, to_local
 
 VISIT_TIMES = tuple((hour, minute) for hour in (9, 10, 11, 13, 14, 15) for minute in (0, 30))
-"""When visits begin."""
+"""Start times of visits: hour and minute."""
 VISIT_LENGTH = timedelta(minutes=30)
 WEEKS_AHEAD = 4
 
@@ -18,7 +18,7 @@ class AppointmentBook:
 
     def __init__(self, now: datetime) -> None:
         self.openings = list(_iter_openings(now))
-        """Every time of the next four weeks, from now on, when the clinic is open."""
+        """Every start time of the next four weeks on days when the clinic is open."""
         self._taken: dict[tuple[str, datetime], datetime] = {}
 
     def book_past(self, rng: RandomSource, clinician: Clinician, day: date, earliest: date) -> datetime | None:

@@ -16,15 +16,15 @@ from clerkship.synthetic.times import format_datetime, format_instant, to_local
 from clerkship.synthetic.visit_kinds import ADMISSION, CHILD, URGENT
 
 _NEWBORN_DIAGNOSES = ((8, "diagnosis.under_8_days"), (29, "diagnosis.8_to_28_days"))
-"""Below which age in days."""
+"""Maximum age in days (exclusive), and the diagnosis."""
 COMBINATION_CODES: tuple[tuple[str, frozenset[str], Term], ...] = (
     ("hypertension", frozenset({"failure", "kidney"}), TERMS["diagnosis.hypertensive_both"]),
     ("hypertension", frozenset({"failure"}), TERMS["diagnosis.hypertensive_heart"]),
     ("hypertension", frozenset({"kidney"}), TERMS["diagnosis.hypertensive_kidney"]),
     ("diabetes", frozenset({"kidney"}), TERMS["diagnosis.diabetic_kidney"]),
 )
-"""ICD-10-CM takes these to belong together: what the first is billed as beside the others. The first row that fits
-counts; the others are billed after it, as their codes say what failed or how far it has come."""
+"""Illnesses that ICD-10-CM codes together: the illness, the illnesses beside it, and the combination code. The first
+matching row applies; the other illnesses are billed after it, because their codes give type and stage."""
 BILLED_LAST = ("failure", "kidney3", "kidney4")
 LAB_CHARGE = 38
 

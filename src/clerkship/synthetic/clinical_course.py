@@ -21,14 +21,14 @@ VISIT_PACE: dict[Health, tuple[tuple[int, int], tuple[int, int]]] = {
     "several": ((3, 5), (75, 150)),
     "frail": ((4, 6), (50, 110)),
 }
-"""How often somebody is seen, and how many days lie between."""
+"""The number of visits, and the days between them, each as a range."""
 WELL_CHILD_MONTHS = (0.1, 1, 2, 4, 6, 9, 12, 15, 18, 24, 30)
-"""Months at which small children are seen."""
+"""Ages in months of well child visits."""
 PROBLEM_COUNTS: dict[Health, tuple[int, int]] = {"healthy": (0, 0), "one": (1, 1), "several": (2, 4), "frail": (4, 6)}
 TRANSIENT_ILLNESSES = frozenset(
     {"asthma", "depression", "migraine", "reflux", "anemia", "rhinitis", "eczema", "anxiety"}
 )
-"""What some have had and no longer have."""
+"""Chronic illnesses that some patients no longer have."""
 
 
 def simulate_history(history: PatientHistory, appointment_book: AppointmentBook) -> None:

@@ -15,21 +15,21 @@ class Illness(NamedTuple):
     snomed: Term
     icd: Term
     ages: tuple[int, int] = (18, 120)
-    """From which age it begins in anybody, up to which somebody has it."""
+    """The minimum age of onset, and the maximum age of patients who have it."""
     weight: float = 1
     sex: str = ""
     regimens: tuple[tuple[str, ...], ...] = ()
-    """Ways to treat it; a way is drugs that are taken together."""
+    """Alternative treatments, each a set of drugs that are taken together."""
     panels: tuple[str, ...] = ()
-    """What is measured because of it."""
+    """Laboratory panels that monitor it."""
     specialty: str = ""
-    """Whom they may be referred to."""
+    """The specialty that patients may be referred to."""
     after: tuple[str, ...] = ()
-    """Only beside one of these."""
+    """It occurs only together with one of these illnesses."""
     without: tuple[str, ...] = ()
-    """Never beside these."""
+    """It never occurs together with these illnesses."""
     plan: str = ""
-    """What is done beside drugs: these are written from what was prescribed."""
+    """Advice besides drugs, for notes; drugs are listed from the prescriptions."""
     complaint: str = ""
 
 
@@ -37,6 +37,6 @@ ILLNESSES = {illness.key: illness for illness in read_table("conditions", Illnes
 CHRONIC = [illness for illness in ILLNESSES.values() if illness.course == "chronic"]
 ACUTE = [illness for illness in ILLNESSES.values() if illness.course == "acute"]
 SEVERE = [illness for illness in ILLNESSES.values() if illness.course == "severe"]
-"""What people are admitted for: the first at any time of the year, the others in winter."""
+"""Reasons for admission: the first in any season, the others in winter."""
 INFECTIONS = frozenset({"strep", "pharyngitis", "otitis", "pneumonia", "influenza", "cellulitis"})
-"""What fever goes with."""
+"""Illnesses with fever."""

@@ -29,7 +29,7 @@ from clerkship.synthetic.times import (
 from clerkship.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD
 
 MAX_NOTES = 2
-"""How many of the last visits have a note on record."""
+"""The number of last visits with a note."""
 
 
 def build_documents(history: PatientHistory) -> Iterator[Resource]:

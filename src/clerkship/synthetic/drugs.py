@@ -13,29 +13,29 @@ class Drug(NamedTuple):
     term: Term
     name: str
     group: str
-    """What it is one of: nobody takes two of a group."""
+    """The drug group; no patient takes two drugs of a group."""
     dose: float
     unit: str
     times: int
-    """A day."""
+    """Doses per day."""
     sig: str
     ingredients: tuple[str, ...]
-    """What somebody allergic to cannot take it."""
+    """Patients who are allergic to one of these cannot take it."""
     needed: bool = False
-    """Taken when needed only."""
+    """Whether it is taken only as needed."""
     days: int = 90
     avoid: tuple[str, ...] = ()
-    """Illnesses and groups of drugs it is not given beside."""
+    """Illnesses and drug groups that it must not be combined with."""
     route: Term = Term(SNOMED, "26643006", "Oral route")
     ages: tuple[int, int] = (0, 120)
     stopped: str = "Replaced by another drug"
-    """Why it is stopped, when it is."""
+    """The reason if it is stopped."""
     refills: int = 3
-    """Of what is taken for long; a course has none."""
+    """Refills of a chronic medication; a course has none."""
     first: float = 0
-    """The dose of the first day, where that is another."""
+    """The dose of the first day, if it differs."""
     supply: int = 0
-    """How many are dispensed of what is taken when needed, where that is fewer than could be taken."""
+    """The dispensed quantity of an as-needed drug, if it is less than the maximum use."""
 
 
 DRUGS = {drug.key: drug for drug in read_table("drugs", Drug)}
@@ -45,8 +45,8 @@ WEIGHT_DOSES = {
     ("cefdinir_liquid", "otitis"): (0.28, 12.0),
     ("cefdinir_liquid", "strep"): (0.28, 12.0),
 }
-"""What children get for what: mL for each kilogram and dose, and the most. Amoxicillin is 88 mg/kg a day for an ear and
-50 for a throat, cefdinir 14."""
+"""Doses for children by drug and illness: mL per kilogram and dose, and the maximum. Amoxicillin is 88 mg/kg per day for
+otitis and 50 for strep throat, cefdinir 14."""
 
 
 def compute_dose(drug: Drug, illness: str, weight: float) -> float:

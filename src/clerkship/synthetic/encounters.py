@@ -19,7 +19,7 @@ from clerkship.synthetic.times import clinic_time, format_instant
 from clerkship.synthetic.visit_kinds import ADMISSION, URGENT
 
 _ANAPHYLAXIS, _NAUSEA, _ANGIOEDEMA, _COUGH = "39579001", "422587007", "41291007", "49727002"
-"""Codes of SNOMED CT for reactions that make it severe, an intolerance, or critical."""
+"""SNOMED CT codes of reactions that decide severity, type (allergy or intolerance) and criticality."""
 
 
 def build_encounters(history: PatientHistory, booked: dict[int, str]) -> Iterator[Resource]:

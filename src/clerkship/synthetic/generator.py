@@ -25,9 +25,9 @@ from clerkship.synthetic.staff import TEAM_SIZE, Clinician, build_staff, draw_sp
 from clerkship.synthetic.times import clinic_time, to_local
 
 GENERATOR_VERSION = "1"
-"""Raised whenever the same arguments give other bytes."""
+"""Increased whenever the same arguments give other bytes."""
 DEFAULT_NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
-"""When it is where nobody says so: as in an environment."""
+"""The current time by default, the same as in an environment."""
 MAX_PATIENTS = 100_000
 YEAR_RANGE = (2000, 2100)
 ReportProgress = Callable[[int], None]

@@ -20,30 +20,30 @@ class Dose(NamedTuple):
     term: Term
     name: str
     months: int
-    """At which age it is due."""
+    """The age in months at which it is due."""
     number: int
     since: int = 1990
-    """The year from which it was given."""
+    """The first year in which it was given."""
     share: float = 0.93
 
 
 ADULT_FROM = 18 * 12
-"""In months."""
+"""Age in months."""
 
 
 _VACCINES = read_table("vaccines", Dose)
 CHILDHOOD_DOSES = [dose for dose in _VACCINES if dose.months < ADULT_FROM]
 ADULT_DOSES = [dose for dose in _VACCINES if dose.months >= ADULT_FROM]
 REPLACEMENTS = {"133": (date(2023, 7, 1), "vaccine.pcv20"), "136": (date(2021, 1, 1), "vaccine.menacwy_tt")}
-"""By CVX code: what took the place of a vaccine, and when."""
+"""By CVX code: since when a vaccine is replaced, and by which one."""
 MAX_START_MONTHS = {"rota": 3}
-"""Series that are not begun any more from this age on, in months."""
+"""The maximum age in months at which a series is started."""
 ROUTES = {"rota": "route.mouth", "mmr": "route.skin", "varicella": "route.skin"}
-"""Of those that do not go into a muscle."""
+"""Routes other than intramuscular."""
 VOLUMES = {"rota": 1, "covid": 0.3}
-"""In mL, where it is not half of one."""
+"""Volumes in mL other than 0.5."""
 MAX_DAYS_FROM_VISIT = 30
-"""Within how many days of a visit a dose is given at it."""
+"""A dose that is due within this many days of a visit is given at the visit."""
 
 
 def build_immunizations(history: PatientHistory) -> Iterator[Resource]:

@@ -31,7 +31,7 @@ class LabResult(NamedTuple):
     low: float | None
     high: float | None
     is_target: bool
-    """Whether the range is what a drug targets at, and not what is normal."""
+    """Whether the range is the target range of a drug instead of the reference range."""
 
     @property
     def text(self) -> str:

@@ -20,7 +20,7 @@ class LookAlike(NamedTuple):
     kind: LookAlikeKind
     first: str
     second: str
-    """`Patient/pat-0004`."""
+    """Both are keys such as `Patient/pat-0004`."""
     how: str
 
 
@@ -29,7 +29,7 @@ class LookAlikeRule(NamedTuple):
 
     kind: LookAlikeKind
     model: int
-    """The place whom they resemble: an earlier one."""
+    """The place of the earlier patient that they resemble."""
     how: str
 
 
@@ -45,15 +45,15 @@ LOOK_ALIKE_RULES = {
     25: LookAlikeRule("father and son", 18, "the same name and address; the son is called Jr."),
 }
 LIVING_PLACES = frozenset(LOOK_ALIKE_RULES) | {rule.model for rule in LOOK_ALIKE_RULES.values()}
-"""Places whose patients are alive, so that both of a pair can be met."""
+"""Places whose patients are alive, so that both patients of a pair can have visits."""
 FEMALE_PLACES, MALE_PLACES = frozenset({11, 16}), frozenset({18, 25})
 BIRTH_NAME_PLACES = frozenset({rule.model for rule in LOOK_ALIKE_RULES.values() if rule.kind == "twins"})
-"""Places whose patients have the name that they were born with, as their twins have it too."""
+"""Places whose patients have their birth name, because their twins have the same one."""
 DUPLICATE_PLACES = frozenset(
     {place for place, rule in LOOK_ALIKE_RULES.items() if rule.kind == "registered twice"}
     | {rule.model for rule in LOOK_ALIKE_RULES.values() if rule.kind == "registered twice"}
 )
-"""The two places of one person."""
+"""The two places of one person who is registered twice."""
 DECEASED_PLACE = 33
 """The place in every fifty whose patient has died."""
 

@@ -26,7 +26,7 @@ class Screening(NamedTuple):
     ages: tuple[int, int]
     sex: str
     illnesses: tuple[str, ...]
-    """Only with one of these, if any are named."""
+    """Illnesses that are required; any patient if there are none."""
     often: float
     findings: tuple[str, ...]
 

@@ -11,7 +11,7 @@ from clerkship.synthetic.terms import NPI, Term, build_reference, build_resource
 from clerkship.synthetic.times import format_instant
 
 IDS = "https://riverbend.example/ids/"
-"""What identifiers of the valley are numbered in: `mrn`, `staff`, `claim` and so on."""
+"""The base of identifier systems: `mrn`, `staff`, `claim` and so on."""
 
 
 class Organization(NamedTuple):

@@ -26,16 +26,16 @@ class Visit:
     number: int
     kind: VisitKind
     day: date
-    """On the clinic's calendar."""
+    """The day in the time zone of the clinic."""
     start: datetime
     end: datetime
     clinician: Clinician
     problems: "list[PatientProblem]" = field(default_factory=list)
     vitals: Vitals | None = None
     panels: dict[str, list[LabResult]] = field(default_factory=dict)
-    """What came back, by panel."""
+    """Results by panel."""
     awaited: list[str] = field(default_factory=list)
-    """Panels that were ordered and have not come back."""
+    """Panels whose results are pending."""
     prescriptions: "list[Prescription]" = field(default_factory=list)
 
     @property
@@ -72,7 +72,7 @@ class Prescription:
     ended: date | None = None
     stop_reason: str = ""
     dose: float = 0
-    """Of one time, in the drug's unit."""
+    """A single dose, in the unit of the drug."""
 
     @property
     def sig(self) -> str:
@@ -121,11 +121,11 @@ class PatientHistory:
     now: datetime
     today: date
     end: datetime
-    """Now, or when they died."""
+    """Now, or the time of death."""
     doctor: Clinician
     specialists: dict[str, Clinician]
     body_rng: RandomSource
-    """Draws of what is the onsets wherever they are registered: how they are built, what they cannot have."""
+    """Draws that two records of the same person share: build and allergies."""
     build: BodyBuild = field(init=False)
     allergies: list[Allergen] = field(default_factory=list)
     visits: list[Visit] = field(default_factory=list)

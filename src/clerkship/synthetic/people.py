@@ -29,7 +29,7 @@ AGE_GROUPS: tuple[tuple[float, float], ...] = (
     (50, 64), (30, 39), (75, 84), (3, 5), (65, 74), (18, 29), (40, 49), (0, 27 / YEAR), (55, 69), (85, 94),
     (9, 13), (30, 45), (65, 74), (40, 49), (1 / 12, 11 / 12), (50, 64), (75, 84), (14, 17), (95, 101), (20, 29),
 )  # fmt: skip
-"""In years; every twenty patients have all of them, for chance would leave the very young and very old out."""
+"""Ages in years. Every twenty patients cover all groups; random ages would rarely include the very young and old."""
 HEALTH_LEVELS: tuple[Health, ...] = ("healthy", "one", "several", "frail")
 HEALTH_WEIGHTS = (
     (18, (0.72, 0.28, 0.0, 0.0)),
@@ -38,17 +38,17 @@ HEALTH_WEIGHTS = (
     (85, (0.05, 0.25, 0.5, 0.2)),
     (200, (0.0, 0.1, 0.4, 0.5)),
 )
-"""Below which age, how likely each degree of illness is."""
+"""Maximum age (exclusive), and the weight of each level of health."""
 MARITAL_STATUSES: tuple[tuple[int, tuple[str, ...]], ...] = (
     (20, ("S",)),
     (30, ("S", "S", "S", "M")),
     (55, ("S", "M", "M", "M", "D")),
     (200, ("S", "M", "M", "M", "D", "W")),
 )
-"""Below which age, what they may be."""
+"""Maximum age (exclusive), and possible marital statuses."""
 NAMESAKES = ("same name", "same name, born days apart", "father and son")
 MAX_NAME_TRIES = 40
-"""How often another name is drawn where somebody has it already."""
+"""How often another name is drawn if one is taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +75,9 @@ class SyntheticPerson:
     language: tuple[str, str]
     marital: str = "S"
     kin: tuple[str, str, str] = ("FRND", "", "")
-    """Whom to call: relationship, name, phone."""
+    """The contact: relationship, name, phone."""
     body_number: int
-    """The number of the patient whose body it is: their own, but of somebody with two records."""
+    """The number of the patient whose body they share: their own number, except in a duplicate record."""
 
     @property
     def tag(self) -> str:

@@ -10,8 +10,8 @@ PLANTED_ILLNESSES: dict[int, tuple[str, ...]] = {
     41: ("coronary", "failure", "hyperlipidemia"),
     44: ("hypothyroidism", "anemia"),
 }
-"""By the place among fifty."""
+"""Illnesses by place in a block of fifty patients."""
 VISIBLE_ILLNESSES = ("obesity", "copd", "hypertension")
-"""What a body shows: somebody with two records has none of it in either, as it would have to be in both."""
+"""Illnesses that affect the build. A patient with two records has none of them, because both records would need it."""
 AGE_RANGE = (60, 79)
-"""How old they are, in years."""
+"""Ages in years of these patients."""

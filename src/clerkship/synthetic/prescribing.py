@@ -10,7 +10,7 @@ from clerkship.synthetic.vitals import get_size
 
 DECEASED_REASON = "Patient deceased"
 TREATED_FIRST = ("failure", "fibrillation", "coronary")
-"""What is treated before anything else, as other illnesses profit from it."""
+"""Illnesses that are treated first, because their drugs also treat others."""
 
 
 def can_take(drug: Drug, history: PatientHistory, visit: Visit) -> bool:

@@ -15,7 +15,7 @@ from clerkship.synthetic.terms import UCUM, build_resource, codeable_concept
 from clerkship.synthetic.times import clinic_time, format_datetime, format_instant
 
 _UCUM_UNITS = {"[iU]": "[iU]", "mL": "mL"}
-"""Units that UCUM has; the others are counted."""
+"""Units of UCUM; other units are counted, such as tablets."""
 
 
 def build_prescriptions(history: PatientHistory) -> Iterator[Resource]:

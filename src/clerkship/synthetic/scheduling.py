@@ -29,9 +29,9 @@ _APPOINTMENT_TYPES = {
     "symptom": "walkin",
     "video": "followup",
 }
-"""Of appointments, by the kind of visit."""
+"""Appointment types by kind of visit."""
 MAX_PAST_APPOINTMENTS = 3
-"""How many of the last visits still have their appointment on record."""
+"""The number of last visits with an Appointment."""
 
 
 def build_appointments(

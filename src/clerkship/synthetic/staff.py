@@ -13,7 +13,7 @@ from clerkship.synthetic.terms import NPI, Term, build_reference, build_resource
 from clerkship.synthetic.times import format_instant
 
 TEAM_SIZE = 100
-"""Patients of one team. A team's book fills up with its own patients alone, so that more teams change nothing in it."""
+"""Patients of one team. Each team has its own appointment book, so that more patients do not change full teams."""
 
 
 class StaffPosition(NamedTuple):

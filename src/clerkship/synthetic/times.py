@@ -7,7 +7,7 @@ from functools import lru_cache
 STANDARD_TIME, DAYLIGHT_TIME = timezone(timedelta(hours=-5)), timezone(timedelta(hours=-4))
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip
-"""No locale has a say."""
+"""English names, independent of the locale."""
 DAY = timedelta(days=1)
 THURSDAY, FRIDAY = 3, 4
 

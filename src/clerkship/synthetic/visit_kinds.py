@@ -13,13 +13,13 @@ class VisitKind(NamedTuple):
     key: str
     name: str
     encounter_class: Term
-    """What FHIR calls the class."""
+    """The `Encounter.class`."""
     type: Term
     location_id: str
     charge: int
-    """In dollars."""
+    """Charge in dollars."""
     booked: bool = True
-    """Whether people come by appointment."""
+    """Whether it has an appointment."""
     measured: bool = True
 
     @property

@@ -27,14 +27,14 @@ GROWTH = {
     "female": [(row.months, *row.female) for row in _GROWTH],
 }
 WEIGHT_STEP, LENGTH_STEP = 0.07, 0.028
-"""What one step from the middle adds to weight and length."""
+"""Relative change of weight and length per standard deviation."""
 PULSE = ((1, 140), (12, 125), (36, 108), (72, 96), (144, 84), (10_000, 74))
 BREATHS = ((12, 36), (36, 28), (72, 24), (144, 20), (10_000, 16))
-"""Below which age in months, how fast."""
+"""Maximum age in months (exclusive), and the rate per minute."""
 OXYGEN = {"pneumonia": (87, 92), "copd": (89, 94), "failure": (92, 97)}
-"""Saturation, in percent, of those who have it; the first row counts."""
+"""Oxygen saturation in percent by illness; the first matching row applies."""
 ADULT_MONTHS = 216
-"""Months."""
+"""Age in months."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class BodyBuild(NamedTuple):
     pressure: float
     pulse: float
     size: float
-    """Of a child: how far from the middle, so that it grows to its height."""
+    """Deviation of a child from the median, chosen so that it grows to its adult height."""
 
 
 def draw_build(rng: RandomSource, sex: str, illnesses: set[str]) -> BodyBuild:
@@ -132,7 +132,7 @@ class VitalSign(NamedTuple):
     key: str
     terms: tuple[Term, ...]
     unit: str
-    """Of UCUM."""
+    """A unit of UCUM."""
     digits: int
 
 

@@ -11,7 +11,7 @@ from clerkship.fhir.evaluation.date_time import DateTimeKind, DateTimeValue
 from clerkship.fhir.evaluation.quantity import Quantity
 
 MAX_EXPONENT = 400
-"""A number with more digits before or after the point is infinite or zero, as it is for any reader of JSON."""
+"""Larger exponents become infinity or zero, as in any JSON parser."""
 UCUM = "http://unitsofmeasure.org"
 _DATE_TIME_KINDS: dict[str, DateTimeKind] = {
     "date": "Date",
@@ -42,7 +42,7 @@ class Node:
     value: Any
     path: str
     extra: Mapping[str, Any] | None = None
-    """The id and extensions of a primitive value, which JSON has beside it (`_birthDate`)."""
+    """The id and extensions of a primitive value, in JSON `_birthDate`."""
 
     @property
     def type_name(self) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from clerkship.fhir.evaluation.compare import DistinctItems, compare_values, con
 from clerkship.fhir.evaluation.function_call import FhirPathFunction, FunctionArgument, FunctionCall
 
 MAX_ITEMS = 10_000
-"""How many items `repeat()` may find."""
+"""The maximum number of items of `repeat()`."""
 
 
 def _where(call: FunctionCall) -> Collection:

@@ -29,14 +29,14 @@ from clerkship.fhir.search_parameters import (
 from clerkship.model.names import did_you_mean
 
 MAX_CHAIN_LENGTH = 10
-"""More links of a chain than this are refused."""
+"""The maximum number of links in a chain."""
 MODIFIERS: dict[str, frozenset[str]] = {
     "string": frozenset({"exact", "contains"}),
     "token": frozenset({"not", "text", "of-type"}),
     "reference": frozenset({"identifier"}),
     "uri": frozenset({"above", "below"}),
 }
-"""By sort, what may stand behind a parameter's name; `:missing` may always, the name of a type behind a reference's."""
+"""Allowed modifiers by parameter type, besides `:missing` and, for references, the name of a type."""
 _MODIFIER_INDEX_KINDS: dict[str, IndexKind] = {
     "text": "label",
     "of-type": "of-type",

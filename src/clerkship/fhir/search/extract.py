@@ -9,13 +9,13 @@ from clerkship.fhir.search.ranges import FOREVER, MAX_NUMBER, TimeRange, parse_d
 from clerkship.fhir.search_parameters import ParameterPath, select_elements
 
 System = str | tuple[str, ...]
-"""What an element says of its system; of what says nothing itself, those that its definition implies."""
+"""The system of a code; for a primitive, the systems that its binding implies."""
 SPECIAL_VALUES = ("http://hl7.org/fhir/special-values",)
 CURRENCY = "urn:iso:std:iso:4217"
 _NAME = ("family", "given", "prefix", "suffix", "text")
 _ADDRESS = ("text", "line", "city", "district", "state", "postalCode", "country")
 _KEPT_CATEGORIES = {"L", "N", "S"}
-"""Of Unicode's classes, what a search by words looks at: letters, digits, signs. Not accents, not punctuation."""
+"""Unicode categories that string searches compare: letters, numbers and symbols, not accents or punctuation."""
 
 
 class QuantityRange(NamedTuple):

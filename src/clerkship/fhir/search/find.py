@@ -21,7 +21,7 @@ class SearchResult:
 
     keys: Sequence[str]
     get_position: Callable[[int], SortPosition]
-    """Return the position in the order of the match with a number."""
+    """Returns the sort position of a match by its index."""
 
     @property
     def total(self) -> int:

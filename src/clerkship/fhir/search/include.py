@@ -13,9 +13,9 @@ from clerkship.fhir.search.query import Include, ReferenceValue, SearchQuery, Va
 from clerkship.fhir.search_parameters import ParameterPath, get_parameters
 
 MAX_INCLUDED = 10_000
-"""Resources that come along with one page of matches."""
+"""The maximum number of included resources on one page."""
 MAX_ROUNDS = 100
-"""How often `:iterate` follows references of what the round before brought."""
+"""The maximum number of rounds of `:iterate`."""
 
 
 def find_included(view: ChartView, query: SearchQuery, keys: Sequence[str]) -> list[str]:

@@ -171,11 +171,11 @@ class RangeIndex:
 
     def __init__(self, values: Iterable[tuple[int, TimeRange | QuantityRange]], closed: bool) -> None:
         self.closed = closed
-        """Whether the end belongs to it: an amount's does, a time's is the first moment after it."""
+        """Whether ranges include their end: quantities do, the end of a time range is the first moment after it."""
         entries = sorted(values, key=lambda entry: entry[1][0])
         kind = "d" if closed else "q"
         self.highs = array(kind, (entry[1][1] for entry in entries))
-        """Where those end that are in order of where they begin."""
+        """The ends of ranges in order of their starts."""
         self.starts = _build_endpoints(kind, entries, 0)
         self.ends = _build_endpoints(kind, sorted(entries, key=lambda entry: entry[1][1]), 1)
         self.widest = max((value[1] - value[0] for _, value in entries), default=0)
@@ -262,7 +262,7 @@ class PresenceIndex:
 
 Index = TextIndex | TokenIndex | RangeIndex | PresenceIndex
 NumberedNodes = Iterable[tuple[int, Resource, Any]]
-"""Rows in order, each with its resource and the node of it that is looked at: mostly the resource itself."""
+"""Rows in order, each with its resource and the node to index, mostly the resource itself."""
 
 
 ExtractValues = Callable[[ParameterPath, Resource, Any], Iterable[Any]]

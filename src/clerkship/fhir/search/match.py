@@ -27,7 +27,7 @@ from clerkship.fhir.search.resource_index import (
 )
 
 READ_COST = 200
-"""How many times longer it takes to read a resource than to put a row in a set."""
+"""The cost of reading a resource, relative to adding a row to a set."""
 
 
 class Hits(NamedTuple):

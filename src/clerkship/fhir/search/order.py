@@ -18,7 +18,7 @@ from clerkship.fhir.search_parameters import SearchParameter, get_parameters
 
 SortValue = str | int | float | None
 SortPosition = tuple[SortValue, ...]
-"""What something is sorted by, and last its key."""
+"""The sort values of a match, followed by its key."""
 
 
 class SortColumn(NamedTuple):

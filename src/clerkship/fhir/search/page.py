@@ -20,7 +20,7 @@ from clerkship.fhir.search.query import SearchQuery
 
 CURSOR_DIGEST_BYTES = 8
 _DISPLAY_PARAMETERS = ("_count", "_total", "_summary", "_elements", "_include", "_revinclude")
-"""What changes how a page looks, not what is on it."""
+"""Parameters that change how a page is returned, not which matches are on it."""
 
 INVALID_CURSOR = fhir_error("invalid", "_cursor is not of this search: follow the links of a page as they are")
 
@@ -33,7 +33,7 @@ class ResultPage(NamedTuple):
     """Empty on the last page."""
     total: int
     previous_cursor: str | None = None
-    """None on the first page; empty where that is the one before."""
+    """None on the first page; empty if the previous page is the first one."""
 
 
 def build_page(result: SearchResult, query: SearchQuery, default_count: int) -> ResultPage:

@@ -21,9 +21,9 @@ from clerkship.fhir.search_parameters import searchable_types
 
 MAX_PARAMETERS = 200
 MAX_VALUES = 2000
-"""Values of all parameters of one search together; one parameter has at most values.MAX_VALUES_PER_PARAMETER."""
+"""Values of all parameters of a search; one parameter has at most values.MAX_VALUES_PER_PARAMETER."""
 MAX_INCLUDES = 50
-"""Different `_include` and `_revinclude` of one search; one that is repeated counts once."""
+"""Distinct `_include` and `_revinclude` values of a search."""
 MAX_SORT_KEYS = 10
 RESULT_PARAMETERS = (
     "_sort",
@@ -36,10 +36,10 @@ RESULT_PARAMETERS = (
     "_cursor",
     "_type",
 )
-"""What is results about the answer, not about resources."""
+"""Parameters about the results, not about resources."""
 INCLUDE_PARAMETERS = ("_include", "_revinclude")
 SERVER_PARAMETERS = ("_format", "_pretty")
-"""What the server looks at before a search begins."""
+"""Parameters that the server handles before a search."""
 
 
 @dataclass

@@ -25,7 +25,7 @@ class TextValue(NamedTuple):
 
     text: str
     how: Literal["starts", "contains", "same", "above"] = "starts"
-    """`above`: the uri itself, and those that it lies under."""
+    """`above`: the URI itself and its parents."""
 
 
 class DateValue(NamedTuple):
@@ -57,7 +57,7 @@ SearchValue = TokenValue | TextValue | DateValue | QuantityValue | ReferenceValu
 IndexKind = Literal[
     "token", "label", "of-type", "string", "exact", "date", "amount", "link", "link-identifier", "uri", "present"
 ]
-"""What of the elements an index holds."""
+"""The kinds of values that an index holds."""
 DEFAULT_INDEX_KINDS: dict[str, IndexKind] = {
     "token": "token",
     "string": "string",
@@ -67,7 +67,7 @@ DEFAULT_INDEX_KINDS: dict[str, IndexKind] = {
     "number": "amount",
     "quantity": "amount",
 }
-"""By sort of parameter, what is looked for where no modifier says otherwise."""
+"""The kind of index by parameter type, without a modifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +160,11 @@ class SearchQuery:
     """A whole search."""
 
     type: str
-    """Empty for a search of the whole system."""
+    """The resource type; empty for a search of the whole system."""
     criteria_by_type: tuple[tuple[str, tuple[Criterion, ...]], ...]
-    """By resource type, what must hold."""
+    """The criteria of each resource type."""
     pairs: tuple[tuple[str, str], ...] = ()
-    """What was used of the query, in canonical order."""
+    """The parameters that were used, in canonical order."""
     ignored: tuple[Issue, ...] = ()
     includes: tuple[Include, ...] = ()
     revincludes: tuple[Include, ...] = ()
@@ -189,9 +189,9 @@ class SearchContext(NamedTuple):
     base: str = ""
     zone: int = 0
     now: int | None = None
-    """In microseconds since the year 1, UTC: see spans.moment."""
+    """In microseconds since the year 1, UTC: see ranges.to_microseconds."""
     depth: int = 0
-    """How many links of a chain lead here."""
+    """The number of links in the chain so far."""
 
     @property
     def next_level(self) -> "SearchContext":

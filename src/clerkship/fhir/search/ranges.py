@@ -10,9 +10,9 @@ from typing import NamedTuple
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 FOREVER = 1 << 62
-"""Where a period without an end ends, and, negated, where one without a start starts; in microseconds."""
+"""The end of an open period in microseconds; negated, the start of one without a start."""
 MAX_NUMBER = sys.float_info.max
-"""The same for numbers; a cursor can say it, unlike infinity."""
+"""The same for numbers; unlike infinity it can be written in a cursor."""
 _DATE = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)?(Z|[+-]\d\d:\d\d)?)?)?)?", re.ASCII
 )

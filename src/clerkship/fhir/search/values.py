@@ -21,10 +21,10 @@ from clerkship.fhir.search.ranges import parse_date_range, parse_number
 from clerkship.fhir.search_parameters import SearchParameter
 
 MAX_VALUES_PER_PARAMETER = 1000
-"""More alternatives of one parameter than this are refused: no honest question has as many."""
+"""The maximum number of alternatives of one parameter."""
 _PREFIX = re.compile(r"(eq|ne|gt|ge|lt|le|sa|eb|ap)?(.*)", re.DOTALL)
 _UNESCAPED = re.compile(r"(T[\d:.]+) (\d\d:\d\d)")
-"""A time whose zone was written with a bare `+`, which in a URL's query means a blank."""
+"""A time whose zone was written with an unescaped `+`, which means a space in a query string."""
 _RELATIVE = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/[A-Za-z0-9\-.]{1,64})?")
 
 
