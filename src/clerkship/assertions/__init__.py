@@ -1,1 +1,1 @@
-"""The generic checks, one per file. What a simulator alone can check is in its own folder."""
+"""Generic assertions, one per file. Assertions of a simulator are in its folder."""

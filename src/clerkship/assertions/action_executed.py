@@ -8,7 +8,7 @@ from clerkship.assertions.occurrence import HappenedAssertion
 
 
 class ActionExecutedAssertion(ActionMatch, HappenedAssertion):
-    """The action ran. Responses, listening and the actions of patterns count, where the agent tells of them."""
+    """The action ran. Responses, listening and actions of patterns count too, if the agent reports them."""
 
     name: ClassVar[str] = "action_executed"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)

@@ -1,4 +1,4 @@
-"""An action of the agent, and perhaps what it was given: what `action_executed` and its negation take."""
+"""An action of the agent and its arguments: the fields of `action_executed` and `action_not_executed`."""
 
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -13,17 +13,17 @@ from clerkship.model.scenario import Expected
 
 
 class ActionMatch(Frozen):
-    """Which action is meant."""
+    """Selects executions of an action."""
 
     event: ClassVar[type[Payload]] = agent.ActionExecuted
     about: ClassVar[str] = "name"
     shorthand: ClassVar[str | None] = "name"
     action: Annotated[Name, Field(alias="name", description="the action")]
     arguments: Annotated[
-        dict[str, Expected], Field(description="some of its arguments: a literal or a matcher each (ours)")
+        dict[str, Expected], Field(description="some of its arguments, each a literal or a matcher (ours)")
     ] = {}
 
     @cached_property
     def expected_fields(self) -> dict[str, Any]:
-        """What an event must say."""
+        """The fields that an event must have."""
         return {"name": self.action} | ({"arguments": self.arguments} if self.arguments else {})

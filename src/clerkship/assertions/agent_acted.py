@@ -1,4 +1,4 @@
-"""`agent_acted`: the agent did something: it replied, answered, reported an event or used a sandbox."""
+"""`agent_acted`: the agent replied, answered, reported an event or used a sandbox."""
 
 from typing import ClassVar, cast
 
@@ -20,7 +20,7 @@ class AgentActed(Assertion):
     name: ClassVar[str] = "agent_acted"
 
     def check(self, evidence: Evidence) -> Check:
-        """Find the first thing that the agent did."""
+        """Find the first action of the agent."""
         act = evidence.once(find_first_action)
         if act is None:
             field = FieldCheck(path="agent", expected=_EXPECTED, actual="(none)", passed=False)
@@ -31,7 +31,7 @@ class AgentActed(Assertion):
 
 
 def had_turn(evidence: Evidence) -> bool:
-    """Tell whether the agent was given work, or a line to answer."""
+    """Return whether the agent was given a task or a message to answer."""
     if evidence.once(find_first_action) is not None or evidence.of_kind(RunForked.kind):
         return True
     started = evidence.of_kind(AgentStarted.kind)
@@ -43,8 +43,9 @@ def had_turn(evidence: Evidence) -> bool:
 
 
 def find_first_action(evidence: Evidence) -> tuple[Event, str] | None:
-    """Return the first thing that this agent did, and what it was. In a forked run the events before the fork belong to
-    another agent."""
+    """Return the first action of this agent and its description. In a forked run, events before the fork are of another
+    agent.
+    """
     forks = evidence.of_kind(RunForked.kind)
     first = forks[-1].seq if forks else 0
     for event in evidence.events:
@@ -54,7 +55,7 @@ def find_first_action(evidence: Evidence) -> tuple[Event, str] | None:
 
 
 def _describe_action(event: Event, evidence: Evidence) -> str:
-    """Name the act that an event shows; empty if it shows none."""
+    """Describe the action that an event shows; empty if it shows none."""
     if event.source in evidence.states:
         return "it replied" if isinstance(event.payload, Utterance) else f"it used `{event.source}` ({event.kind})"
     if event.source == "agent":

@@ -1,4 +1,4 @@
-"""`answer_matches`: what the agent answered is what was expected."""
+"""`answer_matches`: the answer of the agent is as expected."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -16,7 +16,7 @@ _FENCE = "```"
 
 
 def parse_answer(text: str) -> Any:
-    """What an answer in words says as JSON: the whole of it, or the one block in it; MISSING if it is none."""
+    """Parse an answer as JSON: the whole text, or the one fenced block in it. Return MISSING if it is not JSON."""
     blocks = _find_fenced_blocks(text)
     try:
         return orjson.loads(blocks[0] if len(blocks) == 1 else text)
@@ -25,7 +25,7 @@ def parse_answer(text: str) -> Any:
 
 
 def _find_fenced_blocks(text: str) -> list[str]:
-    """Return the contents of fenced blocks, in one pass: an agent may have written anything."""
+    """Return the contents of fenced blocks, in one pass, since an agent may have written anything."""
     blocks: list[str] = []
     block: list[str] | None = None
     for line in text.split("\n"):
@@ -41,8 +41,10 @@ def _find_fenced_blocks(text: str) -> list[str]:
 
 
 class AnswerMatches(Assertion):
-    """The answer as a whole, or fields of it. Text that is JSON, or has one block of it, is read as what it says: many
-    an agent can only answer in words."""
+    """The answer as a whole, or fields of it. Text that is JSON, or that has one JSON block, is parsed: many agents can
+    only
+    answer in text.
+    """
 
     name: ClassVar[str] = "answer_matches"
     shorthand: ClassVar[str | None] = "expected"
@@ -73,11 +75,11 @@ class AnswerMatches(Assertion):
         data = answer if said is MISSING else said
         checks = [field.compare(data) for field in self.fields]
         if "expected" in self.model_fields_set:
-            # No text is the number that it must not be: what must not be said is looked for in what it says.
+            # `not` is applied to the parsed value: text never equals a number, so `not: 5` would always hold for the text "5".
             denies = isinstance(self.expected, dict) and is_matcher(self.expected) and "not" in self.expected
             as_text = said is MISSING or (matches_expected(self.expected, answer) and not denies)
             checks.append(compare_value("answer", self.expected, answer if as_text else said))
         wrong = [check.path for check in checks if not check.passed]
         if wrong and self.fields and isinstance(data, str):
-            return Check.of_fields(checks, f"the answer is text, and no JSON: {data[:200]!r}")
+            return Check.of_fields(checks, f"the answer is text, not JSON: {data[:200]!r}")
         return Check.of_fields(checks, f"not as expected: {', '.join(wrong)}" if wrong else "the answer is as expected")

@@ -12,7 +12,7 @@ from clerkship.model.call import ANY_OF, AssertionCall
 from clerkship.model.run import FieldCheck
 
 MAX_NESTED_ROWS = 20
-"""Rows of evidence that are shown of one nested assertion."""
+"""The most rows of evidence of one nested assertion."""
 
 
 def _at_least_two(assertions: tuple[AssertionCall, ...]) -> tuple[AssertionCall, ...]:
@@ -39,11 +39,11 @@ class AnyOf(Assertion):
         ),
     ]
     _built: tuple[Assertion | None, ...] = PrivateAttr(default=())
-    """The nested assertions; None in place of one that is not to be checked."""
+    """The nested assertions; None for one that is not checked."""
 
     @property
     def asks_model(self) -> bool:
-        """Whether a model is asked by one of the nested assertions."""
+        """Whether one of the nested assertions asks a model."""
         return any(assertion.asks_model for assertion in self._built if assertion is not None)
 
     def resolve(self, build: Callable[[AssertionCall], Assertion]) -> Self:
@@ -59,7 +59,7 @@ class AnyOf(Assertion):
         return None if all(nested is None for nested in copy._built) else copy
 
     def check(self, evidence: Evidence) -> Check:
-        """Evaluate the nested assertions: first those that ask no model, then, if none passed, the others."""
+        """Evaluate the nested assertions that ask no model first; if none passes, evaluate the others."""
         if not self._built:
             raise RuntimeError("`any_of` was not built: call resolve() before check()")
         results: list[AssertionOutcome | None] = [None] * len(self._built)
@@ -95,7 +95,7 @@ class AnyOf(Assertion):
 
 
 def _build_summary_row(name: str, result: AssertionOutcome | None) -> FieldCheck:
-    """Show how one nested assertion came out."""
+    """Build the row that shows the result of one nested assertion."""
     if result is None:
         return FieldCheck(path=name, expected="passes", actual="not checked: another passed", passed=False)
     status = "error" if result.status == "error" else "passed" if result.check.passed else "failed"
@@ -105,6 +105,6 @@ def _build_summary_row(name: str, result: AssertionOutcome | None) -> FieldCheck
 
 
 def _build_nested_rows(name: str, result: AssertionOutcome) -> Iterator[FieldCheck]:
-    """Yield the evidence of a nested assertion, each row with the assertion in its path."""
+    """Yield the evidence of a nested assertion, with the assertion in each path."""
     for row in result.check.evidence[:MAX_NESTED_ROWS]:
         yield row.model_copy(update={"path": f"{name}: {row.path}"})

@@ -1,4 +1,4 @@
-"""`bot_did_not_utter`: the agent said nothing like this, on any conversation."""
+"""`bot_did_not_utter`: the agent did not say this in any conversation."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from clerkship.model.run import FieldCheck
 
 
 class BotDidNotUtter(Assertion, UtteranceMatch):
-    """The agent did not say it, not once: no utterance has all that is given."""
+    """The agent never said it: no utterance has all of the given properties."""
 
     name: ClassVar[str] = "bot_did_not_utter"
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
@@ -26,7 +26,7 @@ class BotDidNotUtter(Assertion, UtteranceMatch):
     )
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare every utterance of the agent; on failure show the first that is like it."""
+        """Compare every utterance of the agent; on failure, show the first that matches."""
         said = self.find_utterances(evidence)
         enough = any if evidence.is_rasa_compatible else all
         for event in said:
@@ -38,7 +38,7 @@ class BotDidNotUtter(Assertion, UtteranceMatch):
         if evidence.is_rasa_compatible and silent is not None:
             row = FieldCheck(path="text", expected="text", actual=None, passed=False, seq=silent.seq)
             where = evidence.when(silent)
-            return Check.of(False, f"what the agent said {where} has no text, which breaks off the run under rasa", row)
+            return Check.of(False, f"the utterance {where} has no text; with `compat: rasa` the run fails on it", row)
         return self._report_unsaid(said)
 
     def _report_unsaid(self, said: Sequence[Event]) -> Check:
@@ -46,9 +46,9 @@ class BotDidNotUtter(Assertion, UtteranceMatch):
         return Check.of(True, f"none of the agent's {len(said)} utterances{self.place_text} is like it", row)
 
     def matches_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
-        """Whether all of those forbidden are among these: one more beside them makes it no better."""
+        """Return whether all forbidden buttons are shown. Other buttons beside them do not matter."""
         return all(any(button.matches(other) for other in shown) for button in self.buttons or ())
 
     def matches_buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
-        """Whether any button is one of those forbidden."""
+        """Return whether any forbidden button is shown."""
         return any(button.matches_as_rasa(other) for button in self.buttons or () for other in shown)

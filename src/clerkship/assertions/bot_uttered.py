@@ -1,4 +1,4 @@
-"""`bot_uttered`: the agent said something like this, on any conversation."""
+"""`bot_uttered`: the agent said this in some conversation."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from clerkship.model.run import FieldCheck
 
 
 class BotUttered(Assertion, UtteranceMatch, CountedScope):
-    """The agent said it at least once: all that is given holds of the same utterance."""
+    """The agent said it at least once: one utterance has all of the given properties."""
 
     name: ClassVar[str] = "bot_uttered"
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
@@ -27,7 +27,7 @@ class BotUttered(Assertion, UtteranceMatch, CountedScope):
     )
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare every utterance of the agent; on failure show the nearest."""
+        """Compare every utterance of the agent; on failure, show the nearest."""
         said = self.find_utterances(evidence)
         if self.count is not None:
             hits = [event for event in said if all(self.match_properties(event).values())]
@@ -47,13 +47,13 @@ class BotUttered(Assertion, UtteranceMatch, CountedScope):
         return Check.of(False, words, *self.rows(close, self.match_properties(close)))
 
     def _check_as_rasa(self, evidence: Evidence, said: Sequence[Event]) -> Check:
-        """Each property by itself, of whatever utterance has it."""
+        """Check each property on its own: different utterances may have them."""
         silent = self.find_textless(said)
         if silent is not None:
             expected = self.expected()["text"]
             row = FieldCheck(path="text", expected=expected, actual=None, passed=False, seq=silent.seq)
             where = evidence.when(silent)
-            return Check.of(False, f"what the agent said {where} has no text, which breaks off the run under rasa", row)
+            return Check.of(False, f"the utterance {where} has no text; with `compat: rasa` the run fails on it", row)
         compared = [(event, self.match_properties(event, rasa=True)) for event in said]
         found = {path: next((event for event, met in compared if met[path]), None) for path in self.expected()}
         close = self.find_nearest(said) if None in found.values() else said[0]
@@ -66,7 +66,7 @@ class BotUttered(Assertion, UtteranceMatch, CountedScope):
         return Check.of(True, f"the agent said it: {', '.join(words)}", *rows)
 
     def matches_buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
-        """By position, up to the shorter list."""
+        """Compare buttons by position, up to the shorter list."""
         pairs = zip(self.buttons or (), shown, strict=False)
         return bool(shown) and all(button.matches_as_rasa(other) for button, other in pairs)
 

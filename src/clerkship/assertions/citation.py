@@ -1,4 +1,4 @@
-"""Look up what a judge cites: a line by its id, or words that stand in a turn or a line."""
+"""Look up the citations of a judge: a line by its id, or a quote from a turn or a line."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,20 +12,20 @@ from clerkship.events.ledger import LedgerEntry, list_actions, list_utterances, 
 from clerkship.model.run import FieldCheck
 
 MAX_EXCERPT_LENGTH = 2000
-"""Characters of a turn or an event that are kept beside a quote."""
+"""The most characters of a turn or event in a row of evidence."""
 MAX_CITATIONS = 50
-"""Citations of one verdict; more is no reading but a copy."""
+"""The most citations of one verdict. A judge that gives more copies the transcript."""
 MAX_SUGGESTED_IDS = 3
 MIN_RELOCATED_LENGTH = 4
-"""Letters and digits of a quote whose place is corrected."""
+"""The fewest letters and digits of a quote whose wrong id is corrected."""
 SEARCH_PREFIX_LENGTH = 50
-"""Characters of a quote that it is looked for by, where not all of a text is kept."""
+"""Characters of a quote by which it is located in a long text."""
 _LINE_ID = re.compile(
     r"\[?(?:T(?P<turn>\d{1,9})(?:\.(?P<number>\d{1,9}))?|#(?P<event>\d{1,9})(?:\.\.#\d{1,9})?)\]?", re.IGNORECASE
 )
-"""`T2.1` and `#12`, which are lines; `T2`, which is a turn; `#12..#14`, as the ledger has those that are the same."""
+"""`T2.1` and `#12` are lines, `T2` is a turn, and `#12..#14` are equal events that the ledger shows as one."""
 _LABEL = re.compile(r"^(?:\[T\d+\.\d+\][^:]*: |#\d+(?:\.\.#\d+)? (?:reported )?)")
-"""What stands before each line and is ours: to quote it says nothing."""
+"""The label that the renderer adds to a line. It is not part of the content, so it cannot be quoted."""
 _SPEAKERS = {"agent": "agent", "assistant": "agent", "bot": "agent", "ai": "agent"} | dict.fromkeys(
     ("user", "customer", "person", "human"), "user"
 )
@@ -34,32 +34,32 @@ _COPIED_PREFIX = re.compile(
     rf"(?:(?P<speaker>{'|'.join(_SPEAKERS)})(?: on \S+)? *: *)?",
     re.IGNORECASE,
 )
-"""What a judge copies before a quote: an id, a turn, a speaker."""
+"""An id, turn or speaker that a judge copies before a quote."""
 _QUOTE_MARKS = str.maketrans(dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("‘’‚‛‹›′`", "'") | {"…": "..."})
 _OUTER_MARKS = re.compile(r"^(?:[\"'\s]|\.\.\.)+|(?:[\"'\s]|\.\.\.)+$")
 
 
 class Citation(BaseModel):
-    """Where something stands, and what."""
+    """A line, and a quote from it."""
 
     where: Annotated[str, Field(description="the id of a line, such as `T2.1` or `#12`")]
-    quote: Annotated[str, Field(description="words that stand there, copied letter for letter; or empty")] = ""
+    quote: Annotated[str, Field(description="words from that line, copied exactly; or empty")] = ""
 
 
 class NormalisedQuote(NamedTuple):
-    """The words of a quote as they are looked for, and who is said to have spoken them; "" if nothing is said."""
+    """A quote prepared for the search, and the speaker that the judge named; empty if none."""
 
     description: str
     speaker: str = ""
 
     def occurs_in(self, entry: LedgerEntry) -> bool:
-        """Whether a line has the words, in what was said or in the line as the judge was shown it."""
+        """Return whether an entry contains the quote, in what was said or in the line as the judge saw it."""
         if self.speaker and self.speaker != entry.speaker:
             return False
         return any(self.description in text for text in _list_entry_texts(entry))
 
     def occurs_as_words_in(self, entry: LedgerEntry) -> bool:
-        """The same for a quote long enough to tell its place, as whole words: `book` is no part of `bookings`."""
+        """Return whether an entry contains the quote as whole words, and the quote is long enough to identify its line."""
         if sum(map(str.isalnum, self.description)) < MIN_RELOCATED_LENGTH or not self.occurs_in(entry):
             return False
         pattern = re.compile(rf"(?<!\w){re.escape(self.description)}(?!\w)")
@@ -67,20 +67,20 @@ class NormalisedQuote(NamedTuple):
 
 
 class FoundCitation(NamedTuple):
-    """A citation, and the line it was found in."""
+    """A citation and the entry it refers to."""
 
     citation: Citation
     entry: LedgerEntry
     where: str
-    """Its place: as it was cited, or corrected."""
+    """The id of the line, as cited or corrected."""
 
     @property
     def cited_text(self) -> str:
-        """The words that are cited: the quote, else the whole line."""
+        """The cited words: the quote, or the whole line."""
         return self.citation.quote if self.citation.quote.strip() else self.entry.text or self.entry.line
 
     def to_row(self) -> FieldCheck:
-        """As evidence of a criterion, which leads to the event."""
+        """Return a row of evidence that links to the event."""
         return FieldCheck(
             path=self.where,
             expected={"contains": self.cited_text[:MAX_EXCERPT_LENGTH]},
@@ -91,7 +91,7 @@ class FoundCitation(NamedTuple):
 
 
 class CitationIndex:
-    """All that a judge can point at."""
+    """All lines that a judge can cite."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._observers = evidence.observers
@@ -103,13 +103,13 @@ class CitationIndex:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to be quoted."""
+        """Whether there is nothing to cite."""
         return not self._turns and not self._events
 
     def find(self, citation: Citation) -> FoundCitation | str:
-        """Where it stands; or what is wrong with it, in words that the judge can act on.
+        """Return the entry of a citation, or a message for the judge that says what is wrong.
 
-        A quote that stands in exactly one other line is found there: the judge has put down the wrong number.
+        A quote that occurs in exactly one other line is accepted there: the judge gave the wrong id.
         """
         entries = self._find_entries(citation.where)
         if not citation.quote.strip():
@@ -130,11 +130,11 @@ class CitationIndex:
         return self._explain_not_found(citation, entries, forms)
 
     def check(self, citations: Sequence[Citation]) -> tuple[list[FoundCitation], list[str]]:
-        """Those that stand, each once; and what is wrong with the others."""
+        """Return the citations that were found, each once, and messages about the others."""
         stand: dict[tuple[int, str], FoundCitation] = {}
         wrong: list[str] = []
         if len(citations) > MAX_CITATIONS:
-            return [], [f"there are {len(citations)} citations, and {MAX_CITATIONS} is the most"]
+            return [], [f"there are {len(citations)} citations, but at most {MAX_CITATIONS} are allowed"]
         for citation in citations:
             found = self.find(citation)
             if isinstance(found, str):
@@ -144,27 +144,27 @@ class CitationIndex:
         return list(stand.values()), list(dict.fromkeys(wrong))
 
     def find_weakness(self, found: FoundCitation) -> str | None:
-        """Why a citation that stands cannot carry a pass; None if it can.
+        """Return why a valid citation is no evidence for a pass; None if it is.
 
-        What the agent says of its own verdict proves only that it said so. Where it speaks of the verdict at all, a
-        judge may have been talked into a pass, so an id alone is not enough. A tool or an action that the agent reports
-        proves nothing where a sandbox could have observed it.
+        What the agent says about its own verdict only proves that it said so. If it mentions the verdict anywhere,
+        it may have
+        influenced the judge, so an id without a quote is not enough. A tool or action that only the agent reports
+        proves nothing
+        if a sandbox could have observed it.
         """
         entry = found.entry
         if _is_by_agent(entry) and mentions_grading(found.cited_text):
-            return f"{found.where} speaks of the verdict itself, which proves only that the agent said so"
+            return f"{found.where} mentions the verdict itself, which only proves that the agent said so"
         if self.mentions_grading and not found.citation.quote.strip():
-            return f"the agent speaks of the verdict in this conversation, so {found.where} needs a quote"
+            return f"the agent mentions the verdict in this conversation, so {found.where} needs a quote"
         if entry.is_reported_action and self._observers:
             names = ", ".join(sorted(self._observers))
-            return (
-                f"{found.where} is only reported by the agent; what was done is proved by what was observed ({names})"
-            )
+            return f"{found.where} is only reported by the agent; cite what was observed instead ({names})"
         return None
 
     @property
     def mentions_grading(self) -> bool:
-        """Whether anything that the agent said or reported speaks of the verdict."""
+        """Whether anything that the agent said or reported mentions its grading."""
         return any(_is_by_agent(one) and mentions_grading(one.text or one.line) for one in self._all_entries())
 
     def _all_entries(self) -> Iterator[LedgerEntry]:
@@ -173,7 +173,7 @@ class CitationIndex:
         yield from self._actions
 
     def _find_entries(self, where: str) -> list[LedgerEntry]:
-        """The lines that a place names; none if it is no place, or there is nothing there."""
+        """Return the entries that an id refers to; none if it is not an id or does not exist."""
         place = _LINE_ID.fullmatch(where.strip())
         if place is None:
             return []
@@ -198,12 +198,12 @@ class CitationIndex:
             return self._explain_bad_id(citation.where)
         places = [_entry_id(entry) for entry in self._all_entries() if any(form.occurs_in(entry) for form in forms)]
         elsewhere = f", but in {' and in '.join(places[:MAX_SUGGESTED_IDS])}" if places else ""
-        return f"{quote_text(citation.quote, 200)} does not stand in {citation.where.strip()}{elsewhere}"
+        return f"{quote_text(citation.quote, 200)} does not occur in {citation.where.strip()}{elsewhere}"
 
     def _explain_bad_id(self, where: str) -> str:
         place = _LINE_ID.fullmatch(where.strip())
         if place is None:
-            return f"{quote_text(where, 40)} is no id of a line, such as T2.1 or #12"
+            return f"{quote_text(where, 40)} is not the id of a line, such as T2.1 or #12"
         name = where.strip(" []").upper()
         if place["event"]:
             return f"there is no event {name} in the ledger"
@@ -219,12 +219,12 @@ def _entry_id(entry: LedgerEntry) -> str:
 
 
 def _is_by_agent(entry: LedgerEntry) -> bool:
-    """Whether the words of a line are the agent's own: said, reported, or written to a sandbox by it."""
+    """Return whether the words of an entry are the agent's: said, reported, or written to a sandbox."""
     return entry.speaker != "user"
 
 
 def _normalise_variants(quote: str) -> list[NormalisedQuote]:
-    """A quote as it is, and without the id and the speaker that a judge has copied before it."""
+    """Return the quote as it is, and without the id and speaker that a judge may have copied."""
     forms = [NormalisedQuote(normalise_text(quote))]
     label = _COPIED_PREFIX.match(quote)
     if label is not None and label.end():
@@ -238,18 +238,19 @@ def _list_entry_texts(entry: LedgerEntry) -> Iterator[str]:
 
 
 def normalise_text(text: str) -> str:
-    """Words without what differs between two who write the same: spaces, the sort of quote marks, dots at either end
-    for what was left out. Letters and their case are as they are."""
+    """Return a text with single spaces, plain quote marks and no ellipsis at either end. Letters and their case are
+    kept.
+    """
     return _OUTER_MARKS.sub("", " ".join(text.translate(_QUOTE_MARKS).split()))
 
 
 def remove_label(quote: str) -> str:
-    """A quote without the id and the speaker before it."""
+    """Return a quote without the id and the speaker before it."""
     return _COPIED_PREFIX.sub("", quote, count=1)
 
 
 def _build_excerpt(text: str, quote: str) -> str:
-    """So much of a text as is kept, with the quote in it."""
+    """Return the part of a text around a quote, up to the maximum length."""
     start = (
         max(text.find(quote[:SEARCH_PREFIX_LENGTH]) - MAX_EXCERPT_LENGTH // 2, 0)
         if len(text) > MAX_EXCERPT_LENGTH
@@ -259,5 +260,5 @@ def _build_excerpt(text: str, quote: str) -> str:
 
 
 def build_citation_rows(found: Iterable[FoundCitation]) -> tuple[FieldCheck, ...]:
-    """Each once."""
+    """Return the rows of the citations, each once."""
     return tuple({(one.entry.seqs, one.cited_text): one.to_row() for one in found}.values())

@@ -1,4 +1,4 @@
-"""What a check is: a model whose fields are its YAML, and one pure function of the evidence."""
+"""The contract of an assertion: a model whose fields are its YAML keys, and one pure function of the evidence."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -17,11 +17,11 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 
 Engine = Literal["calm", "mantle"]
-"""What a conversational agent may run on: flows, slots and actions; or skills, memory and tools."""
+"""The engine of a conversational agent: `calm` has flows, slots and actions; `mantle` has skills, memory and tools."""
 
 
 class Check(NamedTuple):
-    """How a check came out: a sentence, and each expectation beside what was found."""
+    """The result of an assertion: a sentence, and rows that show each expectation beside the actual value."""
 
     passed: bool
     score: float
@@ -30,35 +30,35 @@ class Check(NamedTuple):
 
     @classmethod
     def of(cls, passed: bool, detail: str, *evidence: FieldCheck) -> Self:
-        """All or nothing."""
+        """Return a result with score 1 or 0."""
         return cls(passed=passed, score=float(passed), detail=detail, evidence=evidence)
 
     @classmethod
     def of_fields(cls, fields: Sequence[FieldCheck], detail: str) -> Self:
-        """In part: the share of the fields that hold."""
+        """Return a result whose score is the share of rows that passed."""
         good = sum(field.passed for field in fields)
         score = good / len(fields) if fields else 1.0
         return cls(passed=good == len(fields), score=score, detail=detail, evidence=tuple(fields))
 
 
 def compare_value(path: str, expected: Any, actual: Any) -> FieldCheck:
-    """One expectation beside what was found."""
+    """Compare a value with an expectation, and return the row."""
     return field_check(path, expected, actual, passed=matches_expected(expected, actual))
 
 
 class FieldMatch(Frozen):
-    """A dotted path in some data, and what must be there."""
+    """A dotted path in some data, and the value that is expected there."""
 
     path: str
     expected: Expected
 
     def compare(self, data: Any) -> FieldCheck:
-        """What is there beside it."""
+        """Compare the value at the path."""
         return compare_value(self.path, self.expected, lookup(data, self.path))
 
 
 class Difference(NamedTuple):
-    """Where we read an assertion otherwise than the system that scenario files come from."""
+    """A difference between our reading of an assertion and Rasa's."""
 
     topic: str
     ours: str
@@ -66,29 +66,29 @@ class Difference(NamedTuple):
 
 
 class Assertion(Frozen):
-    """A typed check. Its fields are what its YAML may say."""
+    """A typed check. Its fields are the keys of its YAML."""
 
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     simulator: ClassVar[str | None] = None
-    """The kind of simulator or domain whose final state it reads; `sandbox` names which, unless there is only one."""
+    """The kind of simulator or domain whose final state it reads. If there are several, the field `sandbox` names one."""
     scoped: ClassVar[bool] = False
-    """Whether a criterion's `input_entity_id` narrows what it looks at; where it does not, it is a label alone."""
+    """Whether a criterion's `input_entity_id` limits what it checks; otherwise that key is only a label."""
     entity_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields of it that name entities of the task."""
+    """Fields that name entities of the task."""
     judged: ClassVar[bool] = False
-    """Whether a model is asked; without one it can be skipped, and is never taken for passed."""
+    """Whether it asks a model. Without one it can be skipped, but it never passes."""
     holds_on_inaction: ClassVar[bool] = False
-    """Whether it can pass when the agent does nothing, for one that reads a state: `validate` warns about it inside
-    `any_of`. One that reads the log alone need not say: it is evaluated on a run in which nothing happened."""
+    """Whether an assertion that reads a final state can pass when the agent does nothing: `validate` warns about it inside
+    `any_of`. One that reads the log alone need not set it, since `validate` evaluates it on an empty log."""
     events: ClassVar[tuple[type[Payload], ...]] = ()
-    """Events of the agent's own that it looks for; an agent whose engine writes none of them is warned about."""
+    """Agent events that it looks for. A warning is shown for an agent whose engine never reports them."""
     shorthand: ClassVar[str | None] = None
-    """The field that a bare value (text, a list or a matcher) stands for."""
+    """The field that a bare value (text, a list or a matcher) sets."""
     engines: ClassVar[tuple[Engine, ...]] = ()
-    """Which engines' scenario files know it; none if it is ours."""
+    """The engines whose scenario files have it; empty if it is ours."""
     differences: ClassVar[tuple[Difference, ...]] = ()
-    """Where `compat: rasa` reads it otherwise than we do."""
+    """Differences with `compat: rasa`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -101,32 +101,32 @@ class Assertion(Frozen):
 
     @classmethod
     def reads(cls) -> frozenset[str]:
-        """The kinds of the agent's own events that it looks for; none where it looks at something else."""
+        """Return the kinds of agent events that it looks for; empty if it looks at something else."""
         return frozenset(event.kind for event in cls.events)
 
     def needs(self) -> Sequence[frozenset[str]]:
-        """The kinds of the agent's own events without which it fails: one of each set must be reported."""
+        """Return the kinds of agent events without which it fails: at least one of each set must be reported."""
         kinds = self.reads()
         return (kinds,) if kinds else ()
 
     @property
     def asks_model(self) -> bool:
-        """Whether a model is asked, by this assertion or by one nested in it."""
+        """Whether this assertion, or one nested in it, asks a model."""
         return self.judged
 
     @property
     def passes_on_inaction(self) -> bool:
-        """Whether it can pass when the agent does nothing; override it where that depends on the arguments."""
+        """Whether it can pass when the agent does nothing. Override it if that depends on the arguments."""
         return self.holds_on_inaction
 
     def resolve(self, build: Callable[[AssertionCall], "Assertion"]) -> Self:
-        """Return a copy whose nested assertions are built; the assertion itself if it has none."""
+        """Return a copy with its nested assertions built; the assertion itself if it has none."""
         return self
 
     def without_model(self) -> "Assertion | None":
-        """Return what of the assertion needs no model, if a pass of that decides the whole; None if nothing does."""
+        """Return the part of the assertion that needs no model, if its pass decides the whole; None if there is none."""
         return None if self.asks_model else self
 
     @abstractmethod
     def check(self, evidence: Evidence) -> Check:
-        """Look at the evidence and say. An exception is this criterion's error, nobody else's."""
+        """Check the evidence. An exception becomes the error of this criterion alone."""

@@ -1,4 +1,4 @@
-"""One assertion on one run: passed, failed, or an error. Every exception of an assertion is caught here."""
+"""Evaluate one assertion on one run. Every exception of an assertion is caught here."""
 
 from typing import Literal, NamedTuple
 
@@ -12,7 +12,7 @@ from clerkship.model.pattern import PatternTooSlow
 
 
 class Undecided(Exception):
-    """None of the nested assertions passed, and at least one of them could not be checked."""
+    """None of the nested assertions passed, and at least one could not be checked."""
 
     def __init__(self, message: str, traceback: str) -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class Undecided(Exception):
 
 
 class AssertionOutcome(NamedTuple):
-    """How an assertion came out; the check of an error has not passed, and its detail is the message."""
+    """The outcome of an assertion. The check of an error has not passed, and its detail is the message."""
 
     status: Literal["judged", "error"]
     check: Check
@@ -28,16 +28,14 @@ class AssertionOutcome(NamedTuple):
 
 
 def evaluate(assertion: Assertion, evidence: Evidence) -> AssertionOutcome:
-    """Check an assertion, and turn whatever it raises into data."""
+    """Check an assertion, and return any exception as an outcome."""
     try:
         return AssertionOutcome("judged", explain_unreported(assertion, assertion.check(evidence), evidence))
-    except PatternTooSlow as slow:  # patterns are probed at load: what is slow is the agent's text
-        return AssertionOutcome(
-            "judged", Check.of(False, f"{slow}; a text that cannot be checked in time does not pass")
-        )
+    except PatternTooSlow as slow:  # patterns are tested at load, so the agent's text is the cause
+        return AssertionOutcome("judged", Check.of(False, f"{slow}; text that cannot be checked in time fails"))
     except Undecided as undecided:
         return AssertionOutcome("error", Check.of(False, str(undecided)), undecided.traceback)
-    except (NoModel, BadAnswer, ClerkshipError) as error:  # their messages are written for readers of reports
+    except (NoModel, BadAnswer, ClerkshipError) as error:  # these messages are written for reports
         return AssertionOutcome("error", Check.of(False, str(error)))
-    except Exception as error:  # one criterion's error is data, and takes no other down
+    except Exception as error:  # the error of one criterion must not affect the others
         return AssertionOutcome("error", Check.of(False, describe_error_with_location(error)), render_traceback(error))

@@ -1,4 +1,4 @@
-"""`event_count`: something happened so many times."""
+"""`event_count`: the number of matching events is as expected."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
@@ -21,11 +21,9 @@ class EventCount(Assertion, EventMatch):
     expected: Annotated[CountExpectation, Field(description="a number, or a matcher such as {lte: 3}")]
 
     def needs(self) -> Sequence[frozenset[str]]:
-        """The kind that is looked for."""
         return (frozenset({self.event}),)
 
     def check(self, evidence: Evidence) -> Check:
-        """Count."""
         hits = [event.seq for event in select(evidence.events, self)]
         passed = matches_expected(self.expected, len(hits))
         where = f" (at {', '.join(f'#{seq}' for seq in hits[:10])})" if hits else ""

@@ -1,4 +1,4 @@
-"""`event_occurred`: something happened at least once."""
+"""`event_occurred`: an event happened at least once."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -17,11 +17,10 @@ class EventOccurred(Assertion, EventMatch):
     shorthand: ClassVar[str | None] = "event"
 
     def needs(self) -> Sequence[frozenset[str]]:
-        """The kind that is looked for."""
         return (frozenset({self.event}),)
 
     def check(self, evidence: Evidence) -> Check:
-        """Look for it; on failure show the nearest thing that did happen."""
+        """Look for the event; on failure, show the nearest one."""
         hit = next(select(evidence.events, self), None)
         if hit is not None:
             field = FieldCheck(path="event", expected=self.event, actual=hit.kind, passed=True, seq=hit.seq)

@@ -1,4 +1,4 @@
-"""Rows of evidence about the fields of several things: comparing them, and saying whose they are."""
+"""Build rows of evidence about the fields of several things."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from clerkship.model.run import FieldCheck
 
 Rows = tuple[FieldCheck, ...]
 MAX_NAMES = 10
-"""Names of things in a sentence; of more, their number."""
+"""The most names in a sentence; the rest is counted."""
 
 
 def one_or_all(values: Sequence[Any]) -> Any:
-    """Return one value as it is, several as a list, none as absent."""
+    """Return a single value as it is, several as a list, and MISSING for none."""
     return values if len(values) > 1 else values[0] if values else MISSING
 
 

@@ -1,4 +1,4 @@
-"""`flow_cancelled`: a flow was called off."""
+"""`flow_cancelled`: a flow was cancelled."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from clerkship.events.event import Payload
 
 
 class FlowCancelledAssertion(FlowEndMatch, HappenedAssertion):
-    """The flow was called off, at the step given if one is; any of the times it did may be meant."""
+    """The flow was cancelled at least once, at `flow_step_id` if given."""
 
     name: ClassVar[str] = "flow_cancelled"
     event: ClassVar[type[Payload]] = agent.FlowCancelled

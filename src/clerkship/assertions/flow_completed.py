@@ -1,4 +1,4 @@
-"""`flow_completed`: a flow reached its end."""
+"""`flow_completed`: a flow completed."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from clerkship.events.event import Payload
 
 
 class FlowCompletedAssertion(FlowEndMatch, HappenedAssertion):
-    """The flow reached its end, at the step given if one is; any of the times it did may be meant."""
+    """The flow completed at least once, at `flow_step_id` if given."""
 
     name: ClassVar[str] = "flow_completed"
     event: ClassVar[type[Payload]] = agent.FlowCompleted

@@ -1,4 +1,4 @@
-"""How a flow ended: what `flow_completed` and `flow_cancelled` share, and their negations."""
+"""The end of a flow: the fields of `flow_completed`, `flow_cancelled` and their negations."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
@@ -13,12 +13,12 @@ from clerkship.model.frozen import Frozen
 FIRST_END_DIFFERENCE = Difference(
     "a flow that ended several times, with `flow_step_id`",
     "any of the times may be at that step",
-    "only the first time is looked at",
+    "only the first time is checked",
 )
 
 
 class FlowEndMatch(Frozen):
-    """A flow, and perhaps the step it ended at."""
+    """Selects ends of a flow, optionally at one step."""
 
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)
     about: ClassVar[str] = "flow_id"
@@ -28,5 +28,5 @@ class FlowEndMatch(Frozen):
     flow_step_id: Annotated[Name | None, Field(description="the step it ended at; any if not given")] = None
 
     def select_as_rasa(self, found: Sequence[Event]) -> Sequence[Event]:
-        """Of this flow's endings the first alone."""
+        """Return only the first end of this flow."""
         return [event for event in found if getattr(event.payload, "flow_id", None) == self.flow_id][:1]

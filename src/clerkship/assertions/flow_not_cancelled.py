@@ -1,4 +1,4 @@
-"""`flow_not_cancelled`: a flow was never called off."""
+"""`flow_not_cancelled`: a flow was never cancelled."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from clerkship.events.event import Payload
 
 
 class FlowNotCancelled(FlowEndMatch, NeverHappenedAssertion):
-    """The flow was never called off, or never at the step given (ours)."""
+    """The flow was never cancelled, or never at the given step (ours)."""
 
     name: ClassVar[str] = "flow_not_cancelled"
     engines: ClassVar[tuple[Engine, ...]] = ()

@@ -1,4 +1,4 @@
-"""`flow_not_completed`: a flow never reached its end."""
+"""`flow_not_completed`: a flow never completed."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from clerkship.events.event import Payload
 
 
 class FlowNotCompleted(FlowEndMatch, NeverHappenedAssertion):
-    """The flow never reached its end, or never at the step given (ours)."""
+    """The flow never completed, or never at the given step (ours)."""
 
     name: ClassVar[str] = "flow_not_completed"
     engines: ClassVar[tuple[Engine, ...]] = ()

@@ -1,4 +1,4 @@
-"""`flow_not_started`: none of some flows began."""
+"""`flow_not_started`: none of the flows started."""
 
 from typing import Annotated, ClassVar
 
@@ -22,7 +22,7 @@ class FlowNotStarted(Assertion, TurnScope):
     flow_ids: Annotated[FlowIds, Field(description="the flows; a bare name is that one flow")]
 
     def check(self, evidence: Evidence) -> Check:
-        """Look for each; on failure show the first that did start."""
+        """Look for each flow; on failure, show the first that started."""
         forbidden = set(self.flow_ids)
         found = self.select_turns(evidence, evidence.of_kind(agent.FlowStarted.kind))
         flows = [(event, str(getattr(event.payload, "flow_id", ""))) for event in found]

@@ -1,4 +1,4 @@
-"""`flow_started`: some flows, or one of them, began."""
+"""`flow_started`: all of the flows, or one of them, started."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, cast
@@ -17,8 +17,10 @@ _KIND = agent.FlowStarted.kind
 
 
 class FlowStartedAssertion(Assertion, CountedScope):
-    """Each of the flows started; with `operator: any`, at least one of them did. `count` is of each, or of all those
-    starts together with `any`."""
+    """Each of the flows started; with `operator: any`, at least one did. `count` applies to each flow, or with `any` to
+    all of
+    them together.
+    """
 
     name: ClassVar[str] = "flow_started"
     events: ClassVar[tuple[type[Payload], ...]] = (agent.FlowStarted,)
@@ -32,7 +34,7 @@ class FlowStartedAssertion(Assertion, CountedScope):
     operator: Annotated[Operator, Field(description="whether any of them is enough")] = "all"
 
     def check(self, evidence: Evidence) -> Check:
-        """Look for each; on failure show the nearest flow that did start."""
+        """Look for each flow; on failure, show the nearest one that started."""
         if evidence.is_rasa_compatible and self.operator == "all" and len(self.flow_ids) > 1:
             return self._refused_by_rasa()
         starts = self.find_starts(evidence)
@@ -56,7 +58,7 @@ class FlowStartedAssertion(Assertion, CountedScope):
         return Check.of(row.passed, words, row)
 
     def find_starts(self, evidence: Evidence) -> dict[str, list[Event]]:
-        """By flow, each time it started."""
+        """Return the start events of each flow."""
         starts: dict[str, list[Event]] = {flow: [] for flow in self.flow_ids}
         for event in self.select_turns(evidence, evidence.of_kind(_KIND)):
             if (flow := _get_flow_id(event)) in starts:
@@ -87,9 +89,7 @@ class FlowStartedAssertion(Assertion, CountedScope):
 
     def _refused_by_rasa(self) -> Check:
         row = FieldCheck(path="flow_ids", expected="one flow", actual=list(self.flow_ids), passed=False)
-        return Check.of(
-            False, f"`all` takes one flow under rasa, and here are {len(self.flow_ids)}: it is refused", row
-        )
+        return Check.of(False, f"with `compat: rasa`, `all` takes one flow, not {len(self.flow_ids)}", row)
 
 
 def _get_flow_id(event: Event) -> str:

@@ -1,4 +1,4 @@
-"""Flows by their ids, one or several: what `flow_started`, its negation and clarifications take."""
+"""Flow ids and the operator: fields of `flow_started`, `flow_not_started` and `pattern_clarification_contains`."""
 
 from typing import Annotated, Any, Literal
 

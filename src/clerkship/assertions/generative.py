@@ -1,4 +1,4 @@
-"""One reply that a model wrote, found and scored: what both assertions about generated replies share."""
+"""Find and score one generated reply: the base of the `generative_response_…` assertions."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -17,13 +17,13 @@ from clerkship.model.frozen import Whole
 from clerkship.model.run import FieldCheck
 
 GENERATIVE_SOURCES = ("EnterpriseSearchPolicy", "ContextualResponseRephraser", "IntentlessPolicy")
-"""Parts of an agent that write replies instead of choosing them."""
+"""Components of an agent that generate replies."""
 THRESHOLD = 0.5
 MAX_LISTED = 8
 
 
 def _parse_number(value: Any) -> Any:
-    """A number, or text that is one; what else YAML has is none."""
+    """Return a number, or text that is one; refuse anything else."""
     if isinstance(value, bool) or value is None:
         raise ValueError("expected a number between 0 and 1")
     if isinstance(value, str):
@@ -37,7 +37,7 @@ def _parse_number(value: Any) -> Any:
 Threshold = Annotated[
     float,
     BeforeValidator(_parse_number),
-    Field(ge=0, le=1, allow_inf_nan=False, description="the least score that passes; a number, or text that is one"),
+    Field(ge=0, le=1, allow_inf_nan=False, description="the lowest score that passes; a number, or text that is one"),
 ]
 
 SHARED_DIFFERENCES: tuple[Difference, ...] = (
@@ -47,25 +47,27 @@ SHARED_DIFFERENCES: tuple[Difference, ...] = (
         "the source alone, which is a component or an action; here both, as the sample of the format needs it",
     ),
     Difference(
-        "an answer of the model that has not the right shape",
-        "the model is told and asked again; then that criterion's error",
+        "a malformed answer of the model",
+        "the model is asked again; then the criterion is an error",
         "the assertion fails",
     ),
     Difference(
         "an agent none of whose replies has a source",
-        "that criterion's error, which says what to report",
+        "the criterion is an error, which says what to report",
         "the assertion fails",
     ),
-    Difference("a model that cannot be asked", "that criterion's error", "the run fails; here that criterion's error"),
+    Difference(
+        "a model that cannot be reached", "the criterion is an error", "the run fails; here the criterion is an error"
+    ),
 )
 
 
 class NoSourceReported(ClerkshipError):
-    """No reply of the agent says where it comes from, so none can be chosen by its source."""
+    """No reply of the agent reports its source, so none can be selected by it."""
 
     def __init__(self, replies: int) -> None:
         super().__init__(
-            f"none of the agent's {replies} replies says where it comes from, so the generated one cannot be found: "
+            f"none of the agent's {replies} replies reports its source, so the generated one cannot be found: "
             "report `utter_source` in the `metadata` of a reply, such as "
             '{"text": "…", "metadata": {"utter_source": "EnterpriseSearchPolicy"}}; or report `utter_name`, and name '
             "that response as `utter_source` of the assertion"
@@ -73,7 +75,7 @@ class NoSourceReported(ClerkshipError):
 
 
 class ReplyRating(NamedTuple):
-    """How a reply was scored: by whom, on which orders, and why."""
+    """The score of a reply, the reasons, the model and the prompt."""
 
     score: float
     reasoning: str
@@ -83,7 +85,7 @@ class ReplyRating(NamedTuple):
 
 
 class GenerativeResponse(Assertion):
-    """A reply that was generated, scored by a model on its own turn alone."""
+    """A generated reply that a model scores, from its own turn alone."""
 
     judged: ClassVar[bool] = True
     engines: ClassVar[tuple[Literal["calm", "mantle"], ...]] = ("calm",)
@@ -96,15 +98,15 @@ class GenerativeResponse(Assertion):
     turn: Annotated[Whole | None, Field(ge=0, description="which turn's reply (ours); any if not given")] = None
 
     def find_rule_failure(self, reply: Event) -> str | None:
-        """Why a reply fails by rule, so that no model need be asked; None if one must be."""
+        """Return why a reply fails without asking a model; None if a model must decide."""
         return None
 
     @abstractmethod
     def rate(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
-        """Score one reply; None where there is nothing to score it by, which fails."""
+        """Score one reply; None if there is nothing to score, which fails."""
 
     def check(self, evidence: Evidence) -> Check:
-        """Find the reply, have it scored, compare with the threshold."""
+        """Find the reply, have it scored, and compare the score with the threshold."""
         every = evidence.utterances_by("agent")
         said = [event for event in every if self.turn in (None, evidence.turn_of(event))]
         reply = next(filter(self._matches, said), None)
@@ -133,7 +135,7 @@ class GenerativeResponse(Assertion):
         return candidate and self.utter_name in (None, said.utter_name)
 
     def _report_missing(self, every: Sequence[Event], said: Sequence[Event], evidence: Evidence) -> Check:
-        """A failure that lists what was said; an error where the agent reports nothing to find the reply by."""
+        """Return a failure that lists the replies; raise NoSourceReported if the agent reports no sources."""
         if every and not self._reports_sources(every):
             error = NoSourceReported(len(every))
             if evidence.is_rasa_compatible:
@@ -142,7 +144,7 @@ class GenerativeResponse(Assertion):
         return Check.of(False, f"no reply of the agent {self._describe_expected()}; {_list_replies(said, evidence)}")
 
     def _reports_sources(self, every: Sequence[Event]) -> bool:
-        """Whether the agent reports sources at all; or names, where `utter_source` is the name of a response."""
+        """Return whether the agent reports sources; or names, if `utter_source` is the name of a response."""
         replies = [cast(Utterance, event.payload) for event in every]
         if any(_get_source(reply) is not None for reply in replies):
             return True
@@ -157,7 +159,7 @@ class GenerativeResponse(Assertion):
     def _compare_with_threshold(self, reply: Event, evidence: Evidence, rating: ReplyRating | None) -> Check:
         place = _describe_reply(reply, evidence)
         if rating is None:
-            return Check.of(False, f"{place} gives nothing to score", self._row("reply", reply, passed=False))
+            return Check.of(False, f"{place} has nothing to score", self._row("reply", reply, passed=False))
         passed = rating.score >= self.threshold
         score = FieldCheck(
             path="score",
@@ -166,7 +168,7 @@ class GenerativeResponse(Assertion):
             passed=passed,
             seq=reply.seq,
         )
-        verdict = f"{place} scores {rating.score:.2f}, and {self.threshold:g} is the least that passes"
+        verdict = f"{place} scores {rating.score:.2f} (expected: at least {self.threshold:g})"
         judge = build_judge_row(evidence, rating.model, rating.prompt)
         return Check.of(passed, f"{verdict}: {rating.reasoning}", score, *rating.rows, judge)
 
@@ -180,7 +182,7 @@ def _describe_reply(reply: Event, evidence: Evidence) -> str:
 
 
 def find_previous_message(reply: Event, evidence: Evidence) -> str | None:
-    """What was said to the agent just before a reply, on the same conversation."""
+    """Return the last message to the agent before a reply, in the same conversation."""
     texts = [
         cast(Utterance, event.payload).text
         for event in evidence.utterances
@@ -195,7 +197,7 @@ def _get_source(said: Utterance) -> str | None:
 
 
 def _list_replies(said: Iterable[Event], evidence: Evidence) -> str:
-    """What there was instead, each with its source: a wrong source is the usual mistake."""
+    """List the replies with their sources, since a wrong source is the most common mistake."""
     parts = []
     for event in said:
         payload = cast(Utterance, event.payload)
@@ -203,6 +205,6 @@ def _list_replies(said: Iterable[Event], evidence: Evidence) -> str:
         came = f"from {source}" if source else "without a source"
         parts.append(f"turn {evidence.turn_of(event)}: {payload.utter_name or 'no name'}, {came}")
     if not parts:
-        return "it said nothing there"
+        return "the agent did not reply"
     more = f"; and {len(parts) - MAX_LISTED} more" if len(parts) > MAX_LISTED else ""
-    return f"there were {'; '.join(parts[:MAX_LISTED])}{more}"
+    return f"its replies: {'; '.join(parts[:MAX_LISTED])}{more}"

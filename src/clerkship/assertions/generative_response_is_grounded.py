@@ -1,4 +1,4 @@
-"""`generative_response_is_grounded`: what a generated reply claims stands in its source."""
+"""`generative_response_is_grounded`: the source supports the statements of a generated reply."""
 
 from typing import Annotated, Any, ClassVar, cast
 
@@ -14,7 +14,7 @@ from clerkship.model.run import FieldCheck
 
 
 class Statement(BaseModel):
-    """One claim of a reply."""
+    """One statement of a reply."""
 
     statement: str
     score: Annotated[int, Field(ge=0, le=1)]
@@ -22,13 +22,15 @@ class Statement(BaseModel):
 
 
 class Statements(BaseModel):
-    """What the judge answers."""
+    """The answer of the judge."""
 
     statements: list[Statement]
 
 
 class GenerativeResponseIsGrounded(GenerativeResponse):
-    """A model takes a reply apart and checks each claim against its source; the score is the share that holds."""
+    """A model splits a reply into statements and checks each against the source. The score is the share that is
+    supported.
+    """
 
     name: ClassVar[str] = "generative_response_is_grounded"
     differences: ClassVar[tuple[Difference, ...]] = (
@@ -38,13 +40,12 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
     ground_truth: Annotated[
         str | None,
         Field(
-            description="the source; without it what the reply says it was made from: `search_results` or "
-            "`domain_ground_truth` in its metadata"
+            description="the source; if not given, `search_results` or `domain_ground_truth` in the metadata of the reply"
         ),
     ] = None
 
     def find_rule_failure(self, reply: Event) -> str | None:
-        """An empty source supports nothing, whatever a model makes of it."""
+        """Fail if the source is empty: it supports nothing."""
         if self._source(reply).strip():
             return None
         if self.ground_truth is not None:
@@ -60,7 +61,7 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
         return _find_source_text(cast(Utterance, reply.payload).metadata or {})
 
     def rate(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
-        """The share of its statements that the source supports; none where it states nothing."""
+        """Return the share of statements that the source supports; None if there are no statements."""
         said = cast(Utterance, reply.payload)
         prompt = evidence.prompts["groundedness"]
         told = prompt.fill(source=quote_text(self._source(reply)), reply=quote_text(said.text))
@@ -72,19 +73,19 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
         rows = tuple(
             FieldCheck(
                 path=f"statement {number}: {statement.statement}",
-                expected="it stands in the source",
+                expected="supported by the source",
                 actual=statement.justification,
                 passed=statement.score == 1,
                 seq=reply.seq,
             )
             for number, statement in enumerate(found, 1)
         )
-        reasoning = f"{good} of {len(found)} statements stand in the source"
+        reasoning = f"{good} of {len(found)} statements are supported by the source"
         return ReplyRating(good / len(found), reasoning, answer.model, prompt, rows)
 
 
 def _find_source_text(metadata: dict[str, Any]) -> str:
-    """What a reply's metadata says it was made from."""
+    """Return the source text in a reply's metadata; empty if there is none."""
     for key in ("search_results", "domain_ground_truth"):
         found = metadata.get(key) or ""
         text = "\n".join(map(str, found)) if isinstance(found, list | tuple) else str(found)

@@ -1,4 +1,4 @@
-"""`generative_response_is_relevant`: a generated reply is about what the user said just before it."""
+"""`generative_response_is_relevant`: a generated reply answers the user's message before it."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ MIN_NORM = 1e-10
 
 
 class Relevance(BaseModel):
-    """What the judge answers."""
+    """The answer of the judge."""
 
     reasoning: str
     score: Annotated[Number, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -31,7 +31,7 @@ class Variations(BaseModel):
 
 
 class GenerativeResponseIsRelevant(GenerativeResponse):
-    """A model scores how far a generated reply is about the message just before it. It sees that turn alone."""
+    """A model scores how relevant a generated reply is to the message before it. It sees that turn alone."""
 
     name: ClassVar[str] = "generative_response_is_relevant"
     differences: ClassVar[tuple[Difference, ...]] = (
@@ -46,7 +46,7 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
     )
 
     def rate(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
-        """By a direct question; under compat by way of embeddings."""
+        """Ask a model for a score; with `compat: rasa`, compare embeddings."""
         if evidence.is_rasa_compatible:
             return self._by_embeddings(reply, evidence)
         message = find_previous_message(reply, evidence)
@@ -67,16 +67,16 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
         answer = evidence.ask(Question(told.matter, Variations, told.orders, prompt.name))
         found = answer.data.question_variations
         if not any(text.strip() for text in found):
-            return ReplyRating(0.0, "it answers no message that the model could think of", answer.model, prompt)
+            return ReplyRating(0.0, "the model found no message that it would answer", answer.model, prompt)
         first, *rest = evidence.embed([messages[-1], *found])
         cosines = [cosine_similarity(first, vector) for vector in rest]
         compared = ", ".join(f"{text!r} {value:.2f}" for text, value in zip(found, cosines, strict=True))
         return ReplyRating(
-            sum(cosines) / len(cosines), f"likeness to {messages[-1]!r}: {compared}", answer.model, prompt
+            sum(cosines) / len(cosines), f"similarity to {messages[-1]!r}: {compared}", answer.model, prompt
         )
 
 
 def cosine_similarity(one: Sequence[float], other: Sequence[float]) -> float:
-    """How far two vectors point the same way; the norm has a floor, so that none is divided by nothing."""
+    """Return the cosine of two vectors. The norm has a minimum, to avoid division by zero."""
     norm = math.hypot(*one) * math.hypot(*other)
     return sum(a * b for a, b in zip(one, other, strict=True)) / max(norm, MIN_NORM)

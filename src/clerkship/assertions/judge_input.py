@@ -1,4 +1,4 @@
-"""What a judge is shown of a run, every part of it fenced off as data; and what is kept of who judged, and how."""
+"""The parts of a run that a judge sees, each marked as data, and the row that records who judged."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,11 +12,11 @@ from clerkship.model.run import FieldCheck
 _LIFECYCLE_KINDS = frozenset({"agent.started", "agent.failed"})
 _PERSONA_FIELDS = ("description", "knows", "language")
 _MANTLE_PREFIXES = ("agent.skill.", "agent.memory.", "agent.block.")
-"""Events that only an engine of skills and memory writes."""
+"""Prefixes of event kinds that only the `mantle` engine reports."""
 
 
 def build_judge_input(evidence: Evidence) -> dict[str, str]:
-    """Who the user was meant to be, what was said and what was done: fenced here, so that no template can forget to."""
+    """Return the context, the transcript and the ledger. They are fenced here, so that no template can omit the fence."""
     context = "" if evidence.is_rasa_compatible else _render_context(evidence)
     return {
         "simulation_context": section("SIMULATION CONTEXT", context) if context else "",
@@ -28,7 +28,7 @@ def build_judge_input(evidence: Evidence) -> dict[str, str]:
 
 
 def add_caution(told: RenderedPrompt) -> RenderedPrompt:
-    """With the word that sections are data, where a template of somebody's own does not say it."""
+    """Add the instruction that sections are data, if a custom template does not have it."""
     caution = _caution()
     return told if caution in told.orders else RenderedPrompt(f"{caution}\n\n{told.orders}".strip(), told.matter)
 
@@ -39,7 +39,7 @@ def _caution() -> str:
 
 
 def _render_context(evidence: Evidence) -> str:
-    """Who the user was meant to be: their context, and their persona if they have one."""
+    """Return the simulation context and the persona of the person."""
     scenario = evidence.task.scenario
     if scenario is None or scenario.person is None:
         return ""
@@ -52,13 +52,13 @@ def _render_context(evidence: Evidence) -> str:
 
 
 def has_activity(evidence: Evidence) -> bool:
-    """Whether the agent said or did anything that could be judged."""
+    """Return whether the agent said or did anything that can be judged."""
     said = any(isinstance(event.payload, Utterance) and event.actor == "agent" for event in evidence.events)
     did = any(event.actor == "agent" and event.kind not in _LIFECYCLE_KINDS for event in evidence.events)
     return said or did or evidence.answered
 
 
 def build_judge_row(evidence: Evidence, model: str, prompt: Prompt) -> FieldCheck:
-    """Who judged, by which prompt, and with which parameters: as they are written, with no variable put in."""
+    """Return the row with the model, the prompt and the parameters of the judge."""
     asked: Mapping[str, object] = {"model": model, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
     return FieldCheck(path="judge", expected={"exists": True}, actual=asked, passed=True)

@@ -1,7 +1,4 @@
-"""`judged`: a statement in plain language, decided by a model over the whole conversation.
-
-See docs/decisions/0008-judges-and-models.md.
-"""
+"""`judged`: a statement in plain language, decided by a model from the whole conversation."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,13 +19,13 @@ from clerkship.model.quality import Votes
 from clerkship.model.run import FieldCheck
 
 MAX_CITATION_RETRIES = 2
-"""How often a judge that cites what is not there is told, and asked again."""
-NO_CITATION_REASON = "it is said to be met, and no citation says where"
-NO_CITATION_ERROR = "the judge passes it, and cites nothing that says so"
+"""How often a judge with wrong citations is asked again."""
+NO_CITATION_REASON = "the verdict is a pass, but there are no citations"
+NO_CITATION_ERROR = "the judge passes the criterion without any citation"
 
 
 class JudgeVerdict(BaseModel):
-    """What the judge answers."""
+    """The answer of the judge."""
 
     reasoning: Annotated[str, Field(description="why, in one to four sentences")]
     citations: Annotated[list[Citation], Field(description="what the verdict relies on")] = []
@@ -36,7 +33,7 @@ class JudgeVerdict(BaseModel):
 
 
 def _unwrap_single_verdict(value: Any) -> Any:
-    """The one verdict of a list: a prompt of somebody's own may ask for that."""
+    """Return the only verdict of a list under `criteria`, which a custom prompt may ask for."""
     listed = value.get("criteria") if isinstance(value, dict) else None
     if not isinstance(listed, list):
         return value
@@ -46,13 +43,13 @@ def _unwrap_single_verdict(value: Any) -> Any:
 
 
 class CustomPromptVerdict(JudgeVerdict):
-    """The same for a prompt of somebody's own."""
+    """The verdict for a custom prompt."""
 
     _listed = model_validator(mode="before")(_unwrap_single_verdict)
 
 
 class UncitedVerdict(BaseModel):
-    """The same where a prompt of somebody's own asks for no citations; who is made to give some makes them up."""
+    """The verdict for a custom prompt that asks for no citations. A model that must give some would invent them."""
 
     reasoning: str
     passed: Flag
@@ -60,12 +57,11 @@ class UncitedVerdict(BaseModel):
 
     @property
     def citations(self) -> list[Citation]:
-        """None."""
         return []
 
 
 class CorrectedCitations(BaseModel):
-    """The citations of a verdict that stands, given again. The verdict itself is not asked for a second time."""
+    """The corrected citations of a verdict. The verdict itself is not asked for again."""
 
     citations: Annotated[list[Citation], Field(description="what the verdict relies on")] = []
     _listed = model_validator(mode="before")(_unwrap_single_verdict)
@@ -75,7 +71,7 @@ AnyVerdict = JudgeVerdict | UncitedVerdict
 
 
 class JudgeVote(NamedTuple):
-    """One verdict, with what it was found to rely on."""
+    """One verdict, with its valid citations."""
 
     passed: bool
     reasoning: str
@@ -84,25 +80,27 @@ class JudgeVote(NamedTuple):
 
 
 class JudgedAssertion(Assertion):
-    """A model reads the transcript, the ledger of events and the simulation context, and says whether it holds, and
-    which turns and events say so."""
+    """A model reads the transcript, the ledger of events and the simulation context, decides whether the statement
+    holds, and
+    cites the turns and events that show it.
+    """
 
     name: ClassVar[str] = "judged"
     judged: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "statement"
     differences: ClassVar[tuple[Difference, ...]] = (
-        Difference("questions", "one for each criterion", "one for all of them together; here one each, all the same"),
+        Difference("questions", "one for each criterion", "one for all of them together; here also one for each"),
         Difference("what the judge sees", "the simulation context too", "transcript and ledger alone"),
-        Difference("a model that fails", "that criterion's error", "the run fails; here that criterion's error"),
+        Difference("a model that fails", "the criterion is an error", "the run fails; here the criterion is an error"),
     )
     statement: Annotated[str, Field(min_length=1, pattern=r"\S", description="what must hold, in plain language")]
     votes: Annotated[
         Votes | None,
-        Field(description="how often it is asked, an odd number; the majority decides. 1, or as the run says"),
+        Field(description="number of votes, odd; the majority decides. By default the setting of the run, or 1"),
     ] = None
 
     def check(self, evidence: Evidence) -> Check:
-        """So many votes as are asked for. Where the agent did nothing at all there is nothing to ask about."""
+        """Collect the votes. If the agent did nothing at all, fail without asking."""
         if not evidence.once(has_activity):
             return Check.of(False, "the agent said and did nothing")
         prompt, statement = evidence.prompts["criterion"], self.statement.strip()
@@ -125,7 +123,7 @@ class JudgedAssertion(Assertion):
         return self._check_by_majority(ballot, wanted)
 
     def _check_by_majority(self, ballot: "_JudgePoll", wanted: int) -> Check:
-        """More than half of all that were asked for must agree; those that were not cast agree with nobody."""
+        """Require that more than half of the votes agree. A vote that could not be cast agrees with neither side."""
         cast = ballot.cast_votes(wanted)
         given = [vote for vote in cast if isinstance(vote, JudgeVote)]
         passed = sum(vote.passed for vote in given) * 2 > wanted
@@ -147,16 +145,16 @@ class JudgedAssertion(Assertion):
 
 
 class _JudgePoll(NamedTuple):
-    """One question, as often as it is put."""
+    """One question to the judge, asked once for each vote."""
 
     evidence: Evidence
     citation_index: CitationIndex
     question: Question[AnyVerdict]
     requires_citations: bool
-    """Whether a pass must say what it relies on: where that is asked for, and there is something to point at."""
+    """Whether a pass needs citations: the prompt asks for them, and there is something to cite."""
 
     def cast_votes(self, wanted: int) -> list[JudgeVote | Exception]:
-        """All of them at once; one that cannot be cast is why not."""
+        """Cast all votes concurrently. For a vote that could not be cast, return the exception."""
 
         def cast(number: int) -> JudgeVote | Exception:
             try:
@@ -167,9 +165,9 @@ class _JudgePoll(NamedTuple):
         return map_concurrently(cast, range(1, wanted + 1), waits=self.evidence.waits)
 
     def cast_vote(self, question: Question[AnyVerdict]) -> JudgeVote:
-        """One verdict. A pass needs citations that hold: the judge is told which do not, and asked for them again.
+        """Cast one vote. A pass needs valid citations: the judge is told which are wrong, and asked for them again.
 
-        A fail needs none, so it stands whatever it cites; what does not hold is noted.
+        A fail needs none: it stands, and invalid citations are noted.
         """
         answer = self.evidence.ask(question)
         verdict, written = answer.data, is_scripted(answer.model)
@@ -198,7 +196,7 @@ class _JudgePoll(NamedTuple):
     def _require_valid_citations(
         self, question: Question[CorrectedCitations], found: list[FoundCitation], wrong: list[str], *, attempts: int
     ) -> Sequence[FoundCitation]:
-        """The citations of a pass, once all of them stand and one can carry it; raises BadAnswer if they never do."""
+        """Return the citations of a pass once they are valid and sufficient; raise BadAnswer if they never are."""
         flaw = self._find_flaw(found, wrong)
         if flaw is None:
             return found
@@ -216,27 +214,29 @@ class _JudgePoll(NamedTuple):
         return self._require_valid_citations(replace(asked, talk=talk), found, wrong, attempts=attempts - 1)
 
     def _find_flaw(self, found: Sequence[FoundCitation], wrong: Sequence[str]) -> "_CitationFlaw | None":
-        """Why these citations cannot carry a pass; None if they can."""
+        """Return why these citations are not enough for a pass; None if they are."""
         if wrong:
-            return _CitationFlaw(wrong, f"the judge cites what was never said: {'; '.join(wrong)}")
+            return _CitationFlaw(wrong, f"the judge gives wrong citations: {'; '.join(wrong)}")
         weak = [self.citation_index.find_weakness(one) for one in found]
         if None in weak:
             return None
         reasons = list(dict.fromkeys(reason for reason in weak if reason))
         if not reasons:
             return _CitationFlaw([NO_CITATION_REASON], NO_CITATION_ERROR)
-        return _CitationFlaw(reasons, f"the judge passes it, and what it cites does not prove it: {'; '.join(reasons)}")
+        return _CitationFlaw(
+            reasons, f"the judge passes the criterion, but its citations do not prove it: {'; '.join(reasons)}"
+        )
 
 
 class _CitationFlaw(NamedTuple):
-    """What is wrong with the citations of a pass, and the error if it is not mended."""
+    """What is wrong with the citations of a pass, and the error if it is not corrected."""
 
     reasons: Sequence[str]
     error: str
 
 
 def _build_no_majority_error(cast: Sequence[JudgeVote | Exception], wanted: int) -> Exception:
-    """Why there is no majority: the failure itself where nobody voted."""
+    """Return the error for a missing majority; if no vote was cast, the first failure."""
     failed = [vote for vote in cast if isinstance(vote, Exception)]
     if len(failed) == wanted:
         return failed[0]

@@ -1,4 +1,4 @@
-"""`max_agent_actions`: the agent took at most so many actions."""
+"""`max_agent_actions`: the agent took at most a number of actions."""
 
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
@@ -69,8 +69,10 @@ class MaxAgentActions(Assertion):
 
 
 def find_agent_actions(evidence: Evidence) -> tuple[tuple[Event, ActionType], ...]:
-    """Return one event for each action of the agent, with its type. In a forked run the events before the fork belong
-    to another agent."""
+    """Return one event for each action of the agent, with its type. In a forked run, events before the fork are of
+    another
+    agent.
+    """
     forks = evidence.of_kind(RunForked.kind)
     faults = {event.seq for event in evidence.of_kind(FaultInjected.kind)}
     return tuple(_list_actions(evidence, forks[-1].seq if forks else 0, faults))

@@ -1,4 +1,4 @@
-"""What an agent remembers, by name: what the checks on memory take."""
+"""Entries of the assertions on memory."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from clerkship.assertions.stored_values import CountedValueEntry, NamedEntry, Va
 
 
 class MemoryEntry(ValueEntry):
-    """A name, and a value; without one any is meant."""
+    """A memory and its value; any value if none is given."""
 
     @model_validator(mode="before")
     @classmethod
@@ -20,8 +20,8 @@ class MemoryEntry(ValueEntry):
 
 
 class CountedMemoryEntry(MemoryEntry, CountedValueEntry):
-    """A name, a value, and how often it was remembered."""
+    """A memory, its value, and how often it was set."""
 
 
 class ClearedMemoryEntry(NamedEntry, CountedScope):
-    """A name, and how often it was forgotten."""
+    """A memory, and how often it was cleared."""

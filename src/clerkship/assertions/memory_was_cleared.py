@@ -1,4 +1,4 @@
-"""`memory_was_cleared`: something was forgotten."""
+"""`memory_was_cleared`: a memory was cleared."""
 
 from typing import Annotated, ClassVar
 
@@ -13,7 +13,7 @@ from clerkship.events.event import Payload
 
 
 class MemoryWasCleared(WasWrittenAssertion):
-    """Each was forgotten at some time."""
+    """Each memory was cleared at some time."""
 
     name: ClassVar[str] = "memory_was_cleared"
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)

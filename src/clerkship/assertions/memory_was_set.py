@@ -1,4 +1,4 @@
-"""`memory_was_set`: something was remembered."""
+"""`memory_was_set`: a memory was set."""
 
 from typing import Annotated, ClassVar
 

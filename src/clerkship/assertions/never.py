@@ -1,4 +1,4 @@
-"""`never`: something did not happen, at any time or before something else."""
+"""`never`: an event did not happen, at any time or before another."""
 
 from itertools import takewhile
 from typing import Annotated, ClassVar
@@ -13,17 +13,17 @@ from clerkship.model.scenario import EventMatch
 
 
 class Never(Assertion, EventMatch):
-    """No event of this kind, with this payload, is in the log; or none before something else."""
+    """No event of this kind, with this payload, is in the log; or none before another event."""
 
     name: ClassVar[str] = "never"
     shorthand: ClassVar[str | None] = "event"
     before: Annotated[
         EventMatch | None,
-        Field(description="only until the first event like this; where there is none, at any time"),
+        Field(description="only before the first event like this; at any time if there is none"),
     ] = None
 
     def check(self, evidence: Evidence) -> Check:
-        """Look for it; on failure show the first time it happened."""
+        """Look for the event; on failure, show the first."""
         until = next(select(evidence.events, self.before), None) if self.before is not None else None
         early = takewhile(lambda event: event is not until, evidence.events)
         hit = next(select(early, self), None)

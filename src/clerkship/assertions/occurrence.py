@@ -1,4 +1,4 @@
-"""Something that happened, or did not: what the checks on an agent's own events share."""
+"""Base classes and helpers of assertions on the agent's reported events."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
@@ -38,12 +38,12 @@ def _check_not_empty(items: Collection[T]) -> Collection[T]:
 
 
 def _check_count(value: JsonValue) -> JsonValue:
-    """A whole number, or a matcher that some whole number can fit."""
+    """Return a whole number, or a matcher that some whole number can match."""
     check_expected(value)
     if is_matcher(value) and isinstance(value, dict):
         for name, argument in value.items():
             if name not in _COUNT_MATCHERS:
-                raise ValueError(f"`{name}` fits no number; use one of {', '.join(_COUNT_MATCHERS)}")
+                raise ValueError(f"`{name}` matches no number; use one of {', '.join(_COUNT_MATCHERS)}")
             for part in argument if name == "in" and isinstance(argument, list) else [argument]:
                 if name != "approx":
                     _check_count(part)
@@ -58,34 +58,34 @@ Name = Annotated[str, AfterValidator(_check_not_blank)]
 NotEmpty = AfterValidator(_check_not_empty)
 CountExpectation = Annotated[JsonValue, AfterValidator(_check_count)]
 
-EQUALITY_DIFFERENCE = Difference("a value is equal", "as JSON has it: `true` is not 1", "as Python has it: `True == 1`")
+EQUALITY_DIFFERENCE = Difference("equality of values", "as in JSON: `true` is not 1", "as in Python: `True == 1`")
 MATCHER_DIFFERENCE = Difference("a map such as `{gte: 5}` as a value", "a matcher", "a literal")
 
 
 def allows_zero(count: JsonValue) -> bool:
-    """Return whether a `count` is given and 0 satisfies it."""
+    """Return whether `count` is given and 0 satisfies it."""
     return count is not None and matches_expected(count, 0)
 
 
 class TurnScope(Frozen):
-    """Which turns are looked at."""
+    """Selects turns."""
 
     turn: Annotated[
         CountExpectation | None,
         Field(
-            description="only in this turn, or those that a matcher fits; 0 is before the person's first line (ours)"
+            description="only in this turn, or in turns that a matcher matches; turn 0 is before the person's first message (ours)"
         ),
     ] = None
 
     def select_turns(self, evidence: Evidence, events: Sequence[Event]) -> Sequence[Event]:
-        """Those of some events that are looked at."""
+        """Return the events in the selected turns."""
         if self.turn is None:
             return events
         return [event for event in events if matches_expected(self.turn, evidence.turn_of(event))]
 
     @property
     def scope_text(self) -> str:
-        """Which turns, in words that end a phrase."""
+        """The selected turns, as the end of a sentence."""
         if self.turn is None:
             return ""
         if isinstance(self.turn, dict) and self.turn.keys() == {"lte"}:
@@ -98,42 +98,42 @@ class TurnScope(Frozen):
 
 
 class CountedScope(TurnScope):
-    """Which turns are looked at, and how often it must be."""
+    """Selects turns, and expects a number of occurrences."""
 
     count: Annotated[
         CountExpectation | None,
-        Field(description="how often: a number or a matcher; at least once if not given, 0 for never (ours)"),
+        Field(description="how often: a number or a matcher; by default at least once, 0 for never (ours)"),
     ] = None
 
     def is_satisfied(self, hits: Collection[Event]) -> bool:
-        """Whether that is as often as it must be."""
+        """Return whether the number of events is as expected."""
         return bool(hits) if self.count is None else matches_expected(self.count, len(hits))
 
     def describe_occurrences(self, evidence: Evidence, hits: Sequence[Event], did: str, never: str) -> str:
-        """How often it was, in words, beside how often it must be."""
+        """Describe the actual and the expected number of occurrences."""
         where = f" ({join_first(hits, evidence.place)})" if hits else ""
         return f"{f'{did} {describe_times(len(hits))}' if hits else never}{where}; expected {describe_expected(self.count)}"
 
     def check_count(self, words: str, hits: Sequence[Event]) -> Check:
-        """The verdict on how often it was."""
+        """Return the result for the number of events."""
         row = FieldCheck(path="count", expected=self.count, actual=len(hits), passed=self.is_satisfied(hits))
         return Check.of(row.passed, words, row)
 
 
 def values_equal(expected: Any, actual: Any, *, rasa: bool) -> bool:
-    """Whether a value is the one expected: by our rules, or as Python compares. Of text they say the same."""
+    """Return whether a value is as expected, by our rules or as Python compares."""
     if type(expected) is str and type(actual) is str:
         return expected == actual
     return bool(expected == actual) if rasa else matches_expected(expected, actual)
 
 
 def build_expected_fields(model: BaseModel, event: type[Payload]) -> dict[str, Any]:
-    """What a model says that an event of this kind says too."""
+    """Return the fields of a model that an event of this kind has too."""
     return {name: value for name in event.model_fields if (value := getattr(model, name, None)) not in (None, {})}
 
 
 def matches_payload(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> bool:
-    """Whether an event says all of it."""
+    """Return whether an event has all expected fields."""
     for name, expected in wanted.items():  # noqa: SIM110  (as in events.query.matches)
         if not _matches_field(name, expected, payload, rasa=rasa):
             return False
@@ -141,7 +141,7 @@ def matches_payload(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) 
 
 
 def count_matching_fields(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> int:
-    """How much of it an event says; of arguments each by itself."""
+    """Return how many expected fields an event has; each argument counts as one."""
     return sum(
         sum(has_arguments(getattr(payload, name), {key: value}, rasa=rasa) for key, value in expected.items())
         if name == "arguments"
@@ -158,14 +158,14 @@ def _matches_field(name: str, expected: Any, payload: Payload, *, rasa: bool) ->
 
 
 def has_arguments(arguments: Any, wanted: Mapping[str, Any], *, rasa: bool) -> bool:
-    """Whether some arguments are among those of a call."""
+    """Return whether a call has all expected arguments."""
     return isinstance(arguments, Mapping) and all(
         values_equal(expected, arguments.get(name, MISSING), rasa=rasa) for name, expected in wanted.items()
     )
 
 
 def build_rows(wanted: Mapping[str, Any], event: Event, *, rasa: bool) -> list[FieldCheck]:
-    """Each expectation beside what this event says."""
+    """Return a row for each expected field of an event."""
     return [_build_row(name, expected, event, rasa=rasa) for name, expected in wanted.items()]
 
 
@@ -179,7 +179,7 @@ def _build_row(name: str, expected: Any, event: Event, *, rasa: bool) -> FieldCh
 def build_arguments_row(
     wanted: Mapping[str, Any], actual: Any, event: Event, *, passed: bool, rasa: bool
 ) -> FieldCheck:
-    """Show some expected arguments beside all of a call, and how those differ that are not as expected."""
+    """Build a row with the expected arguments, all arguments of the call, and the differences."""
     row = FieldCheck(path="arguments", expected=wanted, actual=to_evidence_value(actual), passed=passed, seq=event.seq)
     if passed or not isinstance(actual, Mapping):
         return row
@@ -188,35 +188,35 @@ def build_arguments_row(
 
 
 def describe_done(kind: str) -> str:
-    """What the events of a kind did: `started`, `was cancelled`."""
+    """Return the verb for events of a kind: `started`, `was cancelled`."""
     verb = kind.rpartition(".")[2]
     return verb if verb in _ACTIVE_VERBS else f"was {verb}"
 
 
 def describe_not_done(kind: str) -> str:
-    """What they did not do: `never started`, `was never cancelled`."""
+    """Return the negated verb for events of a kind: `never started`, `was never cancelled`."""
     verb = kind.rpartition(".")[2]
     return f"never {verb}" if verb in _ACTIVE_VERBS else f"was never {verb}"
 
 
 def get_event_subject(kind: str) -> str:
-    """What the events of a kind are about: a flow, a slot, a tool."""
+    """Return what events of a kind are about: `flow`, `slot`, `tool`."""
     return kind.split(".")[1]
 
 
 def describe_times(number: int) -> str:
-    """How often, in words."""
+    """Return a number of times in words."""
     return "once" if number == 1 else f"{number} times" if number else "never"
 
 
 def join_first(things: Sequence[T], words: Callable[[T], str] = str, most: int = _MAX_SHOWN) -> str:
-    """The first few of some things in words, and how many more there are."""
+    """List the first items, and how many more there are."""
     more = f" and {len(things) - most} more" if len(things) > most else ""
     return ", ".join(map(words, things[:most])) + more
 
 
 def find_closest(name: str, events: Sequence[Event], field: str) -> Event | None:
-    """Of some events, the first one about what is named most like this; or the first of all."""
+    """Return the first event whose name is most similar to `name`; if none is similar, the first event."""
     first: dict[str, Event] = {}
     for event in events:
         first.setdefault(getattr(event.payload, field), event)
@@ -225,8 +225,11 @@ def find_closest(name: str, events: Sequence[Event], field: str) -> Event | None
 
 
 def describe_nearest(evidence: Evidence, name: str, kind: str, field: str) -> tuple[str, Event | None]:
-    """The closing words of a failure: the nearest thing that did happen, and when; with the event. Nearest is the
-    same done to the same thing, then something else done to it, then the same done to what is named like it."""
+    """Describe the nearest event that did happen, for a failure; return the text and the event.
+
+    Nearest is the same action on the same thing, then another action on it, then the same action on a thing of
+    similar name.
+    """
     akin = [other.kind for other in AGENT_EVENTS if other.kind.startswith(f"agent.{get_event_subject(kind)}.")]
     itself = [event for event in evidence.of_kind(*akin) if getattr(event.payload, field, None) == name]
     itself = [event for event in itself if event.kind == kind] or itself
@@ -238,27 +241,26 @@ def describe_nearest(evidence: Evidence, name: str, kind: str, field: str) -> tu
 
 
 class OccurrenceAssertion(Assertion, TurnScope):
-    """Events of one kind, about one thing."""
+    """Events of one kind about one thing."""
 
     event: ClassVar[type[Payload]]
     about: ClassVar[str]
-    """The field that names the thing."""
+    """The field with the name of the thing."""
     uses_python_equality: ClassVar[bool] = False
-    """Whether the other system compares more of it than names, and so by its own rules."""
+    """Whether `compat: rasa` compares values as Python does."""
 
     @classmethod
     def reads(cls) -> frozenset[str]:
-        """That kind."""
         return frozenset({cls.event.kind})
 
     @cached_property
     def expected_fields(self) -> dict[str, Any]:
-        """What an event must say."""
+        """The fields that an event must have."""
         return build_expected_fields(self, self.event)
 
     @property
     def subject_text(self) -> str:
-        """What it is about, in words."""
+        """A description of what it is about."""
         rest = [
             f"{name} {describe_expected(value)}" for name, value in self.expected_fields.items() if name != self.about
         ]
@@ -267,11 +269,11 @@ class OccurrenceAssertion(Assertion, TurnScope):
         )
 
     def find_candidates(self, evidence: Evidence) -> Sequence[Event]:
-        """The events of the kind, in the turns looked at."""
+        """Return the events of the kind in the selected turns."""
         return self.select_turns(evidence, evidence.of_kind(self.event.kind))
 
     def report_missed(self, evidence: Evidence, found: Sequence[Event], *, rasa: bool) -> Check:
-        """It did not happen: what did."""
+        """Return a failure that shows the nearest event."""
         kind, name = self.event.kind, self.expected_fields[self.about]
         about = [event for event in found if getattr(event.payload, self.about) == name]
         if about:
@@ -296,11 +298,11 @@ class HappenedAssertion(OccurrenceAssertion, CountedScope):
     """Something happened at least once, or as often as `count` says."""
 
     def select_as_rasa(self, found: Sequence[Event]) -> Sequence[Event]:
-        """Those of the events that the other system looks at."""
+        """Return the events that Rasa would look at."""
         return found
 
     def check(self, evidence: Evidence) -> Check:
-        """Look for it; on failure show the nearest thing that did happen."""
+        """Look for the event; on failure, show the nearest one."""
         found, rasa = self.find_candidates(evidence), evidence.is_rasa_compatible and self.uses_python_equality
         looked_at = self.select_as_rasa(found) if evidence.is_rasa_compatible and self.count is None else found
         hits = [event for event in looked_at if matches_payload(self.expected_fields, event.payload, rasa=rasa)]
@@ -321,14 +323,16 @@ class HappenedAssertion(OccurrenceAssertion, CountedScope):
         )
         if later is None:
             return missed
-        return missed._replace(detail=f"{missed.detail}; that of {evidence.place(later)} does not count under rasa")
+        return missed._replace(
+            detail=f"{missed.detail}; that of {evidence.place(later)} does not count with `compat: rasa`"
+        )
 
 
 class NeverHappenedAssertion(OccurrenceAssertion):
-    """Something did not happen, not once."""
+    """Something never happened."""
 
     def check(self, evidence: Evidence) -> Check:
-        """Look for it; on failure show the first time it happened."""
+        """Look for the event; on failure, show the first."""
         found = self.find_candidates(evidence)
         hit = next((event for event in found if matches_payload(self.expected_fields, event.payload, rasa=False)), None)
         if hit is None:

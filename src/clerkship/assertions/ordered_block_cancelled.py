@@ -1,4 +1,4 @@
-"""`ordered_block_cancelled`: an ordered block of a skill was called off."""
+"""`ordered_block_cancelled`: an ordered block of a skill was cancelled."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class OrderedBlockCancelled(BlockAssertion, StepMatch):
-    """The block was called off, at the step given if one is."""
+    """The block was cancelled, at `step_id` if given."""
 
     name: ClassVar[str] = "ordered_block_cancelled"
     event: ClassVar[type[Payload]] = agent.BlockCancelled

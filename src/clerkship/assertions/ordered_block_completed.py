@@ -1,4 +1,4 @@
-"""`ordered_block_completed`: an ordered block of a skill reached its end."""
+"""`ordered_block_completed`: an ordered block of a skill completed."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class OrderedBlockCompleted(BlockAssertion, StepMatch):
-    """The block reached its end, at the step given if one is."""
+    """The block completed, at `step_id` if given."""
 
     name: ClassVar[str] = "ordered_block_completed"
     event: ClassVar[type[Payload]] = agent.BlockCompleted

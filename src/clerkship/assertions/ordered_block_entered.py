@@ -1,4 +1,4 @@
-"""`ordered_block_entered`: an ordered block of a skill began."""
+"""`ordered_block_entered`: an ordered block of a skill was entered."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class OrderedBlockEntered(BlockAssertion):
-    """The block began."""
+    """The block was entered."""
 
     name: ClassVar[str] = "ordered_block_entered"
     event: ClassVar[type[Payload]] = agent.BlockEntered

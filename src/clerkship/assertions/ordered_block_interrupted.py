@@ -1,4 +1,4 @@
-"""`ordered_block_interrupted`: an ordered block of a skill was put aside."""
+"""`ordered_block_interrupted`: an ordered block of a skill was interrupted."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class OrderedBlockInterrupted(BlockAssertion, StepMatch):
-    """The block was put aside, at the step given if one is."""
+    """The block was interrupted, at `step_id` if given."""
 
     name: ClassVar[str] = "ordered_block_interrupted"
     event: ClassVar[type[Payload]] = agent.BlockInterrupted

@@ -1,4 +1,4 @@
-"""`ordered_block_resumed`: an ordered block of a skill that was put aside went on."""
+"""`ordered_block_resumed`: an interrupted block of a skill was resumed."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class OrderedBlockResumed(BlockAssertion, StepMatch):
-    """The block went on, at the step given if one is."""
+    """The block was resumed, at `step_id` if given."""
 
     name: ClassVar[str] = "ordered_block_resumed"
     event: ClassVar[type[Payload]] = agent.BlockResumed

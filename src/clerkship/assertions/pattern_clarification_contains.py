@@ -1,4 +1,4 @@
-"""`pattern_clarification_contains`: unsure what was meant, the agent offered these flows."""
+"""`pattern_clarification_contains`: the agent asked the user to choose between these flows."""
 
 from typing import Annotated, ClassVar, cast
 
@@ -14,15 +14,17 @@ from clerkship.model.run import FieldCheck
 
 
 class PatternClarificationContains(Assertion, CountedScope):
-    """One clarification offered all of the flows; with `operator: any`, at least one of them. A bare list is of the
-    flows' names, not of their ids."""
+    """One clarification offered all of the flows; with `operator: any`, at least one of them. A bare list contains
+    names of
+    flows, not ids.
+    """
 
     name: ClassVar[str] = "pattern_clarification_contains"
     events: ClassVar[tuple[type[Payload], ...]] = (ClarificationOffered,)
     shorthand: ClassVar[str | None] = "names"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)
     differences: ClassVar[tuple[Difference, ...]] = (
-        Difference("several clarifications", "any of them may be meant", "only the first is looked at"),
+        Difference("several clarifications", "any of them counts", "only the first is checked"),
         Difference("`all`, and a bare list", "contains all of them, perhaps others", "these and no others"),
         Difference("`operator` left out", "`all`", "refused by its schema; read as `all` here"),
     )
@@ -32,7 +34,7 @@ class PatternClarificationContains(Assertion, CountedScope):
         Field(description="the flows by their ids", json_schema_extra={"minItems": 1}),
     ] = None
     names: Annotated[
-        tuple[Name, ...] | None, NotEmpty, Field(description="the flows by their names; a bare list is of names")
+        tuple[Name, ...] | None, NotEmpty, Field(description="the flows by their names; a bare list sets this field")
     ] = None
     operator: Annotated[Operator, Field(description="whether any of them is enough")] = "all"
 
@@ -44,11 +46,11 @@ class PatternClarificationContains(Assertion, CountedScope):
 
     @property
     def expected_flows(self) -> tuple[str, ...]:
-        """What must have been offered."""
+        """The flows that must have been offered."""
         return self.flow_ids or self.names or ()
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare every clarification; on failure show the nearest."""
+        """Compare every clarification; on failure, show the nearest."""
         found = self.select_turns(evidence, evidence.of_kind(ClarificationOffered.kind))
         rasa = evidence.is_rasa_compatible and self.count is None
         found = found[:1] if rasa else found
@@ -100,6 +102,6 @@ class PatternClarificationContains(Assertion, CountedScope):
         offered = ", ".join(self._offered(event)) or f"no {self._path}"
         ids = cast(ClarificationOffered, event.payload).flow_ids
         meant = self.names is not None and bool(set(self.names) & set(ids))
-        hint = "; a bare list is of names, and these are ids: write {flow_ids: […]}" if meant else ""
-        alone = " (the first, the one that counts under rasa)" if evidence.is_rasa_compatible else ""
+        hint = "; a bare list contains names, but these are ids: write {flow_ids: […]}" if meant else ""
+        alone = " (the first, which alone counts with `compat: rasa`)" if evidence.is_rasa_compatible else ""
         return f"nearest: {offered} {evidence.when(event)}{alone}{hint}"

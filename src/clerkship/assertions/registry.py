@@ -1,4 +1,4 @@
-"""The generic checks there are."""
+"""The registry of generic assertions."""
 
 from clerkship.assertions.action_executed import ActionExecutedAssertion
 from clerkship.assertions.action_not_executed import ActionNotExecuted

@@ -1,4 +1,4 @@
-"""One step of a sequence: an event by its kind and payload, or by the name a scenario file has for it."""
+"""One step of a sequence: an event by kind and payload, or by its name in a scenario file."""
 
 from functools import cached_property
 from typing import Annotated, Any
@@ -64,18 +64,22 @@ def _allow_bare(schema: dict[str, Any]) -> None:
 
 
 class SequenceStep(EventMatch):
-    """One event of the sequence: an object with what it must look like (ours), or a map with one key. Of these
+    """One event of the sequence: a map with `event` and what it must look like (ours), or a map with one key. The keys
     `flow_started`, `flow_completed`, `flow_cancelled`, `flow_interrupted`, `action_executed`, `slot_was_set`,
-    `memory_was_set` and `memory_was_cleared` take a name; the `skill_…` and `ordered_block_…` assertions and
-    `tool_executed` take what they take elsewhere, but for `count` and `turn`."""
+    `memory_was_set` and `memory_was_cleared` take a name. The `skill_…` and `ordered_block_…` assertions and
+    `tool_executed`
+    take their usual fields, except `count` and `turn`.
+    """
 
     model_config = ConfigDict(json_schema_extra=_allow_bare)
-    within: Annotated[Duration | None, Field(description="simulated time since the step before (ours)")] = None
+    within: Annotated[Duration | None, Field(description="the longest simulated time since the step before (ours)")] = (
+        None
+    )
     until: Annotated[EventMatch | None, Field(description="must happen before the next event like this (ours)")] = None
 
     @cached_property
     def description(self) -> str:
-        """The step in words: the file's own, where it has a name for it. Asked for in every trial, always the same."""
+        """The step in words; in those of the file if it has a name for it. Cached, since every trial uses it."""
         name, field = _NAME_BY_KIND.get(self.event, ("", ""))
         argument = self.where.get(field)
         plain = (
@@ -107,7 +111,7 @@ def _build_named(name: str, argument: Any) -> dict[str, Any]:
 
 
 def _build_from_assertion(name: str, argument: Any) -> dict[str, Any]:
-    """What an assertion would look for, as an event."""
+    """Return the event that an assertion looks for."""
     try:
         meant = _NESTED_ASSERTIONS[name].model_validate(argument)
     except ValidationError as error:
@@ -123,7 +127,7 @@ def _build_from_assertion(name: str, argument: Any) -> dict[str, Any]:
 
 
 def _describe_error(name: str, error: ValidationError) -> str:
-    """What is wrong in a step, in one line; a key that is not known before one that is missing."""
+    """Describe the first mistake in a step, unknown keys before missing ones."""
     found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")[0]
     key = str(found["loc"][-1]) if found["loc"] else ""
     if found["type"] == "extra_forbidden":

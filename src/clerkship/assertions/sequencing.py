@@ -1,4 +1,4 @@
-"""`sequencing`: things happened in this order, each strictly after the one before."""
+"""`sequencing`: events happened in this order, each strictly after the one before."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from clerkship.model.scenario import EventMatch
 
 
 class SequenceMatch(NamedTuple):
-    """A step matched by an event, where that is, and the match it stands on."""
+    """A step matched by an event, the event's position, and the match of the step before."""
 
     event: Event
     place: int
@@ -29,7 +29,7 @@ class SequenceMatch(NamedTuple):
 
 
 class Sequencing(Assertion, TurnScope):
-    """Each step matches an event strictly after the last match; `within` and `until` bound the gap."""
+    """Each step matches an event strictly after the match of the step before. `within` and `until` limit the gap."""
 
     name: ClassVar[str] = "sequencing"
     shorthand: ClassVar[str | None] = "steps"
@@ -44,15 +44,14 @@ class Sequencing(Assertion, TurnScope):
     @model_validator(mode="after")
     def _check_first_step(self) -> "Sequencing":
         if self.steps[0].within is not None or self.steps[0].until is not None:
-            raise ValueError("`within` and `until` bound the gap after a step, and the first has none before it")
+            raise ValueError("`within` and `until` limit the gap to the step before, and the first step has none")
         return self
 
     def needs(self) -> Sequence[frozenset[str]]:
-        """The kind of each step."""
         return [frozenset({step.event}) for step in self.steps]
 
     def check(self, evidence: Evidence) -> Check:
-        """Extend every chain that can still be extended, one step at a time."""
+        """Extend all partial matches by one step at a time."""
         links: list[SequenceMatch] = []
         for number in range(len(self.steps)):
             found = self._extend(evidence, number, links)
@@ -70,9 +69,11 @@ class Sequencing(Assertion, TurnScope):
         )
 
     def _extend(self, evidence: Evidence, number: int, links: list[SequenceMatch]) -> list[SequenceMatch]:
-        """Every event that can be this step; the first is enough if nothing bounds the gap to the next. For each, the
-        latest match before it is the best to stand on: nothing further back is nearer in time, or has fewer `until`
-        events between."""
+        """Return all events that can be this step; only the first if nothing limits the gap to the next.
+
+        Each match continues the latest match before it: no earlier one is nearer in time, or has fewer `until`
+        events between.
+        """
         step, first = self.steps[number], number == 0
         after = self.steps[number + 1] if number + 1 < len(self.steps) else None
         enough = after is None or (after.within is None and after.until is None)
@@ -90,7 +91,7 @@ class Sequencing(Assertion, TurnScope):
         return found
 
     def _find_positions(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
-        """Where the events meant stand, from a place on, in the turns looked at."""
+        """Yield the positions of matching events from `start` on, in the selected turns."""
         events, places = evidence.events, evidence.places.get(match.event, [])
         if "*" in match.event:
             meant = (found for kind, found in evidence.places.items() if matches_kind(kind, match.event))
@@ -125,7 +126,7 @@ class Sequencing(Assertion, TurnScope):
         return Check.of(False, f"step {number + 1}, {step.description}, {why}", *rows)
 
     def _explain(self, evidence: Evidence, step: SequenceStep, event: Event, last: SequenceMatch) -> str:
-        """Why an event that came after the step before still does not count."""
+        """Explain why an event after the step before does not count."""
         happened, after = f"happened {evidence.when(event)}", evidence.place(last.event)
         if step.until is not None:
             between = next(self._find_positions(evidence, step.until, last.place + 1), None)
@@ -137,7 +138,7 @@ class Sequencing(Assertion, TurnScope):
 
 
 def _find_last_match_before(place: int, links: list[SequenceMatch]) -> SequenceMatch | None:
-    """The last match of the step before that stands before this place."""
+    """Return the last match of the step before at an earlier position."""
     found = bisect_left(links, place, key=lambda link: link.place)
     return links[found - 1] if found else None
 

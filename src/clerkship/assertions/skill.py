@@ -1,4 +1,4 @@
-"""A skill, and an ordered block of one: what the checks on either take."""
+"""Base classes of assertions on skills and their ordered blocks."""
 
 from typing import Annotated, ClassVar
 
@@ -10,16 +10,16 @@ from clerkship.model.frozen import Frozen
 
 
 class SkillAssertion(HappenedAssertion):
-    """Which skill is meant."""
+    """Events of one skill."""
 
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
     about: ClassVar[str] = "skill_id"
     shorthand: ClassVar[str | None] = "skill_id"
-    skill_id: Annotated[Name, Field(description="the skill; a bare name is one (ours)")]
+    skill_id: Annotated[Name, Field(description="the skill; a bare name sets this field (ours)")]
 
 
 class BlockAssertion(HappenedAssertion):
-    """Which ordered block is meant."""
+    """Events of one ordered block."""
 
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
     about: ClassVar[str] = "block_id"
@@ -28,6 +28,6 @@ class BlockAssertion(HappenedAssertion):
 
 
 class StepMatch(Frozen):
-    """The step something was at."""
+    """The step at which an event happened."""
 
-    step_id: Annotated[Name | None, Field(description="the step it was at; any if not given")] = None
+    step_id: Annotated[Name | None, Field(description="the step at which it happened; any if not given")] = None

@@ -1,4 +1,4 @@
-"""`skill_activated`: a skill was taken up."""
+"""`skill_activated`: a skill was activated."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class SkillActivatedAssertion(SkillAssertion):
-    """The skill was taken up."""
+    """The skill was activated."""
 
     name: ClassVar[str] = "skill_activated"
     event: ClassVar[type[Payload]] = agent.SkillActivated

@@ -1,4 +1,4 @@
-"""`skill_cancelled`: a skill was called off."""
+"""`skill_cancelled`: a skill was cancelled."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class SkillCancelledAssertion(SkillAssertion, StepMatch):
-    """The skill was called off, at the step given if one is."""
+    """The skill was cancelled, at `step_id` if given."""
 
     name: ClassVar[str] = "skill_cancelled"
     event: ClassVar[type[Payload]] = agent.SkillCancelled

@@ -1,4 +1,4 @@
-"""`skill_completed`: a skill did what it is for."""
+"""`skill_completed`: a skill completed."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class SkillCompletedAssertion(SkillAssertion):
-    """The skill did what it is for."""
+    """The skill completed."""
 
     name: ClassVar[str] = "skill_completed"
     event: ClassVar[type[Payload]] = agent.SkillCompleted

@@ -1,4 +1,4 @@
-"""`skill_interrupted`: a skill was put aside for another."""
+"""`skill_interrupted`: a skill was interrupted by another."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class SkillInterruptedAssertion(SkillAssertion, StepMatch):
-    """The skill was put aside, at the step given if one is."""
+    """The skill was interrupted, at `step_id` if given."""
 
     name: ClassVar[str] = "skill_interrupted"
     event: ClassVar[type[Payload]] = agent.SkillInterrupted

@@ -1,4 +1,4 @@
-"""`skill_resumed`: a skill that was put aside went on."""
+"""`skill_resumed`: an interrupted skill was resumed."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class SkillResumedAssertion(SkillAssertion, StepMatch):
-    """The skill went on, at the step given if one is."""
+    """The skill was resumed, at `step_id` if given."""
 
     name: ClassVar[str] = "skill_resumed"
     event: ClassVar[type[Payload]] = agent.SkillResumed

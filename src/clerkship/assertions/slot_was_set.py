@@ -1,4 +1,4 @@
-"""`slot_was_set`: a slot got a value."""
+"""`slot_was_set`: a slot was set."""
 
 from typing import Annotated, ClassVar
 

@@ -1,4 +1,4 @@
-"""What was written down under a name, a slot or a memory: what the checks on either share."""
+"""Base classes of assertions on named values: slots and memories."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ LAST_WRITE_DIFFERENCE = Difference("which writes count", "all of them; with `at:
 
 
 class NamedEntry(TurnScope):
-    """A slot or a memory, by its name."""
+    """A slot or memory, by name."""
 
     name: Annotated[Name, Field(description="its name")]
 
@@ -43,7 +43,7 @@ class NamedEntry(TurnScope):
 
 
 class ValueEntry(NamedEntry):
-    """A name, and a value. Without a value, any is meant; `null` is a value like others."""
+    """A name and a value. Without a value, any matches; `null` is a value."""
 
     value: Annotated[Expected, Field(description="its value; a matcher too (ours); any if not given")] = None
     at: Annotated[
@@ -53,29 +53,29 @@ class ValueEntry(NamedEntry):
 
     @property
     def has_value(self) -> bool:
-        """Whether a value is given: `null` is one."""
+        """Whether a value is given, which may be `null`."""
         return "value" in self.model_fields_set
 
     @property
     def expects_null(self) -> bool:
-        """Whether the value given is `null`, or a matcher that lists it."""
+        """Whether the given value is `null`, or a matcher that lists it."""
         if not is_matcher(self.value) or not isinstance(self.value, dict):
             return self.has_value and self.value is None
         allowed = self.value.get("in")
         return self.value.get("equals", "") is None or (isinstance(allowed, list) and None in allowed)
 
     def matches(self, event: Event, *, rasa: bool) -> bool:
-        """Whether the event writes the value given, if one is."""
+        """Return whether an event sets the given value; any if none is given."""
         return not self.has_value or values_equal(self.value, get_value(event), rasa=rasa)
 
     @property
     def value_text(self) -> str:
-        """The value, in words that end a phrase."""
+        """The value, as the end of a sentence."""
         return f" to {describe_expected(self.value)}" if self.has_value else ""
 
 
 class CountedValueEntry(ValueEntry, CountedScope):
-    """A name, a value, and how often it was written."""
+    """A name, a value, and how often it was set."""
 
     @model_validator(mode="after")
     def _check_count_or_end(self) -> Self:
@@ -87,31 +87,29 @@ class CountedValueEntry(ValueEntry, CountedScope):
 
 
 class EntryResult(NamedTuple):
-    """What became of one entry: a row of evidence, and a sentence."""
+    """The result for one entry: a row of evidence, and a sentence."""
 
     row: FieldCheck
     description: str
 
 
 def get_value(event: Event) -> Any:
-    """What was written."""
     return getattr(event.payload, "value", None)
 
 
 class WriteAssertion(Assertion):
-    """Each entry of a list by itself; all of them must hold."""
+    """Checks each entry of a list; all must hold."""
 
     shorthand: ClassVar[str | None] = "entries"
     event: ClassVar[type[Payload]]
     cleared: ClassVar[type[Payload] | None] = None
-    """The event that takes a write back, where one exists."""
+    """The event that clears the value, if there is one."""
     null_is_set: ClassVar[bool] = True
-    """Whether a write of `null` counts where the entry does not ask for `null`."""
+    """Whether setting `null` counts if the entry does not expect `null`."""
     entries: Sequence[NamedEntry]
 
     @classmethod
     def reads(cls) -> frozenset[str]:
-        """That kind."""
         return frozenset({cls.event.kind})
 
     @model_validator(mode="before")
@@ -122,17 +120,17 @@ class WriteAssertion(Assertion):
         return value
 
     def check(self, evidence: Evidence) -> Check:
-        """Look at each entry; on failure show what was written instead."""
+        """Check each entry; on failure, show what was set instead."""
         found = [self.check_entry(entry, evidence) for entry in self.entries]
         failed = [one.description for one in found if not one.row.passed]
         return Check.of_fields([one.row for one in found], "; ".join(failed or [one.description for one in found]))
 
     @abstractmethod
     def check_entry(self, entry: Any, evidence: Evidence) -> EntryResult:
-        """What became of one entry."""
+        """Check one entry."""
 
     def find_writes(self, entry: NamedEntry, evidence: Evidence) -> Sequence[Event]:
-        """Each time it was written, in the turns looked at."""
+        """Return the events that set the entry, in the selected turns."""
         return entry.select_turns(evidence, self._find_events(entry, evidence))
 
     def _find_events(self, entry: NamedEntry, evidence: Evidence, *kinds: str) -> list[Event]:
@@ -140,12 +138,14 @@ class WriteAssertion(Assertion):
         return [event for event in events if getattr(event.payload, "name", None) == entry.name]
 
     def find_last(self, entry: NamedEntry, evidence: Evidence) -> Event | None:
-        """The last event that wrote or cleared it, in the turns looked at."""
+        """Return the last event that set or cleared the entry, in the selected turns."""
         kinds = [self.event.kind] + ([self.cleared.kind] if self.cleared is not None else [])
         return next(reversed(entry.select_turns(evidence, self._find_events(entry, evidence, *kinds))), None)
 
     def sets(self, entry: ValueEntry, event: Event, *, rasa: bool) -> bool:
-        """Whether an event sets what an entry asks for. A reset to `null` does only if the entry names `null`."""
+        """Return whether an event sets what an entry expects. A reset to `null` does so only if the entry expects
+        `null`.
+        """
         if event.kind != self.event.kind:
             return False
         if get_value(event) is None and not (self.null_is_set or entry.expects_null):
@@ -153,17 +153,16 @@ class WriteAssertion(Assertion):
         return entry.matches(event, rasa=rasa)
 
     def describe_last(self, entry: NamedEntry, evidence: Evidence, last: Event) -> str:
-        """What the last event about an entry did, in a sentence."""
+        """Describe what the last event about an entry did."""
         if last.kind != self.event.kind:
             return f"{self.describe_entry(entry)} {describe_done(last.kind)} {evidence.when(last)}"
         return f"{self.describe_entry(entry)} was last set to {_shorten_value(last)} {evidence.when(last)}"
 
     def describe_entry(self, entry: NamedEntry) -> str:
-        """What an entry is about, in words."""
         return f"{get_event_subject(self.event.kind)} {entry.name}"
 
     def describe_miss(self, entry: NamedEntry, evidence: Evidence) -> str:
-        """The closing words of a failure: what was written to it, or to what is named like it."""
+        """Describe, for a failure, what was set instead, or the entry of similar name that was set."""
         kind = self.event.kind
         writes = self._find_events(entry, evidence)
         if writes and hasattr(writes[-1].payload, "value"):
@@ -182,10 +181,10 @@ def _shorten_value(event: Event) -> str:
 
 
 class WasWrittenAssertion(WriteAssertion):
-    """Each entry was written at some time; with `at: end`, it holds the value at the end."""
+    """Each entry was set at some time; with `at: end`, it has the value at the end."""
 
     def check_entry(self, entry: Any, evidence: Evidence) -> EntryResult:
-        """Look for a write that the entry asks for."""
+        """Look for an event that sets the entry."""
         if getattr(entry, "at", None) == "end":
             return self._check_at_end(entry, evidence)
         hits = self._find_hits(entry, evidence)
@@ -248,7 +247,7 @@ class WasWrittenAssertion(WriteAssertion):
 
 
 def _find_last_value(writes: Sequence[Event]) -> Event | None:
-    """The last write of something other than `null`: many agents reset what they no longer need."""
+    """Return the last event that set a value other than `null`, since many agents reset values they no longer need."""
     valued = (event for event in reversed(writes) if get_value(event) is not None)
     return next(valued, writes[-1] if writes else None)
 
@@ -258,14 +257,14 @@ def _to_actual(event: Event) -> object:
 
 
 class WasNotWrittenAssertion(WriteAssertion):
-    """No entry was ever written; with `at: end`, none holds the value at the end. The negation of `WasWrittenAssertion`."""
+    """No entry was ever set; with `at: end`, none has the value at the end. The negation of `WasWrittenAssertion`."""
 
     def needs(self) -> Sequence[frozenset[str]]:
-        """None: without reports it passes. A scenario's own initial slots can fail it."""
+        """Return nothing: it passes without reports. Initial slots of a scenario can fail it."""
         return ()
 
     def check_entry(self, entry: Any, evidence: Evidence) -> EntryResult:
-        """Look for a write that the entry forbids."""
+        """Look for an event that sets the entry."""
         rasa, writes = evidence.is_rasa_compatible, self.find_writes(entry, evidence)
         if entry.at == "end":
             return self._check_at_end(entry, evidence, self.find_last(entry, evidence))
@@ -291,7 +290,7 @@ class WasNotWrittenAssertion(WriteAssertion):
         return EntryResult(row, words if passed else f"{words}; expected {unwanted} at the end")
 
     def _hint(self, entry: ValueEntry, evidence: Evidence) -> str:
-        """A pointer to the other reading, where it would have passed."""
+        """Return a hint to `at: end` if that would have passed."""
         last = self.find_last(entry, evidence)
         taken_back = last is not None and not self.sets(entry, last, rasa=False)
         return " (`at: end` checks the last value only)" if taken_back else ""

@@ -1,6 +1,11 @@
-"""What is expected of values that are always text, as those of CSV and HL7 are: `4.2` and `gte: 4` are of the number
-that a text says, `gte: 2026-03-02` of the time, and text in quotes of the text itself. A whole number and a text of
-digits are compared as they are written, for it may be somebody's: 4711 is not 0004711. What is empty is not there."""
+"""Compare values that are always text, such as those of CSV and HL7.
+
+Decimals and bounds compare numbers: `4.2`, `gte: 4`. Bounds with a date compare times: `gte: 2026-03-02`. A quoted
+text
+compares text. A whole number is compared digit by digit, since it may be an identifier: 4711 does not equal 0004711.
+An
+empty text counts as absent.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +14,7 @@ from typing import Any
 from clerkship.model.matcher import is_matcher, is_number, matches_expected, to_datetime
 
 _TIME = re.compile(r"(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d(?:\.\d{1,4})?)?([+-]\d{4})?")
-"""As HL7 writes one; ISO 8601 is read as it is."""
+"""A time in the format of HL7. ISO 8601 needs no conversion."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _MAX_NUMBER_LENGTH = 40
 _BOUNDS = ("gt", "gte", "lt", "lte")
@@ -17,7 +22,9 @@ _COLLECTION_MATCHERS = ("exists", "not")
 
 
 def matches_texts(expected: Any, values: Sequence[str]) -> bool:
-    """Whether it holds for one of the values; `not` where what it denies holds for none, `exists` if there are any."""
+    """Return whether one of the values matches. `not` holds if none matches its argument, `exists` if there are any
+    values.
+    """
     values = [value for value in values if value]
     if expected is None or expected == "":
         return not values
@@ -32,7 +39,7 @@ def matches_texts(expected: Any, values: Sequence[str]) -> bool:
 
 
 def _matches_one(expected: Mapping[str, Any], value: str) -> bool:
-    """All of these matchers, for one and the same value."""
+    """Return whether one value matches all of these matchers."""
     return all(_matches_one_name(name, argument, value) for name, argument in expected.items())
 
 
@@ -59,7 +66,7 @@ def _parse_number(value: str) -> float | str:
 
 
 def _parse_hl7_time(value: str) -> str | None:
-    """A time as HL7 writes one, as everybody else does."""
+    """Return an HL7 time as ISO 8601; None if it is not one."""
     found = _TIME.fullmatch(value.strip())
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""`tool_called`: a tool was called at some time, as `goals.expected_tools` has it."""
+"""`tool_called`: a tool was called at some time, as in `goals.expected_tools`."""
 
 from typing import ClassVar
 
@@ -13,8 +13,9 @@ from clerkship.model.run import FieldCheck
 
 
 class ToolCalledAssertion(Assertion, ToolCall):
-    """The tool was called with these arguments, perhaps others too, and it came to no error. The actions that an
-    agent tells of count as calls."""
+    """The tool was called with these arguments, perhaps with others too, without an error. Reported actions count as
+    calls.
+    """
 
     name: ClassVar[str] = "tool_called"
     events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted, ActionExecuted)
@@ -23,7 +24,7 @@ class ToolCalledAssertion(Assertion, ToolCall):
     differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE)
 
     def check(self, evidence: Evidence) -> Check:
-        """Look for the call; on failure show the nearest."""
+        """Look for the call; on failure, show the nearest."""
         made, rasa = find_calls(evidence, [self]), evidence.is_rasa_compatible
         hit = next((call for call in made if call.matches(self, rasa=rasa)), None)
         if hit is not None:

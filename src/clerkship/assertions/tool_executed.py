@@ -10,7 +10,7 @@ from clerkship.events.event import Payload
 
 
 class ToolExecutedAssertion(ToolMatch, HappenedAssertion):
-    """The tool was called so, whatever came of it unless that is given."""
+    """The tool was called like this, with any result unless `is_error` is given."""
 
     name: ClassVar[str] = "tool_executed"
     shorthand: ClassVar[str | None] = "tool_name"

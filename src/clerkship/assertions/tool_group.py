@@ -1,4 +1,4 @@
-"""`tool_group`: some tools were called in one turn, and no others, as `goals.expected_tools` has it."""
+"""`tool_group`: these tools and no others were called in one turn, as in `goals.expected_tools`."""
 
 from typing import Annotated, ClassVar
 
@@ -15,8 +15,10 @@ from clerkship.model.run import FieldCheck
 
 
 class ToolGroup(Assertion):
-    """All of the calls were made in one turn, each by itself, and no others. Calls that came to an error are not
-    looked at. The score is the share of right calls among those made or expected, in the turn nearest to it."""
+    """All calls were made in one turn, each separately, and no others. Calls that ended in an error are ignored. The
+    score is the
+    share of correct calls among all made or expected, in the nearest turn.
+    """
 
     name: ClassVar[str] = "tool_group"
     events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted, ActionExecuted)
@@ -26,7 +28,7 @@ class ToolGroup(Assertion):
     ordered: Annotated[Flag, Field(description="whether they must be in this order")] = False
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare every turn; show the nearest."""
+        """Compare every turn, and show the nearest."""
         made, rasa = find_calls(evidence, self.calls), evidence.is_rasa_compatible
 
         def is_one(expected: ToolCall, call: ReportedCall) -> bool:
@@ -41,7 +43,7 @@ class ToolGroup(Assertion):
         return Check(accuracy == 1, accuracy, self._describe(best, passed=accuracy == 1), tuple(self._rows(best)))
 
     def _accuracy(self, turn: ToolTurn) -> float:
-        """Return the share of right calls among all that were made or expected."""
+        """Return the share of correct calls among all that were made or expected."""
         return len(turn.pairs) / (len(self.calls) + len(turn.calls) - len(turn.pairs))
 
     def _describe(self, turn: ToolTurn, *, passed: bool) -> str:

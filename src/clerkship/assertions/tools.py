@@ -1,4 +1,4 @@
-"""Calls of tools: which are meant, and how those of one turn fit those expected."""
+"""Expected and reported tool calls, and how the calls of a turn are paired with the expected ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -22,65 +22,70 @@ Arguments = Annotated[
 
 
 class ToolMatch(Frozen):
-    """Which calls of a tool are meant."""
+    """Selects calls of a tool."""
 
     tool_name: Annotated[Name, Field(description="the tool")]
-    source: Annotated[Literal["local", "mcp"] | None, Field(description="where the tool is; anywhere if not given")] = (
-        None
-    )
-    mcp_server: Annotated[Name | None, Field(description="the server of an `mcp` tool, which it must name")] = None
+    source: Annotated[
+        Literal["local", "mcp"] | None, Field(description="where the tool runs; anywhere if not given")
+    ] = None
+    mcp_server: Annotated[
+        Name | None, Field(description="the server of an `mcp` tool; required with `source: mcp`")
+    ] = None
     skill_id: Annotated[Name | None, Field(description="the skill that called it; any if not given")] = None
     arguments: Arguments = {}
-    is_error: Annotated[Flag | None, Field(description="whether it came to an error; either if not given")] = None
+    is_error: Annotated[Flag | None, Field(description="whether the call ended in an error; either if not given")] = (
+        None
+    )
 
     @model_validator(mode="after")
     def _check_server(self) -> "ToolMatch":
         if (self.source == "mcp") != (self.mcp_server is not None):
-            raise ValueError("`mcp_server` goes with `source: mcp`, and that with it")
+            raise ValueError("`source: mcp` and `mcp_server` must be given together")
         return self
 
     @cached_property
     def expected_fields(self) -> dict[str, Any]:
-        """What an event must say."""
+        """The fields that an event must have."""
         return build_expected_fields(self, ToolExecuted)
 
     def matches_event(self, event: Event, *, rasa: bool) -> bool:
-        """Whether it is one of those calls."""
+        """Return whether an event is such a call."""
         return matches_payload(self.expected_fields, event.payload, rasa=rasa)
 
 
 def render_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """A call as a reader of code would write it."""
+    """Return a call as Python code."""
     return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
 
 
 class ToolCall(Frozen):
-    """A tool, and perhaps some of what it was given."""
+    """A tool, and some of its arguments."""
 
     tool_name: Annotated[Name, Field(description="the tool")]
     arguments: Arguments = {}
 
     @property
     def description(self) -> str:
-        """It in words."""
         return render_call(self.tool_name, self.arguments)
 
 
 class ReportedCall(NamedTuple):
-    """A call that was made, whether the agent tells of it as a tool or as an action."""
+    """A call that the agent reported, as a tool or as an action."""
 
     event: Event
     name: str
     arguments: dict[str, Any]
 
     def matches(self, call: ToolCall, *, rasa: bool) -> bool:
-        """Whether it is the one expected."""
+        """Return whether it is the expected call."""
         return self.name == call.tool_name and has_arguments(self.arguments, call.arguments, rasa=rasa)
 
 
 def find_calls(evidence: Evidence, expected: Sequence[ToolCall]) -> list[ReportedCall]:
-    """Every call that came to no error. An action without arguments may be anything an engine does by itself, and
-    is taken for a call only if a call of that name is expected."""
+    """Return all calls that ended without an error.
+
+    An action without arguments may be internal to the engine, so it counts only if a call of that name is expected.
+    """
     names = {call.tool_name for call in expected}
     found: list[ReportedCall] = []
     for event in evidence.of_kind(ToolExecuted.kind, ActionExecuted.kind):
@@ -93,7 +98,7 @@ def find_calls(evidence: Evidence, expected: Sequence[ToolCall]) -> list[Reporte
 
 
 def group_by_turn(evidence: Evidence, calls: Sequence[ReportedCall]) -> dict[int, list[ReportedCall]]:
-    """Group calls by the turn they were made in."""
+    """Group calls by the turn in which they were made."""
     turns: dict[int, list[ReportedCall]] = {}
     for call in calls:
         turns.setdefault(evidence.turn_of(call.event), []).append(call)
@@ -101,27 +106,27 @@ def group_by_turn(evidence: Evidence, calls: Sequence[ReportedCall]) -> dict[int
 
 
 CallPairs = dict[int, int]
-"""Which call, by its place, is which of those expected."""
+"""The index of each expected call -> the index of its call."""
 
 
 class ToolTurn(NamedTuple):
-    """The calls of one turn, and which of those expected they are."""
+    """The calls of one turn, paired with the expected calls."""
 
     number: int
     calls: Sequence[ReportedCall]
     pairs: CallPairs
 
     def missing(self, expected: Sequence[str]) -> list[str]:
-        """List the expected calls, in words, that were not made."""
+        """Return the expected calls that were not made."""
         return [words for number, words in enumerate(expected) if number not in self.pairs]
 
     def extra(self) -> list[str]:
-        """List the calls that were not expected."""
+        """Return the calls that were not expected."""
         used = set(self.pairs.values())
         return [f"{call.name} (#{call.event.seq})" for place, call in enumerate(self.calls) if place not in used]
 
     def rows(self, expected: Sequence[str]) -> list[FieldCheck]:
-        """Show each expected call beside the one that was made."""
+        """Return a row for each expected call, with the call that was made."""
         hits = [self.calls[self.pairs[number]] if number in self.pairs else None for number in range(len(expected))]
         return [
             FieldCheck(
@@ -136,14 +141,14 @@ class ToolTurn(NamedTuple):
 
 
 def pair_calls(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool], *, ordered: bool) -> CallPairs:
-    """As many of the expected as can be had, each by a call of its own; in the order given if that counts."""
+    """Pair as many expected calls as possible, each with a call of its own; in order if `ordered`."""
     return _pair_in_order(expected, calls, fits) if ordered else _pair_in_any_order(expected, calls, fits)
 
 
 def pair_greedily(
     expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool], *, ordered: bool
 ) -> CallPairs:
-    """Each expected one by the first call that is left, whatever the next would need."""
+    """Pair each expected call with the first free call, even if a later one then has none."""
     pairs: CallPairs = {}
     free = list(range(len(calls)))
     for number, one in enumerate(expected):
@@ -156,7 +161,7 @@ def pair_greedily(
 
 
 def _pair_in_any_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> CallPairs:
-    """One that finds its call taken asks its owner to move on, if that one can."""
+    """Return a maximum matching: a taken call is freed if its owner can use another."""
     candidates = [[place for place, call in enumerate(calls) if fits(one, call)] for one in expected]
     taken: dict[int, int] = {}
 
@@ -176,7 +181,7 @@ def _pair_in_any_order(expected: Sequence[E], calls: Sequence[C], fits: Callable
 
 
 def _pair_in_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> CallPairs:
-    """The longest part of what is expected that was called in its order."""
+    """Return the longest common subsequence."""
     rows = [[0] * (len(calls) + 1)]
     for one in expected:
         above, row = rows[-1], [0]

@@ -1,4 +1,4 @@
-"""`tools_within_one_turn`: some tools were called in answer to one line of the person."""
+"""`tools_within_one_turn`: these tools were called in one turn."""
 
 from typing import Annotated, Any, ClassVar, cast
 
@@ -16,7 +16,7 @@ from clerkship.model.run import FieldCheck
 
 
 class CallInTurn(ToolMatch):
-    """One of the calls, as `tool_executed` has it, with or without that word."""
+    """One of the calls, with the fields of `tool_executed`, with or without that key."""
 
     @model_validator(mode="before")
     @classmethod
@@ -26,7 +26,6 @@ class CallInTurn(ToolMatch):
 
     @property
     def description(self) -> str:
-        """It in words."""
         rest = [
             f"{name} {describe_expected(value)}" for name, value in self.expected_fields.items() if name != "tool_name"
         ]
@@ -34,7 +33,7 @@ class CallInTurn(ToolMatch):
 
 
 class ToolsWithinOneTurn(Assertion, TurnScope):
-    """All of the calls were made in one turn, each by itself; and with `allow_extra_calls: false` no others."""
+    """All calls were made in one turn, each separately; with `allow_extra_calls: false`, no others were."""
 
     name: ClassVar[str] = "tools_within_one_turn"
     events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted,)
@@ -42,8 +41,8 @@ class ToolsWithinOneTurn(Assertion, TurnScope):
     differences: ClassVar[tuple[Difference, ...]] = (
         Difference(
             "a call that could be either of two expected",
-            "is taken for the one that lets both be found",
-            "is taken for the first of them",
+            "is paired so that both are found",
+            "is paired with the first of them",
         ),
         EQUALITY_DIFFERENCE,
         MATCHER_DIFFERENCE,
@@ -53,7 +52,7 @@ class ToolsWithinOneTurn(Assertion, TurnScope):
     ordered: Annotated[Flag, Field(description="whether they must be in this order")] = False
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare every turn; on failure show the nearest."""
+        """Compare every turn; on failure, show the nearest."""
         rasa = evidence.is_rasa_compatible
         pairing = pair_greedily if rasa else pair_calls
 

@@ -1,4 +1,4 @@
-"""Which of an agent's own events a check needs, and the agent never reported."""
+"""Find the kinds of agent events that an assertion needs and that the agent never reported."""
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
@@ -8,15 +8,15 @@ GUIDE = "docs/guide/connect_an_agent.md"
 
 
 def explain_unreported(assertion: Assertion, check: Check, evidence: Evidence) -> Check:
-    """Add to a failed check that the agent reported no event of the family that it needs, where that is so."""
+    """Add to a failed check that the agent reported no event of a family that the assertion needs."""
     if check.passed or not (missing := find_unreported(assertion, evidence)):
         return check
-    note = f"the agent reported no {' or '.join(missing)} in this run, and only what it reports can be checked"
+    note = f"the agent reported no {' or '.join(missing)} in this run, and only reported events can be checked"
     return check._replace(detail=f"{check.detail}; {note}: see {GUIDE}")
 
 
 def find_unreported(assertion: Assertion, evidence: Evidence) -> list[str]:
-    """The families of events that an assertion needs and that the agent reported none of."""
+    """Return the event families that an assertion needs and of which the agent reported no event."""
     needed = [families for kinds in assertion.needs() if (families := {event_family(kind) for kind in kinds} - {""})]
     if not needed:
         return []
@@ -25,5 +25,5 @@ def find_unreported(assertion: Assertion, evidence: Evidence) -> list[str]:
 
 
 def _find_reported(evidence: Evidence) -> frozenset[str]:
-    """The families of all events that the agent reported itself; what a scenario sets is not among them."""
+    """Return the event families that the agent reported, without those set by the scenario."""
     return frozenset(event_family(event.kind) for event in evidence.events if event.actor == "agent")

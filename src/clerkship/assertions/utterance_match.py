@@ -1,4 +1,4 @@
-"""What an utterance is like: what `bot_uttered` and `bot_did_not_utter` take."""
+"""Properties of an utterance: the fields of `bot_uttered` and `bot_did_not_utter`."""
 
 import re
 from abc import abstractmethod
@@ -24,40 +24,40 @@ _WORD = re.compile(r"\w+")
 TEXTLESS_DIFFERENCE = Difference(
     "an utterance without text, and `text_matches`",
     "its text is empty",
-    "breaks off the run, so it fails",
+    "the run fails",
 )
 
 
 class Button(Frozen):
-    """A choice that is shown with an utterance. Other keys may be given, and then must be so too."""
+    """A button of an utterance. Other keys may be given, and are then compared too."""
 
     model_config = ConfigDict(extra="allow")
-    title: Annotated[Name, Field(description="what it says")]
-    payload: Annotated[str | None, Field(description="what pressing it sends; any if not given")] = None
+    title: Annotated[Name, Field(description="the label")]
+    payload: Annotated[str | None, Field(description="the text it sends; any if not given")] = None
 
     @property
     def given_keys(self) -> dict[str, Any]:
-        """What the author says of it."""
+        """The keys that the author gave."""
         return self.model_dump(exclude_unset=True)
 
     def matches(self, button: dict[str, Any]) -> bool:
-        """Whether a button is as the author says."""
+        """Return whether a button has all given keys."""
         return all(equals(value, button.get(key)) for key, value in self.given_keys.items())
 
     def matches_as_rasa(self, button: dict[str, Any]) -> bool:
-        """Whether a button has this title and this payload, or none if none is given."""
+        """Return whether a button has this title and payload; no payload if none is given."""
         return bool(button.get("title") == self.title and button.get("payload") == self.payload)
 
 
 class UtteranceMatch(TurnScope):
-    """What an utterance must be like."""
+    """Properties that an utterance must have."""
 
     utter_name: Annotated[Name | None, Field(description="name of the response")] = None
     text_matches: Annotated[Regex | None, Field(description="regular expression found in the text")] = None
     buttons: Annotated[
         tuple[Button, ...] | None,
         NotEmpty,
-        Field(description="the whole list, in order", json_schema_extra={"minItems": 1}),
+        Field(description="all buttons, in order", json_schema_extra={"minItems": 1}),
     ] = None
     sandbox: Annotated[str | None, Field(description="which conversation; any if not given (ours)")] = None
 
@@ -68,16 +68,16 @@ class UtteranceMatch(TurnScope):
         return self
 
     def find_utterances(self, evidence: Evidence) -> Sequence[Event]:
-        """What the agent said, where and when it is looked at."""
+        """Return the agent's utterances in the selected turns and sandbox."""
         return self.select_turns(evidence, evidence.utterances_by("agent", self.sandbox))
 
     @property
     def place_text(self) -> str:
-        """Where and when it is looked at, in words that end a phrase."""
+        """The selected turns and sandbox, as the end of a sentence."""
         return self.scope_text + (f" on {self.sandbox}" if self.sandbox is not None else "")
 
     def expected(self) -> dict[str, Any]:
-        """Each property asked for, as evidence shows it."""
+        """Return the expected properties as evidence shows them."""
         every: dict[str, Any] = {
             "utter_name": self.utter_name,
             "text": None if self.text_matches is None else {"matches": self.text_matches},
@@ -86,7 +86,7 @@ class UtteranceMatch(TurnScope):
         return {path: value for path, value in every.items() if value is not None}
 
     def match_properties(self, event: Event, *, rasa: bool = False) -> dict[str, bool]:
-        """Which of the properties an utterance has."""
+        """Return for each expected property whether an utterance has it."""
         said, met = cast(Utterance, event.payload), {}
         if self.utter_name is not None:
             met["utter_name"] = said.utter_name == self.utter_name
@@ -97,16 +97,16 @@ class UtteranceMatch(TurnScope):
         return met
 
     def matches_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
-        """Whether these are the buttons, all of them and no others."""
+        """Return whether these are exactly the expected buttons."""
         wanted = self.buttons or ()
         return len(wanted) == len(shown) and all(map(Button.matches, wanted, shown))
 
     @abstractmethod
     def matches_buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
-        """Whether the other system takes these buttons for those expected."""
+        """Return whether Rasa would accept these buttons."""
 
     def rows(self, event: Event, met: dict[str, bool]) -> list[FieldCheck]:
-        """Each property asked for beside what this utterance has."""
+        """Return a row for each expected property."""
         expected = self.expected()
         return [
             FieldCheck(
@@ -120,13 +120,13 @@ class UtteranceMatch(TurnScope):
         ]
 
     def find_textless(self, said: Sequence[Event]) -> Event | None:
-        """The first utterance that has no text but something else, which the other system cannot search."""
+        """Return the first utterance with content but no text, on which Rasa would fail."""
         if self.text_matches is None:
             return None
         return next((event for event in said if _has_no_text(cast(Utterance, event.payload))), None)
 
     def find_nearest(self, said: Sequence[Event]) -> Event:
-        """The utterance that has most of the properties; of several, the one most like the rest of them."""
+        """Return the utterance with the most expected properties; if several, the most similar one."""
         names = {str(name) for event in said if (name := cast(Utterance, event.payload).utter_name)}
         like = find_nearest_name(self.utter_name, sorted(names)[:MAX_NAMES]) if self.utter_name is not None else None
         words = {word.lower() for word in _WORD.findall(self.text_matches or "")}

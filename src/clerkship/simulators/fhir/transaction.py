@@ -95,7 +95,7 @@ class Transaction:
         self.base = address.internal_url
         """The internal URL of the server."""
         self.issue_location = ""
-        """Location of the resource being written, such as `Bundle.entry[3].resource`; empty if it is not in a Bundle."""
+        """Location of the resource being written, such as `Bundle.entry[3].resource`; empty outside of a Bundle."""
         self._payloads: list[Payload] = []
         self._staged: dict[str, ResourceVersion] = {}
         self._resources: dict[str, Resource | None] = {}

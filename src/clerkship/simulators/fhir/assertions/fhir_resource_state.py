@@ -49,7 +49,7 @@ class FhirResourceState(Assertion):
     which: Annotated[
         Literal["first", "any", "all"],
         Field(
-            description="which of the resources found must have the fields; `first` depends on the order of the search, so give `_sort`"
+            description="which of the resources found must have the fields; with `first`, set the order with `_sort`"
         ),
     ] = "first"
     count: Annotated[

@@ -1,4 +1,4 @@
-"""Find what is wrong with a change that an item lists: an element that may not be set, or a value that is not allowed."""
+"""Find what is wrong with a listed change: an element that may not be set, or a value that is not allowed."""
 
 import re
 from collections.abc import Iterator

@@ -149,7 +149,7 @@ def _parse_expression(expression: str) -> JsonPath:
 
 
 def _find_dangling_references(lines: Sequence[bytes], places: dict[str, DatasetEntry]) -> list[InputProblem]:
-    """Return a warning for each type of missing resource. They are not errors: another dataset may have the resources."""
+    """Return a warning for each type of missing resource. It is no error: another dataset may have the resources."""
     known = {key.encode() for key in map(parse_key, lines)}
     missing: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for line in lines:
