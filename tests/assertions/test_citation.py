@@ -59,31 +59,31 @@ def verdict(*cites: tuple[str, str], passed: bool = True) -> dict[str, Any]:
 def test_what_stands_there_is_found_however_it_is_spaced_and_marked(where: str, quote: str, seq: int) -> None:
     found = CitationIndex(story()).find(Citation(where=where, quote=quote))
     assert isinstance(found, FoundCitation), found
-    row = found.row()
+    row = found.to_row()
     assert (row.seq, row.passed, row.path) == (seq, True, where.strip(" []").upper())
 
 
 @pytest.mark.parametrize(
     ("where", "quote", "told"),
     [
-        ("T1", "Because of the snow", "does not stand in T1"),
-        ("T1", "late because of snow", "does not stand in T1"),
-        ("T1", "late ... snow", "does not stand in T1"),
+        ("T1", "Because of the snow", "does not occur in T1"),
+        ("T1", "late because of snow", "does not occur in T1"),
+        ("T1", "late ... snow", "does not occur in T1"),
         ("T3", "Rain.", "there is no turn T3 in the transcript"),
         ("T1.9", "Rain.", "there is no line T1.9 in the transcript"),
         ("#99", "Rain.", "there is no event #99 in the ledger"),
-        ("#8", "Saturday", '"Saturday" does not stand in #8'),
-        ("T1, T2", "Rain.", '"T1, T2" is no id of a line, such as T2.1 or #12'),
-        ("", "Rain.", "is no id of a line"),
-        ("#8", "she", '"she" does not stand in #8, but in T1.2 and in T2.3'),
-        ("T2.2", "User: Snow.", '"User: Snow." does not stand in T2.2'),
-        ("T2", "Agent: Why?", '"Agent: Why?" does not stand in T2'),
+        ("#8", "Saturday", '"Saturday" does not occur in #8'),
+        ("T1, T2", "Rain.", '"T1, T2" is not the id of a line, such as T2.1 or #12'),
+        ("", "Rain.", "is not the id of a line"),
+        ("#8", "she", '"she" does not occur in #8, but in T1.2 and in T2.3'),
+        ("T2.2", "User: Snow.", '"User: Snow." does not occur in T2.2'),
+        ("T2", "Agent: Why?", '"Agent: Why?" does not occur in T2'),
         ("T9", "ok", "there is no turn T9 in the transcript"),
         ("T1", "", "T1 is a turn with 2 lines: give the id of one, such as T1.1, T1.2"),
         ("T7", "", "there is no turn T7 in the transcript"),
         ("T1.3", "", "there is no line T1.3 in the transcript"),
         ("#5", "", "there is no event #5 in the ledger"),
-        ("the reply", "", "is no id of a line"),
+        ("the reply", "", "is not the id of a line"),
         ("T1", " … ", "the quote from T1 has no words in it"),
         ("T1", '"."', "the quote from T1 has no words in it"),
     ],
@@ -106,7 +106,7 @@ def test_a_judge_that_invents_is_told_what_and_asked_again() -> None:
     assert [line.role for line in second.talk] == ["user", "assistant"]
     assert second.talk[0].text == first.prompt
     assert '"quote":"I am sorry"' in second.talk[1].text
-    assert '"I am sorry" does not stand in T1' in second.prompt
+    assert '"I am sorry" does not occur in T1' in second.prompt
     assert "there is no turn T9 in the transcript" in second.prompt
     assert (second.orders, second.about) == (first.orders, "criterion")
 
@@ -127,7 +127,7 @@ def test_a_judge_that_invents_is_told_what_and_asked_again() -> None:
 def test_a_label_before_a_true_quote_is_stripped(where: str, quote: str, seq: int) -> None:
     found = CitationIndex(story()).find(Citation(where=where, quote=quote))
     assert isinstance(found, FoundCitation), found
-    assert (found.row().seq, found.row().path) == (seq, where)
+    assert (found.to_row().seq, found.to_row().path) == (seq, where)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_place_of_a_quote_that_stands_in_one_line_is_corrected(
 ) -> None:
     found = CitationIndex(story()).find(Citation(where=where, quote=quote))
     assert isinstance(found, FoundCitation), found
-    assert (found.row().path, found.row().seq) == (place, seq)
+    assert (found.to_row().path, found.to_row().seq) == (place, seq)
 
 
 def test_an_id_alone_is_evidence_with_the_whole_line() -> None:
@@ -162,7 +162,7 @@ def test_an_id_alone_is_evidence_with_the_whole_line() -> None:
 
 def test_a_judge_that_goes_on_inventing_gives_no_pass() -> None:
     judge = FakeJudge(verdict(("T1", "I am sorry")))
-    with pytest.raises(BadAnswer, match=r'^the judge cites what was never said: "I am sorry" does not stand in T1$'):
+    with pytest.raises(BadAnswer, match=r'^the judge gives wrong citations: "I am sorry" does not occur in T1$'):
         JudgedAssertion(statement="It says why").check(_asked(story(), judge))
     assert len(judge.asked) == MAX_CITATION_RETRIES + 1
     assert [len(question.talk) for question in judge.asked] == [0, 2, 4]
@@ -171,9 +171,9 @@ def test_a_judge_that_goes_on_inventing_gives_no_pass() -> None:
 def test_a_pass_without_a_citation_is_asked_again_and_a_fail_is_not() -> None:
     judge = SeveralMinds(once=[verdict(), verdict(("T2", "Snow."))])
     assert JudgedAssertion(statement="It says why").check(_asked(story(), judge)).passed
-    assert "it is said to be met, and no citation says where" in judge.asked[1].prompt
+    assert "the verdict is a pass, but there are no citations" in judge.asked[1].prompt
     stubborn = FakeJudge(verdict())
-    with pytest.raises(BadAnswer, match="the judge passes it, and cites nothing that says so"):
+    with pytest.raises(BadAnswer, match="the judge passes the criterion without any citation"):
         JudgedAssertion(statement="It says why").check(_asked(story(), stubborn))
     strict = FakeJudge(verdict(passed=False))
     check = JudgedAssertion(statement="It says why").check(_asked(story(), strict))
@@ -184,7 +184,7 @@ def test_a_fail_with_a_wrong_citation_stays_a_fail_and_says_so() -> None:
     judge = FakeJudge(verdict(("T1", "I am sorry"), ("T2", "Snow."), passed=False))
     check = JudgedAssertion(statement="It says why").check(_asked(story(), judge))
     assert (check.passed, len(judge.asked)) == (False, 1)
-    assert check.detail == 'So it is. (citations that do not hold: "I am sorry" does not stand in T1)'
+    assert check.detail == 'So it is. (citations that do not hold: "I am sorry" does not occur in T1)'
     assert [row.path for row in check.evidence[:-1]] == ["T2"]
 
 
@@ -200,7 +200,7 @@ def test_the_second_question_asks_for_citations_and_for_no_verdict() -> None:
 
 def test_a_pass_for_which_no_citation_can_be_given_is_an_error() -> None:
     judge = SeveralMinds(once=[verdict(("T1", "I am sorry")), verdict(passed=False), verdict(passed=False)])
-    with pytest.raises(BadAnswer, match="the judge passes it, and cites nothing that says so"):
+    with pytest.raises(BadAnswer, match="the judge passes the criterion without any citation"):
         JudgedAssertion(statement="It says why").check(_asked(story(), judge))
 
 
@@ -224,7 +224,7 @@ def test_where_there_is_nothing_to_point_at_nothing_need_be_pointed_at() -> None
 def test_more_of_them_than_anybody_reads_are_sent_back() -> None:
     judge = SeveralMinds(once=[verdict(*[("T2", "Snow.")] * 51), verdict(("T2", "Snow."))])
     assert JudgedAssertion(statement="x").check(_asked(story(), judge)).passed
-    assert "there are 51 citations, and 50 is the most" in judge.asked[1].prompt
+    assert "there are 51 citations, but at most 50 are allowed" in judge.asked[1].prompt
 
 
 def test_what_is_kept_of_a_long_turn_has_the_quote_in_it() -> None:

@@ -17,7 +17,7 @@ EntryPointName = Literal["on_start", "on_history", "on_turn", "on_task"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a person said to the agent."""
+    """A message of a person to the agent."""
 
     text: str
     turn: int
@@ -31,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A conversation is about to begin: what its agent shall hold true from the start."""
+    """The start of a conversation: the initial state that the agent should take over."""
 
     slots: "Mapping[str, JsonValue]" = field(default_factory=dict)
     task_item: "Mapping[str, JsonValue] | None" = None
@@ -43,7 +43,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """What an agent says back, where text alone is not enough."""
+    """A reply of an agent, for replies that are more than text."""
 
     text: str
     utter_name: str | None = None
@@ -53,7 +53,7 @@ class Say:
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing in it: that is silence."""
+        """Whether it is empty, which counts as silence."""
         return self.custom is None and not self.buttons and not self.text.strip()
 
     def fields(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn that was had before: what the person said, and all that the agent of that time said and did upon it."""
+    """A past turn: the person's message, and everything that the agent of that time said and reported."""
 
     turn: int
     text: str | None
@@ -75,7 +75,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A conversation so far, for an agent that goes on with it and was not there."""
+    """A conversation so far, for an agent that continues it without having taken part."""
 
     turns: tuple[Turn, ...]
     """Those that have been had, in order; the next `on_turn` brings the one after them."""
@@ -87,7 +87,7 @@ class History:
 
 
 class AgentError(Exception):
-    """The agent's own failure: it crashed, or answered what cannot be an answer."""
+    """A failure of the agent: it crashed, or returned an invalid answer."""
 
     def __init__(self, message: str, trace: str = "") -> None:
         super().__init__(message)

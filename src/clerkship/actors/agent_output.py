@@ -1,8 +1,7 @@
-"""Keep what a Python agent prints, logs and warns, per trial, though all trials share one process.
+"""Capture what a Python agent prints, logs and warns, per trial, though all trials share one process.
 
-Standard output and standard error are replaced by streams that pass everything on, and copy it to the trial whose
-context the writing code runs in. Threads that an agent starts by itself have no such context: what they print is
-passed on and not kept.
+Standard output and standard error are replaced by streams that pass everything on, and copy it to the trial in whose
+context the code runs. Threads that an agent starts have no such context: their output is passed on and not captured.
 """
 
 import contextvars
@@ -23,7 +22,7 @@ _CURRENT: contextvars.ContextVar["AgentOutput | None"] = contextvars.ContextVar(
 
 
 class AgentOutput:
-    """What the agent of one trial has printed."""
+    """The output of the agent of one trial."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -35,21 +34,21 @@ class AgentOutput:
         warnings.simplefilter("default", append=True)
 
     def add(self, text: str) -> None:
-        """Append text; drop the beginning of what is too long."""
+        """Append text; drop the beginning if it is too long."""
         self._text += text
         if len(self._text) > 2 * MAX_CHARACTERS:
             self._text = self._text[-MAX_CHARACTERS:]
 
     def text(self) -> str:
-        """Return the end of what was printed."""
+        """Return the end of the output."""
         return cut_start(self._text, MAX_CHARACTERS)
 
 
 class Sink(Protocol):
-    """Where the output of agents is shown, in place of the stream they wrote to."""
+    """A target for the output of agents, in place of the stream they wrote to."""
 
     def takes(self) -> bool:
-        """Return whether it takes what the current thread writes, though that is no agent's code."""
+        """Return whether it also takes what the current thread writes outside an agent's code."""
         ...
 
     def write(self, text: str) -> None:
@@ -91,7 +90,7 @@ class CopyingStream:
 
 @contextmanager
 def show_output(sink: Sink) -> Iterator[None]:
-    """Show what agents print through a sink, whichever stream they print to."""
+    """Send the output of agents to a sink, whichever stream they write to."""
     wrap_streams()
     _SINKS.append(sink)
     try:
@@ -101,7 +100,7 @@ def show_output(sink: Sink) -> Iterator[None]:
 
 
 def wrap_streams() -> None:
-    """Replace standard output and standard error, unless that was done."""
+    """Wrap standard output and standard error, unless they are wrapped already."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, CopyingStream):

@@ -1,6 +1,6 @@
-"""What an agent in its own process asks of the platform, done on the sandboxes of its trial.
+"""Requests of an agent in its own process, executed on the sandboxes of its trial.
 
-The lines are read as what they are: text from a process that is not trusted.
+The lines come from a process that is not trusted.
 """
 
 import base64
@@ -24,7 +24,7 @@ MAX_BODY = 1_000_000_000
 
 
 class AgentRequests:
-    """Answer requests in the order in which they come."""
+    """Answers requests in order of arrival."""
 
     def __init__(self) -> None:
         self._body = bytearray()
@@ -42,13 +42,13 @@ class AgentRequests:
         }
 
     def take_part(self, part: Any) -> None:
-        """Keep a part of the body of the request to come."""
+        """Add a part of the body of the next request."""
         self._body += _decode_part(part)
         if len(self._body) > MAX_BODY:
             raise AgentError(f"it sent a request with a body of more than {MAX_BODY:,} bytes")
 
     def answer(self, message: dict[str, Any], sandboxes: Sandboxes) -> bytes:
-        """Do what is asked; return the line with its value, or with the error that the agent's code is to raise."""
+        """Execute a request; return the line with its value, or with the error to raise in the agent's code."""
         do = self._kinds.get(str(message.get("request")))
         if do is None:
             raise AgentError(f"its process sent an unknown request: {str(message.get('request'))[:80]!r}")
@@ -73,7 +73,7 @@ class AgentRequests:
 
 
 def _call(message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
-    """Call an operation by name, with what an agent may give: never as a listener."""
+    """Call an operation by name, as an agent and never as a listener."""
     operation, given = message["operation"], message["input"]
     if not isinstance(operation, str) or not isinstance(given, dict):
         raise AgentError("its process sent a call without an operation and an input")

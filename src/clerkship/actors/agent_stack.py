@@ -1,4 +1,4 @@
-"""Where the code of a Python agent is at the moment: kept when an agent that hangs is stopped."""
+"""The current stack of a Python agent, stored when an agent that hangs is stopped."""
 
 import asyncio
 import re
@@ -18,19 +18,19 @@ _DUMP = re.compile(r'(?:^(?:Current thread|Thread) 0x[0-9a-f]+.*\n(?:  (?:File "
 
 
 def thread_stack(thread: int) -> str:
-    """Render what a thread is doing, from the agent's first frame on; empty if it runs none of the agent's code."""
+    """Render the stack of a thread from the agent's first frame; empty if it runs none of the agent's code."""
     frame = sys._current_frames().get(thread)
     return _render(reversed(list(_callers(frame))))
 
 
 def task_stacks(tasks: Iterable["asyncio.Task[Any]"]) -> str:
-    """Render what each waiting task of an agent is suspended in; to be called in the thread of their event loop."""
+    """Render where each waiting task of an agent is suspended; call it in the thread of their event loop."""
     stacks = (_render(_awaits(task.get_coro())) for task in tasks if not task.done())
     return "\n".join([stack for stack in stacks if stack][:MAX_STACKS])
 
 
 def split_stack(stderr: str) -> tuple[str, str]:
-    """Split what `faulthandler` wrote at the end of a process's standard error off it, as `thread_stack` renders it."""
+    """Split a `faulthandler` dump off the end of standard error, rendered as `thread_stack` does."""
     found = _DUMP.search(stderr)
     if found is None:
         return stderr, ""

@@ -1,8 +1,9 @@
-"""The processes a program has started, and their end: all of them, as far as the system lets us find them.
+"""Find and signal all processes that a program has started.
 
-A program is started in a session of its own, with a mark in its environment that its children inherit. On Linux both
-are read from /proc, so that a child with a session or a parent of its own is found too; elsewhere its process group
-is all there is. Not found: a process that left the session and wiped its environment, or runs as another user.
+A program is started in its own session, with a mark in its environment that its children inherit. On Linux both are
+read from /proc, so that a child with its own session or parent is found too. On other systems only the process group
+is
+known. Not found: a process that left the session and cleared its environment, or runs as another user.
 """
 
 import contextlib
@@ -18,9 +19,9 @@ _HAS_PROC = (_PROC / "self/stat").exists()
 
 
 def find_processes(session: int, mark: str) -> list[int]:
-    """Everything alive that belongs to a session or bears its mark; empty where there is no /proc.
+    """Return the running processes of a session or with its mark; empty if there is no /proc.
 
-    The session is 0 where it is not known: a program that was given up while it was being started.
+    The session is 0 if it is not known: the program was abandoned while it was being started.
     """
     if not _HAS_PROC:
         return []
@@ -41,7 +42,7 @@ def _belongs(pid: int, session: int, wanted: bytes) -> bool:
 
 
 def signal_processes(number: signal.Signals, session: int, mark: str, spared: Collection[int] = ()) -> bool:
-    """Signal all of them but those that are spared; return whether any was found."""
+    """Signal all processes except those in `spared`; return whether any was found."""
     if not _HAS_PROC:
         with contextlib.suppress(OSError):
             if session > 0:

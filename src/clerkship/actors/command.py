@@ -1,7 +1,7 @@
-"""`command:<words>`: an agent that is a program of its own, in whatever language, talked to in lines of JSON.
+"""`command:<words>`: an agent that is a program in any language and exchanges lines of JSON.
 
-One process per trial. Each message goes to its standard input as one line; it answers on standard output, with
-`{"say": …}` or `{"answer": …}`, before which it may write any number of `{"report": …}` lines.
+One process per trial. Each message goes to its standard input as one line. It replies on standard output with
+`{"say": …}` or `{"answer": …}`, after any number of `{"report": …}` lines.
 """
 
 import os
@@ -44,14 +44,14 @@ _MAX_SHEBANG = 512
 
 
 class CommandAgent(MessageAgent):
-    """One program in one trial, started when it is first spoken to."""
+    """One program in one trial, started with the first message."""
 
     def __init__(self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED) -> None:
         super().__init__()
         self._process = Process(words, folder, isolation)
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
-        """Send the message, wait for `say`."""
+        """Send a message and wait for `say`."""
         self._send(self.turn_message(message, sandboxes))
         try:
             while (line := await self._process.receive()) is not None:
@@ -68,7 +68,7 @@ class CommandAgent(MessageAgent):
             raise self._process.error(str(error)) from None
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """Send the work, wait for `answer`, or for the program's end."""
+        """Send the task and wait for `answer`, or for the end of the program."""
         self._send(task_message(task_item, sandboxes))
         try:
             line = await self._process.receive()
@@ -91,7 +91,7 @@ class CommandAgent(MessageAgent):
         return self._process.program_seconds()
 
     def close(self) -> Mapping[str, JsonValue]:
-        """End the program and all it has started; its standard error is kept."""
+        """End the program and all processes it started; return its standard error."""
         return self._process.close()
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ class CommandAgent(MessageAgent):
         self._process.send(line)
 
     def _take(self, line: bytes, sandboxes: Sandboxes) -> dict[str, Any] | None:
-        """Return a reply; None where a line only reports or is empty."""
+        """Return a reply; None if the line is empty or only reports."""
         if not line.strip():
             return None
         reply = parse_object(line, _LINE_NAME)
@@ -109,9 +109,9 @@ class CommandAgent(MessageAgent):
         return None if reply.keys() == {"report"} else reply
 
     async def _plain(self, first: bytes) -> JsonValue:
-        """A program that knows nothing of messages: all it prints is its answer, if it ends well.
+        """Return everything that a program prints as its answer, if it does not use messages and exits with code 0.
 
-        One that does know, and only let a word of its own slip out first, is forgiven when its answer comes.
+        A line with `answer` still counts, because a program may print something else before its first message.
         """
         text = bytearray(first)
         while (line := await self._process.receive()) is not None:
@@ -130,7 +130,7 @@ class CommandAgent(MessageAgent):
 
 
 class CommandSolver:
-    """A command line, run anew for each trial, in the folder it was given in."""
+    """A command line, run for each trial in the folder where it was given."""
 
     def __init__(self, name: str, words: Sequence[str], folder: Path) -> None:
         self.name = name
@@ -138,7 +138,7 @@ class CommandSolver:
         self._isolation = NOT_ISOLATED
 
     def isolate(self, isolation: Isolation) -> None:
-        """Start the programs of all later trials under this isolation."""
+        """Start the programs of later trials under this isolation."""
         self._isolation = isolation
 
     def paths(self) -> tuple[Path, ...]:
@@ -148,11 +148,11 @@ class CommandSolver:
         return (self._folder, *(path for path in named if os.path.exists(path)))  # noqa: PTH110  (a word may be too long)
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Not started yet: its surroundings are known when it is first spoken to."""
+        """Return an agent; its program is started with the first message."""
         return CommandAgent(self._words, self._folder, self._isolation)
 
     def preflight(self) -> None:
-        """Look for the script and the interpreter that the command line needs; the program is not started."""
+        """Check that the script and the interpreter of the command line exist; do not start the program."""
         script = _find_script(self._words)
         if script is not None and not (self._folder / script).exists():
             message = f"agent {self.name}: no file `{script}` in {self._folder}"
@@ -166,7 +166,7 @@ class CommandSolver:
 
 
 def _find_script(words: Sequence[str]) -> str | None:
-    """Return the script that an interpreter is given, where there is one for certain."""
+    """Return the script that an interpreter runs; None if that is not certain."""
     program, arguments = Path(words[0]).name, words[1:]
     named = bool(_FIRST_ARGUMENT.fullmatch(program))
     if not named and not _BY_SUFFIX.fullmatch(program):
@@ -180,7 +180,7 @@ def _find_script(words: Sequence[str]) -> str | None:
 
 
 def _find_interpreter(folder: Path, program: str) -> str | None:
-    """Return the interpreter in the first line of a program that is a script."""
+    """Return the interpreter in the first line of a script; None if there is none."""
     try:
         with (folder / (shutil.which(program) or program)).open("rb") as file:
             first = file.readline(_MAX_SHEBANG)
@@ -193,7 +193,7 @@ def _find_interpreter(folder: Path, program: str) -> str | None:
 
 
 def load_command(rest: str, settings: Settings) -> CommandSolver:
-    """A command line in a shell's words, without a shell."""
+    """Build a solver from a command line in shell syntax; no shell is used."""
     name = f"command:{rest}"
     if os.name != "posix":
         raise InputError.of(f"agent {name}: programs are run on Linux and macOS alone", hint="use `http:`")

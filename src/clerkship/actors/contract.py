@@ -1,4 +1,4 @@
-"""What an agent is: entry points, of which it has some; and what a person is."""
+"""The interfaces of agents, solvers and simulated people."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,59 +35,61 @@ class Agent(Protocol):
     entries: frozenset[EntryPointName]
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
-        """A person talks to it. Nothing said means silence."""
+        """Reply to a message of a person. An empty reply means silence."""
         ...
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """It is given work, and says when it is done."""
+        """Do a task, and return the answer."""
         ...
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Let go of everything it holds, from whatever thread; what it returns is kept beside the log.
+        """Release all resources, from any thread; the returned facts are stored beside the log.
 
-        Called once, whatever came of the trial. It may take a second, not more, and nothing follows it.
+        Called once and last, whatever the outcome of the trial. It may take a second at most.
         """
         ...
 
 
 @runtime_checkable
 class AgentProgram(Protocol):
-    """An agent that is a program of its own on this machine."""
+    """An agent that is a program on this machine."""
 
     def program_seconds(self) -> float | None:
-        """Return the processor time it has used; None before it is started, or where the system does not say."""
+        """Return the processor time it has used; None before it starts, or if the system does not provide it."""
         ...
 
 
 class AgentWithStart(Protocol):
-    """An agent with `on_start` among its entries: it is told when a conversation is about to begin."""
+    """An agent with `on_start` among its entry points."""
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
-        """Get ready. What it says to that is its greeting, said before the person's first line."""
+        """Prepare for a conversation. A reply is a greeting, sent before the person's first message."""
         ...
 
 
 class AgentWithHistory(Protocol):
-    """An agent with `on_history` among its entries: it can go on with a conversation it has not had."""
+    """An agent with `on_history` among its entry points: it can continue a conversation that it did not have."""
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
-        """Take it for its own past. Comes after `on_start`, if it has that; what it does here reaches nobody."""
+        """Take over a conversation. Called after `on_start`, if the agent has it; replies are not sent."""
         ...
 
 
 class Solver(Protocol):
-    """The identity of an agent under test: opens a fresh agent for each trial.
+    """The identity of an agent under test; opens a new agent for each trial.
 
-    One whose agents have `on_start` and cannot leave actions out says so by `takes_stubs = False`. One that runs the
-    task's reference solution says so by `takes_solution = True`; it is loaded and stored for no other. `isolation` says
-    how its agents are isolated, if they are no programs; `trusted` if it is missing. One whose agents can hold only one
-    conversation says so by `single_conversation = True`: where there are several people, an agent is opened for each.
+    Optional attributes:
+
+    - `takes_stubs = False`: its agents have `on_start` and cannot stub actions.
+    - `takes_solution = True`: it runs the task's reference solution, which is loaded and stored for no other solver.
+    - `isolation`: how its agents are isolated, if they are not programs; `trusted` if it is missing.
+    - `single_conversation = True`: its agents can hold only one conversation, so one is opened for each person.
     """
 
     name: str
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """An agent that remembers nothing, for this repetition of a task.
+        """Return a new agent without memory, for one trial of a task.
 
         `solution` is the task's reference solution, for solvers with `takes_solution`; None for others.
         """
@@ -96,21 +98,21 @@ class Solver(Protocol):
 
 @runtime_checkable
 class SolverWithSnapshot(Protocol):
-    """A solver whose agents may see the whole task, criteria included: attackers, never an agent under test."""
+    """A solver whose agents see the whole task, including its criteria: attackers, never an agent under test."""
 
     def open_for(self, snapshot: Snapshot, trial: int = 1) -> Agent:
-        """A fresh agent for this repetition of this task."""
+        """Return a new agent for one trial of a task."""
         ...
 
 
 def takes_solution(solver: Solver) -> bool:
-    """Tell whether a solver needs the tasks' reference solutions."""
+    """Return whether a solver needs the reference solutions of tasks."""
     return getattr(solver, "takes_solution", False) or isinstance(solver, SolverWithSnapshot)
 
 
 @runtime_checkable
 class SolverWithCapabilities(Protocol):
-    """A solver that can say, before anything runs, what its agent knows and which of its own events it reports."""
+    """A solver that can tell before a run what its agent knows and which events it reports."""
 
     def capabilities(self) -> AgentCapabilities:
         """Ask it; raises InputError where it cannot be asked."""
@@ -119,16 +121,16 @@ class SolverWithCapabilities(Protocol):
 
 @runtime_checkable
 class SolverWithPreflight(Protocol):
-    """A solver that can check, before anything runs, that its agent can be reached."""
+    """A solver that can check before a run that its agent can be reached."""
 
     def preflight(self) -> None:
-        """Check it within a few seconds and without giving the agent work; raises InputError if it cannot be."""
+        """Check within a few seconds, without giving the agent work; raise InputError if it cannot be reached."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AgentReply:
-    """What a person gets to hear and see of one turn."""
+    """What a person hears and sees of one turn of the agent."""
 
     text: str
     buttons: tuple[Mapping[str, Any], ...] = ()
@@ -149,7 +151,7 @@ class PastPersonTurn:
 
 @dataclass(frozen=True, slots=True)
 class ContractBreach:
-    """How the one who plays a person broke the person's contract, and would not mend it."""
+    """The rule that the model playing a person broke, and did not correct."""
 
     rule: str
     reason: str
@@ -158,7 +160,9 @@ class ContractBreach:
 
 @dataclass(frozen=True, slots=True)
 class PersonAction:
-    """What a person does next: says something, leaves, or both; maybe after a while, maybe with more to come."""
+    """The next action of a person: send a message, leave, or both; possibly after a pause, possibly with more to
+    follow.
+    """
 
     text: str | None = None
     leaves: bool = False
@@ -178,7 +182,9 @@ class PersonAction:
 
 
 class PersonUnavailable(PlatformError):
-    """Whoever plays a person cannot be asked, or gives no answer. Not the agent's doing: the run is errored."""
+    """The model that plays a person cannot be reached or gives no answer. The agent is not at fault: the run is
+    errored.
+    """
 
 
 class SimulatedPerson(Protocol):
@@ -193,25 +199,25 @@ class SimulatedPerson(Protocol):
     """Whether they have said goodbye, and only wait for the answer."""
 
     def join(self, messages: Sequence[Event]) -> None:
-        """They are there; all that is said in their conversation, by whomever, will stand in here."""
+        """Join the conversation; `messages` grows with everything that is said in it."""
         ...
 
     def open(self) -> PersonAction | None:
-        """Their first line, if they begin."""
+        """Return the first message, if the person starts the conversation."""
         ...
 
     def hear(self, said: AgentReply) -> PersonAction:
-        """The agent said something to them."""
+        """Respond to a reply of the agent."""
         ...
 
     def wait(self) -> PersonAction | None:
-        """The agent said nothing to them; None if they go."""
+        """Respond to silence of the agent; None if the person leaves."""
         ...
 
     def notice(self, event: Event) -> PersonAction | None:
-        """Something happened that they may know of."""
+        """Respond to an event; None if it does not concern the person."""
         ...
 
     def recall(self, past: Sequence[PastPersonTurn]) -> None:
-        """They have had this conversation so far, and wait for the answer to what they said last. Instead of `open`."""
+        """Restore the state after an earlier conversation, waiting for the reply to the last message. Replaces `open`."""
         ...

@@ -23,7 +23,7 @@ class Disconnected(ConnectionError):
 
 
 class HostLink:
-    """Send and receive lines; a thread reads them and passes each to the caller that waits for it."""
+    """Sends and receives lines; a thread reads them and passes each to the caller that waits for it."""
 
     def __init__(self, reading: int, writing: int) -> None:
         self._reading, self._writing = reading, writing
@@ -36,11 +36,11 @@ class HostLink:
         threading.Thread(target=self._read, name="clerkship-link", daemon=True).start()
 
     def next_call(self) -> dict[str, Any] | None:
-        """Wait for the next call of the platform; None when there will be none."""
+        """Wait for the next call of the platform; None at the end of the connection."""
         return self._calls.get()
 
     def request(self, what: str, *, body: bytes = b"", **details: Any) -> Any:
-        """Ask the platform for something, and return the value or raise the error that it answers with."""
+        """Send a request to the platform; return its value, or raise its error."""
         if os.getpid() != self._pid:
             raise Disconnected("sandboxes cannot be used from a process that the agent has forked")
         answer: SimpleQueue[dict[str, Any]] = SimpleQueue()
@@ -84,7 +84,7 @@ class HostLink:
 
 
 def _rebuild(type: str, message: str) -> Exception:
-    """Make an exception of the class that was raised on the other side."""
+    """Create an exception of the class that was raised on the platform's side."""
     module, _, name = type.partition(":")
     kind = attrgetter(name)(importlib.import_module(module))
     try:

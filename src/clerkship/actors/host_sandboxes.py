@@ -1,4 +1,4 @@
-"""The sandboxes of a trial as an agent in its own process has them: each operation is a request to the platform."""
+"""The sandboxes of a trial for an agent in its own process: each operation is a request to the platform."""
 
 import base64
 import importlib
@@ -26,18 +26,18 @@ class HostTransport:
 
     @property
     def kind(self) -> str:
-        """Which simulator it is."""
+        """The simulator's kind."""
         return self._kind
 
     @property
     def routes(self) -> Sequence[Route]:
-        """Its HTTP routes; the simulator is imported for them."""
+        """Its HTTP routes, read from the simulator."""
         routes: Sequence[Route] = self._spec().routes
         return routes
 
     @property
     def operations(self) -> Sequence[Operation[Any, Any]]:
-        """Its operations; the simulator is imported for them."""
+        """Its operations, read from the simulator."""
         operations: Sequence[Operation[Any, Any]] = self._spec().operations
         return operations
 
@@ -56,18 +56,18 @@ class HostTransport:
 
     @property
     def credentials(self) -> Mapping[str, ConnectionInfo]:
-        """What its authentication schemes need over HTTP beside the token, by scheme."""
+        """What its authentication schemes need over HTTP besides the token, by scheme."""
         credentials: Mapping[str, ConnectionInfo] = self._link.request("credentials", sandbox=self._sandbox)
         return credentials
 
     @property
     def lines(self) -> Mapping[str, ConnectionInfo]:
-        """The ways in that are not HTTP."""
+        """Connection details of its other protocols."""
         lines: Mapping[str, ConnectionInfo] = self._link.request("lines", sandbox=self._sandbox)
         return lines
 
     def send(self, request: Request) -> Reply:
-        """Send a request; raises Dropped if the connection breaks instead of an answer."""
+        """Send a request; raise Dropped if the connection breaks without a reply."""
         request = check_request(request)
         query = request.query.pairs if isinstance(request.query, QueryParams) else dict(request.query)
         reply = self._link.request(
@@ -82,7 +82,7 @@ class HostTransport:
         return _read_reply(reply)
 
     def call(self, record: CallRecord) -> Reply:
-        """Call an operation by name; raises Dropped if the connection breaks instead of an answer."""
+        """Call an operation by name; raise Dropped if the connection breaks without a reply."""
         arguments = dict(record.input)
         return _read_reply(
             self._link.request("call", sandbox=self._sandbox, operation=record.operation, input=arguments)
@@ -106,22 +106,21 @@ class HostClock:
         return datetime.fromisoformat(self._link.request("now"))
 
     def advance(self, by: timedelta) -> None:
-        """Wait this long."""
+        """Let this much time pass."""
         self._link.request("advance", days=by.days, seconds=by.seconds, microseconds=by.microseconds)
 
     def skip(self) -> bool:
-        """Wait for the next thing due; false if there is none."""
+        """Wait for the next scheduled event; return false if there is none."""
         return bool(self._link.request("skip"))
 
 
 class HostReport:
-    """Put the agent's own events in the log, through the link; each is there when the call returns."""
+    """Logs the agent's own events, through the link; an event is logged when the call returns."""
 
     def __init__(self, link: HostLink) -> None:
         self._link = link
 
     def __call__(self, payload: Payload) -> Event:
-        """Report one event."""
         kept = parse_event(payload, None)  # the platform's process knows which there are
         event = self._link.request("report", event=report_fields(kept))
         at = datetime.fromisoformat(event.pop("at"))
@@ -129,14 +128,13 @@ class HostReport:
 
 
 class HostHandles(Mapping[str, Handle]):
-    """Typed handles by name, each made when it is first used: importing its simulator takes a while."""
+    """Typed handles by name, each created on first use, because importing its simulator takes time."""
 
     def __init__(self, link: HostLink, places: Mapping[str, Mapping[str, str]]) -> None:
         self._link, self._places = link, places
         self._made: dict[str, Handle] = {}
 
     def __getitem__(self, name: str) -> Handle:
-        """Return the handle to the sandbox of this name."""
         if name not in self._made:
             place = self._places[name]
             handle = pkgutil.resolve_name(place["handle"])
@@ -147,14 +145,12 @@ class HostHandles(Mapping[str, Handle]):
         return name in self._places
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
         return iter(self._places)
 
     def __len__(self) -> int:
-        """Return the number of sandboxes."""
         return len(self._places)
 
 
 def open_host_sandboxes(link: HostLink, places: Mapping[str, Mapping[str, str]]) -> Sandboxes:
-    """Build the sandboxes that an agent is called with, of the kind and the handle class of each."""
+    """Build the sandboxes that an agent is called with, from the kind and handle class of each."""
     return Sandboxes(HostHandles(link, places), HostClock(link), HostReport(link))

@@ -1,4 +1,4 @@
-"""What an agent outside this process is sent, and how what it sends back is read. The same over pipes and HTTP."""
+"""Messages to and from an agent outside this process, the same over pipes and HTTP."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ MAX_REPLY_BYTES = 8_000_000
 
 
 def _history_message(history: History) -> dict[str, Any]:
-    """Return a conversation: what the person said, and to each what an agent said and did, as it replies with it."""
+    """Return a conversation: the person's messages, each with what an agent replied, in the format of replies."""
     turns = [
         {
             "turn": turn.turn,
@@ -35,12 +35,12 @@ def _render_reply_part(part: ReplyPart) -> dict[str, Any]:
 
 
 def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> dict[str, Any]:
-    """It is given work."""
+    """Return the message that gives an agent a task."""
     return {"type": "task", "task_item": task_item, **describe_sandboxes(sandboxes)}
 
 
 def describe_sandboxes(sandboxes: Sandboxes) -> dict[str, Any]:
-    """Where everything is over HTTP, and the simulated time; asking for it starts the listener."""
+    """Return addresses and credentials of all sandboxes, and the simulated time; this starts the listener."""
     places: dict[str, dict[str, Any]] = {
         name: {"kind": handle.kind, "url": handle.url, "token": handle.token, **handle.credentials, **handle.lines}
         for name, handle in sandboxes.items()
@@ -57,7 +57,7 @@ def _sibling_url(url: str, name: str) -> str:
 
 
 def parse_object(data: bytes, what: str) -> dict[str, Any]:
-    """A JSON object, or the agent's error with the beginning of what came instead."""
+    """Parse a JSON object; raise AgentError with the beginning of invalid data."""
     try:
         found = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -68,19 +68,19 @@ def parse_object(data: bytes, what: str) -> dict[str, Any]:
 
 
 def excerpt(data: bytes) -> str:
-    """The beginning of something, for an error."""
+    """Return the beginning of data, for an error."""
     text = data[:400].decode(errors="replace").strip()
     return repr(text[:200]) + ("…" if len(text) > 200 else "")
 
 
 def parse_say(reply: Mapping[str, Any], what: str, sandboxes: Sandboxes) -> list[ReplyPart]:
-    """The `say` of a reply to a turn."""
+    """Return the `say` of a reply to a turn."""
     _check_keys(reply, "say", what)
     return parse_replies(reply["say"], sandboxes.agent_events)
 
 
 def parse_task_answer(reply: Mapping[str, Any], what: str) -> JsonValue:
-    """The `answer` of a reply to a task."""
+    """Return the `answer` of a reply to a task."""
     _check_keys(reply, "answer", what)
     return parse_answer(reply["answer"])
 
@@ -94,7 +94,7 @@ def _check_keys(reply: Mapping[str, Any], key: str, what: str) -> None:
 
 
 class MessageAgent:
-    """What agents outside this process have in common: they keep histories, and take reports up to a limit."""
+    """The common part of agents outside this process: stores histories, and logs reports up to a limit."""
 
     entries: frozenset[EntryPointName] = frozenset({"on_history", "on_turn", "on_task"})
 
@@ -103,11 +103,11 @@ class MessageAgent:
         self._reported = 0
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
-        """Keep the history for the next message of its conversation."""
+        """Store the history for the next message of its conversation."""
         self._histories[history.sandbox] = history
 
     def turn_message(self, message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
-        """Return what the agent is sent for a turn; with the conversation so far, where that was another's."""
+        """Return the message for a turn; with the conversation so far, if another agent had it."""
         history = self._histories.pop(message.sandbox, None)
         return ({"history": _history_message(history)} if history is not None else {}) | {
             "type": "turn",
@@ -121,7 +121,7 @@ class MessageAgent:
         }
 
     def take_reports(self, reply: Mapping[str, Any], sandboxes: Sandboxes) -> None:
-        """Log what a reply reports: `{"kind": "agent.slot.set", "name": …, "value": …}`, or a list of such."""
+        """Log what a reply reports: `{"kind": "agent.slot.set", "name": …, "value": …}`, or a list of such maps."""
         reports = reply.get("report", [])
         for report in reports if isinstance(reports, list) else [reports]:
             self._reported += 1

@@ -1,4 +1,4 @@
-"""`nop`: does nothing. A task it passes is a task that checks nothing."""
+"""`nop`: an agent that does nothing. A task that it passes checks nothing."""
 
 from collections.abc import Mapping
 
@@ -10,27 +10,24 @@ from clerkship.sandbox.handle import Sandboxes
 
 
 class Nop:
-    """Silent in conversation, idle at work."""
+    """Never replies, and does no work."""
 
     name = "nop"
     isolation: IsolationLevel = "built-in"
     entries: frozenset[EntryPointName] = frozenset({"on_history", "on_turn", "on_task"})
 
     def open(self, solution: str | None, trial: int = 1) -> "Nop":
-        """It has nothing to remember."""
         return self
 
-    async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
-        """Remember nothing."""
+    async def on_history(self, history: History, sandboxes: Sandboxes) -> None: ...
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[Say]:
-        """Say nothing."""
+        """Return no reply."""
         return []
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """Do nothing."""
+        """Return no answer."""
         return None
 
     def close(self) -> Mapping[str, JsonValue]:
-        """It holds nothing."""
         return NO_FACTS

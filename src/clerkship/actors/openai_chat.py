@@ -54,7 +54,7 @@ WAIT_TOOL: dict[str, Any] = {
 
 
 class TaskFinished(Exception):
-    """The model has called `finish`."""
+    """The model called `finish`."""
 
     def __init__(self, answer: Any) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class TaskFinished(Exception):
 
 
 class ChatAgent:
-    """One conversation with a model. It remembers what was said, and is told what its tools gave."""
+    """One conversation with a model, including the results of its tools."""
 
     entries: frozenset[EntryPointName] = frozenset({"on_history", "on_turn", "on_task"})
 
@@ -72,7 +72,9 @@ class ChatAgent:
         self._history: list[dict[str, Any]] = []
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
-        """Its messages so far are what was said; what its tools gave then is in no log, and it may ask again."""
+        """Take over the messages so far. Results of earlier tool calls are in no log; the model may call the tools
+        again.
+        """
         self._brief(history.task_item or {}, sandboxes)
         for turn in history.turns:
             if turn.text is not None:
@@ -82,7 +84,7 @@ class ChatAgent:
                 self._history.append({"role": "assistant", "content": said})
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
-        """The model's next words to the person; what it does in between is done."""
+        """Return the model's next reply, after the tool calls it makes."""
         if not self._history:
             self._brief(message.task_item or {}, sandboxes)
         self._history.append({"role": "user", "content": message.text})
@@ -90,7 +92,7 @@ class ChatAgent:
         return parse_replies(await self._loop(tools))
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """Work with the tools until it finishes; plain words are an answer too."""
+        """Let the model work until it calls `finish`; plain text counts as an answer too."""
         self._brief({}, sandboxes)
         self._history.append({"role": "user", "content": _render_task_item(task_item)})
         try:
@@ -99,7 +101,7 @@ class ChatAgent:
             return parse_answer(finished.answer)
 
     def close(self) -> Mapping[str, JsonValue]:
-        """It holds no connection between messages; the tokens it has used are kept."""
+        """Return the tokens used; no connection is open between messages."""
         return {"model_usage": {"model": self._model, **self._usage}}
 
     def _brief(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> None:
@@ -109,7 +111,7 @@ class ChatAgent:
         )
 
     async def _loop(self, tools: "Toolbox") -> str | None:
-        """Ask, do what it calls for, tell it what came of that; until it says something."""
+        """Ask the model and execute its tool calls, until it replies with text."""
         async with self._endpoint.client() as client:
             for _ in range(MAX_ROUNDS):
                 message = await self._asked(client, tools)
@@ -123,8 +125,12 @@ class ChatAgent:
         raise AgentError(f"it called tools {MAX_ROUNDS} times in a row without saying anything")
 
     async def _asked(self, client: "httpx.AsyncClient", tools: "Toolbox") -> dict[str, Any]:
-        """Ask the model once. A history that outgrew its context is the agent's failure, once it has had a turn; a
-        first message that is too long is a mistake in the setup."""
+        """Ask the model once.
+
+        A history that became too long for the model is the agent's failure. A first message that is too long is a
+        mistake in
+        the setup.
+        """
         asked: dict[str, Any] = {"model": self._model, "messages": self._history}
         asked |= {"tools": tools.definitions} if tools.definitions else {}
         try:
@@ -143,12 +149,12 @@ class ChatAgent:
 
 
 def _is_too_long(declined: RequestDeclined) -> bool:
-    """Tell whether an endpoint refused a request for its length; some say so in words alone."""
+    """Return whether an endpoint refused a request because of its length; some say so only in the message."""
     return declined.code == "context_length_exceeded" or _TOO_LONG.search(str(declined)) is not None
 
 
 class Toolbox:
-    """The tools a model is given, and what comes of calling them."""
+    """The tools of a model, and their execution."""
 
     def __init__(self, sandboxes: Sandboxes, *, besides: str | None = None, works: bool = False) -> None:
         self._sandboxes = sandboxes
@@ -165,7 +171,7 @@ class Toolbox:
         self.definitions = [{"type": "function", "function": function} for function in functions]
 
     def call(self, call: Any) -> dict[str, Any]:
-        """Do what it calls for; the message that tells it what came of that."""
+        """Execute a tool call; return the message with its result."""
         try:
             name, text = call["function"]["name"], call["function"].get("arguments")
             result = self._do(str(name), _parse_arguments(text))
@@ -240,7 +246,7 @@ def _render_reply(reply: Reply) -> str:
 
 
 def _cut_result(result: str, less: str) -> str:
-    """As much as a model is shown; of a longer one it is told so before it reads and after, and how to ask for less."""
+    """Cut a long result, with a notice before and after it that says how to ask for less."""
     if len(result) <= MAX_RESULT_LENGTH:
         return result
     notice = f"cut at {MAX_RESULT_LENGTH:,} of {len(result):,} characters: {less or 'the rest cannot be shown'}"
@@ -248,7 +254,7 @@ def _cut_result(result: str, less: str) -> str:
 
 
 def _render_task_item(task_item: Mapping[str, JsonValue]) -> str:
-    """The instruction as it is, then whatever else the task says."""
+    """Return the instruction, followed by the other fields of the task."""
     instruction = task_item.get("instruction")
     rest = {key: value for key, value in task_item.items() if key != "instruction" or not isinstance(value, str)}
     parts = [instruction] if isinstance(instruction, str) else []
@@ -256,7 +262,7 @@ def _render_task_item(task_item: Mapping[str, JsonValue]) -> str:
 
 
 class ChatSolver:
-    """A model at an address, asked anew for each trial."""
+    """A model at an address; each trial has its own conversation."""
 
     isolation: IsolationLevel = "built-in"
     single_conversation = True
@@ -266,11 +272,11 @@ class ChatSolver:
         self._model, self._base_url, self._key = model, base_url, key
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """A conversation of its own."""
+        """Return an agent with an empty conversation."""
         return ChatAgent(self._model, Endpoint(self._base_url, ApiCredentials(self._key)))
 
     def preflight(self) -> None:
-        """Connect to the address; the model is not asked."""
+        """Connect to the address, without asking the model."""
         check_reachable(self._base_url, self.name)
 
     def capabilities(self) -> AgentCapabilities:
@@ -281,7 +287,7 @@ class ChatSolver:
 
 
 def load_openai(rest: str, settings: Settings) -> ChatSolver:
-    """`model`, or `model@https://host/v1`; the key comes from the settings alone."""
+    """Build a solver from `model` or `model@https://host/v1`; the key comes from the settings only."""
     place = parse_reference(rest, settings.openai_base_url)
     check_key(place, settings.openai_api_key, "OPENAI_API_KEY")
     return ChatSolver(place.model, place.address, settings.openai_api_key)

@@ -1,4 +1,4 @@
-"""`oracle`: runs the task's own reference solution. A task it fails is a task that cannot be passed."""
+"""`oracle`: an agent that runs the task's reference solution. A task that it fails cannot be passed."""
 
 from clerkship.actors.contract import Agent
 from clerkship.actors.python import load_source
@@ -14,7 +14,7 @@ class Oracle:
     takes_solution = True
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """A fresh run of the solution."""
+        """Return an agent that runs the solution."""
         if solution is None:
             raise InputError.of("the task has no `solution` for oracle to run")
         return load_source(solution, "solution.py")

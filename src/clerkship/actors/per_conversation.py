@@ -1,4 +1,4 @@
-"""One agent per conversation, for kinds of agents that can hold only one."""
+"""One agent per conversation, for agents that can hold only one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
@@ -19,7 +19,7 @@ from clerkship.sandbox.handle import Sandboxes
 
 
 class ConversationAgents:
-    """Passes each conversation to an agent of its own."""
+    """Passes each conversation to its own agent."""
 
     def __init__(self, open_agent: Callable[[], Agent]) -> None:
         self._open = open_agent
@@ -45,11 +45,11 @@ class ConversationAgents:
         return await self._agent(message.sandbox).on_turn(message, sandboxes)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """Never called: it is not among the entries."""
+        """Not called: it is not among the entry points."""
         raise NotImplementedError
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Close all agents; what they return has the name of the sandbox added."""
+        """Close all agents; the names of the returned facts include the sandbox."""
         if self._spare is not None:
             self._spare.close()
         closed = {sandbox: agent.close() for sandbox, agent in self._agents.items()}
@@ -69,6 +69,6 @@ class PerConversation:
 
 
 def solver_for(solver: Solver, *, conversations: int) -> Solver:
-    """Return the solver to use in a trial with so many conversations."""
+    """Return the solver to use in a trial with this number of conversations."""
     is_single = conversations > 1 and getattr(solver, "single_conversation", False)
     return PerConversation(solver) if is_single else solver

@@ -1,8 +1,6 @@
-"""What a person that a model plays may not say: rules that hold before a line of theirs is said. Pure, and cheap.
+"""Rules for the lines of a person that a model plays, checked before a line is sent. The checks are pure and fast.
 
-They would rather let an odd line pass than call a good one bad: a rule that strikes wrongly costs a trial.
-
-See docs/decisions/0016-simulated-people.md.
+They prefer to accept an odd line over rejecting a good one, because a wrong rejection invalidates a trial.
 """
 
 import re
@@ -40,7 +38,7 @@ _MIN_REQUEST_WORDS = 3
 
 @dataclass(frozen=True)
 class PersonLimits:
-    """What the person was given, and what their author will not have them say."""
+    """What the person knows, and what the author does not allow them to say."""
 
     given: str
     """All they know of themselves and of their matter, in any form."""
@@ -54,19 +52,19 @@ class PersonLimits:
 
     @cached_property
     def facts(self) -> Facts:
-        """What they were given, by its facts."""
+        """The facts in what the person was given."""
         return Facts.of(self.given)
 
     @cached_property
     def told(self) -> tuple[str, ...]:
-        """Sentences that were said to the one who plays them, each as its words."""
+        """Sentences of the instructions to the model, each as its words."""
         parts = (_split_plain_words(part) for part in re.split(r"[.!?:;\n]+", self.orders))
         return tuple(" ".join(part) for part in parts if len(part) >= _MIN_ORDER_WORDS)
 
 
 @dataclass(frozen=True)
 class LineContext:
-    """Where in the conversation the line would be said."""
+    """The conversation at the point where the line would be sent."""
 
     heard: tuple[str, ...] = ()
     """What the agent said since their last line, text by text."""
@@ -83,24 +81,24 @@ class LineContext:
 
     @cached_property
     def facts(self) -> Facts:
-        """What was said so far, by its facts."""
+        """The facts in the conversation so far."""
         return Facts.of(self.so_far)
 
 
 class PersonLine(NamedTuple):
-    """What they would say, and whether that is the end for them."""
+    """A line that the person would send, and whether they leave with it."""
 
     message: str
     done: bool = False
 
 
 def find_breach(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Breach | None:
-    """Return the first rule that a line breaks; None if it can be said."""
+    """Return the first rule that a line breaks; None if it may be sent."""
     return next(chain.from_iterable(rule(line, bounds, moment) for rule in _RULES), None)
 
 
 def check_early_end(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
-    """Refuse to leave before the agent has answered `min_turns` lines that the model found."""
+    """Reject leaving before the agent has replied to `min_turns` improvised lines."""
     if not line.done or moment.may_leave or moment.answers >= bounds.min_turns:
         return
     reason = "the agent has not answered what you came for yet: go on with it, and set `done` to false"
@@ -136,7 +134,7 @@ def _is_json(message: str) -> bool:
 
 
 def _check_orders(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
-    """Refuse a line that contains a sentence of the orders, or the request of this turn: to reply, or to try again."""
+    """Reject a line that repeats a sentence of the instructions or of this turn's request."""
     plain = " ".join(_split_plain_words(line.message))
     if any(sentence in plain for sentence in bounds.told):
         yield Breach("tells_its_orders", "the message repeats what you were told to do; that is not for the agent")
@@ -159,7 +157,7 @@ def _check_role(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> 
 
 
 def _check_repetition(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
-    """Refuse the agent's own words, and what the person has said twice before."""
+    """Reject the agent's own words, and what the person has said twice before."""
     said = _split_plain_words(line.message)
     heard = (*moment.heard, "\n".join(moment.heard))
     exact = len(said) >= MIN_WORDS and any(said == _split_plain_words(text) for text in heard)

@@ -1,5 +1,4 @@
-"""Facts in a text that rules can see: numbers, codes, dates, e-mail and web addresses. Written one way or another, they
-are the same."""
+"""Facts in a text that rules can recognize: numbers, codes, dates, e-mail and web addresses, in any notation."""
 
 import re
 from collections.abc import Iterator
@@ -49,26 +48,26 @@ _ROUND_NUMBERS = frozenset({"100", "1000", "100th", "1000th"})
 
 
 class Date(NamedTuple):
-    """A day; of some year, or of any."""
+    """A day, with or without a year."""
 
     month: int
     day: int
     year: int | None
 
     def fits(self, other: "Date") -> bool:
-        """Whether both may be the same day."""
+        """Return whether both may be the same day."""
         return self[:2] == other[:2] and (None in (self.year, other.year) or self.year == other.year)
 
 
 class Contradiction(NamedTuple):
-    """What was said, and what it should have been."""
+    """A value that was said, and the correct one."""
 
     said: str
     given: str
 
 
 class WrittenCode(NamedTuple):
-    """A number or code as it was written, the pieces it is made of, and the letters that lead it."""
+    """A number or code as written, its parts, and the letters before it."""
 
     written: str
     pieces: tuple[str, ...]
@@ -76,17 +75,17 @@ class WrittenCode(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """Without what holds its pieces together."""
+        """The code without separators."""
         return "".join(self.pieces)
 
     @property
     def is_small(self) -> bool:
-        """Whether anybody may say it: it counts something, and tells nobody from others."""
+        """Whether it only counts something and identifies nothing, so that anyone may say it."""
         return all(_is_small(piece) for piece in self.pieces) and _count_digits(self.whole) < 2 * MAX_SMALL_DIGITS + 1
 
     @property
     def shape(self) -> str:
-        """Its letters, with a 0 for every digit; empty for what has no letters in front."""
+        """Its letters, with 0 for every digit; empty if it has no letters in front."""
         lead = self.lead if not self.whole[:1].isalpha() else ""
         shape = re.sub(r"\d", "0", f"{lead}{self.whole}")
         return shape if re.match(r"[a-z]{2,}0{3,}\Z", shape) else ""
@@ -103,7 +102,7 @@ class Facts:
 
     @classmethod
     def of(cls, text: str) -> "Facts":
-        """Read them out of a text."""
+        """Find the facts in a text."""
         known: set[str] = set()
         shapes: dict[str, str] = {}
         for code in _find_codes(text):
@@ -117,7 +116,7 @@ class Facts:
         return cls(frozenset(known), shapes, dates, frozenset(_find_addresses(text)))
 
     def unknown(self, text: str, also: "Facts") -> str | None:
-        """The first fact in a text that is neither in here nor in those; none if all are."""
+        """Return the first fact in a text that neither collection contains; None if all are known."""
         for address in _find_addresses(text):
             if not any(address in facts.addresses for facts in (self, also)):
                 return address
@@ -133,7 +132,7 @@ class Facts:
         return None
 
     def contradicted(self, text: str, also: "Facts") -> Contradiction | None:
-        """A code of the very form of one that is given, and another."""
+        """Return a code in a text that has the form of a known one and differs from it; None if there is none."""
         for code in _find_codes(text):
             given = self.shapes.get(code.shape) if code.shape else None
             if given is not None and not (self._has(code) or also._has(code)):
@@ -153,7 +152,7 @@ class Facts:
 
 
 def _find_codes(text: str) -> Iterator[WrittenCode]:
-    """Runs of pieces that have digits, held together by signs: `ORD-9981`, `+1 (555) 010-2233`, `1,299.00`."""
+    """Yield groups of parts with digits, joined by separators: `ORD-9981`, `+1 (555) 010-2233`, `1,299.00`."""
     start = -1
     end = -1
     pieces: list[str] = []
@@ -181,7 +180,6 @@ def _is_small(piece: str) -> bool:
 
 
 def _strip_letters(piece: str) -> str:
-    """A number without the letters before it."""
     return piece.lstrip("abcdefghijklmnopqrstuvwxyz")
 
 
@@ -197,8 +195,10 @@ def _find_addresses(text: str) -> Iterator[str]:
 
 
 def _find_dates(text: str) -> Iterator[tuple[re.Match[str], list[Date]]]:
-    """Yield the days in a text, each with the ways to read it: in 4/5/2018 either number may be the month. The verb
-    "may" is no month."""
+    """Yield the dates in a text, each with its possible readings: in 4/5/2018 either number may be the month.
+
+    The verb "may" is not a month.
+    """
     for pattern in _DATES:
         for match in pattern.finditer(text):
             date = _build_date(match["month"], match["day"], match["year"])
@@ -206,7 +206,7 @@ def _find_dates(text: str) -> Iterator[tuple[re.Match[str], list[Date]]]:
 
 
 def _split_dates(text: str) -> tuple[list[tuple[str, list[Date]]], str]:
-    """What dates a text has, and the rest of it."""
+    """Return the dates in a text, and the text without them."""
     read = list(_find_dates(text))
     rest = list(text)
     for match, _ in read:

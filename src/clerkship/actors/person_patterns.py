@@ -1,7 +1,8 @@
-"""Patterns on the lines of a simulated person: formats, noise, admissions, and ordinary assistant speech.
+"""Patterns for the lines of a simulated person: formats, noise, admissions, and typical assistant phrases.
 
-They are in `person_patterns.yml`, in English, and favour precision: a false match makes a trial invalid. What a
-customer could say just as well ("Let me check", "You're welcome", "What is your phone number?") is not matched.
+They are in `person_patterns.yml`, in English, and favour precision, because a false match makes a trial invalid.
+What a
+customer could also say ("Let me check", "You're welcome", "What is your phone number?") is not matched.
 """
 
 import re
@@ -19,7 +20,7 @@ _REPORTING = re.compile(r"\b(?:says|said|saying|told|tells|reads|stat(?:es|ed)|w
 
 
 class Breach(NamedTuple):
-    """A rule that a line breaks, and how, in words for the model that plays the person."""
+    """A rule that a line breaks, and the reason, written for the model that plays the person."""
 
     rule: str
     reason: str
@@ -33,7 +34,7 @@ def _load_patterns() -> dict[str, Any]:
 
 @cache
 def _compile_patterns(*path: str) -> re.Pattern[str]:
-    """Compile the patterns at a path of the file to one, with fragments filled in."""
+    """Compile the patterns at a path of the file into one, with fragments filled in."""
     found = _load_patterns()
     for key in path:
         found = found[key]
@@ -51,14 +52,14 @@ def rule_breach(name: str) -> Breach:
 
 
 def find_pattern_breaches(message: str, *names: str) -> Iterator[Breach]:
-    """Yield the breaches of those of these rules whose patterns are found in a message."""
+    """Yield the breaches of the given rules whose patterns match a message."""
     return (rule_breach(name) for name in names if _compile_patterns("rules", name, "patterns").search(message))
 
 
 def find_assistant_phrase(message: str, heard: Sequence[str] = ()) -> str | None:
     """Return the first phrase in a message that only an assistant says; None if there is none.
 
-    Text in quote marks and reported speech do not count, nor does a question that repeats the agent's own (`heard`).
+    Quoted text and reported speech do not count, nor does a question that repeats the agent's own (`heard`).
     """
     for sentence in _unquoted_sentences(_QUOTED.sub(" ", message)):
         match = _compile_patterns("assistant").search(sentence)
@@ -71,7 +72,7 @@ def find_assistant_phrase(message: str, heard: Sequence[str] = ()) -> str | None
 
 
 def _unquoted_sentences(text: str) -> Iterable[str]:
-    """Yield each sentence up to where it reports what another said."""
+    """Yield each sentence up to where it reports another speaker's words."""
     for match in _SENTENCE.finditer(text):
         reporting = _REPORTING.search(match[0].casefold())
         yield match[0] if reporting is None else match[0][: reporting.start()]

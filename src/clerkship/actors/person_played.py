@@ -1,8 +1,8 @@
-"""The voice of a person that a model plays: what it is shown, what it answers, and that it keeps to the role.
+"""A person that a model plays: its prompt, its answers, and the check that it keeps to its role.
 
-It is shown the conversation as it stands in the log. The agent's words come to it quoted, as data: an agent cannot give
-the person orders. What it would have the person say goes by the rules of `person_contract` first; a line that breaks
-one is never said.
+The model sees the conversation as it is in the log. The agent's words are quoted as data, so that an agent cannot
+give
+the person instructions. Every line is checked by the rules of `person_contract`; a line that breaks one is not sent.
 """
 
 import re
@@ -38,21 +38,21 @@ _UNKNOWN = {"simulation_context": "", "persona": "", "knows": "", "name": ""}
 
 
 class PersonAnswer(BaseModel):
-    """What the model has the person do."""
+    """The model's answer: the person's next line, and whether they leave."""
 
     message: str
     done: Flag = False
 
 
 class PersonAnswerWithButton(PersonAnswer):
-    """The same where there is something to press; a small model that is offered it always would press all the time."""
+    """The answer if the agent shows buttons. Small models that are always offered `press` would use it all the time."""
 
     press: str | None = None
 
 
 @dataclass(frozen=True)
 class PlayedRole:
-    """Who is played: what their author says of them, and all that they may know."""
+    """The person to play: what the author says about them, and everything they may know."""
 
     person: ScenarioPerson
     given: str = ""
@@ -61,7 +61,7 @@ class PlayedRole:
     """Whether the agent comes to them, and not they to the agent."""
 
     def variables(self) -> dict[str, Any]:
-        """For the template."""
+        """Return the variables of the template."""
         persona = self.person.resolved_persona
         return {
             "simulation_context": (self.person.simulation_context or "").strip(),
@@ -76,12 +76,12 @@ class PlayedRole:
 
     @property
     def may_invent(self) -> bool:
-        """Whether they may make up facts."""
+        """Whether the person may invent facts."""
         persona = self.person.resolved_persona
         return self.person.may_invent or (persona is not None and persona.may_invent)
 
     def bounds(self, orders: str) -> PersonLimits:
-        """What they are held to."""
+        """Return the limits on what the person may say."""
         person, persona = self.person, self.person.resolved_persona
         written = person.model_dump(mode="json", exclude={"never_says", "min_turns", "end"})
         return PersonLimits(
@@ -96,7 +96,7 @@ class PlayedRole:
 
 @dataclass(frozen=True)
 class ScriptProgress:
-    """How far a person with a script has come."""
+    """The progress of a person with a script."""
 
     improvised: tuple[str, ...] | None = None
     """The texts of theirs that the model found; None where all of them are."""
@@ -121,7 +121,9 @@ class Improviser:
     """The conversation, as it grows."""
 
     def improvise(self, hint: str = "", progress: ScriptProgress = NO_SCRIPT) -> PersonAction:
-        """What they say next. One who says goodbye leaves once they are answered; one without a word leaves at once."""
+        """Return the next action. A person who says goodbye leaves after the reply; one with nothing to say leaves at
+        once.
+        """
         asked = PersonPrompt.of(self.messages, hint, approached=self.part.approached, progress=progress)
         broken: list[tuple[PersonAnswer, Breach]] = []
         while len(broken) <= MAX_CORRECTIONS:
@@ -156,7 +158,7 @@ class Improviser:
 
     @cached_property
     def bounds(self) -> PersonLimits:
-        """The rules that the person is held to."""
+        """The limits on what the person may say."""
         context = (self.part.person.simulation_context or "").replace("\n", " ")
         parts = [part.strip() for part in re.split(r"[.!?:;]+", context)]
         addressed = [part for part in parts if part.lower().startswith(("you ", "your "))]
@@ -164,7 +166,7 @@ class Improviser:
         return self.part.bounds("\n".join([plain.orders, *addressed]))
 
     def _frame(self, asked: "PersonPrompt", broken: Sequence[tuple[PersonAnswer, Breach]]) -> str:
-        """What the model was told in this turn, without what a person may repeat: hint, refused line, agent's words."""
+        """Return this turn's request without what the person may repeat: the hint, the refused line, the agent's words."""
         turn = {
             "agent": "-" if asked.last else "",
             "first": not asked.talk,
@@ -187,7 +189,9 @@ class Improviser:
             raise PersonUnavailable(f"the person could not be played: {error}") from error
 
     def _told(self, who: Mapping[str, Any], turn: Mapping[str, Any]) -> RenderedPrompt:
-        """A template of a user's own that has no blocks is all orders, as those of others are; the turn is ours."""
+        """Render the prompt. A user's template without blocks provides the instructions; the turn comes from the
+        built-in one.
+        """
         now = {"agent": "", "first": True, "hint": "", "broken": [], **turn}
         told = self.prompts[PROMPT].fill(**who, **now)
         if not told.orders:
@@ -198,13 +202,13 @@ class Improviser:
 
 @cache
 def _read_caution() -> str:
-    """That the agent's words are data: told to whoever plays the person, by whatever template."""
+    """Return the warning that the agent's words are data; it is part of the prompt with every template."""
     return BUILT_IN["counterpart"].fill().matter
 
 
 @dataclass(frozen=True)
 class PersonPrompt:
-    """The conversation as it is shown to whoever plays the person: what was said before, and what is to be answered."""
+    """What the model is asked in one turn."""
 
     talk: tuple[EarlierMessage, ...]
     last: str
@@ -222,7 +226,7 @@ class PersonPrompt:
         approached: bool = False,
         progress: ScriptProgress = NO_SCRIPT,
     ) -> "PersonPrompt":
-        """Everything so far."""
+        """Build the prompt from the messages so far."""
         sides = [(agents, list(part)) for agents, part in groupby(messages, lambda event: event.actor == "agent")]
         open_end = sides.pop()[1] if sides and sides[-1][0] else []
         said = [cast(Utterance, event.payload) for event in open_end]
@@ -243,13 +247,13 @@ class PersonPrompt:
         )
 
     def button(self, title: str) -> Mapping[str, Any] | None:
-        """The one they mean."""
+        """Return the button with a title; None if there is none."""
         wanted = title.strip().casefold()
         return next((button for button in self.buttons if _title(button).strip().casefold() == wanted), None)
 
 
 def press_button(button: Mapping[str, Any], *, last: bool = False) -> PersonAction:
-    """What a channel sends for a button: its payload, or its title if it has none."""
+    """Return what a channel sends for a button: its payload, or its title if it has none."""
     title = _title(button)
     return PersonAction(str(button.get("payload") or title), metadata={"pressed": title}, last=last)
 
@@ -259,7 +263,7 @@ def _title(button: Mapping[str, Any]) -> str:
 
 
 def _build_conversation(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[EarlierMessage]:
-    """By turns, the agent's first: whoever plays the person answers."""
+    """Yield the messages in turns, the agent's first: the model answers as the person."""
     if not sides[0][0]:
         yield EarlierMessage("user", _OPENING)
     for agents, events in sides:
@@ -277,7 +281,7 @@ def _render_person_message(event: Event) -> str:
 
 
 def _render_agent_messages(events: Sequence[Event]) -> str:
-    """What the agent said and showed, as data."""
+    """Return what the agent said and showed, as data."""
     lines: list[str] = []
     for event in events:
         said = cast(Utterance, event.payload)
@@ -296,9 +300,9 @@ def _message_content(event: Event) -> JsonValue:
 
 
 def _count_answers(sides: Sequence[tuple[bool, list[Event]]], progress: ScriptProgress, *, approached: bool) -> int:
-    """Count the agent's answers to lines that the model found.
+    """Count the agent's replies to improvised lines.
 
-    Answers to scripted lines do not count, nor does what the agent says before the first line, unless it came to them.
+    Replies to scripted lines do not count, nor does what the agent says before the first line, unless it starts.
     """
     count = 0
     for number, (is_agent, _) in enumerate(sides):
@@ -313,7 +317,7 @@ def _is_improvised(lines: Sequence[Event], progress: ScriptProgress) -> bool:
 
 
 def _collect_texts(value: Any) -> Iterator[str]:
-    """All that is text or number in there, each by itself."""
+    """Yield every text and number in plain data."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield from _collect_texts(key)

@@ -1,6 +1,6 @@
-"""A person who goes by a script: rules in order, lines, a fallback, an end. No model, no chance: the same every time.
+"""A person with a script: rules in order, lines, a fallback and an end. Deterministic, without a model.
 
-Where the script says `improvise`, a voice finds the words; one who has no script at all improvises throughout.
+Where the script says `improvise`, a model finds the words. A person without a script improvises throughout.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ _IMPROVISE = Improvisation(improvise=True)
 
 
 class ScriptedPerson:
-    """One person, going through their script."""
+    """One person, following their script."""
 
     def __init__(self, script: ScenarioPerson, voice: Improviser | None = None) -> None:
         self.name = script.name
@@ -44,19 +44,19 @@ class ScriptedPerson:
         )
 
     def join(self, messages: Sequence[Event]) -> None:
-        """They are there, and have before them all that is said."""
+        """Join the conversation."""
         self._messages = messages
         if self._voice is not None:
             self._voice.messages = messages
 
     def open(self) -> PersonAction | None:
-        """Their first line, if they begin."""
+        """Return the first line, if the person starts."""
         if self._opening is not None:
             return self._speak(self._opening, self._interrupting())
         return self._go_on()
 
     def hear(self, said: AgentReply) -> PersonAction:
-        """The end rule first, then the first rule that fits, then the next line, then the fallback; then they leave."""
+        """Respond by the end rule, the first matching rule, the next line, or the fallback; otherwise leave."""
         if self.leaving:
             return _LEAVE
         end = self._script.end
@@ -73,7 +73,7 @@ class ScriptedPerson:
         return self._proceed() or self._leave(missed)
 
     def wait(self) -> PersonAction | None:
-        """Whoever has lines goes on with them, and who has said goodbye leaves; others take silence for an end."""
+        """Respond to silence: continue with the lines, or leave after a goodbye; without lines return None."""
         if self.leaving:
             return _LEAVE
         if not self._script.lines:
@@ -81,7 +81,7 @@ class ScriptedPerson:
         return self._go_on() or _LEAVE
 
     def notice(self, event: Event) -> PersonAction | None:
-        """A rule on an event speaks when the event happens."""
+        """Respond to an event by the first rule that matches it."""
         end = self._script.end
         if isinstance(end.when, EventMatch) and _event_matches(event, end.when):
             return PersonAction(end.say, leaves=True, reason="person_done")
@@ -93,7 +93,7 @@ class ScriptedPerson:
         return None
 
     def recall(self, past: Sequence[PastPersonTurn]) -> None:
-        """Their rules and lines are used up as far as they were; whoever plays them is not asked."""
+        """Restore the state of rules and lines after an earlier conversation, without asking a model."""
         voice, self._voice = self._voice, RecordedImproviser()
         try:
             ScriptReplay(self, self._voice).run(past)
@@ -126,7 +126,7 @@ class ScriptedPerson:
         return self._speak(lines[min(used, len(lines) - 1)], more)
 
     def _proceed(self) -> PersonAction | None:
-        """The next of their lines, else the fallback."""
+        """Return the next line, or the fallback."""
         line = self._go_on()
         if line is not None or self._fallback is None:
             return line
@@ -136,7 +136,7 @@ class ScriptedPerson:
         return PersonAction(leaves=True, reason="person_done" if self._script.lines else "nothing_left", detail=missed)
 
     def _go_on(self) -> PersonAction | None:
-        """The next of their lines, if there is one."""
+        """Return the next line; None if there is none."""
         if not self._has_lines:
             return None
         line = self._script.lines[self._next_line]
@@ -158,14 +158,14 @@ class ScriptedPerson:
         return self._speak(cast(str | Improvisation, line.interrupt or line.say), more, line.metadata)
 
     def _interrupting(self) -> NextAction | None:
-        """The line that follows the one which is said now, without waiting for an answer."""
+        """Return the line that follows the current one without waiting for a reply."""
         lines = self._script.lines
         if self._next_line < len(lines) and lines[self._next_line].interrupt is not None:
             return self._go_on
         return None
 
     def _shown(self) -> tuple[Mapping[str, Any], ...]:
-        """The buttons of what the agent said last."""
+        """Return the buttons of the agent's last messages."""
         buttons: list[Mapping[str, Any]] = []
         for event in reversed(self._messages):
             if event.actor != "agent":
@@ -176,7 +176,7 @@ class ScriptedPerson:
     def _speak(
         self, line: str | Improvisation, more: NextAction | None = None, metadata: Mapping[str, Any] | None = None
     ) -> PersonAction:
-        """What is written, or what their voice finds to say."""
+        """Return a written line, or one that the model finds."""
         if isinstance(line, str):
             return self._say(PersonAction(line), more, metadata)
         assert self._voice is not None  # who needs one is made with one
@@ -190,7 +190,7 @@ class ScriptedPerson:
 
     @property
     def _ends_by_script(self) -> bool:
-        """Whether the author's `lines` decide when they leave, and `done` from a model changes nothing."""
+        """Whether the author's `lines` decide when the person leaves; `done` from a model then changes nothing."""
         return bool(self._script.lines) and self._fallback is None
 
     @property
@@ -209,13 +209,13 @@ class ScriptedPerson:
 
 
 def _describe_missing_button(what: str, title: str, buttons: tuple[Mapping[str, Any], ...]) -> str:
-    """What an author should know whose rule or line found nothing to press."""
+    """Explain to the author that a rule or line found no button to press."""
     there = ", ".join(str(button.get("title")) for button in buttons) or "none"
     return f"{what}, and no button is like {title!r}; there were: {there}"
 
 
 def _event_matches(event: Event, match: EventMatch) -> bool:
-    """Tell whether an event is one that a rule waits for; one whose text is too slow to match is not."""
+    """Return whether an event matches; one whose text is too slow to match does not."""
     try:
         return matches(event, match)
     except PatternTooSlow:

@@ -1,7 +1,9 @@
-"""Measure how far one line repeats another, word for word or nearly so.
+"""Measure how far one line repeats another, literally or nearly.
 
-The measure is the share of a text's words that lie in a run of three words which also stands in the other text. Case,
-punctuation, white space, contractions and filler words do not count. It takes time linear in the length of both texts.
+The measure is the share of a text's words that lie in a run of three words which also occurs in the other text.
+Case,
+punctuation, white space, contractions and filler words are ignored. It takes time linear in the length of both
+texts.
 """
 
 import re
@@ -30,12 +32,12 @@ def split_words(text: str) -> list[str]:
 
 
 def split_sentences(text: str) -> Iterator[list[str]]:
-    """The words of each sentence of a text; sentences without words are left out."""
+    """Yield the words of each sentence of a text; sentences without words are left out."""
     return (split for match in _SENTENCE.finditer(_expand_contractions(text)) if (split := _remove_fillers(match[0])))
 
 
 def measure_coverage(text: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of a text's words that lie in a run of words which the other text has, too."""
+    """Return the share of a text's words that lie in a run of words which the other text also has."""
     if not text:
         return 0.0
     size = min(_RUN, len(text))
@@ -47,15 +49,15 @@ def measure_coverage(text: Sequence[str], other: Sequence[str]) -> float:
 
 
 def is_similar(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether each text is covered by the other."""
+    """Return whether each text is covered by the other."""
     return measure_coverage(one, other) >= MIN_SIMILARITY and measure_coverage(other, one) >= MIN_SIMILARITY
 
 
 def is_repetition(line: str, before: str) -> bool:
-    """Whether a line says again what an earlier one said.
+    """Return whether a line repeats an earlier one.
 
-    Short lines and short answers with a number in them are not repetitions, nor is a line with other numbers or with
-    another negation.
+    Short lines and short answers with a number are not repetitions, nor is a line with other numbers or another
+    negation.
     """
     new, old = split_words(line), split_words(before)
     if len(new) < MIN_WORDS or _is_answer(line, new):
@@ -64,7 +66,7 @@ def is_repetition(line: str, before: str) -> bool:
 
 
 def is_echo(line: str, heard: Iterable[str]) -> bool:
-    """Whether a line consists of sentences that were just heard, or nearly so."""
+    """Return whether a line consists of sentences of the agent's last messages, or nearly so."""
     new = split_words(line)
     if len(new) < MIN_WORDS:
         return False
@@ -96,7 +98,7 @@ def _is_answer(line: str, split: Sequence[str]) -> bool:
 
 
 def _significant_words(split: Sequence[str]) -> frozenset[str]:
-    """The words that change what a line says: numbers and negations."""
+    """Return the words that change the meaning of a line: numbers and negations."""
     return frozenset(word for word in split if _has_digit(word) or word in _NEGATIONS)
 
 

@@ -1,4 +1,4 @@
-"""One program at work for one trial: started, spoken to, and ended so that nothing is left behind.
+"""The program of one trial: started, used, and ended together with everything it started.
 
 Its pipes are read in the loop of the caller that waits for an answer. It may be closed from any thread.
 """
@@ -39,7 +39,7 @@ _ERROR = re.compile(r"\w*(Error|Exception)\b|\berror:")
 
 
 class Process:
-    """A program, started once, ended once."""
+    """A program that is started once and ended once."""
 
     def __init__(self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED) -> None:
         self._words, self._folder, self._isolation = words, folder, isolation
@@ -54,7 +54,6 @@ class Process:
 
     @property
     def started(self) -> bool:
-        """Whether it was."""
         return self._child is not None
 
     def program_seconds(self) -> float | None:
@@ -62,7 +61,7 @@ class Process:
         return process_seconds(self._isolation.program(self._child.pid)) if self._child is not None else None
 
     def start(self, environ: Mapping[str, str], files: Mapping[str, bytes]) -> None:
-        """Start it; each file is written where only we can read it, and its variable says where."""
+        """Start the program. Each file is written where only this user can read it, and a variable holds its path."""
         with self._lock:
             if self._closed:
                 raise AgentStopped
@@ -86,11 +85,11 @@ class Process:
         return {variable: str(place) for variable, place in places.items()}
 
     def send(self, line: bytes) -> None:
-        """Have a line written, as fast as the program reads."""
+        """Queue a line for the program's standard input."""
         self._pipes.send(line)
 
     async def receive(self) -> bytes | None:
-        """The next line it writes, without its end; None when it writes no more."""
+        """Return the next line of its output, without the line end; None at the end of output."""
         while True:
             line = self._pipes.take_line()
             if line is not None or self._pipes.ended:
@@ -98,24 +97,24 @@ class Process:
             await self._exchange()
 
     async def exit_code(self, within: float | None = None) -> int | None:
-        """Return how it ended, as a shell says it; None if it has not, within so many seconds."""
+        """Return the exit code as a shell reports it; None if the program has not ended in time."""
         until = None if within is None else monotonic() + within
         while self._running() and (until is None or monotonic() < until):
             await self._exchange()
         return self._code()
 
     def _code(self) -> int | None:
-        """Return the exit code, 128 and its number for a signal: a launcher says it so, too."""
+        """Return the exit code; for a signal 128 plus its number, as launchers report it."""
         code = None if self._child is None else self._child.poll()
         return code if code is None or code >= 0 else 128 - code
 
     def error(self, message: str) -> AgentError:
-        """Return an error with the end of what the program wrote to standard error."""
+        """Return an error with the end of the program's standard error."""
         words = self.stderr_tail()
         return AgentError(f"{message}\n{words}" if words else message)
 
     def stderr_tail(self) -> str:
-        """Return the end of standard error, without characters that would move a cursor."""
+        """Return the last lines of standard error, without control characters."""
         with self._lock:
             if not self._closed:
                 self._pipes.drain_errors()
@@ -130,7 +129,7 @@ class Process:
         return self._child is not None and self._child.poll() is None
 
     async def _exchange(self) -> None:
-        """Wait until the program can be read from or written to, then do a little of each."""
+        """Wait until a pipe is ready, then read and write a little."""
         with self._lock:
             self._check_open()
             reading, writing = self._pipes.descriptors()
@@ -145,7 +144,7 @@ class Process:
             raise AgentStopped
 
     def close(self) -> Mapping[str, JsonValue]:
-        """End it and all it has started; what it left behind."""
+        """End the program and everything it started; return facts about its end."""
         with self._lock:  # whoever pumps is done, and sees that it is closed
             if self._closed:
                 return {}
@@ -157,7 +156,7 @@ class Process:
             self._release()
 
     def _end(self) -> str | None:
-        """Ask by closing its input, then by SIGTERM, then not any more; which of them it took."""
+        """End the program by closing its input, then by SIGTERM, then by SIGKILL; return the signal that was needed."""
         if self not in _RUNNING:
             return None
         session = 0 if self._child is None else self._child.pid
@@ -180,7 +179,7 @@ class Process:
         return "SIGKILL" if hard else "SIGTERM"
 
     def _kill(self, session: int) -> bool:
-        """Until there is nobody left to kill: one that is forking may be a moment late."""
+        """Kill until no process is left: one that is forking may appear late."""
         running, rounds = self._running(), 0
         while (
             child_processes.signal_processes(Signals.SIGKILL, session, self._mark) or self._running()
@@ -190,7 +189,7 @@ class Process:
         return running
 
     def _wait_for_exit(self, within: float, *, at_least: bool = False) -> None:
-        """Give it so long to end, reading what it still has to say."""
+        """Wait for the program to end, reading its remaining output."""
         until, nap = monotonic() + within, 0.0005
         while monotonic() < until and (at_least or self._running()):
             self._pipes.drain()
@@ -212,7 +211,7 @@ class Process:
             shutil.rmtree(self._private, ignore_errors=True)
 
     def abandon(self) -> None:
-        """End it without any grace: this process is about to end itself."""
+        """Kill the program at once: this process is about to end."""
         session = 0 if self._child is None else self._child.pid
         child_processes.signal_processes(Signals.SIGKILL, session, self._mark)
         if self._private is not None:
@@ -248,7 +247,7 @@ def _start_error(word: str, error: OSError) -> Exception:
 
 @atexit.register
 def _kill_remaining() -> None:
-    """A second Ctrl-C, or an error of ours, ends this process at once; those it started must not outlive it."""
+    """End the programs that are left when this process ends early, such as after a second Ctrl-C."""
     for process in list(_RUNNING):
         with contextlib.suppress(Exception):
             process.abandon()

@@ -1,6 +1,6 @@
 """The standard streams of a program, read and written without blocking and without a thread.
 
-What is not read stays in the pipe and holds the program up, so that no flood of output can fill the memory.
+Unread output stays in the pipe and blocks the program, so that no amount of output can fill the memory.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ POLL_INTERVAL = 0.05
 
 
 class ProcessPipes:
-    """Lines to and from one program, and the end of what it writes to standard error."""
+    """Lines to and from one program, and the end of its standard error."""
 
     def __init__(self) -> None:
         self._files: tuple[IO[bytes], ...] = ()
@@ -31,7 +31,7 @@ class ProcessPipes:
         self._err_ended = False
 
     def attach(self, child: "subprocess.Popen[bytes]") -> None:
-        """Use the pipes of a program that was started."""
+        """Use the pipes of a started program."""
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stderr is not None
@@ -41,11 +41,11 @@ class ProcessPipes:
 
     @property
     def errors(self) -> str:
-        """The last MAX_STDERR_BYTES bytes of its standard error, as text."""
+        """The last MAX_STDERR_BYTES of its standard error, as text."""
         return self._err.decode(errors="replace")
 
     def send(self, line: bytes) -> None:
-        """Have a line written, as fast as the program reads."""
+        """Queue a line, to be written as fast as the program reads."""
         self._pending += line + b"\n"
 
     def take_line(self) -> bytes | None:
@@ -70,7 +70,7 @@ class ProcessPipes:
         return reading, [stdin.fileno()] if self._pending and not stdin.closed else []
 
     def pump(self, gone: bool) -> None:
-        """Write and read what can be, a little of each; `gone` says that the program had ended before."""
+        """Write and read a little; `gone` says that the program had ended before."""
         self._write()
         self._read_errors()
         data = _read(self._files[1]) if not self.ended else b""
@@ -78,14 +78,14 @@ class ProcessPipes:
         self.ended = self.ended or data == b"" or (gone and data is None)
 
     def drain(self) -> None:
-        """Discard what is in standard output, and keep what is in standard error."""
+        """Discard standard output, and keep standard error."""
         if self._files:
             self.drain_errors()
             if not self.ended:
                 self.ended = _read(self._files[1]) == b""
 
     def drain_errors(self) -> None:
-        """Read what is in standard error; not what a flood puts there meanwhile."""
+        """Read what is in standard error now, a limited amount."""
         for _ in range(16):
             if not self._files or not self._read_errors():
                 return
@@ -96,7 +96,6 @@ class ProcessPipes:
             self._files[0].close()
 
     def close(self) -> None:
-        """Close all of them."""
         for file in self._files:
             file.close()
 
@@ -122,7 +121,7 @@ class ProcessPipes:
 
 
 async def wait_for(reading: Sequence[int], writing: Sequence[int]) -> None:
-    """Wait until a descriptor can be read or written, or it is time to see whether the program still runs."""
+    """Wait until a descriptor is ready, or until it is time to check whether the program still runs."""
     loop = asyncio.get_running_loop()
     woken: asyncio.Future[None] = loop.create_future()
 
@@ -146,7 +145,7 @@ async def wait_for(reading: Sequence[int], writing: Sequence[int]) -> None:
 
 
 def _read(file: IO[bytes]) -> bytes | None:
-    """Read what is there: empty at the end, None if there is nothing now."""
+    """Read available data: empty at the end, None if there is nothing now."""
     try:
         return os.read(file.fileno(), CHUNK)
     except BlockingIOError:

@@ -1,9 +1,10 @@
 """`python:module:name`: an agent written in Python, in this process.
 
-The name may be a class (a fresh instance per trial), an object or a module with `on_turn` and/or `on_task`,
-or one function whose first parameter is `message` or `task_item`. Sync or async. What has `on_turn` may have
-`on_start` too: it is called before the person's first line, with the slots the scenario sets; and `on_history`, to
-go on with a conversation it has not had. `reported_events` may list the kinds of its own events that it reports.
+The name may be a class (a new instance per trial), an object or a module with `on_turn` and/or `on_task`, or a
+function
+whose first parameter is `message` or `task_item`; sync or async. With `on_turn` it may also have `on_start`, called
+before the person's first message with the slots of the scenario, and `on_history`, to continue a conversation.
+`reported_events` may list the kinds of events that it reports.
 """
 
 import asyncio
@@ -48,7 +49,7 @@ T = TypeVar("T")
 
 
 class PythonAgent:
-    """Adapts functions of either kind to the two entry points."""
+    """Adapts sync and async functions to the entry points."""
 
     def __init__(self, entrances: Mapping[EntryPointName, EntryPoint], output: AgentOutput | None = None) -> None:
         self.entries: frozenset[EntryPointName] = frozenset(entrances)
@@ -57,23 +58,23 @@ class PythonAgent:
         self._context = self._output.context  # what it sets there ends with it
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[ReplyPart]:
-        """Tell it that a conversation begins."""
+        """Call `on_start`."""
         return await self._call("on_start", (start, sandboxes), _replies_for(sandboxes))
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
-        """Tell it of the conversation it goes on with."""
+        """Call `on_history`."""
         await self._call("on_history", (history, sandboxes), lambda returned: None)
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
-        """Hand the message over."""
+        """Call `on_turn`."""
         return await self._call("on_turn", (message, sandboxes), _replies_for(sandboxes))
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """Hand the work over."""
+        """Call `on_task`."""
         return await self._call("on_task", (task_item, sandboxes), parse_answer)
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Return what it has printed."""
+        """Return its output."""
         text = self._output.text()
         return {"agent_output": text} if text else NO_FACTS
 
@@ -100,7 +101,7 @@ class PythonAgent:
 
 
 async def _awaited(result: Any) -> Any:
-    """Await what an agent returned. An exit is made its error in here, or asyncio would end the loop and the thread."""
+    """Await a result. SystemExit becomes the agent's error here, because asyncio would end the loop and the thread."""
     try:
         return await result
     except (SystemExit, KeyboardInterrupt) as error:
@@ -108,7 +109,7 @@ async def _awaited(result: Any) -> Any:
 
 
 def call_sync(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """A sync function may bring its own loop (`asyncio.run`): while it works, this thread seems to have none."""
+    """Call a sync function as if this thread had no event loop, because it may use `asyncio.run` itself."""
     loop = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
     try:
@@ -118,7 +119,7 @@ def call_sync(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 
 class PythonSolver:
-    """A name in a module, opened anew for each trial."""
+    """A name in a module; each trial gets a new instance if it is a class."""
 
     def __init__(self, name: str, target: Any) -> None:
         self.name = name
@@ -139,7 +140,7 @@ class PythonSolver:
         )
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """A fresh instance where the target is a class."""
+        """Return an agent; a new instance if the target is a class."""
         if self._entrances is not None and not self._is_class:
             return PythonAgent(self._entrances)
         output = AgentOutput()
@@ -161,7 +162,7 @@ def _replies_for(sandboxes: Sandboxes) -> Callable[[Any], list[ReplyPart]]:
 
 
 def reported_events(declared: Any, name: str) -> frozenset[str] | None:
-    """Check what an agent declares as `reported_events`; raises InputError for unknown kinds."""
+    """Validate an agent's `reported_events`; raise InputError for unknown kinds."""
     if declared is None:
         return None
     if not isinstance(declared, list | tuple | set | frozenset):
@@ -177,7 +178,7 @@ def reported_events(declared: Any, name: str) -> frozenset[str] | None:
 
 
 def load_python(reference: str) -> PythonSolver:
-    """Import `module:name`, the module from the working folder too; raises InputError where that fails."""
+    """Import `module:name`, also from the working folder; raise InputError if that fails."""
     wrap_streams()  # a logging handler that the module sets up shall write to these
     with as_input_error():
         target = find_target(reference)
@@ -194,7 +195,7 @@ def as_input_error() -> Iterator[None]:
 
 
 def load_source(source: str, name: str) -> PythonAgent:
-    """An agent from the text of a file, such as a reference solution kept in a snapshot."""
+    """Return an agent from source code, such as a reference solution in a snapshot."""
     module = ModuleType(f"clerkship_solution_{hashlib.sha256(source.encode()).hexdigest()[:16]}")
     sys.modules[module.__name__] = module  # dataclasses and the like look their module up there
     try:
@@ -207,6 +208,6 @@ def load_source(source: str, name: str) -> PythonAgent:
 
 
 def _with_output(error: AgentError, output: AgentOutput) -> AgentError:
-    """Add what was printed to the traceback, where there is no agent to keep it."""
+    """Add the output to the traceback, because there is no agent that could return it."""
     text = output.text()
     return AgentError(str(error), f"{error.trace}\nIt had printed:\n{text}") if text else error

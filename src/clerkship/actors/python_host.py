@@ -1,8 +1,10 @@
 """The process of an agent written in Python: `python -m clerkship.actors.python_host`.
 
-It imports the agent, then calls its entry points as the platform says. The pipes to the platform are moved away from
-descriptors 0 and 1 before the agent is imported: what the agent or a child of it prints goes to standard error.
-Imports are few, because every trial waits for them; what most agents do not need is imported when it is used.
+It imports the agent, then calls its entry points on request. The pipes to the platform are moved away from
+descriptors
+0 and 1 before the agent is imported, so that whatever the agent or a child prints goes to standard error. Imports
+are
+few, because every trial waits for them.
 """
 
 import contextvars
@@ -51,7 +53,7 @@ class Host:
             self._link.send(result)
 
     def _load(self, call: dict[str, Any]) -> dict[str, Any]:
-        """Import the agent; make an instance where it is a class and one is asked for."""
+        """Import the agent; create an instance if it is a class and one is requested."""
         sys.path[:] = call["path"]
         try:
             target = import_from_here(call["module"]) if "module" in call else find_target(call["reference"])
@@ -113,7 +115,7 @@ def _failed(error: AgentError) -> dict[str, Any]:
 
 
 def _declared(events: Any) -> Any:
-    """Return `reported_events` as JSON; false where it is not a list."""
+    """Return `reported_events` as JSON; false if it is not a list."""
     if events is None or not isinstance(events, list | tuple | set | frozenset):
         return None if events is None else False
     return [str(kind) for kind in events]
@@ -137,7 +139,7 @@ def _said(part: dict[str, Any]) -> Any:
 
 
 def _encode(entry: EntryPointName, value: Any) -> Any:
-    """Return a result as JSON. What is not plain is read here as it is in the platform's process, with its errors."""
+    """Return a result as JSON. Values that are not plain are validated here, with the same errors as in the platform."""
     if entry == "on_history":
         return None
     if entry == "on_task":
@@ -163,7 +165,7 @@ def _part(part: Any) -> Any:
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
-    """Whether JSON says exactly this value, and it is not so large that a limit may apply."""
+    """Return whether JSON represents a value exactly, and it is too small for a limit to apply."""
     kind = type(value)
     if kind is str:
         return len(value) <= MAX_PLAIN_TEXT and (value.isascii() or _is_unicode(value))
@@ -189,7 +191,6 @@ def _is_unicode(text: str) -> bool:
 
 
 def main() -> None:
-    """Take the pipes, then serve."""
     reading, writing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -1,8 +1,7 @@
-"""`python:module:name` with `--agent-process`: an agent written in Python, in a process of its own for each trial.
+"""`python:module:name` with `--agent-process`: an agent written in Python, in its own process for each trial.
 
-The agent has the same contract as in this process. Its process runs `python_host`, which imports it by name; calls of
-its entry points, its requests to sandboxes and its reports go through the process's pipes, one after another, so that
-its log is the one it has in this process.
+The agent has the same interface as in this process. Its process runs `python_host`, which imports it by name. Calls,
+requests to sandboxes and reports go through the process's pipes in order, so that the log is the same.
 """
 
 import asyncio
@@ -49,10 +48,11 @@ class PythonProcessAgent:
         self._knows_sandboxes = False
 
     def load(self, *, make: bool) -> Any:
-        """Start the process and have it import the agent; with `make`, an instance of it too where it is a class.
+        """Start the process and import the agent; with `make`, also create an instance if it is a class.
 
-        Returns what `reported_events` declares. Raises InputError where it cannot be imported, AgentError where its
-        constructor fails. It blocks, as importing an agent in this process does.
+        Return what `reported_events` declares. Raise InputError if it cannot be imported, AgentError if its
+        constructor fails.
+        This blocks, as importing an agent in this process does.
         """
         self._process.start(inherited(), {})
         loaded = call_sync(_run, (self._load(make),))
@@ -88,7 +88,7 @@ class PythonProcessAgent:
         return self._process.program_seconds()
 
     def close(self) -> Mapping[str, JsonValue]:
-        """End the process and all it has started; its standard error is kept, and its stack if it hung."""
+        """End the process and everything it started; return its standard error, and its stack if it hung."""
         facts = dict(self._process.close())
         stderr, stack = split_stack(str(facts.get("agent_stderr", "")))
         if stack:
@@ -106,7 +106,7 @@ class PythonProcessAgent:
             raise AgentError(str(error)) from None
 
     async def _call(self, call: Mapping[str, Any], sandboxes: Sandboxes | None) -> Any:
-        """Send a call, answer the requests that come before its result, return the result."""
+        """Send a call, answer the requests that arrive before its result, and return the result."""
         self._process.send(orjson.dumps(call, default=report_fields))  # of data classes, the fields are written
         self._process.dumps_stack = True
         while (line := await self._process.receive()) is not None:
@@ -127,7 +127,7 @@ class PythonProcessAgent:
 
 
 def _run(work: Awaitable[T]) -> T:
-    """Run a coroutine on an event loop of its own, whatever loop this thread has."""
+    """Run a coroutine on a new event loop, whatever loop this thread has."""
     loop = asyncio.new_event_loop()
     try:
         return loop.run_until_complete(work)
@@ -153,12 +153,12 @@ def _texts(fields: Any, *names: str) -> tuple[str, ...]:
 
 
 def _describe_handle(handle: Handle) -> dict[str, str]:
-    """Return what the process needs to make the same handle to a sandbox."""
+    """Return what the process needs to create the same handle to a sandbox."""
     return {"kind": handle.kind, "handle": f"{type(handle).__module__}:{type(handle).__qualname__}"}
 
 
 class PythonProcessSolver:
-    """A name in a module, imported in a process of its own for each trial."""
+    """A name in a module, imported in a new process for each trial."""
 
     def __init__(self, name: str, target: Mapping[str, str], folder: Path) -> None:
         self.name = name
@@ -168,7 +168,7 @@ class PythonProcessSolver:
         self._entries: frozenset[EntryPointName] = frozenset()
 
     def isolate(self, isolation: Isolation) -> None:
-        """Start every later process under this isolation, the one that imports the agent before a run too."""
+        """Start later processes under this isolation, including the one that imports the agent before a run."""
         self._isolation = isolation
 
     def paths(self) -> tuple[Path, ...]:
@@ -198,7 +198,7 @@ class PythonProcessSolver:
             agent.close()
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Start a process with the agent imported, and made where it is a class."""
+        """Start a process, import the agent, and create an instance if it is a class."""
         agent = self._new()
         try:
             agent.load(make=True)
@@ -217,7 +217,7 @@ class PythonProcessSolver:
 
 
 def _files_of(module: str, places: Iterable[str]) -> list[Path]:
-    """Find the files of a module and of the packages around it, without importing any of them."""
+    """Find the files of a module and its packages, without importing them."""
     files, folders = list[Path](), [Path(place) for place in places]
     for part in module.split("."):
         named = [folder / part for folder in folders]
@@ -227,13 +227,13 @@ def _files_of(module: str, places: Iterable[str]) -> list[Path]:
 
 
 def load_python_process(reference: str) -> PythonProcessSolver:
-    """Take `module:name` without importing it here."""
+    """Build a solver for `module:name` without importing it here."""
     _check_system(f"python:{reference}")
     return PythonProcessSolver(f"python:{reference}", {"reference": reference}, Path.cwd())
 
 
 def to_process(solver: PythonSolver) -> PythonProcessSolver:
-    """Return a solver that runs the same agent in its own process; raises InputError if it has no name to import."""
+    """Return a solver that runs the same agent in its own process; raise InputError if it cannot be imported by name."""
     _check_system(solver.name)
     return PythonProcessSolver(solver.name, _target_of(solver), Path.cwd())
 
@@ -272,7 +272,7 @@ def _resolve_target(target: Any) -> Any:
 
 
 def _module_name(agent: str, module: str) -> str:
-    """Return the name that another process can import a module by."""
+    """Return the name by which another process can import a module."""
     if module != "__main__":
         return module
     main: ModuleType = sys.modules["__main__"]

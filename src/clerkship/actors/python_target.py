@@ -1,7 +1,8 @@
-"""Find an agent written in Python by its name, list its entry points, and describe the errors of its code.
+"""Find a Python agent by name, list its entry points, and describe errors of its code.
 
-Shared by agents in this process and in one of their own; that process imports this module first, so it needs little
-more than the standard library.
+Used by agents in this process and in their own process. The latter imports this module first, so it needs little
+more
+than the standard library.
 """
 
 import importlib
@@ -35,7 +36,7 @@ MAX_REASON = 1_000
 
 
 class NotAnAgent(Exception):
-    """A name that cannot be imported, or an object that is no agent."""
+    """A name cannot be imported, or an object is not an agent."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -43,7 +44,7 @@ class NotAnAgent(Exception):
 
 
 class EntryPoint(NamedTuple):
-    """A function to call, with how many of the two arguments it takes."""
+    """A function to call, and how many of the two arguments it takes."""
 
     function: Callable[..., Any]
     arity: int
@@ -51,10 +52,7 @@ class EntryPoint(NamedTuple):
 
 
 def find_target(reference: str) -> Any:
-    """Import the object that `module:name` refers to; a module of the working folder is found too.
-
-    Raises NotAnAgent where it cannot be imported.
-    """
+    """Import the object that `module:name` refers to, also from the working folder; raise NotAnAgent."""
     module_name, _, name = reference.partition(":")
     name = name or "agent"
     if module_name.endswith(".py") or "/" in module_name:
@@ -74,7 +72,7 @@ def find_target(reference: str) -> Any:
 
 
 def import_from_here(name: str) -> ModuleType:
-    """Import a module; one in the working folder takes precedence over others of its name, imported ones included."""
+    """Import a module; one in the working folder takes precedence over others of its name, even imported ones."""
     here = Path.cwd()
     if sys.path[:1] != [str(here)]:
         sys.path.insert(0, str(here))
@@ -85,7 +83,7 @@ def import_from_here(name: str) -> ModuleType:
 
 
 def find_entry_points(target: Any, name: str) -> dict[EntryPointName, EntryPoint]:
-    """Return the entry points of an object; raises NotAnAgent if it has none."""
+    """Return the entry points of an object; raise NotAnAgent if it has none."""
     found: dict[EntryPointName, Callable[..., Any]] = {
         entry: getattr(target, entry) for entry in _ENTRIES.values() if callable(getattr(target, entry, None))
     }
@@ -121,7 +119,7 @@ def _arity(function: Callable[..., Any]) -> int:
 
 
 def agent_error(error: BaseException, prefix: str = "") -> AgentError:
-    """Make an AgentError of what an agent's code raised, which may not even have a usable `str()`."""
+    """Return an AgentError for an exception of the agent's code, whose `str()` may fail."""
     try:
         return _with_trace(error, prefix)
     except BaseException:  # foreign code
@@ -137,7 +135,7 @@ def _with_trace(error: BaseException, prefix: str) -> AgentError:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return type and message of an error with the innermost line of the agent's own code, not of a library."""
+    """Return type and message of an error with the innermost line of the agent's own code."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not is_library(frame.filename)]
     place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
@@ -147,9 +145,9 @@ def describe_error(error: BaseException) -> str:
 
 
 def _server_reason(error: BaseException) -> str:
-    """Return what a server replied, where an HTTP client's error holds the reply and does not show its body.
+    """Return a server's response, if an HTTP client's error holds it and does not show it.
 
-    `httpx` and `requests` keep it as `response`; the `HTTPError` of `urllib` is the reply itself.
+    `httpx` and `requests` have it as `response`; the `HTTPError` of `urllib` is the response itself.
     """
     try:
         response = getattr(error, "response", None)
@@ -163,5 +161,5 @@ def _server_reason(error: BaseException) -> str:
 
 
 def is_library(file: str) -> bool:
-    """Return whether a file is Python's, an installed package's or ours, and not the agent's."""
+    """Return whether a file belongs to Python, an installed package or Clerkship, and not to the agent."""
     return file.startswith("<") or (file.startswith(_LIBRARIES) and not Path(file).is_relative_to(_PACKAGE / "suites"))

@@ -1,4 +1,4 @@
-"""`recorded[:whose]`: an agent whose recorded turns are replayed."""
+"""`recorded[:name]`: an agent whose recorded turns are replayed."""
 
 from clerkship.actors.contract import Agent, AgentError
 from clerkship.model.run import IsolationLevel
@@ -8,7 +8,7 @@ RECORDED = "recorded"
 
 
 class RecordedSolver:
-    """The agent that was recorded under a name; without a name, the only one that was."""
+    """The agent that was recorded under a name; without a name, the only recorded one."""
 
     isolation: IsolationLevel = "built-in"
 
@@ -17,10 +17,10 @@ class RecordedSolver:
         self.name = f"{RECORDED}:{whose}" if whose else RECORDED
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Refuse: the turns are found by the task, which is not known here."""
+        """Raise AgentError: the engine builds the agent, because turns are found by the task."""
         raise AgentError("a recorded agent plays its part in a replay, and nowhere else")
 
 
 def load_recorded(rest: str, settings: Settings) -> RecordedSolver:
-    """`recorded`, or `recorded:python:my_agent:Agent`."""
+    """Build a solver from `recorded` or `recorded:python:my_agent:Agent`."""
     return RecordedSolver(rest)

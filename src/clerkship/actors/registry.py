@@ -1,4 +1,4 @@
-"""The sorts of agent there are: the first word of `--agent`, and what makes a solver of the rest."""
+"""The kinds of agents, by the first word of `--agent`."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -21,7 +21,7 @@ LoadSolver = Callable[[str, Settings], Solver]
 
 
 def _built_in(solver: type[Nop | Oracle]) -> LoadSolver:
-    """Return what loads an agent that has no parameters."""
+    """Return a loader for an agent without parameters."""
 
     def load(rest: str, settings: Settings) -> Solver:
         if rest:

@@ -1,4 +1,4 @@
-"""What an agent hands back, made into what the log can hold, or refused as nonsense."""
+"""Validate what an agent returns, and convert it to what the log can store."""
 
 import math
 from collections.abc import Mapping
@@ -24,8 +24,10 @@ LOG_FULL = f"the log of the trial is full: an agent may fill it up to {MAX_EVENT
 
 
 def parse_replies(value: Any, events: AgentEvents | None = BUILT_IN_EVENTS) -> list[ReplyPart]:
-    """None, text, Say, a map with `text`, an event of the agent's own, or a list of those. For `events` see
-    `parse_event`."""
+    """Parse the result of a turn: None, text, Say, a map with `text`, an event of the agent, or a list of those.
+
+    For `events` see `parse_event`.
+    """
     if isinstance(value, str):
         return [Say(_parse_text(value))] if value.strip() else []  # most are no more than this
     items = value if isinstance(value, list | tuple) else [value]
@@ -47,8 +49,10 @@ def check_log_capacity(log: Log) -> None:
 
 
 def parse_event(payload: Payload, events: AgentEvents | None = BUILT_IN_EVENTS) -> Payload:
-    """Return a copy of one of the agent's own events that can be kept. Raises TypeError if it is not one of `events`;
-    None where they are checked later, in another process."""
+    """Return a storable copy of an agent's event; raise TypeError if its kind is not in `events`.
+
+    `events` is None if the kind is checked later, in another process.
+    """
     kind = type(payload)
     known = isinstance(payload, Payload) and (events is None or events.get(getattr(payload, "kind", "")) is kind)
     if not known:
@@ -73,7 +77,7 @@ def _required(kind: type[Payload]) -> frozenset[str]:
 
 
 def parse_report(report: Any, events: AgentEvents = BUILT_IN_EVENTS) -> Payload:
-    """One of the agent's own events as JSON has it: `{"kind": "agent.slot.set", "name": …, "value": …}`."""
+    """Parse an agent's event from JSON: `{"kind": "agent.slot.set", "name": …, "value": …}`."""
     if not isinstance(report, Mapping) or not isinstance(report.get("kind"), str):
         raise AgentError(f"a report is a map with `kind`, not {type(report).__name__} {repr(report)[:60]}")
     kind = report["kind"]
@@ -88,7 +92,7 @@ def parse_report(report: Any, events: AgentEvents = BUILT_IN_EVENTS) -> Payload:
 
 
 def report_fields(payload: Payload) -> dict[str, Any]:
-    """Return one of the agent's own events as JSON; `parse_report` reads it back."""
+    """Return an agent's event as JSON; `parse_report` reads it back."""
     return {"kind": payload.kind, **payload.model_dump(mode="json")}
 
 

@@ -1,4 +1,4 @@
-"""Bring a person to where a conversation left them, by replaying what they said."""
+"""Restore the state of a person by replaying their earlier conversation."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,21 +11,21 @@ PersonStep = Callable[[], PersonAction | None]
 
 
 class RecordedImproviser:
-    """Says what the person said then, in place of the model that plays them."""
+    """Returns what the person said in the earlier conversation, in place of the model."""
 
     def __init__(self) -> None:
         self.said = ""
         self.messages: Sequence[Event] = ()
 
     def improvise(self, hint: str = "", progress: object = None) -> PersonAction:
-        """Return what they said then."""
+        """Return what the person said then."""
         return PersonAction(self.said)
 
 
 class ScriptReplay:
-    """Has a person do everything they did, in order. A line that a step said for them does not change them.
+    """Repeats all actions of a person in order. Lines that a scenario step said for them do not change them.
 
-    Whether they spoke because of what they heard or of what they saw is inferred from what they said.
+    Whether they spoke because of a reply or because of an event is inferred from what they said.
     """
 
     def __init__(self, person: SimulatedPerson, voice: RecordedImproviser) -> None:
@@ -58,7 +58,7 @@ class ScriptReplay:
         self._try(self._person.wait if heard is None else lambda: self._person.hear(heard))
 
     def _notices(self) -> bool:
-        """Tell whether an event made them say it; the events after it are for later."""
+        """Return whether an event made the person say the line; later events are kept."""
         while self._seen:
             event = self._seen.popleft()
             if self._try(lambda event=event: self._person.notice(event), silently=True):  # type: ignore[misc]
@@ -66,7 +66,7 @@ class ScriptReplay:
         return False
 
     def _try(self, act: PersonStep, *, silently: bool = False) -> bool:
-        """Tell whether an act made them say it. If not, undo it, unless it may be done silently."""
+        """Return whether a step produces the recorded line. If not, undo it, unless it may happen silently."""
         state = vars(self._person)
         before = {name: copy(value) if isinstance(value, list | dict) else value for name, value in state.items()}
         speech = act()

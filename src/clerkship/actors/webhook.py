@@ -1,6 +1,6 @@
 """`http:<address>`: an agent behind an address, sent one POST per turn or task.
 
-With a secret, each message is signed as Standard Webhooks has it: HMAC-SHA256 over `id.timestamp.body`.
+With a secret, each message is signed as in Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`.
 """
 
 import base64
@@ -40,7 +40,7 @@ _REPLY = "its reply"
 
 
 class WebhookAgent(MessageAgent):
-    """One trial's conversation with an agent elsewhere. It holds no connection between messages."""
+    """A remote agent in one trial. No connection stays open between messages."""
 
     def __init__(self, address: str, key: bytes, trial: int) -> None:
         super().__init__()
@@ -48,15 +48,14 @@ class WebhookAgent(MessageAgent):
         self._conversation = new_name("conversation")
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
-        """Post the message; the reply's `say` is what it says."""
+        """Post the message and return the `say` of the reply."""
         return parse_say(await self._ask(self.turn_message(message, sandboxes), sandboxes), _REPLY, sandboxes)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """Post the work; the reply's `answer` is the answer."""
+        """Post the task and return the `answer` of the reply."""
         return parse_task_answer(await self._ask(task_message(task_item, sandboxes), sandboxes), _REPLY)
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Each message had a connection of its own."""
         return NO_FACTS
 
     async def _ask(self, message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
@@ -100,7 +99,7 @@ def _host(address: str) -> str:
 
 
 def sign(key: bytes, body: bytes) -> dict[str, str]:
-    """The headers of Standard Webhooks: what was sent, when, and proof of who sent it."""
+    """Return the headers of Standard Webhooks: id, timestamp and signature."""
     name, moment = new_name("msg"), str(int(now().timestamp()))
     digest = hmac.digest(key, f"{name}.{moment}.".encode() + body, hashlib.sha256)
     signature = f"v1,{base64.b64encode(digest).decode()}"
@@ -112,7 +111,7 @@ OMITTED_QUERY = "?…"
 
 
 def parse_secret(text: str) -> bytes:
-    """`whsec_` and base64, as Standard Webhooks writes secrets; anything else is taken as it is."""
+    """Decode `whsec_` and base64, as in Standard Webhooks; any other text is used unchanged."""
     if not text.startswith("whsec_"):
         return text.encode()
     try:
@@ -124,7 +123,7 @@ def parse_secret(text: str) -> bytes:
 
 
 class WebhookSolver:
-    """An address, and what messages to it are signed with."""
+    """An address, and the key that signs messages to it."""
 
     isolation: IsolationLevel = "remote"
 
@@ -135,16 +134,16 @@ class WebhookSolver:
         self._address, self._key = address, key
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """A conversation of its own."""
+        """Return an agent for one trial."""
         return WebhookAgent(self._address, self._key, trial)
 
     def preflight(self) -> None:
-        """Connect to the address; no message is sent."""
+        """Connect to the address, without sending a message."""
         check_reachable(self._address, self.name)
 
 
 def load_http(rest: str, settings: Settings) -> WebhookSolver:
-    """`http:https://host/path`, or the rest of `http://host/path`."""
+    """Build a solver from `http:https://host/path`, or from the rest of `http://host/path`."""
     address = f"http:{rest}" if rest.startswith("//") else rest
     if address.endswith(OMITTED_QUERY):
         raise InputError.of(
@@ -155,5 +154,5 @@ def load_http(rest: str, settings: Settings) -> WebhookSolver:
 
 
 def load_https(rest: str, settings: Settings) -> WebhookSolver:
-    """The rest of `https://host/path`."""
+    """Build a solver from the rest of `https://host/path`."""
     return load_http(f"https:{rest}", settings)

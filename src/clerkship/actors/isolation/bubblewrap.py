@@ -1,7 +1,8 @@
-"""Bubblewrap: the program sees the file system as it is, with masks over what is hidden, and its own processes alone.
+"""Isolation by bubblewrap: the program sees the file system with hidden paths masked, and only its own processes.
 
-Hidden folders become empty, hidden files unreadable, and what starts later trials read-only. The network is shared,
-because sandboxes are on loopback.
+Hidden folders appear empty, hidden files are unreadable, and files that start later trials are read-only. The
+network
+is shared, because sandboxes are on loopback.
 """
 
 import os
@@ -24,9 +25,9 @@ _BIND, _READ_ONLY, _HIDE = "--bind", "--ro-bind", "hide"
 
 @cache
 def program_file() -> Path | None:
-    """Find bubblewrap once in each process; None where it is not installed.
+    """Find bubblewrap once per process; None if it is not installed.
 
-    The environment of this Python and the working folder are not searched: an agent may have written there.
+    The environment of this Python and the working folder are not searched, because an agent may have written there.
     """
     excluded = {Path(sys.prefix).resolve(), Path.cwd()}
     for folder in map(Path, (*SYSTEM_FOLDERS, *os.get_exec_path())):
@@ -37,14 +38,14 @@ def program_file() -> Path | None:
 
 
 def prefix(descriptor: int) -> list[str]:
-    """Return the command line up to the program's own words."""
+    """Return the command line before the program's own words."""
     return [str(program_file() or NAME), "--args", str(descriptor), "--"]
 
 
 def arguments(
     hidden: Iterable[Path], shown: Sequence[Path], read_only: Iterable[Path] = (), writable: Iterable[Path] = ()
 ) -> bytes:
-    """Return the options, each ended by a zero byte, as `--args` reads them."""
+    """Return the options in the format of `--args`, each ended by a zero byte."""
     marks = dict.fromkeys(read_only, _READ_ONLY) | dict.fromkeys(writable, _BIND) | dict.fromkeys(hidden, _HIDE)
     words, folders = _base(), list[str]()
     for path, mark in sorted(_with_parents(marks).items()):  # a folder before what is in it
@@ -63,8 +64,10 @@ def arguments(
 
 
 def _with_parents(marks: dict[Path, str]) -> dict[Path, str]:
-    """Leave out what lies in a hidden folder, and add the folders above each path as mounts of their own: a mount
-    cannot be renamed, so no other folder can be put in its place."""
+    """Remove paths inside hidden folders, and mount the folders above each path.
+
+    A mount point cannot be renamed, so no other folder can be put in its place.
+    """
     found = {path: mark for path, mark in marks.items() if _around(path, marks) != _HIDE}
     parents = {parent for path in found for parent in path.parents[:-1] if parent not in found}
     return found | {parent: _BIND for parent in parents if _around(parent, found) in (None, _BIND)}
@@ -91,7 +94,7 @@ def _base() -> list[str]:
 
 
 def _child(process: int) -> int:
-    """Return the first child of a process; the process itself where it has none, or the system does not say."""
+    """Return the first child of a process; the process itself if it has none, or if the system does not provide it."""
     try:
         children = Path(f"/proc/{process}/task/{process}/children").read_bytes().split()
     except OSError:

@@ -1,4 +1,4 @@
-"""What isolation is: a level, the paths it hides, and the command line that starts a program under it."""
+"""Isolation levels, hidden paths, and the command line that starts an isolated program."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ _PROBE_SECONDS = 10
 
 @dataclass(frozen=True)
 class Isolation:
-    """How the programs of one run are kept from what they must not see."""
+    """How the programs of one run are isolated."""
 
     level: Level = "none"
     hidden: tuple[Path, ...] = ()
@@ -55,11 +55,11 @@ class Isolation:
         return way.prefix, way.arguments(hidden, shown, *read_only(folder))
 
     def program(self, started: int) -> int:
-        """Return the process id of the program itself, given that of the process that was started."""
+        """Return the process id of the program, given that of the started process."""
         return bubblewrap.program(started) if self.level == "bubblewrap" else started
 
     def launcher(self, started: int) -> frozenset[int]:
-        """Return the processes that must not be asked to end: the program would be killed with them, not asked."""
+        """Return the processes that must not get SIGTERM: if they end, the program is killed at once."""
         return frozenset({started}) if self.level == "bubblewrap" else frozenset()
 
 
@@ -68,12 +68,12 @@ NOT_ISOLATED = Isolation()
 
 @cache
 def offered() -> tuple[Level, ...]:
-    """Return the levels that work on this machine, the strongest first; `none` is always there."""
+    """Return the levels that work on this machine, the strongest first; `none` always works."""
     return (*(level for level in LEVELS if _works(level)), "none")
 
 
 def _works(level: Level) -> bool:
-    """Start a program under it: what is installed may be forbidden, by AppArmor or by a container."""
+    """Test a level by starting a program: an installed tool may be forbidden, by AppArmor or by a container."""
     if sys.platform != "linux":
         return False
     with Isolation(level).command([sys.executable, "-I", "-S", "-c", ""]) as (words, descriptors):
@@ -88,19 +88,19 @@ def _works(level: Level) -> bool:
 
 @runtime_checkable
 class Isolated(Protocol):
-    """A solver whose agents are programs on this machine, which can be isolated."""
+    """A solver whose agents are programs on this machine."""
 
     def isolate(self, isolation: Isolation) -> None:
-        """Start every agent that is opened from here on under this isolation."""
+        """Start later agents under this isolation."""
         ...
 
     def paths(self) -> tuple[Path, ...]:
-        """Return what the programs need to see: the working folder, and the files that the command line names."""
+        """Return what the programs must see: the working folder, and the files that the command line names."""
         ...
 
 
 def _memory_file(data: bytes) -> int:
-    """Return a descriptor from which the data can be read once; it has no name in the file system."""
+    """Return a descriptor from which the data can be read once, without a name in the file system."""
     descriptor = os.memfd_create("clerkship")
     try:
         with os.fdopen(os.dup(descriptor), "wb") as file:

@@ -1,7 +1,8 @@
-"""Landlock: the kernel denies the program what is hidden. It needs no program and no right of its own.
+"""Isolation by Landlock: the kernel denies access to hidden paths. It needs no tool and no privileges.
 
-Landlock only grants, so everything but what is hidden is allowed: see `launcher.py`, which restricts itself and then
-becomes the program.
+Landlock only grants access, so everything except hidden paths is granted: see `launcher.py`, which restricts itself
+and
+then executes the program.
 """
 
 import os
@@ -18,21 +19,24 @@ to be allowed one by one."""
 
 @cache
 def _start() -> tuple[str, ...]:
-    """Return the interpreter and the launcher's source, read once in each process: a program that changes the files
-    does not change how the next one is started."""
+    """Return the interpreter and the launcher's source, read once per process.
+
+    A program that changes these files does not change how the next program is started.
+    """
     return os.path.realpath(sys.executable), "-I", "-S", "-c", _LAUNCHER.read_text(encoding="utf-8")
 
 
 def prefix(descriptor: int) -> list[str]:
-    """Return the command line up to the program's own words."""
+    """Return the command line before the program's own words."""
     return [*_start(), str(descriptor)]
 
 
 def arguments(
     hidden: Iterable[Path], shown: Sequence[Path], read_only: Iterable[Path] = (), writable: Iterable[Path] = ()
 ) -> bytes:
-    """Return what the launcher reads: paths, each after the letter that says what is allowed there (`h`idden,
-    `r`ead-only or `w`ritable) and ended by a zero byte."""
+    """Return the launcher's input: paths, each after a letter (`h`idden, `r`ead-only or `w`ritable), ended by a zero
+    byte.
+    """
     kernel = map(Path, _KERNEL if os.geteuid() == 0 else ())
     marks = dict.fromkeys((*read_only, *kernel), "r") | dict.fromkeys(writable, "w")
     marks |= dict.fromkeys(hidden, "h") | dict.fromkeys(shown, "w")

@@ -1,6 +1,6 @@
-"""Deny this process the paths that it reads from a descriptor, by Landlock, and become a program.
+"""Deny this process access to paths by Landlock, then execute a program.
 
-Run as `python -I -S -c SOURCE DESCRIPTOR PROGRAM ARGUMENT…`; it imports nothing but the standard library.
+Run as `python -I -S -c SOURCE DESCRIPTOR PROGRAM ARGUMENT…`; it imports only the standard library.
 Exit code 126: the kernel refused. Exit code 127: the program could not be started.
 """
 
@@ -26,7 +26,7 @@ REFUSED, NOT_STARTED = 126, 127
 
 
 class Ruleset(ctypes.Structure):
-    """`struct landlock_ruleset_attr`; older kernels know its beginning."""
+    """`struct landlock_ruleset_attr`; older kernels know its first field."""
 
     _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 
@@ -40,7 +40,7 @@ class PathRule(ctypes.Structure):
 
 
 def abi() -> int:
-    """Return the version of Landlock that the kernel has; 0 where it has none."""
+    """Return the kernel's version of Landlock; 0 if it has none."""
     try:
         return max(0, _call(CREATE_RULESET, None, 0, VERSION_FLAG))
     except OSError:
@@ -48,7 +48,7 @@ def abi() -> int:
 
 
 def handled(version: int) -> int:
-    """Return the rights on files that a version knows, which are all denied unless allowed."""
+    """Return the file access rights of a version; all are denied unless granted."""
     rights = FIRST_RIGHTS
     for since, right in ((2, REFER), (3, TRUNCATE), (5, IOCTL_DEV)):
         rights |= right if version >= since else 0
@@ -56,7 +56,7 @@ def handled(version: int) -> int:
 
 
 def restrict(paths: list[str]) -> None:
-    """Deny this process, and all it starts, what the paths say; and signals to others, where the kernel can."""
+    """Deny this process and its children access to the paths, and signals to other processes if the kernel supports it."""
     version = abi()
     rights = handled(version)
     attributes = Ruleset(rights, 0, SCOPE_SIGNAL if version >= 6 else 0)
@@ -72,7 +72,7 @@ def restrict(paths: list[str]) -> None:
 
 
 def _drop_privileges() -> None:
-    """Gain none by starting programs; as root, lose those that read the memory and environment of other processes."""
+    """Forbid new privileges; as root, drop those that read the memory and environment of other processes."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -83,8 +83,10 @@ def _drop_privileges() -> None:
 
 
 def _allow_around(ruleset: int, folder: str, marks: dict[tuple[str, ...], int], rights: int) -> None:
-    """Allow what is in a folder: with the rights of its mark where it has one, which is relative to the folder, and
-    with the given rights elsewhere. A folder that has marks in it can itself be listed, and no more."""
+    """Grant access to the content of a folder: by its mark (relative to the folder), or with the given rights.
+
+    A folder that contains marked paths can only be listed.
+    """
     below: dict[str, dict[tuple[str, ...], int]] = {}
     for (first, *rest), right in marks.items():
         below.setdefault(first, {})[tuple(rest)] = right
@@ -98,7 +100,7 @@ def _allow_around(ruleset: int, folder: str, marks: dict[tuple[str, ...], int], 
 
 
 def _names(folder: str) -> list[str]:
-    """Return what is in a folder; nothing where it can be searched and not listed, so nothing in it is allowed."""
+    """Return the entries of a folder; none if it cannot be listed, so that nothing in it is granted."""
     try:
         return os.listdir(folder)  # noqa: PTH208  (pathlib is slow to import)
     except OSError:
@@ -106,7 +108,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
-    """Allow a file, or a folder and all in it. A link is not followed: its target has a rule of its own, or none."""
+    """Grant access to a file, or to a folder and its content. Links are not followed."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:  # gone meanwhile
@@ -132,7 +134,7 @@ def _call(number: int, *arguments: object) -> int:
 
 
 def main(descriptor: int, words: list[str]) -> int:
-    """Read the paths, restrict this process, become the program."""
+    """Read the paths, restrict this process, and execute the program."""
     with os.fdopen(descriptor, "rb") as file:
         paths = [os.fsdecode(path) for path in file.read().split(b"\0")[:-1]]
     try:

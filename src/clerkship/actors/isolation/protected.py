@@ -1,4 +1,4 @@
-"""What an isolated program can read and not change: the code that starts and grades the trials after it."""
+"""Paths that an isolated program can read but not change: the code that starts and grades later trials."""
 
 import site
 import sys
@@ -14,7 +14,7 @@ _INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
 
 @cache
 def installation() -> tuple[Path, ...]:
-    """Return the folders of this package, of the Python that runs it and of bubblewrap, without links.
+    """Return the folders of this package, of its Python and of bubblewrap, with links resolved.
 
     A folder inside another of them is left out.
     """
@@ -27,15 +27,18 @@ def installation() -> tuple[Path, ...]:
 
 
 def folder_of_link(prefix: Path) -> list[Path]:
-    """Return the folder that a Python lies in if it is reached by a link, as those of `uv python` are: the link could
-    be made to lead to another. The home folder and those above it stay as they are."""
+    """Return the folder of a Python that is reached by a link, as with `uv python`, because the link could be changed.
+
+    The home folder and those above it are excluded.
+    """
     home = Path.home()
     return [prefix.parent] if prefix.is_symlink() and prefix.parent not in (home, *home.parents) else []
 
 
 def read_only(folder: Path | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Return the folders that a program cannot change, and its working folder if it lies in one of them, which it can
-    change all the same."""
+    """Return the folders that a program cannot change, and its working folder if it lies in one of them and stays
+    writable.
+    """
     places = installation()
     work = folder.resolve() if folder is not None else None
     inside = work is not None and any(place in work.parents for place in places)

@@ -52,7 +52,7 @@ def test_every_mistake_in_a_criterion_has_its_line(bench: Workbench) -> None:
     assert "stauts" in lines[0]
     assert "did you mean `value`?" in lines[1]
     assert "did you mean `address`?" in lines[2]
-    assert "is no FHIRPath" in lines[3]
+    assert "is not valid FHIRPath" in lines[3]
 
 
 def test_a_mistake_in_elements_has_its_line(bench: Workbench) -> None:
@@ -73,7 +73,7 @@ def test_a_mistake_in_elements_has_its_line(bench: Workbench) -> None:
     lines = mistakes(bench, criteria)
     assert [line.partition(":")[0] for line in lines] == ["17", "18"], lines
     assert "did you mean `medicationCodeableConcept`?" in lines[0]
-    assert "`ordre` is no code that R4 allows there; did you mean `order`?" in lines[1]
+    assert "`ordre` is not a code that R4 allows here; did you mean `order`?" in lines[1]
 
 
 def test_an_entity_that_the_task_has_not_is_a_mistake(bench: Workbench) -> None:
