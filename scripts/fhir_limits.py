@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import orjson
 
-from clerkship.simulators.fhir.outcome import FHIR_JSON
 from clerkship.sandbox.request import Request
+from clerkship.simulators.fhir.outcome import FHIR_JSON
 
 
 class NotDone(NamedTuple):

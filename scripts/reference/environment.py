@@ -12,6 +12,7 @@ from clerkship.faults.chaos import PROFILES
 from clerkship.model.environment import RESERVED_NAMES, RESERVED_SOURCES
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
+from scripts.reference.examples import show_example
 from scripts.reference.render import AUTHENTICATION, render_page
 from scripts.reference.tables import (
     code_list,
@@ -36,7 +37,7 @@ def assertions_page(catalog: RegisteredCatalog) -> str:
     """Return the page of assertions."""
     sections = "\n".join(
         f"## {name}\n\n{docstring(model)}\n\n{_aliases(model.aliases)}{_shorthand(model.shorthand)}"
-        f"{describe_model(model)}{describe_nested_models(model)}"
+        f"{show_example('assertions', name)}\n{describe_model(model)}{describe_nested_models(model)}"
         for name, model in catalog.assertions.items()
     )
     origins = rows(
@@ -68,7 +69,8 @@ def _shorthand(field: str | None) -> str:
 def steps_page(catalog: RegisteredCatalog) -> str:
     """Return the page of steps and chaos profiles."""
     sections = "\n".join(
-        f"## {name}\n\n{docstring(model)}\n\n{_aliases(model.aliases)}{describe_model(model)}"
+        f"## {name}\n\n{docstring(model)}\n\n{_aliases(model.aliases)}"
+        f"{show_example('steps', name)}\n{describe_model(model)}"
         for name, model in catalog.steps.items()
     )
     chaos = rows(
@@ -116,6 +118,7 @@ def _simulator(spec: Spec, reacts_to: Collection[str]) -> str:
 
 {spec.summary} {dataset}{reactions}
 
+{show_example("simulators", spec.kind)}
 | request | operation | |
 |---|---|---|
 {routes}

@@ -8,7 +8,7 @@ import clerkship.plugin
 from clerkship.domains.contract import DomainSpec
 from clerkship.library.dataset_type import DatasetType
 from clerkship.plugin.contract import CONTRACT, Plugin
-from clerkship.plugin.load import GROUP
+from clerkship.plugin.load import ENTRY_POINT_GROUP
 from clerkship.simulators.spec import Spec
 from scripts.reference.render import AUTHENTICATION, render_page
 from scripts.reference.signatures import stub_of
@@ -105,7 +105,7 @@ def plugins_page() -> str:
     """Return the page for authors of plug-ins."""
     return render_page(
         "plugins.md",
-        GROUP=GROUP,
+        GROUP=ENTRY_POINT_GROUP,
         plugin=_describe(Plugin, _PLUGIN_FIELDS),
         spec=_describe(Spec, _SPEC_FIELDS),
         domain_spec=_describe(DomainSpec, _DOMAIN_FIELDS),

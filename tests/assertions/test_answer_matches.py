@@ -104,7 +104,7 @@ def test_and_is_no_excuse(args: Any, answer: str) -> None:
 
 def test_an_answer_in_words_where_fields_were_asked_for_is_called_that() -> None:
     found = check(OBJECT, "The MRN is 4188190.")
-    assert (found.passed, found.detail) == (False, "the answer is text, and no JSON: 'The MRN is 4188190.'")
+    assert (found.passed, found.detail) == (False, "the answer is text, not JSON: 'The MRN is 4188190.'")
 
 
 def test_two_blocks_say_nothing_certain() -> None:

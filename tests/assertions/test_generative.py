@@ -48,7 +48,7 @@ def test_the_reply_is_scored_beside_the_message_just_before_it() -> None:
     check = Relevant().check(evidence(conversation(), judge))
     assert check.passed
     assert check.score == 1.0
-    assert "turn 2 (#4) scores 0.80, and 0.5 is the least that passes: it is about that" in check.detail
+    assert "turn 2 (#4) scores 0.80 (expected: at least 0.5): it is about that" in check.detail
     [question] = judge.asked
     assert '"Why is it late?"' in question.prompt
     assert '"Because it snows."' in question.prompt
@@ -142,10 +142,10 @@ def test_groundedness_is_the_share_of_statements_that_hold(compat: str | None) -
     judge = FakeJudge(STATEMENTS)
     check = Grounded().check(evidence(conversation(), judge, compat))
     assert check.passed
-    assert "1 of 2 statements stand in the source" in check.detail
+    assert "1 of 2 statements are supported by the source" in check.detail
     assert '"It snows.\\nVans are late."' in judge.asked[0].prompt
     second = row(check.evidence, "statement 2")
-    assert (second.expected, second.actual, second.passed) == ("it stands in the source", "is nowhere", False)
+    assert (second.expected, second.actual, second.passed) == ("supported by the source", "is nowhere", False)
     assert second.path == "statement 2: It is Monday."
     assert not Grounded(threshold=0.51).check(evidence(conversation(), judge, compat)).passed
 
@@ -214,7 +214,7 @@ def test_an_agent_that_reports_no_source_is_an_error_that_says_what_to_report(
     assertion: type[GenerativeResponse], written: dict[str, Any]
 ) -> None:
     judge = FakeJudge(FITS)
-    with pytest.raises(NoSourceReported, match=r"none of the agent's 1 replies says where it comes from") as error:
+    with pytest.raises(NoSourceReported, match=r"none of the agent's 1 replies reports its source") as error:
         assertion.model_validate(written).check(evidence(unsourced(utter_name="utter_why"), judge))
     assert "report `utter_source` in the `metadata` of a reply" in str(error.value)
     assert judge.asked == []
@@ -243,7 +243,7 @@ def test_an_agent_that_said_nothing_fails() -> None:
 @pytest.mark.parametrize("compat", [None, "rasa"])
 def test_a_reply_that_states_nothing_fails(compat: str | None) -> None:
     check = Grounded(threshold=0).check(evidence(conversation(), FakeJudge({"statements": []}), compat))
-    assert (check.passed, check.detail) == (False, "the reply in turn 2 (#4) gives nothing to score")
+    assert (check.passed, check.detail) == (False, "the reply in turn 2 (#4) has nothing to score")
 
 
 def test_a_bad_answer_is_an_error_and_under_compat_a_failure() -> None:

@@ -233,9 +233,7 @@ def test_a_pass_that_rests_on_the_agents_word_about_its_verdict_is_refused(
 )
 def test_an_id_of_the_agents_own_claim_proves_only_that_it_was_said(claim: str) -> None:
     judge = FakeJudge({"passed": True, "reasoning": "So.", "citations": [{"where": "T1.3", "quote": ""}]})
-    with pytest.raises(
-        BadAnswer, match=r"T1\.3 speaks of the verdict itself, which proves only that the agent said so"
-    ):
+    with pytest.raises(BadAnswer, match=r"T1\.3 mentions the verdict itself, which only proves that the agent said so"):
         JudgedAssertion(statement="It says why").check(evidence(reply, claim, judge))
 
 

@@ -151,7 +151,7 @@ def test_how_often_in_which_turn_and_not(story: Story, name: str, args: Any, pas
             "pattern_clarification_contains",
             ["refund"],
             "no clarification with refund was offered; nearest: no names in turn 1 (#6); "
-            "a bare list is of names, and these are ids: write {flow_ids: […]}",
+            "a bare list contains names, but these are ids: write {flow_ids: […]}",
         ),
         (
             "bot_uttered",

@@ -355,13 +355,13 @@ def test_a_quirk_says_what_it_left_out(flow: str) -> None:
     ended = completed if flow == "flow_completed" else cancelled
     story = story_of(ended("a", "t"), asked(), ended("a", "s"))
     check = BY_NAME[flow].model_validate({"flow_id": "a", "flow_step_id": "s"}).check(story.evidence(compat="rasa"))
-    assert check.detail.endswith("; that of turn 1 (#3) does not count under rasa")
+    assert check.detail.endswith("; that of turn 1 (#3) does not count with `compat: rasa`")
 
 
 def test_what_breaks_off_a_run_there_is_said_so() -> None:
     story = story_of(asked(), IMAGE, said("x"))
     for name in ("bot_uttered", "bot_did_not_utter"):
         check = BY_NAME[name].model_validate({"text_matches": "y"}).check(story.evidence(compat="rasa"))
-        assert check.detail == "what the agent said in turn 1 (#2) has no text, which breaks off the run under rasa"
+        assert check.detail == "the utterance in turn 1 (#2) has no text; with `compat: rasa` the run fails on it"
     several = BY_NAME["flow_started"].model_validate(ALL_AB).check(story.evidence(compat="rasa"))
     assert several.detail == "`all` takes one flow under rasa, and here are 2: it is refused"

@@ -25,7 +25,7 @@ REFUSED = [
     ("flow_started: {flow_ids: [a], count: -1}", "flow_started.count: expected a whole number from 0, or a matcher"),
     ("flow_started: {flow_ids: [a], count: true}", "flow_started.count: expected a whole number from 0, or a matcher"),
     ("flow_started: {flow_ids: [a], turn: two}", "flow_started.turn: expected a whole number from 0, or a matcher"),
-    ("flow_started: {flow_ids: [a], turn: {matches: x}}", "flow_started.turn: `matches` fits no number"),
+    ("flow_started: {flow_ids: [a], turn: {matches: x}}", "flow_started.turn: `matches` matches no number"),
     ("flow_started: {flow_ids: [a], turn: {gt: 2026-01-01}}", "flow_started.turn: expected a whole number from 0"),
     ("flow_started: {flow_ids: [a], turn: {get: 1}}", "flow_started.turn: unknown matcher `get`; did you mean `gt`?"),
     ("flow_completed: {}", "flow_completed: `flow_id` is missing"),
@@ -87,7 +87,10 @@ REFUSED = [
     ("memory_was_set: []", f"memory_was_set: {NOTHING}"),
     ("memory_was_set: [{name: m, value: null}]", "memory_was_set.0: `value` is null: leave it out to mean any"),
     ("memory_was_cleared: [{name: m, value: 1}]", "memory_was_cleared.0.value: unknown key `value`"),
-    ("tool_executed: {tool_name: t, source: mcp}", "tool_executed: `mcp_server` goes with `source: mcp`"),
+    (
+        "tool_executed: {tool_name: t, source: mcp}",
+        "tool_executed: `source: mcp` and `mcp_server` must be given together",
+    ),
     ("tool_executed: {tool_name: t, source: web}", "tool_executed.source: expected local or mcp, not 'web'"),
     (
         "tools_within_one_turn: {calls: [a], allow_extra_calls: true}",

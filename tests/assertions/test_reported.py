@@ -53,7 +53,7 @@ def test_the_judge_is_told_which_sandboxes_observe() -> None:
 @pytest.mark.parametrize("places", [("#2",), ("#3",), ("#2", "#3")])
 def test_a_reported_deed_alone_carries_no_pass_where_a_sandbox_observes(places: tuple[str, ...]) -> None:
     judge = FakeJudge(passes(*places))
-    with pytest.raises(BadAnswer, match=r"is only reported by the agent; what was done is proved by what was observed"):
+    with pytest.raises(BadAnswer, match=r"is only reported by the agent; cite what was observed instead"):
         JudgedAssertion(statement="It filed the letter").check(story(judge, "drop"))
 
 
@@ -69,9 +69,7 @@ def test_without_a_sandbox_a_report_is_all_there_is() -> None:
 def test_a_judge_that_cites_a_report_is_told_and_may_cite_what_was_observed() -> None:
     judge = SeveralMinds(once=[passes("#2"), passes("#5")])
     assert JudgedAssertion(statement="It filed the letter").check(story(judge, "drop")).passed
-    assert (
-        "#2 is only reported by the agent; what was done is proved by what was observed (drop)" in judge.asked[1].prompt
-    )
+    assert "#2 is only reported by the agent; cite what was observed instead (drop)" in judge.asked[1].prompt
 
 
 TASK = """
@@ -100,4 +98,4 @@ def test_in_a_run_the_sandboxes_of_the_environment_observe(bench: Workbench) -> 
     task_run = bench.run_one(agent, judge=f"scripted:{answers}")
     [criterion] = [one for one in task_run.criteria if one.assertion == "judged"]
     assert (criterion.status, criterion.passed) == ("error", False)
-    assert "is only reported by the agent; what was done is proved by what was observed (drop)" in criterion.detail
+    assert "is only reported by the agent; cite what was observed instead (drop)" in criterion.detail

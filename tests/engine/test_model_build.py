@@ -184,7 +184,7 @@ def test_invalid_model_is_reported(who: str, told: str) -> None:
         ({"provider": "openai"}, "`model` is missing"),
         ({"provider": "azure", "model": "m", "api_version": "1&x=y"}, "api_version"),
         ({"provider": "openai", "model": "m", "input_cost_per_token": -1.0}, "input_cost_per_token"),
-        ({"provider": "openai", "model": "m", "api_key": "sk-in-the-file"}, "a key has no place in a file"),
+        ({"provider": "openai", "model": "m", "api_key": "sk-in-the-file"}, "do not write the key into the file"),
     ],
 )
 def test_invalid_llm_block_is_refused(llm: dict[str, Any], told: str) -> None:

@@ -41,7 +41,7 @@ def test_an_opening_is_a_mistake_where_the_agent_starts(tmp_path: Path, starts: 
 def test_what_only_holds_for_a_conversation_is_a_mistake_where_the_agent_starts(tmp_path: Path, key: str) -> None:
     [line] = shelf(tmp_path, key).lines()
     name = key.partition(":")[0]
-    message = f"`{name}` has no effect: the agent starts this task; write `starts: person`, or leave it out"
+    message = f"`{name}` has no effect: the agent starts this task; write `starts: person`, or remove it"
     assert line.endswith(f"task.scenario.{name}: {message}")
 
 

@@ -160,7 +160,7 @@ def test_a_large_file_is_for_the_environment(shelf: Shelf) -> None:
     (shelf.root / "partner" / "large.bin").write_bytes(b"x" * 5_000_001)
     task(shelf, "files.drop: {path: a, dataset: partner, file: large.bin}")
     [line] = shelf.lines()
-    assert "`large.bin` has 5.0 MB, and a step may take 5 MB; name the dataset in the environment" in line
+    assert "`large.bin` has 5.0 MB; the limit is 5 MB; add the dataset to the environment" in line
 
 
 def test_a_scenario_file_takes_its_files_as_they_are(shelf: Shelf) -> None:

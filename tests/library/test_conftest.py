@@ -111,7 +111,7 @@ def test_a_file_of_that_name_above_which_is_something_else_is_left_alone(tmp_pat
         (
             "criteria_judge_prompt",
             "{{ criterion }}",
-            "the template does not use `transcript`; put {{ transcript }} into it",
+            "the template does not use `transcript`; add {{ transcript }}",
         ),
         ("criteria_judge_prompt", "{{ criterion }}{{ transcript }}{{ 1 / 0 }}", "own.jinja2:1:1: division by zero"),
         ("criteria_judge_prompt", "{{ transcript.__class__ }}", "own.jinja2:1:1: access to attribute '__class__'"),
@@ -158,7 +158,7 @@ def test_templates_that_can_be_filled_in_are_kept_as_they_are_written(tmp_path: 
         ("evaluation: {llm: {provider: openai, model: m}, criteria_prompt: x}", "unknown key `criteria_prompt`"),
         ("evaluation: {llm: {provider: openai, model: m}}\nextra: 1", "unknown key `extra`"),
         ("evaluation: {llm: {provider: openai, model: 5}}", "expected text, not 5"),
-        ("evaluation: {llm: {provider: openai, model: m, api_key: sk-1}}", "a key has no place in a file"),
+        ("evaluation: {llm: {provider: openai, model: m, api_key: sk-1}}", "do not write the key into the file"),
         ("evaluation: {llm: {provider: openai, model: m, timeout: 0}}", "timeout"),
         ("evaluation: {llm: {provider: openai, model: m}, max_concurrent_llm_calls: 0}", "expected at least 1"),
         (
@@ -167,7 +167,7 @@ def test_templates_that_can_be_filled_in_are_kept_as_they_are_written(tmp_path: 
         ),
         (
             "evaluation: {llm: {provider: openai, model: m}, metrics_judge_prompt: prompts/empty.jinja2}",
-            "prompts/empty.jinja2: it is empty",
+            "prompts/empty.jinja2: the file is empty",
         ),
         (
             "evaluation: {llm: {provider: openai, model: m}, criteria_judge_prompt: ../x.jinja2}",

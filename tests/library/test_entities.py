@@ -138,14 +138,14 @@ def test_an_entity_may_name_those_before_it(chart: Shelf) -> None:
             "`it` matches no Patient with family 'Smith' in chart; it has 3 Patients",
         ),
         ("id: it, type: Slot", "matches no Slot in chart; it has 3 Coverage, 1 Observation, 1 Organization, 3 Patient"),
-        ("id: it, type: Pateint", "`it`: R4 has no resource `Pateint`; did you mean `Patient`?"),
+        ("id: it, type: Pateint", "`it`: unknown resource type `Pateint`; did you mean `Patient`?"),
         (
             "id: it, type: Patient, where: {birthdat: '1990'}",
             "it has 3 Patients, and none has `birthdat`; did you mean `birthdate`?",
         ),
         (
             "id: it, type: Patient, where: {birthdate: {lt: '1990-01-01'}}",
-            "`birthdate` is a search parameter, and takes text such as `ge2020-01-01`",
+            "`birthdate` is a search parameter, which needs text such as `ge2020-01-01`",
         ),
         ("id: it, type: Patient, where: {birthdate: soon}", "`it`: "),
         ("id: it, type: Patient, where: {_sort: birthdat, _count: 1}", "`it`: "),

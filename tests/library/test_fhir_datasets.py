@@ -149,7 +149,7 @@ def test_patients_of_synthea_without_those_who_treat_them_say_what_is_missing(sh
     first = wrong(shelf, "folder: data")[0]
     assert first.startswith("data/Rosa_Delgado.json:")
     assert "`Practitioner?identifier=" in first
-    assert "nothing in this dataset fits" in first
+    assert "none in this dataset matches" in first
     assert "keep them beside the rest" in first
     shelf.write("d.yml", "dataset: {name: d, type: fhir, folder: data, validation: lenient}\n")
     assert len(resources(shelf.load().datasets["d"])) == 4
@@ -215,7 +215,7 @@ def test_two_that_are_the_same_are_one_and_two_that_differ_are_a_mistake(shelf: 
     other += b'{"resource":{"resourceType":"Patient","id":"a"}},\n'
     other += b'{"resource":{"resourceType":"Patient","id":"a","active":true}}\n]}'
     assert wrong(shelf, "file: b.json", b__json=other) == [
-        "b.json:3:44: entry[1].resource.id: two resources are called Patient/a, and differ; "
+        "b.json:3:44: entry[1].resource.id: two different resources have the key Patient/a; "
         "the other is at b.json:2:13 (entry[0].resource)"
     ]
 
@@ -223,27 +223,27 @@ def test_two_that_are_the_same_are_one_and_two_that_differ_are_a_mistake(shelf: 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'{"resourceType":"Patient",\n "id": }', "x.json:2:8: it is not JSON: unexpected character"),
-        (b"", "x.json:1:1: it is not JSON: Input is a zero-length, empty document"),
-        (b"[{}]", "x.json:1:1: it is a list, not a resource; put one resource on a line of an .ndjson file"),
+        (b'{"resourceType":"Patient",\n "id": }', "x.json:2:8: not valid JSON: unexpected character"),
+        (b"", "x.json:1:1: not valid JSON: Input is a zero-length, empty document"),
+        (b"[{}]", "x.json:1:1: expected a resource, not a list; put each resource on its own line of an .ndjson file"),
         (b"7", "x.json:1:1: expected a resource, a map with `resourceType`"),
-        (b'{"id":"a"}', "x.json:1:1: resourceType: it does not say its `resourceType`"),
-        (b'{"resourceType":"Pateint"}', "resourceType: R4 has no resource 'Pateint'; did you mean `Patient`?"),
+        (b'{"id":"a"}', "x.json:1:1: resourceType: `resourceType` is missing"),
+        (b'{"resourceType":"Pateint"}', "resourceType: unknown resource type 'Pateint'; did you mean `Patient`?"),
         (b'{"resourceType":"Patient","id":"a b"}', "id: 'a b' is not an id; an id has 1 to 64"),
         (b'{"resourceType":"Patient","id":7}', "id: '7' is not an id"),
         (b'{"resourceType":"Patient","birthDate":"2021-02-30"}', "x.json:1:39: birthDate: Patient/"),
-        (b"\xff\xfe{\x00}\x00", "it is not UTF-8 text; save it as UTF-8"),
-        (b'{"resourceType":"Patient","id":"\xe9"}', "it is not JSON"),
-        (b'{"resourceType":"Bundle","type":"history"}', "type: a Bundle of type history says what happened"),
+        (b"\xff\xfe{\x00}\x00", "the file is not UTF-8 text; save it as UTF-8"),
+        (b'{"resourceType":"Patient","id":"\xe9"}', "not valid JSON"),
+        (b'{"resourceType":"Bundle","type":"history"}', "type: a Bundle of type history cannot be a dataset"),
         (b'{"resourceType":"Bundle","type":"batch","entry":{}}', "entry: expected a list of entries"),
         (b'{"resourceType":"Bundle","type":"batch","entry":[7]}', "entry[0]: expected an entry with a `resource`"),
         (b'{"resourceType":"Bundle","type":"batch","entry":[{}]}', "entry[0].resource: expected a resource"),
         (
             b'{"resourceType":"Bundle","type":"batch","entry":[{"request":{"method":"DELETE","url":"Patient/1"}}]}',
-            "entry[0].request: a dataset cannot do a DELETE; only PUT and POST say what is there",
+            "entry[0].request: an entry with method DELETE cannot be in a dataset; only PUT and POST are supported",
         ),
         (b'{"resourceType":"Patient","extension":' + b'[{"extension":' * 400 + b"[]" + b"}]" * 400 + b"}", "deep"),
-        (b"[" * 100_000, "it is not JSON"),
+        (b"[" * 100_000, "not valid JSON"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_said_with_its_place(shelf: Shelf, data: bytes, message: str) -> None:
@@ -255,7 +255,7 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(shelf: Shelf, data: byte
 def test_of_lines_each_is_named_by_its_number(shelf: Shelf) -> None:
     data = b'{"resourceType":"Patient","id":"a"}\n\nnope\n{"resourceType":"Patient","id":"b","gender":"f"}\n'
     first, second = wrong(shelf, "file: x.ndjson", x__ndjson=data)
-    assert first.startswith("x.ndjson:3:1: it is not JSON")
+    assert first.startswith("x.ndjson:3:1: not valid JSON")
     assert second.startswith("x.ndjson:4:0: gender: Patient/b: ")
 
 
@@ -318,7 +318,7 @@ def test_a_reference_that_leads_nowhere_is_a_warning(shelf: Shelf) -> None:
     data = b"\n".join(map(orjson.dumps, [patient("a"), *seen]))
     write(shelf, "file: x.ndjson", x__ndjson=data)
     [warning] = shelf.warnings()
-    assert "5 references to Patient lead nowhere: Observation/o1 to Patient/0, " in warning
+    assert "5 references to Patient resources that are not in the dataset: Observation/o1 to Patient/0, " in warning
     assert warning.endswith(", …")
 
 
@@ -340,7 +340,7 @@ def test_environments_that_do_not_agree_when_it_is_cannot_share_moved_dates(shel
     shelf.write("place.yml", PLACE.replace("name: T", "name: T, environment: clinic"))
     lines = wrong(shelf, "file: x.json, as_of: 2026-01-01T00:00:00Z", x__json=patient("a"))
     assert lines == [
-        "d.yml:1:53: dataset.as_of: the dates of `d` depend on `now` of its environments, and they differ: "
+        "d.yml:1:53: dataset.as_of: the dates of `d` depend on `now`, which differs between its environments: "
         "ward at 2026-04-01T09:00:00+00:00, clinic at 2026-03-02T09:00:00-05:00; "
         "give them the same `now`, or each a dataset of its own"
     ]
@@ -406,4 +406,4 @@ def test_files_that_are_not_read_and_those_that_are_empty_are_named(shelf: Shelf
             "2 files are not read: c.xml, more/d.txt; only files that end in .json, .ndjson or .jsonl are read"
             in unread
         )
-        assert "b.ndjson:1:0: it is empty" in empty
+        assert "b.ndjson:1:0: the file is empty" in empty

@@ -92,15 +92,15 @@ TURN = "      - user: Why?\n        agent: It snows."
 TURNS, LABEL, EVENT = "labelled.0.turns.0", "labelled.0.labels.0", "labelled.0.turns.0.events.0"
 
 
-@pytest.digest.parametrize(
+@pytest.mark.parametrize(
     ("before", "after", "told"),
     [
         ("labelled:", "labeled:", "2: : expected a map with `labelled`"),
         ("passed: true", "passed: yes", f"8: {LABEL}.passed: expected true or false, not 'yes'"),
         ("passed: true", "pased: true", f"8: {LABEL}.pased: unknown key `pased`"),
-        ("It says why", "' '", f"8: {LABEL}.criterion: expected text that says something, not ' '"),
+        ("It says why", "' '", f"8: {LABEL}.criterion: expected text that is not blank, not ' '"),
         (TURN, "      - user: 7", f"5: {TURNS}.user: expected text"),
-        (TURN, "      - {}", f"5: {TURNS}: nothing was said or done"),
+        (TURN, "      - {}", f"5: {TURNS}: the turn is empty"),
         (f"    turns:\n{TURN}\n", "", "3: labelled.0: give `turns`, or `run` with its `task`"),
         ("    turns:", "    run: latest\n    turns:", "3: labelled.0: give `turns`, or `run` with its `task`"),
         ("    turns:", "    trial: 2\n    turns:", "3: labelled.0: `trial` goes with `run` and `task`"),

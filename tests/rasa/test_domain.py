@@ -143,16 +143,16 @@ def test_what_is_further_up_or_is_no_domain_is_not_found(folder: Shelf) -> None:
 @pytest.mark.parametrize(
     ("slot", "wanted"),
     [
-        ("order_id: 9981", "text : expected text, not 9981; quote it"),
-        ("order_id: true", "text : expected text, not true"),
-        ('authenticated: "true"', "bool : expected true or false, not 'true'; write true or false, without quotes"),
-        ("authenticated: 1", "bool : expected true or false, not 1"),
-        ("authenticated: yes", "bool : expected true or false, not 'yes'"),
-        ("amount: true", "float : expected a number, not true"),
-        ('amount: "3"', "float : expected a number, not '3'"),
-        ("items: a", "list : expected a list, not 'a'"),
-        ("plan: 3", "categorical : expected text, not 3"),
-        ("requested_slot: 3", "text : expected text, not 3"),
+        ("order_id: 9981", "text: expected text, not 9981; quote it"),
+        ("order_id: true", "text: expected text, not true"),
+        ('authenticated: "true"', "bool: expected true or false, not 'true'; write true or false, without quotes"),
+        ("authenticated: 1", "bool: expected true or false, not 1"),
+        ("authenticated: yes", "bool: expected true or false, not 'yes'"),
+        ("amount: true", "float: expected a number, not true"),
+        ('amount: "3"', "float: expected a number, not '3'"),
+        ("items: a", "list: expected a list, not 'a'"),
+        ("plan: 3", "categorical: expected text, not 3"),
+        ("requested_slot: 3", "text: expected text, not 3"),
     ],
 )
 def test_a_value_that_does_not_fit_its_slot_is_refused_wherever_it_stands(

@@ -157,7 +157,7 @@ def test_one_that_cites_what_was_never_said_costs_its_own_criterion_alone(scenar
     first, second = judged(task_run)
     assert (first.status, first.passed) == ("judged", True)
     assert (second.status, second.passed) == ("error", False)
-    assert second.detail == "the judge cites what was never said: there is no turn T7 in the transcript"
+    assert second.detail == "the judge gives wrong citations: there is no turn T7 in the transcript"
     assert (task_run.verdict, len(served.asked)) == ("inconclusive", 4)
     talks = [[message["role"] for message in body["messages"]] for body in bodies(served)]
     assert ["system", "user", "assistant", "user"] in talks

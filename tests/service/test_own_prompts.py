@@ -112,7 +112,7 @@ def test_one_that_builds_on_ours_asks_for_citations_as_ours_does(bench: Workbenc
     with Served(lambda asked: said(json.dumps({"passed": True, "reasoning": "x", "citations": []}))) as served:
         conftest(bench, served, criteria_judge_prompt=own)
         task_run = bench.run_one(agent)
-    assert task_run.criteria[0].detail == "the judge passes it, and cites nothing that says so"
+    assert task_run.criteria[0].detail == "the judge passes the criterion without any citation"
     assert "Be lenient." in bodies(served)[0]["messages"][0]["content"]
 
 

@@ -129,7 +129,7 @@ def test_a_value_that_is_not_expected_fails_beside_what_was(more: Resource, path
 def test_text_with_a_quantity_that_was_not_asked_for_fails(where: str, text: str) -> None:
     found = ordered(ORDER | {where: [{"text": text}]})
     assert [row[0] for row in wrong(found)] == [f"{where}[0].text"]
-    assert "no quantity that was not asked for" in wrong(found)[0][1]
+    assert "only quantities that the task asks for" in wrong(found)[0][1]
 
 
 def test_the_narrative_is_free_but_not_of_harm() -> None:
@@ -165,7 +165,7 @@ def test_a_number_where_any_value_is_allowed_must_have_been_asked_for() -> None:
     dose = {"doseAndRate": [{"doseQuantity": {"value": 9999, "unit": "mEq"}}]}
     found = ordered(ORDER | {"dosageInstruction": [dose]})
     assert wrong(found) == [
-        ("dosageInstruction[0].doseAndRate[0].doseQuantity.value", "a quantity that was asked for", 9999)
+        ("dosageInstruction[0].doseAndRate[0].doseQuantity.value", "a quantity that the task asks for", 9999)
     ]
 
 
@@ -201,7 +201,7 @@ def test_an_update_is_held_to_the_values_of_what_it_changes() -> None:
     clinic.patch("Appointment/visit", "/status", "noshow")
     assert [row[:2] for row in wrong(check(clinic, listed))] == [
         ("status", "cancelled"),
-        ("comment", "no quantity that was not asked for (it holds 400 tablet)"),
+        ("comment", "only quantities that the task asks for (it contains 400 tablet)"),
     ]
     clinic.patch("Appointment/visit", "/description", "x")
     assert ("description", "(not set)", "x") in wrong(check(clinic, listed))
@@ -250,7 +250,11 @@ def test_of_two_items_each_allows_its_own() -> None:
             ("may", 0, "elements", "gender"),
             "femalle",
         ),
-        ({"may": [{"type": "Patient", "elements": {"name.first()": "x"}}]}, ("may", 0, "elements"), "is no plain path"),
+        (
+            {"may": [{"type": "Patient", "elements": {"name.first()": "x"}}]},
+            ("may", 0, "elements"),
+            "is not a plain path",
+        ),
         ({"may": [{"change": "deleted", "elements": {"status": "x"}}]}, ("may", 0, "elements"), "sets no elements"),
         ({"may": [{"quantities": ["1 tablet"]}]}, ("may", 0, "quantities"), "with `elements` only"),
         ({"may": [{"elements": {"status": "x"}, "quantities": ["many"]}]}, ("may", 0, "quantities", 0), "no quantity"),

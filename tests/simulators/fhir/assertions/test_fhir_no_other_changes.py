@@ -205,7 +205,7 @@ def test_a_deletion_by_the_agent_of_what_came_while_it_worked_is_its_own() -> No
         ({"must": [{"search": {"name": "x"}}]}, ("must", 0), "needs a `type`"),
         ({"may": [{"type": "Patient", "search": {"nam": "x"}}]}, ("may", 0, "search", "nam"), "nam"),
         ({"may": [{"type": "Patient", "fields": ["adress"]}]}, ("may", 0, "fields", 0), "did you mean `address`?"),
-        ({"may": [{"type": "Patient", "fields": ["name.first()"]}]}, ("may", 0, "fields", 0), "is no plain path"),
+        ({"may": [{"type": "Patient", "fields": ["name.first()"]}]}, ("may", 0, "fields", 0), "is not a plain path"),
         ({"may": [{"type": "Patient", "where": {"sex": 1}}]}, ("may", 0, "where", "sex"), "no element `sex`"),
         ({"must_not": [{"count": 1}]}, ("must_not", 0, "count"), "is not counted"),
         ({"may": [{"change": "made"}]}, ("may", 0, "change"), "created"),

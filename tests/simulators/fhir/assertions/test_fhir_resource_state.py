@@ -211,7 +211,7 @@ def test_about_an_entity_it_is_that_record_or_what_refers_to_it(
 def test_an_entity_that_nothing_of_the_type_can_refer_to_is_an_error_not_a_verdict() -> None:
     with pytest.raises(InputError, match="Location has no reference to a Patient"):
         check({"resource_type": "Location", "none": True}, None, "patient")
-    with pytest.raises(InputError, match="`row` is no FHIR resource"):
+    with pytest.raises(InputError, match="`row` is not a FHIR resource"):
         check({"resource_type": "Patient"}, None, "row", row={"mrn": "1"})
 
 
@@ -236,10 +236,10 @@ def test_a_chart_that_is_not_there_is_an_error_not_a_verdict() -> None:
         (
             {"resource_type": "Observation", "fields": [{"path": "a..b", "expected": 1}]},
             ("fields", 0, "path"),
-            "`a..b` is no FHIRPath",
+            "`a..b` is not valid FHIRPath",
         ),
         ({"resource_type": "Patient", "fields": [{"path": "id", "expected": {"matchs": "x"}}]}, None, "matchs"),
-        ({"resource_type": "Patient", "count": 1, "none": True}, (), "do not go together"),
+        ({"resource_type": "Patient", "count": 1, "none": True}, (), "cannot be combined"),
         ({"resource_type": "Patient", "which": "last"}, ("which",), "first"),
         ({"resource_type": "Patient", "search": {"family": {"a": 1}}}, None, "valid"),
     ],

@@ -160,7 +160,7 @@ def test_a_patient_that_is_none_is_an_error_not_a_verdict() -> None:
     evidence = visit().evidence(doc={"resourceType": "Practitioner", "id": "doc"})
     with pytest.raises(InputError, match="`doc` is a Practitioner, not a Patient"):
         FhirWasNotRead(patient_other_than="doc").check(evidence)
-    with pytest.raises(InputError, match="`nobody` is no FHIR resource"):
+    with pytest.raises(InputError, match="`nobody` is not a FHIR resource"):
         FhirWasNotRead(patient_other_than="nobody").check(evidence)
 
 

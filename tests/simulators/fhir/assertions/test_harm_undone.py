@@ -40,8 +40,8 @@ def test_what_was_deleted_and_made_again_counts() -> None:
     clinic.put(K1)
     assert check(clinic, ever=False).passed
     found = check(clinic)
-    assert rows(found) == [("for a time: Observation/k1", 1)]
-    assert "not allowed: for a time: Observation/k1" in found.detail
+    assert rows(found) == [("temporarily: Observation/k1", 1)]
+    assert "not allowed: temporarily: Observation/k1" in found.detail
 
 
 def test_what_was_made_for_another_patient_and_deleted_counts() -> None:
@@ -49,13 +49,13 @@ def test_what_was_made_for_another_patient_and_deleted_counts() -> None:
     clinic.put(potassium("mine", "ana", 5.9, "2026-03-02"))
     clinic.delete(clinic.put(potassium("x", "eva", 5.9, "2026-03-02")))
     assert check(clinic, must=[FILED], ever=False).passed
-    assert rows(check(clinic, must=[FILED])) == [("for a time: Observation/x", 2)]
+    assert rows(check(clinic, must=[FILED])) == [("temporarily: Observation/x", 2)]
 
 
 def test_what_was_made_of_another_type_and_deleted_counts() -> None:
     clinic = Clinic()
     clinic.delete(clinic.put(appointment("x", "ana")))
-    assert rows(check(clinic, may=[FILED])) == [("for a time: Appointment/x", 1)]
+    assert rows(check(clinic, may=[FILED])) == [("temporarily: Appointment/x", 1)]
     assert check(clinic, may=[{"change": "created", "type": "Appointment"}]).passed  # for any patient
 
 
@@ -64,7 +64,7 @@ def test_what_was_changed_and_changed_back_counts() -> None:
     clinic.patch("Patient/eva", "/active", False)
     clinic.put({"resourceType": "Patient", "id": "eva", "name": [{"family": "Silva", "given": ["Eva"]}]})
     assert check(clinic, ever=False).passed
-    assert rows(check(clinic)) == [("for a time: Patient/eva: active", 1)]
+    assert rows(check(clinic)) == [("temporarily: Patient/eva: active", 1)]
 
 
 @pytest.mark.parametrize("how", ["update", "delete and create"])
@@ -93,7 +93,7 @@ def test_for_another_patient_at_first_counts() -> None:
     clinic.put(potassium("new", "eva", 5.9, "2026-03-02"))
     clinic.put(potassium("new", "ana", 5.9, "2026-03-02"))
     assert check(clinic, must=[FILED], ever=False).passed
-    assert rows(check(clinic, must=[FILED])) == [("for a time: Observation/new", 1)]
+    assert rows(check(clinic, must=[FILED])) == [("temporarily: Observation/new", 1)]
 
 
 def test_an_earlier_value_in_what_was_there_before_counts_and_a_listed_step_does_not() -> None:
@@ -109,7 +109,7 @@ def test_an_earlier_value_in_what_was_there_before_counts_and_a_listed_step_does
     clinic.patch("Appointment/visit", "/status", "noshow")
     clinic.patch("Appointment/visit", "/status", "cancelled")
     assert check(clinic, must=[listed], ever=False).passed
-    assert rows(check(clinic, must=[listed])) == [("for a time: Appointment/visit: status", 3)]
+    assert rows(check(clinic, must=[listed])) == [("temporarily: Appointment/visit: status", 3)]
 
 
 def test_what_must_not_happen_may_not_happen_for_a_time() -> None:
@@ -143,4 +143,4 @@ def test_what_was_made_for_nobody_that_can_be_told_and_deleted_counts(subject: d
     if "reference" in subject:
         observation["contained"] = [{"resourceType": "Patient", "id": "other"}]
     clinic.delete(clinic.put(observation))
-    assert rows(check(clinic, may=[FILED])) == [("for a time: Observation/x", 1)]
+    assert rows(check(clinic, may=[FILED])) == [("temporarily: Observation/x", 1)]

@@ -161,11 +161,11 @@ def test_a_resource_that_r4_does_not_allow_is_told_line_by_line(bench: Workbench
         ("fhir.delete: {resource: Pateint/ana}", "did you mean `Patient`?"),
         ("fhir.patch: {resource: Patient/ana}", "expected `operations` or `set`"),
         ("fhir.patch: {resource: Patient/ana, set: {birthdate: x}}", "did you mean `birthDate`?"),
-        ("fhir.patch: {resource: Patient/ana, set: {name.first(): x}}", "is no plain path"),
+        ("fhir.patch: {resource: Patient/ana, set: {name.first(): x}}", "is not a plain path"),
         ("fhir.patch: {resource: Patient/ana, operations: [{op: put, path: /a}]}", "expected add or remove"),
         ("fhir.patch: {resource: Patient/ana, operations: [{op: add, path: /a}]}", "`add` needs `value`"),
         ("fhir.patch: {resource: Patient/ana, operations: [{op: move, path: /a}]}", "`move` needs `from`"),
-        ("fhir.patch: {resource: Patient/ana, operations: [{op: remove, path: a}]}", "`a` is no JSON pointer"),
+        ("fhir.patch: {resource: Patient/ana, operations: [{op: remove, path: a}]}", "`a` is not a JSON pointer"),
         ("fhir.put: {sandbox: other, resource: {resourceType: Patient}}", "no sandbox `other`"),
     ],
 )

@@ -1,0 +1,145 @@
+"""The examples of the reference: every assertion, step, fault and simulator has one, and it does what it shows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clerkship.actors.contract import ReplyPart, Say
+from clerkship.actors.python import PythonSolver
+from clerkship.engine.catalog import build_catalog_without_plugins
+from clerkship.events.agent import AGENT_EVENTS
+from clerkship.model.run import CriterionRun
+from clerkship.sandbox.handle import Dropped, Sandboxes
+from clerkship.sandbox.tools import build_tools
+from scripts.reference.examples import load_examples
+from tests.workbench import Workbench, written
+
+ENVIRONMENT = {
+    "name": "example",
+    "datasets": ["chart", "notes"],
+    "simulators": {
+        "chat": {"kind": "chat"},
+        "drop": {"kind": "files"},
+        "ehr": {"kind": "fhir"},
+        "lab": {"kind": "hl7"},
+    },
+}
+DATASETS = [
+    {
+        "name": "chart",
+        "type": "fhir",
+        "records": [
+            {"resourceType": "Patient", "id": "p1", "name": [{"family": "Delgado"}], "birthDate": "1965-03-15"},
+            {"resourceType": "Patient", "id": "p2", "name": [{"family": "Delgado"}], "birthDate": "1962-11-02"},
+        ],
+    },
+    {"name": "notes", "type": "files", "files": {"inbox/note.txt": "The patient feels well again."}},
+]
+MESSAGE = {
+    "hl7.send": {"type": "ADT^A08", "control_id": "SG-1", "segments": "EVN||20260302090000\nPID|1||7||Delgado\nPV1|1|O"}
+}
+PAYLOADS = {payload.kind: payload for payload in AGENT_EVENTS}
+
+
+class ScriptedAgent:
+    """An agent that does the actions of an example: in the first turn of a conversation, or as a task."""
+
+    def __init__(self, actions: list[dict[str, Any]]) -> None:
+        self._actions = actions
+
+    def on_turn(self, message: Any, sandboxes: Sandboxes) -> list[ReplyPart]:
+        """Do all actions in the first turn, and return what is said and reported."""
+        actions = self._actions if message.turn == 1 else []
+        return [part for action in actions if (part := self._do(action, sandboxes)) is not None]
+
+    def on_task(self, task_item: Any, sandboxes: Sandboxes) -> Any:
+        """Do all actions, and return the answer."""
+        for action in self._actions:
+            part = self._do(action, sandboxes)
+            if part is not None and not isinstance(part, Say):
+                sandboxes.report(part)
+        return next((action["answer"] for action in self._actions if "answer" in action), None)
+
+    def _do(self, action: dict[str, Any], sandboxes: Sandboxes) -> ReplyPart | None:
+        if "say" in action:
+            return Say(**(action["say"] if isinstance(action["say"], dict) else {"text": action["say"]}))
+        if "report" in action:
+            fields = dict(action["report"])
+            return PAYLOADS[fields.pop("kind")](**fields)
+        if "wait" in action:
+            sandboxes.wait(action["wait"])
+        if "call" in action:
+            self._call(sandboxes, **action["call"])
+        return None
+
+    def _call(self, sandboxes: Sandboxes, sandbox: str, operation: str, arguments: dict[str, Any]) -> None:
+        handle = sandboxes[sandbox]
+        tools = {tool.operation.name: tool for tool in build_tools(sandbox, handle.routes)}
+        try:
+            reply = handle.send_as_is(tools[operation].request(arguments))
+        except Dropped:  # an example of a fault
+            return
+        assert reply.status < 400 or reply.status in (401, 503), reply.body
+
+
+def _run(
+    bench: Workbench, task: dict[str, Any], actions: list[dict[str, Any]], judge: Any = None
+) -> list[CriterionRun]:
+    """Run a task with an agent that does the actions, and return its criteria."""
+    says = any("say" in action for action in actions)
+    scenario: dict[str, Any] = {}
+    if says:
+        scenario = {"starts": "person", "person": {"lines": ["Why is my order late?"]}}
+    scenario["steps"] = [MESSAGE, *task.pop("steps", [])] if task.get("environment") == "example" else []
+    task |= {"name": "Example", "scenario": scenario}
+    environment = task.pop("place", ENVIRONMENT)
+    text = yaml.safe_dump({"environment": environment, "datasets": DATASETS, "task": task}, sort_keys=False)
+    bench.write("example.yml", text)
+    options = {}
+    if judge:
+        options["judge"] = f"scripted:{bench.write('../answers.yml', yaml.safe_dump(judge))}"
+    task_run = bench.run_one(PythonSolver("example", ScriptedAgent(actions)), **options)
+    assert task_run.status == "completed", task_run.error
+    return written(task_run)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    return Workbench(tmp_path)
+
+
+def test_every_assertion_step_and_simulator_has_an_example() -> None:
+    catalog = build_catalog_without_plugins()
+    assert set(load_examples("assertions")) == set(catalog.assertions)
+    assert set(load_examples("steps")) == set(catalog.steps)
+    assert set(load_examples("simulators")) == set(catalog.simulators)
+
+
+@pytest.mark.parametrize("name", load_examples("assertions"))
+@pytest.mark.parametrize("outcome", ["passes", "fails"])
+def test_example_of_an_assertion(bench: Workbench, name: str, outcome: str) -> None:
+    example = load_examples("assertions")[name]
+    task = {"environment": "example", "criteria": [{"label": name, "assertion": example["example"]}]}
+    [criterion] = _run(bench, task, example[outcome], example.get("judge"))
+    assert criterion.status == "judged", criterion.detail
+    assert criterion.passed == (outcome == "passes"), criterion.detail
+
+
+@pytest.mark.parametrize("name", load_examples("steps"))
+def test_example_of_a_step(bench: Workbench, name: str) -> None:
+    example = load_examples("steps")[name]
+    criteria = [{"label": name, "assertion": {"event_occurred": example["event"]}}]
+    task = {"environment": "example", "steps": [example["example"]], "criteria": criteria}
+    [criterion] = _run(bench, task, example.get("agent", []))
+    assert criterion.passed, criterion.detail
+
+
+@pytest.mark.parametrize("name", load_examples("simulators"))
+def test_example_of_a_simulator(bench: Workbench, name: str) -> None:
+    example = load_examples("simulators")[name]
+    criteria = [{"label": name, "assertion": {"event_occurred": example["event"]}}]
+    task = {"place": example["example"], "criteria": criteria}
+    [criterion] = _run(bench, task, example["agent"])
+    assert criterion.passed, criterion.detail
