@@ -1,4 +1,7 @@
-"""Connections to model endpoints, shared by all models of a run: one event loop, and a limit for each host."""
+"""Connections to model endpoints, shared by all models of a run: one event loop, and a limit for each host.
+
+See docs/decisions/0008-judges-and-models.md.
+"""
 
 import asyncio
 import concurrent.futures

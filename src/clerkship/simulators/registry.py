@@ -1,4 +1,7 @@
-"""The registry of simulators. A kind is imported when it is first used."""
+"""The registry of simulators. A kind is imported when it is first used.
+
+See docs/decisions/0012-kinds-plugins-and-reactions.md.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

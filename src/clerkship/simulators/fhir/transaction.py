@@ -1,6 +1,8 @@
 """Transactions, and the interactions that run in them.
 
 A transaction sees its own uncommitted changes. Other requests see them once it commits.
+
+See docs/decisions/0013-fhir-sandbox.md.
 """
 
 import re
