@@ -36,7 +36,7 @@ def test_every_type_compiles_and_names_only_known_types() -> None:
     while due:
         name = due.pop()
         seen.add(name)
-        get_type_rules(name).compiled()
+        get_type_rules(name).compile()
         for found in get_structure(name).elements:
             assert found.targets <= RESOURCE_TYPES
             for type in found.spellings.values():

@@ -56,6 +56,6 @@ def _iter_element_types(element: ElementDefinition, name: str) -> Iterator[Eleme
 def _describe_unknown_element(name: str, elements: Iterable[ElementDefinition]) -> str:
     names = {spelling for element in elements for spelling in (element.name, *element.spellings)}
     if not names:
-        return f"goes on at `{name}`, below a value that has no elements"
+        return f"continues with `{name}` after a value that has no elements"
     hint = did_you_mean(name, names)
     return f": there is no element `{name}`" + (f"; {hint}" if hint.startswith("did") else "")

@@ -111,7 +111,7 @@ def _check_syntax(text: str) -> None:
             reason = message.partition(" expecting ")[0].replace(
                 "<EOF>", "end"
             )  # what else may stand there is a long list
-            raise InvalidFhirPath(f"`{text}` is no FHIRPath: at character {column + 1}, {reason}")
+            raise InvalidFhirPath(f"`{text}` is not valid FHIRPath: at character {column + 1}, {reason}")
 
     lexer = FHIRPathLexer(InputStream(text))
     parser = FHIRPathParser(CommonTokenStream(lexer))
@@ -127,7 +127,7 @@ def _check_names(tree: SyntaxTree) -> None:
     for node in _iter_nodes(tree):
         kind = node["type"]
         if kind == "ThisInvocation" and node is first:
-            raise InvalidFhirPath("`$this` means something inside a function alone")
+            raise InvalidFhirPath("`$this` can be used only inside a function")
         if kind == "Functn":
             _check_function(node)
         elif kind == "TypeSpecifier":

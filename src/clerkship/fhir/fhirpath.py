@@ -39,7 +39,7 @@ def compile_path(path: str, *, has_clock: bool = False) -> CompiledPath:
     if steps is None:
         return compile_expression(path, has_clock=has_clock)
     if not any(isinstance(step, str) for step in steps):
-        raise InvalidFhirPath(f"`{path}` is no path: it names no element")
+        raise InvalidFhirPath(f"`{path}` is not a path: it names no element")
     return partial(_follow_steps, steps)
 
 

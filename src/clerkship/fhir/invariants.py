@@ -64,7 +64,7 @@ def _requires_any(*elements: frozenset[str]) -> InvariantCheck:
 _FORMS: Mapping[str, tuple[str, Callable[..., InvariantCheck]]] = {
     "needs": ("{0} without {1}", _requires),
     "excludes": ("{0} and {1} exclude each other", _excludes),
-    "some": ("at least one of {all} is due", _requires_any),
+    "some": ("at least one of {all} is required", _requires_any),
 }
 _NO_VALUE = frozenset(("id", "url", "extension"))
 
@@ -190,44 +190,50 @@ def _has_required_first_entry(bundle: Mapping[str, Any]) -> bool:
 _TYPE_INVARIANTS: Mapping[str, tuple[Invariant, ...]] = {
     "Extension": (Invariant("ext-1", "either a value or extensions, and not both", _has_value_or_extensions),),
     "Period": (Invariant("per-1", "the end is before the start", partial(_is_in_order, "start", "end")),),
-    "Ratio": (Invariant("rat-1", "numerator and denominator are due, both", _is_complete_ratio),),
+    "Ratio": (Invariant("rat-1", "numerator and denominator are both required", _is_complete_ratio),),
     "Condition": (
-        Invariant("con-4", "abated, so clinicalStatus is resolved, remission or inactive", _is_abatement_consistent),
-        Invariant("con-5", "entered in error, so there is no clinicalStatus", _has_no_status_if_in_error),
+        Invariant(
+            "con-4", "with abatement, clinicalStatus must be resolved, remission or inactive", _is_abatement_consistent
+        ),
+        Invariant("con-5", "clinicalStatus is not allowed if entered in error", _has_no_status_if_in_error),
     ),
     "AllergyIntolerance": (
-        Invariant("ait-1", "clinicalStatus is due, unless entered in error", _has_status_unless_in_error),
-        Invariant("ait-2", "entered in error, so there is no clinicalStatus", _has_no_status_if_in_error),
+        Invariant("ait-1", "clinicalStatus is required unless entered in error", _has_status_unless_in_error),
+        Invariant("ait-2", "clinicalStatus is not allowed if entered in error", _has_no_status_if_in_error),
     ),
     "Appointment": (
-        Invariant("app-2", "start and end are due together, or neither", _has_both_times_or_none),
+        Invariant("app-2", "start and end must both be present, or both absent", _has_both_times_or_none),
+        Invariant("app-3", "start and end are required unless proposed, cancelled or waitlisted", _has_times_if_booked),
         Invariant(
-            "app-3", "only a proposed, cancelled or waitlisted one may be without start and end", _has_times_if_booked
+            "app-4", "cancelationReason is allowed only for status cancelled or noshow", _may_have_cancelation_reason
         ),
-        Invariant("app-4", "a cancelationReason is for the cancelled and noshow", _may_have_cancelation_reason),
     ),
-    "Observation": (
-        Invariant("obs-7", "a component has the code that the value is already given for", _has_no_repeated_component),
-    ),
+    "Observation": (Invariant("obs-7", "a component repeats the code of the value", _has_no_repeated_component),),
     "Task": (
-        Invariant("inv-1", "modified before it was authored", partial(_is_in_order, "authoredOn", "lastModified")),
+        Invariant("inv-1", "lastModified is before authoredOn", partial(_is_in_order, "authoredOn", "lastModified")),
     ),
     "Bundle": (
-        Invariant("bdl-1", "a total is for a searchset or a history", _may_have_total),
-        Invariant("bdl-2", "entry.search is for a searchset", _may_have_search),
-        Invariant("bdl-3", "entry.request is due in a batch, transaction or history, and nowhere else", _HAS_REQUESTS),
-        Invariant("bdl-4", "entry.response is due in a response or history, and nowhere else", _HAS_RESPONSES),
+        Invariant("bdl-1", "total is allowed only in a searchset or history", _may_have_total),
+        Invariant("bdl-2", "entry.search is allowed only in a searchset", _may_have_search),
+        Invariant(
+            "bdl-3",
+            "entry.request is required in a batch, transaction or history, and not allowed elsewhere",
+            _HAS_REQUESTS,
+        ),
+        Invariant(
+            "bdl-4", "entry.response is required in a response or history, and not allowed elsewhere", _HAS_RESPONSES
+        ),
         Invariant("bdl-7", "two entries have the same fullUrl and version", _has_distinct_urls),
         Invariant(
             "bdl-9",
-            "a document has an identifier with system and value, and a timestamp (bdl-10)",
+            "a document requires an identifier with system and value, and a timestamp (bdl-10)",
             _is_document_identified,
         ),
         Invariant(
             "bdl-11",
-            "the first entry of a document is a Composition, of a message a MessageHeader",
+            "the first entry of a document must be a Composition, of a message a MessageHeader",
             _has_required_first_entry,
         ),
     ),
-    "Bundle.entry": (Invariant("bdl-8", "a fullUrl names no version", _is_unversioned),),
+    "Bundle.entry": (Invariant("bdl-8", "fullUrl must not have a version", _is_unversioned),),
 }

@@ -31,7 +31,7 @@ def find_narrative_error(text: str) -> NarrativeError | None:
         return NarrativeError("value", f"not well-formed XHTML: {error}")
     except NarrativeError as error:
         return error
-    return None if reader.has_content else NarrativeError("invariant", "there is nothing to read in it (txt-2)")
+    return None if reader.has_content else NarrativeError("invariant", "it has no text or image (txt-2)")
 
 
 def is_valid_narrative(value: Any) -> bool:
@@ -49,11 +49,13 @@ class _NarrativeParser:
         self.has_content = False
 
     def _refuse_doctype(self, *_: Any) -> None:
-        raise NarrativeError("value", "a document type, which a narrative has not")
+        raise NarrativeError("value", "a narrative cannot have a document type")
 
     def _start_root(self, name: str, attributes: dict[str, str]) -> None:
         if name != f"{_XHTML} div":
-            raise NarrativeError("value", f'it starts with <{name.rpartition(" ")[2]}>; <div xmlns="{_XHTML}"> is due')
+            raise NarrativeError(
+                "value", f'it starts with <{name.rpartition(" ")[2]}>; expected <div xmlns="{_XHTML}">'
+            )
         self.parser.StartElementHandler = self._start_element
         self._start_element(name, attributes)
 
@@ -64,7 +66,7 @@ class _NarrativeParser:
         for attribute in attributes:
             if attribute.lower().startswith("on"):
                 raise NarrativeError(
-                    "invariant", f"the attribute {attribute} of <{local}>: narratives run nothing (txt-1)"
+                    "invariant", f"the attribute {attribute} of <{local}>: scripts are not allowed (txt-1)"
                 )
         if local == "img":
             self.has_content = True

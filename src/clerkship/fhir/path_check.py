@@ -84,9 +84,9 @@ def _iter_value_errors(element_types: ElementTypes, value: Any) -> Iterator[str]
         return
     made_of_parts = {is_structure(kind.type) for kind in element_types or ()}
     if made_of_parts == {True} and not isinstance(value, Mapping):
-        yield f"{value!r} cannot be there: it has elements of its own"
+        yield f"{value!r} cannot be set: the element has child elements"
     elif made_of_parts == {False} and isinstance(value, Mapping):
-        yield "what is there is one value, without elements of its own"
+        yield "the element is a single value without child elements"
     else:
         yield from _iter_literal_errors(element_types, value)
 
@@ -117,7 +117,7 @@ def _iter_literal_errors(element_types: ElementTypes, literal: Any) -> Iterator[
         return
     literal_kind = "true or false" if isinstance(literal, bool) else "a number" if is_number(literal) else "text"
     if literal_kind != expected_kind:
-        yield f"{literal!r} can never be there: it is {expected_kind}"
+        yield f"{literal!r} can never match: the value is {expected_kind}"
         return
     sets = [kind.codes for kind in element_types or ()]
     if types == {"code"} and all(sets):
@@ -128,7 +128,9 @@ def _iter_code_errors(codes: set[str], literal: str) -> Iterator[str]:
     if literal not in codes:
         hint = did_you_mean(literal, codes)
         some = ", ".join(sorted(codes)[:12]) + (", …" if len(codes) > 12 else "")
-        yield f"`{literal}` is no code that R4 allows there; " + (hint if hint.startswith("did") else f"it has {some}")
+        yield f"`{literal}` is not a code that R4 allows here; " + (
+            hint if hint.startswith("did") else f"allowed: {some}"
+        )
 
 
 def _iter_codes(name: str) -> Iterator[str]:

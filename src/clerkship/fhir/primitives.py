@@ -71,7 +71,7 @@ class Primitive(NamedTuple):
     description: str
 
 
-_TEXT = "text without control characters, of 1,048,576 characters at most"
+_TEXT = "text without control characters, at most 1,048,576 characters"
 _string = _text_matching(rf"[^\x00-\x08\x0b\x0c\x0e-\x1f]{{1,{MAX_STRING_LENGTH}}}")
 # White space is what XML takes for it, where R4's patterns come from.
 _code = _text_matching(r"[^\s\x00-\x1f]+(?:\s[^\s\x00-\x1f]+)*", re.ASCII)
@@ -89,21 +89,21 @@ PRIMITIVES = MappingProxyType(
         "base64Binary": Primitive(_is_base64, "string", "base64 (RFC 4648)"),
         "boolean": Primitive(_is_boolean, "boolean", "true or false"),
         "canonical": Primitive(_uri, "string", "a URI, without spaces"),
-        "code": Primitive(_code, "string", "a code: no spaces at either end, one at a time between"),
-        "date": Primitive(_date, "string", "a date that exists: YYYY, YYYY-MM or YYYY-MM-DD"),
+        "code": Primitive(_code, "string", "a code: no leading, trailing or repeated spaces"),
+        "date": Primitive(_date, "string", "an existing date: YYYY, YYYY-MM or YYYY-MM-DD"),
         "dateTime": Primitive(
-            _date_time, "string", "a date that exists, and with a time also seconds and zone: 2024-02-29T08:30:00+01:00"
+            _date_time, "string", "an existing date, with seconds and zone if it has a time: 2024-02-29T08:30:00+01:00"
         ),
         "decimal": Primitive(_is_decimal, "number", "a number"),
         "id": Primitive(_id, "string", "an id: 1 to 64 of A-Z a-z 0-9 - ."),
         "instant": Primitive(_instant, "string", "an instant, to the second and with a zone: 2024-02-29T08:30:00Z"),
-        "integer": Primitive(_integer_from(-(2**31)), "number", "a whole number of 32 bits"),
+        "integer": Primitive(_integer_from(-(2**31)), "number", "a 32-bit integer"),
         "markdown": Primitive(_string, "string", _TEXT),
         "oid": Primitive(_oid, "string", "an OID: urn:oid:1.2.3"),
-        "positiveInt": Primitive(_integer_from(1), "number", "a whole number from 1 to 2147483647"),
+        "positiveInt": Primitive(_integer_from(1), "number", "an integer from 1 to 2147483647"),
         "string": Primitive(_string, "string", _TEXT),
         "time": Primitive(_time, "string", "a time of day, without zone: 08:30:00"),
-        "unsignedInt": Primitive(_integer_from(0), "number", "a whole number from 0 to 2147483647"),
+        "unsignedInt": Primitive(_integer_from(0), "number", "an integer from 0 to 2147483647"),
         "uri": Primitive(_uri, "string", "a URI, without spaces"),
         "url": Primitive(_uri, "string", "a URL, without spaces"),
         "uuid": Primitive(_uuid, "string", "a UUID in small letters: urn:uuid:c757873d-ec9a-4326-a141-556f43239520"),

@@ -62,15 +62,13 @@ class _Validation:
             self.issues.append(Issue("error", code, f"{json_path or where}: {text}", where))
         elif len(self.issues) == MAX_ISSUES:
             self.issues.append(
-                Issue("error", "too-costly", f"more than {MAX_ISSUES} things are wrong; the rest is not listed")
+                Issue("error", "too-costly", f"more than {MAX_ISSUES} issues; the others are not listed")
             )
 
     def check_resource(self, value: Any, path: str, depth: int, *, contained: bool = False) -> None:
         """Check a resource: at the top, contained, or in a Bundle or Parameters."""
         if not isinstance(value, dict):
-            self.add_issue(
-                "structure", path, f"{describe_json_type(value)}, where a resource is due", path or "resource"
-            )
+            self.add_issue("structure", path, f"{describe_json_type(value)}; expected a resource", path or "resource")
             return
         type = value.get("resourceType")
         if not isinstance(type, str) or type not in RESOURCE_TYPES:
@@ -91,7 +89,7 @@ class _Validation:
     def check_object(self, value: Any, rules: TypeRules, path: str, depth: int) -> None:
         """Check an object: each of its elements, then missing ones."""
         if not isinstance(value, dict):
-            self.add_issue("structure", path, f"{describe_json_type(value)}, where an object ({rules.name}) is due")
+            self.add_issue("structure", path, f"{describe_json_type(value)}; expected an object ({rules.name})")
             return
         if depth > MAX_DEPTH:
             self.add_issue("too-long", path, f"nested more than {MAX_DEPTH} deep")
@@ -111,7 +109,7 @@ class _Validation:
             else:
                 self._check_item(item, rule, f"{path}.{rule.label}", depth + 1)
         if not value or (len(value) < 2 and "id" in value and rules.is_single_object):
-            self.add_issue("invariant", path, "empty; leave it out (ele-1: an element has a value or children)")
+            self.add_issue("invariant", path, "empty; omit it (ele-1: an element has a value or children)")
         if rules.has_object_checks:
             self._check_object_rules(value, rules, path)
 
@@ -133,7 +131,7 @@ class _Validation:
             choice = rules.choices.get(json_path)
             if choice is not None and chosen.setdefault(choice, json_path) != json_path:
                 first = chosen[choice]
-                self.add_issue("structure", f"{path}.{choice}", f"{first} and {name}, where only one of them may be")
+                self.add_issue("structure", f"{path}.{choice}", f"{first} and {name}; only one of them is allowed")
         for element in rules.mandatory_choices:
             if element.name not in chosen:
                 self.add_issue(
@@ -176,7 +174,7 @@ class _Validation:
         """Check that values and extensions are lists of one length, with null for missing ones (R4 §2.6.2.2)."""
         if not isinstance(item, list) or not item:
             self.add_issue(
-                "structure", where, f"{describe_json_type(item)}, where extensions are due, as many as there are values"
+                "structure", where, f"{describe_json_type(item)}; expected a list of extensions, one for each value"
             )
             return
         values = value if isinstance(value, list) else [None] * len(item)
@@ -194,10 +192,10 @@ class _Validation:
         where = f"{path}.{rule.label}"
         if not isinstance(item, list):
             self.add_issue(
-                "structure", where, f"{describe_json_type(item)}, where a list of {rule.type} is due", f"{path}.{name}"
+                "structure", where, f"{describe_json_type(item)}; expected a list of {rule.type}", f"{path}.{name}"
             )
         elif not item:
-            self.add_issue("invariant", where, "an empty list; leave it out (ele-1)", f"{path}.{name}")
+            self.add_issue("invariant", where, "an empty list; omit it (ele-1)", f"{path}.{name}")
         elif rule.test is not None:
             for number, one in enumerate(item):
                 if not rule.test(one) and not (one is None and "_" + name in value):  # which says what null stands for
@@ -211,9 +209,9 @@ class _Validation:
 
     def _report_primitive(self, item: Any, rule: ElementRule, where: str, json_path: str) -> None:
         if item is None:
-            self.add_issue("structure", where, "null is no value; leave the element out", json_path)
+            self.add_issue("structure", where, "null is not a value; omit the element", json_path)
         elif isinstance(item, dict | list):
-            self.add_issue("structure", where, f"{describe_json_type(item)}, where one {rule.type} is due", json_path)
+            self.add_issue("structure", where, f"{describe_json_type(item)}; expected one {rule.type}", json_path)
         elif not PRIMITIVES[rule.type].test(item):
             self._report_malformed(item, rule.type, where, json_path)
         elif rule.codes is not None:
@@ -251,7 +249,9 @@ class _Validation:
                 type = _parse_reference_type(text)
                 if type == "":
                     wanted = "Type/id with a type of R4, an absolute URL, urn:uuid:... or #id of something contained"
-                    self.add_issue("value", f"{where}.reference", f"{quote_value(text)} is no reference: {wanted}")
+                    self.add_issue(
+                        "value", f"{where}.reference", f"{quote_value(text)} is not a reference; expected {wanted}"
+                    )
         value = item.get("type")
         if isinstance(value, str) and (named := value.removeprefix(_DEFINITION_URL)) in RESOURCE_TYPES:
             if type and type != named:
@@ -288,17 +288,17 @@ class _Validation:
         for number in loose:
             one = inside[number]
             if not (_has_id(one) and f"#{one['id']}" in more) and "#" not in _find_fragments(one):
-                text = "nothing refers to it by its id, nor it to what contains it (dom-3)"
+                text = "it is not referenced by its id, and does not refer to its container (dom-3)"
                 self.add_issue("invariant", f"{path}.contained[{number}]", text)
 
     def _check_contained(self, value: Resource, path: str) -> None:
         if "contained" in value:
-            self.add_issue("invariant", f"{path}.contained", "what is contained contains nothing itself (dom-2)")
+            self.add_issue("invariant", f"{path}.contained", "a contained resource cannot contain resources (dom-2)")
         meta = value.get("meta")
         for name in ("versionId", "lastUpdated", "security"):
             if isinstance(meta, dict) and name in meta:
                 key = "dom-5" if name == "security" else "dom-4"
-                self.add_issue("invariant", f"{path}.meta.{name}", f"what is contained has none of its own ({key})")
+                self.add_issue("invariant", f"{path}.meta.{name}", f"a contained resource cannot have it ({key})")
 
 
 def _describe_type_error(value: Resource) -> str:

@@ -67,12 +67,12 @@ def generate(
 
 def _check_arguments(patients: int, now: datetime) -> datetime:
     if not 0 <= patients <= MAX_PATIENTS:
-        raise InputError.of(f"{patients} patients cannot be made", hint=f"from 0 to {MAX_PATIENTS:,} can")
+        raise InputError.of(f"cannot generate {patients} patients", hint=f"expected 0 to {MAX_PATIENTS:,}")
     if now.tzinfo is None:
         raise InputError.of("the time has no zone", hint="write one with its zone, such as 2026-03-02T09:00:00-05:00")
     if not YEAR_RANGE[0] <= now.year < YEAR_RANGE[1]:
         raise InputError.of(
-            f"{now.year} is too far away", hint=f"a time from {YEAR_RANGE[0]} to {YEAR_RANGE[1] - 1} will do"
+            f"the year {now.year} is not supported", hint=f"expected a year from {YEAR_RANGE[0]} to {YEAR_RANGE[1] - 1}"
         )
     return now.astimezone(UTC).replace(microsecond=0)
 

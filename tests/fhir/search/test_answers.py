@@ -117,7 +117,7 @@ def test_cursor_of_another_search_or_malformed_one_is_refused() -> None:
         (("_sort=family",), "A"),
     ]:
         wrong = parse_query("Patient", [*pairs(*asked), ("_cursor", given)])
-        with pytest.raises(FhirError, match="follow the links"):
+        with pytest.raises(FhirError, match="use the links of a page unchanged"):
             build_page(run_search(PEOPLE, wrong), wrong, 2)
     other_size = parse_query("Patient", pairs("_sort=family", "_count=1", f"_cursor={cursor}"))
     assert build_page(run_search(PEOPLE, other_size), other_size, 2).keys == ["Patient/3"]

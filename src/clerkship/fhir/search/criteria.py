@@ -56,7 +56,7 @@ class UnknownParameter(Exception):
 def parse_criterion(type: str, name: str, text: str, context: SearchContext) -> Criterion:
     """Parse one `name=text` for a resource type; raises UnknownParameter or FhirError."""
     if context.depth > MAX_CHAIN_LENGTH:
-        raise fhir_error("too-costly", f"a chain of more than {MAX_CHAIN_LENGTH} links is not followed")
+        raise fhir_error("too-costly", f"a chain may have at most {MAX_CHAIN_LENGTH} links")
     if name.startswith("_has:"):
         return _parse_reverse_chain(type, name, text, context)
     head, chained, rest = name.partition(".")
@@ -104,9 +104,9 @@ def _check_modifier(name: str, parameter: SearchParameter, modifier: str) -> Non
     if modifier in allowed or (parameter.type == "reference" and modifier in parameter.targets):
         return
     text = ", ".join(f":{each}" for each in sorted(allowed | {"missing"}))
-    types = f" or the type that is meant: {', '.join(sorted(parameter.targets)[:9])}" if parameter.targets else ""
+    types = f" or a target type: {', '.join(sorted(parameter.targets)[:9])}" if parameter.targets else ""
     raise fhir_error(
-        "not-supported", f"{name}: the modifier :{modifier} is not known; {parameter.name} takes {text}{types}"
+        "not-supported", f"{name}: the modifier :{modifier} is not supported; {parameter.name} takes {text}{types}"
     )
 
 
@@ -149,18 +149,16 @@ def get_reference_parameter(type: str, label: str) -> SearchParameter:
     """Return a parameter that can be chained: it has references, not canonical URLs."""
     parameter = get_parameter(type, label)
     if parameter.type != "reference":
-        raise fhir_error(
-            "invalid", f"{type}.{label} is a {parameter.type}, not a reference: nothing can be followed there"
-        )
+        raise fhir_error("invalid", f"{type}.{label} is a {parameter.type}, not a reference: it cannot be chained")
     if all(path.kind != "Reference" for path in parameter.paths):
-        raise fhir_error("not-supported", f"{type}.{label} holds canonical URLs, which are not followed")
+        raise fhir_error("not-supported", f"{type}.{label} has canonical URLs, which cannot be chained")
     return parameter
 
 
 def _parse_chain(parameter: SearchParameter, modifier: str, rest: str, text: str, context: SearchContext) -> Criterion:
     head = parameter.name
     if modifier and modifier not in parameter.targets:
-        raise fhir_error("not-supported", f"{head}:{modifier}.{rest}: {head} never means a {modifier}")
+        raise fhir_error("not-supported", f"{head}:{modifier}.{rest}: {head} cannot refer to a {modifier}")
     inner: list[tuple[str, Criterion]] = []
     unknown: list[UnknownParameter] = []
     for target in [modifier] if modifier else sorted(parameter.targets):
@@ -169,7 +167,11 @@ def _parse_chain(parameter: SearchParameter, modifier: str, rest: str, text: str
         except UnknownParameter as error:
             unknown.append(error)
     if not inner:
-        raise unknown[0] if len(unknown) == 1 else UnknownParameter(f"{head}.{rest}: nothing it may mean has {rest!r}")
+        raise (
+            unknown[0]
+            if len(unknown) == 1
+            else UnknownParameter(f"{head}.{rest}: none of its target types has {rest!r}")
+        )
     return ChainCriterion(parameter.paths, tuple(inner))
 
 
@@ -181,7 +183,7 @@ def _parse_reverse_chain(type: str, name: str, text: str, context: SearchContext
         raise fhir_error("invalid", f"{name}: {source!r} is not a resource type")
     parameter = get_reference_parameter(source, label)
     if type != "Resource" and type not in parameter.targets:
-        raise fhir_error("invalid", f"{name}: {label} of {source} never means a {type}")
+        raise fhir_error("invalid", f"{name}: {label} of {source} cannot refer to a {type}")
     return ReverseChainCriterion(source, parameter.paths, parse_criterion(source, rest, text, context.next_level))
 
 

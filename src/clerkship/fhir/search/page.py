@@ -22,7 +22,7 @@ CURSOR_DIGEST_BYTES = 8
 _DISPLAY_PARAMETERS = ("_count", "_total", "_summary", "_elements", "_include", "_revinclude")
 """Parameters that change how a page is returned, not which matches are on it."""
 
-INVALID_CURSOR = fhir_error("invalid", "_cursor is not of this search: follow the links of a page as they are")
+INVALID_CURSOR = fhir_error("invalid", "_cursor is not valid for this search: use the links of a page unchanged")
 
 
 class ResultPage(NamedTuple):

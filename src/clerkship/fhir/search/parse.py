@@ -153,7 +153,7 @@ def _parse_sort(builder: _QueryBuilder, modifier: str, text: str) -> None:
         if "composite" in sorts:
             raise fhir_error("not-supported", f"_sort: {rule.name} is a composite, which has no order")
         if len(sorts) > 1:
-            raise fhir_error("not-supported", f"_sort: {rule.name} is not of one sort in the types that are searched")
+            raise fhir_error("not-supported", f"_sort: {rule.name} has different types in the resource types searched")
     _set_once(builder, "_sort", modifier, tuple(rules))
 
 
@@ -205,7 +205,7 @@ def _parse_include(label: str, builder: _QueryBuilder, text: str, iterate: bool)
     if parameter != "*":
         found = get_reference_parameter(source, parameter)
         if target and target not in found.targets:
-            raise fhir_error("value", f"{label}: {parameter} of {source} never means a {target}")
+            raise fhir_error("value", f"{label}: {parameter} of {source} cannot refer to a {target}")
     elif target and target not in searchable_types():
         raise fhir_error("value", f"{label}: {target!r} is not a resource type")
     return Include(source, parameter, target, iterate)
@@ -217,7 +217,7 @@ def _parse_cursor(builder: _QueryBuilder, modifier: str, text: str) -> None:
 
 def _parse_type(builder: _QueryBuilder, modifier: str, text: str) -> None:
     if builder.type:
-        raise fhir_error("not-supported", "_type belongs to a search of the whole system")
+        raise fhir_error("not-supported", "_type is allowed only in a search of the whole system")
     _set_once(builder, "_type", modifier, text)
 
 

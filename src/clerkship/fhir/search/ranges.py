@@ -95,7 +95,7 @@ def _parse_offset(text: str, offset: str) -> int:
         return 0
     hours, minutes = int(offset[1:3]), int(offset[4:])
     if hours > 14 or minutes > 59:
-        raise ValueError(f"{text!r} has no zone that exists")
+        raise ValueError(f"{text!r} has an invalid zone")
     return (hours * 60 + minutes) * (-1 if offset[0] == "-" else 1)
 
 

@@ -51,10 +51,10 @@ def split_alternatives(name: str, text: str) -> list[str]:
     found = split_unescaped(text, ",")
     if len(found) > MAX_VALUES_PER_PARAMETER:
         raise fhir_error(
-            "too-costly", f"{name} has {len(found)} values; at most {MAX_VALUES_PER_PARAMETER} are looked for at once"
+            "too-costly", f"{name} has {len(found)} values; at most {MAX_VALUES_PER_PARAMETER} are allowed"
         )
     if not all(found):
-        raise fhir_error("value", f"{name} has an empty value: leave the parameter out, or say what to look for")
+        raise fhir_error("value", f"{name} has an empty value: omit the parameter, or give a value")
     return found
 
 
@@ -86,7 +86,7 @@ def _parse_token(name: str, modifier: str, text: str) -> SearchValue:
     if len(parts) == 1:
         return TokenValue(None, parts[0].lower())
     if not any(parts):
-        raise fhir_error("value", f"{name} says neither system nor code")
+        raise fhir_error("value", f"{name} has neither system nor code")
     return TokenValue(parts[0], parts[1].lower() or None)
 
 
@@ -97,7 +97,7 @@ def parse_text(name: str, modifier: str, text: str) -> SearchValue:
         return TextValue(text, "same")
     looked = normalize_text(text)
     if not looked:
-        raise fhir_error("value", f"{name}: {text!r} has no letter or digit to look for")
+        raise fhir_error("value", f"{name}: {text!r} has no letter or digit to search for")
     return TextValue(looked, "contains" if modifier == "contains" else "starts")
 
 
@@ -156,14 +156,14 @@ def parse_reference_value(
     found = _RELATIVE.fullmatch(text)
     if found is not None:
         if modifier and found[1] != modifier:
-            raise fhir_error("value", f"{name} looks for a {modifier}, and {text} is none")
+            raise fhir_error("value", f"{name} expects a {modifier}, not {text}")
         return ReferenceValue(tuple(_with_base([f"{found[1]}/{found[2]}"], context)))
     if ID_PATTERN.fullmatch(text):
         types = [modifier] if modifier else sorted(parameter.targets)
         return ReferenceValue((*_with_base((f"{type}/{text}" for type in types), context), text))
     if ":" in text:
         return ReferenceValue((text,))
-    raise fhir_error("value", f"{name} is an id, Type/id or an address; {text!r} is none of them")
+    raise fhir_error("value", f"{name} must be an id, Type/id or a URL, not {text!r}")
 
 
 def _with_base(keys: "Iterator[str] | list[str]", context: SearchContext) -> Iterator[str]:
