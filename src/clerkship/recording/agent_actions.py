@@ -1,4 +1,4 @@
-"""What an agent did during a turn: requests, calls, reports and waits, as a cassette has them, and repeated."""
+"""Actions of an agent during a turn (requests, calls, reports and waits) in a cassette, and their repetition."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ AddAction = Callable[[dict[str, Any]], None]
 
 
 def to_recorded_action(sandbox: str, asked: Request | CallRecord) -> dict[str, Any] | None:
-    """Return a request or a call as a cassette has it; None for a request to the clock that does not move it."""
+    """Return a request or call in its recorded form; None for a request to the clock that does not move it."""
     if isinstance(asked, CallRecord):
         return {"call": {"sandbox": sandbox, **_to_recorded_call(asked)}}
     return (
@@ -32,12 +32,12 @@ def to_recorded_action(sandbox: str, asked: Request | CallRecord) -> dict[str, A
 
 
 def to_recorded_event(payload: Payload) -> dict[str, Any]:
-    """Return an event of the agent as a cassette has it."""
+    """Return an event of the agent in its recorded form."""
     return {"kind": payload.kind, **payload.model_dump(mode="json", exclude_defaults=True)}
 
 
 def repeat_action(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
-    """Repeat what a recorded agent did. What a fault dropped is dropped again."""
+    """Repeat a recorded action. What a fault dropped is dropped again."""
     if "report" in act:
         sandboxes.report(parse_report(act["report"], sandboxes.agent_events))
     elif "wait" in act:
@@ -108,7 +108,7 @@ def _to_recorded_wait(request: Request) -> dict[str, Any] | None:
 
 
 def observe_sandboxes(sandboxes: Sandboxes, add: AddAction) -> Sandboxes:
-    """Return the same sandboxes, with reports and waits added to the acts; the gateway reports requests and calls."""
+    """Return the same sandboxes, with reports and waits recorded; the gateway records requests and calls."""
 
     def report(payload: Payload) -> Event:
         event = sandboxes.report(payload)

@@ -33,7 +33,7 @@ _REPAIR_HINT = "record it again with --record, or take the file as it was when i
 
 
 def cassette_path(file: Path) -> Path:
-    """Return the cassette of a file of tasks."""
+    """Return the path of the cassette for a file of tasks."""
     return file.parent / "cassettes" / f"{file.stem}.jsonl"
 
 
@@ -59,7 +59,7 @@ def split_prompt(text: str) -> list[str]:
 
 
 def _find_offsets(text: str, mark: str, by: int) -> Iterator[int]:
-    """Yield the places so far behind the start of each mark; a regular expression takes twenty times as long."""
+    """Yield the offsets behind each mark; a regular expression would take twenty times as long."""
     place = text.find(mark)
     while place >= 0:
         yield place + by
@@ -67,7 +67,7 @@ def _find_offsets(text: str, mark: str, by: int) -> Iterator[int]:
 
 
 def remove_fence_codes(text: str) -> str:
-    """Remove the codes of fences: each is a hash of what it encloses, from before anything was redacted there."""
+    """Remove the codes of fences: each is a hash of the fenced text before it was redacted."""
     if "<<< " not in text:
         return text
     lines = text.split("\n")
@@ -78,7 +78,7 @@ def remove_fence_codes(text: str) -> str:
 
 
 class CassetteHeader(Frozen):
-    """The first line of a file."""
+    """The first line of a cassette."""
 
     kind: Literal["cassette"] = "cassette"
     version: int
@@ -97,7 +97,7 @@ class StoredText(Frozen):
 
 
 class RecordedMessage(Frozen):
-    """A line of the conversation before a question, and the key of the line before it."""
+    """An earlier message in the conversation before a question, and the key of the message before it."""
 
     kind: Literal["said"] = "said"
     key: str
@@ -111,7 +111,7 @@ class RecordedMessage(Frozen):
 
 
 class RecordedEntry(Frozen):
-    """What every entry has."""
+    """The common fields of all entries."""
 
     HASHED: ClassVar[tuple[str, ...]]
     TEXTS: ClassVar[tuple[str, ...]] = ()
@@ -156,7 +156,7 @@ class RecordedQuestion(RecordedEntry):
 
 
 class RecordedEmbedding(RecordedEntry):
-    """Texts, and the vectors that a model made of them."""
+    """Texts, and their vectors."""
 
     HASHED = ("model", "given")
     TEXTS = ("given",)
@@ -205,7 +205,7 @@ _LINE: TypeAdapter[CassetteHeader | StoredText | RecordedMessage | CassetteEntry
 
 
 class DamagedCassette(InputError):
-    """A file is no cassette, or none that this release reads."""
+    """A file is not a cassette that this version can read."""
 
 
 class CassetteFailed(PlatformError):
@@ -226,7 +226,7 @@ class Cassette:
 
     @classmethod
     def load(cls, path: Path) -> "Cassette":
-        """Read a cassette; return an empty one if there is no file. Raise DamagedCassette with its line."""
+        """Load a cassette; return an empty one if there is no file. Raise DamagedCassette with file and line."""
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -244,7 +244,7 @@ class Cassette:
 
     @classmethod
     def restart(cls, path: Path) -> "Cassette":
-        """Return an empty cassette for a damaged file, which is replaced when something is written."""
+        """Return an empty cassette in place of a damaged file, which is overwritten on the first save."""
         return cls(path, path.read_bytes())
 
     def _add_line(self, number: int, line: bytes) -> None:
@@ -273,7 +273,7 @@ class Cassette:
         return DamagedCassette([InputProblem(file=str(self.path), line=number, column=1, message=what, hint=hint)])
 
     def _check_references(self) -> None:
-        """Raise DamagedCassette if a text that is referred to is missing."""
+        """Raise DamagedCassette if a referenced text is missing."""
         for entry in self.entries.values():
             talk = entry.talk if isinstance(entry, RecordedQuestion) else ""
             if any(text not in self.texts for text in entry.texts()) or (talk and talk not in self.said):
@@ -282,11 +282,11 @@ class Cassette:
             raise DamagedCassette.of("a part of a talk is missing", file=str(self.path), hint=_REPAIR_HINT)
 
     def whole(self, keys: Iterable[str]) -> str:
-        """Return a text from its parts."""
+        """Return a text, joined from its parts."""
         return "".join(self.texts[key] for key in keys)
 
     def talk(self, last: str) -> list[RecordedMessage]:
-        """Return the conversation up to a line, oldest first."""
+        """Return the conversation up to a message, oldest first."""
         found: list[RecordedMessage] = []
         while last:
             found.append(self.said[last])
@@ -294,7 +294,7 @@ class Cassette:
         return found[::-1]
 
     def data(self) -> bytes:
-        """Return the file: its head, the texts and lines that are referred to, and the entries, each sorted."""
+        """Return the content of the file: header, referenced texts and messages, and entries, each sorted."""
         entries = sorted(self.entries.values(), key=_order)
         named = {text for entry in entries for text in entry.texts()}
         items: list[Frozen] = [CassetteHeader(version=VERSION)]
@@ -312,7 +312,7 @@ class Cassette:
         return found
 
     def save(self) -> None:
-        """Write the file whole, or leave what is there; without entries, remove it."""
+        """Write the file atomically; without entries, remove it."""
         try:
             if not self.entries:
                 if not self._is_damaged:

@@ -1,4 +1,4 @@
-"""What was recorded instead of what is asked: the nearest there is, and its difference."""
+"""Describe the recorded entry that is most similar to a missing one, and the difference."""
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,8 +28,11 @@ def describe_nearest_question(
     cassette: Cassette,
     used: Collection[str],
 ) -> str:
-    """How a question differs from the recorded one that is most like it. Of those that are equally so, one that the
-    trial had no use for is rather its old self than another question's answer."""
+    """Describe how a question differs from the most similar recorded one.
+
+    Among equally similar ones, an entry that the trial has not used is preferred: it is more likely the same
+    question in an earlier version.
+    """
     known = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedQuestion)]
     if not known:
         return "; nothing is recorded there" if not cassette.entries else "; no question to a model is recorded there"
@@ -53,7 +56,7 @@ def describe_nearest_question(
 
 
 def describe_nearest_embedding(asked: Mapping[str, Any], cassette: Cassette, used: Collection[str]) -> str:
-    """Likewise, of texts that vectors were asked of."""
+    """Describe how texts to be embedded differ from the recorded ones."""
     known = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedEmbedding)]
     same = [entry for entry in known if list(entry.given) == list(asked["given"])]
     if same:
@@ -93,8 +96,7 @@ def _find_nearest(
 def _similarity_of_changes(
     recorded: Sequence[str], every: Collection[str], lines: Sequence[str], others: Collection[str]
 ) -> float:
-    """How like each other the lines are in which two prompts differ: of several criteria about one conversation, the
-    one that was reworded."""
+    """Return how similar the differing lines of two prompts are, to find the one criterion that was reworded."""
     was = "\n".join(line for line in recorded if line not in every)[:MAX_COMPARED_LENGTH]
     now = "\n".join(line for line in lines if line not in others)[:MAX_COMPARED_LENGTH]
     return difflib.SequenceMatcher(None, was, now, autojunk=False).ratio()

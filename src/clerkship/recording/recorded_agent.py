@@ -35,7 +35,7 @@ _ACTED_BETWEEN_TURNS = (
 
 
 class AgentRecording:
-    """The turns of one agent in one trial, each found by the one before it."""
+    """The turns of one agent in one trial, each linked to the one before it."""
 
     def __init__(
         self, session: RecordingSession, owner: TrialKey, content: str, *, names_sandbox: bool = False
@@ -50,16 +50,16 @@ class AgentRecording:
         self.hide, self.show = self._redactor.hide, self._redactor.show
 
     def heard(self, message: Message) -> JsonValue:
-        """Return what a message is found by."""
+        """Return the part of a message that identifies a turn."""
         heard: dict[str, JsonValue] = {"sandbox": message.sandbox} if self._names_sandbox else {}
         return {**heard, "text": message.text, **({"metadata": dict(message.metadata)} if message.metadata else {})}
 
     def has_start(self) -> bool:
-        """Tell whether the agent did something before the first message."""
+        """Return whether the agent did something before the first message."""
         return self._session.find(self._owner, self._turn(0, None).key, counted=False) is not None
 
     def save(self, number: int, heard: JsonValue, **came: Any) -> None:
-        """Record a turn, unless it is recorded and only what is missing is added."""
+        """Record a turn; in refresh mode only if it is missing."""
         turn = self._turn(number, heard, **came)
         self._after = turn.key
         if self._session.mode == "record" or self._session.find(self._owner, turn.key, counted=False) is None:
@@ -77,7 +77,7 @@ class AgentRecording:
         raise self._session.miss(self._owner, asked.key, what, partial(_describe_nearest_turn, asked))
 
     def refuse(self) -> None:
-        """Register that the trial cannot be recorded, because the agent acted between two turns."""
+        """Mark the trial as impossible to record, because the agent acted between two turns."""
         self._session.refuse(self._owner, _ACTED_BETWEEN_TURNS)
 
     def _turn(self, number: int, heard: JsonValue, **came: Any) -> RecordedTurn:
@@ -114,7 +114,7 @@ class RecordingAgent:
         return self._agent.close()
 
     def hear(self, sandbox: str, asked: Request | CallRecord) -> None:
-        """Record a request or a call of the agent, in whatever protocol."""
+        """Record a request or call of the agent, in any protocol."""
         act = to_recorded_action(sandbox, asked)
         if act is not None:
             self._add(act)
@@ -143,7 +143,7 @@ class RecordingAgent:
 
 
 class RecordedAgent:
-    """Does and says what was recorded."""
+    """Repeats what was recorded."""
 
     def __init__(self, recording: AgentRecording) -> None:
         self._recording = recording
@@ -160,11 +160,10 @@ class RecordedAgent:
         return self._play(message.turn, self._recording.heard(message), sandboxes)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """Refuse: work is not recorded."""
+        """Raise AgentError: tasks are not recorded."""
         raise AgentError("work that an agent was given cannot be recorded")
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Do nothing: it holds no resources."""
         return NO_FACTS
 
     def _play(self, number: int, heard: JsonValue, sandboxes: Sandboxes) -> Sequence[ReplyPart]:

@@ -1,4 +1,4 @@
-"""A model with a cassette in front of it, as one trial asks it in one role."""
+"""A model behind a cassette, as one trial uses it in one role."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -29,7 +29,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class CassetteLookup(NamedTuple):
-    """A question, redacted: its key, and what is recorded with the answer."""
+    """A redacted question: its key, and what is recorded with the answer."""
 
     key: str
     fields: dict[str, Any]
@@ -42,7 +42,7 @@ class CassetteLookup(NamedTuple):
 
 
 class RecordedModel:
-    """Answers from the cassette; where that has no answer, asks the model and records, or raises NotRecorded."""
+    """Answers from the cassette. A missing answer is asked and recorded, or raises NotRecorded in a replay."""
 
     def __init__(self, session: RecordingSession, model: Model, role: Role, owner: TrialKey) -> None:
         self.name = model.name
@@ -52,7 +52,7 @@ class RecordedModel:
         self._redactor = session.redactor_for(owner[0])
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """Return the recorded answer, or ask."""
+        """Return the recorded answer, or ask the model."""
         lookup = self._lookup(question)
         found = cast(RecordedQuestion, self._answer(lookup, lambda: self._ask(question, lookup)))
         if found.failed:
@@ -61,7 +61,7 @@ class RecordedModel:
         return ModelAnswer(data, self._redactor.show(found.by or found.model), found.usage)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return the recorded vectors, or ask for them."""
+        """Return the recorded vectors, or ask the model."""
         lookup = self._lookup_vectors([self._redactor.hide(text) for text in texts])
         found = cast(RecordedEmbedding, self._answer(lookup, lambda: self._embed(texts, lookup)))
         vectors = [unpack_vector(vector) for vector in found.vectors]

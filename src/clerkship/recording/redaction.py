@@ -1,5 +1,4 @@
-"""What may not be in a cassette, and what is there instead: names for what differs between machines, labels for
-credentials."""
+"""Redaction of cassettes: names for values that differ between machines, labels for credentials."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +23,7 @@ _REFERENCE = re.compile(r"(\$+)\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class CassetteRedactor(NamedTuple):
-    """Redacts what is recorded, and puts this machine's values back into what is replayed."""
+    """Redacts what is recorded, and restores this machine's values in what is replayed."""
 
     names: Mapping[str, str] = {}
     """The values of variables, by name. Each is written as `${NAME}`, and put back."""
@@ -40,7 +39,7 @@ class CassetteRedactor(NamedTuple):
         return map_texts(data, self._hidden)
 
     def show(self, data: Any) -> Any:
-        """Put the values of variables back; labels of credentials stay."""
+        """Restore the values of variables; labels of credentials stay."""
         return map_texts(data, self._shown) if self.names else data
 
     def _hidden(self, text: str) -> str:
@@ -51,8 +50,11 @@ class CassetteRedactor(NamedTuple):
         return text
 
     def _named(self, text: str) -> str:
-        """Write names for values. The dollars of a text that looks like `${NAME}` itself are doubled, and so are those
-        before a name of ours: an odd number of them means a value."""
+        """Replace values by names.
+
+        The dollars of a text that itself looks like `${NAME}` are doubled, and so are those before a name: an odd
+        number of dollars means a value.
+        """
         if not self.names:
             return text
         pattern, names = _value_pattern(tuple(self.names.items()))
@@ -76,9 +78,9 @@ class CassetteRedactor(NamedTuple):
 
 @lru_cache(256)
 def _value_pattern(named: tuple[tuple[str, str], ...]) -> tuple["re.Pattern[str]", dict[str, str]]:
-    """Return a pattern for values, the longest first, and for what looks like a name of ours; and the names of values.
+    """Return a pattern for values, the longest first, and for texts that look like names; and the name of each value.
 
-    A value is found as it is, as it is quoted in JSON, and as that is quoted again.
+    A value is found as it is, as quoted in JSON, and as quoted twice.
     """
     names = {
         form: name for name, value in sorted(named) if len(value) >= MIN_EXACT_LENGTH for form in _quoted_forms(value)

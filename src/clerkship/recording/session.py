@@ -1,4 +1,4 @@
-"""Record and replay a run: the cassettes of its tasks, and what was used and added."""
+"""Record or replay a run: the cassettes of its tasks, and which entries were used and added."""
 
 import os
 import threading
@@ -33,7 +33,7 @@ SAVE_EVERY = 5.0
 
 
 class NotRecorded(ClerkshipError):
-    """A replay needs an answer that is on no cassette."""
+    """A replay needs an answer that is in no cassette."""
 
 
 class RecordingReport(Frozen):
@@ -59,7 +59,7 @@ class RecordingReport(Frozen):
 
 
 class OpenCassette:
-    """A cassette in use, with what one run has used, added and finished. Not safe for threads by itself."""
+    """A cassette in use, with the entries that a run has used and added. Not thread-safe by itself."""
 
     def __init__(self, file: Cassette) -> None:
         self.file = file
@@ -71,7 +71,7 @@ class OpenCassette:
         self._used: set[tuple[str, TrialKey]] = set()
 
     def use(self, entry: CassetteEntry, owner: TrialKey, *, claim: bool) -> None:
-        """Mark an entry as used by a trial; with `claim`, record that it is this trial's too."""
+        """Mark an entry as used by a trial; with `claim`, add the trial to its owners."""
         self._used.add((entry.key, owner))
         if claim and owner not in entry.of:
             owners = tuple(sorted({*entry.of, owner}))
@@ -83,7 +83,7 @@ class OpenCassette:
         return {key for key, user in self._used if user == owner}
 
     def put(self, entry: CassetteEntry, owner: TrialKey) -> None:
-        """Add an entry, in place of one with the same key; the trials that share that one share this one."""
+        """Add an entry, or replace one with the same key; the owners of the old entry are kept."""
         before = self.file.entries.get(entry.key)
         self.replaced.setdefault(entry.key, before)
         if before is not None:
@@ -93,7 +93,7 @@ class OpenCassette:
         self.changed = True
 
     def forget_person(self, owner: TrialKey) -> int:
-        """Take back what this run added for a trial's person; return how many entries that were."""
+        """Remove the entries that this run added for a trial's person; return how many."""
         added = [(key, self.file.entries[key]) for key in self.replaced]
         mine = [
             key for key, one in added if isinstance(one, RecordedQuestion) and one.role == "person" and owner in one.of
@@ -108,8 +108,9 @@ class OpenCassette:
         return len(mine)
 
     def drop_stale(self, known: Collection[str] | None, trials: int | None) -> int:
-        """Remove what completed trials, missing tasks and trials beyond the last do not use; return how many entries
-        are gone."""
+        """Remove entries that completed trials did not use, or of missing tasks and trials beyond the last; return how
+        many.
+        """
         dropped = 0
         for key, entry in list(self.file.entries.items()) if self.ended else ():
             left = tuple(
@@ -130,11 +131,11 @@ class OpenCassette:
         return dropped
 
     def is_stale(self, entry: CassetteEntry, owner: TrialKey) -> bool:
-        """Tell whether a completed trial had no use for an entry of its own."""
+        """Return whether a completed trial did not use one of its entries."""
         return (owner, role_of(entry)) in self.ended and (entry.key, owner) not in self._used
 
     def _is_beyond(self, entry: CassetteEntry, owner: TrialKey, trials: int | None) -> bool:
-        """Tell whether an entry is of a trial beyond the last one, of a task whose trials are all completed."""
+        """Return whether an entry is of a trial beyond the last one, of a task whose trials are all completed."""
         task, trial = owner
         if trials is None or trial <= trials:
             return False
@@ -142,7 +143,7 @@ class OpenCassette:
 
 
 def role_of(entry: CassetteEntry) -> str:
-    """Return the role in which a model was asked, or the agent that was."""
+    """Return the role in which a model was asked, or the agent's name."""
     return f"agent {entry.solver}" if isinstance(entry, RecordedTurn) else entry.role
 
 
@@ -152,7 +153,7 @@ DescribeNearest = Callable[[Cassette, Collection[str]], str]
 
 @dataclass
 class RecordingSession:
-    """The recording or replay of one run, used by all its threads. Without a mode, nothing is recorded or replayed."""
+    """The recording or replay of one run, shared by all threads. Without a mode, nothing is recorded or replayed."""
 
     mode: RecordingMode | None = None
     paths: Mapping[str, Path] = field(default_factory=dict)
@@ -201,7 +202,7 @@ class RecordingSession:
         return self.mode == "replay"
 
     def redactor_for(self, task: str) -> CassetteRedactor:
-        """Return the redactor that knows the variables of a task, too."""
+        """Return the redactor that also knows the variables of a task."""
         return self.redactor.with_names(self.variables.get(task, {}))
 
     def entries(self, trials: int | None = None) -> list[CassetteEntry]:
@@ -214,7 +215,7 @@ class RecordingSession:
         ]
 
     def digest(self, task: str) -> str:
-        """Return the hash of a task's cassette, as it was read."""
+        """Return the hash of a task's cassette, as it was loaded."""
         return self._cassettes[self.paths[task]].file.digest
 
     def _cassette(self, owner: TrialKey) -> OpenCassette:
@@ -232,7 +233,7 @@ class RecordingSession:
             yield
 
     def find(self, owner: TrialKey, key: str, *, counted: bool = True) -> CassetteEntry | None:
-        """Return the entry of a key and mark it as used; while everything is recorded, only if this run added it."""
+        """Return the entry of a key and mark it as used; while recording everything, only if this run added it."""
         with self._lock:
             cassette = self._cassette(owner)
             found, is_new = cassette.file.entries.get(key), key in cassette.replaced
@@ -254,7 +255,7 @@ class RecordingSession:
 
     @contextmanager
     def asking(self, owner: TrialKey) -> Iterator[None]:
-        """Ask a model for a trial. If it cannot be asked, nothing of the trial's recording is stale."""
+        """Ask a model for a trial. If that fails, no entry of the trial counts as stale."""
         try:
             yield
         except BadAnswer:
@@ -264,7 +265,7 @@ class RecordingSession:
             raise
 
     def miss(self, owner: TrialKey, key: str, what: str, explain: DescribeNearest) -> NotRecorded:
-        """Register that a replay needs what is not recorded; return the error to raise.
+        """Register that a replay needs an entry that is not recorded; return the error to raise.
 
         Threads may miss several entries at once: `error_of` reports the first by name, not by time.
         """
@@ -273,12 +274,12 @@ class RecordingSession:
         return NotRecorded(f"not recorded: {what}, in {_describe_trial(owner)}")
 
     def refuse(self, owner: TrialKey, why: str) -> None:
-        """Register that a trial cannot be recorded."""
+        """Mark a trial as impossible to record."""
         with self._lock:
             self._errors.setdefault(owner, why)
 
     def error_of(self, owner: TrialKey) -> str:
-        """Return what a trial asked for that is not recorded, or why it cannot be recorded; empty if neither."""
+        """Return which entry is missing for a trial, or why it cannot be recorded; empty if neither."""
         if owner in self._misses and owner not in self._errors:
             with self._lock:
                 cassette = self._cassette(owner)
@@ -289,7 +290,7 @@ class RecordingSession:
         return self._errors.get(owner, "")
 
     def trials_ended(self, task_runs: Iterable[TaskRun]) -> None:
-        """Note that trials are over, and save now and then."""
+        """Note finished trials, and save from time to time."""
         if self.mode is None:
             return
         for task_run in task_runs:
@@ -303,19 +304,19 @@ class RecordingSession:
             self._save_at = monotonic() + SAVE_EVERY
 
     def trial_completed(self, owner: TrialKey) -> None:
-        """Note that a trial came to its end: what is recorded for it and was not asked for is stale."""
+        """Note a completed trial: entries that it did not use are stale."""
         roles = (*self.roles.get(owner[0], ()), *([f"agent {self.solver}"] if self.solver else ()))
         with self._lock:
             if owner not in self._interrupted:
                 self._cassette(owner).ended.update((owner, role) for role in roles)
 
     def forget_person(self, owner: TrialKey) -> None:
-        """Take back what the person of a trial said, who fell out of their role; what was recorded before stays."""
+        """Remove what this run recorded for a person who broke their contract; earlier recordings stay."""
         with self._lock:
             self._forgotten += self._cassette(owner).forget_person(owner)
 
     def save(self) -> None:
-        """Write what is new. A failure is not raised: the report has it."""
+        """Write new entries. An error is not raised, but reported at the end."""
         with self._lock:
             try:
                 for _, cassette in sorted(self._cassettes.items()):
@@ -329,8 +330,11 @@ class RecordingSession:
     def finish(
         self, *, whole: bool, known: Collection[str] | None = None, trials: int | None = None
     ) -> RecordingReport | None:
-        """Save at the end of a run, and report. A recording that came to its end (`whole`) loses what is stale: `known`
-        are the tasks that there are, `trials` is how often each was run."""
+        """Save at the end of a run, and return the report.
+
+        A complete recording (`whole`) loses stale entries: `known` are the existing tasks, `trials` is how often
+        each was run.
+        """
         if self.mode is None:
             return None
         with self._lock:

@@ -1,4 +1,4 @@
-"""What is known of a failure beside its message: tracebacks, the stack of a hung agent, what it printed."""
+"""Further information about a failure: tracebacks, the stack of a hung agent, its output."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -23,6 +23,6 @@ ATTACHED_FACTS = frozenset(_PLATFORM_FACTS | _AGENT_FACTS)
 
 
 def list_attachments(sidecar: Mapping[str, Any]) -> list[Attachment]:
-    """Return what the sidecar of a trial has, the cause of a failure first."""
+    """Return the attachments in a trial's sidecar, the cause of a failure first."""
     titles = _PLATFORM_FACTS | _AGENT_FACTS
     return [Attachment(title, str(sidecar[name])) for name, title in titles.items() if sidecar.get(name)]

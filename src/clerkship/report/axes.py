@@ -1,4 +1,4 @@
-"""Scores by axis: which of them a report shows, and under which name."""
+"""Scores by axis: which axes a report shows, and their names."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -8,23 +8,23 @@ NO_AXIS = "no axis"
 
 
 def axis_name(axis: str | None) -> str:
-    """The axis as reports name it."""
+    """Return the name of an axis in reports."""
     return NO_AXIS if axis in (None, DEFAULT_AXIS) else str(axis)
 
 
 def list_axes(scores: Iterable[Iterable[str]]) -> list[str]:
-    """All axes in order of name, the default one last; none where there is only the default one."""
+    """Return all axes in order of name, the default one last; empty if there is only the default one."""
     found = {axis for axes in scores for axis in axes}
     return [] if found <= {DEFAULT_AXIS} else sorted(found, key=lambda axis: (axis == DEFAULT_AXIS, axis))
 
 
 def describe_axes(axes: Mapping[str, float]) -> list[str]:
-    """`safety 0.50` for each axis; nothing where there is only the default one."""
+    """Return `safety 0.50` for each axis; empty if there is only the default one."""
     return [f"{axis_name(axis)} {axes[axis]:.2f}" for axis in list_axes([axes])]
 
 
 def average_axes(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean of each axis over the rows that have it."""
+    """Return the mean of each axis over the rows that have it."""
     found: dict[str, list[float]] = {}
     for axes in rows:
         for axis, score in axes.items():

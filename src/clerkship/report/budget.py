@@ -1,4 +1,4 @@
-"""Keeps a page openable: what is most urgent is shown whole, and the rest says what was left out."""
+"""Limit the size of a page: the most urgent trials are shown completely, and the page says what was left out."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +14,9 @@ MAX_PAGE_DATA = 8 * 1024 * 1024
 def fit_to_budget(
     details: Sequence[TaskDetail], budget: int = MAX_PAGE_DATA, *, replayed: bool = False
 ) -> list[dict[str, Any]]:
-    """Every trial as a row, then the bodies, then the events, for as long as there is room; the first come first.
+    """Return every trial as a row; add bodies, then events, in order, while they fit.
 
-    Bodies may take half of it: a failure's events are worth more than a thousandth pass.
+    Bodies may take half of the budget: the events of a failure are more useful than the body of yet another pass.
     """
     shown = [build_row(detail) for detail in details]
     bodies = 0
@@ -35,7 +35,7 @@ def fit_to_budget(
 
 
 def _select_lines(detail: TaskDetail, room: int, share: int) -> list[bytes]:
-    """All of a log, or a share of one too long for any page, or nothing."""
+    """Return a whole log if it fits; a part of one that is too long for any page; otherwise nothing."""
     lines = [(event["seq"], render_json(event)) for event in sort_events(detail.events)]
     size = sum(len(line) for _, line in lines)
     if size > room:
@@ -44,7 +44,7 @@ def _select_lines(detail: TaskDetail, room: int, share: int) -> list[bytes]:
 
 
 def _select_cited_lines(lines: list[tuple[int, bytes]], share: int, needed: set[int]) -> list[tuple[int, bytes]]:
-    """What the evidence points at, and as much as fits from the beginning."""
+    """Return the lines that the evidence cites, and as many others from the beginning as fit."""
     kept = set()
     for seq, line in sorted(lines, key=lambda numbered: numbered[0] not in needed):
         share -= len(line)

@@ -1,4 +1,4 @@
-"""What is known of a run's judge, in a sentence: how far it agrees with people, or why that is not known."""
+"""Describe the calibration of a run's judge: how far it agrees with people, or why that is not known."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ _DIFFERENCES: dict[JudgeDifference, str] = {
 
 
 def compute_kappa(found: Agreement) -> float | None:
-    """Cohen's kappa; none where the person gave one label only, for then it says nothing."""
+    """Return Cohen's kappa; None if people gave only one label, because it is meaningless then."""
     if found.has_one_label:
         return None
     return cohen_kappa(found.both_passed, found.false_fails, found.false_passes, found.both_failed)
 
 
 def agreement_figures(found: Agreement) -> dict[str, Any]:
-    """One row of a calibration as plain data."""
+    """Return one row of a calibration as plain data."""
     rate = wilson_interval(found.agreed, found.judged)
     return {
         **found.model_dump(),
@@ -44,7 +44,7 @@ def agreement_figures(found: Agreement) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class JudgeCalibration:
-    """A run's judge beside the calibration that comes nearest to it, if there is any."""
+    """A run's judge, and the calibration of the most similar judge."""
 
     model: str
     calibration: Calibration | None
@@ -53,15 +53,15 @@ class JudgeCalibration:
 
     @property
     def counts(self) -> bool:
-        """Whether it is a calibration of this very judge."""
+        """Whether the calibration is of exactly this judge."""
         return self.calibration is not None and not self.differs
 
     def sentence(self) -> str:
-        """For people."""
+        """Return a sentence about the judge."""
         return f"{self.model} {self.told()}"
 
     def told(self) -> str:
-        """The same without the judge's name."""
+        """Return the sentence without the judge's name."""
         if self.calibration is None:
             return "is not calibrated"
         if self.differs:
@@ -70,7 +70,7 @@ class JudgeCalibration:
         return f"agreed with people in {describe_calibration(self.calibration)}"
 
     def data(self) -> dict[str, Any]:
-        """For machines."""
+        """Return plain data for JSON."""
         found = self.calibration
         return {
             "judge": self.model,
@@ -84,7 +84,7 @@ class JudgeCalibration:
 
 
 def describe_calibration(calibration: Calibration) -> str:
-    """22 of 24 labels (κ 0.83; 1 false pass, 1 false fail), calibrated 2026-11-15 on labelled.yml."""
+    """Return `22 of 24 labels (κ 0.83; 1 false pass, 1 false fail), calibrated 2026-11-15 on labelled.yml`."""
     found = calibration.overall
     value = compute_kappa(found)
     agreed = "one label only, so no κ" if value is None else f"κ {value:.2f}"
@@ -100,12 +100,14 @@ def describe_calibration(calibration: Calibration) -> str:
 
 
 def count_noun(number: int, one: str, many: str = "") -> str:
-    """`1 false pass`, `2 false passes`."""
+    """Return `1 false pass` or `2 false passes`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def find_judge_calibration(run: BenchmarkRun, known: Iterable[Calibration] = ()) -> JudgeCalibration | None:
-    """Of the judge that a run had, if any: by what it knew when it began, else by what is known since."""
+    """Return the calibration of a run's judge: the one stored with the run, otherwise one made since; None without a
+    judge.
+    """
     if run.judging is None:
         return None
     frozen = (run.calibration,) if run.calibration is not None else ()

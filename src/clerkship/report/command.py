@@ -1,4 +1,4 @@
-"""What to type next: to do a run again, to look closer at a trial of it."""
+"""Commands for the next step: repeat a run, or show a trial."""
 
 import shlex
 
@@ -6,7 +6,7 @@ from clerkship.model.run import BenchmarkRun, TaskRun
 
 
 def rerun_command(run: BenchmarkRun) -> str:
-    """The command that does the same again."""
+    """Return the command that repeats a run."""
     trials = f" --trials {run.trials}" if run.trials > 1 else ""
     if run.fork is not None:
         which = f"{run.fork.run} {shlex.quote(run.fork.task)} --at-turn {run.fork.turn} --trial {run.fork.trial}"
@@ -20,6 +20,6 @@ def _options(run: BenchmarkRun) -> str:
 
 
 def show_command(task_run: TaskRun) -> str:
-    """The command that shows a trial with its whole log."""
+    """Return the command that shows a trial with its whole log."""
     trial = f" --trial {task_run.trial}" if task_run.trial > 1 else ""
     return f"clerkship show {task_run.run} {shlex.quote(task_run.task)}{trial} --events"

@@ -1,4 +1,4 @@
-"""Two runs side by side: each task and each criterion better, worse, the same or flaky; axes; all tasks together."""
+"""Compare two runs: each task and criterion is better, worse, the same or flaky; by axis, and over all tasks."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -53,12 +53,12 @@ class TaskComparison:
 
     @property
     def changes(self) -> list[CriterionComparison]:
-        """The criteria that did not stay the same."""
+        """The criteria that changed."""
         return [found for found in self.criteria if found.change != "same"]
 
     @property
     def changed(self) -> bool:
-        """Whether the task itself was another."""
+        """Whether the task itself differs between the runs."""
         return self.before is not None and self.after is not None and self.before.snapshots != self.after.snapshots
 
 
@@ -73,7 +73,7 @@ class AxisComparison(NamedTuple):
     """How many of its criteria changed how."""
 
     def data(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         names: tuple[Change, ...] = ("newly failing", "newly passing", "flaky")
         counts = {name.replace(" ", "_"): self.changes[name] for name in names}
         return {"axis": self.axis, "before": self.before, "after": self.after, **counts}
@@ -81,7 +81,7 @@ class AxisComparison(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What changed from one run to another."""
+    """The differences between two runs."""
 
     before: BenchmarkRun
     after: BenchmarkRun
@@ -94,19 +94,19 @@ class Comparison:
     """How many those are."""
 
     def standings(self) -> dict[Standing, int]:
-        """How many tasks stand how."""
+        """Return the number of tasks for each standing."""
         found = [row.standing for row in self.rows]
         return {standing: found.count(standing) for standing in STANDINGS}
 
     @property
     def overall(self) -> Literal["better", "worse", "same"]:
-        """All tasks together."""
+        """The result over all tasks together."""
         if self.difference is None or self.chance >= SIGNIFICANCE_LEVEL or self.difference.rate == 0:
             return "same"
         return "better" if self.difference.rate > 0 else "worse"
 
     def data(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         rows = [
             {
                 "task": row.task,
@@ -130,7 +130,7 @@ class Comparison:
         }
 
     def axes(self) -> list[AxisComparison]:
-        """The mean score of each axis in both runs, and how many of its criteria changed."""
+        """Return the mean score of each axis in both runs, and how many of its criteria changed."""
         return [
             _compare_axis(axis, self.rows)
             for axis in list_axes([found.axis for found in row.criteria] for row in self.rows)
@@ -138,7 +138,9 @@ class Comparison:
 
     @property
     def is_conclusive(self) -> bool:
-        """Whether anything can be said: the second run is complete, no trial of it broke, and a task is in both."""
+        """Whether the comparison means anything: the second run is complete, all its trials have verdicts, and a task
+        is in both.
+        """
         whole = self.difference is not None and self.after.status == "completed"
         return whole and not any(_has_no_verdict(row.after) for row in self.rows)
 
@@ -146,7 +148,7 @@ class Comparison:
 def build_comparison(
     before: BenchmarkRun, before_trials: Iterable[TaskRun], after: BenchmarkRun, after_trials: Iterable[TaskRun]
 ) -> Comparison:
-    """Compare task by task, by name, and within a task criterion by criterion."""
+    """Compare tasks by name, and the criteria of each task."""
     earlier, later = _by_task(before_trials), _by_task(after_trials)
     order = list(STANDINGS)
     rows = sorted(
@@ -180,7 +182,7 @@ def _compare_task(task: str, old: Sequence[TaskRun], new: Sequence[TaskRun]) -> 
 
 
 def _standing_by_criteria(criteria: Sequence[CriterionComparison]) -> Standing:
-    """How a task stands whose verdict stayed the same."""
+    """Return the standing of a task whose verdict stayed the same."""
     changes = {found.change for found in criteria}
     if "newly failing" in changes:
         return "criteria worse"
@@ -208,7 +210,7 @@ def _standing(before: TaskRate, after: TaskRate) -> Standing:
 
 
 def _compare_failures(before: TaskRate, after: TaskRate) -> Standing:
-    """Neither passes: from partial to fail is worse all the same, if that is what every trial came to."""
+    """Compare two rates without a pass: from partial to fail is worse, if all trials had that outcome."""
     old, new = ([name for name in GRADED if rate.outcomes[name]] for rate in (before, after))
     if old == new or len(old) > 1 or len(new) > 1:
         return "same"

@@ -1,4 +1,4 @@
-"""A comparison of two runs as one HTML file: opens from disk, loads nothing, needs no script."""
+"""A comparison of two runs as one HTML file that opens from disk, loads nothing and needs no script."""
 
 from collections.abc import Callable
 from typing import Any

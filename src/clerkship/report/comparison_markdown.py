@@ -13,7 +13,7 @@ _HEADLINES = {0: "✅ Nothing that gates is worse", 1: "❌ Worse", 2: "⚠️ N
 
 
 def render_comparison_markdown(gated: GatedComparison, limit: int) -> str:
-    """Render the page, of at most so many bytes: headline, gates, what changed, then the criteria folded away."""
+    """Render the page with at most `limit` bytes: headline, gates, changes, then the criteria in folded sections."""
     comparison, code = gated.comparison, gated.exit_code()
     of_criteria = (words.change_words, words.criterion_tags, words.detail, change_mark)
     of_tasks = (words.rated, words.axis_cells, words.difference, mark)
@@ -32,10 +32,10 @@ def render_comparison_markdown(gated: GatedComparison, limit: int) -> str:
 
 
 def mark(name: str) -> str:
-    """Return the sign of a standing or a change."""
+    """Return the symbol of a standing or a change."""
     return _MARKS[words.tone(name)]
 
 
 def change_mark(found: CriterionComparison) -> str:
-    """Return the sign of what became of a criterion."""
+    """Return the symbol of a change of a criterion."""
     return _MARKS[words.change_tone(found)]

@@ -1,4 +1,4 @@
-"""A comparison in words, the same on the terminal, in Markdown and in HTML."""
+"""Texts of a comparison, the same on the terminal, in Markdown and in HTML."""
 
 from typing import Literal
 
@@ -25,12 +25,12 @@ _TONES: dict[str, Tone] = {
 
 
 def tone(name: str) -> Tone:
-    """Whether a standing, a change or a gate's state is good news."""
+    """Return whether a standing, a change or a gate's state is good or bad."""
     return _TONES.get(name, "unknown")
 
 
 def change_tone(found: CriterionComparison) -> Tone:
-    """The same of one criterion; a score is better or worse by its difference."""
+    """Return whether the change of a criterion is good or bad; a score by its difference."""
     if found.change == "score" and found.before is not None and found.after is not None:
         return (
             "better" if found.after.score * found.before.graded > found.before.score * found.after.graded else "worse"
@@ -39,13 +39,13 @@ def change_tone(found: CriterionComparison) -> Tone:
 
 
 def change_words(found: CriterionComparison) -> str:
-    """`newly failing`, and where several trials or a score say more, that."""
+    """Return the change, `newly failing`, with counts or scores if they say more."""
     change: Change = found.change
     return f"{change} {found.words()}" if found.repeated or change in ("score", "only after", "not judged") else change
 
 
 def criterion_tags(found: CriterionComparison) -> list[str]:
-    """What the criterion counts for: gate, axis, weight."""
+    """Return what a criterion counts for: gate, axis, weight."""
     told = found.criterion
     tags = ["gate"] if told.gate else []
     tags += [to_one_line(told.axis, 60)] if told.axis else []
@@ -53,12 +53,12 @@ def criterion_tags(found: CriterionComparison) -> list[str]:
 
 
 def detail(found: CriterionComparison) -> str:
-    """Why it fails now, or is not judged; empty where it passes."""
+    """Return why a criterion fails now or was not judged; empty if it passes."""
     return found.after.detail if found.after is not None and found.after.passed < max(found.after.graded, 1) else ""
 
 
 def rated(rate: TaskRate | None) -> str:
-    """One trial by its outcome and score; several by how many passed."""
+    """Describe one trial by outcome and score, several by how many passed."""
     if rate is None:
         return "–"
     [first, *others] = sorted(rate.outcomes.elements())
@@ -71,17 +71,17 @@ def rated(rate: TaskRate | None) -> str:
 
 
 def is_shown(row: TaskComparison) -> bool:
-    """Whether there is anything to say of a task."""
+    """Return whether a task changed in any way."""
     return row.standing != "same" or row.changed or bool(row.changes)
 
 
 def score(value: float | None) -> str:
-    """With two digits, or a dash."""
+    """Return a score with two digits, or a dash."""
     return "–" if value is None else f"{value:.2f}"
 
 
 def axis_cells(comparison: Comparison) -> list[tuple[str, ...]]:
-    """For each axis: name, score before and after, newly failing, newly passing, flaky."""
+    """Return for each axis: name, score before and after, newly failing, newly passing, flaky."""
     return [
         (
             axis_name(row.axis),
@@ -94,7 +94,7 @@ def axis_cells(comparison: Comparison) -> list[tuple[str, ...]]:
 
 
 def headline(gated: GatedComparison) -> str:
-    """The result in a sentence."""
+    """Return the result in a sentence."""
     match gated.exit_code():
         case 0:
             return "Nothing that gates is worse"
@@ -104,7 +104,7 @@ def headline(gated: GatedComparison) -> str:
 
 
 def unknown(gated: GatedComparison) -> list[str]:
-    """Why nothing can be said."""
+    """Return why the comparison is not conclusive."""
     comparison = gated.comparison
     if comparison.difference is None:
         return ["no task was graded in both runs"]
@@ -116,7 +116,7 @@ def unknown(gated: GatedComparison) -> list[str]:
 
 
 def difference(comparison: Comparison) -> tuple[str, str]:
-    """The difference of the pass rate, and how far it may be chance; empty where no task is in both runs."""
+    """Return the difference of the pass rates and its significance; empty if no task is in both runs."""
     found = comparison.difference
     if found is None:
         return "", ""

@@ -1,4 +1,4 @@
-"""What models took, in words: tokens by role, and what a verdict costs where that is known."""
+"""Describe the usage of models: tokens by role, and the cost of a verdict if it is known."""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ ROLES: dict[Role, str] = {
 
 
 def dollars(amount: float) -> str:
-    """As many places as it takes for two figures: a verdict costs tenths of a cent."""
+    """Format an amount with two significant digits: a verdict costs tenths of a cent."""
     if amount == 0 or amount >= 1:
         return f"${amount:,.2f}"
     places = next((n for n in range(2, 9) if round(amount, n) * 10 ** (n - 1) >= 1), 9)
@@ -23,25 +23,25 @@ def dollars(amount: float) -> str:
 
 
 def render_usage(usage: Usage) -> str:
-    """24 questions, 30,112 tokens in, 2,100 out, $0.074."""
+    """Return `24 questions, 30,112 tokens in, 2,100 out, $0.074`."""
     cost = "cost not known" if usage.cost is None else dollars(usage.cost)
     questions = f"{usage.calls:,} question{'s' * (usage.calls != 1)}"
     return f"{questions}, {usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out, {cost}"
 
 
 def per_verdict(used: Mapping[Role, Usage], verdicts: int) -> float | None:
-    """Dollars that one verdict of the judge cost; none where that is not known, or none was given."""
+    """Return the cost of one verdict in dollars; None if it is not known."""
     usage = used.get("judge", NO_USAGE)
     return usage.cost / verdicts if usage.calls and verdicts and usage.cost is not None else None
 
 
 def asked(used: Mapping[Role, Usage]) -> dict[Role, Usage]:
-    """The roles in which a model was asked, in a fixed order."""
+    """Return the roles in which a model was used, in a fixed order."""
     return {role: used[role] for role in ROLES if role in used and used[role].calls}
 
 
 def render_used(used: Mapping[Role, Usage], verdicts: int, *, as_recorded: bool = False) -> str:
-    """All roles in a line; empty where no model was asked. What was replayed was spent when it was recorded."""
+    """Return the usage of all roles in a line; empty if no model was used. A replay shows the usage of the recording."""
     price = per_verdict(used, verdicts)
     each = f", {dollars(price)} per verdict" if price is not None else ""
     roles = asked(used)

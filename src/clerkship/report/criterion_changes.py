@@ -1,4 +1,4 @@
-"""One criterion in two runs: newly failing, newly passing, flaky, or with another score."""
+"""Compare one criterion in two runs: newly failing, newly passing, flaky, or with another score."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -41,13 +41,13 @@ class CriterionRate(PassRate):
             self.detail = criterion.detail
 
     def words(self, *, repeated: bool) -> str:
-        """`passed`, `failed` or `not judged`; `4/5` of a run with several trials."""
+        """Return `passed`, `failed` or `not judged`; `4/5` for several trials."""
         if not self.graded:
             return "not judged"
         return f"{self.passed}/{self.graded}" if repeated else "passed" if self.passed else "failed"
 
     def data(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {
             "passed": self.passed,
             "judged": self.graded,
@@ -67,7 +67,7 @@ class CriterionComparison:
 
     @property
     def criterion(self) -> CriterionRun:
-        """Its label, axis, weight and gate, as in the later run that has it."""
+        """Its label, axis, weight and gate, from the later run that has it."""
         found = self.after or self.before
         assert found is not None  # a row has at least one side
         return found.criterion
@@ -79,14 +79,14 @@ class CriterionComparison:
 
     @property
     def breached(self) -> bool:
-        """Whether it passed in every trial before, and fails in any now."""
+        """Whether it passed in every trial before, and fails in any trial now."""
         if self.before is None or self.after is None or not self.before.graded or not self.after.graded:
             return False
         return self.before.rate == 1 and self.after.rate < 1
 
     @property
     def unjudged(self) -> bool:
-        """Whether it was judged before, and is not now, or is no longer there."""
+        """Whether it was judged before, and is not judged or missing now."""
         if self.change == "only before":
             return self.before is not None and self.before.graded > 0
         return self.change == "not judged" and self.after is not None and not self.after.graded
@@ -97,14 +97,14 @@ class CriterionComparison:
         return any(side is not None and side.graded > 1 for side in (self.before, self.after))
 
     def words(self) -> str:
-        """`passed → failed` or `5/5 → 4/5`, with the scores where these alone differ."""
+        """Return `passed → failed` or `5/5 → 4/5`; the scores if only these differ."""
         sides = [side.words(repeated=self.repeated) if side else "–" for side in (self.before, self.after)]
         if self.change == "score" and self.before is not None and self.after is not None:
             sides = [f"{side.mean_score:.2f}" for side in (self.before, self.after)]
         return " → ".join(sides)
 
     def data(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         told = self.criterion
         return {
             "label": told.label,
@@ -119,7 +119,7 @@ class CriterionComparison:
 
 
 def group_criteria(task_runs: Iterable[TaskRun]) -> dict[CriterionKey, CriterionRate]:
-    """The criteria of one task's trials, by label, assertion and order."""
+    """Group the criteria of a task's trials by label, assertion and order."""
     found: dict[CriterionKey, CriterionRate] = {}
     for task_run in task_runs:
         if task_run.status not in JUDGED_STATUSES:
@@ -140,7 +140,7 @@ def _number_criteria(criteria: Iterable[CriterionRun]) -> Iterable[tuple[Criteri
 def compare_criteria(
     old: Mapping[CriterionKey, CriterionRate], new: Mapping[CriterionKey, CriterionRate]
 ) -> tuple[CriterionComparison, ...]:
-    """Every criterion of either run, the most urgent change first."""
+    """Compare all criteria of both runs, the most urgent change first."""
     order = list(CHANGES)
     rows = [_compare_criterion(old.get(key), new.get(key)) for key in dict.fromkeys([*new, *old])]
     return tuple(sorted(rows, key=lambda row: order.index(row.change)))

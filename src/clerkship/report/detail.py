@@ -1,4 +1,4 @@
-"""One trial with everything a report shows of it, put together from what a store keeps."""
+"""One trial with everything that a report shows of it, loaded from a store."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MAX_BODY_BYTES = 16_384
 
 @dataclass(frozen=True)
 class TaskDetail:
-    """A trial's record, its log as parsed lines, the task as it was frozen, and what differs between machines."""
+    """A trial's record, its events, the frozen task, and the sidecar."""
 
     task_run: TaskRun
     events: list[dict[str, Any]]
@@ -30,12 +30,12 @@ class TaskDetail:
 
     @property
     def outcome(self) -> str:
-        """How it came out; a changed trial has no outcome that can be trusted."""
+        """The outcome; `changed` if the stored trial was changed, because it cannot be trusted."""
         return "changed" if self.changed else outcome(self.task_run)
 
 
 def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob: Callable[[str], bytes]) -> TaskDetail:
-    """A trial from the bytes a store hands out; `blob` is asked for the snapshot and for large bodies."""
+    """Build a trial from the bytes of a store; `blob` returns the snapshot and large bodies."""
     return TaskDetail(
         task_run,
         [_restore_bodies(parse_line(line), blob) for line in lines],
@@ -45,7 +45,7 @@ def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob
 
 
 def _restore_bodies(event: dict[str, Any], blob: Callable[[str], bytes]) -> dict[str, Any]:
-    """Put large bodies back in place, as far as they are text, and add the line that its request is shown as."""
+    """Insert large text bodies into an event, and add the line that describes its request."""
     line = render_logged_request(event)
     if line is not None:
         event["line"] = line

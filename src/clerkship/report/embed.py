@@ -1,4 +1,4 @@
-"""JSON that may stand inside an HTML page, whoever wrote the strings in it."""
+"""JSON that is safe inside an HTML page, whatever its strings contain."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _ESCAPES = {
 
 
 def render_json(value: Any) -> bytes:
-    """Compact and safe to embed."""
+    """Return compact JSON that is safe to embed."""
     data = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
     for character, escape in _ESCAPES.items():
         data = data.replace(character, escape)
@@ -24,12 +24,12 @@ def render_json(value: Any) -> bytes:
 
 
 def embed_json(data: bytes) -> orjson.Fragment:
-    """What `render_json` made, as a part of a larger value."""
+    """Return the output of `render_json` as a part of a larger value."""
     return orjson.Fragment(data)
 
 
 def clip(value: Any, limit: int) -> Any:
-    """A value that is too long to show, cut; as text, if it was not text before."""
+    """Cut a value that is too long to show; a value that is not text becomes text."""
     if isinstance(value, str):
         return value if len(value) <= limit else f"{value[:limit]} … ({len(value):,} characters)"
     if isinstance(value, int | float | None):

@@ -1,4 +1,4 @@
-"""What makes a comparison exit 1: verdicts, criteria, or the criteria of one axis."""
+"""Gates of a comparison, which decide its exit code: verdicts, criteria, or the criteria of one axis."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Gate:
 
     @classmethod
     def parse(cls, text: str) -> "Gate":
-        """Read `task`, `overall`, `criterion` or `axis:NAME`."""
+        """Parse `task`, `overall`, `criterion` or `axis:NAME`; raise InputError."""
         kind, _, axis = text.partition(":")
         if kind == "axis" and axis.strip():
             return cls("axis", axis.strip())
@@ -42,7 +42,6 @@ class Gate:
         raise InputError.of(f"unknown --gate value `{text[:60]}`", hint="expected: task, overall, criterion, axis:NAME")
 
     def __str__(self) -> str:
-        """As it is written on the command line."""
         return f"axis:{self.axis}" if self.kind == "axis" else self.kind
 
 
@@ -50,7 +49,7 @@ DEFAULT_GATES = (Gate("task"), *(Gate("axis", axis) for axis in DEFAULT_AXES))
 
 
 class GateResult(NamedTuple):
-    """What one gate found: what is worse, and what cannot be told."""
+    """The result of one gate: what is worse, and what could not be decided."""
 
     gate: Gate
     worse: tuple[str, ...]
@@ -60,11 +59,11 @@ class GateResult(NamedTuple):
 
     @property
     def state(self) -> Literal["worse", "not judged", "held"]:
-        """In a word."""
+        """The result in a word."""
         return "worse" if self.worse else "not judged" if self.unjudged or self.undecided else "held"
 
     def words(self) -> str:
-        """In a sentence."""
+        """Return the result in a sentence."""
         if self.undecided:
             return self.undecided
         if self.gate.kind == "overall":
@@ -82,14 +81,14 @@ class GateResult(NamedTuple):
 
 @dataclass(frozen=True)
 class GatedComparison:
-    """A comparison and the gates it must hold."""
+    """A comparison and its gates."""
 
     comparison: Comparison
     gates: tuple[Gate, ...] = DEFAULT_GATES
 
     @classmethod
     def of(cls, comparison: Comparison, gates: Sequence[str] = ()) -> "GatedComparison":
-        """Read the gates; the default ones if none are named. An axis that neither run has is a mistake."""
+        """Parse the gates, or use the default ones; raise InputError for an axis that neither run has."""
         parsed = tuple(dict.fromkeys(map(Gate.parse, gates))) or DEFAULT_GATES
         known = {axis for row in comparison.rows for c in row.criteria if (axis := c.criterion.axis)}
         for gate in parsed:
@@ -99,7 +98,7 @@ class GatedComparison:
         return cls(comparison, parsed)
 
     def results(self) -> list[GateResult]:
-        """What each gate found."""
+        """Return the result of each gate."""
         return [self._result(gate) for gate in self.gates]
 
     def _result(self, gate: Gate) -> GateResult:
@@ -122,14 +121,14 @@ class GatedComparison:
                 return GateResult(gate, tuple(worse), tuple(unjudged))
 
     def exit_code(self) -> int:
-        """2 where nothing can be said of the second run, 1 where a gate is worse, 2 where one cannot be told."""
+        """Return 1 if a gate is worse, 2 if the comparison or a gate is not conclusive, otherwise 0."""
         if not self.comparison.is_conclusive:
             return 2
         states = {result.state for result in self.results()}
         return 1 if "worse" in states else 2 if "not judged" in states else 0
 
     def data(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         gates = [
             {"gate": str(found.gate), "state": found.state, "worse": found.worse, "not_judged": found.unjudged}
             for found in self.results()
@@ -138,7 +137,7 @@ class GatedComparison:
 
 
 def is_worse(found: CriterionComparison) -> bool:
-    """Whether a criterion newly fails, in all trials or in some; or is new, and fails."""
+    """Return whether a criterion newly fails, in all trials or in some, or is new and fails."""
     if found.change == "only after" and found.after is not None:
         return found.after.passed < found.after.graded
     return found.change == "newly failing" or found.breached

@@ -1,4 +1,4 @@
-"""A run as one HTML file that opens from disk, asks the network for nothing, and trusts no string in it."""
+"""A run as one HTML file that opens from disk, needs no network, and treats every string as untrusted."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -41,7 +41,7 @@ def render_html(
     judged: JudgingSummary | None = None,
     seals: SealCheck | None = None,
 ) -> str:
-    """Render the page. The same run gives the same bytes: nothing here depends on the time."""
+    """Render the page. The same run gives the same bytes: nothing depends on the current time."""
     changed = seals.changed_trials() if seals is not None else {}
     marked = (replace(detail, changed=changed.get(detail.task_run.outcome()[:3], "")) for detail in details)
     urgent_first = sorted(marked, key=lambda detail: (not detail.changed, urgency(detail.task_run)))
@@ -86,12 +86,12 @@ def render_html(
 
 
 def _sort_for_reading(found: dict[str, int]) -> list[tuple[str, int]]:
-    """Order a tally as people read it: pass first, outcomes without a verdict last."""
+    """Sort counts for readers: pass first, outcomes without a verdict last."""
     return [(name, found[name]) for name in (*GRADED, *reversed([name for name in found if name not in GRADED]))]
 
 
 def _bar(counts: Counts) -> list[tuple[str, int, int]]:
-    """Return the outcomes of the bar with their place and width, in trials."""
+    """Return the segments of the bar with their position and width, in trials."""
     segments, x = [], 0
     for name, number in reversed(count_outcomes(counts).items()):
         if number:

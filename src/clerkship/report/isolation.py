@@ -1,4 +1,4 @@
-"""How the agent of a run was isolated, in words."""
+"""Describe how the agent of a run was isolated."""
 
 from collections.abc import Mapping
 
@@ -15,5 +15,5 @@ ISOLATION: Mapping[IsolationLevel, str] = {
 
 
 def describe_isolation(run: BenchmarkRun) -> str:
-    """Return how its agent was isolated; empty for a run from before this was kept."""
+    """Return how the agent was isolated; empty for a run of a version that did not store it."""
     return ISOLATION[run.isolation] if run.isolation is not None else ""

@@ -1,7 +1,7 @@
-"""A run as JSON Lines: everything that is known of it, one thing a line, for programs that come after.
+"""A run as JSON Lines, with everything known about it, for other programs.
 
 Each line has a `type`: first `run`; then for each trial its `task_run`, and its `event`s in order of arrival; a
-`snapshot` or a `blob` before the first line that names it; last `summary`. A file without one is not complete.
+`snapshot` or a `blob` before the first line that refers to it; last `summary`. A file without it is incomplete.
 """
 
 import base64
@@ -27,7 +27,7 @@ ReadBlob = Callable[[str], bytes]
 
 
 class StoredTrial(NamedTuple):
-    """A trial as a store has it."""
+    """A trial from a store."""
 
     task_run: TaskRun
     lines: Iterable[bytes]
@@ -42,7 +42,7 @@ def render_jsonl(
     judged: JudgingSummary | None = None,
     seals: SealCheck | None = None,
 ) -> Iterator[bytes]:
-    """The file, line by line; no more than one trial is held at a time."""
+    """Yield the file line by line; only one trial is in memory at a time."""
     judged = judged or JudgingSummary.of(run)
     rates: dict[str, TaskRate] = {}
     templates = TemplateRates()

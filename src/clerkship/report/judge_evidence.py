@@ -1,4 +1,4 @@
-"""What a model's verdict on one criterion stands on: the places it cites, the votes, and who it was."""
+"""The evidence of a model's verdict on one criterion: citations, votes, and the judge."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _PLACE = re.compile(r"T\d+(?:\.\d+)?|#\d+(?:\.\.#\d+)?")
 
 @dataclass(frozen=True)
 class Vote:
-    """One of several verdicts on the same."""
+    """One of several votes on a criterion."""
 
     number: int
     word: str
@@ -22,7 +22,7 @@ class Vote:
 
 @dataclass(frozen=True)
 class JudgeEvidence:
-    """The evidence of a judged criterion, by what it is."""
+    """The evidence of a judged criterion, by kind."""
 
     cites: tuple[FieldCheck, ...]
     votes: tuple[Vote, ...]
@@ -31,12 +31,12 @@ class JudgeEvidence:
 
 
 def is_citation(row: FieldCheck) -> bool:
-    """Whether a line of evidence is a place, and words that stand there."""
+    """Return whether a row of evidence is a location and the words that occur there."""
     return bool(_PLACE.fullmatch(row.path)) and isinstance(row.expected, dict) and "contains" in row.expected
 
 
 def parse_judge_evidence(criterion: CriterionRun) -> JudgeEvidence:
-    """Each line of evidence in its place."""
+    """Sort the rows of evidence by kind."""
     cites, rest = list[FieldCheck](), list[FieldCheck]()
     votes, judge = tuple[Vote, ...](), ""
     for row in criterion.evidence:
@@ -63,7 +63,7 @@ def _number(given: dict[str, object]) -> int:
 
 
 def _describe_judge(asked: dict[str, object]) -> str:
-    """openai:gpt-5.1, prompt criterion-9d5c4813d274, {"temperature":0}."""
+    """Return `openai:gpt-5.1, prompt criterion-9d5c4813d274, {"temperature":0}`."""
     parameters = asked.get("parameters")
     told = [str(asked.get("model", "")), f"prompt {asked['prompt']}" if asked.get("prompt") else ""]
     told += [orjson.dumps(parameters, default=str).decode()] if parameters else []

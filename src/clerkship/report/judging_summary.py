@@ -1,5 +1,4 @@
-"""What models said and took in a run, beside its pass rate: what their verdicts are worth, and what they cost. None of
-it is in the rate."""
+"""A summary of models in a run, beside the pass rate: the reliability of their verdicts, and their cost."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,7 +24,7 @@ NOT_IN_VERDICT = "not part of the verdict"
 
 @dataclass(frozen=True)
 class VoteCount:
-    """How one criterion was voted on."""
+    """The votes on one criterion."""
 
     majority: int
     against: int
@@ -33,12 +32,12 @@ class VoteCount:
 
 
 def find_evidence(criterion: CriterionRun, path: str) -> FieldCheck | None:
-    """The line of evidence that tells who judged, or how they voted."""
+    """Return the evidence row that names the judge or the votes; None if there is none."""
     return next((row for row in criterion.evidence if row.path == path and isinstance(row.actual, dict)), None)
 
 
 def count_votes(criterion: CriterionRun) -> VoteCount | None:
-    """The votes on a criterion, where it was voted on."""
+    """Return the votes on a criterion; None if there was no vote."""
     row = find_evidence(criterion, "votes")
     if row is None:
         return None
@@ -47,12 +46,12 @@ def count_votes(criterion: CriterionRun) -> VoteCount | None:
 
 
 def is_judged_by_model(criterion: CriterionRun) -> bool:
-    """Whether a model gave the verdict."""
+    """Return whether a model gave the verdict."""
     return criterion.status == "judged" and find_evidence(criterion, "judge") is not None
 
 
 def describe_answer(passed: bool | None) -> str:
-    """A yes or no; or that the metric did not apply."""
+    """Return yes, no, or that the metric does not apply."""
     return "not rated" if passed is None else "yes" if passed else "no"
 
 
@@ -66,13 +65,13 @@ class MetricSummary:
     answered: int = 0
 
     def words(self) -> str:
-        """The mean of a scale, or how many say yes; and of how many."""
+        """Return the mean of a scale or the number of yes answers, and the number of trials."""
         if self.scored:
             return f"{self.total / self.scored:.1f} (n {self.scored:,})"
         return f"{self.passed:,} of {self.answered:,} yes"
 
     def data(self) -> dict[str, Any]:
-        """For machines."""
+        """Return plain data."""
         if self.scored:
             return {"mean": round(self.total / self.scored, 4), "n": self.scored}
         return {"passed": self.passed, "n": self.answered}
@@ -87,7 +86,7 @@ class QualitySummary:
     """Trials that could not be rated."""
 
     def add(self, quality: Quality) -> None:
-        """One trial more."""
+        """Add a trial."""
         self.failed += bool(quality.error)
         for name, rating in quality.ratings.items():
             if rating.score is None and rating.passed is None:
@@ -101,7 +100,7 @@ class QualitySummary:
                 rated.answered += 1
 
     def words(self) -> str:
-        """In a line, how many were rated once where all were; empty where nothing was."""
+        """Return all metrics in a line; empty if nothing was rated."""
         rated = {name.replace("_", " "): metric for name, metric in self.metrics.items()}
         numbers = {metric.scored for metric in rated.values() if metric.scored}
         told = [f"{name} {metric.words()}" for name, metric in rated.items()]
@@ -116,7 +115,7 @@ class QualitySummary:
 
 @dataclass
 class JudgingSummary:
-    """All that there is to say of the models of a run; gathered trial by trial."""
+    """Everything about the models of a run, collected trial by trial."""
 
     judge: JudgeCalibration | None
     replayed: bool = False
@@ -146,14 +145,14 @@ class JudgingSummary:
         known: Sequence[Calibration] = (),
         played_in: frozenset[str] = frozenset(),
     ) -> Self:
-        """Over some trials of a run; `known` are calibrations of its judge that were made since."""
+        """Summarize trials of a run; `known` are calibrations of its judge that were made since."""
         made = cls(find_judge_calibration(run, known), run.is_replayed, played_in)
         for task_run in trials:
             made.add(task_run)
         return made
 
     def add(self, task_run: TaskRun) -> None:
-        """One trial more."""
+        """Add a trial."""
         self.played += task_run.status not in _UNFINISHED and self._is_played(task_run)
         self.invalid += task_run.status == "invalid_person"
         for role, usage in task_run.models.items():
@@ -165,7 +164,7 @@ class JudgingSummary:
             self._add(task_run.task, criterion)
 
     def _is_played(self, task_run: TaskRun) -> bool:
-        """Whether a model played somebody: who is scripted, or not there, cannot fall out of their role."""
+        """Return whether a model played a person; a scripted person cannot break a contract."""
         return "person" in task_run.models or task_run.status == "invalid_person" or task_run.snapshot in self.played_in
 
     def _add(self, task: str, criterion: CriterionRun) -> None:
@@ -183,7 +182,9 @@ class JudgingSummary:
             self.not_cast += found.not_cast
 
     def flips(self) -> list[tuple[str, str, int, int]]:
-        """Criteria that a model passed in some trials of a task and not in others: task, label, passed, judged."""
+        """Return criteria that a model passed in some trials of a task and failed in others: task, label, passed,
+        judged.
+        """
         return [
             (task, label, seen[True], seen.total())
             for (task, label), seen in sorted(self._outcomes.items())
@@ -192,16 +193,16 @@ class JudgingSummary:
 
     @property
     def people(self) -> Interval | None:
-        """Of the trials in which a model played somebody, the share whose person broke their contract."""
+        """The share of trials with a played person in which the person broke their contract."""
         return wilson_interval(self.invalid, self.played)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no model had any part in it."""
+        """Whether no model was used."""
         return not (self.verdicts or self.errors or self.people or asked(self.used) or self.ratings.words())
 
     def lines(self) -> list[tuple[str, str]]:
-        """For people: what it is about, and a sentence."""
+        """Return a label and a sentence for each topic."""
         found = [
             ("judge", self.judge.sentence() if self.judge is not None and self.verdicts else ""),
             ("errors", self._errors()),
@@ -214,7 +215,7 @@ class JudgingSummary:
         return [(about, told) for about, told in found if told]
 
     def quality_by_task(self) -> dict[str, str]:
-        """The ratings of each task in words, where there are several to tell apart."""
+        """Return the ratings of each task, if there are several tasks."""
         told = {task: ratings.words() for task, ratings in sorted(self.by_task.items())}
         return {task: words for task, words in told.items() if words} if len(told) > 1 else {}
 
@@ -249,7 +250,7 @@ class JudgingSummary:
         return f"{told} ({sure}): not in the pass rate"
 
     def data(self) -> dict[str, Any] | None:
-        """For machines; nothing where no model had any part in it."""
+        """Return plain data; None if no model was used."""
         if self.is_empty:
             return None
         votes = {"votes": self.votes, "against": self.against, "not_cast": self.not_cast}

@@ -1,8 +1,8 @@
-"""A run as JUnit XML, the form in which continuous integration reads tests.
+"""A run as JUnit XML, which continuous integration systems read.
 
-There is no one schema. What is written here is what GitLab, GitHub's report actions and Jenkins each read: text inside
-`failure` as well as a `message` on it (GitLab shows the one, GitHub the other), dotted class names, seconds, and no two
-cases of the same class and name (GitLab keeps the first alone).
+There is no single schema. This output suits GitLab, GitHub's report actions and Jenkins: text inside `failure` as
+well as a `message` attribute (GitLab shows the one, GitHub the other), dotted class names, seconds, and no two cases
+with the same class and name (GitLab keeps only the first).
 """
 
 import re
@@ -35,7 +35,7 @@ _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udff
 
 
 class JunitCase(NamedTuple):
-    """A trial with the two things its record does not have."""
+    """A trial, with its source file and duration."""
 
     task_run: TaskRun
     source: str
@@ -50,7 +50,7 @@ def render_junit(
     judged: JudgingSummary | None = None,
     seals: SealCheck | None = None,
 ) -> Iterator[str]:
-    """The file, piece by piece. The cases are gone through twice: their sum stands before them."""
+    """Yield the file in pieces. The cases are iterated twice, because their totals come first."""
     tally: Counter[ResultClass] = Counter()
     seconds = 0.0
     judged = judged or JudgingSummary.of(run)
@@ -86,7 +86,7 @@ def render_junit(
 
 
 def _timestamp(text: str) -> str:
-    """ISO 8601 without a zone, as the schemas have it; in UTC."""
+    """Return ISO 8601 in UTC without a zone, as the schemas require."""
     try:
         return f' timestamp="{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%dT%H:%M:%S}"'
     except ValueError:
@@ -96,7 +96,7 @@ def _timestamp(text: str) -> str:
 def _rate_properties(
     run: BenchmarkRun, counts: Counts, tasks: Mapping[str, TaskRate], templates: TemplateRates
 ) -> dict[str, str]:
-    """Return the properties that are counted over all trials."""
+    """Return the properties that are computed over all trials."""
     rate = wilson_interval(counts.passed, counts.graded)
     found = {"pass_rate": f"{rate.rate:.4f}"} if rate is not None else {}
     found |= {"pass_rate_interval": f"{rate.low:.4f} to {rate.high:.4f}"} if rate is not None else {}
@@ -130,7 +130,7 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: JudgingSummary, about
 
 
 def _judging_properties(found: JudgingSummary) -> dict[str, object]:
-    """What models said and took; nothing where none had any part in it."""
+    """Return the properties about models; empty if none was used."""
     if found.is_empty:
         return {}
     facts: dict[str, object] = {"judged_verdicts": found.verdicts, "judge_errors": found.errors}
@@ -176,7 +176,7 @@ def _error_type(task_run: TaskRun) -> str:
 
 
 def _render_not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, str]]) -> str:
-    """A run that was stopped or killed is not a green one, whatever the trials that it got to."""
+    """Render an error case for a run that was stopped: it must not appear green."""
     classname, name = _unique(_classname(run, ""), f"{missing:,} trials were not run", seen)
     how = "stopped" if run.status == "cancelled" else "broken off"
     told = _attribute(f"the run was {how}: clerkship resume {run.id}")
@@ -184,7 +184,7 @@ def _render_not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, st
 
 
 def _render_changed(run: BenchmarkRun, seals: SealCheck, seen: Counter[tuple[str, str]]) -> str:
-    """Render a case in error, because no verdict of a changed run may count as a pass."""
+    """Render an error case for a changed run: none of its verdicts may count as a pass."""
     classname, name = _unique(_classname(run, ""), "seals of the run", seen)
     body = _text("\n".join(seals.sentences()))
     error = f'<error type="changed" message={_attribute(seals.headline())}>{body}</error>'
@@ -192,7 +192,7 @@ def _render_changed(run: BenchmarkRun, seals: SealCheck, seen: Counter[tuple[str
 
 
 def _classname(run: BenchmarkRun, source: str, template: str = "") -> str:
-    """Suite, file and template, dotted: Jenkins and GitLab make groups of it."""
+    """Return suite, file and template, dotted: Jenkins and GitLab group by it."""
     parts = (run.name, *PurePosixPath(source).with_suffix("").parts) if source else (run.name,)
     return ".".join((*parts, template.replace(".", " ").strip()) if template else parts)
 
@@ -204,13 +204,13 @@ def _name(run: BenchmarkRun, task_run: TaskRun) -> str:
 
 
 def _file(run: BenchmarkRun, source: str) -> str:
-    """Where the task's file is, from where the run was started."""
+    """Return the path of the task's file, relative to the folder where the run was started."""
     path = PurePosixPath(run.path)
     return str(path if path.name == PurePosixPath(source).name else path / source)
 
 
 def _unique(classname: str, name: str, seen: Counter[tuple[str, str]]) -> tuple[str, str]:
-    """Names that differ in what XML cannot say would be one case; the second is numbered."""
+    """Return a unique class and name: names that differ only in characters illegal in XML are numbered."""
     wanted = found = (_escape_illegal(classname), _escape_illegal(name))
     while found in seen:
         seen[wanted] += 1
@@ -220,7 +220,7 @@ def _unique(classname: str, name: str, seen: Counter[tuple[str, str]]) -> tuple[
 
 
 def _cut_to_size(room: int, text: str, render: Callable[[str], str]) -> str:
-    """Rendered, and cut where that takes more bytes than there are; a sign may take six."""
+    """Render a text, cut so that the result fits; a character may take six bytes."""
     found = render(text)
     while (size := len(found.encode())) > room:
         text = text[: len(text) * (room - 4) // size]
@@ -229,7 +229,7 @@ def _cut_to_size(room: int, text: str, render: Callable[[str], str]) -> str:
 
 
 def _escape_illegal(text: str) -> str:
-    """What XML has no word for is shown as Python would write it."""
+    """Replace characters that are illegal in XML by Python escapes."""
     return _ILLEGAL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
@@ -242,5 +242,5 @@ def _text(text: str) -> str:
 
 
 def _escape_commands(xml: str) -> str:
-    """Spell what would be a command to a CI system, if the file is printed there, with character references."""
+    """Escape what a CI system would execute as a command if the file is printed there."""
     return xml.replace("::", "&#58;:").replace("##", "&#35;#")

@@ -1,6 +1,6 @@
 """A run as Markdown for GitHub and GitLab: the summary of a job, or a comment on a change.
 
-The headline first, then what did not pass, then why, then the rest; whole pieces for as long as there is room.
+The headline comes first, then what did not pass, then why, then the rest; whole sections, while they fit.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -60,7 +60,7 @@ _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "⏭
 
 @dataclass
 class _TrialSummary:
-    """What one walk over the trials leaves: no records, so that a large run needs little room."""
+    """Counts over all trials, without their records, so that a large run needs little memory."""
 
     passed: dict[str, int] = field(default_factory=dict)
     failed: dict[str, int] = field(default_factory=dict)
@@ -82,7 +82,7 @@ def render_markdown(
     judged: JudgingSummary | None = None,
     seals: SealCheck | None = None,
 ) -> str:
-    """Render the page, of at most so many bytes. The trials are gone through twice."""
+    """Render the page with at most `limit` bytes. The trials are iterated twice."""
     judged = judged or JudgingSummary.of(run)
     seen = _summarize(trials(), judged)
     pieces = load_pieces(
@@ -114,7 +114,7 @@ def render_markdown(
 def _add_totals(
     page: MarkdownPage, pieces: Any, run: BenchmarkRun, seen: _TrialSummary, judged: JudgingSummary
 ) -> None:
-    """Add what is counted over all trials, which says nothing of a changed run."""
+    """Add the totals over all trials, which mean nothing for a changed run."""
     both = sorted(seen.passed.keys() & seen.failed.keys())
     flaky = {task: f"{seen.passed[task]:,} of {seen.passed[task] + seen.failed[task]:,} trials passed" for task in both}
     flawed = {
@@ -163,18 +163,18 @@ def _add_failed_criteria(task_run: TaskRun, seen: _TrialSummary) -> None:
 
 
 def _select_urgent(trials: Iterable[TaskRun], seen: _TrialSummary) -> list[TaskRun]:
-    """The most urgent, as many as a page could ever show."""
+    """Return the most urgent trials, as many as a page can show."""
     wanted = {place for _, place in sorted(seen.urgent)[:MAX_ROWS]}
     return sorted((task_run for place, task_run in enumerate(trials) if place in wanted), key=urgency)
 
 
 def mark(task_run: TaskRun) -> str:
-    """Return the sign of an outcome."""
+    """Return the symbol of an outcome."""
     return _MARKS[classify_result(task_run)]
 
 
 def scores(task_run: TaskRun) -> str:
-    """Return the score, and those of axes that are not perfect."""
+    """Return the score, and those of axes below 1."""
     below = {axis: found.score for axis, found in task_run.axes.items() if found.score < 1}
     axes = ", ".join(escape_markdown(words, 60) for words in describe_axes(below))
     score = "" if task_run.score is None else f"{task_run.score:.2f}"
@@ -182,7 +182,7 @@ def scores(task_run: TaskRun) -> str:
 
 
 def _render_passed(passed: dict[str, int], room: int) -> str:
-    """What passed, folded away; with trials, how many of each."""
+    """Render the tasks that passed, in a folded list."""
     if not passed:
         return ""
     total = sum(passed.values())

@@ -1,9 +1,9 @@
-"""Text by somebody else inside Markdown: shown as it is, and never obeyed.
+"""Escape untrusted text in Markdown, so that it is shown and never interpreted.
 
-What an agent said may hold links, pictures, HTML, a table's bars, `@names` that GitHub would notify, `#numbers` that it
-would cross-reference, or a line that begins with a slash, which GitLab takes for an order. So such text always stands
-in a `code` element, where neither looks for names, mostly on one line; and every sign in it is spelled as a character
-reference, which never has the meaning of the character (CommonMark, 2.5).
+Text of an agent may contain links, images, HTML, table bars, `@names` that GitHub would notify, `#numbers` that it
+would cross-reference, or a line that starts with a slash, which GitLab executes as a command. So such text always
+stands in a `code` element, mostly on one line, and every special character is a character reference, which never has
+the meaning of the character (CommonMark, 2.5).
 """
 
 import re
@@ -16,10 +16,10 @@ _BARE_LINK = re.compile(r"(?i)w(?=ww&#46;)")
 
 
 class _CharacterTable(dict[int, str]):
-    """How each character stands in the page, found out once."""
+    """The replacement of each character, computed once."""
 
     def __missing__(self, code: int) -> str:
-        """Letters, digits and harmless signs as they are; what hides or turns text around, visibly."""
+        """Return letters, digits and harmless characters unchanged; show characters that hide or reorder text."""
         character = chr(code)
         if _CONTROL.match(character):
             character = "�"
@@ -31,8 +31,10 @@ _CHARACTERS = _CharacterTable()
 
 
 def escape_markdown_lines(text: str, limit: int = 4000) -> str:
-    """Text whose lines matter, each harmless by itself; none is empty or begins with a space, lest
-    it end the HTML it stands in, or be taken for code."""
+    """Escape a text whose line breaks matter.
+
+    No line is empty or starts with a space, because that would end the surrounding HTML or be read as code.
+    """
     shown = text if len(text) <= limit else f"{text[:limit]}…\n({len(text):,} characters)"
     lines = [_escape_line(line.expandtabs(4).rstrip()) for line in replace_control_characters(shown).splitlines()]
     safe = [f"&#32;{line[1:]}" if line[:1] in ("", " ") else line for line in lines]
@@ -40,7 +42,7 @@ def escape_markdown_lines(text: str, limit: int = 4000) -> str:
 
 
 def escape_markdown(text: str, limit: int = 300) -> str:
-    """The text, harmless, as Markdown and as HTML."""
+    """Escape a text on one line, safe as Markdown and as HTML."""
     return f"<code>{_escape_line(to_one_line(text, limit).strip()) or ' '}</code>"
 
 

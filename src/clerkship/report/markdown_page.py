@@ -1,4 +1,4 @@
-"""A page of Markdown of limited size: whole pieces for as long as there is room."""
+"""A page of Markdown of limited size, built from whole pieces while they fit."""
 
 from collections.abc import Iterable
 
@@ -9,14 +9,14 @@ MAX_MISFITS = 5
 
 
 class MarkdownPage:
-    """Pieces of Markdown, and the room left for more."""
+    """Pieces of Markdown, and the bytes left for more."""
 
     def __init__(self, room: int) -> None:
         self.room = room
         self._pieces: list[str] = []
 
     def add(self, piece: str, *, needed: bool = False) -> bool:
-        """Add a piece if it fits, or if it is needed: a needed piece has its room reserved elsewhere."""
+        """Add a piece if it fits, or if it is needed; space for a needed piece is reserved by the caller."""
         size = len(piece.encode())
         if size > self.room and not needed:
             return False
@@ -25,7 +25,7 @@ class MarkdownPage:
         return True
 
     def add_all(self, head: str, pieces: Iterable[str], total: int, *, share: float, what: str) -> None:
-        """Add as many pieces as fit a share of the room, and say how many were left out."""
+        """Add as many pieces as fit in a share of the space, and say how many were left out."""
         if total == 0:
             return
         keep = self.room - int(self.room * share)
@@ -42,5 +42,5 @@ class MarkdownPage:
             self.add(f"\n<p><i>{total - done:,} {what} are left out here.</i></p>\n")
 
     def text(self) -> str:
-        """The whole page."""
+        """Return the page."""
         return "".join(self._pieces)

@@ -1,4 +1,4 @@
-"""How a trial came out, in one word and in a sentence."""
+"""Describe the outcome of a trial, in a word and in a sentence."""
 
 from typing import Literal
 
@@ -48,7 +48,7 @@ _STATUSES: dict[Status, str] = {
 
 
 def describe_status(task_run: TaskRun) -> str:
-    """The status in words; a completed trial whose agent crashed says so."""
+    """Return the status; for a completed trial whose agent crashed, say so."""
     return "The agent crashed" if task_run.ending == "agent_failed" else _STATUSES[task_run.status]
 
 
@@ -57,13 +57,15 @@ _NOT_RECORDED = "not recorded:"
 
 
 def is_not_recorded(task_run: TaskRun) -> bool:
-    """Whether a replay has no verdict because it came to a question that was never recorded: nothing is broken, and
-    whoever changed the agent or the task will want to know just that."""
+    """Return whether a replay has no verdict because it needed an answer that was not recorded.
+
+    Nothing is broken then: the agent or the task was changed since the recording.
+    """
     return task_run.status == "errored" and task_run.error.startswith(_NOT_RECORDED)
 
 
 def describe_ending(task_run: TaskRun) -> str:
-    """How it ended, in words."""
+    """Return how the trial ended."""
     return "It took another turn than the recording" if is_not_recorded(task_run) else ENDINGS[task_run.ending]
 
 
@@ -74,12 +76,12 @@ _WHY_UNDECIDED: dict[str, str] = {
 
 
 def why_undecided(task_run: TaskRun) -> str:
-    """Why the criteria of a trial say nothing of the agent; empty where they do."""
+    """Return why the criteria of a trial say nothing about the agent; empty if they do."""
     return _WHY_UNDECIDED.get(task_run.status, "")
 
 
 def outcome(task_run: TaskRun) -> str:
-    """The verdict, or the status of a trial that has none."""
+    """Return the verdict, or the status of a trial without one."""
     return task_run.verdict or task_run.status
 
 
@@ -95,19 +97,19 @@ _RESULT_CLASSES: dict[str, ResultClass] = {
 
 
 def classify_result(task_run: TaskRun) -> ResultClass:
-    """What a machine that knows four words makes of it; it agrees with the exit code (`Counts.exit_code`)."""
+    """Return the outcome as one of the four test results that other tools know; consistent with `Counts.exit_code`."""
     return _RESULT_CLASSES.get(outcome(task_run), "errored")
 
 
 def urgency(task_run: TaskRun) -> int:
-    """Sort key that puts failures first."""
+    """Return a sort key that puts failures first."""
     order = list(OUTCOMES)
     found = outcome(task_run)
     return order.index(found) if found in order else len(order)
 
 
 def count_outcomes(counts: Counts) -> dict[str, int]:
-    """How many trials came out in each way; every trial is in exactly one."""
+    """Count the trials by outcome."""
     without_verdict = {
         status: number for status, number in counts.statuses.items() if status not in ("completed", "timed_out")
     }
@@ -116,7 +118,7 @@ def count_outcomes(counts: Counts) -> dict[str, int]:
 
 
 def describe_reason(task_run: TaskRun) -> str:
-    """Why it came out so, in one sentence."""
+    """Return the reason for the outcome in one sentence."""
     match outcome(task_run):
         case "fail" if task_run.ending == "turn_timed_out":
             return "One answer took longer than it may, so the verdict is fail. The criteria are shown as they stood."
@@ -149,7 +151,7 @@ def _describe_fail(criteria: tuple[CriterionRun, ...]) -> str:
 
 
 def _describe_pass(criteria: tuple[CriterionRun, ...]) -> str:
-    """How many criteria passed, and which did not."""
+    """Return how many criteria passed, and which failed."""
     failed = [c for c in criteria if c.status == "judged" and not c.passed]
     return (
         f"{_describe_passed(criteria)}; failed: {_join_labels(failed)}." if failed else f"{_describe_passed(criteria)}."

@@ -1,4 +1,4 @@
-"""The templates of the HTML pages, rendered by Jinja: every value is escaped unless a template says otherwise."""
+"""Templates of the HTML pages. Every value is escaped unless a template says otherwise."""
 
 import base64
 import hashlib
@@ -45,14 +45,14 @@ def render_page(
 
 @cache
 def load_pieces(name: str, *functions: Callable[..., Any]) -> Any:
-    """Return the macros of a template in Markdown, where nothing is escaped; functions are filters by their names."""
+    """Return the macros of a Markdown template, without escaping; the functions become filters under their names."""
     page = _environment().overlay(autoescape=False)
     page.filters = {**page.filters, **{function.__name__: function for function in functions}}
     return page.get_template(name).module
 
 
 def policy(style: str, script: str = "") -> str:
-    """Allow these two texts alone, by their hashes; nothing may be fetched, framed or submitted."""
+    """Return a content security policy that allows only these two texts, by their hashes."""
     scripts = f"script-src {_hash(script)}; " if script else ""
     rules = f"default-src 'none'; {scripts}style-src {_hash(style)}; img-src data:"
     return f"{rules}; base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""A trial that did not pass, in lines of plain text: what to know before opening anything else."""
+"""A failed trial in lines of plain text."""
 
 import re
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ _COMMAND = re.compile(r"(?:(?m:^)|(?<=\r))((?:[^\S\r\n]|\x1b\[[0-9;]*m)*)(?=::)|
 
 
 def trial_name(task_run: TaskRun) -> str:
-    """The task, and which trial of it where that is in question."""
+    """Return the task, and the number of the trial if it is not the first."""
     trial = f" (trial {task_run.trial})" if task_run.trial > 1 else ""
     return f"{task_run.task}{trial}"
 
 
 def headline(task_run: TaskRun) -> str:
-    """Why it did not pass, in one line."""
+    """Return why a trial did not pass, in one line."""
     if task_run.error:
         return f"{outcome_word(task_run)}: {to_one_line(_first_error_line(task_run))}"
     if task_run.agent_error:
@@ -34,52 +34,51 @@ def headline(task_run: TaskRun) -> str:
 
 
 def _first_error_line(task_run: TaskRun) -> str:
-    """The error, or the first line of one whose others are a comparison."""
+    """Return the error; only the first line if the others are a comparison."""
     return task_run.error.partition("\n")[0] if is_not_recorded(task_run) else task_run.error
 
 
 def describe_blame(task_run: TaskRun) -> str:
-    """Whose fault a trial without a verdict is, in words that stand before `describe_error`."""
+    """Return who is at fault for a trial without a verdict, to precede `describe_error`."""
     if is_not_recorded(task_run):
         return "not recorded"
     return "the person, not the agent" if task_run.status == "invalid_person" else "not the agent's fault"
 
 
 def describe_error(task_run: TaskRun) -> str:
-    """What kept a trial from a verdict, without the words that stand before it."""
+    """Return the error of a trial without a verdict."""
     return task_run.error.partition(": ")[2] if is_not_recorded(task_run) else task_run.error
 
 
 def outcome_word(task_run: TaskRun) -> str:
-    """Its outcome as a word."""
+    """Return the outcome as a word."""
     late = " (timed out)" if task_run.status == "timed_out" else ""
     return f"{OUTCOMES[outcome(task_run)][0]}{late}"
 
 
 def failed_criteria(task_run: TaskRun) -> list[CriterionRun]:
-    """The criteria that did not hold, or could not be judged; of an errored trial none, for they say nothing."""
+    """Return the criteria that failed or could not be judged; none for an errored trial, because they mean nothing."""
     if why_undecided(task_run):
         return []
     return [c for c in task_run.criteria if c.status == "error" or (c.status == "judged" and not c.passed)]
 
 
 def skipped_criteria(task_run: TaskRun) -> list[CriterionRun]:
-    """The criteria that nobody was asked about, and that count nowhere."""
     return [criterion for criterion in task_run.criteria if criterion.status == "skipped"]
 
 
 def has_optional_criteria(task_run: TaskRun) -> bool:
-    """Whether it is worth saying of a criterion that it gates: not where all of them do."""
+    """Return whether some criteria do not gate, so that gates are worth marking."""
     return not all(criterion.gate for criterion in task_run.criteria)
 
 
 def failed_evidence(criterion: CriterionRun) -> list[FieldCheck]:
-    """What is worth showing of a criterion that was not met."""
+    """Return the failed rows of a criterion's evidence."""
     return [check for check in criterion.evidence if not check.passed][:MAX_EVIDENCE]
 
 
 def explain_failure(task_run: TaskRun) -> Iterator[str]:
-    """Every criterion that was not met: label, reason, and each expectation beside what was found."""
+    """Yield each failed criterion: label, reason, and each expected value beside the actual one."""
     for criterion in failed_criteria(task_run):
         mark = "!" if criterion.status == "error" else "✗"
         gate = " (gate)" if criterion.gate and has_optional_criteria(task_run) else ""
@@ -100,12 +99,12 @@ def explain_failure(task_run: TaskRun) -> Iterator[str]:
 
 
 def replace_control_characters(text: str) -> str:
-    """Foreign text for a terminal: what would move its cursor, or turn its lines round, is shown as a sign."""
+    """Replace characters that would move a terminal's cursor or reorder its text."""
     return _CONTROL.sub("�", text.replace("\r\n", "\n"))
 
 
 def escape_ci_commands(text: str) -> str:
-    """Break what a CI system would take for a command in the output of a job, with a backslash.
+    """Insert a backslash into what a CI system would execute as a command in the output of a job.
 
     GitHub obeys lines that begin with `::`, after any white space, and `##[…]` anywhere; Azure obeys `##vso[…]`.
     """
@@ -124,8 +123,7 @@ def _render_comparison(check: FieldCheck) -> Iterator[str]:
 
 
 def comparisons(check: FieldCheck) -> Iterator[tuple[str, str, str]]:
-    """Yield what to show of a comparison: each path at which two nested values differ, with expected and actual in
-    words; without differences both values as a whole, with an empty path."""
+    """Yield path, expected and actual for each difference of two nested values; without differences the whole values."""
     for one in check.differences:
         row = FieldCheck(path=one.path, expected=one.expected, actual=one.actual, passed=False)
         yield to_one_line(one.path), *side_by_side(row)
@@ -134,12 +132,12 @@ def comparisons(check: FieldCheck) -> Iterator[tuple[str, str, str]]:
 
 
 def describe_left_out(check: FieldCheck) -> str:
-    """Say how many differences are not shown."""
+    """Return how many differences are not shown."""
     return f"… and {check.differences_left_out:,} more difference{'s' * (check.differences_left_out != 1)}"
 
 
 def side_by_side(check: FieldCheck) -> tuple[str, str]:
-    """Expected and actual in words; where the words are the same and the values are not, with their sort."""
+    """Return expected and actual as text; with their types if the texts are equal and the values are not."""
     expected, actual = render_value(check.expected), render_value(check.actual)
     if expected == actual and not check.passed:
         return _with_type(check.expected, expected), _with_type(check.actual, actual)
@@ -160,11 +158,11 @@ _TYPE_NAMES: dict[type, str] = {
 
 
 def render_value(value: Any) -> str:
-    """An expectation, or what was found, on one line."""
+    """Return a value or an expectation on one line."""
     return to_one_line(value if isinstance(value, str) else describe_expected(value))
 
 
 def to_one_line(text: str, limit: int = MAX_VALUE_LENGTH) -> str:
-    """Line breaks shown as a sign, and no more than a reader takes in."""
+    """Join lines with a symbol, and cut a long text."""
     line = " ⏎ ".join(replace_control_characters(text).splitlines())
     return line if len(line) <= limit else f"{line[:limit]}… ({len(text):,} characters)"

@@ -1,4 +1,4 @@
-"""Tasks that were run several times: each one's rate, and which of them do not come out the same."""
+"""Pass rates of tasks with several trials, and which tasks are flaky."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ class PassRate:
 
     @property
     def rate(self) -> Fraction:
-        """The share of graded trials that passed; there must be one."""
+        """The share of graded trials that passed; requires at least one."""
         return Fraction(self.passed, self.graded)
 
     @property
@@ -52,7 +52,7 @@ class PassRate:
 
 
 def trend(before: PassRate, after: PassRate) -> Literal["better", "worse", "flaky", "same"]:
-    """Compare two rates; `flaky` where trials differ and the difference may be chance. Both need a graded trial."""
+    """Compare two rates; `flaky` if trials differ and the difference may be chance. Both need a graded trial."""
     if before.flaky or after.flaky:
         if fisher_exact_test(before.passed, before.graded, after.passed, after.graded) >= SIGNIFICANCE_LEVEL:
             return "flaky"
@@ -85,16 +85,16 @@ class TaskRate(PassRate):
 
     @property
     def interval(self) -> Interval | None:
-        """The rate with the range it may well be in."""
+        """The rate with its confidence interval."""
         return wilson_interval(self.passed, self.graded)
 
     @property
     def axes(self) -> dict[str, float]:
-        """The mean score of each axis, over graded trials."""
+        """The mean score of each axis over graded trials."""
         return {axis: _mean(scores) for axis, scores in sorted(self.axis_scores.items())}
 
     def data(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {
             "passed": self.passed,
             "graded": self.graded,
@@ -107,7 +107,7 @@ class TaskRate(PassRate):
 
 
 def group_rates(task_runs: Iterable[TaskRun]) -> dict[str, TaskRate]:
-    """Trials by task, in order of name."""
+    """Group trials by task, in order of name."""
     found: dict[str, TaskRate] = {}
     for task_run in task_runs:
         found.setdefault(task_run.task, TaskRate(task_run.task)).add(task_run)
@@ -116,32 +116,32 @@ def group_rates(task_runs: Iterable[TaskRun]) -> dict[str, TaskRate]:
 
 @dataclass(frozen=True)
 class Repeats:
-    """What repetition tells: pass@k (one of k passes) and pass^k (all k pass), meant over tasks; and who is flaky."""
+    """pass@k (at least one of k passes) and pass^k (all k pass), averaged over tasks; and the flaky tasks."""
 
     pass_at: dict[int, float]
     pass_hat: dict[int, float]
     flaky: tuple[str, ...]
 
     def data(self) -> dict[str, Any]:
-        """As plain data, with names for keys."""
+        """Return plain data, with strings as keys."""
         at, hat = ({str(k): share for k, share in curve.items()} for curve in (self.pass_at, self.pass_hat))
         return {"pass_at": at, "pass_hat": hat, "flaky": list(self.flaky)}
 
 
 class Curve(NamedTuple):
-    """How a share goes with the number of trials."""
+    """A share as a function of the number of trials."""
 
     name: str
     meaning: str
     points: dict[int, float]
 
     def words(self) -> str:
-        """67% at 1, 89% at 2."""
+        """Return `67% at 1, 89% at 2`."""
         return ", ".join(f"{percent(share)} at {k}" for k, share in self.points.items())
 
 
 def list_curves(found: Repeats) -> list[Curve]:
-    """Those with more than one point: of a single trial there is nothing to say."""
+    """Return the curves with more than one point."""
     both = [
         Curve("pass@k", "at least one of k trials passes", found.pass_at),
         Curve("pass^k", "all of k trials pass", found.pass_hat),
@@ -150,7 +150,7 @@ def list_curves(found: Repeats) -> list[Curve]:
 
 
 def compute_repeats(found: Iterable[TaskRate]) -> Repeats:
-    """Over the tasks with a graded trial; k goes up to what every one of them has."""
+    """Compute pass@k and pass^k over the tasks with a graded trial, for k up to the smallest number of trials."""
     graded = [rate for rate in found if rate.graded]
     most = min((rate.graded for rate in graded), default=0)
     return Repeats(
@@ -161,7 +161,7 @@ def compute_repeats(found: Iterable[TaskRate]) -> Repeats:
 
 
 def _steps(most: int) -> list[int]:
-    """1, 2, 4, 8 and the last: enough to see the curve."""
+    """Return 1, 2, 4, 8 and the last value, which is enough to see the curve."""
     return sorted({k for k in (1, 2, 4, 8, most) if 0 < k <= most})
 
 
@@ -170,7 +170,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def group_by_threshold(found: Iterable[TaskRate], threshold: float) -> dict[str, list[str]]:
-    """Which tasks' rates are surely at least this, which surely below, and of which one cannot say."""
+    """Group tasks by whether their rates are certainly above a threshold, certainly below, or uncertain."""
     sides: dict[str, list[str]] = {"above": [], "below": [], "not sure": []}
     for rate in found:
         sides[side_of_threshold(rate.passed, rate.graded, threshold)].append(rate.task)

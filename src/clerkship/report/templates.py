@@ -1,4 +1,4 @@
-"""Tasks that were made from one template, together: how often the template was done right, over all its records."""
+"""Pass rates of task templates, over all tasks made from each."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,27 +11,27 @@ from clerkship.report.repeats import TaskRate
 
 @dataclass
 class TemplateRate(TaskRate):
-    """All trials of all tasks of one template; `task` is its name."""
+    """All trials of all tasks of one template; `task` is the template's name."""
 
     tasks: set[str] = field(default_factory=set)
 
     def add(self, task_run: TaskRun) -> None:
-        """One more trial."""
+        """Add a trial."""
         super().add(task_run)
         self.tasks.add(task_run.task)
 
     @property
     def flaky(self) -> bool:
-        """Never: its tasks are different ones."""
+        """Always false, because its tasks differ."""
         return False
 
     def data(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         told = {name: value for name, value in super().data().items() if name != "flaky"}
         return told | {"interval": self.interval._asdict() if self.interval else None, "tasks": len(self.tasks)}
 
     def words(self) -> str:
-        """7 of 10 passed: 70% (95 % interval 40% to 89%), 10 tasks."""
+        """Return `7 of 10 passed: 70% (95 % interval 40% to 89%), 10 tasks`."""
         found = self.interval
         tasks = f"{len(self.tasks):,} task{'s' * (len(self.tasks) != 1)}"
         if found is None:
@@ -49,14 +49,14 @@ class TemplateRates:
             self.add(task_run)
 
     def add(self, task_run: TaskRun) -> None:
-        """One more trial; one of a task that was written for itself is in no template."""
+        """Add a trial; ignore one whose task has no template."""
         if task_run.template:
             self._found.setdefault(task_run.template, TemplateRate(task_run.template)).add(task_run)
 
     def rates(self) -> list[TemplateRate]:
-        """In order of name."""
+        """Return the rates in order of name."""
         return [self._found[name] for name in sorted(self._found)]
 
     def data(self) -> dict[str, Any] | None:
-        """As plain data; nothing where there are none."""
+        """Return plain data; None if there are no templates."""
         return {rate.task: rate.data() for rate in self.rates()} or None

@@ -1,4 +1,4 @@
-"""What the page knows of one trial: a row for the list, a body for reading, and its events."""
+"""The data of one trial in the HTML report: a row for the list, a body, and its events."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -25,7 +25,7 @@ _HIDDEN_FACTS = ATTACHED_FACTS | {"handed", "handed_from", "unauthenticated"}
 
 
 def build_row(detail: TaskDetail) -> dict[str, Any]:
-    """As it stands in the list."""
+    """Return the row in the list of trials."""
     run = detail.task_run
     return {
         "task": clip(run.task, 400),
@@ -43,7 +43,7 @@ def build_row(detail: TaskDetail) -> dict[str, Any]:
 
 
 def build_body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
-    """The verdict with its reasons; what models took in a replay was spent before."""
+    """Return the verdict with its reasons."""
     run = detail.task_run
     return {
         "status": describe_status(run),
@@ -73,7 +73,7 @@ def build_body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
 
 
 def _build_model_facts(run: TaskRun, replayed: bool) -> dict[str, Any]:
-    """What models rated and took, and whose fault it is that there is no verdict; nothing in most trials."""
+    """Return ratings and usage of models, and who is at fault if there is no verdict; empty for most trials."""
     used = render_used(run.models, sum(map(is_judged_by_model, run.criteria)), as_recorded=replayed)
     return {
         **({"quality": _build_quality(run.quality)} if run.quality is not None else {}),
@@ -107,7 +107,7 @@ def _build_criterion(criterion: CriterionRun) -> dict[str, Any]:
 
 
 def _differences(check: FieldCheck) -> dict[str, Any]:
-    """Where two nested values differ; nothing for most comparisons."""
+    """Return where two nested values differ; empty for most comparisons."""
     if not check.differences:
         return {}
     found = [one.model_dump(mode="json") for one in check.differences]
@@ -115,8 +115,10 @@ def _differences(check: FieldCheck) -> dict[str, Any]:
 
 
 def _build_marks(criterion: CriterionRun) -> Iterator[dict[str, Any]]:
-    """For each event that a failed criterion cites: whether the evidence there holds. What a judge cites for its
-    verdict is what failed."""
+    """Yield a mark for each event that a failed criterion cites, and whether the evidence there holds.
+
+    What a judge cites for its verdict is what failed.
+    """
     if criterion.status != "judged" or criterion.passed:
         return
     marks: dict[tuple[int, str, bool], None] = {}
@@ -129,14 +131,14 @@ def _build_marks(criterion: CriterionRun) -> Iterator[dict[str, Any]]:
 
 
 def _select_evidence(evidence: tuple[FieldCheck, ...]) -> tuple[FieldCheck, ...]:
-    """The first of them, and of a long list the last: there a judge says who it was, and how it voted."""
+    """Return the first rows of evidence, and of a long list also the last two, which name the judge and the votes."""
     if len(evidence) <= MAX_EVIDENCE:
         return evidence
     return (*evidence[: MAX_EVIDENCE - 2], *evidence[-2:])
 
 
 def _clip_votes(counted: Any) -> Any:
-    """Each vote's reason cut by itself, so that all of them are still votes."""
+    """Cut the reason of each vote separately, so that all votes stay readable."""
     if not isinstance(counted, dict) or not isinstance(counted.get("each"), list):
         return clip(counted, MAX_VALUE_LENGTH)
     cut = [{key: clip(value, 800) for key, value in vote.items()} for vote in counted["each"] if isinstance(vote, dict)]
@@ -157,7 +159,7 @@ def _build_quality(quality: Quality) -> dict[str, Any]:
 
 
 def _build_brief(snapshot: Snapshot, trial: int) -> dict[str, Any]:
-    """What the agent was told, where, and who talked to it in this trial."""
+    """Return what the agent was told, its environment, and the people of this trial."""
     task, environment = snapshot.task, snapshot.environment
     scenario = task.scenario
     people = [(written, written.for_trial(trial)) for written in task.people]
@@ -185,16 +187,16 @@ def _build_brief(snapshot: Snapshot, trial: int) -> dict[str, Any]:
 
 
 def describe_variant(person: ScenarioPerson, trial: int) -> str:
-    """Say which variant of a person a trial had; empty if they are the same in every trial."""
+    """Return which variant of a person a trial had; empty if the person is the same in every trial."""
     number = person.variant_number(trial)
     return f"variant {number} of {len(person.by_trial)}" if number is not None else ""
 
 
 def sort_events(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """By (at, seq): what arrived late stands where it happened."""
+    """Sort events by (at, seq): an event that arrived late stands where it happened."""
     return sorted(events, key=lambda event: (datetime.fromisoformat(event["at"]), event["seq"]))
 
 
 def list_cited_events(detail: TaskDetail) -> set[int]:
-    """The events that the evidence points at."""
+    """Return the numbers of the events that the evidence cites."""
     return {check.seq for criterion in detail.task_run.criteria for check in criterion.evidence if check.seq}

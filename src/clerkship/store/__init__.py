@@ -1,1 +1,1 @@
-"""Where runs are kept: a small protocol, and SQLite behind it."""
+"""Storage of runs: a protocol, and its implementation with SQLite."""

@@ -1,4 +1,4 @@
-"""Connections to a store's SQLite file, its transactions, and errors that say what to do."""
+"""Connections to a store's SQLite file, transactions, and errors with advice."""
 
 import sqlite3
 import threading
@@ -41,7 +41,7 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def open_database(path: Path, *, create: bool) -> sqlite3.Connection:
-    """Connect to a store and bring its tables up to date; read-only if it need not be created and cannot be written."""
+    """Connect to a store and upgrade its tables; read-only if it need not be created and cannot be written."""
     if create:
         _make_folder(path.parent)
     elif not path.exists():
@@ -61,8 +61,10 @@ def open_database(path: Path, *, create: bool) -> sqlite3.Connection:
 
 
 def open_read_only(path: Path) -> sqlite3.Connection:
-    """Connect where nothing may be written, not even SQLite's own files beside it; raise StoreFailed if its write-ahead
-    log is not empty, because it would not be read."""
+    """Connect without writing anything, not even SQLite's own files.
+
+    Raise StoreFailed if the write-ahead log is not empty, because it would not be read.
+    """
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
         raise StoreFailed(
@@ -128,7 +130,7 @@ def _upgrade(database: sqlite3.Connection, path: Path) -> None:
 
 
 def _enable_write_ahead_log(database: sqlite3.Connection) -> None:
-    """Turn on the write-ahead log. SQLite does not wait for another process that does the same: retry."""
+    """Enable the write-ahead log. SQLite does not wait for another process that does the same: retry."""
     until = monotonic() + BUSY_TIMEOUT
     while True:
         try:
@@ -146,7 +148,7 @@ def _is_readonly(error: sqlite3.OperationalError) -> bool:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder of a store; one of our own (`.clerkship`) is kept out of version control."""
+    """Create the folder of a store; exclude `.clerkship` from version control."""
     new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     if new and folder.name == ".clerkship":

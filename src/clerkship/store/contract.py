@@ -1,4 +1,4 @@
-"""What a store does. It only ever adds: a run, its trials as they finish, its end."""
+"""The interface of a store. Records are only added: a run, its finished trials, its end."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,15 +20,15 @@ class StoreDamaged(StoreFailed):
 
 
 class SealBroken(ClerkshipError):
-    """A run was changed after it was saved, or is not sealed as it must be; nothing is built on it."""
+    """A run was changed after it was saved, or is not sealed as required; it is not used further."""
 
 
 class UnknownRun(ClerkshipError):
-    """There is no such run."""
+    """The store has no such run."""
 
 
 class RunBusy(ClerkshipError):
-    """Another process is at work on this run."""
+    """Another process works on this run."""
 
 
 class Kept(Protocol):
@@ -56,42 +56,40 @@ class Kept(Protocol):
 
 
 class RunLock(Protocol):
-    """A run in the hands of one process. It ends with the process, however that ends."""
+    """A lock on a run, held by one process until it ends."""
 
     @property
     def begun(self) -> Sequence[Attempt]:
-        """What those who held it before had begun: some of it may never have been kept."""
+        """Attempts that earlier holders began; some may never have been saved."""
         ...
 
     def begin(self, attempt: Attempt) -> None:
-        """It is known from here on, though everything else of it may be lost. From any thread."""
+        """Record that an attempt begins, so that it is known even if the process is killed. Callable from any thread."""
         ...
 
-    def __enter__(self) -> Self:
-        """In hand."""
-        ...
+    def __enter__(self) -> Self: ...
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Let others have it. What was begun is forgotten, unless an exception ended the work."""
+        """Release the lock. The list of attempts is deleted, unless an exception ended the work."""
         ...
 
 
 class Store(Protocol):
-    """Runs, and what is known of them."""
+    """Runs and their trials."""
 
     path: Path
     """The file it is in; others that belong to it begin with the same name."""
 
     def open_run(self, run: BenchmarkRun, frozen: Mapping[str, bytes]) -> None:
-        """A run begins: its plan, tasks and datasets first, by hash."""
+        """Save a new run, and its plan, tasks and datasets by hash."""
         ...
 
     def hold(self, run_id: str) -> RunLock:
-        """Take a run in hand; raises RunBusy if another process has it."""
+        """Lock a run; raise RunBusy if another process has it."""
         ...
 
     def held(self, run_id: str) -> bool:
-        """Whether a process is at work on it."""
+        """Return whether a process has locked a run."""
         ...
 
     def save(self, finished: Sequence[Kept], after: ChainEnd) -> Sequence[TrialSeal]:
@@ -99,14 +97,13 @@ class Store(Protocol):
         ...
 
     def save_regraded(self, task_run: TaskRun, graded: TaskRun, after: ChainEnd) -> TrialSeal:
-        """Save a trial that was graded again: its log, bodies and sidecar are those of the first."""
+        """Save a trial that was graded again; its log, bodies and sidecar are those of the original."""
         ...
 
     def mark(self, run_id: str, status: str, at: str, ledger: Ledger | None = None) -> None:
-        """Save that a run ends or is resumed.
+        """Save that a run ended or was resumed, with a seal over the trials of the ledger.
 
-        Either is sealed over the trials of the ledger, which the caller has kept since it saved them; without one,
-        over those that the store has.
+        The caller has kept the ledger since it saved the trials. Without one, the seals in the store are used.
         """
         ...
 
@@ -123,7 +120,7 @@ class Store(Protocol):
         ...
 
     def is_replaced(self) -> bool:
-        """Whether the store's file was replaced or deleted since it was opened."""
+        """Return whether the store's file was replaced or deleted since it was opened."""
         ...
 
     def check_head(self, run_id: str) -> SealCheck:
@@ -135,23 +132,23 @@ class Store(Protocol):
         ...
 
     def save_calibration(self, calibration: Calibration) -> None:
-        """A judge was held against people."""
+        """Save a calibration of a judge."""
         ...
 
     def calibrations(self, model: str) -> tuple[Calibration, ...]:
-        """Those of one model, oldest first."""
+        """Return the calibrations of a model, oldest first."""
         ...
 
     def runs(self, limit: int = 50, damaged: list[str] | None = None) -> list[tuple[BenchmarkRun, Counts]]:
-        """The newest runs, newest first. For `damaged` see `task_runs`."""
+        """Return the newest runs, newest first. For `damaged` see `task_runs`."""
         ...
 
     def run(self, reference: str) -> BenchmarkRun:
-        """A run by id, by the start of its id, `latest`, or `latest~1` for the one before."""
+        """Return a run by id, by the start of its id, by `latest`, or by `latest~1` for the one before."""
         ...
 
     def counts(self, run_id: str) -> Counts:
-        """How a run's trials came out."""
+        """Return the number of trials by outcome."""
         ...
 
     def task_runs(
@@ -163,33 +160,33 @@ class Store(Protocol):
         attempts: bool = False,
         damaged: list[str] | None = None,
     ) -> list[TaskRun]:
-        """A run's trials in order; all, or those with anything wrong, or those of one task.
+        """Return a run's trials in order: all, those that did not pass, or those of one task.
 
-        Of each the last attempt counts, unless all are asked for. A record that cannot be parsed raises StoreDamaged;
-        with a list `damaged` it is left out, and a sentence about it is added to the list.
+        Only the last attempt of each is returned, unless all are requested. A record that cannot be parsed raises
+        StoreDamaged; with a list `damaged` it is left out, and a sentence about it is added to the list.
         """
         ...
 
     def each(self, run_id: str, *, attempts: bool = False) -> Iterator[TaskRun]:
-        """A run's trials in the same order, one at a time: for runs too large to hold."""
+        """Yield a run's trials in the same order, one at a time, for runs too large for memory."""
         ...
 
     def outcomes(self, run_id: str) -> list[TrialOutcome]:
-        """How each trial came out, without its record: the last attempt of each."""
+        """Return the outcome of each trial's last attempt, without its record."""
         ...
 
     def log(self, task_run: TaskRun, after: int = 0) -> Iterator[bytes]:
-        """A trial's log, one line an event, from the line after this on; never all of it in memory."""
+        """Yield the lines of a trial's log after a position, without loading all of it."""
         ...
 
     def sidecar(self, task_run: TaskRun) -> bytes:
-        """What differed between machines."""
+        """Return the sidecar of a trial."""
         ...
 
     def blob(self, digest: str) -> bytes:
-        """A blob by its hash."""
+        """Return a blob by its hash."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the store."""
         ...

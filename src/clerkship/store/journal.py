@@ -1,8 +1,8 @@
-"""The trials a process has begun in a run: a file beside the store, locked for as long as the process lives.
+"""The journal of a run: the attempts that a process has begun, in a file that is locked while the process lives.
 
-A line is written before an agent is called. Whatever kills the process, the lines stay and the lock goes, so that
-whoever resumes the run knows which attempts were under way, and that nobody is at them any more. The file is mapped
-into memory: to write a line is to copy it, without asking the system, and it is there all the same if the process dies.
+A line is written before an agent is called. If the process is killed, the lines stay and the lock is released, so
+that a resumed run knows which attempts were under way. The file is mapped into memory: writing a line is a copy,
+without a system call, and survives the death of the process.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ INITIAL_BYTES = 1 << 12
 
 
 class Journal:
-    """Held by one process at a time."""
+    """The journal of a run, held by one process at a time."""
 
     def __init__(self, path: Path, run_id: str) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class Journal:
         self._room = self._grow()
 
     def begin(self, attempt: Attempt) -> None:
-        """Take a line down. A run that is let go of takes no more."""
+        """Write a line; a run that was released takes no more."""
         line = orjson.dumps(list(attempt)) + b"\n"
         with self._gate:
             if self._end + len(line) > len(self._room):
@@ -54,7 +54,9 @@ class Journal:
             self._end += len(line)
 
     def _grow(self) -> mmap.mmap:
-        """Written, not only promised: on a full disk this fails, where a mapping of a hole would end the process."""
+        """Extend the file by writing zeros: on a full disk this fails, while writing to a mapped hole would kill the
+        process.
+        """
         self._file.seek(0, os.SEEK_END)
         wanted = max(INITIAL_BYTES, self._end)
         if self._file.write(bytes(wanted)) != wanted:
@@ -62,11 +64,10 @@ class Journal:
         return mmap.mmap(self._file.fileno(), 0)
 
     def __enter__(self) -> Self:
-        """In hand."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """The file goes before the lock, so that nobody locks a file that is going."""
+        """Delete the file before releasing the lock, so that no process locks a file that is being deleted."""
         with self._gate:
             if kind is None:
                 self._path.unlink(missing_ok=True)
@@ -75,7 +76,7 @@ class Journal:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process has it now."""
+    """Return whether a process holds a journal."""
     try:
         with FileIO(path, "r") as file:
             return not _lock(file, shared=True)
@@ -96,7 +97,7 @@ def _open_locked(path: Path, run_id: str) -> FileIO:
 
 
 def _lock_with_retries(file: FileIO) -> bool:
-    """Somebody who only looks whether it is held holds it for a moment too."""
+    """Lock, with retries: a process that only checks the lock holds it for a moment too."""
     for _ in range(MAX_LOCK_ATTEMPTS):
         if _lock(file):
             return True

@@ -47,7 +47,7 @@ _COUNT_AGAIN = (
 
 
 class StoreReader:
-    """One SQLite file, opened; what can be read from it."""
+    """The read access to a SQLite file."""
 
     def __init__(self, path: Path, *, create: bool) -> None:
         self.path = path
@@ -68,7 +68,7 @@ class StoreReader:
         self._db.close()
 
     def held(self, run_id: str) -> bool:
-        """Whether a process is at work on it."""
+        """Return whether a process has locked a run."""
         with storage_errors(self.path):
             return is_held(self._journal(run_id))
 
@@ -77,12 +77,12 @@ class StoreReader:
         return int(self._read("PRAGMA data_version")[0][0])
 
     def is_replaced(self) -> bool:
-        """Whether the files that were opened are no longer those at the store's path."""
+        """Return whether the opened files are no longer those at the store's path."""
         now = file_identities(self.path)
         return any(now.get(name) != identity for name, identity in self._files.items())
 
     def calibrations(self, model: str) -> tuple[Calibration, ...]:
-        """Those of one model, oldest first."""
+        """Return the calibrations of a model, oldest first."""
         rows = self._read("SELECT record FROM calibrations WHERE model = ? ORDER BY id", model)
         try:
             return tuple(Calibration.model_validate_json(row[0]) for row in rows)
@@ -92,12 +92,12 @@ class StoreReader:
             ) from None
 
     def runs(self, limit: int = 50, damaged: list[str] | None = None) -> list[tuple[BenchmarkRun, Counts]]:
-        """The newest runs, newest first: in the order they were saved, for clocks go backwards."""
+        """Return the newest runs, newest first: by the order of saving, because clocks may go backwards."""
         rows = self._read(f"{RUN_QUERY} ORDER BY runs.rowid DESC LIMIT ?", limit)
         return [(run, self.counts(run.id)) for run in self._readable(_parse_run, rows, damaged)]
 
     def run(self, reference: str) -> BenchmarkRun:
-        """A run by id, by the start of its id, `latest`, or `latest~1` for the one before."""
+        """Return a run by id, by the start of its id, by `latest`, or by `latest~1` for the one before."""
         newest = _LATEST.fullmatch(reference)
         if newest is not None:
             rows = self._read(f"{RUN_QUERY} ORDER BY runs.rowid DESC LIMIT 1 OFFSET ?", int(newest[1] or 0))
@@ -111,7 +111,7 @@ class StoreReader:
         raise UnknownRun(f"{found} {reference!r}; `clerkship list` shows them")
 
     def counts(self, run_id: str) -> Counts:
-        """How a run's trials came out, from the indexes alone: all attempts, less those that were done again."""
+        """Count trials by outcome from the indexes only: all attempts, minus those that were repeated."""
         verdicts: Counter[str] = Counter()
         statuses: Counter[str] = Counter()
         errors = 0
@@ -123,7 +123,7 @@ class StoreReader:
         return Counts(verdicts=dict(+verdicts), statuses=dict(+statuses), agent_errors=errors)
 
     def outcomes(self, run_id: str) -> list[TrialOutcome]:
-        """How each trial came out: the last attempt of each."""
+        """Return the outcome of each trial's last attempt."""
         query = f"SELECT task, trial, attempt, status, verdict FROM task_runs WHERE run_id = ? AND {_LAST}"
         return [TrialOutcome(*row) for row in self._read(f"{query} ORDER BY task, trial", run_id)]
 
@@ -136,7 +136,7 @@ class StoreReader:
         attempts: bool = False,
         damaged: list[str] | None = None,
     ) -> list[TaskRun]:
-        """A run's trials in order; all, or those with anything wrong, or those of one task."""
+        """Return a run's trials in order: all, those that did not pass, or those of one task."""
         where, values = ["run_id = ?"], [run_id]
         if not attempts:
             where.append(_LAST)
@@ -149,7 +149,7 @@ class StoreReader:
         return list(self._readable(_parse_task_run, self._read(query, *values), damaged))
 
     def each(self, run_id: str, *, attempts: bool = False) -> Iterator[TaskRun]:
-        """A run's trials in the same order, a page at a time; between pages nothing is held open."""
+        """Yield a run's trials in the same order, a page at a time; nothing is held open between pages."""
         query = (
             f"{_TASK_RUN} WHERE run_id = ? AND (task, trial, attempt) > (?, ?, ?)"
             f"{'' if attempts else f' AND {_LAST}'} ORDER BY task, trial, attempt LIMIT ?"
@@ -160,7 +160,7 @@ class StoreReader:
             place = rows[-1][1:4]
 
     def log(self, task_run: TaskRun, after: int = 0) -> Iterator[bytes]:
-        """A trial's log from some line on, a segment at a time: it may be larger than memory."""
+        """Yield the lines of a trial's log after a position, a segment at a time: it may be larger than memory."""
         base = self._log_of(self._row_of(task_run)) * SEGMENTS
         begin = self._read("SELECT max(id) FROM log_segments WHERE id > ? AND id <= ?", base, base + after + 1)[0][0]
         with storage_errors(self.path):
@@ -173,11 +173,11 @@ class StoreReader:
                 yield from lines[max(after + 1 - (segment - base), 0) :]
 
     def sidecar(self, task_run: TaskRun) -> bytes:
-        """What differed between machines."""
+        """Return the sidecar of a trial."""
         return self._sidecar(self._row_of(task_run))
 
     def blob(self, digest: str) -> bytes:
-        """A blob by its hash."""
+        """Return a blob by its hash."""
         rows = self._read("SELECT data FROM blobs WHERE sha256 = ?", digest)
         if not rows:
             raise StoreFailed(f"the store has no blob {digest}")
@@ -199,7 +199,7 @@ class StoreReader:
         return int(rows[0][0])
 
     def _log_of(self, row: int) -> int:
-        """The row whose log it is: its own, unless it was graded again."""
+        """Return the row that holds the log: its own, unless the trial was graded again."""
         found = self._read("SELECT graded FROM regraded WHERE task_run = ?", row)
         return int(found[0][0]) if found else row
 
@@ -220,7 +220,7 @@ class StoreReader:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Read one state of the store, whatever other processes write meanwhile."""
+        """Read one consistent state of the store, while other processes may write."""
         with storage_errors(self.path):
             self._db.execute("BEGIN")
             try:
@@ -230,7 +230,7 @@ class StoreReader:
 
 
 def _parse_task_run(row: Any) -> TaskRun:
-    """Parse the record of a trial; raise StoreDamaged where it is corrupt."""
+    """Parse the record of a trial; raise StoreDamaged if it is corrupt."""
     record, task, trial, _, run_id = row
     with suppress(ValidationError):
         return TaskRun.model_validate_json(record)
@@ -243,7 +243,7 @@ def _parse_task_run(row: Any) -> TaskRun:
 
 
 def _parse_run(row: Any) -> BenchmarkRun:
-    """Parse the record of a run; raise StoreDamaged where it is corrupt."""
+    """Parse the record of a run; raise StoreDamaged if it is corrupt."""
     try:
         run = BenchmarkRun.model_validate_json(row[0])
     except ValidationError as error:

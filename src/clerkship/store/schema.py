@@ -1,4 +1,4 @@
-"""The tables of a store: their versions, and the statements that bring an older store up to date."""
+"""The tables of a store, their versions, and the statements that upgrade an older store."""
 
 VERSION = 4
 READABLE = (2, 3, VERSION)
@@ -59,11 +59,11 @@ calibrated, 3 from before trials were sealed."""
 
 
 def upgrade(version: int) -> list[str] | None:
-    """Return the statements that bring a store of this version up to date; None for an unknown version."""
+    """Return the statements that upgrade a store of this version; None for an unknown version."""
     statements = _UPGRADES.get(version)
     return None if statements is None else [part for part in statements.split(";\n") if part.strip()]
 
 
 def substitutes(version: int) -> list[str]:
-    """Return the statements that make the tables that a readable version lacks, as empty temporary tables."""
+    """Return the statements that create the missing tables of a readable version as empty temporary tables."""
     return [statement.replace("CREATE TABLE", "CREATE TEMP TABLE") for statement in upgrade(version) or ()]

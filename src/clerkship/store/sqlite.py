@@ -32,14 +32,14 @@ _NEW_TRIAL = (
 
 
 class SqliteStore(StoreReader):
-    """One file, one writer at a time, readable while it is written (WAL)."""
+    """A store in one SQLite file: one writer at a time, readable while it is written (WAL)."""
 
     def __init__(self, path: Path, *, create: bool = True, seal_key: str = "") -> None:
         super().__init__(path, create=create)
         self._seals = SealTable(self._db, SealKey(seal_key))
 
     def open_run(self, run: BenchmarkRun, frozen: Mapping[str, bytes]) -> None:
-        """A run begins: its plan, tasks and datasets first, by hash."""
+        """Save a new run, and its plan, tasks and datasets by hash."""
         with self._writing():
             self._save_blobs(frozen)
             record = run.model_dump_json().encode()
@@ -48,7 +48,7 @@ class SqliteStore(StoreReader):
             self._seals.add_run(run.id, record)
 
     def hold(self, run_id: str) -> Journal:
-        """Hold a run, so that no other process works on it; raise StoreFailed if the store has triggers or views."""
+        """Lock a run; raise StoreFailed if the store has triggers or views."""
         with storage_errors(self.path):
             for kind, name in self._seals.added_code():
                 raise StoreFailed(f"the store {self.path} has a {kind} `{name}`, which can change results; drop it")
@@ -56,7 +56,7 @@ class SqliteStore(StoreReader):
             return Journal(self._journal(run_id), run_id)
 
     def _remove_stale_journals(self) -> None:
-        """Put away the journals of processes that were killed before their run began, or after it had ended."""
+        """Delete the journals of processes that were killed before their run began, or after it had ended."""
         for path in self.path.parent.glob(f"{glob.escape(self.path.name)}-*.journal"):
             run_id = path.name.removeprefix(f"{self.path.name}-").removesuffix(".journal")
             rows = self._read(f"{RUN_QUERY} WHERE runs.id = ?", run_id)
@@ -86,7 +86,7 @@ class SqliteStore(StoreReader):
             return self._seals.add_trials(seals, after)
 
     def save_regraded(self, task_run: TaskRun, graded: TaskRun, after: ChainEnd) -> TrialSeal:
-        """Save the record alone, and where the rest is; the seal has the log and the blobs of the first."""
+        """Save only the record, and a reference to the original; the seal has the log and the blobs of the original."""
         of = self._row_of(graded)
         with self._writing():
             new, logged = self._new_row(), self._log_of(of)
@@ -98,7 +98,7 @@ class SqliteStore(StoreReader):
             return self._seals.add_trials([_build_seal(row, task_run, log, blobs)], after)[0]
 
     def mark(self, run_id: str, status: str, at: str, ledger: Ledger | None = None) -> None:
-        """Save and seal that a run ends or is resumed."""
+        """Save and seal that a run ended or was resumed."""
         with self._writing():
             new = self._db.execute("INSERT INTO run_marks (run_id, status, at) VALUES (?, ?, ?)", (run_id, status, at))
             if new.lastrowid is not None:
@@ -106,7 +106,7 @@ class SqliteStore(StoreReader):
                 self._seals.add_end(new.lastrowid, run_id, status, at, seals)
 
     def save_calibration(self, calibration: Calibration) -> None:
-        """A judge was held against people."""
+        """Save a calibration of a judge."""
         row = (calibration.judge.model, calibration.model_dump_json().encode())
         with self._writing():
             self._db.execute("INSERT INTO calibrations (model, record) VALUES (?, ?)", row)
@@ -166,7 +166,7 @@ def _build_seal(row: tuple[Any, ...], run: TaskRun, log: bytes, blobs: str) -> T
 
 
 def _split_segments(log: bytes) -> Iterator[tuple[int, bytes]]:
-    """A log in parts of whole lines, each with the number of its first line."""
+    """Split a log into segments of whole lines, each with the number of its first line."""
     if len(log) <= SEGMENT:
         yield 1, log
         return
