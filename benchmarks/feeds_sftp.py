@@ -35,7 +35,7 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import files
 from clerkship.simulators.files.config import FilesConfig
-from clerkship.simulators.files.sftp.keys import new_key
+from clerkship.simulators.files.sftp.keys import generate_key
 
 ROOT = Path(__file__).resolve().parent.parent
 SMALL = 4096
@@ -159,7 +159,7 @@ def find_sshd() -> str | None:
 @contextlib.contextmanager
 def openssh(sshd: str, folder: Path) -> Iterator[Callable[[], Site]]:
     """OpenSSH's server on a port of its own; what is given makes a fresh folder there."""
-    host, user, port = new_key(), new_key(), _free_port()
+    host, user, port = generate_key(), generate_key(), _free_port()
     _write(folder / "host_key", host.private)
     _write(folder / "theirs_key", user.private)
     _write(folder / "authorized", f"{user.public}\n")

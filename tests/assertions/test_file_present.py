@@ -53,10 +53,10 @@ def test_a_file_as_expected_passes(args: Any) -> None:
 @pytest.mark.parametrize(
     ("args", "detail"),
     [
-        ("in/*", "files that fit in/*: none; there is letter.txt, out/a.json, out/b.json, out/c.json, scan.bin"),
-        ({"path": "OUT/*"}, "files that fit OUT/*: none"),
-        ({"path": "out/*", "count": 2}, "files that fit out/*: out/a.json, out/b.json, out/c.json (expected 2)"),
-        ({"path": "letter.txt", "absent": True}, "files that fit letter.txt: letter.txt (expected 0)"),
+        ("in/*", "files that match in/*: none; there is letter.txt, out/a.json, out/b.json, out/c.json, scan.bin"),
+        ({"path": "OUT/*"}, "files that match OUT/*: none"),
+        ({"path": "out/*", "count": 2}, "files that match out/*: out/a.json, out/b.json, out/c.json (expected 2)"),
+        ({"path": "letter.txt", "absent": True}, "files that match letter.txt: letter.txt (expected 0)"),
         ({"path": "letter.txt", "text": "Dear"}, "letter.txt is there, but not as expected"),
         (
             {"path": "out/c.json", "fields": [{"path": "mrn", "expected": "1"}]},
@@ -97,7 +97,7 @@ def test_a_drop_of_many_files_is_not_told_whole() -> None:
 
 def test_an_empty_drop_says_so() -> None:
     found = FilePresent.model_validate("x").check(Story().holds("drop", {}).evidence())
-    assert "there is no file at all" in found.detail
+    assert "there is no file" in found.detail
 
 
 @pytest.mark.parametrize(
@@ -201,18 +201,18 @@ def test_a_value_that_differs_fails(path: str, form: str, one: dict[str, Any]) -
     ("path", "form", "reason"),
     [
         ("ragged.csv", "csv", "it is not CSV: line 3 has 1 cells, and the header 2"),
-        ("twice.csv", "csv", "it is not CSV that can be looked into: its header has 'a' twice"),
+        ("twice.csv", "csv", "it is not valid CSV: its header has 'a' twice"),
         ("quotes.csv", "csv", "it is not CSV: line 2: "),
         ("empty.csv", "csv", "it is not CSV: it has no header"),
-        ("nul.csv", "csv", "it is not CSV: it has a NUL in it"),
+        ("nul.csv", "csv", "it is not CSV: it contains a NUL"),
         ("cell.csv", "csv", "it is not CSV: line 2: field larger than field limit"),
         ("latin.csv", "csv", "it is not UTF-8 text"),
-        ("deep.json", "json", "it is JSON that is nested too deep to be looked into"),
+        ("deep.json", "json", "it is JSON that is nested too deep to be parsed"),
         ("deeper.json", "json", "it is not JSON"),
-        ("empty.csv", "json", "it is not JSON but empty"),
+        ("empty.csv", "json", "it is empty, not JSON"),
         ("out/a.csv", "json", "it is not JSON"),
-        ("not.hl7", "hl7", "it is not HL7: no message begins in it with MSH"),
-        ("odd.hl7", "hl7", "it is not HL7: MSH-1 and MSH-2 do not name the delimiters"),
+        ("not.hl7", "hl7", "it is not HL7: it contains no MSH segment"),
+        ("odd.hl7", "hl7", "it is not HL7: MSH-1 and MSH-2 are not valid delimiters"),
     ],
 )
 def test_a_file_that_is_something_else_fails_and_says_so(path: str, form: str, reason: str) -> None:
@@ -228,7 +228,7 @@ def test_a_file_too_large_is_not_read(form: str) -> None:
     data = b"MSH|^~\\&|\r" + b"a\r" * 10_000_001
     story = Story().holds("drop", {"big": data})
     found = FilePresent.model_validate({"path": "big", "parse": form}).check(story.evidence())
-    assert found.detail.startswith("big is there, but not as expected (it is too large to be looked into: 20,")
+    assert found.detail.startswith("big is there, but not as expected (it is too large to be parsed: 20,")
 
 
 def test_a_file_of_very_many_parts_is_not_read() -> None:
@@ -261,7 +261,7 @@ def test_some_row_has_all_of_it() -> None:
 def test_what_differs_is_told_also_where_files_are_counted() -> None:
     found = look({"path": "out/*", "parse": "csv", "fields": [field("columns", {"contains": "mrn"})], "count": 2})
     assert found.detail == (
-        "files that fit out/*: out/a.csv (expected 2); out/one.txt is not as expected: "
+        "files that match out/*: out/a.csv (expected 2); out/one.txt is not as expected: "
         "columns is [\"only\"], expected contains 'mrn'"
     )
 
@@ -324,12 +324,12 @@ def test_arguments_that_mean_nothing_are_refused(args: Any) -> None:
 
 @pytest.mark.parametrize("path", ["/outbound/a.csv", "outbound//a.csv", "../a.csv", "./*"])
 def test_a_path_that_nothing_can_have_is_a_mistake(path: str) -> None:
-    with pytest.raises(ValidationError, match="a path is relative"):
+    with pytest.raises(ValidationError, match="a path must be relative"):
         FilePresent.model_validate({"path": path, "none": True})
 
 
 @pytest.mark.parametrize(("path", "form"), [("a.csv", "csv"), ("*.HL7", "hl7"), ("a.json", "json"), ("a", "json")])
 def test_what_a_file_is_its_name_says(path: str, form: str) -> None:
     field = {"path": "PID.3" if form == "hl7" else "rows[0].mrn", "expected": "1"}
-    assert FilePresent.model_validate({"path": path, "fields": [field]}).form == form
-    assert FilePresent.model_validate({"path": path}).form is None
+    assert FilePresent.model_validate({"path": path, "fields": [field]}).format == form
+    assert FilePresent.model_validate({"path": path}).format is None

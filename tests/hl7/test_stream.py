@@ -86,7 +86,7 @@ def test_other_good_files(text: str) -> None:
             f"{BHS}{message(1)}BTS|1\rand so on",
             ["100 and 'and so on' does not belong to a message: a message starts with MSH"],
         ),
-        ("BHS\rBTS\r", ["102 BHS BHS-1 and BHS-2 do not name the delimiters: 'BHS'"]),
+        ("BHS\rBTS\r", ["102 BHS BHS-1 and BHS-2 are not valid delimiters: 'BHS'"]),
     ],
 )
 def test_what_is_wrong_around_messages(text: str, expected: list[str]) -> None:

@@ -10,7 +10,7 @@ from clerkship.events.event import Event
 from clerkship.faults.error import ErrorFault
 from clerkship.kit.clock import Clock
 from clerkship.playground.playground import Playground, SavedLog
-from clerkship.simulators.files.steps.drop import Drop
+from clerkship.simulators.files.steps.drop import DropFile
 from clerkship.steps.clock_advance import ClockAdvance
 from tests.playground.two_chats import Model, open_playground
 
@@ -50,8 +50,8 @@ def run_state(playground: Playground) -> dict[str, Any]:
 def run_on(playground: Playground) -> None:
     """Change everything that a run may change."""
     playground.inject(ErrorFault(sandbox="drop", times=1))
-    playground.steps.run(Drop.model_validate({"sandbox": "nowhere", "path": "a.txt", "text": "x"}))
-    playground.steps.run(Drop.model_validate({"path": "a.txt", "text": "x"}))
+    playground.steps.run(DropFile.model_validate({"sandbox": "nowhere", "path": "a.txt", "text": "x"}))
+    playground.steps.run(DropFile.model_validate({"path": "a.txt", "text": "x"}))
     playground.steps.schedule(timedelta(hours=1), ClockAdvance.model_validate({"by": "1h"}))
     playground.people.deliver("chat", [Say("Hello")])
     playground.people.deliver("chat", [Say("Go on")])
@@ -90,7 +90,7 @@ def test_rewind_keeps_credentials_addresses_and_failures() -> None:
     token, facts = playground.sandboxes["drop"].token, playground.sidecar.facts
     playground.broken = "drop: KeyError: x"
     playground.rewind(SavedLog())
-    playground.steps.run(Drop.model_validate({"path": "a.txt", "text": "x"}))
+    playground.steps.run(DropFile.model_validate({"path": "a.txt", "text": "x"}))
     assert playground.sandboxes["drop"].token == token
     assert playground.sidecar.facts is facts
     assert playground.broken == "drop: KeyError: x"
@@ -100,7 +100,7 @@ def test_rewind_keeps_credentials_addresses_and_failures() -> None:
 @pytest.mark.parametrize("time", ["stepped", "paced"])
 def test_rewound_clock_is_at_the_last_event_with_nothing_scheduled(time: str) -> None:
     playground = open_playground(time)
-    playground.steps.run(Drop.model_validate({"path": "a.txt", "text": "x"}))
+    playground.steps.run(DropFile.model_validate({"path": "a.txt", "text": "x"}))
     events, lines = list(playground.log.events), list(playground.log.lines)
     playground.clock.schedule(playground.now, lambda: pytest.fail("it was scheduled before the rewind"))
     playground.rewind(SavedLog(events, lines))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clerkship.simulators.files.assertions.file_present import FilePresent
-from clerkship.simulators.files.content import Form, Table, Unfit, read
+from clerkship.simulators.files.content import ContentFormat, CsvContent, UnreadableContent, parse_file
 from tests.assertions.story import Story
 
 ANYTHING = st.one_of(
@@ -23,12 +23,12 @@ PATHS = {"json": "a.0.b", "csv": "[*].a", "hl7": "PID.3[*].1"}
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=10)
 
 
-@pytest.mark.parametrize("form", get_args(Form))
+@pytest.mark.parametrize("form", get_args(ContentFormat))
 @settings(max_examples=300, deadline=None)
 @given(data=ANYTHING)
-def test_any_file_is_parsed_or_reported_as_unreadable(form: Form, data: bytes) -> None:
-    with suppress(Unfit):
-        read(form, data)
+def test_any_file_is_parsed_or_reported_as_unreadable(form: ContentFormat, data: bytes) -> None:
+    with suppress(UnreadableContent):
+        parse_file(form, data)
     args = {"path": "a", "parse": form, "fields": [{"path": PATHS[form], "expected": 5}] if form in PATHS else []}
     found = FilePresent.model_validate(args).check(Story().holds("drop", {"a": data}).evidence())
     assert found.detail
@@ -49,6 +49,6 @@ def test_table_round_trips(columns: list[str], cells: list[list[str]], delimiter
     out = io.StringIO(newline="")
     rows = [row[: len(columns)] for row in cells]
     csv.writer(out, delimiter=delimiter).writerows([columns, *rows])
-    [table] = read("csv", out.getvalue().encode())
-    assert isinstance(table, Table)
+    [table] = parse_file("csv", out.getvalue().encode())
+    assert isinstance(table, CsvContent)
     assert (table.columns, table.rows) == ([name.removeprefix("\ufeff") for name in columns[:1]] + columns[1:], rows)

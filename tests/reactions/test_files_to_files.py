@@ -10,7 +10,7 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators.files import SPEC
 from clerkship.simulators.files.config import FilesConfig
 from clerkship.simulators.files.handle import Files
-from clerkship.simulators.files.tree import Shelf
+from clerkship.simulators.files.tree import DatasetFiles
 
 
 def copied(box: dict[str, Any], copy: dict[str, Any]) -> tuple[Playground, Files]:
@@ -18,8 +18,8 @@ def copied(box: dict[str, Any], copy: dict[str, Any]) -> tuple[Playground, Files
     written = {"name": "x", "simulators": {"box": {"kind": "files"}, "copy": {"kind": "files"}}}
     environment = Environment.model_validate(written | {"reactions": ["box.* -> copy"]})
     rooms = {
-        "box": PreparedSimulator(SPEC, FilesConfig(), Shelf(box)),
-        "copy": PreparedSimulator(SPEC, FilesConfig(), Shelf(copy)),
+        "box": PreparedSimulator(SPEC, FilesConfig(), DatasetFiles(box)),
+        "copy": PreparedSimulator(SPEC, FilesConfig(), DatasetFiles(copy)),
     }
     playground = Playground(environment, rooms, "x")
     return playground, Files(InProcessTransport(Gateway(), playground, "box", str))

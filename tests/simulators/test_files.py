@@ -18,12 +18,12 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Refused
 from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.files import SPEC
-from clerkship.simulators.files.config import FilesConfig, dated
+from clerkship.simulators.files.config import FilesConfig, apply_environment_time
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.operations import NewFile, write_file
 from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.files.tree import Shelf
+from clerkship.simulators.files.tree import DatasetFiles
 
 MANY = 100_000
 
@@ -189,7 +189,7 @@ def test_times_are_those_of_the_clock_unless_said_otherwise() -> None:
     environment = Environment(name="x", simulators={"box": Simulator(kind="files")})
     rig = rig_of({"in/old": b"", "x": b""}, modified="2026-01-05T10:00:00+01:00")
     assert modified(rig, "in/old") == modified(rig, "in") == "2026-01-05T10:00:00+01:00"
-    assert dated(FilesConfig(), environment).modified == environment.now
+    assert apply_environment_time(FilesConfig(), environment).modified == environment.now
     rig.playground.advance(timedelta(hours=1))
     rig.send(Request("PUT", "/files/in/new", body=b"x"))
     written = modified(rig, "in/new")
@@ -275,7 +275,7 @@ def test_a_hundred_thousand_files_in_one_folder_are_no_burden() -> None:
 def test_forks_share_what_was_found_out() -> None:
     rig = rig_of({"inbox/a": b"x"})
     room = rig.prepared_simulators["box"]
-    assert isinstance(room.base, Shelf)
+    assert isinstance(room.base, DatasetFiles)
     forks = [Playground(rig.playground.environment, rig.prepared_simulators, "x") for _ in range(2)]
     one, other = (fork.sandboxes["box"].state for fork in forks)
     assert isinstance(one, FilesState)

@@ -87,7 +87,7 @@ class Deframer:
         start = 0
         for mark in _FRAMING_BYTES.finditer(data):
             self._append(data[start : mark.start()])
-            start = mark.finish()
+            start = mark.end()
             if data[mark.start()] == _START_BYTE:
                 if self._in_frame:  # the sender abandoned one frame and started another
                     frames.append(self._close("unfinished"))

@@ -78,4 +78,4 @@ def test_messages_both_ways_change_the_chart_and_say_why(bench: Workbench) -> No
     ]
     assert all(each["cause"] < each["seq"] for each in reactions)
     assert reactions[-1]["payload"]["operation"] == "react to hl7.oru.sent"
-    assert "nobody in this chart has the number `99`" in reactions[-1]["payload"]["reason"]
+    assert "no patient in this chart has the number `99`" in reactions[-1]["payload"]["reason"]

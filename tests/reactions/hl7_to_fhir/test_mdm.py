@@ -91,11 +91,11 @@ def test_one_takes_anothers_place_or_goes_with_it() -> None:
     ("lines", "why"),
     [
         (mdm("T04", obx("x")), "Patient/ana has no document `D-1` (DICT) of TXA-12"),
-        (mdm("T10", obx("x")), "TXA-13 is empty"),
+        (mdm("T10", obx("x")), "TXA-13 (document number) is missing"),
         (mdm("T10", obx("x"), parent="D-0"), "has no document `D-0` of TXA-13"),
-        (mdm("T02", obx("x"), state="QQ"), "`QQ` is no completion status"),
-        (mdm("T02", obx("1", "NM")), "the text of a document is TX, FT, ST, ED or RP"),
-        (mdm("T02", obx("x^y^z^Base64^%%", "ED")), "the document is not Base64"),
+        (mdm("T02", obx("x"), state="QQ"), "`QQ` is not a valid completion status"),
+        (mdm("T02", obx("1", "NM")), "unsupported type `NM` (expected: TX, FT, ST, ED or RP)"),
+        (mdm("T02", obx("x^y^z^Base64^%%", "ED")), "the document is not valid Base64"),
         (mdm("T02", obx("x"))[:4], "no TXA"),
     ],
 )

@@ -87,7 +87,7 @@ def test_who_was_merged_is_still_known_by_what_they_were_called() -> None:
     assert clinic.get(visit)["subject"]["reference"] == "Patient/ana"
     assert clinic.get("Patient/ana")["name"] == ANA["name"]
     stranger = late.replace("Doe^Jane||19000101", "Roe^Rita||19700101")
-    assert "this is somebody else" in clinic.refused(head("ADT^A01^ADT_A01"), EVN, stranger, "PV1|1|O")
+    assert "they are different patients" in clinic.refused(head("ADT^A01^ADT_A01"), EVN, stranger, "PV1|1|O")
 
 
 def test_a_merge_names_who_goes() -> None:
@@ -100,15 +100,15 @@ def test_a_merge_names_who_goes() -> None:
 
 def test_who_is_not_there_is_not_merged() -> None:
     clinic = Clinic(*CHART, OLD)
-    assert "nobody in this chart has the number `1` of MRG-1" in clinic.refused(*MERGE[:3], "MRG|1")
+    assert "no patient in this chart has the number `1` of MRG-1" in clinic.refused(*MERGE[:3], "MRG|1")
     assert "has no MRG" in clinic.refused(*MERGE[:3], checked=False)
     stranger = "PID|1||4711^^^CLINIC^MR||Roe^Jane||19700101|F"
-    assert "this is somebody else" in clinic.refused(*MERGE[:2], stranger, MERGE[3])
+    assert "they are different patients" in clinic.refused(*MERGE[:2], stranger, MERGE[3])
 
 
 def test_a_message_may_merge_several_and_leaves_all_as_they_were_if_one_is_unknown() -> None:
     clinic = Clinic(*CHART, OLD)
-    assert "nobody" in clinic.refused(*MERGE, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "MRG|1^^^CLINIC^MR")
+    assert "no patient in this chart" in clinic.refused(*MERGE, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "MRG|1^^^CLINIC^MR")
     assert clinic.get("Patient/anna")["active"] is True
 
 

@@ -52,7 +52,7 @@ def test_it_goes_through_its_states() -> None:
         clinic.tell(*order(control, status=status, filler="L-7^LAB"))
         assert clinic.get(key)["status"] == expected
     assert [each["value"] for each in clinic.get(key)["identifier"]] == ["O-9", "L-7"]
-    assert "is completed: it is neither changed nor revoked again" in clinic.refused(*order("CA"))
+    assert "is completed: ORC-1 CA cannot change it" in clinic.refused(*order("CA"))
 
 
 @pytest.mark.parametrize("control", ["CA", "DC", "OC"])
@@ -83,10 +83,10 @@ def test_several_orders_are_filed_together_or_not_at_all() -> None:
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        ((ORM, PID, "ORC|NW|O-1", "RXO|1^Drug^L|1||MG"), "the order has an RXO: only orders with an OBR are filed"),
-        (order("ZZ"), "ORC-1 `ZZ` is not filed in this chart"),
-        (order(code=""), "OBR-4 is empty"),
-        (order(placer=""), "ORC-2 and ORC-3 are empty"),
+        ((ORM, PID, "ORC|NW|O-1", "RXO|1^Drug^L|1||MG"), "unsupported segment RXO in the order"),
+        (order("ZZ"), "unsupported ORC-1 `ZZ`"),
+        (order(code=""), "OBR-4 (ordered service) is missing"),
+        (order(placer=""), "ORC-2 and ORC-3 (order numbers) are missing"),
         ((ORM, PID), "the message has no ORC"),
         ((ORM, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "ORC|CA|order-1"), "is Patient/ana's"),
     ],

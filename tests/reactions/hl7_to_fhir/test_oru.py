@@ -87,11 +87,11 @@ def test_the_same_message_again_changes_nothing() -> None:
 def test_what_came_late_does_not_replace_what_came_after() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr("F"), obx())
-    assert "is final already, and this is preliminary" in clinic.refused(ORU, PID, obr("P", at=""), obx(value="9"))
+    assert "is final and this is preliminary" in clinic.refused(ORU, PID, obr("P", at=""), obx(value="9"))
     late = clinic.refused(ORU, PID, obr("F", at="20260302080000"), obx(value="9"))
-    assert "a result that came late changes nothing" in late
+    assert "an outdated result is not filed" in late
     clinic.file(ORU, PID, obr("C", at="20260302110000"), obx(value="4", more="|||||C"))
-    assert "is corrected already" in clinic.refused(ORU, PID, obr("F", at=""), obx(value="9"))
+    assert "is corrected and this is final" in clinic.refused(ORU, PID, obr("F", at=""), obx(value="9"))
     mixed = clinic.refused(ORU, PID, obr("F", at="20260302120000"), obx(value="9", more="|||||P"))
     assert "OBX-11 says preliminary" in mixed
     assert clinic.one("Observation")["valueQuantity"]["value"] == 4
@@ -193,7 +193,7 @@ def test_lines_of_one_text_are_one_observation_and_sub_ids_tell_others_apart() -
     assert found == {"first\nsecond", "a", "b"}
     clinic.file(ORU, PID, obr("C"), obx("ST", "c", code="600-7^Organism^LN", sub="2", more="|||||C"))
     assert {each["valueString"] for each in clinic.state.find("Observation")} == {"first\nsecond", "a", "c"}
-    assert "nobody can tell them apart" in clinic.refused(ORU, PID, obr(filler="L-2"), obx(), obx(value="7"))
+    assert "they cannot be distinguished" in clinic.refused(ORU, PID, obr(filler="L-2"), obx(), obx(value="7"))
 
 
 def test_a_document_goes_with_the_report() -> None:
@@ -229,7 +229,7 @@ def test_a_result_without_a_value_says_so_and_takes_none_away() -> None:
     assert clinic.one("Observation")["dataAbsentReason"]["coding"] == [{**absent, "display": "Unknown"}]
     clinic.file(ORU, PID, obr(), obx())
     assert "dataAbsentReason" not in clinic.one("Observation")
-    assert "OBX-5 is empty, OBX-11 says corrected" in clinic.refused(ORU, PID, obr("C"), obx(value="", more="|||||C"))
+    assert "OBX-5 is missing, OBX-11 is corrected" in clinic.refused(ORU, PID, obr("C"), obx(value="", more="|||||C"))
     clinic.file(ORU, PID, obr("C"), obx(value='""', more="|||||C"))
     now = clinic.one("Observation")
     assert ("valueQuantity" in now, "dataAbsentReason" in now) == (False, True)
@@ -240,9 +240,9 @@ def test_a_day_alone_tells_which_report_came_first() -> None:
     clinic.file(ORU, PID, obr("C", at="20260303"), obx(value="4", more="|||||C"))
     assert "issued" not in clinic.one("DiagnosticReport")
     late = clinic.refused(ORU, PID, obr("C", at="20260302"), obx(value="9", more="|||||C"))
-    assert "was reported at 2026-03-03, and OBR-22 is before that (2026-03-02)" in late
-    assert "before that" in clinic.refused(ORU, PID, obr("C", at="20260302235900"), obx(value="9", more="|||||C"))
-    assert "is corrected already" in clinic.refused(ORU, PID, obr("F", at="20260303100000"), obx(value="9"))
+    assert "was reported at 2026-03-03, which is after OBR-22 (2026-03-02)" in late
+    assert "which is after OBR-22" in clinic.refused(ORU, PID, obr("C", at="20260302235900"), obx(value="9", more="|||||C"))
+    assert "is corrected and this is final" in clinic.refused(ORU, PID, obr("F", at="20260303100000"), obx(value="9"))
     clinic.file(ORU, PID, obr("C", at="20260303100000"), obx(value="5", more="|||||C"))
     report = clinic.one("DiagnosticReport")
     assert ("_issued" in report, report["issued"]) == (False, "2026-03-03T10:00:00-05:00")
@@ -254,14 +254,14 @@ def test_a_day_alone_tells_which_report_came_first() -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (obx(value="see note"), "`see note` is no number"),
-        (obx(more="mmol/L|||||Q"), "`Q` is no result status"),
-        (obx("XCN", "1^May"), "a value of that type has no place"),
+        (obx(value="see note"), "`see note` is not a number"),
+        (obx(more="mmol/L|||||Q"), "`Q` is not a valid result status"),
+        (obx("XCN", "1^May"), "unsupported value type `XCN`"),
         (obx("NM", "1~2"), "2 values"),
-        (obx("DTM", "20261301"), "`20261301` is no time"),
-        (obx("ED", "LAB^AP^pdf^Base64^***"), "the document is not Base64"),
-        (obx(more="mmol/L|||||F|||2026-03-02"), "OBX-14: `2026-03-02` is no time"),
-        (obx(code="^^"), "OBX-3 is empty"),
+        (obx("DTM", "20261301"), "`20261301` is not a time"),
+        (obx("ED", "LAB^AP^pdf^Base64^***"), "the document is not valid Base64"),
+        (obx(more="mmol/L|||||F|||2026-03-02"), "OBX-14: `2026-03-02` is not a time"),
+        (obx(code="^^"), "OBX-3 (observation identifier) is missing"),
     ],
 )
 def test_one_bad_result_and_nothing_is_filed(line: str, why: str) -> None:
@@ -273,9 +273,9 @@ def test_a_result_of_somebody_else_or_nobody_changes_nothing() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx())
     nobody = clinic.refused(ORU, "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F", obr(filler="L-2"), obx())
-    assert nobody == "nobody in this chart has the number `99` (CLINIC, MR) of PID-3: Jane Roe, born 19700101"
+    assert nobody == "no patient in this chart has the number `99` (CLINIC, MR) of PID-3: Jane Roe, born 19700101"
     eva = "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701|F"
-    assert "a result is not moved from one patient to another" in clinic.refused(ORU, eva, obr(), obx())
+    assert "results are not moved between patients" in clinic.refused(ORU, eva, obr(), obx())
     assert "order `order-1` (PLAC) is Patient/ana's" in clinic.refused(ORU, eva, obr(filler="L-3"), obx())
 
 
@@ -283,7 +283,7 @@ def test_a_message_may_have_results_of_two_patients_and_is_filed_whole_or_not_at
     clinic = Clinic()
     nobody = "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F"
     reason = clinic.refused(ORU, PID, obr(), obx(), nobody, obr(filler="L-2", placer=""), obx())
-    assert "nobody in this chart" in reason
+    assert "no patient in this chart" in reason
     eva = nobody.replace("99^", "4712^")
     keys = clinic.file(
         ORU,

@@ -54,7 +54,7 @@ def test_each_organism_keeps_what_it_is_susceptible_to() -> None:
     assert susceptible(clinic) == {"E. coli": "R", "Klebsiella": "I"}
     assert len(clinic.state.find("DiagnosticReport")) == 3
     bare = obr("18769-0^Susceptibility^LN", status="C"), obx("ST", "S", code="18862-3^Ampicillin^LN", more="|||||C")
-    assert "means several reports" in clinic.refused(ORU, PID, *bare)
+    assert "matches several reports" in clinic.refused(ORU, PID, *bare)
 
 
 def series(*found: tuple[str, str], status: str = "F", at: str = "20260302110000") -> tuple[str, ...]:
@@ -102,11 +102,11 @@ def test_a_correction_may_say_when_the_specimen_was_taken() -> None:
 
 def test_what_nobody_can_tell_apart_is_refused() -> None:
     clinic = Clinic()
-    assert "tells them apart" in clinic.refused(*series(("20260302080000", "90"), ("20260302080000", "210")))
-    assert "tells them apart" in clinic.refused(*series(("20260302080000", "90"), ("20260302", "210")))
-    assert "tells them apart" in clinic.refused(*series(("", "90"), ("20260302", "210")), checked=False)
+    assert "distinguishes them" in clinic.refused(*series(("20260302080000", "90"), ("20260302080000", "210")))
+    assert "distinguishes them" in clinic.refused(*series(("20260302080000", "90"), ("20260302", "210")))
+    assert "distinguishes them" in clinic.refused(*series(("", "90"), ("20260302", "210")), checked=False)
     clinic.file(*series(("20260302080000", "90"), ("20260302100000", "210")))
-    assert "means several reports" in clinic.refused(*series(("", "90")), checked=False)
+    assert "matches several reports" in clinic.refused(*series(("", "90")), checked=False)
 
 
 def test_results_of_a_report_without_a_number_are_the_same_ones_again() -> None:

@@ -99,7 +99,7 @@ def test_a_long_one_takes_all_the_slots_it_lasts() -> None:
 def test_a_slot_that_is_taken_is_not_taken_again() -> None:
     clinic = Clinic()
     reason = clinic.refused(*booked(line=sch("20260305110000")))
-    assert reason == "Slot/slot-11 is busy: at 2026-03-05T11:00:00-05:00 the book has no room"
+    assert reason == "Slot/slot-11 is busy: no free slot at 2026-03-05T11:00:00-05:00"
     clinic.file(*booked(line=sch("20260305110000", state="Overbook")))
     assert clinic.one("Appointment")["slot"] == [{"reference": "Slot/slot-11"}]
 
@@ -117,13 +117,13 @@ def test_its_time_may_stand_elsewhere_and_its_length_be_the_slots() -> None:
     ("lines", "why"),
     [
         (booked("S13"), "Patient/ana has no appointment `F-1` (SCHED, FILL) or `P-1` (EHR, PLAC) of SCH"),
-        (booked(line=sch("20260305")), "an appointment begins at a time of day"),
-        (booked(line=sch("", minutes="")), "nobody can know when it is"),
-        (booked("S12", sch("20260307090000", minutes=""), AIP), "nobody can know how long it is"),
-        (booked(line=sch("20260305090000", "20260305080000")), "cannot be"),
-        (booked(line=sch(state="Maybe")), "`MAYBE` is no status"),
-        (booked(line=sch(minutes="x")), "is no length of time"),
-        (booked("S18"), "SIU^S18 is not filed"),
+        (booked(line=sch("20260305")), "the start of an appointment needs a time of day"),
+        (booked(line=sch("", minutes="")), "SCH-11, TQ1-7 and AIS-4 (start) are missing"),
+        (booked("S12", sch("20260307090000", minutes=""), AIP), "SCH-9 (duration) and the end in SCH-11 are missing"),
+        (booked(line=sch("20260305090000", "20260305080000")), "is not possible"),
+        (booked(line=sch(state="Maybe")), "unknown status `MAYBE`"),
+        (booked(line=sch(minutes="x")), "is not a duration"),
+        (booked("S18"), "unsupported trigger event SIU^S18"),
     ],
 )
 def test_what_cannot_be_booked_is_refused(lines: tuple[str, ...], why: str) -> None:
@@ -134,4 +134,4 @@ def test_an_appointment_is_one_patients() -> None:
     clinic = Clinic()
     clinic.file(*booked())
     eva = "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701|F"
-    assert "is not one of Patient/eva" in clinic.refused(*(eva if line == PID else line for line in booked("S15")))
+    assert "does not belong to Patient/eva" in clinic.refused(*(eva if line == PID else line for line in booked("S15")))

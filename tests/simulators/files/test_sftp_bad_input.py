@@ -35,7 +35,7 @@ def resident() -> int:
 
 def held(serve_lines: ListenerPool) -> int:
     """Bytes on their way into any drop."""
-    return sum(uploads.held for uploads in uploads_of(serve_lines))
+    return sum(uploads.buffered_bytes for uploads in uploads_of(serve_lines))
 
 
 def uploads_of(serve_lines: ListenerPool) -> list[Uploads]:

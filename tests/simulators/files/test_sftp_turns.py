@@ -72,7 +72,7 @@ def test_a_file_open_twice_for_both_counts_twice(serve: Serve, lines: ListenerPo
 
     within(10, raw(drop, work))
     assert reasons(drop) == [
-        "the drop may hold 1000 bytes, and 0 are used and 600 on their way; there is no room for 600"
+        "the drop may hold 1000 bytes, and 0 are used and 600 are being uploaded; there is no room for 600"
     ]
 
 
@@ -125,7 +125,7 @@ def test_what_came_before_a_write_was_refused_is_kept_as_a_part(serve: Serve, li
     ]
     assert reasons(drop) == [
         "a file may have 900 bytes, not 1100",
-        "the drop may hold 1000 bytes, and 400 are used and 200 on their way; there is no room for 500",
+        "the drop may hold 1000 bytes, and 400 are used and 200 are being uploaded; there is no room for 500",
     ]
     assert held(lines) == 0
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clerkship.simulators.files.sftp.upload import TooLarge, Upload, Uploads
+from clerkship.simulators.files.sftp.upload import Upload, Uploads, UploadTooLarge
 
 WRITES = st.lists(st.tuples(st.integers(0, 60), st.binary(max_size=20)), max_size=30)
 
@@ -34,7 +34,7 @@ def test_whatever_order_they_come_in(writes: list[tuple[int, bytes]], cut: int |
         plain = plain[:cut] + bytes(max(0, cut - len(plain)))
     assert upload.content() == upload.read(0, 1000) == plain
     assert upload.read(7, 11) == plain[7:18]
-    assert upload.size == upload.among.held == len(plain)
+    assert upload.size == upload.among.buffered_bytes == len(plain)
     assert upload.changed == (cut is not None or any(part for _, part in writes))
     upload.release()
     assert upload.among == Uploads()
@@ -63,12 +63,12 @@ def test_what_is_appended_goes_to_the_end(parts: list[bytes], base: bytes) -> No
 def test_of_too_much_nothing_is_taken() -> None:
     upload = opened(max_size=100)
     upload.write(0, bytes(90))
-    with pytest.raises(TooLarge) as large:
+    with pytest.raises(UploadTooLarge) as large:
         upload.write(90, bytes(11))
-    assert (large.value.size, upload.size, upload.among.held) == (101, 90, 90)
-    with pytest.raises(TooLarge):
+    assert (large.value.size, upload.size, upload.among.buffered_bytes) == (101, 90, 90)
+    with pytest.raises(UploadTooLarge):
         upload.truncate(101)
-    assert (upload.size, upload.among.held) == (90, 90)
+    assert (upload.size, upload.among.buffered_bytes) == (90, 90)
     upload.release()
     assert (upload.among, upload.content()) == (Uploads(), b"")
 
@@ -77,31 +77,31 @@ def test_all_on_their_way_share_the_room() -> None:
     among = Uploads()
     one, two = (Upload(path, 100, 100, among) for path in "ab")
     one.write(0, bytes(60))
-    with pytest.raises(TooLarge):
+    with pytest.raises(UploadTooLarge):
         two.write(0, bytes(41))
     one.write(60, bytes(40))
-    assert among.held == 100
+    assert among.buffered_bytes == 100
 
 
 def test_a_hole_counts_as_the_bytes_that_it_will_have() -> None:
     upload = opened(max_size=1000, room=500)
-    with pytest.raises(TooLarge):
+    with pytest.raises(UploadTooLarge):
         upload.write(10**11, b"x")
-    with pytest.raises(TooLarge):
+    with pytest.raises(UploadTooLarge):
         upload.write(500, b"x")
     upload.write(499, b"x")
-    assert (upload.size, upload.among.held) == (500, 500)
+    assert (upload.size, upload.among.buffered_bytes) == (500, 500)
     upload.truncate(0)
-    assert (upload.size, upload.among.held) == (0, 0)
+    assert (upload.size, upload.among.buffered_bytes) == (0, 0)
 
 
 def test_a_file_that_is_too_large_may_become_smaller() -> None:
     upload = Upload("a", 10, 10, Uploads())
-    with pytest.raises(TooLarge):
+    with pytest.raises(UploadTooLarge):
         upload.load(bytes(11))
     upload.load(bytes(10))
     upload.max_size = 5
     upload.truncate(8)
-    with pytest.raises(TooLarge):
+    with pytest.raises(UploadTooLarge):
         upload.write(8, b"x")
     assert upload.content() == bytes(8)

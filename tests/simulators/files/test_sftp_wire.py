@@ -10,8 +10,8 @@ from asyncssh.sftp import MAX_SFTP_PACKET_LEN
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clerkship.simulators.files.sftp.drop import parse_path
-from clerkship.simulators.files.sftp.server import GROUP, OWNER, file_attrs, folder_attrs, listed
+from clerkship.simulators.files.sftp.server import GROUP, OWNER, build_name, file_attrs, folder_attrs
+from clerkship.simulators.files.sftp.session import parse_path
 from tests.simulators.files.conftest import Serve
 from tests.simulators.files.packets import Code, Kind, Raw, connect, raw, string, within
 
@@ -102,7 +102,7 @@ def test_no_path_leads_out(data: bytes) -> None:
 
 def test_what_is_old_shows_its_year() -> None:
     now = 1_772_445_600
-    new, old = listed("new", file_attrs(5, now), now), listed("old", folder_attrs(1_700_000_000), now)
+    new, old = build_name("new", file_attrs(5, now), now), build_name("old", folder_attrs(1_700_000_000), now)
     assert new.longname == b"-rw-r--r--    1 drop     drop            5 Mar  2 10:00 new"
     assert old.longname == b"drwxr-xr-x    2 drop     drop            0 Nov 14  2023 old"
 

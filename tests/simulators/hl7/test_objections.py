@@ -73,7 +73,7 @@ def test_a_message_about_nobody_is_answered_with_an_error(bench: Workbench) -> N
     ("status", "reason", "code", "place"),
     [
         (404, "nobody here has the number PAT-77", "204", ("PID", 3)),
-        (404, "nobody in this chart has the number `7` of PV1-7", "204", ("PV1", 7)),
+        (404, "no patient in this chart has the number `7` of PV1-7", "204", ("PV1", 7)),
         (501, "ADT^A08 is not filed, nor is PV1-7", "201", ("MSH", 9)),
         (409, "a visit is over already", "205", ("", None)),
         (409, "PV1-19 is another patient's", "205", ("PV1", 19)),

@@ -213,7 +213,7 @@ def test_several_messages_without_a_batch_are_answered_one_after_another() -> No
     engine = Interface()
     reply = engine.post(admission("A1") + results("R1") + admission("A2", accept="NE|NE"))
     answer = split_messages(reply.body)
-    assert not answer.batched
+    assert not answer.is_batch
     assert [parse_ack(parse_message(text)).control_id for text in answer.messages] == ["A1", "R1"]
     assert len(engine.state.sent) == 3
 

@@ -3,121 +3,123 @@
 from clerkship.fhir.resource import Resource, get_key
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir import visit
-from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger
+from clerkship.reactions.hl7_to_fhir.fields import read_repetition
+from clerkship.reactions.hl7_to_fhir.filing import Filing, map_triggers
 from clerkship.reactions.hl7_to_fhir.merge import link, merge, unlink
-from clerkship.reactions.hl7_to_fhir.parts import part
-from clerkship.reactions.hl7_to_fhir.patient import revised
-from clerkship.reactions.hl7_to_fhir.people import find_patient, goes_by, must_be_new, patient_of
+from clerkship.reactions.hl7_to_fhir.patient import apply_pid
+from clerkship.reactions.hl7_to_fhir.people import find_patient, has_current_number, refuse_duplicate, require_patient
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.simulators.fhir.outcome import refusal
 
 
 def _pid(filing: Filing) -> Segment:
-    return filing.segment("PID", "who is meant")
+    return filing.require_segment("PID", "patient")
 
 
 def _pv1(filing: Filing) -> Segment | None:
     return filing.message.first("PV1")
 
 
-def _registered(filing: Filing) -> Resource:
+def _register_patient(filing: Filing) -> Resource:
     """Create the patient of the message, or update the one that the chart has."""
     pid = _pid(filing)
     found = find_patient(filing, pid)
     if found is not None:
-        return _revised(filing, pid, found)
-    must_be_new(filing, pid)
-    return filing.write(revised(filing, pid, None))
+        return _apply_pid(filing, pid, found)
+    refuse_duplicate(filing, pid)
+    return filing.write(apply_pid(filing, pid, None))
 
 
-def _updated(filing: Filing) -> Resource:
+def _update_patient(filing: Filing) -> Resource:
     pid = _pid(filing)
-    return _revised(filing, pid, patient_of(filing, pid))
+    return _apply_pid(filing, pid, require_patient(filing, pid))
 
 
-def _revised(filing: Filing, pid: Segment, patient: Resource) -> Resource:
+def _apply_pid(filing: Filing, pid: Segment, patient: Resource) -> Resource:
     """Update a patient, unless the PID has only a number from before a merge, and so describes the old record."""
-    return filing.write(revised(filing, pid, patient) if goes_by(filing, patient, pid) else patient)
+    return filing.write(apply_pid(filing, pid, patient) if has_current_number(filing, patient, pid) else patient)
 
 
 def add_person(filing: Filing) -> None:
     """A28: create or update the patient alone."""
-    _registered(filing)
+    _register_patient(filing)
 
 
 def admit(filing: Filing) -> None:
     """A01, A04: begin a visit."""
-    patient, pv1 = _registered(filing), _pv1(filing)
-    start = read_time(part(pv1, 44), filing.zone) or visit.happened(filing)
-    begun = visit.begun(filing, patient, pv1, "in-progress", start)
-    filing.write(visit.moved(filing, pv1, begun, start))
+    patient, pv1 = _register_patient(filing), _pv1(filing)
+    start = read_time(read_repetition(pv1, 44), filing.zone) or visit.read_event_time(filing)
+    begun = visit.start_visit(filing, patient, pv1, "in-progress", start)
+    filing.write(visit.move_visit(filing, pv1, begun, start))
 
 
 def preadmit(filing: Filing) -> None:
     """A05: plan a visit."""
-    patient, pv1 = _registered(filing), _pv1(filing)
-    start = read_time(part(filing.message.first("PV2"), 8), filing.zone) or read_time(part(pv1, 44), filing.zone)
-    filing.write(visit.begun(filing, patient, pv1, "planned", start))
+    patient, pv1 = _register_patient(filing), _pv1(filing)
+    start = read_time(read_repetition(filing.message.first("PV2"), 8), filing.zone) or read_time(
+        read_repetition(pv1, 44), filing.zone
+    )
+    filing.write(visit.start_visit(filing, patient, pv1, "planned", start))
 
 
 def transfer(filing: Filing) -> None:
     """A02: move the patient to another place."""
-    patient, pv1 = _updated(filing), _pv1(filing)
-    if part(pv1, 3) is None:
-        raise refusal(422, "required", "PV1-3 is empty: nobody can know where the patient was taken")
+    patient, pv1 = _update_patient(filing), _pv1(filing)
+    if read_repetition(pv1, 3) is None:
+        raise refusal(422, "required", "PV1-3 (new location) is missing")
     _move(filing, patient, pv1)
 
 
 def reclassify(filing: Filing) -> None:
     """A06, A07: change an outpatient to an inpatient, or the reverse."""
-    _move(filing, _updated(filing), _pv1(filing))
+    _move(filing, _update_patient(filing), _pv1(filing))
 
 
 def _move(filing: Filing, patient: Resource, pv1: Segment | None) -> None:
-    found = visit.visit_of(filing, patient, pv1, "in-progress")
-    _must_be(found, "in-progress", filing)
-    filing.write(visit.moved(filing, pv1, visit.told(filing, pv1, found), visit.happened(filing)))
+    found = visit.require_visit(filing, patient, pv1, "in-progress")
+    _require_status(found, "in-progress", filing)
+    filing.write(visit.move_visit(filing, pv1, visit.update_visit(filing, pv1, found), visit.read_event_time(filing)))
 
 
 def discharge(filing: Filing) -> None:
     """A03: end a visit."""
-    patient, pv1 = _updated(filing), _pv1(filing)
-    found = visit.visit_of(filing, patient, pv1, "in-progress")
-    at = read_time(part(pv1, 45), filing.zone) or visit.happened(filing)
+    patient, pv1 = _update_patient(filing), _pv1(filing)
+    found = visit.require_visit(filing, patient, pv1, "in-progress")
+    at = read_time(read_repetition(pv1, 45), filing.zone) or visit.read_event_time(filing)
     if found.get("status") != "finished":
-        _must_be(found, "in-progress", filing)
-        found = visit.ended(found, at)
-    filing.write(visit.told(filing, pv1, found))
+        _require_status(found, "in-progress", filing)
+        found = visit.end_visit(found, at)
+    filing.write(visit.update_visit(filing, pv1, found))
 
 
 def update(filing: Filing) -> None:
     """A08, A31: update what the message contains; a visit that is not in the chart is ignored."""
-    patient, pv1 = _updated(filing), _pv1(filing)
+    patient, pv1 = _update_patient(filing), _pv1(filing)
     found = visit.find_visit(filing, patient, pv1)
     if found is not None:
-        filing.write(visit.told(filing, pv1, found))
+        filing.write(visit.update_visit(filing, pv1, found))
 
 
 def cancel_admission(filing: Filing) -> None:
     """A11, A38: cancel a visit that has begun or is planned."""
-    patient = patient_of(filing, _pid(filing))
-    found = visit.visit_of(filing, patient, _pv1(filing), "in-progress", "planned")
+    patient = require_patient(filing, _pid(filing))
+    found = visit.require_visit(filing, patient, _pv1(filing), "in-progress", "planned")
     if found.get("status") != "cancelled":
-        _must_be(found, "in-progress", filing, "planned")
+        _require_status(found, "in-progress", filing, "planned")
     filing.write({**found, "status": "cancelled"})
 
 
 def cancel_discharge(filing: Filing) -> None:
     """A13: cancel the end of a visit."""
-    patient = patient_of(filing, _pid(filing))
-    found = visit.visit_of(filing, patient, _pv1(filing), "finished")
+    patient = require_patient(filing, _pid(filing))
+    found = visit.require_visit(filing, patient, _pv1(filing), "finished")
     if found.get("status") != "in-progress":
-        _must_be(found, "finished", filing)
-        found = visit.reopened(found)
+        _require_status(found, "finished", filing)
+        found = visit.reopen_visit(found)
     filing.write(found)
 
 
-def _must_be(found: Resource, status: str, filing: Filing, other: str = "") -> None:
+def _require_status(found: Resource, status: str, filing: Filing, other: str = "") -> None:
     if found.get("status") not in (status, other):
         raise refusal(
             409,
@@ -126,7 +128,7 @@ def _must_be(found: Resource, status: str, filing: Filing, other: str = "") -> N
         )
 
 
-ADT = by_trigger(
+ADT = map_triggers(
     {
         admit: "A01 A04",
         transfer: "A02",

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.reactions.hl7_to_fhir.filing import trimmed
-from clerkship.reactions.hl7_to_fhir.parts import Part
+from clerkship.reactions.hl7_to_fhir.fields import Repetition
+from clerkship.reactions.hl7_to_fhir.filing import drop_empty
 from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.simulators.fhir.outcome import refusal
 
@@ -16,7 +16,7 @@ SYSTEMS = code_table("0396")
 _TABLE = re.compile(r"HL7(\d{4})")
 
 
-def system_of(name: str) -> str:
+def find_system(name: str) -> str:
     """Return the uri of a code system such as `LN`; empty if it has none."""
     known = name.strip().upper()
     table = _TABLE.fullmatch(known)
@@ -26,35 +26,39 @@ def system_of(name: str) -> str:
     return found or (name if name.startswith(("http://", "https://", "urn:")) else "")
 
 
-def coding(code: str, display: str, system: str) -> dict[str, Any]:
+def build_coding(code: str, display: str, system: str) -> dict[str, Any]:
     """Build a Coding."""
-    return trimmed({"system": system, "code": code, "display": display})
+    return drop_empty({"system": system, "code": code, "display": display})
 
 
-def concept(part: Part | None, system: str = "") -> dict[str, Any] | None:
+def to_concept(repetition: Repetition | None, system: str = "") -> dict[str, Any] | None:
     """Convert a CE, CWE or CNE with its alternate to a CodeableConcept; `system` is for a code that names no system."""
-    if part is None:
+    if repetition is None:
         return None
     found = []
     for first in (1, 4):
-        code, display, name = (part.text(first + number) for number in range(3))
+        code, display, name = (repetition.text(first + number) for number in range(3))
         if code:
-            found.append(coding(code, display, system_of(name) or (system if not name else "")))
-    said = part.text(9) or part.text(2) or part.text(5) or part.text(1)
-    return trimmed({"coding": found, "text": said}) or None
+            found.append(build_coding(code, display, find_system(name) or (system if not name else "")))
+    said = repetition.text(9) or repetition.text(2) or repetition.text(5) or repetition.text(1)
+    return drop_empty({"coding": found, "text": said}) or None
 
 
-def hl7(table: str, code: str, display: str) -> dict[str, Any]:
+def build_hl7_concept(table: str, code: str, display: str) -> dict[str, Any]:
     """Build a CodeableConcept with a Coding of one of HL7's own systems."""
-    return trimmed({"coding": [coding(code, display, f"{TERMINOLOGY}{table}")], "text": display})
+    return drop_empty({"coding": [build_coding(code, display, f"{TERMINOLOGY}{table}")], "text": display})
 
 
-def mapped(table: Mapping[str, str], part: Part | None, called: str) -> str | None:
+def map_code(table: Mapping[str, str], repetition: Repetition | None, description: str) -> str | None:
     """Look a code up in a table; None for an empty field, refused if the table does not have the code."""
-    code = part.text() if part is not None else ""
-    if part is None or not code:
+    code = repetition.text() if repetition is not None else ""
+    if repetition is None or not code:
         return None
     found = table.get(code.upper())
     if found is None:
-        raise refusal(422, "code-invalid", f"{part.where}: `{code[:40]}` is no {called}; {', '.join(table)} are")
+        raise refusal(
+            422,
+            "code-invalid",
+            f"{repetition.where}: `{code[:40]}` is not a valid {description} (expected: {', '.join(table)})",
+        )
     return found

@@ -26,7 +26,7 @@ _SPECIAL = re.compile(r"([,|$\\])")
 
 
 class Filing:
-    """A message, and a draft of the chart with what has been filed of the message so far."""
+    """A message being filed, with its transaction on the chart."""
 
     def __init__(self, transaction: Transaction, message: Hl7Message) -> None:
         self.transaction = transaction
@@ -37,10 +37,10 @@ class Filing:
         self._written: dict[str, None] = {}
 
     def require_segment(self, name: str, purpose: str) -> Segment:
-        """Return the first segment of a name; refused if there is none: `purpose` completes "nobody can know"."""
+        """Return the first segment with a name; refused if it is missing. `purpose` says what the segment identifies."""
         segment = self.message.first(name)
         if segment is None:
-            raise refusal(422, "required", f"the message has no {name}: nobody can know {purpose}")
+            raise refusal(422, "required", f"the message has no {name} segment ({purpose})")
         return segment
 
     @property
@@ -145,12 +145,12 @@ def build_reaction(files: Mapping[str, FileMessage], type: str) -> React:
         try:
             message = parse_message(event.payload.message)
         except BadMessage as error:
-            raise refusal(422, "structure", f"this is no message: {error}") from None
+            raise refusal(422, "structure", f"not an HL7 message: {error}") from None
         file = files.get(message.trigger)
         if file is None:
             known = ", ".join(sorted(files))
             raise refusal(
-                501, "not-supported", f"{type}^{message.trigger[:20]} is not filed in this chart; {known} are"
+                501, "not-supported", f"unsupported trigger event {type}^{message.trigger[:20]} (expected: {known})"
             )
         with Transaction(state, act) as transaction:
             filing = Filing(transaction, message)

@@ -4,162 +4,174 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource, get_key
 from clerkship.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.attached import attachment, plain
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
-from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger, trimmed
-from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_ei
-from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
-from clerkship.reactions.hl7_to_fhir.people import must_be_of, patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.attachment import build_attachment, build_text_attachment
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_hl7_concept, map_code, to_concept
+from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty, map_triggers
+from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, find_by_identifiers, parse_ei
+from clerkship.reactions.hl7_to_fhir.people import (
+    build_practitioners,
+    build_subject,
+    require_patient,
+    require_same_patient,
+)
 from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
-from clerkship.reactions.hl7_to_fhir.values import DOCUMENTS, TEXTS
-from clerkship.reactions.hl7_to_fhir.visit import visit_reference
+from clerkship.reactions.hl7_to_fhir.values import DOCUMENT_TYPES, TEXT_TYPES
+from clerkship.reactions.hl7_to_fhir.visit import build_visit_reference
 from clerkship.simulators.fhir.outcome import refusal
 
-_STATES = code_table("0271")
+_STATUSES = code_table("0271")
 """HL7 table 0271: TXA-17."""
-_KEPT = {"AV": "current", "UN": "current", "OB": "superseded", "CA": "entered-in-error"}
+_AVAILABILITY = {"AV": "current", "UN": "current", "OB": "superseded", "CA": "entered-in-error"}
 """HL7 table 0273: TXA-19."""
-_CONFIDENTIAL = {"U": ("N", "normal"), "R": ("R", "restricted"), "V": ("V", "very restricted")}
+_CONFIDENTIALITY = {"U": ("N", "normal"), "R": ("R", "restricted"), "V": ("V", "very restricted")}
 """HL7 table 0272: TXA-18."""
 
 
-def original(filing: Filing) -> None:
+def add_document(filing: Filing) -> None:
     """T01, T02: add a document; a repeated message changes nothing."""
     patient = _patient(filing)
-    filing.write(_document(filing, patient, _held(filing, patient)))
+    filing.write(_build_document(filing, patient, _find_document(filing, patient)))
 
 
 def alter(filing: Filing) -> None:
     """T03, T04, T07, T08: change the status or the content of a document."""
     patient = _patient(filing)
-    held = _there(filing, patient)
-    made = _document(filing, patient, held)
+    held = _require_document(filing, patient)
+    made = _build_document(filing, patient, held)
     edited = filing.message.trigger in ("T07", "T08") and held.get("docStatus") in ("final", "amended")
     filing.write({**made, "docStatus": "amended"} if edited and made.get("docStatus") != "preliminary" else made)
 
 
 def append(filing: Filing) -> None:
     """T05, T06: add an addendum to a document."""
-    _after(filing, "appends")
+    _add_related_document(filing, "appends")
 
 
 def replace(filing: Filing) -> None:
     """T09, T10: replace a document."""
-    parent = _after(filing, "replaces")
+    parent = _add_related_document(filing, "replaces")
     filing.write({**parent, "status": "superseded"})
 
 
 def cancel(filing: Filing) -> None:
     """T11: mark a document as entered in error."""
-    filing.write({**_there(filing, _patient(filing)), "status": "entered-in-error"})
+    filing.write({**_require_document(filing, _patient(filing)), "status": "entered-in-error"})
 
 
 def _patient(filing: Filing) -> Resource:
-    return patient_of(filing, filing.message.first("PID"))
+    return require_patient(filing, filing.message.first("PID"))
 
 
 def _txa(filing: Filing) -> Segment:
-    return filing.segment("TXA", "which document is meant")
+    return filing.require_segment("TXA", "document")
 
 
-def _number(filing: Filing, field: int = 12) -> Number:
-    found = part(_txa(filing), field)
-    number = of_ei(found, filing.authorities) if found is not None else None
+def _read_number(filing: Filing, field: int = 12) -> Hl7Identifier:
+    found = read_repetition(_txa(filing), field)
+    number = parse_ei(found, filing.authorities) if found is not None else None
     if number is None or not number.value:
-        raise refusal(422, "required", f"TXA-{field} is empty: nobody can know which document is meant")
+        raise refusal(422, "required", f"TXA-{field} (document number) is missing")
     return number
 
 
-def _held(filing: Filing, patient: Resource, field: int = 12) -> Resource | None:
-    number = _number(filing, field)
-    return must_be_of(patient, numbered(filing, "DocumentReference", [number]), f"document {number}")
+def _find_document(filing: Filing, patient: Resource, field: int = 12) -> Resource | None:
+    number = _read_number(filing, field)
+    return require_same_patient(
+        patient, find_by_identifiers(filing, "DocumentReference", [number]), f"document {number}"
+    )
 
 
-def _there(filing: Filing, patient: Resource, field: int = 12) -> Resource:
-    found = _held(filing, patient, field)
+def _require_document(filing: Filing, patient: Resource, field: int = 12) -> Resource:
+    found = _find_document(filing, patient, field)
     if found is None:
-        raise refusal(404, "not-found", f"{get_key(patient)} has no document {_number(filing, field)} of TXA-{field}")
+        raise refusal(
+            404, "not-found", f"{get_key(patient)} has no document {_read_number(filing, field)} of TXA-{field}"
+        )
     return found
 
 
-def _after(filing: Filing, how: str) -> Resource:
+def _add_related_document(filing: Filing, how: str) -> Resource:
     """Add a document that refers to the one that TXA-13 names; return the one that is named."""
     patient = _patient(filing)
-    parent = _there(filing, patient, 13)
-    held = _held(filing, patient)
+    parent = _require_document(filing, patient, 13)
+    held = _find_document(filing, patient)
     if held is not None and get_key(held) == get_key(parent):
         raise refusal(409, "conflict", f"TXA-12 and TXA-13 both name {get_key(parent)}")
-    made = _document(filing, patient, held)
+    made = _build_document(filing, patient, held)
     filing.write({**made, "relatesTo": [{"code": how, "target": {"reference": get_key(parent)}}]})
     return parent
 
 
-def _document(filing: Filing, patient: Resource, held: Resource | None) -> Resource:
+def _build_document(filing: Filing, patient: Resource, held: Resource | None) -> Resource:
     txa = _txa(filing)
     base: Resource = held or {"resourceType": "DocumentReference", "id": filing.new_id("DocumentReference")}
-    number = _number(filing)
-    written = [read_time(part(txa, field), filing.zone) for field in (8, 7, 6)]
+    number = _read_number(filing)
+    written = [read_time(read_repetition(txa, field), filing.zone) for field in (8, 7, 6)]
     date = next((each.text for each in written if each is not None and each.is_exact), None)
-    secret = part(txa, 18)
-    label = _CONFIDENTIAL.get(secret.text().upper()) if secret is not None else None
-    own_number = number.identifier() if number.value != base["id"] else None
+    secret = read_repetition(txa, 18)
+    label = _CONFIDENTIALITY.get(secret.text().upper()) if secret is not None else None
+    own_number = number.to_identifier() if number.value != base["id"] else None
     said = {
         "masterIdentifier": base.get("masterIdentifier") or own_number,
-        "status": mapped(_KEPT, part(txa, 19), "availability (TXA-19)") or base.get("status", "current"),
-        "docStatus": mapped(_STATES, part(txa, 17), "completion status (TXA-17)"),
-        "type": concept(part(txa, 2), f"{TERMINOLOGY}v2-0270"),
-        "subject": base.get("subject") or subject(patient),
+        "status": map_code(_AVAILABILITY, read_repetition(txa, 19), "availability status")
+        or base.get("status", "current"),
+        "docStatus": map_code(_STATUSES, read_repetition(txa, 17), "completion status"),
+        "type": to_concept(read_repetition(txa, 2), f"{TERMINOLOGY}v2-0270"),
+        "subject": base.get("subject") or build_subject(patient),
         "date": date,
-        "author": practitioners(filing, txa, 9),
-        "authenticator": next(iter(practitioners(filing, txa, 22, 10)), None),
-        "securityLabel": [hl7("v3-Confidentiality", *label)] if label is not None else None,
-        "content": _content(filing, txa) or base.get("content") or [{"attachment": _empty(txa)}],
-        "context": _context(filing, patient, txa, base),
+        "author": build_practitioners(filing, txa, 9),
+        "authenticator": next(iter(build_practitioners(filing, txa, 22, 10)), None),
+        "securityLabel": [build_hl7_concept("v3-Confidentiality", *label)] if label is not None else None,
+        "content": _build_content(filing, txa) or base.get("content") or [{"attachment": _build_placeholder(txa)}],
+        "context": _build_context(filing, patient, txa, base),
     }
-    return trimmed({**base, **trimmed(said)})
+    return drop_empty({**base, **drop_empty(said)})
 
 
-def _empty(txa: Segment) -> dict[str, Any]:
+def _build_placeholder(txa: Segment) -> dict[str, Any]:
     """Build the attachment of a document that is announced without its text."""
-    kind = part(txa, 2)
-    return {"title": text(txa, 16) or (kind.text(2) or kind.text(1) if kind is not None else "") or "Document"}
+    kind = read_repetition(txa, 2)
+    return {"title": read_text(txa, 16) or (kind.text(2) or kind.text(1) if kind is not None else "") or "Document"}
 
 
-def _content(filing: Filing, txa: Segment) -> list[dict[str, Any]]:
+def _build_content(filing: Filing, txa: Segment) -> list[dict[str, Any]]:
     """Build the attachments: one for all lines of text, one for each embedded document or pointer."""
     lines: list[str] = []
     found: list[dict[str, Any]] = []
     for obx in filing.message.all("OBX"):
-        kind = text(obx, 2).upper()
-        if kind in TEXTS:
-            lines.append("\n".join(each.whole for each in parts(obx, 5)))
-        elif kind in DOCUMENTS:
-            found.append(attachment(obx))
-        elif parts(obx, 5):
+        kind = read_text(obx, 2).upper()
+        if kind in TEXT_TYPES:
+            lines.append("\n".join(each.whole for each in read_repetitions(obx, 5)))
+        elif kind in DOCUMENT_TYPES:
+            found.append(build_attachment(obx))
+        elif read_repetitions(obx, 5):
             raise refusal(
-                501, "not-supported", f"OBX-2 says `{kind[:10]}`: the text of a document is TX, FT, ST, ED or RP"
+                501, "not-supported", f"OBX-2: unsupported type `{kind[:10]}` (expected: TX, FT, ST, ED or RP)"
             )
     said = "\n".join(lines)
     if said.strip():
-        found.insert(0, {**plain(said), **trimmed({"title": _empty(txa)["title"]})})
-    made = read_time(part(txa, 6), filing.zone)
+        found.insert(0, {**build_text_attachment(said), **drop_empty({"title": _build_placeholder(txa)["title"]})})
+    made = read_time(read_repetition(txa, 6), filing.zone)
     creation = {"creation": made.text} if made is not None else {}
     return [{"attachment": {**each, **creation}} for each in found]
 
 
-def _context(filing: Filing, patient: Resource, txa: Segment, base: Resource) -> dict[str, Any]:
-    visit = visit_reference(filing, patient, filing.message.first("PV1"))
-    start = read_time(part(txa, 4), filing.zone)
-    placer = part(txa, 14)
-    number = of_ei(placer, filing.authorities, "PLAC") if placer is not None else None
-    order = numbered(filing, "ServiceRequest", [number]) if number is not None else None
+def _build_context(filing: Filing, patient: Resource, txa: Segment, base: Resource) -> dict[str, Any]:
+    visit = build_visit_reference(filing, patient, filing.message.first("PV1"))
+    start = read_time(read_repetition(txa, 4), filing.zone)
+    placer = read_repetition(txa, 14)
+    number = parse_ei(placer, filing.authorities, "PLAC") if placer is not None else None
+    order = find_by_identifiers(filing, "ServiceRequest", [number]) if number is not None else None
     said = {
         "encounter": [visit] if visit is not None else [],
         "period": {"start": start.text} if start is not None else {},
         "related": [{"reference": get_key(order)}] if order is not None else [],
     }
-    return {**base.get("context", {}), **trimmed(said)}
+    return {**base.get("context", {}), **drop_empty(said)}
 
 
-MDM = by_trigger({original: "T01 T02", alter: "T03 T04 T07 T08", append: "T05 T06", replace: "T09 T10", cancel: "T11"})
+MDM = map_triggers(
+    {add_document: "T01 T02", alter: "T03 T04 T07 T08", append: "T05 T06", replace: "T09 T10", cancel: "T11"}
+)

@@ -9,32 +9,37 @@ from clerkship.fhir.resource import Resource, get_key
 from clerkship.fhir.search.find import list_compartment_keys
 from clerkship.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing
-from clerkship.reactions.hl7_to_fhir.people import find_patient, patient_of, subject, unknown
+from clerkship.reactions.hl7_to_fhir.people import (
+    build_subject,
+    build_unknown_patient_refusal,
+    find_patient,
+    require_patient,
+)
 from clerkship.simulators.fhir.outcome import refusal
 
-_OF_RECORD = frozenset({"AuditEvent", "Patient", "Provenance"})
+_NOT_MOVED = frozenset({"AuditEvent", "Patient", "Provenance"})
 """Not moved by a merge: these record the past, or who else a patient is."""
-_BESIDE = (("Task", "subject"), ("Task", "owner"), ("Task", "requester"), ("Device", "patient"))
+_OUTSIDE_COMPARTMENT = (("Task", "subject"), ("Task", "owner"), ("Task", "requester"), ("Device", "patient"))
 """References to a patient from outside of the patient compartment (R4 CompartmentDefinition patient)."""
 
 
 def merge(filing: Filing) -> None:
     """A18, A34, A39, A40: merge the patient of each MRG into the patient of the PID before it."""
-    pairs = list(_pairs(filing, "MRG"))
+    pairs = list(_pair_segments(filing, "MRG"))
     if not pairs:
-        raise refusal(422, "required", "the message has no MRG after a PID: nobody can know who is merged into whom")
+        raise refusal(422, "required", "the message has no MRG segment after a PID")
     for pid, mrg in pairs:
-        staying = patient_of(filing, pid)
-        going = find_patient(filing, mrg, 1)
-        if going is None:
-            raise unknown(filing, mrg, 1)
-        if get_key(going) == get_key(staying):  # they were merged before, or are one anyway
-            filing.write(staying)
+        survivor = require_patient(filing, pid)
+        merged = find_patient(filing, mrg, 1)
+        if merged is None:
+            raise build_unknown_patient_refusal(filing, mrg, 1)
+        if get_key(merged) == get_key(survivor):  # already merged, or the same record
+            filing.write(survivor)
         else:
-            _merge(filing, staying, going)
+            _merge(filing, survivor, merged)
 
 
-def _pairs(filing: Filing, name: str) -> Iterator[tuple[Segment, Segment]]:
+def _pair_segments(filing: Filing, name: str) -> Iterator[tuple[Segment, Segment]]:
     pid: Segment | None = None
     for segment in filing.message.segments:
         if segment.name == name and pid is not None:
@@ -43,65 +48,67 @@ def _pairs(filing: Filing, name: str) -> Iterator[tuple[Segment, Segment]]:
             pid = segment
 
 
-def _merge(filing: Filing, staying: Resource, going: Resource) -> None:
-    for resource in _moving(filing, get_key(going)):
+def _merge(filing: Filing, survivor: Resource, merged: Resource) -> None:
+    for resource in _find_referring(filing, get_key(merged)):
         moved = deepcopy(resource)
         for _, holder in iter_references(moved):
-            if holder["reference"] == get_key(going):
-                holder.update(subject(staying))
+            if holder["reference"] == get_key(merged):
+                holder.update(build_subject(survivor))
         filing.write(moved)
-    old = [{**each, "use": "old"} for each in going.get("identifier", ())]
-    held = [(each.get("system"), each.get("value")) for each in staying.get("identifier", ())]
+    old = [{**each, "use": "old"} for each in merged.get("identifier", ())]
+    held = [(each.get("system"), each.get("value")) for each in survivor.get("identifier", ())]
     numbers = [each for each in old if (each.get("system"), each.get("value")) not in held]
-    filing.write({**going, "active": False, "link": _linked(going, staying, "replaced-by")})
-    stays = {**staying, "link": _linked(staying, going, "replaces")}
-    if numbers or "identifier" in staying:
-        stays["identifier"] = [*staying.get("identifier", ()), *numbers]
-    filing.write(stays)
+    filing.write({**merged, "active": False, "link": _add_link(merged, survivor, "replaced-by")})
+    updated = {**survivor, "link": _add_link(survivor, merged, "replaces")}
+    if numbers or "identifier" in survivor:
+        updated["identifier"] = [*survivor.get("identifier", ()), *numbers]
+    filing.write(updated)
 
 
-def _moving(filing: Filing, key: str) -> list[Resource]:
+def _find_referring(filing: Filing, key: str) -> list[Resource]:
     """Return all resources that refer to a patient; refused if there are more than one message may move."""
-    keys = [each for each in list_compartment_keys(filing.draft, "Patient", key.partition("/")[2]) if each != key]
-    for type, parameter in _BESIDE:
+    keys = [each for each in list_compartment_keys(filing.transaction, "Patient", key.partition("/")[2]) if each != key]
+    for type, parameter in _OUTSIDE_COMPARTMENT:
         keys += [get_key(each) for each in filing.find(type, (parameter, key))]
-    wanted = [each for each in dict.fromkeys(keys) if each.partition("/")[0] not in _OF_RECORD]
-    most = filing.draft.settings.max_entries
-    if len(wanted) > most:
-        raise refusal(413, "too-costly", f"{len(wanted)} resources are {key}'s; this server moves {most} at once")
-    return filing.resources(wanted)
+    moved_keys = [each for each in dict.fromkeys(keys) if each.partition("/")[0] not in _NOT_MOVED]
+    limit = filing.transaction.settings.max_entries
+    if len(moved_keys) > limit:
+        raise refusal(
+            413, "too-costly", f"{len(moved_keys)} resources refer to {key}; this server moves {limit} at once"
+        )
+    return filing.get_resources(moved_keys)
 
 
-def _linked(patient: Resource, other: Resource, type: str) -> list[dict[str, Any]]:
+def _add_link(patient: Resource, other: Resource, type: str) -> list[dict[str, Any]]:
     held = [each for each in patient.get("link", ()) if each.get("other", {}).get("reference") != get_key(other)]
     return [*held, {"other": {"reference": get_key(other)}, "type": type}]
 
 
 def link(filing: Filing) -> None:
     """A24: link two patients that may be one person; both records stay as they are."""
-    one, other = _two(filing)
-    filing.write({**one, "link": _linked(one, other, "seealso")})
-    filing.write({**other, "link": _linked(other, one, "seealso")})
+    one, other = _read_two_patients(filing)
+    filing.write({**one, "link": _add_link(one, other, "seealso")})
+    filing.write({**other, "link": _add_link(other, one, "seealso")})
 
 
 def unlink(filing: Filing) -> None:
     """A37: remove the link between two patients."""
-    one, other = _two(filing)
+    one, other = _read_two_patients(filing)
     for patient, apart in ((one, other), (other, one)):
-        rest = [
+        links = [
             each
             for each in patient.get("link", ())
             if (each.get("type"), each.get("other", {}).get("reference")) != ("seealso", get_key(apart))
         ]
-        kept = {name: value for name, value in patient.items() if name != "link"}
-        filing.write({**kept, "link": rest} if rest else kept)
+        unlinked = {name: value for name, value in patient.items() if name != "link"}
+        filing.write({**unlinked, "link": links} if links else unlinked)
 
 
-def _two(filing: Filing) -> tuple[Resource, Resource]:
+def _read_two_patients(filing: Filing) -> tuple[Resource, Resource]:
     pids = filing.message.all("PID")
     if len(pids) != 2:
-        raise refusal(422, "required", f"{filing.operation} is about two patients, and there are {len(pids)} PID")
-    one, other = (patient_of(filing, pid) for pid in pids)
+        raise refusal(422, "required", f"{filing.operation} needs two PID segments, not {len(pids)}")
+    one, other = (require_patient(filing, pid) for pid in pids)
     if get_key(one) == get_key(other):
         raise refusal(409, "conflict", f"both PID name {get_key(one)}")
     return one, other

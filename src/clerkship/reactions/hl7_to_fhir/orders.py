@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from clerkship.hl7.message import Hl7Message, Segment
+from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions
 from clerkship.reactions.hl7_to_fhir.filing import Filing
-from clerkship.reactions.hl7_to_fhir.numbers import Number, of_ei
-from clerkship.reactions.hl7_to_fhir.parts import part, parts
+from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, parse_ei
 
 
 @dataclass
-class Result:
+class ObservationResult:
     """An OBX with its notes."""
 
     obx: Segment
@@ -28,27 +28,27 @@ class Order:
     notes: list[Segment] = field(default_factory=list)
     times: list[Segment] = field(default_factory=list)
     diagnoses: list[Segment] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
+    results: list[ObservationResult] = field(default_factory=list)
     others: list[Segment] = field(default_factory=list)
     """Order detail segments other than OBR: RXO, RQD, ODS, …"""
 
-    def placer(self, filing: Filing) -> Number | None:
+    def placer(self, filing: Filing) -> Hl7Identifier | None:
         """Return the placer's number: OBR-2, else ORC-2."""
         return self._number(filing, 2, "PLAC")
 
-    def filler(self, filing: Filing) -> Number | None:
+    def filler(self, filing: Filing) -> Hl7Identifier | None:
         """Return the filler's number: OBR-3, else ORC-3."""
         return self._number(filing, 3, "FILL")
 
-    def _number(self, filing: Filing, at: int, type: str) -> Number | None:
+    def _number(self, filing: Filing, at: int, type: str) -> Hl7Identifier | None:
         for segment in (self.obr, self.orc):
-            found = part(segment, at)
+            found = read_repetition(segment, at)
             if found is not None and found.text():
-                return of_ei(found, filing.authorities, type)
+                return parse_ei(found, filing.authorities, type)
         return None
 
 
-def orders_of(message: Hl7Message) -> list[Order]:
+def group_orders(message: Hl7Message) -> list[Order]:
     """Return the orders of a message, which may be about several patients."""
     return list(_orders(message))
 
@@ -69,21 +69,21 @@ def _orders(message: Hl7Message) -> Iterator[Order]:
             if current is not None:
                 yield current
             current = Order(pid, pv1)
-            _take(current, segment)
+            _add_segment(current, segment)
         elif current is not None:
-            _take(current, segment)
+            _add_segment(current, segment)
     if current is not None:
         yield current
 
 
-def _take(order: Order, segment: Segment) -> None:
+def _add_segment(order: Order, segment: Segment) -> None:
     match segment.name:
         case "ORC":
             order.orc = segment
         case "OBR":
             order.obr = segment
         case "OBX":
-            order.results.append(Result(segment))
+            order.results.append(ObservationResult(segment))
         case "NTE":
             (order.results[-1].notes if order.results else order.notes).append(segment)
         case "TQ1":
@@ -94,6 +94,6 @@ def _take(order: Order, segment: Segment) -> None:
             order.others.append(segment)
 
 
-def remarks(notes: Iterable[Segment]) -> str:
+def join_notes(notes: Iterable[Segment]) -> str:
     """Return the comments of NTE segments, one line each."""
-    return "\n".join(filter(None, ("\n".join(each.whole for each in parts(note, 3)) for note in notes)))
+    return "\n".join(filter(None, ("\n".join(each.whole for each in read_repetitions(note, 3)) for note in notes)))

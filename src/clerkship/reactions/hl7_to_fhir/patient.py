@@ -7,72 +7,72 @@ from typing import Any
 from clerkship.fhir.display_text import to_text
 from clerkship.fhir.resource import Resource
 from clerkship.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept, hl7, mapped
-from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
-from clerkship.reactions.hl7_to_fhir.numbers import SSN, Number, of_cx, with_numbers
-from clerkship.reactions.hl7_to_fhir.parts import Part, is_null, part, parts, text
-from clerkship.reactions.hl7_to_fhir.recognition import human
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_hl7_concept, map_code, to_concept
+from clerkship.reactions.hl7_to_fhir.demographics import to_human_name
+from clerkship.reactions.hl7_to_fhir.fields import Repetition, is_null, read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
+from clerkship.reactions.hl7_to_fhir.identifiers import SSN, Hl7Identifier, add_identifiers, parse_cx
 from clerkship.reactions.hl7_to_fhir.tables import code_table, term_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.simulators.fhir.outcome import refusal
 
 _SEXES = code_table("0001")
 """HL7 table 0001."""
-_MARRIED = term_table("0002")
+_MARITAL_STATUSES = term_table("0002")
 """HL7 table 0002. A (separated) is FHIR's L (legally separated); FHIR's A means annulled."""
-_PLACES = {"H": "home", "P": "home", "L": "home", "B": "work", "O": "work", "C": "temp", "V": "temp", "BA": "old"}
+_ADDRESS_USES = {"H": "home", "P": "home", "L": "home", "B": "work", "O": "work", "C": "temp", "V": "temp", "BA": "old"}
 """HL7 table 0190."""
-_REACHED = {13: ("home", "mobile", None), 14: ("work",)}
+_TELECOM_USES = {13: ("home", "mobile", None), 14: ("work",)}
 """The uses of the telephone numbers that each field holds."""
-_TRUE = {"Y": "true", "N": "false"}
+_YES_NO = {"Y": "true", "N": "false"}
 
 
-def revised(filing: Filing, pid: Segment, before: Resource | None) -> Resource:
+def apply_pid(filing: Filing, pid: Segment, before: Resource | None) -> Resource:
     """Update a patient from a PID, or build a new one."""
     resource: Resource = dict(before or {"resourceType": "Patient", "id": filing.new_id("Patient"), "active": True})
-    resource["identifier"] = _identifiers(filing, pid, resource)
+    resource["identifier"] = _build_identifiers(filing, pid, resource)
     for field, (elements, read) in _FIELDS.items():
         if is_null(pid, field):
             for element in elements:
                 resource.pop(element, None)
-            uses = _REACHED.get(field, ())
+            uses = _TELECOM_USES.get(field, ())
             resource["telecom"] = [each for each in resource.get("telecom", ()) if each.get("use") not in uses]
-        elif parts(pid, field):
+        elif read_repetitions(pid, field):
             resource.update(read(filing, pid, resource))
-    _died(filing, pid, resource)
-    return trimmed(resource)
+    _apply_deceased(filing, pid, resource)
+    return drop_empty(resource)
 
 
-def _identifiers(filing: Filing, pid: Segment, resource: Resource) -> list[dict[str, Any]]:
-    numbers = [of_cx(each, filing.authorities) for each in parts(pid, 3)]
-    if text(pid, 19):
-        numbers.append(Number(text(pid, 19), SSN, "", "SS"))
-    held = with_numbers(resource, [number for number in numbers if number.value != resource["id"]])
+def _build_identifiers(filing: Filing, pid: Segment, resource: Resource) -> list[dict[str, Any]]:
+    numbers = [parse_cx(each, filing.authorities) for each in read_repetitions(pid, 3)]
+    if read_text(pid, 19):
+        numbers.append(Hl7Identifier(read_text(pid, 19), SSN, "", "SS"))
+    held = add_identifiers(resource, [number for number in numbers if number.value != resource["id"]])
     if "identifier" not in resource and held:
         first = next((each for each, number in zip(held, numbers, strict=False) if number.type in ("MR", "")), held[0])
         first["use"] = "usual"
     return held
 
 
-def _names(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    said = [name for each in parts(pid, 5) if (name := human(each))]
+def _convert_names(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    said = [name for each in read_repetitions(pid, 5) if (name := to_human_name(each))]
     for name in said:
         name.setdefault("use", "official")
         name["text"] = to_text(name)
-    return {"name": _laid_over(resource.get("name", []), said, lambda name: name.get("use", "official"), _covers)}
+    return {"name": _merge_by_use(resource.get("name", []), said, lambda name: name.get("use", "official"), _covers)}
 
 
-def _addresses(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    said = [address for each in parts(pid, 11) if (address := _address(each))]
-    where = _laid_over(resource.get("address", []), said, lambda address: address.get("use", "home"), _covers)
+def _convert_addresses(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    said = [address for each in read_repetitions(pid, 11) if (address := _convert_address(each))]
+    where = _merge_by_use(resource.get("address", []), said, lambda address: address.get("use", "home"), _covers)
     return {"address": where}
 
 
-def _address(found: Part) -> dict[str, Any]:
+def _convert_address(found: Repetition) -> dict[str, Any]:
     kind = found.text(7).upper()
-    address = trimmed(
+    address = drop_empty(
         {
-            "use": _PLACES.get(kind, "home"),
+            "use": _ADDRESS_USES.get(kind, "home"),
             "type": "postal" if kind == "M" else "",
             "line": [line for line in (found.text(1, 1), found.text(2)) if line],
             "city": found.text(3),
@@ -85,15 +85,20 @@ def _address(found: Part) -> dict[str, Any]:
     return {**address, "text": to_text(address)} if len(address) > 1 else {}
 
 
-def _contacts(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+def _convert_contacts(filing: Filing, pid: Segment, resource: Resource) -> Resource:
     """Merge the numbers of all three fields together, so that two home numbers do not replace each other."""
     fields = ((13, "home"), (14, "work"), (40, "home"))
-    said = [contact for field, use in fields for each in parts(pid, field) if (contact := _contact(each, use))]
+    said = [
+        contact
+        for field, use in fields
+        for each in read_repetitions(pid, field)
+        if (contact := _convert_contact(each, use))
+    ]
     held = resource.get("telecom", [])
-    return {"telecom": _laid_over(held, said, lambda each: (each.get("system"), each.get("use")), _same_contact)}
+    return {"telecom": _merge_by_use(held, said, lambda each: (each.get("system"), each.get("use")), _is_same_contact)}
 
 
-def _contact(found: Part, use: str) -> dict[str, Any]:
+def _convert_contact(found: Repetition, use: str) -> dict[str, Any]:
     """Convert an XTN to a ContactPoint, from its parts, or from its first or twelfth component."""
     kind, said = found.text(3).upper(), found.text(2).upper()
     if found.text(4) and (kind in ("INTERNET", "X.400") or said == "NET" or "@" in found.text(4)):
@@ -111,14 +116,14 @@ def _contact(found: Part, use: str) -> dict[str, Any]:
 
 def _covers(old: dict[str, Any], new: dict[str, Any]) -> bool:
     """Return whether the chart's value contains all of the new one; a missing middle name is no difference."""
-    return all(_begins(old.get(name), value) for name, value in new.items() if name not in ("text", "use"))
+    return all(_starts_with(old.get(name), value) for name, value in new.items() if name not in ("text", "use"))
 
 
-def _begins(old: Any, new: Any) -> bool:
+def _starts_with(old: Any, new: Any) -> bool:
     return bool(old[: len(new)] == new if isinstance(old, list) and isinstance(new, list) else old == new)
 
 
-def _same_contact(old: dict[str, Any], new: dict[str, Any]) -> bool:
+def _is_same_contact(old: dict[str, Any], new: dict[str, Any]) -> bool:
     """Return whether two contacts are the same; telephone numbers are compared by their digits."""
     digits = re.sub(r"\D", "", new["value"])
     if new["system"] == "email" or not digits:
@@ -126,7 +131,7 @@ def _same_contact(old: dict[str, Any], new: dict[str, Any]) -> bool:
     return re.sub(r"\D", "", str(old.get("value"))) == digits
 
 
-def _laid_over(
+def _merge_by_use(
     held: list[dict[str, Any]],
     said: Iterable[dict[str, Any]],
     place: Callable[[dict[str, Any]], Any],
@@ -145,18 +150,18 @@ def _laid_over(
     return found
 
 
-def _born(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    born = read_time(part(pid, 7), filing.zone)
+def _convert_birth_date(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    born = read_time(read_repetition(pid, 7), filing.zone)
     return {"birthDate": born.date} if born is not None else {}
 
 
-def _sex(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    return {"gender": mapped(_SEXES, part(pid, 8), "administrative sex")}
+def _convert_sex(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    return {"gender": map_code(_SEXES, read_repetition(pid, 8), "administrative sex")}
 
 
-def _language(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    found = part(pid, 15)
-    language = concept(found)
+def _convert_language(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    found = read_repetition(pid, 15)
+    language = to_concept(found)
     if found is None or language is None:
         return {}
     code = found.text()
@@ -168,30 +173,30 @@ def _language(filing: Filing, pid: Segment, resource: Resource) -> Resource:
     return {"communication": [{"language": language, "preferred": True}]}
 
 
-def _married(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    found = part(pid, 16)
+def _convert_marital_status(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    found = read_repetition(pid, 16)
     code = found.text().upper() if found is not None else ""
-    if code in _MARRIED:
-        told = hl7("v3-MaritalStatus", *_MARRIED[code])
+    if code in _MARITAL_STATUSES:
+        told = build_hl7_concept("v3-MaritalStatus", *_MARITAL_STATUSES[code])
         held = {each.get("code") for each in resource.get("maritalStatus", {}).get("coding", ())}
-        return {} if _MARRIED[code][0] in held else {"maritalStatus": told}
-    return {"maritalStatus": concept(found, f"{TERMINOLOGY}v2-0002")}
+        return {} if _MARITAL_STATUSES[code][0] in held else {"maritalStatus": told}
+    return {"maritalStatus": to_concept(found, f"{TERMINOLOGY}v2-0002")}
 
 
-def _multiple(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    order = text(pid, 25)
+def _convert_multiple_birth(filing: Filing, pid: Segment, resource: Resource) -> Resource:
+    order = read_text(pid, 25)
     if order and re.fullmatch(r"[1-9]\d?", order):
         return {"multipleBirthInteger": int(order), "multipleBirthBoolean": None}
-    said = mapped(_TRUE, part(pid, 24), "yes or no")
+    said = map_code(_YES_NO, read_repetition(pid, 24), "yes or no")
     return {"multipleBirthBoolean": said == "true", "multipleBirthInteger": None} if said is not None else {}
 
 
-def _died(filing: Filing, pid: Segment, resource: Resource) -> None:
+def _apply_deceased(filing: Filing, pid: Segment, resource: Resource) -> None:
     """Read `deceased`: PID-29 has the time, PID-30 the indicator."""
-    when = read_time(part(pid, 29), filing.zone)
-    said = mapped(_TRUE, part(pid, 30), "yes or no")
+    when = read_time(read_repetition(pid, 29), filing.zone)
+    said = map_code(_YES_NO, read_repetition(pid, 30), "yes or no")
     if when is not None and said == "false":
-        raise refusal(422, "value", "PID-29 says when the patient died, and PID-30 that they did not")
+        raise refusal(422, "value", "PID-29 (time of death) contradicts PID-30 (death indicator)")
     if when is None and said is None and not (is_null(pid, 29) or is_null(pid, 30)):
         return
     if said == "true" and when is None and "deceasedDateTime" in resource and not is_null(pid, 29):
@@ -205,15 +210,15 @@ def _died(filing: Filing, pid: Segment, resource: Resource) -> None:
 
 
 _FIELDS: dict[int, tuple[tuple[str, ...], Callable[[Filing, Segment, Resource], Resource]]] = {
-    5: (("name",), _names),
-    7: (("birthDate",), _born),
-    8: (("gender",), _sex),
-    11: (("address",), _addresses),
-    13: ((), _contacts),
-    14: ((), _contacts),
-    40: ((), _contacts),
-    15: (("communication",), _language),
-    16: (("maritalStatus",), _married),
-    24: (("multipleBirthBoolean", "multipleBirthInteger"), _multiple),
+    5: (("name",), _convert_names),
+    7: (("birthDate",), _convert_birth_date),
+    8: (("gender",), _convert_sex),
+    11: (("address",), _convert_addresses),
+    13: ((), _convert_contacts),
+    14: ((), _convert_contacts),
+    40: ((), _convert_contacts),
+    15: (("communication",), _convert_language),
+    16: (("maritalStatus",), _convert_marital_status),
+    24: (("multipleBirthBoolean", "multipleBirthInteger"), _convert_multiple_birth),
 }
 """For each field, the elements that null removes, and the function that reads it."""

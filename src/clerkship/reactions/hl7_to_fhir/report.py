@@ -4,33 +4,33 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource, get_key
-from clerkship.reactions.hl7_to_fhir.codes import concept
+from clerkship.reactions.hl7_to_fhir.codes import to_concept
+from clerkship.reactions.hl7_to_fhir.fields import read_repetition
 from clerkship.reactions.hl7_to_fhir.filing import Filing
-from clerkship.reactions.hl7_to_fhir.numbers import TYPES, Number
+from clerkship.reactions.hl7_to_fhir.identifiers import IDENTIFIER_TYPES, Hl7Identifier
 from clerkship.reactions.hl7_to_fhir.orders import Order
-from clerkship.reactions.hl7_to_fhir.parts import part
-from clerkship.reactions.hl7_to_fhir.times import Time, moment, read_time
+from clerkship.reactions.hl7_to_fhir.times import MessageTime, parse_instant, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
 _CORRECTIONS = ("corrected", "amended", "cancelled")
 """Statuses that may change the time of the specimen."""
 
 
-class Asked(NamedTuple):
+class ReportKey(NamedTuple):
     """What identifies the report of an OBR."""
 
-    numbers: tuple[Number, ...]
+    numbers: tuple[Hl7Identifier, ...]
     """The filler's number, then the placer's."""
     code: dict[str, Any]
     parent: str
     """The parent result (OBR-26), and its report if that is another one (OBR-29). The organisms of a culture have a
     susceptibility panel each, all with the same number and code."""
-    start: Time | None
+    start: MessageTime | None
 
     @property
     def key(self) -> tuple[str, ...]:
         """Return what is the same for OBR of one message that differ only in time."""
-        return (*(number.value for number in self.numbers[:1]), _named(self.code), self.parent)
+        return (*(number.value for number in self.numbers[:1]), _first_code(self.code), self.parent)
 
     @property
     def when(self) -> str:
@@ -38,23 +38,23 @@ class Asked(NamedTuple):
         return self.start.text if self.start is not None else ""
 
 
-def asked_of(filing: Filing, order: Order) -> Asked:
+def read_report_key(filing: Filing, order: Order) -> ReportKey:
     """Read what identifies the report of an order."""
-    code = concept(part(order.obr, 4))
+    code = to_concept(read_repetition(order.obr, 4))
     if code is None:
-        raise refusal(422, "required", "OBR-4 is empty: nobody can know what was asked for")
+        raise refusal(422, "required", "OBR-4 (service) is missing")
     numbers = tuple(number for number in (order.filler(filing), order.placer(filing)) if number is not None)
-    return Asked(numbers, code, _parent(order, numbers), read_time(part(order.obr, 7), filing.zone))
+    return ReportKey(numbers, code, _parent(order, numbers), read_time(read_repetition(order.obr, 7), filing.zone))
 
 
 def parent_number(order: Order, own: str) -> str:
     """Return the number of the parent report (OBR-29), the filler's or else the placer's; without one, its own."""
-    found = part(order.obr, 29)
+    found = read_repetition(order.obr, 29)
     return (found.text(2, 1) or found.text(1, 1) if found is not None else "") or own
 
 
-def _parent(order: Order, numbers: tuple[Number, ...]) -> str:
-    result = part(order.obr, 26)
+def _parent(order: Order, numbers: tuple[Hl7Identifier, ...]) -> str:
+    result = read_repetition(order.obr, 26)
     above = parent_number(order, "")
     said = [above if above not in {number.value for number in numbers} else ""]
     if result is not None:
@@ -63,108 +63,110 @@ def _parent(order: Order, numbers: tuple[Number, ...]) -> str:
 
 
 def find_report(
-    filing: Filing, patient: Resource, asked: Asked, status: str, made: Collection[str], *, alone: bool
-) -> tuple[Resource | None, tuple[Number, ...]]:
+    filing: Filing, patient: Resource, report_key: ReportKey, status: str, made: Collection[str], *, alone: bool
+) -> tuple[Resource | None, tuple[Hl7Identifier, ...]]:
     """Find the report in the chart, if any, and the numbers of its results; new results get the first.
 
     `made` has the reports that this message has written; `alone` is whether it has only one OBR with this key."""
-    mine = _of_parent(_candidates(filing, patient, asked), asked)
-    same = [each for each in mine if _is_then(_when(each), asked.start)]
+    mine = _filter_by_parent(_find_candidates(filing, patient, report_key), report_key)
+    same = [each for each in mine if _is_at(_specimen_time(each), report_key.start)]
     if not same:
-        same = [each for each in mine if _may_be(each, asked, status, get_key(each) not in made and alone)]
+        same = [each for each in mine if _can_be_same(each, report_key, status, get_key(each) not in made and alone)]
     keys = ", ".join(get_key(each) for each in same)
-    told = f"{' or '.join(map(str, asked.numbers)) or 'no number'}, `{_named(asked.code)[:60]}`"
+    told = f"{' or '.join(map(str, report_key.numbers)) or 'no number'}, `{_first_code(report_key.code)[:60]}`"
     if len(same) > 1:
-        raise refusal(409, "multiple-matches", f"{told} means several reports: {keys}; OBR-7 or OBR-26 tells which")
+        raise refusal(409, "multiple-matches", f"{told} matches several reports: {keys}; send OBR-7 or OBR-26")
     if same and keys in made:
-        raise refusal(422, "duplicate", f"two OBR have {told} and no OBR-7 or OBR-26 that tells them apart")
+        raise refusal(422, "duplicate", f"two OBR have {told}, and no OBR-7 or OBR-26 that distinguishes them")
     if same:
-        return same[0], tuple(_known(same[0], number, asked.code) for number in asked.numbers)
-    mark = f"{asked.parent}@{asked.when}" if mine else asked.parent
-    return None, tuple(_marked(number, asked.code, mark) for number in asked.numbers[:1])
+        return same[0], tuple(_copy_suffix(same[0], number, report_key.code) for number in report_key.numbers)
+    suffix = f"{report_key.parent}@{report_key.when}" if mine else report_key.parent
+    return None, tuple(_add_suffix(number, report_key.code, suffix) for number in report_key.numbers[:1])
 
 
-def _candidates(filing: Filing, patient: Resource, asked: Asked) -> list[Resource]:
+def _find_candidates(filing: Filing, patient: Resource, report_key: ReportKey) -> list[Resource]:
     """Return the reports with the number and the code; without a number, those of the patient at that time."""
-    if not asked.numbers:
-        found = filing.find("DiagnosticReport", ("patient", get_key(patient))) if asked.start is not None else []
-        found = [each for each in found if not each.get("identifier") and _is_then(_when(each), asked.start)]
-        return [each for each in found if is_same_code(each.get("code", {}), asked.code)]
-    found = _with_number(filing, asked)
+    if not report_key.numbers:
+        found = filing.find("DiagnosticReport", ("patient", get_key(patient))) if report_key.start is not None else []
+        found = [
+            each for each in found if not each.get("identifier") and _is_at(_specimen_time(each), report_key.start)
+        ]
+        return [each for each in found if is_same_code(each.get("code", {}), report_key.code)]
+    found = _find_by_number(filing, report_key)
     for each in found:
-        whose = each.get("subject", {}).get("reference", "nobody")
+        whose = each.get("subject", {}).get("reference", "no patient")
         if whose != get_key(patient):
-            told = f"report {asked.numbers[0]} is {whose}'s {get_key(each)}, and PID-3 names {get_key(patient)}"
-            raise refusal(409, "conflict", f"{told}: a result is not moved from one patient to another")
+            told = f"report {report_key.numbers[0]} is {whose}'s {get_key(each)}, and PID-3 names {get_key(patient)}"
+            raise refusal(409, "conflict", f"{told}: results are not moved between patients")
     return found
 
 
-def _with_number(filing: Filing, asked: Asked) -> list[Resource]:
+def _find_by_number(filing: Filing, report_key: ReportKey) -> list[Resource]:
     """Find reports by the filler's number, then by the placer's if they have no filler's, then by id."""
-    for number in asked.numbers:
-        found = filing.with_number("DiagnosticReport", number.value)
-        found = [each for each in found if number.is_in(each) and is_same_code(each.get("code", {}), asked.code)]
-        if number is not asked.numbers[0]:
+    for number in report_key.numbers:
+        found = filing.find_by_identifier("DiagnosticReport", number.value)
+        found = [each for each in found if number.is_in(each) and is_same_code(each.get("code", {}), report_key.code)]
+        if number is not report_key.numbers[0]:
             found = [each for each in found if not _has_filler(each)]
         if found:
             return found
-    own = filing.there("DiagnosticReport", asked.numbers[0].value)
+    own = filing.find_by_id("DiagnosticReport", report_key.numbers[0].value)
     return [own] if own is not None else []
 
 
 def _has_filler(report: Resource) -> bool:
     codes = (code for each in report.get("identifier", ()) for code in each.get("type", {}).get("coding", ()))
-    return any((code.get("system"), code.get("code")) == (TYPES, "FILL") for code in codes)
+    return any((code.get("system"), code.get("code")) == (IDENTIFIER_TYPES, "FILL") for code in codes)
 
 
-def _of_parent(found: list[Resource], asked: Asked) -> list[Resource]:
+def _filter_by_parent(found: list[Resource], report_key: ReportKey) -> list[Resource]:
     """Return the reports with the same parent result; all of them if the OBR names no parent. The parent is kept in the
     number of a report, so reports without a number are not distinguished by it."""
-    if not asked.numbers:
+    if not report_key.numbers:
         return found
-    same = [each for each in found if _mark(each, asked).partition("@")[0] == asked.parent]
-    return same if same or asked.parent else found
+    same = [each for each in found if _read_suffix(each, report_key).partition("@")[0] == report_key.parent]
+    return same if same or report_key.parent else found
 
 
-def _may_be(report: Resource, asked: Asked, status: str, has_moved: bool) -> bool:
+def _can_be_same(report: Resource, report_key: ReportKey, status: str, has_moved: bool) -> bool:
     """Return whether a report with another time can be the one that is meant: if one of the times is missing or less
     precise, or if the report may have moved and is only registered or is being corrected."""
-    one, other = _when(report), asked.when
+    one, other = _specimen_time(report), report_key.when
     if one.startswith(other) or other.startswith(one):
         return True
     return has_moved and (status in _CORRECTIONS or report.get("status") == "registered")
 
 
-def _is_then(when: str, start: Time | None) -> bool:
+def _is_at(when: str, start: MessageTime | None) -> bool:
     if start is None or not start.is_exact or "T" not in when:
         return when == (start.text if start is not None else "")
-    return moment(when) == start.at
+    return parse_instant(when) == start.at
 
 
-def _when(report: Resource) -> str:
+def _specimen_time(report: Resource) -> str:
     return str(report.get("effectiveDateTime") or report.get("effectivePeriod", {}).get("start", ""))
 
 
-def _named(code: dict[str, Any]) -> str:
+def _first_code(code: dict[str, Any]) -> str:
     return str(next((each["code"] for each in code.get("coding", ()) if each.get("code")), code.get("text", "")))
 
 
-def _marked(number: Number, code: dict[str, Any], mark: str) -> Number:
-    return number._replace(value=f"{number.value}/{_named(code)}/{mark}") if mark else number
+def _add_suffix(number: Hl7Identifier, code: dict[str, Any], suffix: str) -> Hl7Identifier:
+    return number._replace(value=f"{number.value}/{_first_code(code)}/{suffix}") if suffix else number
 
 
-def _known(report: Resource, number: Number, code: dict[str, Any]) -> Number:
+def _copy_suffix(report: Resource, number: Hl7Identifier, code: dict[str, Any]) -> Hl7Identifier:
     """Return a number with the suffix of a report."""
-    start = _marked(number, code, " ").value.rstrip(" ")
+    start = _add_suffix(number, code, " ").value.rstrip(" ")
     values = [str(each.get("value", "")) for each in report.get("identifier", ())]
     return number._replace(value=next((value for value in values if value.startswith(start)), number.value))
 
 
-def _mark(report: Resource, asked: Asked) -> str:
-    for number in asked.numbers:
-        known = _known(report, number, asked.code).value
+def _read_suffix(report: Resource, report_key: ReportKey) -> str:
+    for number in report_key.numbers:
+        known = _copy_suffix(report, number, report_key.code).value
         if known != number.value:
-            return known.removeprefix(_marked(number, asked.code, " ").value.rstrip(" "))
+            return known.removeprefix(_add_suffix(number, report_key.code, " ").value.rstrip(" "))
     return ""
 
 

@@ -5,28 +5,28 @@ from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource, get_key
 from clerkship.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, concept
-from clerkship.reactions.hl7_to_fhir.filing import Filing, by_trigger, trimmed
-from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_ei, with_numbers
-from clerkship.reactions.hl7_to_fhir.orders import remarks
-from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
-from clerkship.reactions.hl7_to_fhir.people import location, patient_of, practitioners, subject
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, to_concept
+from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty, map_triggers
+from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, add_identifiers, find_by_identifiers, parse_ei
+from clerkship.reactions.hl7_to_fhir.orders import join_notes
+from clerkship.reactions.hl7_to_fhir.people import build_location, build_practitioners, build_subject, require_patient
 from clerkship.reactions.hl7_to_fhir.tables import code_table
-from clerkship.reactions.hl7_to_fhir.times import Time, moment, read_time
+from clerkship.reactions.hl7_to_fhir.times import MessageTime, parse_instant, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
 _TYPES = f"{TERMINOLOGY}v2-0276"
-_STATES = code_table("0278")
+_STATUSES = code_table("0278")
 """HL7 table 0278: SCH-25."""
 _UNITS = {"": 1, "MIN": 1, "M": 1, "MINUTES": 1, "H": 60, "HR": 60, "HOUR": 60, "HOURS": 60, "S": 1 / 60, "SEC": 1 / 60}
 """Minutes."""
-_OVER = ("fulfilled", "noshow", "cancelled", "entered-in-error")
-_LONGEST = timedelta(days=7)
+_CLOSED = ("fulfilled", "noshow", "cancelled", "entered-in-error")
+_MAX_DURATION = timedelta(days=7)
 _STARTS = (("AIS", 4), ("AIG", 8), ("AIL", 6), ("AIP", 6))
 """For each resource segment, the field with its start; duration and its unit are three and four fields on."""
 
 
-class Span(NamedTuple):
+class AppointmentTime(NamedTuple):
     """The start and end of an appointment."""
 
     start: str
@@ -35,60 +35,62 @@ class Span(NamedTuple):
     @property
     def minutes(self) -> int:
         """Return the length in minutes."""
-        return round((moment(self.end) - moment(self.start)) / timedelta(minutes=1))
+        return round((parse_instant(self.end) - parse_instant(self.start)) / timedelta(minutes=1))
 
 
 def book(filing: Filing) -> None:
     """S12: book an appointment; a repeated message changes nothing."""
-    _change(filing, _state(filing), may_be_new=True)
+    _file_appointment(filing, _read_status(filing), may_be_new=True)
 
 
 def alter(filing: Filing) -> None:
     """S13, S14: reschedule or modify an appointment."""
-    _change(filing, _state(filing), may_be_new=False)
+    _file_appointment(filing, _read_status(filing), may_be_new=False)
 
 
 def cancel(filing: Filing) -> None:
     """S15, S16: cancel an appointment."""
-    _end(filing, "cancelled")
+    _close_appointment(filing, "cancelled")
 
 
 def delete(filing: Filing) -> None:
     """S17: mark an appointment as entered in error."""
-    _end(filing, "entered-in-error")
+    _close_appointment(filing, "entered-in-error")
 
 
-def miss(filing: Filing) -> None:
+def record_no_show(filing: Filing) -> None:
     """S26: record that the patient did not come."""
-    _end(filing, "noshow")
+    _close_appointment(filing, "noshow")
 
 
-def _state(filing: Filing) -> str:
-    said = text(_sch(filing), 25).upper()
-    if said and said not in _STATES:
-        raise refusal(422, "code-invalid", f"SCH-25: `{said[:40]}` is no status; {', '.join(_STATES)} are")
-    return _STATES.get(said, "booked")
+def _read_status(filing: Filing) -> str:
+    said = read_text(_sch(filing), 25).upper()
+    if said and said not in _STATUSES:
+        raise refusal(422, "code-invalid", f"SCH-25: unknown status `{said[:40]}` (expected: {', '.join(_STATUSES)})")
+    return _STATUSES.get(said, "booked")
 
 
 def _sch(filing: Filing) -> Segment:
-    return filing.segment("SCH", "which appointment is meant")
+    return filing.require_segment("SCH", "appointment")
 
 
-def _numbers(filing: Filing) -> list[Number]:
+def _read_numbers(filing: Filing) -> list[Hl7Identifier]:
     """Read the filler's number (SCH-2) and the placer's (SCH-1)."""
     types = ((2, "FILL"), (1, "PLAC"))
-    found = [of_ei(each, filing.authorities, type) for at, type in types for each in parts(_sch(filing), at)]
+    found = [
+        parse_ei(each, filing.authorities, type) for at, type in types for each in read_repetitions(_sch(filing), at)
+    ]
     numbers = [number for number in found if number.value]
     if not numbers:
-        raise refusal(422, "required", "SCH-1 and SCH-2 are empty: nobody can know which appointment is meant")
+        raise refusal(422, "required", "SCH-1 and SCH-2 (appointment numbers) are missing")
     return numbers
 
 
-def _held(filing: Filing, patient: Resource) -> Resource | None:
-    numbers = _numbers(filing)
-    found = numbered(filing, "Appointment", numbers)
+def _find_appointment(filing: Filing, patient: Resource) -> Resource | None:
+    numbers = _read_numbers(filing)
+    found = find_by_identifiers(filing, "Appointment", numbers)
     if found is not None and get_key(patient) not in _actors(found):
-        told = f"appointment {numbers[0]} ({get_key(found)}) is not one of {get_key(patient)}, whom PID-3 names"
+        told = f"appointment {numbers[0]} ({get_key(found)}) does not belong to {get_key(patient)}, which PID-3 names"
         raise refusal(409, "conflict", told)
     return found
 
@@ -97,59 +99,59 @@ def _actors(appointment: Resource) -> list[str]:
     return [each.get("actor", {}).get("reference", "") for each in appointment.get("participant", ())]
 
 
-def _there(filing: Filing, patient: Resource) -> Resource:
-    found = _held(filing, patient)
+def _require_appointment(filing: Filing, patient: Resource) -> Resource:
+    found = _find_appointment(filing, patient)
     if found is None:
-        told = " or ".join(str(number) for number in _numbers(filing))
+        told = " or ".join(str(number) for number in _read_numbers(filing))
         raise refusal(404, "not-found", f"{get_key(patient)} has no appointment {told} of SCH")
     return found
 
 
-def _end(filing: Filing, status: str) -> None:
-    patient = patient_of(filing, filing.message.first("PID"))
-    held = _there(filing, patient)
+def _close_appointment(filing: Filing, status: str) -> None:
+    patient = require_patient(filing, filing.message.first("PID"))
+    held = _require_appointment(filing, patient)
     if status != "entered-in-error":
-        _still_open(held, status, filing)
+        _refuse_closed(held, status, filing)
     if status != "noshow":
         for slot in _slots_of(filing, held):
             filing.write({**slot, "status": "free"})
     kept = {name: value for name, value in held.items() if name != "slot" or status == "noshow"}
-    reason = concept(part(_sch(filing), 6)) if status == "cancelled" else None
-    filing.write(trimmed({**kept, "status": status, "cancelationReason": reason or held.get("cancelationReason")}))
+    reason = to_concept(read_repetition(_sch(filing), 6)) if status == "cancelled" else None
+    filing.write(drop_empty({**kept, "status": status, "cancelationReason": reason or held.get("cancelationReason")}))
 
 
-def _still_open(held: Resource, status: str, filing: Filing) -> None:
+def _refuse_closed(held: Resource, status: str, filing: Filing) -> None:
     """Refuse to change an appointment that is over."""
     before = held.get("status")
-    if before in _OVER and before != status:
-        raise refusal(409, "conflict", f"{get_key(held)} is {before}: it is not {status} by {filing.operation}")
+    if before in _CLOSED and before != status:
+        raise refusal(409, "conflict", f"{get_key(held)} is {before}: {filing.operation} cannot make it {status}")
 
 
 def _slots_of(filing: Filing, appointment: Resource) -> list[Resource]:
-    return filing.resources(each.get("reference", "") for each in appointment.get("slot", ()))
+    return filing.get_resources(each.get("reference", "") for each in appointment.get("slot", ()))
 
 
-def _change(filing: Filing, status: str, *, may_be_new: bool) -> None:
-    patient = patient_of(filing, filing.message.first("PID"))
-    held = _held(filing, patient) if may_be_new else _there(filing, patient)
+def _file_appointment(filing: Filing, status: str, *, may_be_new: bool) -> None:
+    patient = require_patient(filing, filing.message.first("PID"))
+    held = _find_appointment(filing, patient) if may_be_new else _require_appointment(filing, patient)
     if held is not None:
-        _still_open(held, status, filing)
+        _refuse_closed(held, status, filing)
     base: Resource = held or {"resourceType": "Appointment", "id": filing.new_id("Appointment")}
-    people = _participants(filing, patient, base)
+    people = _build_participants(filing, patient, base)
     doctors = [key for key in _actors({"participant": people}) if key.startswith("Practitioner/")]
-    span = _span(filing, base, doctors)
-    slots = _taken(filing, base, doctors, span) if status in ("booked", "pending", "arrived") else []
-    sch, created = _sch(filing), read_time(part(filing.message.header, 7), filing.zone)
-    reason, type = concept(part(sch, 7)), concept(part(sch, 8), _TYPES)
-    service = [each for ais in filing.message.all("AIS") if (each := concept(part(ais, 3))) is not None]
+    span = _read_appointment_time(filing, base, doctors)
+    slots = _book_slots(filing, base, doctors, span) if status in ("booked", "pending", "arrived") else []
+    sch, created = _sch(filing), read_time(read_repetition(filing.message.header, 7), filing.zone)
+    reason, type = to_concept(read_repetition(sch, 7)), to_concept(read_repetition(sch, 8), _TYPES)
+    service = [each for ais in filing.message.all("AIS") if (each := to_concept(read_repetition(ais, 3))) is not None]
     made = {
         **base,
-        "identifier": with_numbers(base, [each for each in _numbers(filing) if each.value != base["id"]]),
+        "identifier": add_identifiers(base, [each for each in _read_numbers(filing) if each.value != base["id"]]),
         "status": status,
         "serviceType": service or base.get("serviceType"),
         "appointmentType": type or base.get("appointmentType"),
         "reasonCode": [reason] if reason is not None else base.get("reasonCode"),
-        "comment": remarks(filing.message.all("NTE")) or base.get("comment"),
+        "comment": join_notes(filing.message.all("NTE")) or base.get("comment"),
         "created": base.get("created") or (created.text if created is not None else None),
         "start": span.start,
         "end": span.end,
@@ -157,88 +159,95 @@ def _change(filing: Filing, status: str, *, may_be_new: bool) -> None:
         "slot": [{"reference": get_key(each)} for each in slots],
         "participant": people,
     }
-    filing.write(trimmed(made))
+    filing.write(drop_empty(made))
 
 
-def _participants(filing: Filing, patient: Resource, base: Resource) -> list[dict[str, Any]]:
+def _build_participants(filing: Filing, patient: Resource, base: Resource) -> list[dict[str, Any]]:
     """Build the participants: the patient, and those of AIP and AIL. Types that the message lacks are kept."""
     message = filing.message
-    doctors = [each for aip in message.all("AIP") for each in practitioners(filing, aip, 3)]
-    places = [place for ail in message.all("AIL") for each in parts(ail, 3) if (place := location(filing, each))]
+    doctors = [each for aip in message.all("AIP") for each in build_practitioners(filing, aip, 3)]
+    places = [
+        place
+        for ail in message.all("AIL")
+        for each in read_repetitions(ail, 3)
+        if (place := build_location(filing, each))
+    ]
     named = [{"actor": each, "required": "required", "status": "accepted"} for each in (*doctors, *places)]
-    held = [each for each in base.get("participant", ()) if _stays(each, bool(doctors), bool(places))]
+    held = [each for each in base.get("participant", ()) if _is_kept(each, bool(doctors), bool(places))]
     first = [each for each in held if each.get("actor", {}).get("reference") == get_key(patient)]
     rest = [each for each in held if each not in first]
-    me = {"actor": subject(patient), "required": "required", "status": "accepted"}
+    me = {"actor": build_subject(patient), "required": "required", "status": "accepted"}
     return [*(first or [me]), *named, *rest]
 
 
-def _stays(participant: dict[str, Any], doctors: bool, places: bool) -> bool:
+def _is_kept(participant: dict[str, Any], doctors: bool, places: bool) -> bool:
     key = participant.get("actor", {}).get("reference", "")
     if key.startswith("Location/"):
         return not places
     return key.startswith("Patient/") or not (doctors if key.startswith("Practitioner") else doctors or places)
 
 
-def _span(filing: Filing, base: Resource, doctors: list[str]) -> Span:
+def _read_appointment_time(filing: Filing, base: Resource, doctors: list[str]) -> AppointmentTime:
     """Read start and end from SCH-11, TQ1 or a resource segment. Without an end, the duration, the slot or the previous
     length decides."""
-    start, end = _said(filing)
+    start, end = _read_start_and_end(filing)
     if start is None:
         if "start" not in base or "end" not in base:
-            raise refusal(422, "required", "SCH-11, TQ1-7 and AIS-4 are empty: nobody can know when it is")
-        return Span(base["start"], base["end"])
+            raise refusal(422, "required", "SCH-11, TQ1-7 and AIS-4 (start) are missing")
+        return AppointmentTime(base["start"], base["end"])
     if not start.is_exact:
-        raise refusal(422, "value", f"an appointment begins at a time of day, and `{start.text}` has none")
+        raise refusal(422, "value", f"the start of an appointment needs a time of day: `{start.text}`")
     if end is not None and end.is_exact:
         last, told = end.at, end.text
     else:
-        last = start.at + (_length(filing) or _usual(filing, base, doctors, start))
+        last = start.at + (_read_duration(filing) or _default_duration(filing, base, doctors, start))
         told = last.isoformat()
-    if not timedelta(0) < last - start.at <= _LONGEST:
-        raise refusal(422, "value", f"an appointment from {start.text} to {told} cannot be")
-    return Span(start.text, told)
+    if not timedelta(0) < last - start.at <= _MAX_DURATION:
+        raise refusal(422, "value", f"an appointment from {start.text} to {told} is not possible")
+    return AppointmentTime(start.text, told)
 
 
-def _said(filing: Filing) -> tuple[Time | None, Time | None]:
-    timing = part(_sch(filing), 11)
+def _read_start_and_end(filing: Filing) -> tuple[MessageTime | None, MessageTime | None]:
+    timing = read_repetition(_sch(filing), 11)
     start = read_time(timing, filing.zone, 4)
     if start is not None:
         return start, read_time(timing, filing.zone, 5)
     for tq1 in filing.message.all("TQ1"):
-        if part(tq1, 7) is not None:
-            return read_time(part(tq1, 7), filing.zone), read_time(part(tq1, 8), filing.zone)
+        if read_repetition(tq1, 7) is not None:
+            return read_time(read_repetition(tq1, 7), filing.zone), read_time(read_repetition(tq1, 8), filing.zone)
     for name, field in _STARTS:
         for segment in filing.message.all(name):
-            if part(segment, field) is not None:
-                return read_time(part(segment, field), filing.zone), None
+            if read_repetition(segment, field) is not None:
+                return read_time(read_repetition(segment, field), filing.zone), None
     return None, None
 
 
-def _length(filing: Filing) -> timedelta | None:
+def _read_duration(filing: Filing) -> timedelta | None:
     """Read the duration: SCH-9 in the unit of SCH-10, else that of a resource segment."""
     asked = [(_sch(filing), 9)]
     asked += [(segment, field + 3) for name, field in _STARTS for segment in filing.message.all(name)]
     for segment, field in asked:
-        said, unit = text(segment, field), text(segment, field + 1).upper()
+        said, unit = read_text(segment, field), read_text(segment, field + 1).upper()
         if said:
             if not said.isascii() or not said.isdigit() or len(said) > 5 or unit not in _UNITS:
                 told = f"`{said[:20]}` in `{unit[:20]}`"
-                raise refusal(422, "value", f"{segment.name}-{field}: {told} is no length of time; minutes (MIN) are")
+                raise refusal(
+                    422, "value", f"{segment.name}-{field}: {told} is not a duration (expected: minutes, MIN)"
+                )
             return timedelta(minutes=int(said) * _UNITS[unit])
     return None
 
 
-def _usual(filing: Filing, base: Resource, doctors: list[str], start: Time) -> timedelta:
+def _default_duration(filing: Filing, base: Resource, doctors: list[str], start: MessageTime) -> timedelta:
     if "start" in base and "end" in base:
-        return moment(base["end"]) - moment(base["start"])
-    for slot in _open(filing, doctors, start.at, start.at + timedelta(seconds=1)):
+        return parse_instant(base["end"]) - parse_instant(base["start"])
+    for slot in _find_slots(filing, doctors, start.at, start.at + timedelta(seconds=1)):
         if "end" in slot:
-            return moment(slot["end"]) - moment(slot["start"])
-    raise refusal(422, "required", "SCH-9 is empty and SCH-11 has no end: nobody can know how long it is")
+            return parse_instant(slot["end"]) - parse_instant(slot["start"])
+    raise refusal(422, "required", "SCH-9 (duration) and the end in SCH-11 are missing")
 
 
-def _open(filing: Filing, doctors: list[str], start: datetime, end: datetime) -> list[Resource]:
+def _find_slots(filing: Filing, doctors: list[str], start: datetime, end: datetime) -> list[Resource]:
     """Return the slots in the schedules of some clinicians that begin within a time, free or busy."""
     found: list[Resource] = []
     for doctor in doctors:
@@ -247,14 +256,16 @@ def _open(filing: Filing, doctors: list[str], start: datetime, end: datetime) ->
     return found
 
 
-def _taken(filing: Filing, base: Resource, doctors: list[str], span: Span) -> list[Resource]:
+def _book_slots(filing: Filing, base: Resource, doctors: list[str], span: AppointmentTime) -> list[Resource]:
     """Mark the slots of an appointment as busy, and those that it no longer has as free."""
     before = {get_key(each): each for each in _slots_of(filing, base)}
-    wanted = {get_key(each): each for each in _open(filing, doctors, moment(span.start), moment(span.end))}
-    overbooked = text(_sch(filing), 25).upper() == "OVERBOOK"
+    wanted = {
+        get_key(each): each for each in _find_slots(filing, doctors, parse_instant(span.start), parse_instant(span.end))
+    }
+    overbooked = read_text(_sch(filing), 25).upper() == "OVERBOOK"
     for key, slot in wanted.items():
         if key not in before and slot.get("status") != "free" and not overbooked:
-            raise refusal(409, "conflict", f"{key} is {slot.get('status')}: at {span.start} the book has no room")
+            raise refusal(409, "conflict", f"{key} is {slot.get('status')}: no free slot at {span.start}")
     for key, slot in before.items():
         if key not in wanted:
             filing.write({**slot, "status": "free"})
@@ -262,4 +273,4 @@ def _taken(filing: Filing, base: Resource, doctors: list[str], span: Span) -> li
     return [filing.write({**slot, "status": "busy"}) if slot.get("status") == "free" else slot for slot in found]
 
 
-SIU = by_trigger({book: "S12", alter: "S13 S14", cancel: "S15 S16", delete: "S17", miss: "S26"})
+SIU = map_triggers({book: "S12", alter: "S13 S14", cancel: "S15 S16", delete: "S17", record_no_show: "S26"})

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple
 
-from clerkship.reactions.hl7_to_fhir.parts import Part
+from clerkship.reactions.hl7_to_fhir.fields import Repetition
 from clerkship.simulators.fhir.outcome import refusal
 
 _TIME = re.compile(
@@ -13,10 +13,10 @@ _TIME = re.compile(
     re.ASCII,
 )
 _CLOCK = re.compile(r"(\d\d)(\d\d)(?:(\d\d)(\.\d{1,6})?)?(?:[+-]\d{4})?", re.ASCII)
-WRITTEN_SO = "a time is written YYYYMMDD[HHMM[SS[.S]]][+/-ZZZZ]"
+TIME_FORMAT = "YYYYMMDD[HHMM[SS[.S]]][+/-ZZZZ]"
 
 
-class Time(NamedTuple):
+class MessageTime(NamedTuple):
     """A time of a message."""
 
     text: str
@@ -32,23 +32,23 @@ class Time(NamedTuple):
         return self.text[:10]
 
 
-def read_time(part: Part | None, zone: int, component: int = 1) -> Time | None:
+def read_time(repetition: Repetition | None, zone: int, component: int = 1) -> MessageTime | None:
     """Read a DTM, TS or DT; None for an empty field, refused if it is not a time."""
-    text = part.text(component, 1) if part is not None else ""
-    if part is None or not text:
+    text = repetition.text(component, 1) if repetition is not None else ""
+    if repetition is None or not text:
         return None
-    found = _TIME.fullmatch(text)
-    made = _made(found, zone) if found is not None else None
-    if made is None:
-        raise refusal(422, "value", f"{part.where}: `{text[:60]}` is no time; {WRITTEN_SO}")
-    return made
+    match = _TIME.fullmatch(text)
+    time = _build_time(match, zone) if match is not None else None
+    if time is None:
+        raise refusal(422, "value", f"{repetition.where}: `{text[:60]}` is not a time (expected: {TIME_FORMAT})")
+    return time
 
 
-def _made(found: "re.Match[str]", zone: int) -> Time | None:
+def _build_time(match: "re.Match[str]", zone: int) -> MessageTime | None:
     year, month, day, hour, minute, second = (
-        int(found[name] or 0) for name in ("year", "month", "day", "hour", "minute", "second")
+        int(match[name] or 0) for name in ("year", "month", "day", "hour", "minute", "second")
     )
-    offset = _offset(found["zone"], zone)
+    offset = _parse_offset(match["zone"], zone)
     if offset is None or year < 1:
         return None
     try:
@@ -56,33 +56,33 @@ def _made(found: "re.Match[str]", zone: int) -> Time | None:
         at.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    if not found["hour"]:
-        return Time("-".join(filter(None, (found["year"], found["month"], found["day"]))), at, False)
-    fraction = found["fraction"] or ""
+    if not match["hour"]:
+        return MessageTime("-".join(filter(None, (match["year"], match["month"], match["day"]))), at, False)
+    fraction = match["fraction"] or ""
     text = at.isoformat()
-    return Time(f"{text[:19]}{fraction}{text[19:]}", at, True)
+    return MessageTime(f"{text[:19]}{fraction}{text[19:]}", at, True)
 
 
-def _offset(said: str | None, zone: int) -> timedelta | None:
+def _parse_offset(text: str | None, zone: int) -> timedelta | None:
     """R4: a zone is at most fourteen hours from UTC."""
-    if said is None:
+    if text is None:
         return timedelta(minutes=zone)
-    hours, minutes = int(said[1:3]), int(said[3:5])
+    hours, minutes = int(text[1:3]), int(text[3:5])
     if hours > 14 or minutes > 59 or (hours == 14 and minutes):
         return None
-    sign = -1 if said[0] == "-" else 1
+    sign = -1 if text[0] == "-" else 1
     return sign * timedelta(hours=hours, minutes=minutes)
 
 
-def read_clock(part: Part) -> str:
+def parse_clock(repetition: Repetition) -> str:
     """Convert a TM to a FHIR time, which has no zone."""
-    text = part.text()
-    found = _CLOCK.fullmatch(text)
-    if found is None or int(found[1]) > 23 or int(found[2]) > 59 or int(found[3] or 0) > 59:
-        raise refusal(422, "value", f"{part.where}: `{text[:60]}` is no time of day; it is written HHMM[SS[.S]]")
-    return f"{found[1]}:{found[2]}:{found[3] or '00'}{found[4] or ''}"
+    text = repetition.text()
+    match = _CLOCK.fullmatch(text)
+    if match is None or int(match[1]) > 23 or int(match[2]) > 59 or int(match[3] or 0) > 59:
+        raise refusal(422, "value", f"{repetition.where}: `{text[:60]}` is not a time of day (expected: HHMM[SS[.S]])")
+    return f"{match[1]}:{match[2]}:{match[3] or '00'}{match[4] or ''}"
 
 
-def moment(instant: str) -> datetime:
+def parse_instant(instant: str) -> datetime:
     """Parse a FHIR instant; a leap second is read as the second before it."""
     return datetime.fromisoformat(instant.replace(":60", ":59"))

@@ -6,25 +6,25 @@ from typing import Any
 
 from clerkship.fhir import exact
 from clerkship.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.codes import UCUM, concept, system_of
-from clerkship.reactions.hl7_to_fhir.filing import trimmed
-from clerkship.reactions.hl7_to_fhir.parts import Part, part, parts, text
-from clerkship.reactions.hl7_to_fhir.times import read_clock, read_time
+from clerkship.reactions.hl7_to_fhir.codes import UCUM, find_system, to_concept
+from clerkship.reactions.hl7_to_fhir.fields import Repetition, read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.filing import drop_empty
+from clerkship.reactions.hl7_to_fhir.times import parse_clock, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
-TEXTS = frozenset({"ST", "TX", "FT", "SI"})
-DOCUMENTS = frozenset({"ED", "RP"})
+TEXT_TYPES = frozenset({"ST", "TX", "FT", "SI"})
+DOCUMENT_TYPES = frozenset({"ED", "RP"})
 _DIGITS = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 _NUMBER = re.compile(rf"\s*(<=|>=|<|>)?\s*({_DIGITS})\s*")
-_BETWEEN = re.compile(rf"\s*({_DIGITS})\s*(?:-|to|–)\s*({_DIGITS})\s*")
-_BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({_DIGITS})\s*")
-_LONGEST = 40
+_CLOSED_RANGE = re.compile(rf"\s*({_DIGITS})\s*(?:-|to|–)\s*({_DIGITS})\s*")
+_OPEN_RANGE = re.compile(rf"\s*(<=|>=|<|>)\s*({_DIGITS})\s*")
+_MAX_LENGTH = 40
 """The largest number of digits."""
 
 
-def number(text: str) -> Any:
+def to_decimal(text: str) -> Any:
     """Convert a number to a FHIR decimal with the same digits; None if it is not a number."""
-    if re.fullmatch(_DIGITS, text) is None or len(text) > _LONGEST:
+    if re.fullmatch(_DIGITS, text) is None or len(text) > _MAX_LENGTH:
         return None
     sign = "-" if text.startswith("-") else ""
     whole, _, rest = text.lstrip("+-").partition(".")
@@ -32,51 +32,49 @@ def number(text: str) -> Any:
     return exact.loads(f"[{plain}]".encode())[0]
 
 
-def unit_of(obx: Segment) -> dict[str, Any]:
+def read_unit(obx: Segment) -> dict[str, Any]:
     """Convert OBX-6 to a unit, with its code if it is UCUM's."""
-    found = part(obx, 6)
+    found = read_repetition(obx, 6)
     if found is None:
         return {}
     code, shown = found.text(1), found.text(2)
-    if code and system_of(found.text(3)) == UCUM:
+    if code and find_system(found.text(3)) == UCUM:
         return {"unit": shown or code, "system": UCUM, "code": code}
-    return trimmed({"unit": shown or code})
+    return drop_empty({"unit": shown or code})
 
 
-def value_of(obx: Segment, zone: int) -> dict[str, Any]:
+def convert_value(obx: Segment, zone: int) -> dict[str, Any]:
     """Convert OBX-5: `{"valueQuantity": …}`; empty if OBX-5 is empty."""
-    found = parts(obx, 5)
+    found = read_repetitions(obx, 5)
     if not found:
         return {}
-    kind = text(obx, 2).upper()
-    if kind in TEXTS:
+    kind = read_text(obx, 2).upper()
+    if kind in TEXT_TYPES:
         return {"valueString": "\n".join(each.whole for each in found)}
-    read = _READ.get(kind)
+    read = _CONVERTERS.get(kind)
     if read is None:
         told = f"`{kind[:10]}`" if kind else "nothing"
-        raise refusal(
-            501, "not-supported", f"OBX-2 says {told}: a value of that type has no place in an Observation here"
-        )
+        raise refusal(501, "not-supported", f"OBX-2: unsupported value type {told}")
     if len(found) > 1 and kind not in _CODED:
-        raise refusal(422, "value", f"OBX-5 has {len(found)} values of the type {kind}, and an Observation has one")
+        raise refusal(422, "value", f"OBX-5 has {len(found)} values of type {kind}; an Observation has one")
     return read(found, obx, zone)
 
 
-def _quantity(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
+def _quantity(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
     read = _NUMBER.fullmatch(found[0].whole)
-    value = number(read[2]) if read is not None else None
+    value = to_decimal(read[2]) if read is not None else None
     if read is None or value is None:
-        raise refusal(422, "value", f"OBX-5: `{found[0].whole[:60]}` is no number, and OBX-2 says that it is (NM)")
-    return {"valueQuantity": trimmed({"comparator": read[1]}) | {"value": value} | unit_of(obx)}
+        raise refusal(422, "value", f"OBX-5: `{found[0].whole[:60]}` is not a number (NM)")
+    return {"valueQuantity": drop_empty({"comparator": read[1]}) | {"value": value} | read_unit(obx)}
 
 
-def _structured(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
+def _structured(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
     """Convert an SN: `>^100`, `^10^-^20`, `^1^:^128`."""
     comparator, first, between, second = (found[0].text(at) for at in range(1, 5))
-    low, high, unit = number(first), number(second), unit_of(obx)
+    low, high, unit = to_decimal(first), to_decimal(second), read_unit(obx)
     if low is not None and not between and not second:
         if comparator in ("", "=", "<", "<=", ">", ">="):
-            sign = trimmed({"comparator": comparator.strip("=") and comparator})
+            sign = drop_empty({"comparator": comparator.strip("=") and comparator})
             return {"valueQuantity": sign | {"value": low} | unit}
     elif low is not None and high is not None and not comparator and between == "-":
         return {"valueRange": {"low": {"value": low, **unit}, "high": {"value": high, **unit}}}
@@ -84,30 +82,30 @@ def _structured(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
         return {"valueRatio": {"numerator": {"value": low, **unit}, "denominator": {"value": high}}}
     elif low is not None and between == "+" and not second:
         return {"valueString": f"{comparator}{first}+"}
-    raise refusal(422, "value", f"OBX-5: `{found[0].whole[:60]}` is no structured number (SN)")
+    raise refusal(422, "value", f"OBX-5: `{found[0].whole[:60]}` is not a structured numeric (SN)")
 
 
-def _coded(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
-    concepts = [each for each in map(concept, found) if each is not None]
+def _coded(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
+    concepts = [each for each in map(to_concept, found) if each is not None]
     if not concepts:
         return {}
     if len(concepts) == 1:
         return {"valueCodeableConcept": concepts[0]}
     codings = [each for one in concepts for each in one.get("coding", ())]
-    return {"valueCodeableConcept": trimmed({"coding": codings, "text": ", ".join(one["text"] for one in concepts)})}
+    return {"valueCodeableConcept": drop_empty({"coding": codings, "text": ", ".join(one["text"] for one in concepts)})}
 
 
-def _time(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
+def _time(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
     read = read_time(found[0], zone)
     return {"valueDateTime": read.text} if read is not None else {}
 
 
-def _clock(found: list[Part], obx: Segment, zone: int) -> dict[str, Any]:
-    return {"valueTime": read_clock(found[0])}
+def _clock(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
+    return {"valueTime": parse_clock(found[0])}
 
 
 _CODED = ("CE", "CWE", "CNE", "CF", "IS", "ID")
-_READ: dict[str, Callable[[list[Part], Segment, int], dict[str, Any]]] = {
+_CONVERTERS: dict[str, Callable[[list[Repetition], Segment, int], dict[str, Any]]] = {
     "NM": _quantity,
     "SN": _structured,
     **dict.fromkeys(_CODED, _coded),
@@ -116,17 +114,17 @@ _READ: dict[str, Callable[[list[Part], Segment, int], dict[str, Any]]] = {
 }
 
 
-def ranges(obx: Segment) -> list[dict[str, Any]]:
+def convert_reference_range(obx: Segment) -> list[dict[str, Any]]:
     """Convert OBX-7: always as text (`<5` is not `up to 5`), and in numbers where possible."""
-    found = part(obx, 7)
+    found = read_repetition(obx, 7)
     if found is None:
         return []
-    said, unit = found.whole, unit_of(obx)
-    both, one = _BETWEEN.fullmatch(said), _BEYOND.fullmatch(said)
+    said, unit = found.whole, read_unit(obx)
+    both, one = _CLOSED_RANGE.fullmatch(said), _OPEN_RANGE.fullmatch(said)
     made: dict[str, Any] = {"text": said}
-    if both is not None and (low := number(both[1])) is not None and (high := number(both[2])) is not None:
+    if both is not None and (low := to_decimal(both[1])) is not None and (high := to_decimal(both[2])) is not None:
         if low <= high:
             made |= {"low": {"value": low, **unit}, "high": {"value": high, **unit}}
-    elif one is not None and (edge := number(one[2])) is not None:
+    elif one is not None and (edge := to_decimal(one[2])) is not None:
         made["high" if one[1].startswith("<") else "low"] = {"value": edge, **unit}
     return [made]

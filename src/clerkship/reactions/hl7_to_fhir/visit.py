@@ -4,18 +4,23 @@ from typing import Any
 
 from clerkship.fhir.resource import Resource, get_key
 from clerkship.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, coding, concept, hl7
-from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
-from clerkship.reactions.hl7_to_fhir.numbers import Number, numbered, of_cx, with_numbers
-from clerkship.reactions.hl7_to_fhir.parts import part, parts, text
-from clerkship.reactions.hl7_to_fhir.people import location, must_be_of, practitioner, subject
+from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_coding, build_hl7_concept, to_concept
+from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
+from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, add_identifiers, find_by_identifiers, parse_cx
+from clerkship.reactions.hl7_to_fhir.people import (
+    build_location,
+    build_practitioner,
+    build_subject,
+    require_same_patient,
+)
 from clerkship.reactions.hl7_to_fhir.tables import term_table
-from clerkship.reactions.hl7_to_fhir.times import Time, read_time
+from clerkship.reactions.hl7_to_fhir.times import MessageTime, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
 _CLASSES = term_table("0004")
 """HL7 table 0004."""
-_TAKING_PART = {
+_PARTICIPANT_FIELDS = {
     7: ("ATND", "attender"),
     8: ("REF", "referrer"),
     9: ("CON", "consultant"),
@@ -24,31 +29,31 @@ _TAKING_PART = {
 """Fields of PV1 that name a participant, and its type (FHIR's v3-ParticipationType)."""
 
 
-def happened(filing: Filing) -> Time:
+def read_event_time(filing: Filing) -> MessageTime:
     """Return when the event of a message happened: EVN-6, else EVN-2, else MSH-7."""
     event = filing.message.first("EVN")
     for segment, field in ((event, 6), (event, 2), (filing.message.header, 7)):
-        found = read_time(part(segment, field), filing.zone)
+        found = read_time(read_repetition(segment, field), filing.zone)
         if found is not None:
             return found
-    raise refusal(422, "required", "EVN-6, EVN-2 and MSH-7 are empty: nobody can know when this happened")
+    raise refusal(422, "required", "EVN-6, EVN-2 and MSH-7 (time of the event) are missing")
 
 
-def visit_number(filing: Filing, pv1: Segment | None) -> Number | None:
+def visit_number(filing: Filing, pv1: Segment | None) -> Hl7Identifier | None:
     """Read the visit number, PV1-19."""
-    found = part(pv1, 19)
-    number = of_cx(found, filing.authorities, "VN") if found is not None else None
+    found = read_repetition(pv1, 19)
+    number = parse_cx(found, filing.authorities, "VN") if found is not None else None
     return number if number is not None and number.value else None
 
 
 def find_visit(filing: Filing, patient: Resource, pv1: Segment | None) -> Resource | None:
     """Find the Encounter that PV1-19 names; refused if it is another patient's."""
     number = visit_number(filing, pv1)
-    found = numbered(filing, "Encounter", [number]) if number is not None else None
-    return must_be_of(patient, found, f"visit {number}")
+    found = find_by_identifiers(filing, "Encounter", [number]) if number is not None else None
+    return require_same_patient(patient, found, f"visit {number}")
 
 
-def visit_of(filing: Filing, patient: Resource, pv1: Segment | None, *statuses: str) -> Resource:
+def require_visit(filing: Filing, patient: Resource, pv1: Segment | None, *statuses: str) -> Resource:
     """Find the Encounter of a message by PV1-19, else the only one of the patient in one of the states."""
     number = visit_number(filing, pv1)
     if number is not None:
@@ -58,18 +63,20 @@ def visit_of(filing: Filing, patient: Resource, pv1: Segment | None, *statuses: 
         return found
     open_ones = filing.find("Encounter", ("patient", get_key(patient)), ("status", ",".join(statuses)))
     if len(open_ones) != 1:
-        told = f"{len(open_ones)} visits that are {' or '.join(statuses)}"
-        raise refusal(422, "required", f"PV1-19 is empty, and {get_key(patient)} has {told}: which is meant?")
+        matches = f"{len(open_ones)} visits that are {' or '.join(statuses)}"
+        raise refusal(422, "required", f"PV1-19 (visit number) is missing, and {get_key(patient)} has {matches}")
     return open_ones[0]
 
 
-def visit_reference(filing: Filing, patient: Resource, pv1: Segment | None) -> dict[str, Any] | None:
+def build_visit_reference(filing: Filing, patient: Resource, pv1: Segment | None) -> dict[str, Any] | None:
     """Return a reference to the visit of a result, order or document, if the chart has it."""
     found = find_visit(filing, patient, pv1)
     return {"reference": get_key(found)} if found is not None else None
 
 
-def begun(filing: Filing, patient: Resource, pv1: Segment | None, status: str, start: Time | None) -> Resource:
+def start_visit(
+    filing: Filing, patient: Resource, pv1: Segment | None, status: str, start: MessageTime | None
+) -> Resource:
     """Build the Encounter of an admission, registration or preadmission, or update the one that the chart has."""
     found = find_visit(filing, patient, pv1)
     if found is None and visit_number(filing, pv1) is None and start is not None:
@@ -77,24 +84,26 @@ def begun(filing: Filing, patient: Resource, pv1: Segment | None, status: str, s
         found = next((each for each in same if each.get("period", {}).get("start") == start.text), None)
     if found is not None and found.get("status") in ("finished", "cancelled", "entered-in-error"):
         raise refusal(
-            409, "conflict", f"{get_key(found)} is {found.get('status')}: it cannot begin again by {filing.operation}"
+            409, "conflict", f"{get_key(found)} is {found.get('status')}: {filing.operation} cannot start it again"
         )
     visit: Resource = found or {"resourceType": "Encounter", "id": filing.new_id("Encounter")}
-    visit = {**visit, "status": status, "subject": visit.get("subject") or subject(patient)}
+    visit = {**visit, "status": status, "subject": visit.get("subject") or build_subject(patient)}
     if start is not None and (found is None or "period" not in found or found.get("status") == "planned"):
         visit["period"] = {"start": start.text}
-    return told(filing, pv1, visit)
+    return update_visit(filing, pv1, visit)
 
 
-def told(filing: Filing, pv1: Segment | None, visit: Resource) -> Resource:
+def update_visit(filing: Filing, pv1: Segment | None, visit: Resource) -> Resource:
     """Update an Encounter from PV1 and PV2, except for its place, which `moved` updates."""
     number = visit_number(filing, pv1)
     pv2 = filing.message.first("PV2")
-    reason, service = concept(part(pv2, 3)), concept(part(pv1, 10), f"{TERMINOLOGY}v2-0069")
-    return trimmed(
+    reason, service = to_concept(read_repetition(pv2, 3)), to_concept(read_repetition(pv1, 10), f"{TERMINOLOGY}v2-0069")
+    return drop_empty(
         {
             **visit,
-            "identifier": with_numbers(visit, [number] if number is not None and number.value != visit["id"] else []),
+            "identifier": add_identifiers(
+                visit, [number] if number is not None and number.value != visit["id"] else []
+            ),
             "class": _class(pv1, visit),
             "participant": _participants(filing, pv1) or visit.get("participant"),
             "reasonCode": [reason] if reason is not None else visit.get("reasonCode"),
@@ -105,63 +114,63 @@ def told(filing: Filing, pv1: Segment | None, visit: Resource) -> Resource:
 
 
 def _class(pv1: Segment | None, visit: Resource) -> dict[str, Any]:
-    code = text(pv1, 2).upper()
+    code = read_text(pv1, 2).upper()
     if code in _CLASSES:
         actual, display = _CLASSES[code]
-        return coding(actual, display, f"{TERMINOLOGY}v3-ActCode")
+        return build_coding(actual, display, f"{TERMINOLOGY}v3-ActCode")
     if code:
-        return coding(code, "", f"{TERMINOLOGY}v2-0004")
-    held: dict[str, Any] = visit.get("class") or coding("AMB", "ambulatory", f"{TERMINOLOGY}v3-ActCode")
+        return build_coding(code, "", f"{TERMINOLOGY}v2-0004")
+    held: dict[str, Any] = visit.get("class") or build_coding("AMB", "ambulatory", f"{TERMINOLOGY}v3-ActCode")
     return held
 
 
 def _participants(filing: Filing, pv1: Segment | None) -> list[dict[str, Any]]:
     return [
-        {"type": [hl7("v3-ParticipationType", *role)], "individual": individual}
-        for field, role in _TAKING_PART.items()
-        for each in parts(pv1, field)
-        if (individual := practitioner(filing, each))
+        {"type": [build_hl7_concept("v3-ParticipationType", *role)], "individual": individual}
+        for field, role in _PARTICIPANT_FIELDS.items()
+        for each in read_repetitions(pv1, field)
+        if (individual := build_practitioner(filing, each))
     ]
 
 
 def _hospitalization(pv1: Segment | None, visit: Resource) -> dict[str, Any]:
-    source = concept(part(pv1, 14), f"{TERMINOLOGY}v2-0023")
-    went = concept(part(pv1, 36), f"{TERMINOLOGY}v2-0112")
+    source = to_concept(read_repetition(pv1, 14), f"{TERMINOLOGY}v2-0023")
+    went = to_concept(read_repetition(pv1, 36), f"{TERMINOLOGY}v2-0112")
     held = visit.get("hospitalization", {})
-    return trimmed({**held, **trimmed({"admitSource": source, "dischargeDisposition": went})})
+    return drop_empty({**held, **drop_empty({"admitSource": source, "dischargeDisposition": went})})
 
 
-def moved(filing: Filing, pv1: Segment | None, visit: Resource, at: Time) -> Resource:
+def move_visit(filing: Filing, pv1: Segment | None, visit: Resource, at: MessageTime) -> Resource:
     """Move an Encounter to the place of PV1-3; earlier places are kept."""
-    found = part(pv1, 3)
-    place = location(filing, found) if found is not None else {}
+    found = read_repetition(pv1, 3)
+    place = build_location(filing, found) if found is not None else {}
     if not place:
         return visit
     held = list(visit.get("location", ()))
     if held and held[-1].get("location") == place and held[-1].get("status", "active") == "active":
         return visit
-    left = [_left(each, at) for each in held]
+    left = [_end_stay(each, at) for each in held]
     return {**visit, "location": [*left, {"location": place, "status": "active", "period": {"start": at.text}}]}
 
 
-def _left(stay: dict[str, Any], at: Time) -> dict[str, Any]:
+def _end_stay(stay: dict[str, Any], at: MessageTime) -> dict[str, Any]:
     if stay.get("status", "active") != "active":
         return stay
     return {**stay, "status": "completed", "period": {**stay.get("period", {}), "end": at.text}}
 
 
-def ended(visit: Resource, at: Time) -> Resource:
+def end_visit(visit: Resource, at: MessageTime) -> Resource:
     """End an Encounter."""
-    stays = [_left(each, at) for each in visit.get("location", ())]
+    stays = [_end_stay(each, at) for each in visit.get("location", ())]
     period = {**visit.get("period", {}), "end": at.text}
-    return trimmed({**visit, "status": "finished", "period": period, "location": stays})
+    return drop_empty({**visit, "status": "finished", "period": period, "location": stays})
 
 
-def reopened(visit: Resource) -> Resource:
+def reopen_visit(visit: Resource) -> Resource:
     """Reopen an Encounter."""
     period = {name: value for name, value in visit.get("period", {}).items() if name != "end"}
     stays = list(visit.get("location", ()))
     if stays:
         last = {name: value for name, value in stays[-1].get("period", {}).items() if name != "end"}
-        stays[-1] = trimmed({**stays[-1], "status": "active", "period": last})
-    return trimmed({**visit, "status": "in-progress", "period": period, "location": stays})
+        stays[-1] = drop_empty({**stays[-1], "status": "active", "period": last})
+    return drop_empty({**visit, "status": "in-progress", "period": period, "location": stays})

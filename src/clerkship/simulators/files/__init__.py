@@ -5,7 +5,7 @@ from clerkship.sandbox.authentication.ssh import SshUser
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.assertions.file_was_read import FileWasRead
 from clerkship.simulators.files.attack import FilesAttack
-from clerkship.simulators.files.config import FilesConfig, dated
+from clerkship.simulators.files.config import FilesConfig, apply_environment_time
 from clerkship.simulators.files.datasets import FILES_DATASET
 from clerkship.simulators.files.events import EVENTS
 from clerkship.simulators.files.exercise import DATASET, EXERCISE
@@ -15,10 +15,10 @@ from clerkship.simulators.files.operations import OPERATIONS
 from clerkship.simulators.files.scaffold import SCAFFOLD
 from clerkship.simulators.files.sftp.listener import Sftp
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.files.steps.delete import Delete
-from clerkship.simulators.files.steps.drop import Drop, DropInbox
-from clerkship.simulators.files.steps.rename import Rename
-from clerkship.simulators.files.tree import put_on_shelf
+from clerkship.simulators.files.steps.delete import DeleteFile
+from clerkship.simulators.files.steps.drop import DropFile, DropInboxFile
+from clerkship.simulators.files.steps.rename import RenameFile
+from clerkship.simulators.files.tree import merge_dataset_files
 from clerkship.simulators.spec import Spec
 
 SPEC = Spec(
@@ -32,11 +32,11 @@ SPEC = Spec(
     exercise=EXERCISE,
     exercise_datasets=(DATASET,),
     config=FilesConfig,
-    configure=dated,
+    configure=apply_environment_time,
     dataset="files",
-    prepare=put_on_shelf,
+    prepare=merge_dataset_files,
     assertions=(FilePresent, FileWasRead),
-    steps=(Drop, DropInbox, Rename, Delete),
+    steps=(DropFile, DropInboxFile, RenameFile, DeleteFile),
     listeners=(Sftp,),
     authentication=(BearerToken(), SshUser()),
     attack=FilesAttack(),

@@ -1,4 +1,4 @@
-"""What attackers do in a file drop."""
+"""Attacks on a file drop."""
 
 import re
 from contextlib import suppress
@@ -72,7 +72,7 @@ class FilesAttack(SandboxAttack):
 
 
 def _paths(files: Files) -> list[str]:
-    for _ in range(3):  # a fault may strike once
+    for _ in range(3):  # retry: an injected fault may fail the first request
         with suppress(Refused):
             return files.list()
     return []

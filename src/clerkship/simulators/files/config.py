@@ -1,4 +1,4 @@
-"""What a file drop can be told."""
+"""The configuration of a `files` simulator."""
 
 from datetime import UTC
 from typing import Annotated
@@ -13,32 +13,37 @@ MAX_FOLDERS = 1000
 
 
 class FilesConfig(Frozen):
-    """Limits of the drop, refused in the protocol's own words when passed, and what it is like before anybody comes."""
+    """The limits of a file drop, and its initial folders and times."""
 
     max_file: Annotated[
-        Whole, Field(ge=1, le=1_000_000_000, description="bytes in one file; HTTP brings 20 MB at most, SFTP more")
+        Whole,
+        Field(
+            ge=1,
+            le=1_000_000_000,
+            description="size limit of one file, in bytes; over HTTP 20 MB at most, over SFTP more",
+        ),
     ] = 100_000_000
     quota: Annotated[
         Whole,
         Field(
             ge=1,
             le=10_000_000_000,
-            description="bytes in all files written, the dataset's apart; a run's log keeps whatever was written, "
-            "and takes nothing more beyond 500 MB",
+            description="size limit of all files written, in bytes, without the dataset's files; the log of a run "
+            "keeps everything written, up to 500 MB",
         ),
     ] = 400_000_000
-    read_only: Annotated[Flag, Field(description="the agent may not write, rename or delete")] = False
+    read_only: Annotated[Flag, Field(description="whether the agent may not write, rename or delete")] = False
     folders: Annotated[
         tuple[Annotated[str, AfterValidator(check_path)], ...],
-        Field(max_length=MAX_FOLDERS, description="folders that are there from the start, beside the dataset's"),
+        Field(max_length=MAX_FOLDERS, description="folders that exist from the start, besides the dataset's"),
     ] = ("inbox", "outbound", "archive")
     modified: Annotated[
         AwareDatetime | None,
-        Field(description="when the dataset's files were last modified; at the environment's now, if not given"),
+        Field(description="when the dataset's files were last modified; by default the environment's now"),
     ] = None
 
 
-def dated(config: FilesConfig, environment: Environment) -> FilesConfig:
-    """A drop whose files were there when its environment begins, unless it says otherwise."""
+def apply_environment_time(config: FilesConfig, environment: Environment) -> FilesConfig:
+    """Return the config with the environment's time as modification time of the dataset's files, unless it sets one."""
     modified = (config.modified or environment.now).astimezone(UTC)
     return config.model_copy(update={"modified": modified})

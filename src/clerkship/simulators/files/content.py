@@ -1,4 +1,4 @@
-"""What a file says, once it is read as JSON, CSV or HL7: values by path. What cannot be read so says why."""
+"""Parse the content of a file as JSON, CSV or HL7, and compare values by path."""
 
 import codecs
 import csv
@@ -22,15 +22,28 @@ from clerkship.model.path import MISSING
 from clerkship.model.path import lookup as lookup_json
 from clerkship.model.run import FieldCheck
 
-Form = Literal["json", "csv", "hl7", "text"]
-MAX_READ = 20_000_000
-"""Bytes of a file that is looked into; a larger one is not read."""
+ContentFormat = Literal["json", "csv", "hl7", "text"]
+MAX_PARSED_BYTES = 20_000_000
+"""A larger file is not parsed."""
 MAX_COLUMNS = 10_000
 MAX_CELLS = 2_000_000
 MAX_LINES = 500_000
 DELIMITERS = ",;\t|"
-ENCODINGS = ("utf-8", "utf-16", "utf-32", "ascii", "iso8859", "cp", "mac", "shift_jis", "euc", "gb", "big5", "koi8")
-"""How the names of those begin that files are written in; Python knows others, which are none."""
+ENCODING_PREFIXES = (
+    "utf-8",
+    "utf-16",
+    "utf-32",
+    "ascii",
+    "iso8859",
+    "cp",
+    "mac",
+    "shift_jis",
+    "euc",
+    "gb",
+    "big5",
+    "koi8",
+)
+"""Prefixes of the names of text encodings. Python has other codecs that are not text encodings."""
 MAX_HEADER_LENGTH = 100_000
 MAX_REASON_LENGTH = 200
 _QUOTED = re.compile(r'"(?:[^"]|"")*"?')
@@ -38,42 +51,42 @@ _CELL = re.compile(r"(?:rows)?\[(\d{1,7}|\*)\]\.(.+)|(?:rows\.)?(\d{1,7}|\*)\.(.
 _COLUMN = re.compile(r"columns(?:\[(\d{1,5})\]|\.(\d{1,5}))?")
 
 
-class Unfit(Exception):
-    """A file that is not what it should be; it says why, in words that go on after `it is`."""
+class UnreadableContent(Exception):
+    """The file is not in the expected format. The reason completes the sentence "it is …"."""
 
 
 class Content(ABC):
-    """What a file says."""
+    """The parsed content of a file."""
 
     @abstractmethod
     def compare(self, path: str, expected: Any) -> FieldCheck:
-        """One expectation beside what is there."""
+        """Compare the value at a path with what is expected."""
 
     def flaws(self) -> Sequence[str]:
-        """What the standard it is written by has against it."""
+        """Return the violations of the format's standard."""
         return ()
 
 
-class Json(Content):
-    """Plain data."""
+class JsonContent(Content):
+    """JSON data."""
 
     def __init__(self, data: Any) -> None:
         self._data = data
 
     def compare(self, path: str, expected: Any) -> FieldCheck:
-        """By a dotted path."""
+        """Compare the value at a dotted path."""
         return compare_value(path, expected, lookup_json(self._data, path))
 
 
-class Table(Content):
+class CsvContent(Content):
     """Rows under a header; every cell is text."""
 
     def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         self.columns, self.rows = columns, rows
-        self._places = {name: place for place, name in enumerate(columns)}
+        self._column_index = {name: index for index, name in enumerate(columns)}
 
     def compare(self, path: str, expected: Any) -> FieldCheck:
-        """`rows[0].mrn`, `[*].mrn`, `columns`, or `rows` for how many there are."""
+        """Compare `rows[0].mrn`, `[*].mrn`, `columns`, or `rows` for the number of rows."""
         if path == "rows":
             return compare_value(path, expected, len(self.rows))
         header = _COLUMN.fullmatch(path)
@@ -82,105 +95,109 @@ class Table(Content):
             return compare_value(
                 path, expected, lookup_json(list(self.columns), number) if number else list(self.columns)
             )
-        row, column = cell_at(path)
-        if column not in self._places:
+        row, column = parse_cell_path(path)
+        if column not in self._column_index:
             return compare_value(path, expected, MISSING)
-        found = self.rows if row == "*" else self.rows[int(row) : int(row) + 1]
-        values = [cells[self._places[column]] for cells in found]
+        rows = self.rows if row == "*" else self.rows[int(row) : int(row) + 1]
+        values = [cells[self._column_index[column]] for cells in rows]
         return compare_texts(path, expected, values) if values else compare_value(path, expected, MISSING)
 
-    def nearest_row(self, wanted: Mapping[str, Any]) -> list[FieldCheck]:
-        """The row in which most of it is as wanted, cell by cell; of several the first."""
-        known = [(self._places[name], expected) for name, expected in wanted.items() if name in self._places]
+    def compare_nearest_row(self, expected_cells: Mapping[str, Any]) -> list[FieldCheck]:
+        """Compare the row with the most matching cells; of several the first."""
+        known = [
+            (self._column_index[name], expected)
+            for name, expected in expected_cells.items()
+            if name in self._column_index
+        ]
         best, most = 0, -1
         for number, cells in enumerate(self.rows):
-            good = sum(matches_texts(expected, [cells[place]]) for place, expected in known)
-            if good > most:
-                best, most = number, good
-            if good == len(wanted):
+            matches = sum(matches_texts(expected, [cells[index]]) for index, expected in known)
+            if matches > most:
+                best, most = number, matches
+            if matches == len(expected_cells):
                 break
-        return [self.compare(f"rows[{best}].{name}", expected) for name, expected in wanted.items()]
+        return [self.compare(f"rows[{best}].{name}", expected) for name, expected in expected_cells.items()]
 
 
-class OneMessage(Content):
+class Hl7Content(Content):
     """An HL7 message."""
 
     def __init__(self, message: Hl7Message) -> None:
         self._message = message
 
     def compare(self, path: str, expected: Any) -> FieldCheck:
-        """`PID.5.1`; with a `[*]`, whether any is as expected."""
+        """Compare the value at a path such as `PID.5.1`; with `[*]`, any value may match."""
         return compare_texts(path, expected, [value for value in self._message.values(path) if value])
 
     def flaws(self) -> Sequence[str]:
-        """What HL7 v2 has against it."""
+        """Return the violations of HL7 v2."""
         return [flaw.text for flaw in validate_message(self._message)]
 
 
-def cell_at(path: str) -> tuple[str, str]:
-    """The row and the column of a path in a table; raises ValueError where it is none."""
-    found = _CELL.fullmatch(path)
-    if found is None:
-        raise ValueError(f"`{path[:60]}` is no path in CSV; write rows[0].NAME, [*].NAME, columns or rows")
-    return found[1] or found[3], found[2] or found[4]
+def parse_cell_path(path: str) -> tuple[str, str]:
+    """Return the row and the column of a path in CSV. Raises ValueError if it is not one."""
+    match = _CELL.fullmatch(path)
+    if match is None:
+        raise ValueError(f"`{path[:60]}` is not a path in CSV (expected: rows[0].NAME, [*].NAME, columns or rows)")
+    return match[1] or match[3], match[2] or match[4]
 
 
-def check_path(form: Form, path: str) -> None:
-    """Whether it can be a path in such a file; raises ValueError."""
-    if form == "hl7":
+def check_content_path(format: ContentFormat, path: str) -> None:
+    """Raise ValueError if a path is not valid for the format."""
+    if format == "hl7":
         parse_path(path)
-    elif form == "csv" and path != "rows" and _COLUMN.fullmatch(path) is None:
-        cell_at(path)
-    elif form == "text":
-        raise ValueError("`fields` are for `parse: json`, `csv` or `hl7`; text has `text`")
+    elif format == "csv" and path != "rows" and _COLUMN.fullmatch(path) is None:
+        parse_cell_path(path)
+    elif format == "text":
+        raise ValueError("`fields` go with `parse: json`, `csv` or `hl7`; use `text` for text")
 
 
 def check_encoding(name: str | None) -> str | None:
-    """Whether it is one that files are written in; raises ValueError."""
+    """Return the name of a text encoding. Raises ValueError if it is unknown."""
     try:
-        known = name is None or codecs.lookup(name).name.startswith(ENCODINGS)
+        known = name is None or codecs.lookup(name).name.startswith(ENCODING_PREFIXES)
     except (LookupError, ValueError):
         known = False
     if not known:
-        raise ValueError(f"unknown encoding {name!r}; write utf-8, latin-1, cp1252, utf-16 or the like")
+        raise ValueError(f"unknown encoding {name!r} (expected: utf-8, latin-1, cp1252 or utf-16, for example)")
     return name
 
 
-def decode(data: bytes, encoding: str | None, errors: str = "strict") -> str:
-    """As text, without a byte order mark; UTF-8 unless another encoding is said, or the mark says UTF-16."""
+def decode_text(data: bytes, encoding: str | None, errors: str = "strict") -> str:
+    """Decode a file and drop its byte order mark: as UTF-8 unless an encoding is given, or the mark is UTF-16's."""
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode(encoding or ("utf-16" if wide else "utf-8-sig"), errors).removeprefix("\ufeff")
 
 
-def read(form: Form, data: bytes, encoding: str | None = None) -> list[Content]:
-    """What it says; of HL7 each message by itself. Raises Unfit."""
-    if len(data) > MAX_READ:
-        raise Unfit(f"too large to be looked into: {len(data):,} bytes, and {MAX_READ:,} are read")
-    if form == "hl7":
-        return _read_hl7(data)
+def parse_file(format: ContentFormat, data: bytes, encoding: str | None = None) -> list[Content]:
+    """Parse a file; an HL7 file has one item for each message. Raises UnreadableContent."""
+    if len(data) > MAX_PARSED_BYTES:
+        raise UnreadableContent(f"too large to be parsed: {len(data):,} bytes (limit: {MAX_PARSED_BYTES:,})")
+    if format == "hl7":
+        return _parse_hl7(data)
     try:
-        text = decode(data, encoding)
+        text = decode_text(data, encoding)
     except UnicodeError:
-        raise Unfit(f"not {encoding or 'UTF-8'} text") from None
-    return [_read_json(text) if form == "json" else _read_csv(text)] if form != "text" else []
+        raise UnreadableContent(f"not {encoding or 'UTF-8'} text") from None
+    return [_parse_json(text) if format == "json" else _parse_csv(text)] if format != "text" else []
 
 
-def _read_json(text: str) -> Json:
+def _parse_json(text: str) -> JsonContent:
     try:
         data = orjson.loads(text)
-        orjson.dumps(data)  # which takes less nesting than it reads: so whatever is shown of it can be
+        orjson.dumps(data)  # orjson writes less nesting than it reads; values are written when they are shown
     except orjson.JSONDecodeError as error:
-        raise Unfit("not JSON" if text.strip() else "not JSON but empty") from error
+        raise UnreadableContent("not JSON" if text.strip() else "empty, not JSON") from error
     except orjson.JSONEncodeError:
-        raise Unfit("JSON that is nested too deep to be looked into") from None
-    return Json(data)
+        raise UnreadableContent("JSON that is nested too deep to be parsed") from None
+    return JsonContent(data)
 
 
-def _read_csv(text: str) -> Table:
-    """A header, and rows of as many cells; strictly quoted, blank lines passed over."""
+def _parse_csv(text: str) -> CsvContent:
+    """Parse a header and rows of the same length, with strict quoting; blank lines are skipped."""
     if "\0" in text:
-        raise Unfit("not CSV: it has a NUL in it")
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+        raise UnreadableContent("not CSV: it contains a NUL")
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=_detect_delimiter(text), strict=True)
     rows: list[list[str]] = []
     cells = 0
     try:
@@ -189,40 +206,40 @@ def _read_csv(text: str) -> Table:
         for row in filter(None, lines):
             cells += len(row)
             if len(row) != len(columns):
-                told = f"line {lines.line_num} has {len(row)} cells, and the header {len(columns)}"
-                raise Unfit(f"not CSV: {told}")
+                problem = f"line {lines.line_num} has {len(row)} cells, and the header {len(columns)}"
+                raise UnreadableContent(f"not CSV: {problem}")
             if cells > MAX_CELLS:
-                raise Unfit(f"too large to be looked into: it has more than {MAX_CELLS:,} cells")
+                raise UnreadableContent(f"too large to be parsed: it has more than {MAX_CELLS:,} cells")
             rows.append(row)
     except csv.Error as error:
-        raise Unfit(f"not CSV: line {lines.line_num}: {str(error)[:MAX_REASON_LENGTH]}") from None
-    return Table(columns, rows)
+        raise UnreadableContent(f"not CSV: line {lines.line_num}: {str(error)[:MAX_REASON_LENGTH]}") from None
+    return CsvContent(columns, rows)
 
 
 def _check_header(columns: Sequence[str]) -> None:
     if not any(columns):
-        raise Unfit("not CSV: it has no header")
+        raise UnreadableContent("not CSV: it has no header")
     if len(columns) > MAX_COLUMNS:
-        raise Unfit(f"too large to be looked into: it has more than {MAX_COLUMNS:,} columns")
+        raise UnreadableContent(f"too large to be parsed: it has more than {MAX_COLUMNS:,} columns")
     doubled = next((name for name, times in Counter(columns).items() if times > 1), None)
     if doubled is not None:
-        raise Unfit(f"not CSV that can be looked into: its header has {doubled[:60]!r} twice")
+        raise UnreadableContent(f"not valid CSV: its header has {doubled[:60]!r} twice")
 
 
-def _delimiter(text: str) -> str:
-    """Of comma, semicolon, tab and bar the one that the header has most of, outside of quotes."""
+def _detect_delimiter(text: str) -> str:
+    """Return the delimiter that occurs most often in the header, outside quotes."""
     header = re.split(r"[\r\n]", text[:MAX_HEADER_LENGTH].lstrip("\r\n"), maxsplit=1)[0]
-    bare = _QUOTED.sub("", header)
-    return max(DELIMITERS, key=bare.count)
+    unquoted = _QUOTED.sub("", header)
+    return max(DELIMITERS, key=unquoted.count)
 
 
-def _read_hl7(data: bytes) -> list[Content]:
+def _parse_hl7(data: bytes) -> list[Content]:
     if data.count(b"\r") + data.count(b"\n") > MAX_LINES:
-        raise Unfit(f"too large to be looked into: it has more than {MAX_LINES:,} lines")
+        raise UnreadableContent(f"too large to be parsed: it has more than {MAX_LINES:,} lines")
     messages = split_messages(data).messages
     if not messages:
-        raise Unfit("not HL7: no message begins in it with MSH")
+        raise UnreadableContent("not HL7: it contains no MSH segment")
     try:
-        return [OneMessage(parse_message(message)) for message in messages]
+        return [Hl7Content(parse_message(message)) for message in messages]
     except BadMessage as bad:
-        raise Unfit(f"not HL7: {str(bad)[:MAX_REASON_LENGTH]}") from None
+        raise UnreadableContent(f"not HL7: {str(bad)[:MAX_REASON_LENGTH]}") from None

@@ -1,4 +1,4 @@
-"""Datasets of files: written in a file, or a folder taken whole."""
+"""Datasets of files: written inline, or read from a folder."""
 
 from typing import Annotated, Literal
 
@@ -11,7 +11,7 @@ from clerkship.model.dataset import Dataset, DatasetFile
 
 
 class FilesDatasetFile(DatasetFile):
-    """Files that are there when a run starts."""
+    """A dataset of files that exist when a run starts."""
 
     type: Literal["files"]
     files: Annotated[dict[str, str], Field(description="path -> text")] = {}
@@ -19,7 +19,7 @@ class FilesDatasetFile(DatasetFile):
 
 
 def load_files(written: FilesDatasetFile, source: DatasetSource) -> Dataset:
-    """Read the folder; a file that is written out replaces the one at its path."""
+    """Load the folder and the inline files; an inline file replaces the one at its path."""
     stored = source.read("folder", written.folder, read_folder) if written.folder is not None else None
     files = (stored or {}) | {path: text.encode() for path, text in written.files.items()}
     return Dataset(name=written.name, type=written.type, files=files)

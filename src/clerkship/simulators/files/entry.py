@@ -1,26 +1,26 @@
-"""What an operation says of a file or folder without its content."""
+"""Descriptions of files and folders without their content."""
 
 from datetime import datetime
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class FileEntry(NamedTuple):
     """A file or a folder."""
 
     name: str
-    """Its name in its folder; its path, where it is described alone."""
+    """Its name in a listing; its path if it is described alone."""
     folder: bool
     size: int
     modified: datetime
 
 
 class FileSpace(NamedTuple):
-    """How large a file may be, and the time."""
+    """The size of a file, the space for it, and the current time."""
 
     size: int | None
-    """Bytes that the file has; None if there is none."""
+    """Current size in bytes; None if the file does not exist."""
     most: int
-    """Bytes that it may have."""
+    """Size limit in bytes."""
     room: int
-    """Bytes that are free, with those of the file itself."""
+    """Free bytes, including those of the file itself."""
     now: datetime

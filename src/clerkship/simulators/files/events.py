@@ -1,4 +1,4 @@
-"""What happens to files, and to the folders they are in."""
+"""Events of files and folders."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from clerkship.events.event import Payload
 
 
 class FolderListed(Payload):
-    """Somebody looked at what is there."""
+    """A folder was listed."""
 
     kind: ClassVar[str] = "files.folder.listed"
     prefix: str
@@ -14,21 +14,21 @@ class FolderListed(Payload):
 
 
 class FolderMade(Payload):
-    """There is a folder now. Those that a file needs come with the file."""
+    """A folder was created. Folders created along with a file have no event."""
 
     kind: ClassVar[str] = "files.folder.made"
     path: str
 
 
 class FolderRemoved(Payload):
-    """A folder is gone; it was empty."""
+    """An empty folder was removed."""
 
     kind: ClassVar[str] = "files.folder.removed"
     path: str
 
 
 class FolderRenamed(Payload):
-    """A folder is elsewhere now, with everything in it."""
+    """A folder was moved with its content."""
 
     kind: ClassVar[str] = "files.folder.renamed"
     path: str
@@ -36,7 +36,7 @@ class FolderRenamed(Payload):
 
 
 class FileRead(Payload):
-    """Somebody read a file."""
+    """A file was read."""
 
     kind: ClassVar[str] = "files.file.read"
     path: str
@@ -44,7 +44,7 @@ class FileRead(Payload):
 
 
 class FileWritten(Payload):
-    """A file is now this."""
+    """A file was created, or its content replaced."""
 
     kind: ClassVar[str] = "files.file.written"
     holds_body: ClassVar[bool] = True
@@ -52,13 +52,13 @@ class FileWritten(Payload):
     size: int
     data: bytes
     complete: bool = True
-    """False if an upload broke off, and this is as far as it came."""
+    """False if the upload was interrupted, and the data is what had arrived."""
     modified: str | None = None
-    """What it says it is from, in ISO 8601 and UTC; when it was written, if nothing."""
+    """Modification time in ISO 8601 and UTC; None means the time of the event."""
 
 
 class FileRenamed(Payload):
-    """A file is elsewhere now, in place of what may have been there."""
+    """A file was moved, and may have replaced another."""
 
     kind: ClassVar[str] = "files.file.renamed"
     path: str
@@ -67,7 +67,7 @@ class FileRenamed(Payload):
 
 
 class FileStamped(Payload):
-    """A file, or a folder, now says that it was modified then."""
+    """The modification time of a file or folder was set."""
 
     kind: ClassVar[str] = "files.file.stamped"
     path: str
@@ -76,7 +76,7 @@ class FileStamped(Payload):
 
 
 class FileDeleted(Payload):
-    """A file is gone."""
+    """A file was deleted."""
 
     kind: ClassVar[str] = "files.file.deleted"
     path: str

@@ -1,4 +1,4 @@
-"""Requests over HTTP and SFTP that touch every operation of a file drop."""
+"""Requests over HTTP and SFTP that exercise every operation of a file drop."""
 
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.request import Request

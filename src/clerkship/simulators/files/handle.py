@@ -1,4 +1,4 @@
-"""A file drop as an agent written in Python holds it."""
+"""The Python client of a `files` sandbox."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,60 +9,60 @@ from clerkship.sandbox.listener import ConnectionInfo
 
 
 class Files(Handle):
-    """List, read, write, rename and delete by path."""
+    """Lists, reads, writes, renames and deletes files by path."""
 
     def list(self, prefix: str = "") -> list[str]:
-        """Paths of files, all or those below a folder."""
-        found = self._json("GET", "/files", query={"prefix": prefix})
-        return [file["path"] for file in found["files"]]
+        """Return the paths of all files, or of those below a folder."""
+        listing = self._json("GET", "/files", query={"prefix": prefix})
+        return [file["path"] for file in listing["files"]]
 
     def entries(self, folder: str = "") -> Sequence[dict[str, Any]]:
-        """What is in one folder: `name`, `folder`, `size` and `modified` of each."""
-        found: Sequence[dict[str, Any]] = self._json("GET", f"/folders/{folder}".removesuffix("/"))["entries"]
-        return found
+        """Return the entries of a folder: `name`, `folder`, `size` and `modified` of each."""
+        entries: Sequence[dict[str, Any]] = self._json("GET", f"/folders/{folder}".removesuffix("/"))["entries"]
+        return entries
 
     def stat(self, path: str) -> dict[str, Any]:
-        """What is at a path: `path`, `folder`, `size` and `modified`."""
-        found: dict[str, Any] = self._json("GET", f"/stat/{path}")
-        return found
+        """Describe a file or folder: `path`, `folder`, `size` and `modified`."""
+        entry: dict[str, Any] = self._json("GET", f"/stat/{path}")
+        return entry
 
     def read(self, path: str) -> bytes:
-        """A file's bytes."""
+        """Return the bytes of a file."""
         return self.request("GET", f"/files/{path}").body
 
     def read_text(self, path: str) -> str:
-        """A file's text."""
+        """Return the text of a file."""
         return self.read(path).decode()
 
     def write(self, path: str, data: str | bytes) -> None:
-        """Make a file, or make it anew."""
+        """Create a file, or replace its content."""
         body = data.encode() if isinstance(data, str) else data
         self.request("PUT", f"/files/{path}", body=body, media="application/octet-stream")
 
     def delete(self, path: str) -> None:
-        """Remove a file."""
+        """Delete a file."""
         self.request("DELETE", f"/files/{path}")
 
     def rename(self, path: str, to: str, *, replace: bool = False) -> None:
-        """Move a file, or a folder with all that is in it, to another path."""
+        """Move a file, or a folder with its content, to another path."""
         self._json("POST", "/rename", {"from": path, "to": to, "replace": replace})
 
     def make_folder(self, path: str) -> None:
-        """Make an empty folder."""
+        """Create an empty folder."""
         self.request("PUT", f"/folders/{path}")
 
     def remove_folder(self, path: str) -> None:
-        """Remove a folder that is empty."""
+        """Remove an empty folder."""
         self.request("DELETE", f"/folders/{path}")
 
     def url_of(self, path: str) -> str:
-        """Where a file is over HTTP."""
+        """Return the URL of a file."""
         return f"{self.url}/files/{quote(path)}"
 
     @property
     def sftp(self) -> ConnectionInfo:
-        """How to reach the same drop over SFTP: host, port, user, password, keys."""
-        found = self.lines.get("sftp")
-        if found is None:
-            raise KeyError("SFTP is not there: pip install clerkship[sftp], in the environment that clerkship runs in")
-        return found
+        """How to connect over SFTP: host, port, user, password, keys."""
+        info = self.lines.get("sftp")
+        if info is None:
+            raise KeyError("SFTP is not available: run `pip install clerkship[sftp]` in the environment of clerkship")
+        return info

@@ -1,4 +1,4 @@
-"""A file drop over HTTP: files as bytes, listings and times as JSON."""
+"""The HTTP routes of a file drop: files as bytes, listings and times as JSON."""
 
 from datetime import UTC
 from typing import Any
@@ -9,51 +9,49 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal, Reply, json_reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.files import operations as ops
-from clerkship.simulators.files.entry import Entry, FileSpace
+from clerkship.simulators.files.entry import FileEntry, FileSpace
 from clerkship.simulators.files.operations import Context
 
 MAX_DIGITS = 20
-"""Digits of 64 bits: a client may try to write there."""
+"""Digits of a 64-bit number, which is the largest offset of a client."""
 MAX_UPLOAD = 1_000_000_000
 
 
 def _count(call: HttpCall) -> int:
-    """Read how many entries a page may have."""
     text = call.request.query.get("count")
     if text is None:
         return ops.MAX_ENTRIES
     if not (text.isascii() and text.isdigit() and len(text) < 8 and 1 <= int(text) <= ops.MAX_ENTRIES):
-        raise Refusal(400, "bad_count", f"`count` is a number from 1 to {ops.MAX_ENTRIES}")
+        raise Refusal(400, "bad_count", f"`count` must be a number from 1 to {ops.MAX_ENTRIES}")
     return int(text)
 
 
 def _size(call: HttpCall, name: str) -> int:
-    """Read a number of bytes."""
     text = call.request.query.get(name, "0")
     if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
-        raise Refusal(400, "bad_size", "`size` and `coming` are numbers of bytes")
+        raise Refusal(400, "bad_size", "`size` and `coming` must be numbers of bytes")
     return int(text)
 
 
 def parse_files(call: HttpCall, context: Context) -> ops.FilesUnder:
-    """Read which files to list."""
+    """Parse which files to list."""
     query = call.request.query
     return ops.FilesUnder(prefix=query.get("prefix", ""), after=query.get("after", ""), count=_count(call))
 
 
 def parse_page(call: HttpCall, context: Context) -> ops.FolderPage:
-    """Read which entries of a folder to list."""
+    """Parse which entries of a folder to list."""
     path, after = call.params.get("path", ""), call.request.query.get("after", "")
     return ops.FolderPage(path=path, after=after, count=_count(call))
 
 
 def parse_space(call: HttpCall, context: Context) -> ops.FileSize:
-    """Read what is to be written."""
+    """Parse the file that is to be written, and its size."""
     return ops.FileSize(path=call.params["path"], size=_size(call, "size"), coming=_size(call, "coming"))
 
 
 def parse_rename(call: HttpCall, context: Context) -> ops.NewName:
-    """Read `{"from", "to", "replace"}`."""
+    """Parse `{"from", "to", "replace"}`."""
     try:
         return ops.NewName.model_validate_json(call.body)
     except ValidationError as error:
@@ -61,18 +59,18 @@ def parse_rename(call: HttpCall, context: Context) -> ops.NewName:
 
 
 def parse_stamp(call: HttpCall, context: Context) -> ops.NewTime:
-    """Read `{"modified"}`."""
+    """Parse `{"modified"}`."""
     try:
-        stamp = Stamp.model_validate_json(call.body)
+        stamp = ModifiedBody.model_validate_json(call.body)
         return ops.NewTime(path=call.params["path"], modified=stamp.modified.astimezone(UTC))
     except ValidationError as error:
         raise _bad_body(error, '{"modified": "2026-03-02T09:00:00Z"}') from None
     except OverflowError:
-        raise Refusal(400, "bad_body", "`modified` is not a time that can be kept") from None
+        raise Refusal(400, "bad_body", "`modified` is outside the range of supported times") from None
 
 
-class Stamp(Frozen):
-    """The body of a request that sets a time."""
+class ModifiedBody(Frozen):
+    """The body of a request that sets a modification time."""
 
     modified: AwareDatetime
 
@@ -84,36 +82,36 @@ def _bad_body(error: ValidationError, example: str) -> Refusal:
 
 
 def render_files(call: HttpCall, context: Context, page: ops.EntryPage) -> Reply:
-    """Write paths and sizes, and what the next page begins behind, if there is one."""
+    """Render paths and sizes, and where the next page starts."""
     return _page("files", [{"path": path, "size": size} for path, size in page.entries], page.next)
 
 
 def render_entries(call: HttpCall, context: Context, page: ops.EntryPage) -> Reply:
-    """Write what is in a folder."""
-    return _page("entries", [_show(entry, "name") for entry in page.entries], page.next)
+    """Render the entries of a folder."""
+    return _page("entries", [_entry_to_json(entry, "name") for entry in page.entries], page.next)
 
 
 def _page(name: str, entries: list[dict[str, Any]], next: str) -> Reply:
     return json_reply(200, {name: entries, **({"next": next} if next else {})})
 
 
-def render_stat(call: HttpCall, context: Context, entry: Entry | None) -> Reply:
-    """Write what is at a path."""
-    return json_reply(200, None if entry is None else _show(entry, "path"))
+def render_stat(call: HttpCall, context: Context, entry: FileEntry | None) -> Reply:
+    """Render the description of a file or folder."""
+    return json_reply(200, None if entry is None else _entry_to_json(entry, "path"))
 
 
 def render_written(call: HttpCall, context: Context, new: bool) -> Reply:
-    """Say whether a file is new."""
+    """Render 201 for a new file, 204 for a replaced one."""
     return Reply(201 if new else 204)
 
 
 def render_numbers(call: HttpCall, context: Context, numbers: ops.Quota | FileSpace) -> Reply:
-    """Write how much may be written."""
+    """Render sizes and quotas."""
     return json_reply(200, numbers._asdict())
 
 
-def _show(entry: Entry, key: str) -> dict[str, Any]:
-    """Show one entry. Whether it is complete is not said: no protocol does, and an agent has to find out."""
+def _entry_to_json(entry: FileEntry, key: str) -> dict[str, Any]:
+    """Convert an entry to JSON. Whether it is complete is left out: no protocol reports it."""
     name, folder, size, modified = entry
     return {key: name, "folder": folder, "size": size, "modified": modified}
 

@@ -8,7 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
-from clerkship.simulators.files.entry import Entry, FileSpace
+from clerkship.simulators.files.entry import FileEntry, FileSpace
 from clerkship.simulators.files.mask import masked
 from clerkship.simulators.files.paths import parse_folder, parse_path
 from clerkship.simulators.files.state import FilesState
@@ -97,7 +97,7 @@ class FileSize(Frozen):
 
 
 class EntryPage(NamedTuple):
-    """Entries, and where the next page begins."""
+    """Entries, and where the next page starts."""
 
     entries: Any
     next: str = ""
@@ -124,8 +124,8 @@ class Quota(NamedTuple):
 def list_files(context: Context, files: FilesUnder) -> EntryPage:
     """List files with their sizes, all or those under prefix (subfolders included): {"files": [{"path", "size"}]}."""
     parse_folder(files.after)
-    found = context.state.list(context.act, parse_folder(files.prefix), files.after, files.count)
-    return EntryPage(found, found[-1][0] if len(found) == files.count else "")
+    page = context.state.list(context.act, parse_folder(files.prefix), files.after, files.count)
+    return EntryPage(page, page[-1][0] if len(page) == files.count else "")
 
 
 @operation()
@@ -198,18 +198,18 @@ def rename(context: Context, names: NewName) -> None:
 
 @operation(tool=False)
 @masked
-def stat(context: Context, place: StatPath) -> Entry | None:
+def stat(context: Context, target: StatPath) -> FileEntry | None:
     """Return the size and modification time of a path."""
-    path = parse_folder(place.path)
-    if place.missing == "ok" and path not in context.state.volume:
+    path = parse_folder(target.path)
+    if target.missing == "ok" and path not in context.state.volume:
         return None
     return context.state.stat(path)
 
 
 @operation(tool=False)
-def stat_outermost(context: Context, place: OutermostStat) -> Entry | None:
+def stat_outermost(context: Context, target: OutermostStat) -> FileEntry | None:
     """Describe the outermost folder: `{"path", "folder", "size", "modified"}`."""
-    return stat.run(context, StatPath(missing=place.missing))
+    return stat.run(context, StatPath(missing=target.missing))
 
 
 @operation(tool=False)

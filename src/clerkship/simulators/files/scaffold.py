@@ -1,4 +1,4 @@
-"""What a new task with a file drop starts from."""
+"""The scaffold of a new task with a file drop."""
 
 from clerkship.simulators.spec import TaskScaffold
 
@@ -11,17 +11,17 @@ instruction: A note is in inbox/note.txt. Write the word in it to outbox/answer.
 """,
     criteria="""\
 - label: The right answer
-  # A gate that fails fails the task, whatever the rest.
+  # If a gate fails, the task fails, whatever the other criteria say.
   gate: true
   assertion:
     answer_matches: ASPIRIN
 - label: The answer is filed
-  # How much it counts in the score; 1 if not said.
+  # Its weight in the score; 1 by default.
   weight: 2
   assertion:
     file_present: {sandbox: «sandbox», path: outbox/answer.txt, text: ASPIRIN}
 - label: Read before it was written
-  # Scores are told by axis too.
+  # Scores are also reported by axis.
   axis: process
   assertion:
     sequencing:

@@ -9,7 +9,7 @@ from clerkship.events.event import Event
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.files.config import FilesConfig
-from clerkship.simulators.files.entry import Entry, FileSpace
+from clerkship.simulators.files.entry import FileEntry, FileSpace
 from clerkship.simulators.files.events import (
     FileDeleted,
     FileRead,
@@ -21,26 +21,26 @@ from clerkship.simulators.files.events import (
     FolderRemoved,
     FolderRenamed,
 )
-from clerkship.simulators.files.tree import folders_above, split
+from clerkship.simulators.files.tree import list_parents, split_path
 from clerkship.simulators.files.volume import FileInfo, Volume
 
-LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+DEFAULT_MODIFIED = datetime(2026, 1, 1, tzinfo=UTC)
 """The modification time of a dataset's files, unless the config says otherwise."""
 
 
 class FilesState(State):
-    """The files of a drop. Its verbs check an action and emit its event."""
+    """The files of a drop. Its methods check an action and emit its event."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.volume = Volume(self.records, self.limits.folders, self.limits.modified or LONG_AGO)
+        self.volume = Volume(self.records, self.limits.folders, self.limits.modified or DEFAULT_MODIFIED)
 
     @property
     def limits(self) -> FilesConfig:
         """The config."""
         return cast(FilesConfig, self.config)
 
-    def stat(self, path: str) -> Entry:
+    def stat(self, path: str) -> FileEntry:
         """Describe a file or folder. Nothing is logged."""
         if path not in self.volume:
             raise Refusal(404, "no_such_file", f"there is no file or folder {path}")
@@ -53,7 +53,9 @@ class FilesState(State):
         _emit_listed(act, folder, len(files))
         return files
 
-    def entries(self, act: ActionContext, folder: str, after: str = "", count: int | None = None) -> Sequence[Entry]:
+    def entries(
+        self, act: ActionContext, folder: str, after: str = "", count: int | None = None
+    ) -> Sequence[FileEntry]:
         """List a folder."""
         self._check_folder(folder)
         entries = self.volume.page(folder, after, count)
@@ -69,7 +71,7 @@ class FilesState(State):
 
     def read(self, act: ActionContext, path: str) -> bytes:
         """Read a file."""
-        data = self._file(path)
+        data = self._read_file(path)
         act.emit(FileRead(path=path, size=len(data)))
         return data
 
@@ -87,15 +89,17 @@ class FilesState(State):
         return is_new
 
     def space_for(self, act: ActionContext, path: str, size: int = 0, coming: int = 0) -> FileSpace:
-        """Return how much may be written to a path. Refused as the writing of so many bytes would be, once other files
-        of `coming` bytes are written."""
+        """Return how much may be written to a path.
+
+        Refused if writing `size` bytes would be, once other uploads of `coming` bytes are written.
+        """
         self._check_writable(act)
-        self._check_folder(split(path)[0])
+        self._check_folder(split_path(path)[0])
         self._check_no_folder(path)
         self._check_size(path, size, coming)
-        there = len(self.records[path]) if path in self.records else None
+        size_before = len(self.records[path]) if path in self.records else None
         room = self.limits.quota - self.volume.used_without(path)
-        return FileSpace(there, min(room, self.limits.max_file), room, act.now)
+        return FileSpace(size_before, min(room, self.limits.max_file), room, act.now)
 
     def stamp(self, act: ActionContext, path: str, modified: datetime) -> None:
         """Set the modification time of a file or folder."""
@@ -106,15 +110,15 @@ class FilesState(State):
     def delete(self, act: ActionContext, path: str) -> None:
         """Delete a file."""
         self._check_writable(act)
-        self._file(path)
+        self._read_file(path)
         act.emit(FileDeleted(path=path))
 
     def make_folder(self, act: ActionContext, path: str) -> None:
         """Create a folder in one that exists."""
         self._check_writable(act)
         if path in self.volume:
-            raise Refusal(409, "exists", f"{path} is there already")
-        self._check_folder(split(path)[0])
+            raise Refusal(409, "exists", f"{path} already exists")
+        self._check_folder(split_path(path)[0])
         act.emit(FolderMade(path=path))
 
     def remove_folder(self, act: ActionContext, path: str) -> None:
@@ -128,10 +132,10 @@ class FilesState(State):
         """Move a file, or a folder with its content."""
         self._check_writable(act)
         is_folder = self.stat(path).folder
-        self._check_folder(split(to)[0])
+        self._check_folder(split_path(to)[0])
         taken = to in self.volume
         if taken and not replace:
-            raise Refusal(409, "exists", f"{to} is there already")
+            raise Refusal(409, "exists", f"{to} already exists")
         if not is_folder:
             self._check_no_folder(to)
             act.emit(FileRenamed(path=path, to=to, replaced=taken))
@@ -174,7 +178,7 @@ class FilesState(State):
                 entries[path] |= {"data": self.records[path].decode("latin-1"), "complete": info.complete}
         return entries
 
-    def _file(self, path: str) -> bytes:
+    def _read_file(self, path: str) -> bytes:
         if path not in self.records:
             self._check_no_folder(path)
             raise Refusal(404, "no_such_file", f"there is no file {path}")
@@ -200,19 +204,19 @@ class FilesState(State):
             raise Refusal(413, "too_large", f"a file may have {self.limits.max_file} bytes, not {size}")
         used = self.volume.used_without(path)
         if used + coming + size > self.limits.quota:
-            taken = f"{used} are used" + (f" and {coming} on their way" if coming else "")
+            taken = f"{used} are used" + (f" and {coming} are being uploaded" if coming else "")
             reason = f"the drop may hold {self.limits.quota} bytes, and {taken}; there is no room for {size}"
             raise Refusal(507, "quota", reason)
 
     def _check_empty(self, folder: str) -> None:
         count = len(self.volume.tree.names(folder))
         if count:
-            raise Refusal(409, "not_empty", f"{folder} is not empty: {count} thing{'s' * (count != 1)} are in it")
+            raise Refusal(409, "not_empty", f"{folder} is not empty: it has {count} entr{'ies' if count != 1 else 'y'}")
 
     def _check_free(self, path: str) -> None:
         """Refuse a new file where a folder is, or below a file."""
         self._check_no_folder(path)
-        above = next((folder for folder in folders_above(split(path)[0]) if folder in self.records), None)
+        above = next((folder for folder in list_parents(split_path(path)[0]) if folder in self.records), None)
         if above is not None:
             raise Refusal(409, "not_a_folder", f"{above} is a file")
 

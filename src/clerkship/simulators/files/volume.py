@@ -6,11 +6,11 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
-from clerkship.simulators.files.entry import Entry
-from clerkship.simulators.files.tree import Shelf, Tree, folders_above, folders_of, inside, split
+from clerkship.simulators.files.entry import FileEntry
+from clerkship.simulators.files.tree import DatasetFiles, FolderTree, build_folders, join_path, list_parents, split_path
 
-MANY = 1000
-"""Entries of a folder that takes noticeable time to be moved."""
+MANY_ENTRIES = 1000
+"""A folder with more entries takes noticeable time to move."""
 
 
 class FileInfo(NamedTuple):
@@ -28,19 +28,19 @@ class Volume:
     def __init__(self, files: MutableMapping[str, Any], folders: Sequence[str], modified: datetime) -> None:
         self.files = files
         self.used = 0
-        """Bytes written, those of the dataset apart."""
+        """Bytes written, without the dataset's files."""
         self._folders = folders
-        self._unchanged = FileInfo(modified)
+        self._default_info = FileInfo(modified)
         self._info: dict[str, FileInfo] = {}
 
     @cached_property
-    def tree(self) -> Tree:
+    def tree(self) -> FolderTree:
         """The folders, built when first needed so that a fork costs nothing."""
         base = getattr(self.files, "base", self.files)
-        tree = Tree(base.folders if isinstance(base, Shelf) else folders_of(base))
+        tree = FolderTree(base.folders if isinstance(base, DatasetFiles) else build_folders(base))
         for folder in self._folders:
-            if not any(above in base for above in folders_above(folder)):  # a file of the dataset has that name
-                tree.make(folder)
+            if not any(above in base for above in list_parents(folder)):  # unless a file of the dataset has that path
+                tree.make_folder(folder)
         return tree
 
     @property
@@ -50,7 +50,7 @@ class Volume:
 
     def info(self, path: str) -> FileInfo:
         """Return the time and the state of a file or folder."""
-        return self._info.get(path, self._unchanged)
+        return self._info.get(path, self._default_info)
 
     def modified(self, path: str) -> datetime:
         """Return when a file or folder was last modified."""
@@ -69,33 +69,33 @@ class Volume:
 
     def has_many(self, path: str) -> bool:
         """Return whether it is a folder with so many entries, at any depth, that moving it takes a while."""
-        return next(islice(self.tree.walk(path), MANY, None), None) is not None
+        return next(islice(self.tree.walk(path), MANY_ENTRIES, None), None) is not None
 
-    def entry(self, path: str) -> Entry:
+    def entry(self, path: str) -> FileEntry:
         """Describe a file or folder that exists."""
         is_folder = path in self.tree
-        return Entry(path, is_folder, 0 if is_folder else len(self.files[path]), self.modified(path))
+        return FileEntry(path, is_folder, 0 if is_folder else len(self.files[path]), self.modified(path))
 
-    def page(self, folder: str, after: str = "", count: int | None = None) -> list[Entry]:
+    def page(self, folder: str, after: str = "", count: int | None = None) -> list[FileEntry]:
         """Return the entries of a folder after a name; none if the folder does not exist."""
         if folder not in self.tree:
             return []
-        if after and inside(folder, after) in self.tree:
+        if after and join_path(folder, after) in self.tree:
             after += "/"
         names = islice(self.tree.names(folder).after(after), count)
-        return [self._listed(f"{folder}/" if folder else "", name) for name in names]
+        return [self._build_entry(f"{folder}/" if folder else "", name) for name in names]
 
-    def _listed(self, start: str, name: str) -> Entry:
+    def _build_entry(self, start: str, name: str) -> FileEntry:
         if name[-1] == "/":
             name = name[:-1]
-            return Entry(name, True, 0, self.modified(start + name))
-        return Entry(name, False, len(self.files[start + name]), self.modified(start + name))
+            return FileEntry(name, True, 0, self.modified(start + name))
+        return FileEntry(name, False, len(self.files[start + name]), self.modified(start + name))
 
     def write(self, path: str, data: bytes, info: FileInfo, at: datetime) -> None:
         """Create a file, and the folders above it, or replace its content."""
         if path not in self.files:
-            self._made(self.tree.add(path), at)
-            self._touch(split(path)[0], at)
+            self._stamp_new_folders(self.tree.add(path), at)
+            self._touch(split_path(path)[0], at)
         self.files[path] = data
         self.used += info.written - self.info(path).written
         self._info[path] = info
@@ -104,7 +104,7 @@ class Volume:
         """Delete a file, if it exists."""
         if self.files.pop(path, None) is not None:
             self.tree.remove(path)
-            self._touch(split(path)[0], at)
+            self._touch(split_path(path)[0], at)
         self.used -= self.info(path).written
         self._info.pop(path, None)
 
@@ -121,13 +121,13 @@ class Volume:
 
     def make_folder(self, path: str, at: datetime) -> None:
         """Create a folder and those above it."""
-        self._made(self.tree.make(path), at)
+        self._stamp_new_folders(self.tree.make_folder(path), at)
 
     def remove_folder(self, folder: str, at: datetime) -> None:
         """Remove an empty folder, if it exists."""
         if folder in self.tree:
             self.tree.drop(folder)
-            self._touch(split(folder)[0], at)
+            self._touch(split_path(folder)[0], at)
         self._info.pop(folder, None)
 
     def move_folder(self, path: str, to: str, at: datetime) -> None:
@@ -142,13 +142,13 @@ class Volume:
             files[to + old[cut:]] = data
         for old in [key for key in self._info if key == path or key.startswith(f"{path}/")]:
             self._info[to + old[cut:]] = self._info.pop(old)
-        self._touch(split(path)[0], at)
-        self._touch(split(to)[0], at)
+        self._touch(split_path(path)[0], at)
+        self._touch(split_path(to)[0], at)
 
-    def _made(self, folders: Sequence[str], at: datetime) -> None:
+    def _stamp_new_folders(self, folders: Sequence[str], at: datetime) -> None:
         """Date new folders, the outermost first, and the folder that they are in."""
         if folders:
-            self._touch(split(folders[0])[0], at)
+            self._touch(split_path(folders[0])[0], at)
             self._info.update(dict.fromkeys(folders, FileInfo(at)))
 
     def _touch(self, folder: str, at: datetime) -> None:

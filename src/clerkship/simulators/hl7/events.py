@@ -8,7 +8,7 @@ from clerkship.events.event import Payload
 
 
 class MessageSent(Payload):
-    """The agent sent a message, and it was accepted. If an application objects to it, `hl7.message.objected` follows."""
+    """The agent sent a message, and it was accepted. If another sandbox objects, `hl7.message.objected` follows."""
 
     holds_body: ClassVar[bool] = True
     control_id: str

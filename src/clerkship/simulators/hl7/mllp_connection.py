@@ -245,7 +245,7 @@ def max_message_bytes(client: SandboxClient) -> int:
 
 
 async def send_reply(transport: asyncio.WriteTransport, reply: Reply) -> bool:
-    """Send a reply whole, in pieces, in part or not at all, as its delivery says. Return false if that breaks it off."""
+    """Send a reply whole, in pieces, in part or not at all, as its delivery says. Return false if it was cut short."""
     delivery, body = reply.delivery, reply.body
     if reply.lost:
         transport.abort()

@@ -92,7 +92,7 @@ def test_each_message_has_its_evidence_and_where_it_was_answered() -> None:
         ("ADT^A01 IN-3 (message 3)", "(absent)", False),
     ]
     seen = {row.seq: row.passed for row in check({"control_id": "IN-2", "code": "AR"}).evidence}
-    assert seen == {ENGINE.state.inbox["2"].said[0].seq: True}
+    assert seen == {ENGINE.state.inbox["2"].acks[0].seq: True}
 
 
 def test_a_criterion_about_a_patient_looks_at_their_messages_alone() -> None:
@@ -115,7 +115,7 @@ def test_what_was_taken_and_not_answered_is_told_apart_from_what_was_never_taken
         ({"count": 1, "none": True}, "do not go together"),
         ({"within": "soon"}, "expected a duration"),
         ({"correlate_by": {"PID": {"matchs": "x"}}}, "unknown matcher"),
-        ({"type": "oru"}, "write ORU or ORU^R01"),
+        ({"type": "oru"}, "is not a message type (expected: ORU or ORU^R01"),
     ],
 )
 def test_a_mistake_is_told_before_anything_runs(args: Any, said: str) -> None:

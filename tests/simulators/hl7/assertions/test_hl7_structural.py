@@ -126,7 +126,7 @@ def test_a_criterion_about_a_patient_looks_at_their_messages_alone() -> None:
     assert not found.passed
     missing = check("MDM", "ana")
     assert "the agent sent no MDM about ana (PID-3 4711, 999-99, ana)" in missing.detail
-    with pytest.raises(InputError, match="is no Patient"):
+    with pytest.raises(InputError, match="is not a Patient"):
         check("ORU", "may")
 
 
@@ -138,12 +138,12 @@ def test_a_sandbox_that_is_not_there_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ("ORX", "no message is of type ORX; did you mean"),
-        ("ORU^R99", "no version has an event R99 of ORU; known: R01"),
-        ("ORU-R01", "write ORU or ORU^R01"),
+        ("ORX", "unknown message type ORX; did you mean"),
+        ("ORU^R99", "unknown trigger event R99 of ORU; known: R01"),
+        ("ORU-R01", "is not a message type (expected: ORU or ORU^R01"),
         ({"fields": [{"path": "PID.x", "expected": 1}]}, "`PID.x` is not a path into a message"),
         ({"correlate_by": {"pid.3": "1"}}, "`pid.3` is not a path into a message"),
-        ({"segments": {"OBX.5": 1}}, "write its name alone"),
+        ({"segments": {"OBX.5": 1}}, "is not a segment (expected: a name"),
         ({"segments": {"OBX": "many"}}, "expected a whole number"),
         ({"count": 1, "none": True}, "do not go together"),
         ({"fields": [{"path": "PID.3", "expected": {"matches": "("}}]}, "regular expression"),

@@ -1,4 +1,4 @@
-"""`file_present`: the right file is there at the end, with the right content."""
+"""`file_present`: the expected file exists at the end, with the expected content."""
 
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -16,20 +16,31 @@ from clerkship.model.names import find_nearest_name
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.simulators.files.content import Content, Form, Table, Unfit, check_encoding, check_path, decode, read
+from clerkship.simulators.files.content import (
+    Content,
+    ContentFormat,
+    CsvContent,
+    UnreadableContent,
+    check_content_path,
+    check_encoding,
+    decode_text,
+    parse_file,
+)
 from clerkship.simulators.files.paths import check_path as check_glob
 from clerkship.simulators.files.state import FilesState
 
-_BY_NAME: dict[str, Form] = {"csv": "csv", "hl7": "hl7"}
-"""What a file is whose name says it; others are JSON."""
+_FORMAT_BY_EXTENSION: dict[str, ContentFormat] = {"csv": "csv", "hl7": "hl7"}
+"""Format by extension; other files are JSON."""
 _CONTENT = "content"
 _MAX_REASONS = 3
-_MAX_SHOWN = 80
-_MAX_NEAR = 2000
+_MAX_SHOWN_LENGTH = 80
+_MAX_COMPARED_NAMES = 2000
 
 
 class FilePresent(Assertion):
-    """A file at the path whose text, and whose fields as JSON, CSV or HL7, are as expected; or so many, or none."""
+    """A file exists at the path with the expected text, or the expected fields as JSON, CSV or HL7; or the number of
+    such files is as expected.
+    """
 
     name: ClassVar[str] = "file_present"
     aliases: ClassVar[tuple[str, ...]] = ("sftp_file_present",)
@@ -38,56 +49,61 @@ class FilePresent(Assertion):
     path: Annotated[
         str,
         AfterValidator(check_glob),
-        Field(min_length=1, description="path in the drop; `*` is any run of signs, slashes too, `?` any one"),
+        Field(
+            min_length=1,
+            description="path in the drop; `*` matches any characters, slashes too, and `?` any single one",
+        ),
     ]
     sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
     parse: Annotated[
-        Form | None,
+        ContentFormat | None,
         Field(
-            description="what it must be; if not said, where `fields` or `row` are given: CSV for `row` and by a name "
-            "that ends in .csv, HL7 in .hl7, else JSON"
+            description="the required format; by default, if `fields` or `row` are given: CSV for `row` and a path "
+            "that ends in .csv, HL7 for .hl7, else JSON"
         ),
     ] = None
-    text: Annotated[Expected | None, Field(description="what its text must be: literal or matcher")] = None
+    text: Annotated[Expected | None, Field(description="expected text: literal or matcher")] = None
     fields: Annotated[
         tuple[FieldMatch, ...],
         Field(
-            description="what it must hold, by path: `lines[0].code` in JSON, `rows[0].mrn`, `[*].mrn`, `columns` and "
-            "`rows` (how many) in CSV, `PID.5.1` in HL7; a number fits text that says it, in CSV and HL7"
+            description="expected values by path: `lines[0].code` in JSON, `rows[0].mrn`, `[*].mrn`, `columns` and "
+            "`rows` (their number) in CSV, `PID.5.1` in HL7; in CSV and HL7 a number also matches its text"
         ),
     ] = ()
     valid: Annotated[
-        Flag, Field(description="an HL7 file must also be sound by the standard; false for any that can be read")
+        Flag,
+        Field(description="whether an HL7 file must be valid by the standard; false if it only has to be readable"),
     ] = True
     row: Annotated[
-        dict[str, Expected], Field(description="some row of a CSV file must have all of this, by column")
+        dict[str, Expected],
+        Field(description="expected values by column; at least one row of the CSV file must have all of them"),
     ] = {}
     encoding: Annotated[
         str | None,
         AfterValidator(check_encoding),
-        Field(description="how its text is written; UTF-8, or UTF-16 with a mark, if not given"),
+        Field(description="its text encoding; by default UTF-8, or UTF-16 with a byte order mark"),
     ] = None
-    modified: Annotated[Expected | None, Field(description="when it was last modified: literal or matcher")] = None
-    complete: Annotated[
-        Flag | None, Field(description="false for an upload that broke off, true for one that did not")
-    ] = None
+    modified: Annotated[Expected | None, Field(description="expected modification time: literal or matcher")] = None
+    complete: Annotated[Flag | None, Field(description="false for an interrupted upload, true for a complete one")] = (
+        None
+    )
     count: Annotated[CountExpectation | None, Field(description="how many files must match")] = None
-    absent: Annotated[Flag, Field(description="no such file may be there")] = False
+    absent: Annotated[Flag, Field(description="no such file may exist")] = False
     none: Annotated[Flag, Field(description="the same as `absent`")] = False
 
     @property
-    def form(self) -> Form | None:
-        """What it is read as, if it is."""
+    def format(self) -> ContentFormat | None:
+        """The format that the file is parsed as; None if it is not parsed."""
         if self.parse is not None or not (self.fields or self.row):
             return self.parse
-        return "csv" if self.row else _BY_NAME.get(self.path.rpartition(".")[2].lower(), "json")
+        return "csv" if self.row else _FORMAT_BY_EXTENSION.get(self.path.rpartition(".")[2].lower(), "json")
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        if self.row and self.form != "csv":
-            raise ValueError("`row` is for `parse: csv`")
+        if self.row and self.format != "csv":
+            raise ValueError("`row` goes with `parse: csv`")
         for field in self.fields:
-            check_path(self.form or "json", field.path)
+            check_content_path(self.format or "json", field.path)
         if self.count is not None and (self.absent or self.none):
             raise ValueError(f"`count` and `{'none' if self.none else 'absent'}` do not go together")
         return self
@@ -100,36 +116,43 @@ class FilePresent(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Compare every file at the path; the best one decides."""
         state = evidence.state(FilesState, self.sandbox)
-        looked_at = {
+        compared_files = {
             path: tuple(self._compare(state, path)) for path in state.volume.paths() if fnmatchcase(path, self.path)
         }
-        good = [path for path, rows in looked_at.items() if all(row.passed for row in rows)]
-        if self.absent or self.none or self.count is not None or not any(looked_at.values()):
-            return self._check_count(good, looked_at, state)
-        best = max(looked_at, key=lambda path: sum(row.passed for row in looked_at[path]))
-        if best in good:
-            return Check.of_fields(looked_at[best], f"{best} is as expected")
-        of = f" (the nearest of {len(looked_at)})" if len(looked_at) > 1 else ""
-        return Check.of_fields(looked_at[best], f"{best} is there{of}, but not as expected{_why(looked_at[best])}")
+        matching = [path for path, rows in compared_files.items() if all(row.passed for row in rows)]
+        if self.absent or self.none or self.count is not None or not any(compared_files.values()):
+            return self._check_count(matching, compared_files, state)
+        best = max(compared_files, key=lambda path: sum(row.passed for row in compared_files[path]))
+        if best in matching:
+            return Check.of_fields(compared_files[best], f"{best} is as expected")
+        of = f" (the nearest of {len(compared_files)})" if len(compared_files) > 1 else ""
+        return Check.of_fields(
+            compared_files[best],
+            f"{best} is there{of}, but not as expected{_describe_differences(compared_files[best])}",
+        )
 
-    def _check_count(self, good: Sequence[str], looked_at: dict[str, Rows], state: FilesState) -> Check:
+    def _check_count(self, matching: Sequence[str], compared_files: dict[str, Rows], state: FilesState) -> Check:
         none = self.absent or self.none
         expected: Any = 0 if none else self.count if self.count is not None else {"gte": 1}
-        passed = matches_expected(expected, len(good))
-        row = FieldCheck(path=self.path, expected=expected, actual=len(good), passed=passed)
-        found = join_first(good, most=MAX_NAMES) or self._instead(state)
-        told = f"files that fit {self.path}: {found} (expected {describe_expected(expected)})"
-        other = next((path for path in looked_at if path not in good), None)
+        passed = matches_expected(expected, len(matching))
+        row = FieldCheck(path=self.path, expected=expected, actual=len(matching), passed=passed)
+        listing = join_first(matching, most=MAX_NAMES) or self._describe_files(state)
+        detail = f"files that match {self.path}: {listing} (expected {describe_expected(expected)})"
+        other = next((path for path in compared_files if path not in matching), None)
         if passed or none or other is None:
-            return Check.of(passed, told, row)
-        return Check.of(passed, f"{told}; {other} is not as expected{_why(looked_at[other])}", row, *looked_at[other])
+            return Check.of(passed, detail, row)
+        return Check.of(
+            passed,
+            f"{detail}; {other} is not as expected{_describe_differences(compared_files[other])}",
+            row,
+            *compared_files[other],
+        )
 
-    def _instead(self, state: FilesState) -> str:
-        """What there is, where there is nothing of the sort."""
+    def _describe_files(self, state: FilesState) -> str:
         paths = list(state.volume.paths())
-        near = find_nearest_name(self.path, paths[:_MAX_NEAR])
-        there = join_first(paths, most=MAX_NAMES) or "no file at all"
-        return f"none{f' (nearest is {near})' if near else ''}; there is {there}"
+        near = find_nearest_name(self.path, paths[:_MAX_COMPARED_NAMES])
+        available = join_first(paths, most=MAX_NAMES) or "no file"
+        return f"none{f' (nearest is {near})' if near else ''}; there is {available}"
 
     def _compare(self, state: FilesState, path: str) -> Iterator[FieldCheck]:
         data: bytes = state.records[path]
@@ -138,47 +161,47 @@ class FilePresent(Assertion):
         if self.complete is not None:
             yield compare_value("complete", self.complete, state.volume.info(path).complete)
         if self.text is not None:
-            yield compare_value("text", self.text, decode(data, self.encoding, "replace"))
-        if self.form is not None:
-            yield from self._look_into(self.form, data)
+            yield compare_value("text", self.text, decode_text(data, self.encoding, "replace"))
+        if self.format is not None:
+            yield from self._compare_parsed(self.format, data)
 
-    def _look_into(self, form: Form, data: bytes) -> Iterator[FieldCheck]:
+    def _compare_parsed(self, format: ContentFormat, data: bytes) -> Iterator[FieldCheck]:
         try:
-            found = [list(self._compare_content(content)) for content in read(form, data, self.encoding)]
-        except Unfit as unfit:
-            yield FieldCheck(path=_CONTENT, expected=form, actual=f"it is {unfit}", passed=False)
+            results = [list(self._compare_content(content)) for content in parse_file(format, data, self.encoding)]
+        except UnreadableContent as error:
+            yield FieldCheck(path=_CONTENT, expected=format, actual=f"it is {error}", passed=False)
             for field in self.fields:
                 yield FieldCheck(path=field.path, expected=field.expected, actual=repr(MISSING), passed=False)
             return
-        if not self.fields and not self.row and not any(found):
-            yield FieldCheck(path=_CONTENT, expected=form, actual=form, passed=True)
-        elif found:
-            yield from max(found, key=lambda rows: sum(row.passed for row in rows))
+        if not self.fields and not self.row and not any(results):
+            yield FieldCheck(path=_CONTENT, expected=format, actual=format, passed=True)
+        elif results:
+            yield from max(results, key=lambda rows: sum(row.passed for row in rows))
 
     def _compare_content(self, content: Content) -> Iterator[FieldCheck]:
         if self.valid and (flaws := content.flaws()):
-            found = "; ".join(flaws[:_MAX_REASONS])
-            yield FieldCheck(path=_CONTENT, expected="sound by the standard", actual=found, passed=False)
+            reasons = "; ".join(flaws[:_MAX_REASONS])
+            yield FieldCheck(path=_CONTENT, expected="valid by the standard", actual=reasons, passed=False)
         for field in self.fields:
             yield content.compare(field.path, field.expected)
-        if self.row and isinstance(content, Table):
-            yield from content.nearest_row(self.row)
+        if self.row and isinstance(content, CsvContent):
+            yield from content.compare_nearest_row(self.row)
 
 
-def _why(rows: Rows) -> str:
-    """The closing words of a failure: what it is not, or what differs."""
-    unfit = next((row for row in rows if row.path == _CONTENT and not row.passed), None)
-    if unfit is not None:
-        return f" ({unfit.actual})"
+def _describe_differences(rows: Rows) -> str:
+    """Return the end of a failure's detail: why the file is unreadable, or what differs."""
+    unreadable = next((row for row in rows if row.path == _CONTENT and not row.passed), None)
+    if unreadable is not None:
+        return f" ({unreadable.actual})"
     wrong = [row for row in rows if not row.passed]
-    told = [
-        f"{row.path} is {_short(row.actual)}, expected {describe_expected(row.expected)}"
+    differences = [
+        f"{row.path} is {_shorten(row.actual)}, expected {describe_expected(row.expected)}"
         for row in wrong[:_MAX_REASONS]
     ]
     more = f" and {len(wrong) - _MAX_REASONS} more" if len(wrong) > _MAX_REASONS else ""
-    return f": {'; '.join(told)}{more}" if told else ""
+    return f": {'; '.join(differences)}{more}" if differences else ""
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = value if value == repr(MISSING) else describe_expected(value)
-    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}…"

@@ -1,4 +1,4 @@
-"""`file_was_read`: the agent looked at a file."""
+"""`file_was_read`: the agent read a file."""
 
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar, Self
@@ -17,18 +17,21 @@ from clerkship.simulators.files.paths import check_path as check_glob
 
 
 class FileWasRead(Assertion):
-    """The agent read a file at the path, at any time and over whatever protocol; or so often, or never."""
+    """The agent read a file at the path, at any time and over any protocol; or the number of reads is as expected."""
 
     name: ClassVar[str] = "file_was_read"
     shorthand: ClassVar[str | None] = "path"
     path: Annotated[
         str,
         AfterValidator(check_glob),
-        Field(min_length=1, description="path in the drop; `*` is any run of signs, slashes too, `?` any one"),
+        Field(
+            min_length=1,
+            description="path in the drop; `*` matches any characters, slashes too, and `?` any single one",
+        ),
     ]
     sandbox: Annotated[str | None, Field(description="which drop; any if not given")] = None
-    count: Annotated[CountExpectation | None, Field(description="how often; at least once if not given")] = None
-    none: Annotated[Flag, Field(description="it may not have been read")] = False
+    count: Annotated[CountExpectation | None, Field(description="how often; by default at least once")] = None
+    none: Annotated[Flag, Field(description="the file must not have been read")] = False
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
@@ -37,7 +40,7 @@ class FileWasRead(Assertion):
         return self
 
     def check(self, evidence: Evidence) -> Check:
-        """Look for the reads in the log."""
+        """Find the reads in the log."""
         reads = [
             (event.seq, event.payload.path)
             for event in evidence.events
@@ -51,18 +54,20 @@ class FileWasRead(Assertion):
             field = FieldCheck(path="read", expected=self.path, actual=path, passed=True, seq=seq)
             return Check.of(True, f"the agent read {path}", field)
         names = sorted({path for _, path in reads})
-        said = f"the agent read {join_first(names, most=MAX_NAMES)}" if names else "the agent read no file"
+        detail = f"the agent read {join_first(names, most=MAX_NAMES)}" if names else "the agent read no file"
         field = FieldCheck(path="read", expected=self.path, actual=names[:MAX_NAMES], passed=False)
-        return Check.of(False, said, field)
+        return Check.of(False, detail, field)
 
     def _check_count(self, hits: list[tuple[int, str]]) -> Check:
         expected: Any = 0 if self.none else self.count
         passed = matches_expected(expected, len(hits))
         names = list(dict.fromkeys(path for _, path in hits))
-        what = join_first(names, most=MAX_NAMES) if names else self.path
+        listing = join_first(names, most=MAX_NAMES) if names else self.path
         row = FieldCheck(
             path="read", expected=expected, actual=len(hits), passed=passed, seq=hits[0][0] if hits else None
         )
         return Check.of(
-            passed, f"the agent read {what} {describe_times(len(hits))} (expected {describe_expected(expected)})", row
+            passed,
+            f"the agent read {listing} {describe_times(len(hits))} (expected {describe_expected(expected)})",
+            row,
         )

@@ -1,1 +1,1 @@
-"""SFTP and scp, on the drop's routes: packets, uploads, sessions, and the listener."""
+"""SFTP and scp over the operations of a drop: packets, uploads, sessions and the listener."""

@@ -11,11 +11,11 @@ from asyncssh.scp import run_scp_server
 from asyncssh.stream import SSHServerStreamSession
 
 from clerkship.kit.wall import monotonic
-from clerkship.simulators.files.sftp.drop import Drop
 from clerkship.simulators.files.sftp.handler import VERSION, SftpHandler
 from clerkship.simulators.files.sftp.host_keys import build_host_keys
-from clerkship.simulators.files.sftp.keys import Key
+from clerkship.simulators.files.sftp.keys import SshKeyPair
 from clerkship.simulators.files.sftp.server import DropServer
+from clerkship.simulators.files.sftp.session import DropSession
 
 if TYPE_CHECKING:
     from clerkship.simulators.files.sftp.listener import Sftp, SftpAccount
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 MAX_CHANNELS = 10
 MAX_LOGIN_TRIES = 6
 """Credentials that one connection may try."""
-MAX_UNSENT = 1024 * 1024
-"""Bytes of answers that a client has not read; then no more packets are answered."""
-AGREED = 2
-"""The progress of a connection that has agreed on keys."""
-BY_APPLICATION = 11
+MAX_UNSENT_BYTES = 1024 * 1024
+"""Limit on replies that a client has not read; beyond it, no more packets are answered."""
+KEYS_AGREED = 2
+"""The progress of a connection after the key exchange."""
+DISCONNECT_BY_APPLICATION = 11
 """The reason of a disconnect (RFC 4253 §11.1)."""
 
 
@@ -49,9 +49,11 @@ class SftpConnection(asyncssh.SSHServer):
 
     @property
     def progress(self) -> int:
-        """How far a connection is that has not logged in: 0 has sent nothing, 1 something, 2 has agreed on keys."""
+        """Progress of a connection that has not logged in: 0 has sent nothing, 1 has sent something, 2 has exchanged
+        keys.
+        """
         spoke = self._connection is not None and self._connection.get_extra_info("client_version")
-        return AGREED if self._agreed else 1 if spoke else 0
+        return KEYS_AGREED if self._agreed else 1 if spoke else 0
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         """Enter the connection into the table."""
@@ -81,9 +83,9 @@ class SftpConnection(asyncssh.SSHServer):
         assert self._connection is not None
         self.account = self._listener.find_account(self._connection.get_extra_info("username"))
         if self.account is None:
-            self.dismiss("the run is over")
+            self.disconnect("the run is over")
         elif not self._table.claim(self, self.account.client.address):
-            self.dismiss("too many connections")
+            self.disconnect("too many connections")
 
     def validate_password(self, username: str, password: str) -> bool:
         """Return whether it is the token of the sandbox with this address."""
@@ -97,7 +99,7 @@ class SftpConnection(asyncssh.SSHServer):
         """Disconnect after too many failures. Each key a client offers counts, as in OpenSSH."""
         self._tries += not admitted
         if self._tries >= MAX_LOGIN_TRIES:
-            self.dismiss("too many authentication failures")
+            self.disconnect("too many authentication failures")
         return admitted
 
     def session_requested(self) -> Any:
@@ -105,10 +107,10 @@ class SftpConnection(asyncssh.SSHServer):
         if self.account is None or self._channels >= MAX_CHANNELS:
             return False
         self._channels += 1
-        return Channel(self, self.account)
+        return SftpChannel(self, self.account)
 
     def channel_closed(self) -> None:
-        """Count a channel no longer."""
+        """Note that a channel was closed."""
         self._channels -= 1
 
     def run(self, session: Awaitable[None]) -> None:
@@ -121,53 +123,53 @@ class SftpConnection(asyncssh.SSHServer):
         except Exception:  # a fault, the end of the connection, or a bug, which the run has recorded
             self.drop()
 
-    def seen(self) -> None:
+    def note_activity(self) -> None:
         """Note that the client has sent something."""
         self._active_at = monotonic()
 
     def drop(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
         if self._connection is not None:
             self._connection.abort()
 
     def leave(self) -> None:
-        """Close it because the listener closes."""
-        self.dismiss("the server is closed")
+        """Close the connection because the listener closes."""
+        self.disconnect("the server is closed")
 
     async def end(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
         self.drop()
 
     def sweep(self, now: float) -> None:
-        """Close it if its run is over, or if it takes longer than it may."""
+        """Close the connection if its run has ended or a time limit has passed."""
         limits, age = self._table.limits, now - self._opened_at
         if self.account is not None and not self.account.client.open:
-            self.dismiss("the run is over")
+            self.disconnect("the run is over")
         elif now - self._active_at > limits.idle:
-            self.dismiss("nothing has come for too long")
-        elif self.progress < AGREED and age > (limits.head if self.progress else limits.first):
+            self.disconnect("nothing has come for too long")
+        elif self.progress < KEYS_AGREED and age > (limits.head if self.progress else limits.first):
             self.drop()
 
-    def dismiss(self, reason: str) -> None:
-        """Close it and say why."""
+    def disconnect(self, reason: str) -> None:
+        """Close the connection and send the reason."""
         if self._connection is not None:
-            self._connection.disconnect(BY_APPLICATION, reason)
+            self._connection.disconnect(DISCONNECT_BY_APPLICATION, reason)
 
 
-class Channel(SSHServerStreamSession[bytes]):
-    """One channel. It is SFTP, or scp, or it is refused."""
+class SftpChannel(SSHServerStreamSession[bytes]):
+    """One channel: SFTP or scp; anything else is refused."""
 
     def __init__(self, connection: SftpConnection, account: "SftpAccount") -> None:
         super().__init__(None, self._build_server, VERSION, allow_scp=True)
-        self._connection, self._entrance = connection, account
+        self._connection, self._account = connection, account
 
     def _build_server(self, channel: Any) -> DropServer:
-        return DropServer(channel, Drop(self._entrance.client, self._entrance.uploads))
+        return DropServer(channel, DropSession(self._account.client, self._account.uploads))
 
     def session_started(self) -> None:
         """Run SFTP or scp."""
         channel: Any = self._chan
-        channel.set_write_buffer_limits(MAX_UNSENT)
+        channel.set_write_buffer_limits(MAX_UNSENT_BYTES)
         server = self._build_server(channel)
         writer: asyncssh.SSHWriter[bytes] = asyncssh.SSHWriter(self, channel)
         if channel.get_subsystem() == "sftp":
@@ -180,19 +182,19 @@ class Channel(SSHServerStreamSession[bytes]):
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         """Note that the client is active."""
-        self._connection.seen()
+        self._connection.note_activity()
         super().data_received(data, datatype)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count the channel no longer."""
+        """Note that the channel was closed."""
         super().connection_lost(exc)
         self._connection.channel_closed()
 
 
 class ScpReader(asyncssh.SSHReader[bytes]):
-    """The input of scp. Tells the server the size that a file is announced with, and when the input ends."""
+    """The input of scp. Passes the announced size of a file to the server, and notices when the input ends."""
 
-    def __init__(self, session: Channel, channel: Any, server: DropServer) -> None:
+    def __init__(self, session: SftpChannel, channel: Any, server: DropServer) -> None:
         super().__init__(session, channel)
         self._server = server
 
@@ -212,7 +214,7 @@ class ScpReader(asyncssh.SSHReader[bytes]):
         return data
 
 
-async def listen(listener: "Sftp", opened: socket, key: Key) -> asyncssh.SSHAcceptor:
+async def listen(listener: "Sftp", opened: socket, key: SshKeyPair) -> asyncssh.SSHAcceptor:
     """Accept SSH connections on a socket."""
     asyncssh.set_log_level(logging.WARNING)  # below that, asyncssh logs user names, which are credentials here
     return await asyncssh.listen(

@@ -1,7 +1,4 @@
-"""Packets of SFTP: asyncssh's handler, with limits, turns between clients, and broken connections on faults.
-
-See docs/decisions/0015-files-and-sftp.md.
-"""
+"""The SFTP packet handler: asyncssh's, with limits, fairness between clients, and broken connections on faults."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,13 +9,13 @@ from asyncssh.constants import FXP_NAME, FXP_READLINK
 from asyncssh.packet import PacketDecodeError, SSHPacket
 from asyncssh.sftp import MAX_SFTP_PACKET_LEN, SFTPServerHandler
 
-from clerkship.simulators.files.sftp.server import MAX_DATA, DropServer
+from clerkship.simulators.files.sftp.server import MAX_DATA_BYTES, DropServer
 
 VERSION = 3
 """The version of SFTP that OpenSSH speaks."""
 MAX_HANDLES = 256
 """Files and folders that one session may have open."""
-PACKETS_IN_TURN = 16
+PACKETS_PER_TURN = 16
 """Packets of one session that are answered before other clients have their turn."""
 EXIT_FAILED = 255
 """The exit status of a session that violated the protocol, as in OpenSSH."""
@@ -35,8 +32,8 @@ _EXTENSIONS = {
 }
 
 
-def _guarded(name: str) -> Any:
-    """Break the connection where asyncssh would answer with the text of an exception."""
+def _break_on_error(name: str) -> Any:
+    """Wrap a packet handler to break the connection where asyncssh would reply with the text of an exception."""
 
     async def answer(handler: "SftpHandler", packet: SSHPacket) -> object:
         try:
@@ -50,18 +47,20 @@ def _guarded(name: str) -> Any:
     return answer
 
 
-def _answers() -> dict[int | bytes, Any]:
-    """Return what answers each packet of version 3, and each extension. Links do not exist in a drop."""
+def _build_packet_handlers() -> dict[int | bytes, Any]:
+    """Return the handlers of each packet type of version 3 and each extension. A drop has no links."""
     answers: dict[int | bytes, Any] = {**SFTPServerHandler._packet_handlers}
     kinds = [kind for kind in answers if (kind in _EXTENSIONS if isinstance(kind, bytes) else kind < FXP_READLINK)]
-    return {kind: _guarded(answers[kind].__name__) for kind in kinds} | {EXPAND_PATH: _guarded("_process_expand_path")}
+    return {kind: _break_on_error(answers[kind].__name__) for kind in kinds} | {
+        EXPAND_PATH: _break_on_error("_process_expand_path")
+    }
 
 
 class SftpHandler(SFTPServerHandler):
-    """One session. Answers one packet after the other."""
+    """One session. Answers packets one at a time."""
 
     _extensions = [*_EXTENSIONS.items()]
-    _packet_handlers = _answers()
+    _packet_handlers = _build_packet_handlers()
     _return_types = SFTPServerHandler._return_types | {EXPAND_PATH: FXP_NAME}
     _server: DropServer
     _file_handles: dict[bytes, Any]
@@ -79,12 +78,12 @@ class SftpHandler(SFTPServerHandler):
         self._server.connection.abort()
 
     async def _process_packet(self, pkttype: int, pktid: int, packet: SSHPacket) -> None:
-        """Answer a packet; wait until the client reads its answers, and until others had their turn."""
+        """Answer a packet; then wait until the client has read its replies, and let other clients run."""
         await super()._process_packet(pkttype, pktid, packet)
         if self._writer is not None:
             await self._writer.drain()
         self._answered += 1
-        if self._answered % PACKETS_IN_TURN == 0:
+        if self._answered % PACKETS_PER_TURN == 0:
             await asyncio.sleep(0)
 
     async def _cleanup(self, exc: Exception | None) -> None:
@@ -112,7 +111,7 @@ class SftpHandler(SFTPServerHandler):
             raise asyncssh.SFTPFailure(f"{MAX_HANDLES} files and folders are open already")
 
     async def _process_limits(self, packet: SSHPacket) -> asyncssh.SFTPLimits:
-        return asyncssh.SFTPLimits(MAX_SFTP_PACKET_LEN, MAX_DATA, MAX_DATA, MAX_HANDLES)
+        return asyncssh.SFTPLimits(MAX_SFTP_PACKET_LEN, MAX_DATA_BYTES, MAX_DATA_BYTES, MAX_HANDLES)
 
     async def _process_expand_path(self, packet: SSHPacket) -> tuple[list[asyncssh.SFTPName], bool]:
         """Every home folder is the drop itself."""

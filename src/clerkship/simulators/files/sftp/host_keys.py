@@ -4,7 +4,7 @@ from functools import cache
 
 from asyncssh import SSHKey, SSHKeyPair, generate_private_key, import_private_key
 
-from clerkship.simulators.files.sftp.keys import Key
+from clerkship.simulators.files.sftp.keys import SshKeyPair
 
 RSA_BITS = 2048
 RSA_SIGNATURES = (b"rsa-sha2-256", b"rsa-sha2-512")
@@ -33,7 +33,7 @@ def _rsa_key() -> SSHKey:
     return generate_private_key("ssh-rsa", key_size=RSA_BITS)
 
 
-def build_host_keys(key: Key) -> list[SSHKey | SSHKeyPair]:
+def build_host_keys(key: SshKeyPair) -> list[SSHKey | SSHKeyPair]:
     """Return the keys of a listener, the preferred one first."""
     ecdsa = generate_private_key("ecdsa-sha2-nistp256")
     return [import_private_key(key.private), ecdsa, *map(RsaHostKey, RSA_SIGNATURES)]

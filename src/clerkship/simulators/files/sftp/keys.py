@@ -1,11 +1,11 @@
-"""Ed25519 keys of SSH, from the system's randomness and never in a log."""
+"""Ed25519 keys of SSH, generated from the system's randomness and never logged."""
 
 import base64
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Key:
+class SshKeyPair:
     """A key pair."""
 
     private: str
@@ -19,9 +19,9 @@ class Key:
         return base64.b64decode(self.public.split()[1])
 
 
-def new_key() -> Key:
+def generate_key() -> SshKeyPair:
     """Generate a key pair."""
     import asyncssh  # noqa: PLC0415  (an extra)
 
     pair = asyncssh.generate_private_key("ssh-ed25519")
-    return Key(pair.export_private_key().decode(), pair.export_public_key().decode().strip())
+    return SshKeyPair(pair.export_private_key().decode(), pair.export_public_key().decode().strip())

@@ -1,4 +1,6 @@
-"""The SFTP listener: one SSH server for the drops of every playground. A user is a sandbox, known by its address."""
+"""The SFTP listener: one SSH server for the drops of all playgrounds. Each sandbox is an SSH user, named by its
+address.
+"""
 
 import asyncio
 import threading
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from clerkship.kit.descriptors import raise_limit
 from clerkship.sandbox.authentication.ssh import SshUser
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
-from clerkship.simulators.files.sftp.keys import Key, new_key
+from clerkship.simulators.files.sftp.keys import SshKeyPair, generate_key
 from clerkship.simulators.files.sftp.upload import Uploads
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import TcpListener
@@ -22,17 +24,17 @@ LIMITS = ConnectionLimits(first=5.0, head=20.0, idle=900.0, connections=600)
 """`first` is until the first byte, which every client sends at once; `head` is until the agreement on keys, which takes
 some time for five hundred connections at once."""
 MIN_CONNECTIONS = 32
-RESERVED = 256
+RESERVED_DESCRIPTORS = 256
 """Open files of this process that are not for connections."""
-USUAL_PORT = 22
-GRACE = 1.0
+DEFAULT_PORT = 22
+GRACE_SECONDS = 1.0
 """Seconds that connections and open uploads have when the listener closes."""
-WINDOW = 4 * 1024 * 1024
-PACKET = 128 * 1024
+WINDOW_BYTES = 4 * 1024 * 1024
+MAX_PACKET_BYTES = 128 * 1024
 SETTINGS: dict[str, Any] = {
     "encoding": None,
-    "window": WINDOW,
-    "max_pktsize": PACKET,
+    "window": WINDOW_BYTES,
+    "max_pktsize": MAX_PACKET_BYTES,
     "login_timeout": 30,
     "keepalive_interval": 60,
     "keepalive_count_max": 3,
@@ -56,8 +58,8 @@ SETTINGS: dict[str, Any] = {
 
 
 def max_connections() -> int:
-    """Return how many connections this process may have files open for."""
-    return max(MIN_CONNECTIONS, raise_limit() - RESERVED)
+    """Return how many connections the limit of open files allows."""
+    return max(MIN_CONNECTIONS, raise_limit() - RESERVED_DESCRIPTORS)
 
 
 @dataclass
@@ -65,12 +67,12 @@ class SftpAccount:
     """The SSH user of one sandbox: its key, and its open uploads."""
 
     client: SandboxClient
-    key: Key
+    key: SshKeyPair
     uploads: Uploads = field(default_factory=Uploads)
 
 
 class Sftp(ProtocolListener):
-    """The listener. Starts sessions of asyncssh, which it loads when it is opened."""
+    """The listener. It imports asyncssh, an optional dependency, when it is opened."""
 
     name: ClassVar[str] = "sftp"
     package: ClassVar[str] = "asyncssh"
@@ -80,19 +82,19 @@ class Sftp(ProtocolListener):
 
     def __init__(self, directory: SandboxDirectory) -> None:
         super().__init__(directory)
-        most = min(self.limits.connections, max_connections())
-        self.tcp = TcpListener(replace(self.limits, per_sandbox=min(self.limits.per_sandbox, most * 5 // 6)), most)
+        limit = min(self.limits.connections, max_connections())
+        self.tcp = TcpListener(replace(self.limits, per_sandbox=min(self.limits.per_sandbox, limit * 5 // 6)), limit)
         self._host, self._port = "", 0
-        self._key: Key | None = None
+        self._key: SshKeyPair | None = None
         self._accounts: dict[str, SftpAccount] = {}
         self._lock = threading.Lock()
         self._sessions: set[asyncio.Task[None]] = set()
         self._acceptor: SSHAcceptor | None = None
 
     async def open(self, host: str, port: int) -> None:
-        """Listen."""
+        """Start listening."""
         opened = self.tcp.open_port(host, port)
-        self._key = new_key()
+        self._key = generate_key()
         # Loaded here because asyncssh is an extra.
         connection = import_module("clerkship.simulators.files.sftp.connection")
         self._acceptor = await connection.listen(self, opened.socket, self._key)
@@ -103,15 +105,15 @@ class Sftp(ProtocolListener):
         """Accept no more connections and close the open ones; their uploads are stored as incomplete files."""
         if self._acceptor is not None:
             self._acceptor.close()
-        await self.tcp.close(GRACE)
+        await self.tcp.close(GRACE_SECONDS)
         if self._sessions:
-            await asyncio.wait(self._sessions, timeout=GRACE)
+            await asyncio.wait(self._sessions, timeout=GRACE_SECONDS)
 
     def connection_info(self, client: SandboxClient) -> ConnectionInfo:
         """Return host, port, user, password, private key and host key."""
         account = self._account_of(client)
         assert self._key is not None
-        known = self._host if self._port == USUAL_PORT else f"[{self._host}]:{self._port}"
+        known = self._host if self._port == DEFAULT_PORT else f"[{self._host}]:{self._port}"
         return {
             "host": self._host,
             "port": self._port,
@@ -122,11 +124,11 @@ class Sftp(ProtocolListener):
         }
 
     def example(self, info: ConnectionInfo) -> str:
-        """Return a command of OpenSSH."""
+        """Return an OpenSSH command that connects."""
         return f"sftp -P {info['port']} {info['user']}@{info['host']}"
 
     def has_password(self, user: str, password: str) -> bool:
-        """Return whether a password is that of a user; a wrong password and an unknown user look the same."""
+        """Return whether a password is that of a user. A wrong password and an unknown user are not distinguished."""
         client = self.directory.find(user)
         if SshUser.has_password(client, password):
             return True
@@ -155,11 +157,10 @@ class Sftp(ProtocolListener):
         with self._lock:
             account = self._accounts.get(client.address)
             if account is None:
-                account = self._accounts[client.address] = SftpAccount(client, new_key())
+                account = self._accounts[client.address] = SftpAccount(client, generate_key())
             return account
 
     def _forget_accounts(self) -> None:
-        """Forget the accounts of runs that have ended."""
         with self._lock:
             for address in [name for name, account in self._accounts.items() if not account.client.open]:
                 del self._accounts[address]

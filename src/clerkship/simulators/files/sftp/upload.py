@@ -6,8 +6,8 @@ from io import BytesIO
 from typing import Any
 
 
-class TooLarge(Exception):
-    """A file would be larger than it, or the drop, may be."""
+class UploadTooLarge(Exception):
+    """A file would exceed its size limit, or that of the drop."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -20,11 +20,11 @@ class Uploads:
     """The open uploads to one sandbox. Together they may not be larger than its free space."""
 
     opened: list["Upload"] = field(default_factory=list)
-    busy: "asyncio.Future[Any] | None" = None
+    long_operation: "asyncio.Future[Any] | None" = None
     """A long operation of the sandbox in a thread; other calls of the same sandbox wait for it."""
 
     @property
-    def held(self) -> int:
+    def buffered_bytes(self) -> int:
         """Bytes in memory."""
         return sum(upload.size for upload in self.opened)
 
@@ -51,8 +51,8 @@ class Upload:
     """Bytes that the file may have."""
     room: int
     """Bytes that all open uploads together may have."""
-    among: Uploads
-    began: int = 0
+    uploads: Uploads
+    opened_at: int = 0
     """When it was opened, in simulated time."""
     append: bool = False
     """Whether every write goes to the end."""
@@ -69,20 +69,20 @@ class Upload:
 
     def __post_init__(self) -> None:
         """Enter it into the open uploads."""
-        self.among.opened.append(self)
+        self.uploads.opened.append(self)
 
     @property
-    def shown_time(self) -> int:
+    def displayed_time(self) -> int:
         """The modification time while it is being uploaded."""
-        return self.began if self.modified is None else self.modified
+        return self.opened_at if self.modified is None else self.modified
 
     def load(self, data: bytes) -> None:
-        """Begin with the content of an existing file. Raises TooLarge."""
+        """Begin with the content of an existing file. Raises UploadTooLarge."""
         self._check_size(len(data))
         self._data, self.size = BytesIO(data), len(data)
 
     def write(self, offset: int, data: bytes) -> None:
-        """Write bytes, with zeros before them if they begin behind the end. Raises TooLarge."""
+        """Write bytes, with zeros before them if they start after the end. Raises UploadTooLarge."""
         if self.append:
             offset = self.size
         self._check_size(offset + len(data))
@@ -101,7 +101,7 @@ class Upload:
         return self._data.read(length)
 
     def truncate(self, size: int) -> None:
-        """Make it shorter, or longer with zeros. Raises TooLarge."""
+        """Make it shorter, or longer with zeros. Raises UploadTooLarge."""
         self._check_size(size)
         self.changed = True
         if size > self.size:
@@ -116,10 +116,10 @@ class Upload:
     def release(self) -> None:
         """Give back the memory, and remove it from the open uploads."""
         self._data, self.size = BytesIO(), 0
-        if self in self.among.opened:
-            self.among.opened.remove(self)
+        if self in self.uploads.opened:
+            self.uploads.opened.remove(self)
 
     def _check_size(self, size: int) -> None:
         """Refuse a size beyond the limits; a file that is already larger may become smaller."""
-        if size > self.size and (size > self.max_size or self.among.held + size - self.size > self.room):
-            raise TooLarge(size)
+        if size > self.size and (size > self.max_size or self.uploads.buffered_bytes + size - self.size > self.room):
+            raise UploadTooLarge(size)

@@ -1,4 +1,4 @@
-"""`files.rename`: move a file or folder, as a partner does at the end of an upload so that half a file is never read."""
+"""`files.rename`: move a file or folder, for example to publish an upload only when it is complete."""
 
 from typing import Annotated, ClassVar
 

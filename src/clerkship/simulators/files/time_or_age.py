@@ -1,4 +1,4 @@
-"""When something was last modified, as people say it: at a time, or so long ago."""
+"""A modification time, given as a time or as an age."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -7,11 +7,11 @@ from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from clerkship.model.duration import parse_duration, render_duration
 
-_FORM = "expected a time with its zone such as 2026-03-02T09:00:00Z, or an age such as 3d"
+_EXPECTED = "expected a time with its zone such as 2026-03-02T09:00:00Z, or an age such as 3d"
 
 
-def parse_when(value: Any) -> datetime | timedelta:
-    """A time, or an age."""
+def parse_time_or_age(value: Any) -> datetime | timedelta:
+    """Parse a time such as 2026-03-02T09:00:00Z, or an age such as 3d."""
     if isinstance(value, datetime | timedelta):
         return value
     try:
@@ -21,24 +21,24 @@ def parse_when(value: Any) -> datetime | timedelta:
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{_FORM}, not {str(value)[:40]!r}") from None
+        raise ValueError(f"{_EXPECTED}, not {str(value)[:40]!r}") from None
     if time.tzinfo is None:
-        raise ValueError(f"{_FORM}; {str(value)[:40]!r} has no zone")
+        raise ValueError(f"{_EXPECTED}; {str(value)[:40]!r} has no zone")
     return time
 
 
-def reckon(when: datetime | timedelta, now: datetime) -> datetime:
-    """Which time that is."""
+def resolve_time(when: datetime | timedelta, now: datetime) -> datetime:
+    """Return the time in UTC; an age counts back from now."""
     return (when if isinstance(when, datetime) else now - when).astimezone(UTC)
 
 
-def _written(when: datetime | timedelta) -> str:
+def _render_time_or_age(when: datetime | timedelta) -> str:
     return when.isoformat() if isinstance(when, datetime) else render_duration(when)
 
 
-When = Annotated[
+TimeOrAge = Annotated[
     datetime | timedelta,
-    BeforeValidator(parse_when),
-    PlainSerializer(_written, return_type=str),
+    BeforeValidator(parse_time_or_age),
+    PlainSerializer(_render_time_or_age, return_type=str),
     WithJsonSchema({"type": ["string", "number"], "description": "2026-03-02T09:00:00Z, or an age: 3d, 1h30m"}),
 ]

@@ -7,7 +7,7 @@ from clerkship.hl7.escape import DEFAULT_DELIMITERS, Delimiters, unescape
 from clerkship.hl7.message import Segment, get_part
 
 
-class Part(NamedTuple):
+class Repetition(NamedTuple):
     """One repetition of a field."""
 
     raw: str
@@ -20,38 +20,40 @@ class Part(NamedTuple):
         found = get_part(self.raw, self.delimiters.component, component)
         if subcomponent is not None:
             found = get_part(found, self.delimiters.subcomponent, subcomponent)
-        return _meant(found, self.delimiters)
+        return _decode(found, self.delimiters)
 
     @property
     def whole(self) -> str:
         """Return the whole repetition as one text."""
-        return _meant(self.raw, self.delimiters)
+        return _decode(self.raw, self.delimiters)
 
 
-def _meant(text: str, delimiters: Delimiters) -> str:
+def _decode(text: str, delimiters: Delimiters) -> str:
     return "" if text == NULL else unescape(text, delimiters).strip()
 
 
-def parts(segment: Segment | None, field: int) -> list[Part]:
+def read_repetitions(segment: Segment | None, field: int) -> list[Repetition]:
     """Return the repetitions of a field that are neither empty nor null."""
     if segment is None:
         return []
     where = f"{segment.name}-{field}"
-    found = [Part(raw, where, segment.delimiters) for raw in segment.repetitions(field)]
+    repetitions = [Repetition(raw, where, segment.delimiters) for raw in segment.repetitions(field)]
     return [
-        part for part in found if part.raw.strip(segment.delimiters.encoding.replace("\\", "") + " ") not in ("", NULL)
+        repetition
+        for repetition in repetitions
+        if repetition.raw.strip(segment.delimiters.encoding.replace("\\", "") + " ") not in ("", NULL)
     ]
 
 
-def part(segment: Segment | None, field: int) -> Part | None:
+def read_repetition(segment: Segment | None, field: int) -> Repetition | None:
     """Return the first repetition of a field that is neither empty nor null."""
-    return next(iter(parts(segment, field)), None)
+    return next(iter(read_repetitions(segment, field)), None)
 
 
-def text(segment: Segment | None, field: int) -> str:
+def read_text(segment: Segment | None, field: int) -> str:
     """Return the first component of a field."""
-    found = part(segment, field)
-    return found.text() if found is not None else ""
+    repetition = read_repetition(segment, field)
+    return repetition.text() if repetition is not None else ""
 
 
 def is_null(segment: Segment | None, field: int) -> bool:

@@ -12,10 +12,10 @@ from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.request import IMMEDIATE, Reply
 from clerkship.simulators.files import operations as ops
-from clerkship.simulators.files.entry import Entry
-from clerkship.simulators.files.paths import CONTROL
+from clerkship.simulators.files.entry import FileEntry
+from clerkship.simulators.files.paths import CONTROL_CHARACTERS
 from clerkship.simulators.files.sftp.call import SftpCall
-from clerkship.simulators.files.sftp.upload import TooLarge, Upload, Uploads
+from clerkship.simulators.files.sftp.upload import Upload, Uploads, UploadTooLarge
 from clerkship.simulators.files.state import FilesState
 
 MAX_HELD_BYTES = 1_000_000_000
@@ -32,11 +32,11 @@ InputT = TypeVar("InputT")
 ResultT = TypeVar("ResultT")
 
 
-class Broken(Exception):
-    """The reply does not arrive: the connection has to be closed."""
+class ReplyLost(Exception):
+    """The reply is lost: the connection must be closed."""
 
 
-class Reading(NamedTuple):
+class OpenedFile(NamedTuple):
     """The content of a file when it was opened."""
 
     path: str
@@ -46,7 +46,7 @@ class Reading(NamedTuple):
 
 
 def parse_path(data: bytes) -> str:
-    """Return a path of a client without `.`, `..` and leading slash; empty for the drop itself, the outermost."""
+    """Return a client's path without `.`, `..` and leading slash; empty for the root."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -60,25 +60,25 @@ def parse_path(data: bytes) -> str:
     return "/".join(parts)
 
 
-class Drop:
-    """The operations of one sandbox, as one session calls them."""
+class DropSession:
+    """The operations of one sandbox, called by one SFTP session."""
 
     def __init__(self, client: SandboxClient, uploads: Uploads) -> None:
         self.client, self.uploads = client, uploads
 
-    async def read(self, path: str) -> Reading:
+    async def read(self, path: str) -> OpenedFile:
         """Read a file."""
         _refuse_root(path)
         reply = await self.call(SftpCall(ops.read_file, ops.FilePath(path=path), path))
-        return Reading(path, reply.body, reply.delivery.promised is not None)
+        return OpenedFile(path, reply.body, reply.delivery.promised is not None)
 
-    async def begin(self, path: str, pflags: int, size: int = 0) -> Upload:
+    async def open_upload(self, path: str, pflags: int, size: int = 0) -> Upload:
         """Open a file for writing, by the rules of open(2); refuse it if its announced size is too large."""
         _refuse_root(path)
         space = await self.result(ops.space_for, ops.FileSize(path=path, size=size), path)
         is_there = space.size is not None or self.uploads.find(path) is not None
         if pflags & asyncssh.FXF_CREAT and pflags & asyncssh.FXF_EXCL and is_there:
-            raise asyncssh.SFTPFailure(f"{path} is there already")
+            raise asyncssh.SFTPFailure(f"{path} already exists")
         if not pflags & asyncssh.FXF_CREAT and not is_there:
             raise asyncssh.SFTPNoSuchFile(f"there is no file {path}")
         room, now = min(space.room, MAX_HELD_BYTES), int(space.now.timestamp())
@@ -95,8 +95,8 @@ class Drop:
             if upload.readable:
                 data = (await self.read(upload.path)).data
             else:
-                data = await self.look(lambda state: bytes(state.records.get(upload.path, b"")))
-            await self._bounded(upload, lambda: upload.load(data))
+                data = await self.read_state(lambda state: bytes(state.records.get(upload.path, b"")))
+            await self._apply_within_limits(upload, lambda: upload.load(data))
         except BaseException:
             upload.release()
             raise
@@ -106,21 +106,21 @@ class Drop:
         if upload.failed:
             raise asyncssh.SFTPFailure("an earlier write to this file was refused")
         try:
-            await self._bounded(upload, lambda: upload.write(offset, data))
+            await self._apply_within_limits(upload, lambda: upload.write(offset, data))
         except asyncssh.SFTPError:
             upload.failed = True
             raise
 
     async def truncate(self, upload: Upload, size: int) -> None:
         """Make a file shorter, or longer with zeros."""
-        await self._bounded(upload, lambda: upload.truncate(size))
+        await self._apply_within_limits(upload, lambda: upload.truncate(size))
 
-    async def _bounded(self, upload: Upload, change: Callable[[], None]) -> None:
+    async def _apply_within_limits(self, upload: Upload, change: Callable[[], None]) -> None:
         """Apply a change; if it is too large, have the sandbox refuse it, so that the refusal is logged."""
         try:
             change()
-        except TooLarge as large:
-            coming = self.uploads.held - upload.size
+        except UploadTooLarge as large:
+            coming = self.uploads.buffered_bytes - upload.size
             size = ops.FileSize(path=upload.path, size=large.size, coming=coming)
             await self.result(ops.space_for, size, upload.path)
             raise asyncssh.SFTPFailure("too many bytes are being uploaded at once") from None
@@ -135,9 +135,9 @@ class Drop:
         finally:
             upload.release()
         if upload.modified is not None:
-            await self.touch(upload.path, upload.modified)
+            await self.set_modified(upload.path, upload.modified)
 
-    async def touch(self, path: str, modified: int) -> None:
+    async def set_modified(self, path: str, modified: int) -> None:
         """Set the modification time of a file or folder."""
         at = datetime.fromtimestamp(modified, UTC)
         body = orjson.dumps({"modified": at.isoformat()})
@@ -147,7 +147,7 @@ class Drop:
         """Rename a file or folder; one with many entries in a thread, so that other clients are answered meanwhile."""
         body = orjson.dumps({"from": old, "to": new, "replace": replace})
         names = ops.NewName.model_construct(path=old, to=new, replace=replace)
-        is_long = await self.look(lambda state: state.volume.has_many(old))
+        is_long = await self.read_state(lambda state: state.volume.has_many(old))
         await self.call(SftpCall(ops.rename, names, "", body, uploading), in_thread=is_long)
 
     async def result(
@@ -156,44 +156,44 @@ class Drop:
         """Call an operation and return its result; it is refused if an upload is in the way."""
         reply = await self.call(SftpCall(operation, input, path, uploading=uploading))
         if reply.delivery.promised is not None:
-            raise Broken
+            raise ReplyLost
         result: ResultT = reply.result
         return result
 
-    async def page(self, folder: str, after: str, count: int) -> Sequence[Entry]:
+    async def page(self, folder: str, after: str, count: int) -> Sequence[FileEntry]:
         """Return the next entries of a folder; nothing is logged."""
-        return await self.look(lambda state: state.volume.page(folder, after, count))
+        return await self.read_state(lambda state: state.volume.page(folder, after, count))
 
-    async def look(self, read: Callable[[FilesState], T]) -> T:
+    async def read_state(self, read: Callable[[FilesState], T]) -> T:
         """Read the state; nothing is logged."""
-        await self._turn()
+        await self._wait_for_long_operation()
         return await self.client.read_state(read)
 
     async def call(self, call: SftpCall[Any, Any], *, in_thread: bool = False) -> Reply:
-        """Call an operation. Raises asyncssh.SFTPError if it is refused, and Broken if the reply is lost."""
+        """Call an operation. Raises asyncssh.SFTPError if it is refused, and ReplyLost if the reply is lost."""
         if "\n" in call.target:
-            raise asyncssh.SFTPFailure(CONTROL)
-        await self._turn()
+            raise asyncssh.SFTPFailure(CONTROL_CHARACTERS)
+        await self._wait_for_long_operation()
         reply = await (self._call_in_thread(call) if in_thread else self.client.call(call))
         if reply.lost or reply.status == RUN_ENDED:
-            raise Broken
+            raise ReplyLost
         if reply.delivery is not IMMEDIATE and reply.delivery.over:
             await asyncio.sleep(reply.delivery.over)
         if reply.refusal is not None:
             raise _ERRORS.get(reply.status, asyncssh.SFTPFailure)(reply.refusal.reason)
         return reply
 
-    async def _turn(self) -> None:
-        """Wait for a long operation in a thread: a call during it would block the event loop of every client."""
-        while self.uploads.busy is not None:
-            await asyncio.wait([self.uploads.busy])
+    async def _wait_for_long_operation(self) -> None:
+        """Wait for a long operation in a thread: a call during it would block the event loop for every client."""
+        while self.uploads.long_operation is not None:
+            await asyncio.wait([self.uploads.long_operation])
 
     async def _call_in_thread(self, call: SftpCall[Any, Any]) -> Reply:
-        self.uploads.busy = asyncio.ensure_future(asyncio.to_thread(self.client.call_now, call))
+        self.uploads.long_operation = asyncio.ensure_future(asyncio.to_thread(self.client.call_now, call))
         try:
-            reply = await self.uploads.busy
+            reply = await self.uploads.long_operation
         finally:
-            self.uploads.busy = None
+            self.uploads.long_operation = None
         return reply if isinstance(reply, Reply) else await reply
 
 

@@ -6,25 +6,25 @@ from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY
-from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
-from clerkship.reactions.hl7_to_fhir.parts import Part
+from clerkship.reactions.hl7_to_fhir.fields import Repetition
+from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.simulators.fhir.outcome import refusal
 
-TYPES = f"{TERMINOLOGY}v2-0203"
+IDENTIFIER_TYPES = f"{TERMINOLOGY}v2-0203"
 NPI = "http://hl7.org/fhir/sid/us-npi"
 SSN = "http://hl7.org/fhir/sid/us-ssn"
-_REGISTERED = {"NPI": NPI, "USSSA": SSN}
+_WELL_KNOWN_SYSTEMS = {"NPI": NPI, "USSSA": SSN}
 """Authorities that FHIR defines a system for, whatever the config of the server says."""
 _TYPES = code_table("0203")
 """HL7 table 0203 with what FHIR displays, without U (unspecified). Other codes (`MRN`, `EPI`) are ignored."""
-_OF_A_PATIENT = frozenset({"MR", "PI", "PT"})
+_PATIENT_NUMBER_TYPES = frozenset({"MR", "PI", "PT"})
 """Types that senders use for the same number."""
 _NATIONAL = re.compile(r"NN[A-Z]{2,3}")
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Number(NamedTuple):
+class Hl7Identifier(NamedTuple):
     """A number, with its assigning authority and its type if the message has them."""
 
     value: str
@@ -32,33 +32,35 @@ class Number(NamedTuple):
     namespace: str = ""
     type: str = ""
     where: str = ""
-    called: str = ""
+    type_text: str = ""
     """A type that is not in HL7's table."""
 
     def __str__(self) -> str:
         """Return the number for an error message: `8525024 (RIVERBEND, MR)`."""
-        told = ", ".join(filter(None, (self.namespace or self.system, self.type or self.called)))
+        told = ", ".join(filter(None, (self.namespace or self.system, self.type or self.type_text)))
         return f"`{self.value[:60]}`{f' ({told[:80]})' if told else ''}"
 
-    def identifier(self) -> dict[str, Any]:
+    def to_identifier(self) -> dict[str, Any]:
         """Convert the number to an Identifier. A namespace without a known system becomes the assigner's display."""
-        code = {"system": TYPES, "code": self.type, "display": _TYPES.get(self.type, "")}
+        code = {"system": IDENTIFIER_TYPES, "code": self.type, "display": _TYPES.get(self.type, "")}
         assigner = {"display": self.namespace} if self.namespace and not self.system else {}
-        type = {"coding": [trimmed(code)]} if self.type else trimmed({"text": self.called})
-        return trimmed({"type": type, "system": self.system, "value": self.value, "assigner": assigner})
+        type = {"coding": [drop_empty(code)]} if self.type else drop_empty({"text": self.type_text})
+        return drop_empty({"type": type, "system": self.system, "value": self.value, "assigner": assigner})
 
     def is_in(self, resource: Resource) -> bool:
         """Return whether a resource has this number."""
         held = [*resource.get("identifier", ()), resource.get("masterIdentifier", {})]
-        return any(self.agrees(each) for each in held)
+        return any(self.matches(each) for each in held)
 
-    def agrees(self, identifier: Mapping[str, Any]) -> bool:
+    def matches(self, identifier: Mapping[str, Any]) -> bool:
         """Return whether an identifier has the same value, and no authority or type that contradicts."""
         if identifier.get("value") != self.value:
             return False
         codings = identifier.get("type", {}).get("coding", ())
-        types = {_sort(code.get("code", "")) for code in codings if code.get("system") == TYPES} - {""}
-        is_patients = self.type in _OF_A_PATIENT and types & _OF_A_PATIENT
+        types = {
+            _normalize_type(code.get("code", "")) for code in codings if code.get("system") == IDENTIFIER_TYPES
+        } - {""}
+        is_patients = self.type in _PATIENT_NUMBER_TYPES and types & _PATIENT_NUMBER_TYPES
         if self.type and types and self.type not in types and not is_patients:
             return False
         if self.system and identifier.get("system"):
@@ -66,48 +68,58 @@ class Number(NamedTuple):
         assigner = identifier.get("assigner", {}).get("display")
         return not (self.namespace and assigner and self.namespace.casefold() != assigner.casefold())
 
-    def is_strange_in(self, resource: Resource) -> bool:
+    def has_unknown_authority_in(self, resource: Resource) -> bool:
         """Return whether the number matches a resource only for want of information: it names an authority that is
         neither known to the server nor that of the identifier."""
         return bool(self.namespace and not self.system) and all(
             "system" in each
             and "display" not in each.get("assigner", {})
-            and not _words(self.namespace) <= _words(each["system"])
+            and not _split_words(self.namespace) <= _split_words(each["system"])
             for each in resource.get("identifier", ())
-            if self.agrees(each)
+            if self.matches(each)
         )
 
 
-def _words(name: str) -> set[str]:
+def _split_words(name: str) -> set[str]:
     return set(_WORD.findall(name.casefold()))
 
 
-def of_cx(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:
+def parse_cx(repetition: Repetition, authorities: Mapping[str, str], type: str = "") -> Hl7Identifier:
     """Read a CX: `8525024^^^RIVERBEND^MR`."""
-    authority = tuple(part.text(4, number) for number in (1, 2, 3))
-    known = _sort(part.text(5).upper())
-    return _number(part, authority, authorities, known or type)._replace(called="" if known else part.text(5))
+    authority = tuple(repetition.text(4, number) for number in (1, 2, 3))
+    known = _normalize_type(repetition.text(5).upper())
+    return _build_identifier(repetition, authority, authorities, known or type)._replace(
+        type_text="" if known else repetition.text(5)
+    )
 
 
-def _sort(type: str) -> str:
+def _normalize_type(type: str) -> str:
     return type if type in _TYPES or _NATIONAL.fullmatch(type) else ""
 
 
-def of_ei(part: Part, authorities: Mapping[str, str], type: str = "") -> Number:
+def parse_ei(repetition: Repetition, authorities: Mapping[str, str], type: str = "") -> Hl7Identifier:
     """Read an EI: `L-1001^LAB`."""
-    return _number(part, (part.text(2), part.text(3), part.text(4)), authorities, type)
+    return _build_identifier(
+        repetition, (repetition.text(2), repetition.text(3), repetition.text(4)), authorities, type
+    )
 
 
-def of_xcn(part: Part, authorities: Mapping[str, str]) -> Number:
+def parse_xcn(repetition: Repetition, authorities: Mapping[str, str]) -> Hl7Identifier:
     """Read an XCN: `9999910000^Toussaint^Solange^^^^MD^^NPI`. Without an authority, the type implies it."""
-    authority = tuple(part.text(9, number) for number in (1, 2, 3))
-    return _number(part, authority if any(authority) else (part.text(13), "", ""), authorities, "")
+    authority = tuple(repetition.text(9, number) for number in (1, 2, 3))
+    return _build_identifier(
+        repetition, authority if any(authority) else (repetition.text(13), "", ""), authorities, ""
+    )
 
 
-def _number(part: Part, authority: tuple[str, ...], authorities: Mapping[str, str], type: str) -> Number:
+def _build_identifier(
+    repetition: Repetition, authority: tuple[str, ...], authorities: Mapping[str, str], type: str
+) -> Hl7Identifier:
     namespace, universal, kind = authority
-    system = authorities.get(namespace, "") or _universal(universal, kind) or _REGISTERED.get(namespace.upper(), "")
-    return Number(part.text(1, 1), system, namespace, type, part.where)
+    system = (
+        authorities.get(namespace, "") or _universal(universal, kind) or _WELL_KNOWN_SYSTEMS.get(namespace.upper(), "")
+    )
+    return Hl7Identifier(repetition.text(1, 1), system, namespace, type, repetition.where)
 
 
 def _universal(id: str, kind: str) -> str:
@@ -121,28 +133,28 @@ def _universal(id: str, kind: str) -> str:
     return id if kind.upper() in ("URI", "URL") or id.startswith(("http://", "https://", "urn:")) else ""
 
 
-def numbered(filing: Filing, type: str, numbers: Iterable[Number]) -> Resource | None:
+def find_by_identifiers(filing: Filing, type: str, numbers: Iterable[Hl7Identifier]) -> Resource | None:
     """Find the resource that has one of some numbers, or whose id is one of them; refused if there are several."""
     found: dict[str, Resource] = {}
     asked = [number for number in numbers if number.value]
     for number in asked:
-        for resource in filing.with_number(type, number.value):
+        for resource in filing.find_by_identifier(type, number.value):
             if number.is_in(resource):
                 found[get_key(resource)] = resource
     for number in asked if not found else ():
-        own = filing.there(type, number.value)
+        own = filing.find_by_id(type, number.value)
         if own is not None:
             found[get_key(own)] = own
     if len(found) > 1:
         told = " and ".join(str(number) for number in asked)
-        raise refusal(409, "multiple-matches", f"{told} mean several: {', '.join(sorted(found))}")
+        raise refusal(409, "multiple-matches", f"{told} match several resources: {', '.join(sorted(found))}")
     return next(iter(found.values()), None)
 
 
-def with_numbers(resource: Resource, numbers: Iterable[Number]) -> list[dict[str, Any]]:
+def add_identifiers(resource: Resource, numbers: Iterable[Hl7Identifier]) -> list[dict[str, Any]]:
     """Return the identifiers of a resource with the numbers that it lacks added."""
     held = list(resource.get("identifier", ()))
     for number in numbers:
-        if number.value and not any(number.agrees(each) for each in held):
-            held.append(number.identifier())
+        if number.value and not any(number.matches(each) for each in held):
+            held.append(number.to_identifier())
     return held

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from clerkship.fhir.display_text import format_human_name, to_text
 from clerkship.fhir.resource import Resource
 from clerkship.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.filing import Filing, trimmed
-from clerkship.reactions.hl7_to_fhir.parts import Part, part, parts, text
+from clerkship.reactions.hl7_to_fhir.fields import Repetition, read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 
@@ -17,12 +17,12 @@ _USES = code_table("0200")
 """HL7 table 0200, as far as FHIR has a use for it."""
 _SEXES = {"M": "male", "F": "female"}
 """Values that contradict each other; any other may mean that the sex was not asked."""
-_NEARLY = 0.8
+_MIN_SIMILARITY = 0.8
 """How similar two given names must be to count as spellings of one name, such as Ana and Anna."""
 _DAY = len("1965-03-15")
 
 
-class Told(NamedTuple):
+class Demographics(NamedTuple):
     """The name, birth date and sex in a PID or MRG."""
 
     names: list[dict[str, Any]]
@@ -34,21 +34,21 @@ class Told(NamedTuple):
 
     def __str__(self) -> str:
         """Return a description for error messages: `Jane Roe, born 19700101`."""
-        told = format_human_name(self.names[0])[:100] if self.names else ""
+        name = format_human_name(self.names[0])[:100] if self.names else ""
         born = f"born {self.born.replace('-', '')}" if self.born else ""
-        return ", ".join(filter(None, (told, born)))
+        return ", ".join(filter(None, (name, born)))
 
 
-def told_of(filing: Filing, segment: Segment | None) -> Told:
+def read_demographics(filing: Filing, segment: Segment | None) -> Demographics:
     """Read the name, birth date and sex of a segment."""
     field = 7 if segment is not None and segment.name == "MRG" else 5
-    names = [human(each) for each in parts(segment, field)]
+    names = [to_human_name(each) for each in read_repetitions(segment, field)]
     names = [name for name in names if name.get("family") or name.get("given")]
     if segment is None or segment.name != "PID":
-        return Told(names, "", "", "MRG-7 says")
-    born = read_time(part(segment, 7), filing.zone)
-    sex = _SEXES.get(text(segment, 8).upper(), "")
-    return Told(
+        return Demographics(names, "", "", "MRG-7 says")
+    born = read_time(read_repetition(segment, 7), filing.zone)
+    sex = _SEXES.get(read_text(segment, 8).upper(), "")
+    return Demographics(
         names,
         born.date if born is not None else "",
         sex,
@@ -56,7 +56,7 @@ def told_of(filing: Filing, segment: Segment | None) -> Told:
     )
 
 
-class Likeness(NamedTuple):
+class DemographicMatch(NamedTuple):
     """Which values of a patient and a message agree; None where one of them has no value."""
 
     name: bool | None
@@ -82,23 +82,23 @@ class Likeness(NamedTuple):
         return False not in (self.name, self.born, self.sex) and bool(self.name or self.born)
 
 
-def likeness(patient: Resource, told: Told) -> Likeness:
+def compare_demographics(patient: Resource, stated: Demographics) -> DemographicMatch:
     """Compare a patient of the chart with a message."""
-    pairs = [(new, old) for new in told.names for old in patient.get("name", ()) if isinstance(old, dict)]
+    pairs = [(new, old) for new in stated.names for old in patient.get("name", ()) if isinstance(old, dict)]
     pairs = [pair for pair in pairs if pair[1].get("family") or pair[1].get("given")]
-    held, length = patient.get("birthDate", ""), min(len(told.born), len(patient.get("birthDate", "")))
-    is_same = told.born[:length] == held[:length]
+    held, length = patient.get("birthDate", ""), min(len(stated.born), len(patient.get("birthDate", "")))
+    is_same = stated.born[:length] == held[:length]
     sex = patient.get("gender") if patient.get("gender") in _SEXES.values() else None
-    return Likeness(
+    return DemographicMatch(
         any(_is_alike(*pair) for pair in pairs) if pairs else None,
         any(_is_given_alike(*pair) for pair in pairs) if pairs else None,
         is_same if length else None,
         is_same and length == _DAY,
-        told.sex == sex if told.sex and sex else None,
+        stated.sex == sex if stated.sex and sex else None,
     )
 
 
-def described(patient: Resource) -> str:
+def describe_patient(patient: Resource) -> str:
     """Return a description for error messages: `Ana Silva, born 1965-03-15, female`."""
     born = f"born {patient['birthDate']}" if "birthDate" in patient else ""
     return ", ".join(filter(None, (to_text(patient.get("name")), born, patient.get("gender", ""))))
@@ -106,31 +106,33 @@ def described(patient: Resource) -> str:
 
 def _is_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Return whether the family names agree, and the given names, if both have one, are equal or similar."""
-    return _is_family_alike(one.get("family", ""), other.get("family", "")) and _is_given_alike(one, other, _NEARLY)
+    return _is_family_alike(one.get("family", ""), other.get("family", "")) and _is_given_alike(
+        one, other, _MIN_SIMILARITY
+    )
 
 
 def _is_family_alike(one: str, other: str) -> bool:
     """Return whether the longer name contains all words of the shorter: `Silva` and `Silva-Costa`."""
-    mine, theirs = ({_folded(each) for each in re.split(r"[\W_]+", name)} - {""} for name in (one, other))
-    return mine <= theirs or theirs <= mine or _folded(one) == _folded(other)
+    mine, theirs = ({_fold(each) for each in re.split(r"[\W_]+", name)} - {""} for name in (one, other))
+    return mine <= theirs or theirs <= mine or _fold(one) == _fold(other)
 
 
-def _is_given_alike(one: dict[str, Any], other: dict[str, Any], nearly: float = 1.0) -> bool:
+def _is_given_alike(one: dict[str, Any], other: dict[str, Any], min_similarity: float = 1.0) -> bool:
     """Return whether given names agree; an initial or the second name is enough."""
-    mine, theirs = ([_folded(each) for each in name.get("given", ())] for name in (one, other))
+    mine, theirs = ([_fold(each) for each in name.get("given", ())] for name in (one, other))
     firsts = [(mine[0], each) for each in theirs] + [(each, theirs[0]) for each in mine] if mine and theirs else []
     return not firsts or any(
-        one.startswith(other) or other.startswith(one) or SequenceMatcher(None, one, other).ratio() >= nearly
+        one.startswith(other) or other.startswith(one) or SequenceMatcher(None, one, other).ratio() >= min_similarity
         for one, other in firsts
     )
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     plain = unicodedata.normalize("NFKD", name).casefold()
-    return re.sub(r"[\W_]", "", "".join(sign for sign in plain if not unicodedata.combining(sign)))
+    return re.sub(r"[\W_]", "", "".join(character for character in plain if not unicodedata.combining(character)))
 
 
-def human(found: Part) -> dict[str, Any]:
+def to_human_name(found: Repetition) -> dict[str, Any]:
     """Convert an XPN to a HumanName."""
     given = [found.text(2), *found.text(3).split()]
     name = {
@@ -140,4 +142,4 @@ def human(found: Part) -> dict[str, Any]:
         "prefix": [found.text(5)] if found.text(5) else [],
         "suffix": [each for each in (found.text(4), found.text(6)) if each],
     }
-    return trimmed(name)
+    return drop_empty(name)
