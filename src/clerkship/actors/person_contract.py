@@ -1,6 +1,8 @@
 """Rules for the lines of a person that a model plays, checked before a line is sent. The checks are pure and fast.
 
 They prefer to accept an odd line over rejecting a good one, because a wrong rejection invalidates a trial.
+
+See docs/decisions/0016-simulated-people.md.
 """
 
 import re
