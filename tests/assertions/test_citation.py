@@ -209,7 +209,7 @@ def test_written_answers_may_leave_citations_out_and_may_not_invent_any() -> Non
         JudgedAssertion(statement="x").check(_asked(story(), SeveralMinds("scripted:a.yml", once=[verdict()]))).passed
     )
     judge = SeveralMinds("scripted:a.yml", once=[verdict(("T1", "I am sorry"))])
-    with pytest.raises(BadAnswer, match="cites what was never said"):
+    with pytest.raises(BadAnswer, match="gives wrong citations"):
         JudgedAssertion(statement="x").check(_asked(story(), judge))
     assert len(judge.asked) == 1
 

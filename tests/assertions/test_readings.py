@@ -364,4 +364,4 @@ def test_what_breaks_off_a_run_there_is_said_so() -> None:
         check = BY_NAME[name].model_validate({"text_matches": "y"}).check(story.evidence(compat="rasa"))
         assert check.detail == "the utterance in turn 1 (#2) has no text; with `compat: rasa` the run fails on it"
     several = BY_NAME["flow_started"].model_validate(ALL_AB).check(story.evidence(compat="rasa"))
-    assert several.detail == "`all` takes one flow under rasa, and here are 2: it is refused"
+    assert several.detail == "with `compat: rasa`, `all` takes one flow, not 2"

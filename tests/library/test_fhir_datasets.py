@@ -150,7 +150,7 @@ def test_patients_of_synthea_without_those_who_treat_them_say_what_is_missing(sh
     assert first.startswith("data/Rosa_Delgado.json:")
     assert "`Practitioner?identifier=" in first
     assert "none in this dataset matches" in first
-    assert "keep them beside the rest" in first
+    assert "add those files" in first
     shelf.write("d.yml", "dataset: {name: d, type: fhir, folder: data, validation: lenient}\n")
     assert len(resources(shelf.load().datasets["d"])) == 4
 

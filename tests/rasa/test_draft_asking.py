@@ -17,8 +17,8 @@ from clerkship.llm.retry import ModelOutage, RequestDeclined
 from clerkship.llm.trial_model import TrialModel, UsageCounter
 from clerkship.model.usage import Usage
 from clerkship.rasa.domain import read_domain
-from clerkship.rasa.drafts.kinds import KINDS, Draft, Kind, Project, plan_draft
-from clerkship.rasa.drafts.model_writer import MAX_ATTEMPTS, ask_all
+from clerkship.rasa.drafts.kinds import KINDS, Draft, DraftKind, RasaProject, plan_draft
+from clerkship.rasa.drafts.model_writer import MAX_ATTEMPTS, write_drafts
 from clerkship.rasa.flows import read_flows
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.settings import Settings
@@ -63,12 +63,12 @@ GOOD: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RasaProject:
     """A project of its own."""
     monkeypatch.chdir(tmp_path)
     Path("flows.yml").write_text(FLOWS, encoding="utf-8")
     Path("domain.yml").write_text(DOMAIN, encoding="utf-8")
-    return Project(read_flows([Path("flows.yml")]).found, read_domain(Path("domain.yml")))
+    return RasaProject(read_flows([Path("flows.yml")]).found, read_domain(Path("domain.yml")))
 
 
 class Said:
@@ -96,10 +96,10 @@ class Said:
         """It holds nothing."""
 
 
-def asked(model: Said, project: Project, *kinds: Kind) -> list[Draft]:
+def asked(model: Said, project: RasaProject, *kinds: DraftKind) -> list[Draft]:
     """The drafts of one flow."""
     made = [plan_draft(project.flows["pay_bill"], kind, project) for kind in kinds or ("correction",)]
-    return ask_all(
+    return write_drafts(
         [one for one in made if not isinstance(one, str)],
         project,
         TrialModel(model, "draft", 1, UsageCounter()),
@@ -117,7 +117,7 @@ def valued(**values: Any) -> dict[str, Any]:
     return but(values=[{**item, "value": values.get(item["slot"], item["value"])} for item in GOOD["values"]])
 
 
-def test_a_good_draft_is_taken_with_its_values(project: Project) -> None:
+def test_a_good_draft_is_taken_with_its_values(project: RasaProject) -> None:
     [one] = asked(Said(GOOD), project)
     assert (one.by, one.note) == ("somebody", "")
     assert one.name == "Ada pays her gas bill"
@@ -143,7 +143,9 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("complaint", "bad"), REFUSED.items(), ids=REFUSED)
-def test_what_will_not_do_is_said_and_asked_for_again(complaint: str, bad: dict[str, Any], project: Project) -> None:
+def test_what_will_not_do_is_said_and_asked_for_again(
+    complaint: str, bad: dict[str, Any], project: RasaProject
+) -> None:
     model = Said(bad, GOOD)
     [one] = asked(model, project)
     assert one.by == "somebody"
@@ -154,7 +156,7 @@ def test_what_will_not_do_is_said_and_asked_for_again(complaint: str, bad: dict[
     assert complaint in second.prompt.replace('\\"', '"')
 
 
-def test_a_model_that_does_not_learn_is_asked_so_often_and_rules_write_it(project: Project) -> None:
+def test_a_model_that_does_not_learn_is_asked_so_often_and_rules_write_it(project: RasaProject) -> None:
     model = Said(valued(speed="slow"))
     [one] = asked(model, project)
     assert len(model.asked) == MAX_ATTEMPTS
@@ -164,7 +166,7 @@ def test_a_model_that_does_not_learn_is_asked_so_often_and_rules_write_it(projec
     assert not one.outage
 
 
-def test_once_it_cannot_be_reached_nobody_is_asked_any_more(project: Project) -> None:
+def test_once_it_cannot_be_reached_nobody_is_asked_any_more(project: RasaProject) -> None:
     model = Said(ModelOutage("nobody answers"))
     drafts = asked(
         model, project, "happy_path", "impatient", "correction", "cancellation", "clarification", "out_of_scope"
@@ -173,12 +175,12 @@ def test_once_it_cannot_be_reached_nobody_is_asked_any_more(project: Project) ->
     assert len(model.asked) <= 6
 
 
-def test_a_key_that_is_none_is_a_mistake_and_nothing_else(project: Project) -> None:
+def test_a_key_that_is_none_is_a_mistake_and_nothing_else(project: RasaProject) -> None:
     with pytest.raises(RequestDeclined, match="the key is refused"):
         asked(Said(RequestDeclined.of("the key is refused")), project)
 
 
-def test_what_flows_say_is_quoted_and_orders_nothing(project: Project) -> None:
+def test_what_flows_say_is_quoted_and_orders_nothing(project: RasaProject) -> None:
     model = Said(GOOD)
     asked(model, project)
     question = model.asked[0]
@@ -237,7 +239,7 @@ def test_words_of_a_model_cannot_spoil_the_file(capsysbinary: pytest.CaptureFixt
     assert "goals:\ncriteria: []\n# x $${NOT_SET}" in data["simulation_context"]
 
 
-def test_every_kind_has_its_brief(project: Project) -> None:
+def test_every_kind_has_its_brief(project: RasaProject) -> None:
     model = Said(GOOD)
     asked(model, project, *KINDS)
     kinds = {question.prompt.split("The kind of test: ")[1].split(".")[0] for question in model.asked}

@@ -75,7 +75,7 @@ class AnswerMatches(Assertion):
         data = answer if said is MISSING else said
         checks = [field.compare(data) for field in self.fields]
         if "expected" in self.model_fields_set:
-            # `not` is applied to the parsed value: text never equals a number, so `not: 5` would always hold for the text "5".
+            # Apply `not` to the parsed value: as text, an answer of "5" would always pass `not: 5`.
             denies = isinstance(self.expected, dict) and is_matcher(self.expected) and "not" in self.expected
             as_text = said is MISSING or (matches_expected(self.expected, answer) and not denies)
             checks.append(compare_value("answer", self.expected, answer if as_text else said))

@@ -47,7 +47,7 @@ class Citation(BaseModel):
 
 
 class NormalisedQuote(NamedTuple):
-    """A quote prepared for the search, and the speaker that the judge named; empty if none."""
+    """A quote prepared for the search, and the speaker that the judge named, if any."""
 
     description: str
     speaker: str = ""

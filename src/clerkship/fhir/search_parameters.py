@@ -27,7 +27,7 @@ REFUSED_EVERYWHERE: Mapping[str, str] = MappingProxyType(
 )
 
 
-class Step(NamedTuple):
+class ParameterStep(NamedTuple):
     """One name of a path, and what must be so of the elements there: `telecom[system=phone]`."""
 
     name: str
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 class ParameterPath(NamedTuple):
     """One alternative path of a search parameter's expression, and the datatype at its end."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ParameterStep, ...]
     kind: str
     systems: tuple[str, ...] = ()
     """The systems that the binding of a code implies."""
@@ -104,7 +104,9 @@ def _build_parameter(name: str, row: list[Any]) -> SearchParameter:
 def _parse_path(text: str) -> ParameterPath:
     *names, end = text.split()
     kind, _, number = end.partition("#")
-    steps = tuple(Step(found[1], found[2] or "", found[3] or "") for found in map(_STEP.fullmatch, names) if found)
+    steps = tuple(
+        ParameterStep(found[1], found[2] or "", found[3] or "") for found in map(_STEP.fullmatch, names) if found
+    )
     return ParameterPath(steps, kind, tuple(_load_table()["systems"][int(number)]) if number else ())
 
 
@@ -134,7 +136,7 @@ def _select_children(nodes: list[Any], name: str) -> list[Any]:
     return found
 
 
-def _meets_condition(step: Step, item: Any, resource: Resource) -> bool:
+def _meets_condition(step: ParameterStep, item: Any, resource: Resource) -> bool:
     if not isinstance(item, dict):
         return False
     if step.key == "is":

@@ -255,9 +255,17 @@ def test_of_two_items_each_allows_its_own() -> None:
             ("may", 0, "elements"),
             "is not a plain path",
         ),
-        ({"may": [{"change": "deleted", "elements": {"status": "x"}}]}, ("may", 0, "elements"), "sets no elements"),
-        ({"may": [{"quantities": ["1 tablet"]}]}, ("may", 0, "quantities"), "with `elements` only"),
-        ({"may": [{"elements": {"status": "x"}, "quantities": ["many"]}]}, ("may", 0, "quantities", 0), "no quantity"),
+        (
+            {"may": [{"change": "deleted", "elements": {"status": "x"}}]},
+            ("may", 0, "elements"),
+            "not allowed with `change: deleted`",
+        ),
+        ({"may": [{"quantities": ["1 tablet"]}]}, ("may", 0, "quantities"), "needs `elements`"),
+        (
+            {"may": [{"elements": {"status": "x"}, "quantities": ["many"]}]},
+            ("may", 0, "quantities", 0),
+            "is not a quantity",
+        ),
         ({"must_not": [{"elements": {"status": "x"}}]}, ("must_not", 0, "elements"), "`fields` or `where`"),
     ],
 )

@@ -106,17 +106,23 @@ def test_an_entity_that_narrows_nothing_is_odd(bench: Workbench, assertion: str,
     ("assertion", "message"),
     [
         ("fhir_was_not_read: {where: {nmae.given: Ana}}", "no resource type has such an element"),
-        ("fhir_was_not_read: {resource_type: Patient, id: Observation/k1}", "`Observation/k1` is no Patient"),
+        ("fhir_was_not_read: {resource_type: Patient, id: Observation/k1}", "`Observation/k1` is not a Patient"),
         ("fhir_was_not_read: {id: Observaton/k1}", "unknown resource type `Observaton`"),
-        ("fhir_was_not_read: {resource_type: Patient, except_types: [Patient]}", "this cannot fail"),
+        ("fhir_was_not_read: {resource_type: Patient, except_types: [Patient]}", "the assertion could never fail"),
         ("fhir_was_not_read: {resource_type: Observation, search: {status: finl}}", "did you mean `final`?"),
-        ("fhir_was_not_read: {resource_type: Observation, search: {_sort: date}}", "it has no meaning here"),
+        (
+            "fhir_was_not_read: {resource_type: Observation, search: {_sort: date}}",
+            "each resource is compared by itself",
+        ),
         ("fhir_was_read: {resource_type: Patient, count: one}", "expected a whole number from 0"),
         ("fhir_was_read: {resource_type: Patient, where: {gender: femalle}}", "did you mean `female`?"),
         ("fhir_no_other_changes: {may: [{where: {nmae.given: Ana}}]}", "no resource type has such an element"),
         ("fhir_no_other_changes: {may: [{type: Patient, count: one}]}", "expected a whole number from 0"),
-        ("fhir_no_other_changes: {may: [{type: Patient, id: Observation/k1}]}", "`Observation/k1` is no Patient"),
-        ("fhir_no_other_changes: {may: [{type: Observation, search: {_count: 1}}]}", "it has no meaning here"),
+        ("fhir_no_other_changes: {may: [{type: Patient, id: Observation/k1}]}", "`Observation/k1` is not a Patient"),
+        (
+            "fhir_no_other_changes: {may: [{type: Observation, search: {_count: 1}}]}",
+            "each resource is compared by itself",
+        ),
         ("fhir_resource_state: {resource_type: Patient, count: one}", "expected a whole number from 0"),
         (
             "fhir_resource_state: {resource_type: Patient, fields: [{path: birthDate, expected: {not: {lt: 1950}}}]}",
@@ -141,4 +147,4 @@ def test_what_could_never_fail_or_never_hold_is_refused(bench: Workbench, assert
 def test_what_is_narrowed_to_one_patient_cannot_be_of_another(bench: Workbench) -> None:
     criterion = "label: a, input_entity_id: patient, assertion: {fhir_was_not_read: {patient_other_than: patient}}"
     [line] = mistakes(bench, f"  criteria: [{{{criterion}}}]")
-    assert "`input_entity_id` and `patient_other_than` do not go together" in line
+    assert "`input_entity_id` and `patient_other_than` cannot be combined" in line

@@ -49,7 +49,8 @@ def test_values_are_put_where_they_belong(values: dict[str, Any], operations: li
 
 
 @pytest.mark.parametrize(
-    ("path", "message"), [("telecom.value", "ambiguous: there are 2"), ("telecom[3].value", "would leave a gap")]
+    ("path", "message"),
+    [("telecom.value", "ambiguous: the list before `value` has 2 items"), ("telecom[3].value", "would leave a gap")],
 )
 def test_a_place_that_cannot_be_said_is_the_authors_mistake(path: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

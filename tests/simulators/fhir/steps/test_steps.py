@@ -155,7 +155,7 @@ def test_a_resource_that_r4_does_not_allow_is_told_line_by_line(bench: Workbench
         ("fhir.put: {resource: {resourceType: Pateint}}", "Pateint"),
         ("fhir.put: {resource: {id: x}}", "resourceType"),
         ("fhir.delete: {}", "expected `resource`, such as Patient/42, or `type` and `id`"),
-        ("fhir.delete: {resource: ana}", "`ana` is no resource"),
+        ("fhir.delete: {resource: ana}", "`ana` is not a resource"),
         ("fhir.delete: {resource: Patient/ana, type: Patient}", "expected `resource`"),
         ("fhir.delete: {type: Patient}", "expected `resource`"),
         ("fhir.delete: {resource: Pateint/ana}", "did you mean `Patient`?"),
@@ -247,25 +247,25 @@ def test_a_step_that_nobody_could_have_done_is_the_authors_whatever_the_agent_di
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ("[{fhir.patch: {resource: Patient/ana, set: {active: 'yes'}}}]", "it is true or false"),
-        ("[{fhir.patch: {resource: Patient/ana, set: {name: Silva}}}]", "it has elements of its own"),
-        ("[{fhir.patch: {resource: Patient/ana, set: {birthDate: {year: 1965}}}}]", "without elements of its own"),
+        ("[{fhir.patch: {resource: Patient/ana, set: {active: 'yes'}}}]", "the value is true or false"),
+        ("[{fhir.patch: {resource: Patient/ana, set: {name: Silva}}}]", "the element has child elements"),
+        ("[{fhir.patch: {resource: Patient/ana, set: {birthDate: {year: 1965}}}}]", "without child elements"),
         ("[{fhir.patch: {resource: Observation/k1, set: {status: amnded}}}]", "did you mean `amended`?"),
-        ("[{fhir.patch: {resource: Patient/eve, set: {active: true}}}]", "there is no Patient/eve here"),
-        ("[{fhir.delete: {type: Patient, id: eve}}]", "there is no Patient/eve here"),
-        ("[{at: +1m, fhir.delete: {resource: Patient/eve}}]", "there is no Patient/eve here"),
+        ("[{fhir.patch: {resource: Patient/eve, set: {active: true}}}]", "there is no Patient/eve"),
+        ("[{fhir.delete: {type: Patient, id: eve}}]", "there is no Patient/eve"),
+        ("[{at: +1m, fhir.delete: {resource: Patient/eve}}]", "there is no Patient/eve"),
         (
             "[{fhir.delete: {resource: Observation/k1}}, {at: +1m, fhir.delete: {resource: Observation/k1}}]",
-            "there is no Observation/k1 here",
+            "there is no Observation/k1",
         ),
         (
             f"[{{fhir.put: {{resource: {RESULT.replace('Patient/eva', 'Patient/eve')}}}}}]",
-            "there is no Patient/eve here",
+            "there is no Patient/eve",
         ),
         (
             "[{fhir.delete: {resource: Patient/new}},"
             " {fhir.put: {resource: {resourceType: Patient, id: new, active: true}}}]",
-            "there is no Patient/new here",
+            "there is no Patient/new",
         ),
     ],
 )

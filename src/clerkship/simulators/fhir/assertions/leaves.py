@@ -37,9 +37,7 @@ def path_covers(field: Steps, leaf: str) -> bool:
 
 
 def find_covered_steps(field: Steps, leaf: str) -> Steps | None:
-    """Return the steps to the value at `field` that contains the leaf; of a list, to the item. None if the leaf is
-    elsewhere.
-    """
+    """Return the steps to the value at `field` that contains the leaf (of a list, the item); None if there is none."""
     parts = parse_leaf_path(leaf)
     place = 0
     for step in field:

@@ -135,7 +135,7 @@ class _Compiler:
 
 def _hint_for_synthea(told: str) -> str:
     """Return a hint for references that Synthea resolves with separate files."""
-    if "nothing" not in told or not told.startswith(("`Practitioner?", "`Organization?", "`Location?")):
+    if "none in this dataset" not in told or not told.startswith(("`Practitioner?", "`Organization?", "`Location?")):
         return ""
     return (
         "Synthea writes these resources to hospitalInformation….json and practitionerInformation….json: add those files"
