@@ -46,7 +46,7 @@ def no_work(*_: object) -> None:
 
 def test_the_second_time_nothing_is_made(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = loaded(shelf, tmp_path)
-    monkeypatch.setattr(fhir_load, "compile_all", no_work)
+    monkeypatch.setattr(fhir_load, "compile_dataset", no_work)
     second = loaded(shelf, tmp_path)
     assert second.datasets["d"] == first.datasets["d"]
     assert second.datasets["d"].hash == first.datasets["d"].hash
@@ -136,7 +136,7 @@ def test_the_oldest_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_made_up_is_kept_too(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.write("d.yml", "dataset: {name: d, type: fhir, generate: {patients: 1, seed: 3}}\ntask: {name: T}\n")
     first = loaded(shelf, tmp_path).datasets["d"]
-    monkeypatch.setattr(fhir_load, "lines", no_work)
+    monkeypatch.setattr(fhir_load, "generate_lines", no_work)
     assert loaded(shelf, tmp_path).datasets["d"].hash == first.hash
     assert orjson.loads((first.lines or ())[0])["id"]
 

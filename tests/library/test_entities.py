@@ -253,7 +253,7 @@ def test_the_same_path_is_gone_through_once(chart: Shelf, monkeypatch: pytest.Mo
         parsed.append(line)
         return orjson.loads(line)
 
-    monkeypatch.setattr(finder, "parse", parse)
+    monkeypatch.setattr(finder, "parse_resource", parse)
     monkeypatch.setattr(finder, "_FEW", 0)
     tasks = "".join(
         f"  - {{name: T{n}, entities: [{{id: p, dataset: chart, type: Patient, where: {{name.0.given.0: Mario}}}}]}}\n"

@@ -351,7 +351,7 @@ NAMES = [
     ),
     (
         "scenario: [files.drop: {path: a, text: b}]",
-        "`sandbox` is missing: expected one of kind files; there are drop, archive",
+        "`sandbox` is missing: expected one of kind files; use one of drop, archive",
     ),
     ("scenario: [files.drop: {sandbox: chat, path: a, text: b}]", "`chat` is not a sandbox of kind files"),
     ("scenario: {person: {sandbox: drop}}", "`drop` is not a sandbox of kind chat"),
@@ -500,7 +500,7 @@ def test_the_templates_of_a_task_write_a_limited_amount(clinic: Shelf) -> None:
         t=f"task:\n  name: A\n  entities: [{{id: p, dataset: d}}]\n  task_item:\n{texts}",
     )
     [line] = clinic.lines()
-    assert line.endswith("the task's templates write more than 10,000,000 characters in all")
+    assert line.endswith("the task's templates write more than 10,000,000 characters in total")
 
 
 @pytest.mark.parametrize(
@@ -598,7 +598,7 @@ def test_an_alias_bomb_is_one_problem(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"a" * 10_000_000, "it has 10.0 MB, and a file may have 1 MB; split it, or put the data into a dataset"),
+        (b"a" * 10_000_000, "it has 10.0 MB; the limit is 1 MB; split it, or put the data into a dataset"),
         (bytes(range(256)), "it is not a text file; save it as UTF-8 text"),
         ("name: é".encode("latin-1"), "it is not UTF-8 text: byte 6 is 0xe9; save it as UTF-8 text"),
         ("task: 1".encode("utf-16"), "it is not a text file; save it as UTF-8 text"),

@@ -56,7 +56,7 @@ def test_one_who_waits_to_be_spoken_to_needs_no_opening(folder: Shelf) -> None:
         (
             "      - {sandbox: chat, opening: Hi}\n    person: {sandbox: phone, lines: [a]}\n",
             5,
-            "`person` and `people` exclude each other",
+            "`person` and `people` cannot be used together",
         ),
         (
             "      - {sandbox: chat, opening: Hi}\n      - {sandbox: phone, persona: shy, simulation_context: x}\n",
@@ -66,7 +66,7 @@ def test_one_who_waits_to_be_spoken_to_needs_no_opening(folder: Shelf) -> None:
         (
             "      - {sandbox: chat, opening: Hi}\n      - {sandbox: phone, fallback: {improvise: true}}\n",
             5,
-            "a model must know who they are",
+            "a model that improvises needs a description",
         ),
     ],
 )

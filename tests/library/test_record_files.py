@@ -81,11 +81,11 @@ def test_a_mistake_in_a_file_is_reported_with_its_line(folder: Shelf, name: str,
     ("keys", "message"),
     [
         ("file: none.csv", "dataset.file: none.csv: there is no such file"),
-        ("file: d.yml", "dataset.file: d.yml: its format is unknown; its name should end in .json, .ndjson"),
+        ("file: d.yml", "dataset.file: d.yml: its format is unknown; expected a name that ends in .json, .ndjson"),
         ("file: /etc/passwd", "dataset.file: /etc/passwd: it is outside the folder"),
         (
             "folder: .",
-            "dataset.folder: .: it contains no data; files whose names end in .json, .ndjson, .jsonl or .csv",
+            "dataset.folder: .: it contains no data; expected files that end in .json, .ndjson, .jsonl or .csv",
         ),
         ("files: {a: b}", "dataset.files: unknown key `files`; did you mean `file`?"),
         ("generate: {seed: 1}", "dataset.generate: unknown key `generate`"),

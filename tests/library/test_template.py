@@ -123,7 +123,7 @@ def test_a_value_is_not_read_as_a_template_again() -> None:
         ("{{ patient.name | }}", "`` is not a filter"),
         ("{{ patient.name | upper lower }}", "`upper lower` is not a filter"),
         ("{{ patient.visits | length }}", "`length` cannot be applied to 3: "),
-        ("{{ patient.visits | first }}", "`first` does not fit 3: it is not a list"),
+        ("{{ patient.visits | first }}", "`first` cannot be applied to 3: it is not a list"),
         ("{{ patient.name | date }}", "`date` cannot be applied to 'Rosa Delgado': it is not a date"),
         ("{{ now | plus('soon') }}", "expected a duration such as 30m"),
         ("{{ now | plus('99y') }}", "expected a duration such as 30m"),

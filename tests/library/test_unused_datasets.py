@@ -24,7 +24,7 @@ def test_a_dataset_of_a_type_that_no_simulator_is_loaded_from_is_a_warning(folde
     _write(folder, "{partner: {kind: files}}")
     [warning] = folder.warnings()
     assert warning.startswith(f"t.yml:1:38: environment.datasets.0: {UNUSED}")
-    assert warning.endswith("; leave it out, or add a simulator that is loaded from it")
+    assert warning.endswith("; remove it, or add a simulator that is loaded from it")
 
 
 def test_the_warning_is_part_of_a_validation_and_leaves_its_exit_code(folder: Shelf) -> None:

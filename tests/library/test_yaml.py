@@ -15,13 +15,13 @@ from clerkship.library.yaml import InvalidYaml, YamlTooLarge, YamlTree, parse_ya
 def read(text: str) -> Any:
     """The data of a text without flaws."""
     tree = parse_yaml(text, "f.yml")
-    assert tree.flaws == []
+    assert tree.mistakes == []
     return tree.data
 
 
 def flaws(text: str) -> list[tuple[int, int, str]]:
     """Line, column and message of what was wrong but could be read past."""
-    return [(flaw.line, flaw.column, flaw.message) for flaw in parse_yaml(text, "f.yml").flaws]
+    return [(flaw.line, flaw.column, flaw.message) for flaw in parse_yaml(text, "f.yml").mistakes]
 
 
 def refusal(text: str) -> InvalidYaml:
@@ -88,7 +88,7 @@ def test_a_whole_number_of_more_than_64_bits_is_refused_where_it_stands(written:
 
 def test_a_duplicate_key_is_refused_where_it_stands_and_the_first_value_stays() -> None:
     tree = parse_yaml("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n", "f.yml")
-    assert [(flaw.line, flaw.column, flaw.message) for flaw in tree.flaws] == [
+    assert [(flaw.line, flaw.column, flaw.message) for flaw in tree.mistakes] == [
         (4, 3, "duplicate key `c`"),
         (5, 1, "duplicate key `a`"),
     ]
@@ -313,7 +313,7 @@ def test_a_template_that_is_not_quoted_is_told_to_be(text: str) -> None:
 
 
 def test_a_template_alone_that_is_not_quoted_is_a_key_that_is_none() -> None:
-    [flaw] = parse_yaml("a: {b: {{ patient.name }}}", "f.yml").flaws
+    [flaw] = parse_yaml("a: {b: {{ patient.name }}}", "f.yml").mistakes
     assert (flaw.message, flaw.hint) == (
         "a key must be text",
         'quote text that contains a template: "{{ patient.name }}"',

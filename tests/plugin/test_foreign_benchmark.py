@@ -14,7 +14,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
-from clerkship.plugin.contract import BadPlugin, Plugin, claims
+from clerkship.plugin.contract import InvalidPlugin, Plugin, collect_claims
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rescore import rescore
@@ -124,10 +124,10 @@ def test_a_misspelt_field_of_its_event_is_a_mistake_in_the_task(catalog: Registe
 
 def test_events_of_a_plugin_are_checked_like_its_other_names(catalog: RegisteredCatalog) -> None:
     event = catalog.events["shop.policy.consulted"]
-    with pytest.raises(BadPlugin, match=r"event `shop.policy.consulted` does not start with its prefix, `acme.`"):
-        claims(Plugin(contract=2, events=(event,)), "acme")
-    with pytest.raises(BadPlugin, match=r"one of its events is the class int, not a subclass of Payload"):
-        claims(Plugin(contract=2, events=(int,)), "acme")  # type: ignore[arg-type]
+    with pytest.raises(InvalidPlugin, match=r"event `shop.policy.consulted` does not start with its prefix, `acme.`"):
+        collect_claims(Plugin(contract=2, events=(event,)), "acme")
+    with pytest.raises(InvalidPlugin, match=r"one of its events is the class int, not a subclass of Payload"):
+        collect_claims(Plugin(contract=2, events=(int,)), "acme")  # type: ignore[arg-type]
     spec = catalog.simulator("shop.orders")
-    with pytest.raises(BadPlugin, match=r"event `shop.orders.order.read` is emitted by one of its simulators"):
-        claims(Plugin(contract=2, simulators=(spec,), events=(spec.events[0],)), "shop")
+    with pytest.raises(InvalidPlugin, match=r"event `shop.orders.order.read` is emitted by one of its simulators"):
+        collect_claims(Plugin(contract=2, simulators=(spec,), events=(spec.events[0],)), "shop")

@@ -13,10 +13,10 @@ from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.yaml import parse_yaml
 from clerkship.model.errors import InputError
-from clerkship.rasa.drafts.drafting import DraftRequest, Drafts, draft
+from clerkship.rasa.drafts.drafting import DraftRequest, DraftResult, draft_scenarios
 from clerkship.rasa.drafts.kinds import KINDS
-from clerkship.rasa.drafts.path import implied
-from clerkship.rasa.drafts.values import samples
+from clerkship.rasa.drafts.path import parse_condition
+from clerkship.rasa.drafts.values import build_samples
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.settings import Settings
 
@@ -90,10 +90,10 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Given:
     return write
 
 
-def drafted(**wanted: Any) -> Drafts:
+def drafted(**wanted: Any) -> DraftResult:
     """Draft, from the folder the test is in."""
     request = DraftRequest(sources=(Path("data"),), to=Path("eval/scenarios"), **wanted)
-    return draft(request, Settings(), RegisteredCatalog())
+    return draft_scenarios(request, Settings(), RegisteredCatalog())
 
 
 def read(stem: str) -> dict[str, Any]:
@@ -339,7 +339,7 @@ VALUES = {
 
 @pytest.mark.parametrize(("slot", "value"), VALUES.items())
 def test_a_text_has_a_sample_by_its_name(slot: str, value: str) -> None:
-    found = samples(slot, None)
+    found = build_samples(slot, None)
     assert found.right == value
     assert found.wrong not in (value, None)
 
@@ -391,7 +391,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(("condition", "slots"), CONDITIONS.items())
 def test_what_a_condition_says_of_slots_is_read_where_it_is_plain(condition: str, slots: dict[str, Any]) -> None:
-    assert implied(condition) == slots
+    assert parse_condition(condition) == slots
 
 
 def test_flows_with_broken_yaml_are_named_with_their_line() -> None:
@@ -406,6 +406,6 @@ def test_the_draft_that_the_guide_shows_is_the_one_that_is_written(monkeypatch: 
     out = Path().resolve() / "out"
     monkeypatch.chdir(root / "examples" / "order_support")
     request = DraftRequest(sources=(Path("data"),), to=out, domain=Path("domain.yml"), flows=("change_address",))
-    draft(request, Settings(), RegisteredCatalog())
+    draft_scenarios(request, Settings(), RegisteredCatalog())
     written = (out / "change_address_cancellation.yml").read_text(encoding="utf-8")
     assert f"```yaml\n{written}```" in guide

@@ -1,4 +1,4 @@
-"""All that the author of a plug-in imports: the contracts, and what they are made of. What is not here may change.
+"""The plug-in API: everything that an author of a plug-in imports. Names that are not here may change.
 
 Each name is imported `as` itself, which exports it to type checkers (PEP 484).
 """

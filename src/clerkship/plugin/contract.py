@@ -1,4 +1,4 @@
-"""What a package from elsewhere brings, and the rules its names keep."""
+"""The contents of a plug-in, and the rules for the names in it."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,12 +32,14 @@ _BASE_CLASSES: Mapping[str, type] = {"assertion": Assertion, "step": Step, "faul
 
 
 class InvalidPlugin(Exception):
-    """A plug-in that breaks a rule, and which."""
+    """The plug-in breaks a rule."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """What an entry point in the group `clerkship.plugins` leads to; its name is the prefix of all that is in here."""
+    """The object of an entry point in the group `clerkship.plugins`. The entry point's name is the prefix of all its
+    names.
+    """
 
     contract: int
     """The version of the contract it was written for: 1."""
@@ -65,7 +67,7 @@ class Plugin:
 
 
 class NameClaim(NamedTuple):
-    """A name that a plug-in wants, and for what."""
+    """A name that a plug-in defines, its kind, and the object."""
 
     sort: ExtensionKind
     name: str
@@ -74,7 +76,7 @@ class NameClaim(NamedTuple):
 
 
 def collect_claims(plugin: object, prefix: str) -> tuple[NameClaim, ...]:
-    """Every name it wants; raises InvalidPlugin, or whatever its own code does, if it breaks a rule."""
+    """Return every name that a plug-in defines. Raise InvalidPlugin if it breaks a rule; its own code may raise too."""
     if not _PREFIX.fullmatch(prefix):
         raise InvalidPlugin(f"its prefix `{prefix}` is not small letters, digits and `_`")
     if not isinstance(plugin, Plugin):
@@ -154,7 +156,7 @@ def _yield_model_claims(sort: Literal["assertion", "step"], models: Iterable[Any
 
 
 def _check_model(sort: str, model: object) -> None:
-    """Check the base class, the name and the docstring of a class; raises InvalidPlugin."""
+    """Check the base class, the name and the docstring of a class. Raise InvalidPlugin."""
     base = _BASE_CLASSES[sort]
     name, purpose = ("kind", "means") if sort == "event" else ("name", "does")
     if not isinstance(model, type) or not issubclass(model, base):
@@ -166,7 +168,7 @@ def _check_model(sort: str, model: object) -> None:
 
 
 def _check_pair(pair: object, prefix: str) -> None:
-    """Check the kinds of a pair of reactions; raises InvalidPlugin if neither has the prefix of the plug-in."""
+    """Check the kinds of a pair of reactions. Raise InvalidPlugin if neither has the prefix of the plug-in."""
     if not isinstance(pair, ReactionPair):
         raise InvalidPlugin(f"one of its reactions is {_describe(pair)}, not a ReactionPair")
     for kind in (pair.source, pair.target):

@@ -1,4 +1,4 @@
-"""Plug-ins found by their entry points. One that is broken is data, with its reason; it breaks nothing else."""
+"""Find and load plug-ins by their entry points. A broken one is reported with its reason and does not affect others."""
 
 import contextlib
 import sys
@@ -8,82 +8,84 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from clerkship.domains.component import InvalidSpec
-from clerkship.plugin.contract import BadPlugin, Claim, claims
+from clerkship.plugin.contract import InvalidPlugin, NameClaim, collect_claims
 
-GROUP = "clerkship.plugins"
-_OURS = Path(__file__).parent.parent
+ENTRY_POINT_GROUP = "clerkship.plugins"
+_OWN_FOLDER = Path(__file__).parent.parent
 
 
 @dataclass(frozen=True)
-class Found:
-    """A plug-in that is installed: its prefix, and the package it comes from."""
+class InstalledPlugin:
+    """An installed plug-in: its prefix, and the package that it comes from."""
 
     prefix: str
     package: str
     version: str
 
     def __str__(self) -> str:
-        """As messages name it."""
         return f"plug-in `{self.prefix}` ({self.package} {self.version})"
 
 
 @dataclass(frozen=True)
-class Loaded(Found):
-    """One that can be used."""
+class LoadedPlugin(InstalledPlugin):
+    """A plug-in that was loaded."""
 
-    claims: tuple[Claim, ...]
+    claims: tuple[NameClaim, ...]
 
 
 @dataclass(frozen=True)
-class Broken(Found):
-    """One that cannot, and why."""
+class BrokenPlugin(InstalledPlugin):
+    """A plug-in that could not be loaded, and why."""
 
     reason: str
 
     def __str__(self) -> str:
-        """As a warning says it."""
         return f"{super().__str__()} is broken: {self.reason}"
 
 
 @dataclass(frozen=True)
-class Installed:
-    """All that are installed, by prefix; none where they are turned off."""
+class InstalledPlugins:
+    """All installed plug-ins, in order of prefix; none if plug-ins are disabled."""
 
-    found: tuple[Loaded | Broken, ...] = ()
+    found: tuple[LoadedPlugin | BrokenPlugin, ...] = ()
     off: bool = False
 
 
-NONE = Installed()
+NO_PLUGINS = InstalledPlugins()
 
 
-def discover() -> Installed:
-    """Import what is installed. Its packages are other people's: whatever they do on import becomes a reason."""
-    points = entry_points(group=GROUP)
-    return Installed(tuple(load(point) for point in sorted(points, key=lambda point: (point.name, _package(point)))))
+def discover_plugins() -> InstalledPlugins:
+    """Import all installed plug-ins. Any exception on import becomes the reason of a broken plug-in."""
+    points = entry_points(group=ENTRY_POINT_GROUP)
+    return InstalledPlugins(
+        tuple(load_plugin(point) for point in sorted(points, key=lambda point: (point.name, _get_package_name(point))))
+    )
 
 
-def load(point: EntryPoint) -> Loaded | Broken:
-    """One plug-in, or what is wrong with it. What it prints goes to standard error: the other is for verdicts."""
-    about = (point.name, _package(point), point.dist.version if point.dist is not None else "?")
+def load_plugin(point: EntryPoint) -> LoadedPlugin | BrokenPlugin:
+    """Load one plug-in, or return what is wrong with it. What it prints goes to stderr, because stdout is for results."""
+    about = (point.name, _get_package_name(point), point.dist.version if point.dist is not None else "?")
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            return Loaded(*about, claims(point.load(), point.name))
-    except (BadPlugin, InvalidSpec) as bad:
-        return Broken(*about, str(bad))
+            return LoadedPlugin(*about, collect_claims(point.load(), point.name))
+    except (InvalidPlugin, InvalidSpec) as bad:
+        return BrokenPlugin(*about, str(bad))
     except (Exception, SystemExit) as error:  # foreign code, on import: it may raise what it likes
-        return Broken(*about, _told(error))
+        return BrokenPlugin(*about, _describe_error(error))
 
 
-def _package(point: EntryPoint) -> str:
+def _get_package_name(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else "?"
 
 
-def _told(error: BaseException) -> str:
-    """The error in a line, with where it was raised."""
+def _describe_error(error: BaseException) -> str:
+    """Return an error in one line, with the file and line in the plug-in that raised it."""
     said = " ".join(traceback.format_exception_only(error)[-1].split())
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_plugin_file(frame.filename)]
     return f"{said} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else said
 
 
-def _is_theirs(file: str) -> bool:
-    return not file.startswith("<") and not Path(file).is_relative_to(_OURS) and "importlib" not in Path(file).parts
+def _is_plugin_file(file: str) -> bool:
+    return (
+        not file.startswith("<") and not Path(file).is_relative_to(_OWN_FOLDER) and "importlib" not in Path(file).parts
+    )

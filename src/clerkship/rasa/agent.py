@@ -1,4 +1,4 @@
-"""`rasa:<address>`: an assistant behind a Rasa server, talked to over its REST channel and read by its tracker."""
+"""The agent `rasa:<address>`: an assistant on a Rasa server, used through its REST channel and its tracker."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ SIMULATION_METADATA: Mapping[str, JsonValue] = {"is_simulation": True}
 
 
 class RasaAgent:
-    """One conversation with a Rasa server, under a name of its own."""
+    """One conversation with a Rasa server, under its own conversation id."""
 
     entries: frozenset[EntryPointName] = frozenset({"on_start", "on_history", "on_turn"})
 
@@ -47,7 +47,9 @@ class RasaAgent:
         self._unanswered = ""
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
-        """With slots to set: start the session, so that whatever it sets comes first; then set them on top."""
+        """Start the session if there are slots to set, then set them, so that they override what the session start
+        sets.
+        """
         if start.stubs:
             raise InputError.of(
                 f"{self._server.name} runs its own actions, and cannot be told to leave out {', '.join(start.stubs)}",
@@ -63,7 +65,7 @@ class RasaAgent:
         return done
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
-        """Put what was said and done into the tracker, as if it had happened there."""
+        """Add the events of an earlier conversation to the tracker."""
         rows = render_history(history)
         if not rows:
             return
@@ -75,18 +77,18 @@ class RasaAgent:
             raise AgentError(f"its tracker has not taken the conversation so far: turn {lost[0]} is not in it")
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
-        """Send it, once; then read in the tracker what came of it."""
+        """Send a message once, then read the new events of the tracker."""
         along = {**SIMULATION_METADATA, **(message.metadata or {})}
         async with self._open() as client:
             messages = await self._send(client, message.text, along, f"turn {message.turn}")
             return self._told(await self._fresh(client), messages)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
-        """It is talked to, never given work."""
+        """Raise AgentError: a Rasa assistant can only be talked to."""
         raise AgentError("a Rasa assistant answers people; it takes no tasks")
 
     def close(self) -> Mapping[str, JsonValue]:
-        """It holds no connection between messages. The conversation's name stays, to look it up on the server."""
+        """Return facts about the conversation, such as its id on the server. No connection is open between messages."""
         facts: dict[str, JsonValue] = {"conversation_id": self._conversation}
         if self._skipped:
             facts["tracker_events_skipped"] = dict(self._skipped)
@@ -95,7 +97,7 @@ class RasaAgent:
         return facts
 
     def _told(self, rows: list[Any], messages: list[Say]) -> list[ReplyPart]:
-        """What the tracker has of it; where it has nothing that was said, what the channel answered."""
+        """Return the tracker's events. If the tracker has no message of the agent, add the channel's replies."""
         done = parse_events(rows, self._skipped)
         heard = any(isinstance(part, Say) for part in done)
         return parse_replies(done if heard else [*done, *messages])
@@ -106,7 +108,7 @@ class RasaAgent:
     async def _send(
         self, client: "httpx.AsyncClient", text: str, along: Mapping[str, JsonValue], what: str = SESSION_START_MESSAGE
     ) -> list[Say]:
-        """Say something to the assistant. Never twice: it may have been heard though nobody answered."""
+        """Send a message. It is never sent twice, because it may have been delivered even without an answer."""
         body = orjson.dumps({"sender": self._conversation, "message": text, "metadata": along})
         self._unanswered = f"{what} was sent and not answered: it may have been delivered, and was not sent again"
         unsure = f"{what} may have been delivered, and is not sent again"
@@ -126,7 +128,7 @@ class RasaAgent:
         await self._ask(client, path, orjson.dumps(events), otherwise)
 
     async def _fresh(self, client: "httpx.AsyncClient") -> list[Any]:
-        """What happened since the tracker was last read."""
+        """Return the events since the tracker was last read."""
         path = f"/conversations/{self._conversation}/tracker?include_events=ALL"
         data = await self._ask(client, path, None, "its tracker could not be read")
         tracker = self._json(data, "its tracker")
@@ -140,8 +142,8 @@ class RasaAgent:
     ) -> bytes:
         """POST a body, or GET without one.
 
-        Raises AgentError with what a failure means: `unsent` if there was no connection, `unsure` (or `unsent`) if it
-        broke after something was sent.
+        Raise AgentError with the meaning of a failure: `unsent` if there was no connection, `unsure` (or `unsent`)
+        if the connection broke after data was sent.
         """
         import httpx  # noqa: PLC0415  (most agents need no HTTP)
 
@@ -166,7 +168,7 @@ class RasaAgent:
         return data
 
     def _check(self, path: str, status: int, location: str, data: bytes) -> None:
-        """What the tests' author can mend is theirs; anything else is the assistant's failure."""
+        """Raise InputError for a refusal that the author can fix, and AgentError for any other."""
         problem = describe_refusal(self._server, path, status, location, data)
         if problem and status in HINTS:
             raise InputError.of(problem, hint=HINTS[status])
@@ -184,7 +186,7 @@ class RasaAgent:
 
 
 def _check_slots_were_set(slots: Mapping[str, JsonValue], rows: list[Any]) -> None:
-    """A server that answers well and keeps nothing would be taken for one that has the slots."""
+    """Raise AgentError if the tracker does not have the slots, although the server accepted them."""
     kept = [(row.get("name"), row.get("value")) for row in rows if isinstance(row, dict) and row.get("event") == "slot"]
     lost = [name for name, value in slots.items() if (name, value) not in kept]
     if lost:
@@ -192,7 +194,7 @@ def _check_slots_were_set(slots: Mapping[str, JsonValue], rows: list[Any]) -> No
 
 
 class RasaSolver:
-    """A Rasa server; each trial is a conversation of its own."""
+    """A Rasa server. Each trial is a new conversation."""
 
     isolation: IsolationLevel = "remote"
     single_conversation = True
@@ -204,16 +206,16 @@ class RasaSolver:
         self._server = server
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """A conversation that nobody has had before."""
+        """Return a new conversation."""
         return RasaAgent(self._server)
 
     def capabilities(self) -> AgentCapabilities:
-        """What the server says of its assistant."""
+        """Return what the server reports about its assistant."""
         return fetch_capabilities(self._server)
 
 
 def load_rasa(rest: str, settings: Settings) -> RasaSolver:
-    """`rasa:http://host:5005`; its keys come from the settings alone."""
+    """Return the solver for `rasa:http://host:5005`. Credentials come from the settings only."""
     if "?" in rest or "#" in rest:
         address = rest.partition("?")[0].partition("#")[0]
         raise InputError.of(

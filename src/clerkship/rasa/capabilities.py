@@ -1,4 +1,4 @@
-"""What a Rasa server says of its assistant before anybody talks to it: engine, slots, actions, responses, flows."""
+"""Ask a Rasa server about its assistant: engine, slots, actions, responses and flows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ MANTLE_EVENTS = _ALL_EVENTS - _FLOW_EVENTS - {agent.SlotSet.kind}
 
 
 def fetch_capabilities(server: RasaServer) -> AgentCapabilities:
-    """Ask it once; what cannot be asked is an input error that says what to do."""
+    """Return what the server reports. Raise InputError, with a hint, if it cannot be asked."""
     version = _get_map(server, "/version").get("version")
     if not isinstance(version, str):
         raise InputError.of(f"{server.host} does not say which version of Rasa it is", hint="is it a Rasa server?")
@@ -47,7 +47,7 @@ def fetch_capabilities(server: RasaServer) -> AgentCapabilities:
 
 
 def parse_domain(domain: Mapping[str, Any], source: str, flows: frozenset[str] | None) -> AgentDomain:
-    """The names in a domain, and what every assistant has beside it."""
+    """Return the names in a domain, with those that every assistant has."""
     responses = frozenset(_names(domain.get("responses")))
     declared = frozenset((*_names(domain.get("actions")), *_names(domain.get("forms"))))
     return AgentDomain(
@@ -64,7 +64,7 @@ def _pairs(value: Any) -> list[tuple[str, Any]]:
 
 
 def _names(value: Any) -> list[str]:
-    """Of a map its keys; of a list its texts, and the keys of maps in it."""
+    """Return the keys of a map; of a list, its texts and the keys of its maps."""
     if isinstance(value, dict):
         return [name for name, _ in _pairs(value)]
     if not isinstance(value, list):
@@ -78,7 +78,7 @@ def _type(slot: Any) -> str:
 
 
 def _get_flows(server: RasaServer) -> frozenset[str] | None:
-    """The ids of its flows; None where there is no such thing."""
+    """Return the ids of the assistant's flows; None if the server has no flows."""
     status, location, data = _get(server, "/flows")
     if status in (404, 405):
         return None

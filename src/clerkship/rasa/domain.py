@@ -1,4 +1,4 @@
-"""A Rasa domain, from a file or from a folder of them: the names its agent knows, with the mistakes at their places."""
+"""Read a Rasa domain from a file or a folder of files, with every mistake at its place."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ _CONTROLLED_MAPPINGS = {"controlled", "custom"}
 
 
 def is_domain(path: Path) -> bool:
-    """Return whether a file, or one in a folder, has a key of a domain."""
+    """Return whether a file, or a file in a folder, has a key of a domain."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     return any(file.suffix in SUFFIXES and top_keys(file) & DOMAIN_KEYS for file in files)
 
 
 def read_domain(path: Path) -> AgentDomain:
-    """Read it, all of its files as one; or raise everything that is wrong with it."""
+    """Read a domain; the files of a folder are merged. Raise InputError with every mistake."""
     is_folder = is_existing_folder(path, "there is no such domain", "a file, or a folder of them")
     folder = SourceFolder(path if is_folder else path.parent, allow_merge_keys=True)
     files = folder.files() if is_folder else [path]
@@ -45,7 +45,7 @@ def read_domain(path: Path) -> AgentDomain:
 
 @dataclass
 class _DomainReader:
-    """What has been found so far. None: no file had that key, and so nothing can be said."""
+    """Collects the names of a domain. Names of a kind are None if no file lists that kind."""
 
     folder: SourceFolder
     any: bool = False
@@ -55,7 +55,7 @@ class _DomainReader:
     names: dict[str, set[str]] = field(default_factory=dict)
 
     def domain(self, source: str, flows_beside: set[str]) -> AgentDomain:
-        """All of it. A form and a response are run as actions are."""
+        """Return the domain. Forms and responses are run like actions, so they count as actions too."""
         actions = self.names.get("actions")
         if actions is not None:
             actions = actions | self.names.get("forms", set()) | self.names.get("responses", set())
@@ -72,7 +72,7 @@ class _DomainReader:
         )
 
     def take(self, tree: YamlTree) -> None:
-        """One file more."""
+        """Add a file."""
         if not isinstance(tree.data, dict):
             self.folder.report.note(
                 tree, [], f"expected a map with `slots`, `actions`, `responses`, not {describe_value(tree.data)}"
@@ -104,7 +104,7 @@ class _DomainReader:
                 self._take_uses(name, slot)
 
     def _take_uses(self, name: str, slot: dict[str, Any]) -> None:
-        """What values it has, and whether users fill it: what is odd there is not ours to say."""
+        """Record the values of a slot, and whether users fill it. Mistakes there are ignored."""
         values, mappings = slot.get("values"), slot.get("mappings")
         if isinstance(values, list):
             self.choices[name] = tuple(value for value in values if isinstance(value, str | int | float))
@@ -113,7 +113,7 @@ class _DomainReader:
             self.controlled.add(name)
 
     def _listed(self, tree: YamlTree, key: str, written: Any) -> Iterator[str]:
-        """Names as a map has them, or as a list of texts and of maps with one key."""
+        """Yield names from a map, or from a list of texts and maps with one key."""
         if isinstance(written, dict):
             yield from written
         elif isinstance(written, list) and key in ("actions", "forms"):
@@ -132,7 +132,7 @@ class _DomainReader:
 
 
 def _read_flow_names_beside(path: Path) -> set[str]:
-    """Flows are training data, kept in `data` beside the domain; what is wrong there is not ours to say."""
+    """Return the names of the flows in `data` beside the domain. Mistakes there are ignored."""
     data = SourceFolder(path.resolve().parent / "data", allow_merge_keys=True)
     files = [file for file in data.files() if _FLOWS_KEY in top_keys(file)] if data.root.is_dir() else []
     written = [tree.data.get(_FLOWS_KEY) for tree in map(data.read, files) if tree and isinstance(tree.data, dict)]

@@ -1,4 +1,4 @@
-"""E2E test files: read with the conftest files above them, checked, and made into tasks."""
+"""Load Rasa's E2E test files, with the conftest files above them, as tasks."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ _CONVERSATION = build_environment_info(CONVERSATION_ENVIRONMENT.model_dump())
 
 
 def is_e2e(tree: YamlTree) -> bool:
-    """Whether a file is an E2E test file, or the conftest of such."""
+    """Return whether a file is an E2E test file, or a conftest for such files."""
     path = Path(tree.file)
     if not isinstance(tree.data, dict) or (
         _is_conftest(path) and path.resolve().parent.name == _SCENARIO_CONFTEST_FOLDER
@@ -53,14 +53,14 @@ def _is_conftest(path: Path) -> bool:
 
 @dataclass
 class SharedNames:
-    """The fixtures, metadata and stubs of one file, or of several files, those of one over those of the other."""
+    """The fixtures, metadata and stubs of one or several files."""
 
     fixtures: dict[str, Definition] = field(default_factory=dict)
     metadata: dict[str, Definition] = field(default_factory=dict)
     stubs: dict[str, Definition] = field(default_factory=dict)
 
     def over(self, other: "SharedNames") -> "SharedNames":
-        """Return both, with this one's where both have a name."""
+        """Return both, where names of this one take precedence."""
         return SharedNames(other.fixtures | self.fixtures, other.metadata | self.metadata, other.stubs | self.stubs)
 
 
@@ -114,7 +114,7 @@ class E2eFiles:
             yield LoadedTask(task, CONVERSATION_ENVIRONMENT, {}, None, tree.file, spot.line, spot.column)
 
     def _file(self, tree: YamlTree) -> tuple[Definition, E2eFile | None]:
-        """Return a file as one definition, and read; report every mistake in its shape and its variables."""
+        """Return a file as one definition and as a model; report every mistake in its form and its variables."""
         file = Definition("e2e", tree, [], tree.data, self.reporter)
 
         def report(path: Keys, unknown: UnknownVariable) -> None:
@@ -126,7 +126,7 @@ class E2eFiles:
         return file, file.read(E2eFile, tree.data)
 
     def expanded(self, tree: YamlTree, path: Keys) -> Any:
-        """Return what stands at a path, with environment variables put in."""
+        """Return the value at a path, with environment variables replaced."""
         here: Any = self._expanded.get(tree.file, tree.data)
         for part in path:
             here = here[part]
@@ -156,14 +156,14 @@ class E2eFiles:
         return found
 
     def _shared(self, folder: Path) -> SharedNames:
-        """Return what the conftest files from the outermost folder down to this one define."""
+        """Return the names that the conftest files define, from the outermost folder down to this one."""
         shared = SharedNames()
         for place in reversed(list(_walk_up(folder, self.folder.root))):
             shared = self._conftest_of(place).over(shared)
         return shared
 
     def _conftest_of(self, folder: Path) -> SharedNames:
-        """The conftest of a folder above the one that is loaded is read when it is needed."""
+        """Return the names of a folder's conftest. One above the loaded folder is read when it is needed."""
         if folder not in self._conftests and not folder.resolve().is_relative_to(self.folder.root.resolve()):
             for path in (
                 folder / name for name in CONFTEST_NAMES if folder.resolve().name != _SCENARIO_CONFTEST_FOLDER
@@ -194,7 +194,7 @@ def _warn_of_ignored_steps(file: Definition, path: Keys, case: E2eCase) -> None:
 
 @dataclass
 class CaseCheck:
-    """Checks the names in the test cases of a file, whether the cases are valid or not."""
+    """Checks the names in the test cases of a file, even if the cases are invalid."""
 
     files: E2eFiles
     file: Definition
@@ -203,7 +203,7 @@ class CaseCheck:
     """Whether no name was found in a file that could not be read."""
 
     def check(self) -> bool:
-        """Report every mistake; return whether there is none, and every name is known."""
+        """Report every mistake. Return whether there is none and every name is known."""
         before = self.files.folder.report.calls
         names: dict[str, int] = {}
         for number, case in enumerate(as_list(self.file.data.get("test_cases"))):
@@ -302,18 +302,18 @@ class CaseCheck:
 
 
 def to_stub_name(case: str) -> str:
-    """A test case as the key of a stub names it."""
+    """Return the name of a test case in the key of a stub."""
     return case.replace(" ", "_")
 
 
 def _choose_unused_name(name: str, stem: str, taken: Collection[str]) -> str:
-    """A name nobody has: of two test cases called alike, the later has its file's name with it."""
+    """Return an unused name. If two test cases have the same name, the later one also gets the name of its file."""
     names = [name, f"{name} ({stem})", *(f"{name} ({stem} {number})" for number in range(2, len(taken) + 3))]
     return next(free for free in names if free not in taken)
 
 
 def _walk_up(folder: Path, root: Path) -> Iterator[Path]:
-    """A folder and those above it, as far as the working folder, or the one that was asked for if that is elsewhere."""
+    """Yield a folder and those above it, up to the working folder, or up to `root` if that is elsewhere."""
     here = Path.cwd()
     top = here if root.resolve().is_relative_to(here) else root.resolve()
     while True:
@@ -331,5 +331,5 @@ def _is_readable_file(path: Path) -> bool:
 
 
 def _needs_all_flows(args: Any) -> bool:
-    """Whether each of several flows is meant."""
+    """Return whether the assertion requires each of several flows."""
     return len(list_flow_ids(args)) > 1 and str(as_map(args).get("operator", "all")).lower() == "all"

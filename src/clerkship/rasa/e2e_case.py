@@ -1,7 +1,7 @@
-"""One E2E test case as a task: the user's lines in order, and every assertion on the turn it stands in.
+"""Convert one E2E test case to a task: the user's lines in order, and each assertion on the turn of its step.
 
-Turns are counted: the n-th user step is turn n, whether or not another says the same. What happened before the first
-is turn 0; slot, action and bot assertions of the first step look there too.
+The n-th user step is turn n. Events before the first are turn 0; slot, action and bot assertions of the first step
+include that turn.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -48,7 +48,7 @@ _EVENT_KINDS = {
 
 @dataclass(frozen=True)
 class CaseFixtures:
-    """What a test case's names stand for."""
+    """The values of the fixtures, metadata and stubs that a test case refers to."""
 
     slots: Mapping[str, JsonValue] = field(default_factory=dict)
     metadata: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class CaseFixtures:
 
 
 def build_task(case: E2eCase, name: str, given: CaseFixtures, model: Callable[[str], type[BaseModel]]) -> Task:
-    """The task it is; `model` says what an assertion of some name takes. Every criterion gates."""
+    """Return the task for a test case; `model` returns the model of an assertion by name. Every criterion gates."""
     lines = tuple(_build_line(step.user, case, step, given) for step in case.steps if step.user is not None)
     return Task(
         name=name,
@@ -73,7 +73,7 @@ def build_task(case: E2eCase, name: str, given: CaseFixtures, model: Callable[[s
 
 
 def has_assertions(case: E2eCase) -> bool:
-    """Whether it asserts anything: then nothing else in it is checked."""
+    """Return whether a test case has assertions. Then nothing else in it is checked."""
     return any(step.assertions for step in case.steps)
 
 
@@ -106,12 +106,12 @@ def _build_criterion(turn: int, words: str, call: AssertionCall) -> Criterion:
 
 
 def get_turn_scope(name: str, turn: int) -> TurnScope:
-    """Which turns an assertion of a step looks at."""
+    """Return the turns that an assertion of a step looks at."""
     return {"lte": 1} if turn == 1 and name in ASSERTIONS_FROM_START else turn
 
 
 def scope_call(call: AssertionCall, turn: TurnScope, model: type[BaseModel]) -> AssertionCall:
-    """The same on one turn: said of the whole, or of each entry where an assertion is a list of them."""
+    """Return the assertion limited to a turn: as a whole, or for each entry if its arguments are a list."""
     args: Any = call.args
     if "turn" in model.model_fields:
         whole = args if isinstance(args, dict) else {getattr(model, "shorthand", None) or "name": args}
@@ -120,7 +120,7 @@ def scope_call(call: AssertionCall, turn: TurnScope, model: type[BaseModel]) -> 
 
 
 def _list_slot_entries(args: Any) -> list[dict[str, Any]]:
-    """What a list of slots says, each as a map."""
+    """Return the entries of a list of slots, each as a map."""
     listed = args if isinstance(args, list) else [args]
     return [{"name": entry} if isinstance(entry, str) else entry for entry in listed]
 
@@ -139,7 +139,7 @@ def _shorten(text: str) -> str:
 
 
 def _convert_legacy_step(step: E2eStep) -> tuple[str, AssertionCall]:
-    """A step without assertions: what it says, and the assertion it is."""
+    """Return a label and an assertion for a step of the older format without assertions."""
     if step.bot is not None:
         exactly = rf"\A{regex.escape(step.bot, special_only=True, literal_spaces=True)}\Z"
         return f"bot({_shorten(step.bot)})", _build_call("bot_uttered", {"text_matches": exactly})
@@ -155,7 +155,7 @@ def _convert_legacy_slots(slot: str | dict[str, JsonValue]) -> list[dict[str, Js
 
 
 def _build_order_criterion(calls: tuple[AssertionCall, ...], turn: int) -> Iterator[Criterion]:
-    """One criterion more: what they assert happened in their order. What is asserted of no event has no place in it."""
+    """Yield a criterion that the asserted events happened in order. Assertions that are not about an event are ignored."""
     ordered = [call for call in calls if call.name in _EVENT_KINDS]
     if len(ordered) > 1:
         widest = next((wide for call in ordered if (wide := get_turn_scope(call.name, turn)) != turn), turn)
@@ -172,7 +172,7 @@ def _build_sequence_step(call: AssertionCall) -> dict[str, Any]:
 
 
 def _build_where(call: AssertionCall) -> dict[str, Any]:
-    """What the event of an assertion looks like, as far as it takes to find it: all of it is checked by itself."""
+    """Return the conditions that identify the event of an assertion. The assertion itself checks all of its arguments."""
     args: Any = call.args
     match call.name:
         case "flow_started":
@@ -205,6 +205,6 @@ def _build_utterance_where(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_flow_ids(args: Any) -> list[str]:
-    """The flows an assertion names, in whatever form."""
+    """Return the flows that an assertion names, in any of its forms."""
     ids = args.get("flow_ids") if isinstance(args, dict) else args
     return [ids] if isinstance(ids, str) else list(ids or ())

@@ -1,4 +1,4 @@
-"""An E2E test file: what a user says, line by line, and what is to come of it. Each test case is a task."""
+"""Rasa's E2E test file: the user's lines, and what should follow from each. Each test case becomes a task."""
 
 from typing import Annotated
 
@@ -19,14 +19,14 @@ _USER_STEP_KEYS = ("metadata", "assertions", "assertion_order_enabled")
 
 
 class ActionStub(Frozen):
-    """What is to be used instead of running an action."""
+    """What to use instead of running an action."""
 
     events: Annotated[tuple[dict[str, JsonValue], ...], Field(description="as a tracker has them")] = ()
     responses: Annotated[tuple[dict[str, JsonValue], ...], Field(description="what is said, each a map")] = ()
 
 
 class E2eStep(Frozen):
-    """What the user says, with what is to come of it; or, without assertions, one thing that is to follow."""
+    """A line of the user with its assertions; or, without assertions, one expected effect."""
 
     user: Annotated[str | None, Field(min_length=1, description="what the user says")] = None
     metadata: Annotated[
@@ -66,7 +66,9 @@ class E2eCase(Frozen):
 
 
 class E2eFile(Frozen):
-    """Test cases and what they share. A `conftest.yml` has all but test cases, for the files beside and below it."""
+    """Test cases and what they share. A `conftest.yml` has everything but test cases, for files in its folder and
+    below.
+    """
 
     fixtures: Annotated[
         tuple[dict[FixtureName, tuple[dict[str, JsonValue], ...]], ...],

@@ -1,4 +1,4 @@
-"""A flow of a Rasa project, as its file has it: steps, and where each leads."""
+"""A flow of a Rasa project: its steps, and where each leads."""
 
 from typing import Annotated, Literal, NamedTuple
 
@@ -12,7 +12,7 @@ END = "END"
 
 
 class FlowEdge(NamedTuple):
-    """Where a step may lead."""
+    """One way from a step to the next."""
 
     to: int | None
     """The step by its number; None where the flow ends."""
@@ -23,7 +23,7 @@ class FlowEdge(NamedTuple):
 
 
 class FlowStep(Frozen):
-    """One step: what it does, of what, and where it leads."""
+    """One step: what it does, its target, and where it leads."""
 
     id: Annotated[str | None, Field(description="as its author calls it")] = None
     kind: StepKind
@@ -35,7 +35,7 @@ class FlowStep(Frozen):
 
 
 class Flow(Frozen):
-    """One thing an assistant does for people."""
+    """One flow of an assistant."""
 
     id: str
     name: str = ""
@@ -48,10 +48,10 @@ class Flow(Frozen):
 
     @property
     def words(self) -> str:
-        """What people call it."""
+        """The name of the flow for people."""
         return self.name or self.id.replace("_", " ").replace("-", " ").strip() or self.id
 
     @property
     def is_for_people(self) -> bool:
-        """Whether a person may start it; others are called by flows alone."""
+        """Whether a user can start it. Other flows are only called by flows."""
         return (self.guard or "").strip().lower() not in ("false", "0", "no")

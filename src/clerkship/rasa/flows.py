@@ -1,4 +1,4 @@
-"""The flows of a Rasa project, from files or folders of them. What is odd in them is passed over with a warning."""
+"""Read the flows of a Rasa project from files or folders. Unknown parts are skipped with a warning."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,14 +29,14 @@ _KeyPath = list[int | str]
 
 @dataclass(frozen=True)
 class ProjectFlows:
-    """All that were found, and what is odd about them."""
+    """The flows that were read, and warnings about them."""
 
     found: dict[str, Flow]
     warnings: tuple[InputProblem, ...] = ()
 
 
 def read_flows(paths: Iterable[Path]) -> ProjectFlows:
-    """Read them; raises everything that keeps a file from being read, or that there are none."""
+    """Read flows. Raise InputError if a file cannot be read, or if there are no flows."""
     reading, problems = _FlowReader(), list[InputProblem]()
     for path in paths:
         folder, files = _list_files(path)
@@ -63,13 +63,13 @@ def _list_files(path: Path) -> tuple[SourceFolder, list[Path]]:
 
 @dataclass
 class _FlowReader:
-    """What has been found so far."""
+    """Collects the flows of several files."""
 
     found: dict[str, Flow] = field(default_factory=dict)
     warnings: list[InputProblem] = field(default_factory=list)
 
     def take(self, tree: YamlTree) -> None:
-        """One file more."""
+        """Add a file."""
         data = tree.data if isinstance(tree.data, dict) else {}
         flows = data.get(_FLOWS_KEY)
         if not isinstance(flows, dict):
@@ -102,7 +102,7 @@ class _FlowReader:
         )
 
     def odd_keys(self, tree: YamlTree, place: _KeyPath, written: Mapping[str, Any], known: Iterable[str]) -> None:
-        """Say which keys nobody here reads."""
+        """Warn of keys that are not supported."""
         names = set(known)
         for key in written:
             if key not in names:
@@ -110,13 +110,13 @@ class _FlowReader:
                 self.warn(tree, [*place, key], f"`{key}` is passed over", hint if "mean" in hint else "")
 
     def warn(self, tree: YamlTree, place: _KeyPath, message: str, hint: str = "") -> None:
-        """Take down what is odd, and where."""
+        """Add a warning at a path."""
         self.warnings.append(tree.locate(place, key=True).problem(message, hint))
 
 
 @dataclass
 class _RawStep:
-    """A step as the file has it, and the number of the one that follows where it says nothing."""
+    """A step as in the file, and the number of the step that follows by default."""
 
     place: _KeyPath
     data: dict[str, Any]
@@ -126,14 +126,14 @@ class _RawStep:
 
 
 class _StepReader:
-    """The steps of one flow, those nested in others too, as one list."""
+    """Reads the steps of one flow, including nested ones, into one list."""
 
     def __init__(self, reading: _FlowReader, tree: YamlTree, place: _KeyPath) -> None:
         self._reading, self._tree, self._place = reading, tree, place
         self._all: list[_RawStep] = []
 
     def laid_out(self, steps: list[Any]) -> Iterator[FlowStep]:
-        """Each with its edges."""
+        """Yield each step with its edges."""
         self._lay(steps, [*self._place, "steps"])
         ids = {
             str(step.data["id"]): number for number, step in reversed(list(enumerate(self._all))) if "id" in step.data
@@ -142,7 +142,7 @@ class _StepReader:
             yield self._step(step, tuple(self._edges(step, ids)))
 
     def _lay(self, steps: list[Any], place: _KeyPath) -> int | None:
-        """Append a list of steps; returns the number of its first."""
+        """Append a list of steps; return the number of the first."""
         first: int | None = None
         before: _RawStep | None = None
         for number, data in enumerate(steps):
@@ -215,7 +215,7 @@ class _StepReader:
 
 
 def _parse_set_slots(written: Any) -> dict[str, Any]:
-    """A list of maps with one slot each, or one map."""
+    """Return the slots of a list of maps with one slot each, or of one map."""
     maps = written if isinstance(written, list) else [written]
     return {str(name): value for part in maps if isinstance(part, dict) for name, value in part.items()}
 
@@ -225,7 +225,7 @@ def _to_step_id(target: Any) -> str:
 
 
 def to_one_line(text: Any) -> str:
-    """A text on one line, without signs that cannot be printed."""
+    """Return a text on one line, without unprintable characters."""
     if text is None or isinstance(text, dict | list):
         return ""
     return "".join(sign for sign in " ".join(str(text).split()) if sign.isprintable())

@@ -1,4 +1,4 @@
-"""A conversation so far as events of a Rasa tracker: what `rasa_tracker` reads, written. Pure: no network here."""
+"""Render a conversation so far as events of a Rasa tracker, the reverse of `tracker`. Pure: no network here."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -15,8 +15,11 @@ RESTORED_EVENTS = frozenset({"active_loop", "loop_interrupted", "reset_slots"})
 
 
 def render_history(history: History) -> list[TrackerRow]:
-    """Every turn from the person's first line on. What came before it, the server does at a session's start by itself;
-    but slots that were set then, and stand, are set on top."""
+    """Return the events of every turn from the person's first line on.
+
+    The server runs the start of the session itself. Slots that were set then and still have that value are set
+    first.
+    """
     rows = [row for turn in history.turns if turn.text is not None for row in _render_turn(turn)]
     known = {row["name"] for row in rows if row["event"] == "slot"}
     slots = [_render_slot(name, value) for name, value in history.slots.items() if name not in known]
@@ -34,7 +37,7 @@ def _render_turn(turn: Turn) -> Iterator[TrackerRow]:
 
 
 def _render_user_message(text: str, metadata: Mapping[str, Any]) -> TrackerRow:
-    """With what its engine would have made of it: nothing, for no log tells what it did."""
+    """Return a user message without intent and commands, because no log records them."""
     nothing = {"intent": {"name": None, "confidence": 0.0}, "entities": [], "text": text, "commands": []}
     return {"event": "user", "text": text, "parse_data": nothing, "metadata": dict(metadata)}
 

@@ -1,4 +1,4 @@
-"""Text files that are laid out by the templates beside this module."""
+"""The environment for the text templates in this folder."""
 
 from pathlib import Path
 

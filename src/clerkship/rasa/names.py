@@ -1,4 +1,4 @@
-"""What is Rasa's own: the files of its projects, and the names every one of its agents has without saying so."""
+"""Rasa's project files, and the names that every Rasa agent has without listing them."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ BUILT_IN_FLOW_PREFIX = "pattern_"
 
 
 def is_project_file(path: Path, keys: set[str]) -> bool:
-    """Return whether a file with these top-level keys, none of them the library's own, belongs to a Rasa project."""
+    """Return whether a file with these top-level keys, none of them Clerkship's own, belongs to a Rasa project."""
     return path.stem in _FILE_NAMES or (bool(keys) and keys <= _FILE_KEYS)
 
 

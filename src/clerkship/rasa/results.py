@@ -1,8 +1,8 @@
-"""A run as the folder that Rasa's evaluation writes: a summary of all scenarios, two files for each of their runs.
+"""Render a run as the folder that Rasa's evaluation writes: a summary of all scenarios, and two files for each trial.
 
-Its sections, labels and keys are kept, so that what reads such folders reads ours. What we know beyond them stands in
-the JSON under keys of its own: `detail` and `rationale`, `status`, `verdict`, `score`, `error`, `quality`,
-`transcript`, `events`.
+Sections, labels and keys are the same as Rasa's, so that tools for such folders work. Further data of Clerkship has
+its own keys in the JSON: `detail` and `rationale`, `status`, `verdict`, `score`, `error`, `quality`, `transcript`,
+`events`.
 """
 
 import re
@@ -38,7 +38,7 @@ _INSPECTOR_PATH = "webhooks/inspector/inspect.html"
 
 @dataclass
 class ScenarioSummary:
-    """One scenario, over all its runs."""
+    """The result of one scenario over all its trials."""
 
     name: str
     slug: str
@@ -49,11 +49,11 @@ class ScenarioSummary:
 
     @property
     def is_good(self) -> bool:
-        """Whether every run of it passed."""
+        """Whether every trial passed."""
         return self.passed == self.total
 
     def data(self) -> dict[str, Any]:
-        """As the summary has it."""
+        """Return the entry for the summary."""
         return {
             "scenario_name": self.name,
             "scenario_slug": self.slug,
@@ -76,7 +76,7 @@ class RasaResults:
     entries: dict[str, ScenarioSummary] = field(default_factory=dict)
 
     def render(self, trials: Iterable[StoredTrial], blob: Callable[[str], bytes]) -> Iterator[tuple[str, bytes]]:
-        """Every file, by its path in the folder; the summaries last, when all is known."""
+        """Yield every file with its path in the folder; the summaries are last."""
         sources = {task: snapshot.source for task, snapshot in self.snapshots.items()}
         self.entries = {task: ScenarioSummary(task, slug) for task, slug in build_slugs(sources).items()}
         for kept in trials:
@@ -97,8 +97,10 @@ class RasaResults:
         yield "summary.txt", text.render(entries=entries, seconds=seconds, place=self.place).encode()
 
     def _labelled(self, kept: StoredTrial) -> StoredTrial:
-        """With the labels that this format has where we have made longer ones of our own. A trial that broke before it
-        was graded has no criteria."""
+        """Return the trial with Rasa's labels in place of Clerkship's longer ones.
+
+        A trial that ended before it was graded has no criteria.
+        """
         written = self.snapshots[kept.task_run.task].task.criteria
         own = [criterion for criterion in kept.task_run.criteria if not criterion.is_implied]
         implied = [criterion for criterion in kept.task_run.criteria if criterion.is_implied and not criterion.passed]
@@ -114,18 +116,18 @@ class RasaResults:
 
 
 def is_passed(task_run: TaskRun) -> bool:
-    """Whether all held and nothing broke. One that has nothing to be graded by passes if nothing broke."""
+    """Return whether the trial passed. An ungraded one passes if no gate failed."""
     ungraded = task_run.verdict == "ungraded" and not any(criterion.gate for criterion in task_run.criteria)
     return task_run.verdict == "pass" or ungraded
 
 
 def is_errored(task_run: TaskRun) -> bool:
-    """Whether what went wrong is not the agent's doing."""
+    """Return whether the trial has no usable result for a reason other than the agent."""
     return outcome(task_run) in ("errored", "invalid_person", "cancelled", "inconclusive")
 
 
 def build_slugs(sources: Mapping[str, str]) -> dict[str, str]:
-    """A name for each task's folder: its file's, and the task's own with it where files are alike or hold several."""
+    """Return a unique folder name for each task: the name of its file, with the task's own name if that is ambiguous."""
     stems = {task: to_path_component(PurePosixPath(source).stem or task) for task, source in sources.items()}
     count = Counter(stem.lower() for stem in stems.values())
     found: dict[str, str] = {}
@@ -142,12 +144,12 @@ def build_slugs(sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def to_path_component(name: str) -> str:
-    """One component of a path, on whatever system."""
+    """Return a name that is valid as a file name on every system."""
     return _UNSAFE.sub("_", name.strip()).strip(". ")[:_MAX_NAME_LENGTH].strip(". ") or "scenario"
 
 
 def find_results_folder(path: str) -> Path:
-    """Where a run's results are looked for: in the `eval` folder that was run, or in that of the working folder."""
+    """Return the folder for results: in the `eval` folder of the run, or in that of the working folder."""
     folder = Path(path) if not path.endswith((".yml", ".yaml")) else Path(path).parent
     whole = folder.resolve()
     if whole.name == "eval":
@@ -161,7 +163,7 @@ _DEFAULT_FOLDER = Path("eval") / "results"
 
 
 class _TrialResult:
-    """One run of a scenario, as text and as JSON."""
+    """One trial, as text and as JSON."""
 
     def __init__(self, run: BenchmarkRun, slug: str, kept: StoredTrial, blob: Callable[[str], bytes]) -> None:
         self._run, self._slug = run, slug
@@ -189,13 +191,13 @@ class _TrialResult:
 
     @property
     def conversation(self) -> str:
-        """What the agent's server knows it by, or we do."""
+        """The conversation id on the agent's server, or one made up from the run."""
         task_run, known = self.task_run, self._sidecar.get("conversation_id")
         return str(known) if known else f"{self._run.id}-{self._slug}-{task_run.trial}"
 
     @property
     def error(self) -> str:
-        """What broke, if anything did."""
+        """The error of the trial; empty if there is none."""
         task_run = self.task_run
         said = task_run.error or task_run.agent_error
         if not said and task_run.status == "timed_out":
@@ -208,16 +210,16 @@ class _TrialResult:
 
     @property
     def judge_error(self) -> str:
-        """Why criteria have no verdict, if some have none."""
+        """The reasons why criteria have no verdict; empty if all have one."""
         return "; ".join(dict.fromkeys(c.detail or c.status for c in self.judged if c.status == "error"))
 
     def text(self) -> str:
-        """Return the file for people."""
+        """Return the file for readers."""
         return TEMPLATES.get_template("run.txt.jinja2").render(trial=self)
 
     @property
     def inspector(self) -> str:
-        """Where a Rasa server shows the conversation; other agents have no such place."""
+        """The address at which a Rasa server shows the conversation; empty for other agents."""
         sort, _, address = self._run.solver.partition(":")
         if sort != "rasa" or not self._sidecar.get("conversation_id"):
             return ""
@@ -225,13 +227,13 @@ class _TrialResult:
 
     @property
     def _completed(self) -> bool | None:
-        """Whether the user got what they came for, where that was rated."""
+        """Whether the user's task was completed; None if that was not rated."""
         quality = self.task_run.quality
         found = quality.ratings.get(TASK_COMPLETION) if quality is not None else None
         return found.passed if found is not None else None
 
     def json(self) -> bytes:
-        """For programs."""
+        """Return the file for programs."""
         task_run = self.task_run
         data: dict[str, Any] = {
             "scenario_slug": self._slug,
@@ -272,7 +274,7 @@ def _count_passed(criteria: list[CriterionRun]) -> dict[str, Any]:
 
 
 def _build_metrics(quality: Quality | None) -> dict[str, Any]:
-    """The metrics: the numbers as this format has them, and with their reasons as we do."""
+    """Return the metrics: the scores as in Rasa's format, and Clerkship's ratings with their reasons."""
     if quality is None:
         return {}
     scores = {name: rating.score for name, rating in quality.ratings.items() if rating.score is not None}

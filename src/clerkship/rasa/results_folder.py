@@ -16,7 +16,7 @@ MAX_FOLDERS = 1000
 
 
 def write_results(store: Store, reference: str, wanted: Path | None) -> Path:
-    """Write into a new folder, below the one that is wanted or else the usual one; returns it."""
+    """Write the results into a new folder below `wanted`, or below the default folder; return the new folder."""
     run = store.run(reference)
     parent = wanted or find_results_folder(run.path)
     folder = _new_folder(parent, f"{moment(run, now()):{FOLDER_NAME_FORMAT}}")
@@ -35,7 +35,7 @@ def write_results(store: Store, reference: str, wanted: Path | None) -> Path:
 
 
 def _new_folder(parent: Path, name: str) -> Path:
-    """A folder of this name, with a number after it if it is taken: two runs may end in one second."""
+    """Create a folder of this name; add a number if it exists, because two runs may end in the same second."""
     parent.mkdir(parents=True, exist_ok=True)
     for number in range(1, MAX_FOLDERS):
         folder = parent / (name if number == 1 else f"{name}_{number}")

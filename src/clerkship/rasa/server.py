@@ -1,4 +1,4 @@
-"""A Rasa server: its address, its keys, and what its refusals mean."""
+"""A Rasa server: its address, its credentials, and the meaning of its refusals."""
 
 import base64
 import hashlib
@@ -37,7 +37,7 @@ def _encode_base64url(value: bytes) -> str:
 
 
 def sign_jwt(secret: str) -> str:
-    """A JWT of an admin by HMAC-SHA256 (RFC 7515, HS256), as Rasa wants it for the whole of its API."""
+    """Return a JWT of an admin, signed with HMAC-SHA256 (RFC 7515, HS256), which allows the use of Rasa's whole API."""
     claims = {"user": {"username": "clerkship", "role": "admin"}}
     said = (
         f"{_encode_base64url(orjson.dumps({'alg': 'HS256', 'typ': 'JWT'}))}.{_encode_base64url(orjson.dumps(claims))}"
@@ -47,7 +47,7 @@ def sign_jwt(secret: str) -> str:
 
 @dataclass(frozen=True)
 class RasaCredentials:
-    """What a server wants to see. Never shown, never kept."""
+    """The credentials for a server. They are never shown or stored."""
 
     token: str = field(default="", repr=False)
     jwt: str = field(default="", repr=False)
@@ -55,19 +55,19 @@ class RasaCredentials:
 
     @cached_property
     def bearer(self) -> str:
-        """The JWT we were given, or one of our own."""
+        """The given JWT, or one signed with the given secret."""
         return self.jwt or (sign_jwt(self.jwt_secret) if self.jwt_secret else "")
 
     @cached_property
     def all(self) -> tuple[str, ...]:
-        """Whatever must not be seen, as it is and as an address has it; the longest first."""
+        """All texts that must be redacted, plain and URL-encoded, the longest first."""
         keys = {self.token, quote(self.token, safe=""), self.jwt, self.jwt_secret, self.bearer}
         return tuple(sorted(filter(None, keys), key=len, reverse=True))
 
 
 @dataclass(frozen=True)
 class RasaServer:
-    """The address of a server, without its keys, and the keys."""
+    """The address of a server, and its credentials."""
 
     address: str
     host: str
@@ -75,33 +75,33 @@ class RasaServer:
 
     @property
     def name(self) -> str:
-        """As agents are named."""
+        """The name of the agent."""
         return f"rasa:{self.address}"
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes with every request."""
+        """The headers of every request."""
         return {"authorization": f"Bearer {self.keys.bearer}"} if self.keys.bearer else {}
 
     def url(self, path: str) -> str:
-        """Where to ask, token and all."""
+        """Return the URL of a path, including the token."""
         if not self.keys.token:
             return f"{self.address}{path}"
         return f"{self.address}{path}{'&' if '?' in path else '?'}token={quote(self.keys.token, safe='')}"
 
     def redacted(self, text: str) -> str:
-        """Whatever a server writes may be kept and shown; some write back what they were sent."""
+        """Return a text without credentials. Servers may echo them, and their answers are stored and shown."""
         for key in self.keys.all:
             text = text.replace(key, "[key]")
         return text
 
     def shown(self, data: bytes) -> str:
-        """Return what a server answered as messages show it."""
+        """Return an answer of the server for a message."""
         return self.redacted(excerpt(data))
 
 
 def describe_refusal(server: RasaServer, path: str, status: int, location: str, data: bytes) -> str:
-    """What a status says in words; empty if it says yes."""
+    """Return the meaning of a status in words; empty for success."""
     if 200 <= status < 300:
         return ""
     path = path.partition("?")[0]

@@ -1,4 +1,4 @@
-"""A Rasa tracker's JSON, made into what an agent said and did, in the tracker's own order. Pure: no network here."""
+"""Parse the JSON of a Rasa tracker into what the agent said and did, in the tracker's order. Pure: no network here."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +23,11 @@ ATTACHMENT_KEYS = ("custom", "image", "attachment", "elements", "quick_replies")
 
 
 class MalformedEvent(Exception):
-    """An event lacks what events of its sort have."""
+    """An event lacks a required field."""
 
 
 class TrackerEventId(NamedTuple):
-    """What tells one event of a tracker from another."""
+    """The fields that identify an event of a tracker."""
 
     event: object
     timestamp: object
@@ -35,29 +35,28 @@ class TrackerEventId(NamedTuple):
 
 
 def build_event_id(row: Any) -> TrackerEventId:
-    """By sort, time and name; all three stay as they are however often a tracker is read."""
+    """Return the type, time and name of an event. They stay the same when the tracker is read again."""
     if not isinstance(row, dict):
         return TrackerEventId(None, None, None)
     return TrackerEventId(*(_to_hashable(row.get(key)) for key in TrackerEventId._fields))
 
 
 def _to_hashable(value: Any) -> object:
-    """Itself, if it can be compared and kept."""
     return value if isinstance(value, str | int | float | None) else repr(value)
 
 
 class TrackerCursor:
-    """How far a tracker was read.
+    """The position up to which a tracker was read.
 
-    A tracker grows at its end, but it may also lose its beginning: some stores keep the last session alone once a new
-    one has begun. So what was seen is found by what it looks like, not by counting.
+    A tracker grows at its end, but it can also lose its beginning: some stores keep only the last session once a new
+    one has begun. So known events are recognised by their ids, not by their number.
     """
 
     def __init__(self) -> None:
         self._marks: list[TrackerEventId] = []
 
     def fresh(self, rows: Sequence[Any]) -> list[Any]:
-        """The events that were not there before."""
+        """Return the events that were not there before."""
         seen = len(self._marks)
         if (
             0 < seen <= len(rows)
@@ -73,7 +72,7 @@ class TrackerCursor:
         return found
 
     def _overlap(self, marks: list[TrackerEventId]) -> int:
-        """How many at the beginning are the end of what was seen."""
+        """Return how many events at the beginning are the end of the known events."""
         seen = self._marks
         if not marks:
             return 0
@@ -83,7 +82,7 @@ class TrackerCursor:
         return 0
 
     def _later(self, rows: Sequence[Any]) -> list[Any]:
-        """Nothing of what was seen is left where it was: whatever is younger than all of it is new."""
+        """Return the events that are later than all known ones. This is used if no known event is left in its place."""
         last = max((m.timestamp for m in self._marks if isinstance(m.timestamp, int | float)), default=None)
         if last is None:
             return list(rows)
@@ -96,10 +95,10 @@ class TrackerCursor:
 
 
 def select_last_session(rows: Sequence[Any]) -> list[Any]:
-    """From the last session's start on.
+    """Return the events from the start of the last session on.
 
-    A server opens a session for any new conversation, and some open another for `/session_start` itself: whoever asks
-    for one has started it twice, and the second is what stands.
+    A server starts a session for any new conversation, and some start another one for `/session_start` itself. Then
+    only the second one counts.
     """
     starts = [
         number
@@ -110,7 +109,7 @@ def select_last_session(rows: Sequence[Any]) -> list[Any]:
 
 
 def parse_events(rows: Sequence[Any], skipped: Counter[str]) -> list[ReplyPart]:
-    """What they say, in their order; those that cannot be read are counted by their sort."""
+    """Return the parsed events in order. Events that cannot be parsed are counted in `skipped`, by type."""
     found: list[ReplyPart] = []
     for row in rows:
         sort = row.get("event") if isinstance(row, dict) else None
@@ -177,7 +176,7 @@ def _parse_bot(row: TrackerRow) -> Sequence[ReplyPart]:
 def build_utterance(
     text: str | None, data: TrackerRow, utter_name: str | None = None, metadata: dict[str, Any] | None = None
 ) -> Say:
-    """Something said: its text, its buttons, and under their own names an image, an attachment, a payload."""
+    """Return an utterance: its text, its buttons, and under their own keys an image, an attachment or a payload."""
     buttons = data.get("buttons")
     custom = {key: data[key] for key in ATTACHMENT_KEYS if data.get(key)}
     return Say(
@@ -190,7 +189,7 @@ def build_utterance(
 
 
 def parse_messages(messages: Sequence[Any]) -> list[Say]:
-    """What the REST channel answered, where the tracker has nothing of it."""
+    """Return the replies of the REST channel, for when the tracker has none."""
     texts = [(message, message.get("text")) for message in messages if isinstance(message, dict)]
     return [
         build_utterance(text if isinstance(text, str) else None, message)
@@ -226,7 +225,9 @@ def _build_flow_parser(sort: type[Payload]) -> Callable[[TrackerRow], Sequence[R
 
 
 def _build_field_parser(sort: type[Payload], **keys: str) -> Callable[[TrackerRow], Sequence[ReplyPart]]:
-    """An event of ours from one of theirs with the same fields, some under other keys; null is as good as absent."""
+    """Return a parser for events with the same fields as Clerkship's. `keys` maps renamed fields; null counts as
+    missing.
+    """
 
     def read(row: TrackerRow) -> Sequence[ReplyPart]:
         theirs = {field: row.get(keys.get(field, field)) for field in sort.model_fields}

@@ -1,4 +1,4 @@
-"""Scenario files drafted from a project's flows: planned, written by rules or a model, checked, and only then kept."""
+"""Draft scenario files from a project's flows: plan them, write them by rules or a model, validate them, and save them."""
 
 import re
 import tempfile
@@ -36,7 +36,7 @@ FindMistakes = Callable[[list["DraftFile"]], dict[str, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class DraftRequest:
-    """What somebody wants drafted, from what, and where to."""
+    """What to draft, from which files, and into which folder."""
 
     sources: tuple[Path, ...]
     to: Path
@@ -50,7 +50,7 @@ class DraftRequest:
 
 @dataclass(frozen=True)
 class DraftFile:
-    """A scenario file, written or to be."""
+    """A drafted scenario file."""
 
     path: Path
     draft: Draft
@@ -59,7 +59,7 @@ class DraftFile:
 
 @dataclass
 class DraftResult:
-    """What came of it."""
+    """The drafted files, and what was skipped."""
 
     written: list[DraftFile] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
@@ -73,12 +73,12 @@ class DraftResult:
     outage: bool = False
 
     def exit_code(self) -> int:
-        """A model that could not be asked is no success, though there are drafts."""
+        """Return 2 if the model could not be reached, even if there are drafts; otherwise 0."""
         return 2 if self.outage else 0
 
 
 def draft_scenarios(request: DraftRequest, settings: Settings, catalog: RegisteredCatalog) -> DraftResult:
-    """Draft what is wanted. Nothing that exists is asked for again, or overwritten, unless that is said."""
+    """Draft scenario files. Existing files are kept, unless `force` is set."""
     kinds, flows = _parse_kinds(request.kinds), read_flows(request.sources)
     domain_path = request.domain or find_domain(request.sources[0])
     domain = read_domain(domain_path) if domain_path is not None else None
@@ -115,7 +115,7 @@ def _select_flows(wanted: Sequence[str], flows: ProjectFlows) -> list[str]:
 def _plan_drafts(
     chosen: Sequence[str], kinds: Sequence[DraftKind], project: RasaProject, request: DraftRequest, drafts: DraftResult
 ) -> Iterator[tuple[Path, DraftPlan]]:
-    """By file: what is to be drafted there."""
+    """Yield the plan of each draft with the path of its file."""
     stems = _build_stems(list(project.flows))
     for name in chosen:
         flow = project.flows[name]
@@ -134,7 +134,7 @@ def _plan_drafts(
 
 
 def _build_stems(flows: Sequence[str]) -> dict[str, str]:
-    """A file name for each flow, all different, however the flows are called."""
+    """Return a unique file name for each flow."""
     stems: dict[str, str] = {}
     for flow in flows:
         plain = unicodedata.normalize("NFKD", flow).encode("ascii", "ignore").decode().lower()
@@ -148,7 +148,7 @@ def _build_stems(flows: Sequence[str]) -> dict[str, str]:
 
 
 def _find_warnings(plans: Iterable[DraftPlan], project: RasaProject) -> list[InputProblem]:
-    """What the flows say and the domain does not bear out; each thing once."""
+    """Return warnings about names in the flows that are not in the domain, each once."""
     domain = project.domain
     none = InputProblem(
         message="slot names and types were not checked, because no domain is known", hint="give --domain"
@@ -176,7 +176,7 @@ def _build_warning(plan: DraftPlan, message: str) -> InputProblem:
 def _write_drafts(
     plans: list[DraftPlan], project: RasaProject, request: DraftRequest, settings: Settings, drafts: DraftResult
 ) -> list[Draft]:
-    """By a model, if one is wanted; a dry run asks nobody."""
+    """Write the drafts with a model if one is given, otherwise by rules. A dry run never calls a model."""
     if request.model is None or request.dry_run:
         return [draft_by_rules(plan) for plan in plans]
     model = build_model(ModelChoice(who=request.model), settings)
@@ -197,7 +197,7 @@ def _render_file(path: Path, draft: Draft, project: RasaProject) -> DraftFile:
 
 
 def _replace_invalid(files: list[DraftFile], project: RasaProject, mistakes: FindMistakes) -> list[DraftFile]:
-    """Return the files; in place of a model's draft that would not validate, one by rules."""
+    """Return the files, with drafts by rules in place of invalid drafts by a model."""
     wrong = mistakes(files)
     valid = [
         _draft_by_rules_instead(file, wrong[file.path.name], project) if file.path.name in wrong else file
@@ -213,7 +213,7 @@ def _replace_invalid(files: list[DraftFile], project: RasaProject, mistakes: Fin
 def _find_mistakes(
     domain: Path | None, settings: Settings, catalog: RegisteredCatalog, files: list[DraftFile]
 ) -> dict[str, str]:
-    """Load drafts in a folder of their own; return the first mistake of each file that has one, by its name."""
+    """Load drafts in a temporary folder; return the first mistake of each invalid file, by file name."""
     with tempfile.TemporaryDirectory(prefix="clerkship-") as temporary:
         folder = Path(temporary, "drafts", "eval", "scenarios")  # deep enough that nothing above is taken for a project
         folder.mkdir(parents=True)

@@ -1,15 +1,15 @@
-"""The assertions of a draft: what follows from the flow, and needs no model."""
+"""The assertions of a draft, which follow from the flow without a model."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from clerkship.rasa.drafts.kinds import DraftPlan, Kind, Project
+from clerkship.rasa.drafts.kinds import DraftKind, DraftPlan, RasaProject
 
 
 class Goal(NamedTuple):
-    """An assertion, with a comment for the editor of the draft."""
+    """An assertion, with a comment for the person who edits the draft."""
 
     name: str
     args: JsonValue
@@ -21,27 +21,27 @@ class Goal(NamedTuple):
         return isinstance(self.args, list)
 
 
-def goals(plan: DraftPlan, project: Project) -> list[Goal]:
+def build_goals(plan: DraftPlan, project: RasaProject) -> list[Goal]:
     """Return the assertions of a draft."""
     return list(_BY_KIND[plan.kind](plan, project))
 
 
-def _completed(plan: DraftPlan, project: Project) -> Iterator[Goal]:
-    """The flow ran to its end, with the values that the person gave."""
-    yield _started(plan)
+def _build_completed(plan: DraftPlan, project: RasaProject) -> Iterator[Goal]:
+    """Yield assertions that the flow was completed with the person's values."""
+    yield _build_started(plan)
     yield Goal("flow_completed", {"flow_id": plan.flow.id})
     known: list[JsonValue] = [{"name": s, "value": value} for s, value in plan.values.items() if project.knows(s)]
     if known:
         yield Goal("slot_was_set", known, "leave `value` out where people may word it in several ways")
-    yield from _order(plan, project)
+    yield from _build_order(plan, project)
     for name in dict.fromkeys(step.name for step in plan.path.steps if step.kind == "utter"):
         yield Goal("bot_uttered", {"utter_name": name})
     for name in plan.path.not_said:
         yield Goal("bot_did_not_utter", {"utter_name": name}, "said only where the flow goes another way")
 
 
-def _order(plan: DraftPlan, project: Project) -> Iterator[Goal]:
-    """Actions in the order of the flow; those of a flow that it links to at any time."""
+def _build_order(plan: DraftPlan, project: RasaProject) -> Iterator[Goal]:
+    """Yield assertions about actions: those of the flow in order, those of a linked flow at any time."""
     every = plan.path.actions()
     own = plan.path.own(plan.flow.id, "action") if plan.path.linked else every
     first, comment = list[JsonValue]([{"flow_started": plan.flow.id}]), ""
@@ -56,41 +56,41 @@ def _order(plan: DraftPlan, project: Project) -> Iterator[Goal]:
             yield Goal("action_executed", action)
 
 
-def _cancelled(plan: DraftPlan, project: Project) -> Iterator[Goal]:
-    yield _started(plan)
+def _build_cancelled(plan: DraftPlan, project: RasaProject) -> Iterator[Goal]:
+    yield _build_started(plan)
     last = plan.asked_last
     step = next((step.id for step in plan.path.collected if step.name == last and step.id), None)
     where = f"it should be at the step {step}: add flow_step_id: {step}" if step else ""
     yield Goal("flow_cancelled", {"flow_id": plan.flow.id}, where)
-    yield from _not_done(plan, after=last)
+    yield from _build_not_done(plan, after=last)
 
 
-def _offered(plan: DraftPlan, project: Project) -> Iterator[Goal]:
+def _build_clarified(plan: DraftPlan, project: RasaProject) -> Iterator[Goal]:
     ids: list[JsonValue] = [plan.flow.id, plan.partner.id if plan.partner is not None else plan.flow.id]
     yield Goal("pattern_clarification_contains", {"flow_ids": ids, "operator": "all"}, "both are offered")
-    yield from _completed(plan, project)
+    yield from _build_completed(plan, project)
 
 
-def _refused(plan: DraftPlan, project: Project) -> Iterator[Goal]:
+def _build_refused(plan: DraftPlan, project: RasaProject) -> Iterator[Goal]:
     yield Goal("bot_uttered", {"text_matches": "[A-Za-z]"}, "silence is no answer")
-    yield from _not_done(plan)
+    yield from _build_not_done(plan)
 
 
-def _not_done(plan: DraftPlan, after: str = "") -> Iterator[Goal]:
+def _build_not_done(plan: DraftPlan, after: str = "") -> Iterator[Goal]:
     yield Goal("flow_not_completed", {"flow_id": plan.flow.id})
     for action in plan.path.actions(after=after):
         yield Goal("action_not_executed", action)
 
 
-def _started(plan: DraftPlan) -> Goal:
+def _build_started(plan: DraftPlan) -> Goal:
     return Goal("flow_started", {"flow_ids": [plan.flow.id], "operator": "any"})
 
 
-_BY_KIND: dict[Kind, Callable[[DraftPlan, Project], Iterator[Goal]]] = {
-    "happy_path": _completed,
-    "correction": _completed,
-    "cancellation": _cancelled,
-    "clarification": _offered,
-    "out_of_scope": _refused,
-    "impatient": _completed,
+_BY_KIND: dict[DraftKind, Callable[[DraftPlan, RasaProject], Iterator[Goal]]] = {
+    "happy_path": _build_completed,
+    "correction": _build_completed,
+    "cancellation": _build_cancelled,
+    "clarification": _build_clarified,
+    "out_of_scope": _build_refused,
+    "impatient": _build_completed,
 }

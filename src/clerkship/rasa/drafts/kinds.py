@@ -1,4 +1,4 @@
-"""The kinds of draft: what each is about, by flow, and the draft that rules write."""
+"""The kinds of draft: how each is planned for a flow, and the draft that rules write."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,17 +10,17 @@ from pydantic import JsonValue
 
 from clerkship.model.agent_domain import AgentDomain, describe_slot_mismatch
 from clerkship.rasa import names
-from clerkship.rasa.drafts.path import FlowPath, best_path, implied
+from clerkship.rasa.drafts.path import FlowPath, find_best_path, parse_condition
 from clerkship.rasa.drafts.tables import COMMON_WORDS, TEXTS
-from clerkship.rasa.drafts.values import samples, type_of
+from clerkship.rasa.drafts.values import build_samples, get_slot_type
 from clerkship.rasa.flow import Flow
 
-Kind = Literal["happy_path", "correction", "cancellation", "clarification", "out_of_scope", "impatient"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+DraftKind = Literal["happy_path", "correction", "cancellation", "clarification", "out_of_scope", "impatient"]
+KINDS: tuple[DraftKind, ...] = get_args(DraftKind)
 
 
 @dataclass(frozen=True)
-class Project:
+class RasaProject:
     """The flows of a project, and its domain."""
 
     flows: Mapping[str, Flow]
@@ -28,20 +28,20 @@ class Project:
 
     @cached_property
     def words(self) -> dict[str, set[str]]:
-        """The words of each flow that people may start."""
-        return {flow.id: _words(flow) for flow in self.flows.values() if flow.is_for_people}
+        """The words of each flow that users can start."""
+        return {flow.id: _collect_words(flow) for flow in self.flows.values() if flow.is_for_people}
 
     def knows(self, slot: str) -> bool:
-        """Return whether the domain has a slot; true if there is no domain."""
+        """Return whether the domain has a slot; True if there is no domain."""
         return self.domain is None or slot in self.domain.slots or slot in names.BUILT_IN_SLOTS
 
 
 @dataclass(frozen=True)
 class DraftPlan:
-    """What a draft is about: a flow, the path through it, and what the person says on it."""
+    """The plan of a draft: a flow, a path through it, and the values that the person gives."""
 
     flow: Flow
-    kind: Kind
+    kind: DraftKind
     path: FlowPath
     values: dict[str, JsonValue]
     """What the person says, by slot."""
@@ -54,17 +54,17 @@ class DraftPlan:
 
     @property
     def asked_last(self) -> str:
-        """The last slot that the flow itself asks for; at that point the person can still cancel."""
+        """The last slot that the flow itself asks for. At that point the person can still cancel."""
         own = self.path.own(self.flow.id, "collect") or [step.name for step in self.path.collected]
         return own[-1] if own else ""
 
     @property
     def in_one_message(self) -> bool:
-        """Whether the wrong value is corrected in the same message, since nothing is asked after it."""
+        """Whether the wrong value is corrected in the same message, because the flow asks for nothing after it."""
         return bool(self.mistaken) and self.path.collected[-1].name == self.mistaken
 
     def text(self, name: str) -> str:
-        """Return a text of this kind, with its placeholders filled in."""
+        """Return a text of this kind, with its placeholders filled."""
         return self._fill(self._texts[name])
 
     def criteria(self) -> list[str]:
@@ -77,21 +77,21 @@ class DraftPlan:
         return TEXTS[self.kind] | own
 
     def _fill(self, text: str) -> str:
-        slot = slot_words(self.mistaken)
+        slot = to_spoken_name(self.mistaken)
         return text.format(
             flow=self.flow.words,
             other=self.partner.words if self.partner is not None else "",
             slot=slot,
             safe_slot="".join(sign for sign in slot if sign.isalnum() or sign == " "),
-            right=spoken(self.values.get(self.mistaken)),
-            wrong=spoken(self.wrong),
-            last=slot_words(self.asked_last),
+            right=to_spoken(self.values.get(self.mistaken)),
+            wrong=to_spoken(self.wrong),
+            last=to_spoken_name(self.asked_last),
         )
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What a person is to edit: the plan, the name, the person, and what is asked of the agent."""
+    """A drafted scenario: the plan, the name, the description of the person, and the criteria."""
 
     plan: DraftPlan
     name: str
@@ -104,18 +104,18 @@ class Draft:
     outage: bool = False
 
 
-Skipped = str
+SkipReason = str
 
 
-def plan_draft(flow: Flow, kind: Kind, project: Project) -> DraftPlan | Skipped:
-    """Return what the draft is about, or why there is none of this kind."""
-    path = best_path(flow, project.flows)
+def plan_draft(flow: Flow, kind: DraftKind, project: RasaProject) -> DraftPlan | SkipReason:
+    """Return the plan of a draft, or the reason why there is none of this kind."""
+    path = find_best_path(flow, project.flows)
     asked = [step.name for step in path.collected]
-    values = {slot: _value(slot, path, project) for slot in asked} if kind != "out_of_scope" else {}
+    values = {slot: _choose_value(slot, path, project) for slot in asked} if kind != "out_of_scope" else {}
     setup = {
         slot: value
-        for slot, value in implied(flow.guard or "").items()
-        if project.knows(slot) and not describe_slot_mismatch(value, type_of(slot, project.domain))
+        for slot, value in parse_condition(flow.guard or "").items()
+        if project.knows(slot) and not describe_slot_mismatch(value, get_slot_type(slot, project.domain))
     }
     plan = DraftPlan(flow, kind, path, values, setup=setup)
     if kind in ("correction", "cancellation") and not asked:
@@ -127,24 +127,24 @@ def plan_draft(flow: Flow, kind: Kind, project: Project) -> DraftPlan | Skipped:
     return _with_partner(plan, project) if kind == "clarification" else plan
 
 
-def _value(slot: str, path: FlowPath, project: Project) -> JsonValue:
+def _choose_value(slot: str, path: FlowPath, project: RasaProject) -> JsonValue:
     wanted = path.implied.get(slot)
-    fits = wanted is not None and not describe_slot_mismatch(wanted, type_of(slot, project.domain))
-    return wanted if fits else samples(slot, project.domain).right
+    fits = wanted is not None and not describe_slot_mismatch(wanted, get_slot_type(slot, project.domain))
+    return wanted if fits else build_samples(slot, project.domain).right
 
 
-def _with_mistake(plan: DraftPlan, project: Project) -> DraftPlan | Skipped:
-    """Choose the first slot that has another value, except where the value decides where the flow goes."""
+def _with_mistake(plan: DraftPlan, project: RasaProject) -> DraftPlan | SkipReason:
+    """Choose the first slot that has another possible value and does not decide which way the flow goes."""
     for slot, value in plan.values.items():
-        other = next((one for one in samples(slot, project.domain) if one != value), value)
+        other = next((one for one in build_samples(slot, project.domain) if one != value), value)
         if not isinstance(value, bool) and other != value and slot not in plan.path.implied:
             return replace(plan, mistaken=slot, wrong=other)
     return "it asks for nothing that could be corrected on the same way"
 
 
-def _with_partner(plan: DraftPlan, project: Project) -> DraftPlan | Skipped:
-    """Choose the flow that has most words in common with this one."""
-    own = _words(plan.flow)
+def _with_partner(plan: DraftPlan, project: RasaProject) -> DraftPlan | SkipReason:
+    """Choose the flow that has the most words in common with this one."""
+    own = _collect_words(plan.flow)
     alike = {other: len(own & words) for other, words in project.words.items() if other != plan.flow.id}
     partner = max(alike, key=lambda other: alike[other], default="")
     if not alike.get(partner):
@@ -152,14 +152,14 @@ def _with_partner(plan: DraftPlan, project: Project) -> DraftPlan | Skipped:
     return replace(plan, partner=project.flows[partner])
 
 
-def _words(flow: Flow) -> set[str]:
+def _collect_words(flow: Flow) -> set[str]:
     collected = " ".join(step.target for step in flow.steps if step.kind == "collect")
     words = re.findall(r"[^\W_]+", f"{flow.id} {flow.name} {flow.description} {collected}".lower())
     return {word.rstrip("s") for word in words if word not in COMMON_WORDS and len(word) > 1}
 
 
-def skeleton(plan: DraftPlan, note: str = "", *, outage: bool = False) -> Draft:
-    """Return the draft that rules write."""
+def draft_by_rules(plan: DraftPlan, note: str = "", *, outage: bool = False) -> Draft:
+    """Return a draft written by rules, without a model."""
     lines = [f"You are a user of this assistant. What you want: {plan.flow.words}."]
     if plan.kind == "out_of_scope":
         lines = []
@@ -167,21 +167,21 @@ def skeleton(plan: DraftPlan, note: str = "", *, outage: bool = False) -> Draft:
         lines.append(f"The assistant says of it: {plan.flow.description}")
     if plan.values:
         lines += ["", "You know this, and tell it when you are asked:"]
-        lines += [f"- {slot_words(slot)}: {spoken(value)}" for slot, value in plan.values.items()]
+        lines += [f"- {to_spoken_name(slot)}: {to_spoken(value)}" for slot, value in plan.values.items()]
     context = "\n".join([*lines, "", plan.text("person")]).strip()
     name = f"{plan.flow.words}: {plan.text('title')}"[:200]
     return Draft(plan, name, context, plan.criteria(), note, outage=outage)
 
 
-def slot_words(slot: str) -> str:
+def to_spoken_name(slot: str) -> str:
     """Return the name of a slot as people say it."""
     return slot.replace("_", " ").replace("-", " ").strip() or slot
 
 
-def spoken(value: JsonValue) -> str:
+def to_spoken(value: JsonValue) -> str:
     """Return a value as people say it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(map(spoken, value))
+        return ", ".join(map(to_spoken, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

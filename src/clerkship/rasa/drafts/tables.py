@@ -1,4 +1,4 @@
-"""The texts and words that drafts are written with, from the YAML files beside this module."""
+"""The texts and words for drafts, from the YAML files in this folder."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sample values of slots, by type and name; always the same."""
+"""Sample values of slots, by type and name. They are always the same."""
 
 from typing import NamedTuple
 
@@ -9,41 +9,41 @@ from clerkship.rasa import names
 from clerkship.rasa.drafts.tables import WORDS
 
 
-class Samples(NamedTuple):
-    """A value, and another that a person may give by mistake."""
+class SlotSamples(NamedTuple):
+    """A value, and another one that a person may give by mistake."""
 
     right: JsonValue
     wrong: JsonValue
 
 
-def type_of(slot: str, domain: AgentDomain | None) -> str:
+def get_slot_type(slot: str, domain: AgentDomain | None) -> str:
     """Return the type of a slot; `any` if it is unknown."""
     known = domain.slots if domain is not None else {}
     return known.get(slot) or names.BUILT_IN_SLOTS.get(slot, "any")
 
 
-def samples(slot: str, domain: AgentDomain | None) -> Samples:
-    """Return the values of a slot: by its type, for texts by its name."""
-    kind = type_of(slot, domain)
+def build_samples(slot: str, domain: AgentDomain | None) -> SlotSamples:
+    """Return sample values of a slot: by its type, and for text by its name."""
+    kind = get_slot_type(slot, domain)
     if kind == "bool":
-        return Samples(True, False)
+        return SlotSamples(True, False)
     if kind == "float":
-        return Samples(100, 250)
+        return SlotSamples(100, 250)
     choices = domain.choices.get(slot, ()) if domain is not None else ()
     if choices:
-        return Samples(choices[0], choices[min(1, len(choices) - 1)])
-    text = _texts(slot)
-    return Samples([text.right], [text.wrong]) if kind == "list" else text
+        return SlotSamples(choices[0], choices[min(1, len(choices) - 1)])
+    text = _build_text_samples(slot)
+    return SlotSamples([text.right], [text.wrong]) if kind == "list" else text
 
 
-def _texts(slot: str) -> Samples:
+def _build_text_samples(slot: str) -> SlotSamples:
     words = slot.lower().replace("-", "_").split("_")
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last in WORDS["samples"] and (last != "name" or not before or before in WORDS["people"]):
-        return Samples(*WORDS["samples"][last])
+        return SlotSamples(*WORDS["samples"][last])
     if words[:2] in (["number", "of"], ["num", "of"]) or words[0] == "num":
-        return Samples("3", "4")
+        return SlotSamples("3", "4")
     if last in WORDS["numbered"]:
-        return Samples(f"{before.upper()[:12] or 'NO'}-1001", f"{before.upper()[:12] or 'NO'}-1002")
+        return SlotSamples(f"{before.upper()[:12] or 'NO'}-1001", f"{before.upper()[:12] or 'NO'}-1002")
     spoken = " ".join(words).strip() or slot
-    return Samples(f"some {spoken}", f"another {spoken}")
+    return SlotSamples(f"some {spoken}", f"another {spoken}")
