@@ -219,5 +219,5 @@ class SimulatedPerson(Protocol):
         ...
 
     def recall(self, past: Sequence[PastPersonTurn]) -> None:
-        """Restore the state after an earlier conversation, waiting for the reply to the last message. Replaces `open`."""
+        """Restore the state after an earlier conversation, and wait for the next reply. Replaces `open`."""
         ...

@@ -189,9 +189,7 @@ class Improviser:
             raise PersonUnavailable(f"the person could not be played: {error}") from error
 
     def _told(self, who: Mapping[str, Any], turn: Mapping[str, Any]) -> RenderedPrompt:
-        """Render the prompt. A user's template without blocks provides the instructions; the turn comes from the
-        built-in one.
-        """
+        """Render the prompt. A user's template without blocks replaces only the instructions."""
         now = {"agent": "", "first": True, "hint": "", "broken": [], **turn}
         told = self.prompts[PROMPT].fill(**who, **now)
         if not told.orders:

@@ -139,7 +139,7 @@ def _said(part: dict[str, Any]) -> Any:
 
 
 def _encode(entry: EntryPointName, value: Any) -> Any:
-    """Return a result as JSON. Values that are not plain are validated here, with the same errors as in the platform."""
+    """Return a result as JSON. Values that are not plain are validated here as in the platform's process."""
     if entry == "on_history":
         return None
     if entry == "on_task":

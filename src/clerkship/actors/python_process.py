@@ -233,7 +233,7 @@ def load_python_process(reference: str) -> PythonProcessSolver:
 
 
 def to_process(solver: PythonSolver) -> PythonProcessSolver:
-    """Return a solver that runs the same agent in its own process; raise InputError if it cannot be imported by name."""
+    """Return a solver that runs the same agent in its own process; raise InputError if it has no importable name."""
     _check_system(solver.name)
     return PythonProcessSolver(solver.name, _target_of(solver), Path.cwd())
 

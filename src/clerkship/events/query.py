@@ -54,7 +54,7 @@ def compare_fields(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
 
 
 def field_check(path: str, expected: Any, actual: Any, *, passed: bool, seq: int | None = None) -> FieldCheck:
-    """Build the comparison of an expected and an actual value; for nested values that differ, include the differences."""
+    """Build the comparison of an expected and an actual value, with the differences of nested values."""
     row = FieldCheck(path=path, expected=expected, actual=to_evidence_value(actual), passed=passed, seq=seq)
     return row if passed else row.with_differences(expected, actual)
 

@@ -56,12 +56,12 @@ def render_request(kind: str, actor: str, payload: Fields, request: Fields | Non
 
 
 def describe_unauthenticated_requests(sidecar: Fields) -> list[str]:
-    """Return the number of requests without a valid credential, then each described request; empty if there was none."""
+    """Return the number of requests without a valid credential, then each of them; empty if there was none."""
     return _describe_requests(sidecar.get("unauthenticated"), "without a valid credential, not in the log")
 
 
 def describe_unmatched_requests(found: Fields | None) -> list[str]:
-    """Return the number of requests to no active trial, then each described request; empty if there was none."""
+    """Return the number of requests to no active trial, then each of them; empty if there was none."""
     return _describe_requests(found, "for no trial under way")
 
 

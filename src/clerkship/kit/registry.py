@@ -41,7 +41,7 @@ class Registry(Generic[T]):
         """Why something of this name is not here, where somebody knows; else the nearest name is said."""
 
     def add(self, name: str, thing: T | Deferred[T], aliases: Iterable[str] = ()) -> None:
-        """Register a value under a name and aliases; raise NameTaken. A deferred value is loaded when it is first used."""
+        """Register a value under a name and aliases; raise NameTaken. A deferred value is loaded on first use."""
         for taken in (canonical_name(name), *map(canonical_name, aliases)):
             if taken in self._things or taken in self._aliases:
                 raise NameTaken(f"two {self.what}s are called `{taken}`")

@@ -1,4 +1,4 @@
-"""A model behind an endpoint: asks for an answer of a shape, and repeats the question with the error if it is invalid."""
+"""A model behind an endpoint. If an answer does not have the asked shape, the question is repeated with the error."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar

@@ -41,7 +41,7 @@ def asked(used: Mapping[Role, Usage]) -> dict[Role, Usage]:
 
 
 def render_used(used: Mapping[Role, Usage], verdicts: int, *, as_recorded: bool = False) -> str:
-    """Return the usage of all roles in a line; empty if no model was used. A replay shows the usage of the recording."""
+    """Return the usage of all roles in a line; empty if no model was used. A replay shows that of the recording."""
     price = per_verdict(used, verdicts)
     each = f", {dollars(price)} per verdict" if price is not None else ""
     roles = asked(used)

@@ -11,7 +11,7 @@ _PLACE = re.compile(r"T\d+(?:\.\d+)?|#\d+(?:\.\.#\d+)?")
 
 
 @dataclass(frozen=True)
-class Vote:
+class CriterionVote:
     """One of several votes on a criterion."""
 
     number: int
@@ -25,7 +25,7 @@ class JudgeEvidence:
     """The evidence of a judged criterion, by kind."""
 
     cites: tuple[FieldCheck, ...]
-    votes: tuple[Vote, ...]
+    votes: tuple[CriterionVote, ...]
     judge: str
     rest: tuple[FieldCheck, ...]
 
@@ -38,7 +38,7 @@ def is_citation(row: FieldCheck) -> bool:
 def parse_judge_evidence(criterion: CriterionRun) -> JudgeEvidence:
     """Sort the rows of evidence by kind."""
     cites, rest = list[FieldCheck](), list[FieldCheck]()
-    votes, judge = tuple[Vote, ...](), ""
+    votes, judge = tuple[CriterionVote, ...](), ""
     for row in criterion.evidence:
         if is_citation(row):
             cites.append(row)
@@ -51,10 +51,10 @@ def parse_judge_evidence(criterion: CriterionRun) -> JudgeEvidence:
     return JudgeEvidence(tuple(cites), votes, judge, tuple(rest))
 
 
-def _parse_vote(given: dict[str, object]) -> Vote:
+def _parse_vote(given: dict[str, object]) -> CriterionVote:
     if "error" in given:
-        return Vote(_number(given), "not cast", str(given["error"]))
-    return Vote(_number(given), "pass" if given.get("passed") else "fail", str(given.get("reasoning", "")))
+        return CriterionVote(_number(given), "not cast", str(given["error"]))
+    return CriterionVote(_number(given), "pass" if given.get("passed") else "fail", str(given.get("reasoning", "")))
 
 
 def _number(given: dict[str, object]) -> int:

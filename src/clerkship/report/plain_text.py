@@ -123,7 +123,7 @@ def _render_comparison(check: FieldCheck) -> Iterator[str]:
 
 
 def comparisons(check: FieldCheck) -> Iterator[tuple[str, str, str]]:
-    """Yield path, expected and actual for each difference of two nested values; without differences the whole values."""
+    """Yield path, expected and actual for each difference of two nested values; without differences the values."""
     for one in check.differences:
         row = FieldCheck(path=one.path, expected=one.expected, actual=one.actual, passed=False)
         yield to_one_line(one.path), *side_by_side(row)

@@ -31,8 +31,8 @@ class RunBusy(ClerkshipError):
     """Another process works on this run."""
 
 
-class Kept(Protocol):
-    """A finished trial as the engine hands it in."""
+class TrialRecord(Protocol):
+    """A finished trial, as the engine passes it to the store."""
 
     @property
     def task_run(self) -> TaskRun:
@@ -41,7 +41,7 @@ class Kept(Protocol):
 
     @property
     def log(self) -> bytes:
-        """Its log, one event a line."""
+        """Its log, one event per line."""
         ...
 
     @property
@@ -51,7 +51,7 @@ class Kept(Protocol):
 
     @property
     def sidecar(self) -> bytes:
-        """What differs between machines."""
+        """Facts that differ between machines."""
         ...
 
 
@@ -64,7 +64,7 @@ class RunLock(Protocol):
         ...
 
     def begin(self, attempt: Attempt) -> None:
-        """Record that an attempt begins, so that it is known even if the process is killed. Callable from any thread."""
+        """Record that an attempt begins, so that it is known even if the process is killed. Thread-safe."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -92,7 +92,7 @@ class Store(Protocol):
         """Return whether a process has locked a run."""
         ...
 
-    def save(self, finished: Sequence[Kept], after: ChainEnd) -> Sequence[TrialSeal]:
+    def save(self, finished: Sequence[TrialRecord], after: ChainEnd) -> Sequence[TrialSeal]:
         """Save finished trials of one run; return their seals, chained to the last one in the caller's ledger."""
         ...
 

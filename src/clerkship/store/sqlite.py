@@ -16,7 +16,7 @@ from clerkship.model.frozen import encode_model
 from clerkship.model.run import Attempt, BenchmarkRun, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.store.connection import storage_errors, write_transaction
-from clerkship.store.contract import Kept, RunBusy, StoreFailed
+from clerkship.store.contract import RunBusy, StoreFailed, TrialRecord
 from clerkship.store.journal import Journal
 from clerkship.store.reader import RUN_QUERY, StoreReader
 from clerkship.store.seal import ChainEnd, Ledger, SealKey, TrialSeal, build_seal, digest
@@ -64,7 +64,7 @@ class SqliteStore(StoreReader):
                 with suppress(RunBusy), Journal(path, run_id):
                     pass
 
-    def save(self, finished: Sequence[Kept], after: ChainEnd) -> list[TrialSeal]:
+    def save(self, finished: Sequence[TrialRecord], after: ChainEnd) -> list[TrialSeal]:
         """Save and seal finished trials of a run in one transaction; return their seals."""
         with self._writing():
             numbered = list(enumerate(finished, self._new_row()))

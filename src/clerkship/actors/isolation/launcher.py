@@ -56,7 +56,7 @@ def handled(version: int) -> int:
 
 
 def restrict(paths: list[str]) -> None:
-    """Deny this process and its children access to the paths, and signals to other processes if the kernel supports it."""
+    """Deny this process and its children the paths, and signals to other processes if the kernel supports it."""
     version = abi()
     rights = handled(version)
     attributes = Ruleset(rights, 0, SCOPE_SIGNAL if version >= 6 else 0)
