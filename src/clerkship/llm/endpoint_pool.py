@@ -1,8 +1,6 @@
 """Connections to model endpoints, shared by all models of a run: one event loop, and a limit for each host.
 
 See docs/decisions/0008-judges-and-models.md.
-
-See docs/decisions/0008-judges-and-models.md.
 """
 
 import asyncio
