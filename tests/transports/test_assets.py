@@ -15,17 +15,17 @@ from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
 
 
-def move(call: RawCall) -> Reply:
+def redirect_client(call: RawCall) -> Reply:
     """Send the client to where it asks."""
     return redirect(call.request.query["to"], int(call.request.query.get("status", "303")))
 
 
-def land(call: RawCall) -> Reply:
+def echo_path(call: RawCall) -> Reply:
     """Say where the client is."""
     return Reply(200, call.request.path.encode(), "text/plain")
 
 
-ROUTES = (raw_route("GET", "/move", "move", move), raw_route("GET", "/{path*}", "land", land))
+ROUTES = (raw_route("GET", "/move", "move", redirect_client), raw_route("GET", "/{path*}", "land", echo_path))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     sys.modules.pop("portal_under_test", None)
 
 
-def test_an_asset_has_its_type_and_needs_no_credential(site: Site) -> None:
+def test_asset_has_media_type_and_needs_no_credential(site: Site) -> None:
     for path, media, body in (
         ("site.css", "text/css; charset=utf-8", b"body { color: teal }"),
         ("js/app.js", "text/javascript; charset=utf-8", b"start()"),
@@ -54,7 +54,7 @@ def test_an_asset_has_its_type_and_needs_no_credential(site: Site) -> None:
         assert reply.headers["cache-control"] == CACHE_CONTROL
 
 
-def test_an_asset_the_client_has_is_304(site: Site) -> None:
+def test_asset_with_matching_etag_returns_304(site: Site) -> None:
     with httpx.Client() as client:
         etag = client.get(f"{site.url}/static/site.css").headers["etag"]
         for tags in (etag, f"W/{etag}", f'"other", {etag}', "*"):
@@ -64,7 +64,7 @@ def test_an_asset_the_client_has_is_304(site: Site) -> None:
         assert changed.status_code == 200
 
 
-def test_head_and_other_methods(site: Site) -> None:
+def test_asset_allows_only_get_and_head(site: Site) -> None:
     reply = httpx.head(f"{site.url}/static/site.css")
     assert (reply.status_code, reply.content, reply.headers["content-length"]) == (200, b"", "20")
     reply = httpx.post(f"{site.url}/static/site.css", content=b"x")
@@ -74,14 +74,14 @@ def test_head_and_other_methods(site: Site) -> None:
 @pytest.mark.parametrize(
     "path", ["../secret.txt", "%2e%2e/secret.txt", "js/../../secret.txt", "..%2fsecret.txt", "/etc/passwd", "js", ""]
 )
-def test_no_path_leads_out_of_the_folder(site: Site, path: str) -> None:
+def test_path_outside_the_folder_returns_404(site: Site, path: str) -> None:
     connection = http.client.HTTPConnection(site.place.hostname or "", site.place.port, timeout=10)
     connection.request("GET", f"{site.place.path}/static/{path}")
     assert connection.getresponse().status == 404
     connection.close()
 
 
-def test_an_asset_leaves_a_touch_and_no_event_and_meets_no_fault(site: Site) -> None:
+def test_asset_request_is_noted_in_the_sidecar_without_event_or_fault(site: Site) -> None:
     site.playground.inject(ErrorFault(status=503))
     events, now = len(site.playground.log.events), site.playground.now
     assert httpx.get(f"{site.url}/static/site.css").status_code == 200
@@ -92,7 +92,7 @@ def test_an_asset_leaves_a_touch_and_no_event_and_meets_no_fault(site: Site) -> 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "nope.css", 404), ("POST", "site.css", 405)])
 @pytest.mark.parametrize("has_token", [False, True])
-def test_a_refused_request_for_an_asset_is_listed_beside_the_log(
+def test_refused_asset_request_is_listed_in_the_sidecar(
     site: Site, method: str, path: str, status: int, has_token: bool
 ) -> None:
     events, now = len(site.playground.log.events), site.playground.now
@@ -103,18 +103,18 @@ def test_a_refused_request_for_an_asset_is_listed_beside_the_log(
     assert (listed["method"], listed["path"], listed["status"]) == (method, f"/static/{path}", status)
 
 
-def test_other_paths_still_need_a_credential(site: Site) -> None:
+def test_paths_outside_the_prefix_need_a_credential(site: Site) -> None:
     assert httpx.get(f"{site.url}/staticky").status_code == 401
     assert httpx.get(f"{site.url}/staticky", headers=site.headers).text == "/staticky"
 
 
 @pytest.mark.parametrize("prefix", ["static", "/static/", "/", ""])
-def test_a_prefix_begins_with_a_slash_and_ends_with_none(prefix: str) -> None:
+def test_prefix_must_start_with_a_slash_and_not_end_with_one(prefix: str) -> None:
     with pytest.raises(ValueError, match="prefix of assets"):
         AssetFolder(prefix, "clerkship")
 
 
-def test_a_redirect_to_a_path_of_the_sandbox_is_followed_by_a_client(site: Site) -> None:
+def test_client_follows_redirect_to_a_path_of_the_sandbox(site: Site) -> None:
     with httpx.Client(headers=site.headers, follow_redirects=True) as client:
         reply = client.get(f"{site.url}/move", params={"to": "/visits/für?day=1"})
         assert (reply.text, str(reply.url)) == ("/visits/für", f"{site.url}/visits/f%C3%BCr?day=1")
@@ -122,18 +122,18 @@ def test_a_redirect_to_a_path_of_the_sandbox_is_followed_by_a_client(site: Site)
         assert client.get(f"{site.url}/move", params={"to": "c"}).text == "/c"
 
 
-def test_a_redirect_cannot_leave_the_sandbox_by_a_path(site: Site) -> None:
+def test_redirect_to_a_path_stays_in_the_sandbox(site: Site) -> None:
     with site.ask("GET", "/move?to=//evil.example/x") as reply:
         assert reply.headers["location"] == f"{site.url}//evil.example/x"
     with site.ask("GET", "/move?to=https://example.org/x&status=307") as reply:
         assert (reply.status, reply.headers["location"]) == (307, "https://example.org/x")
 
 
-def test_in_process_a_redirect_is_a_path_of_the_sandbox(site: Site) -> None:
+def test_redirect_in_process_is_a_path_of_the_sandbox(site: Site) -> None:
     reply = site.box.send_as_is(Request("GET", "/move", {"to": "/visits"}))
     assert (reply.status, reply.headers["Location"]) == (303, "/visits")
 
 
-def test_a_status_that_is_no_redirect_is_an_error() -> None:
+def test_redirect_with_another_status_raises_value_error() -> None:
     with pytest.raises(ValueError, match="200 is not the status of a redirect"):
         redirect("/", 200)

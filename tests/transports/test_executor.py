@@ -7,7 +7,7 @@ from functools import partial
 from clerkship.transports.executor import WorkerPool
 
 
-def test_one_playground_is_served_in_order_and_another_meanwhile() -> None:
+def test_requests_of_a_playground_run_in_order_without_blocking_another() -> None:
     async def serve() -> list[str]:
         workers, done = WorkerPool(), list[str]()
         gate = threading.Event()
@@ -32,7 +32,7 @@ def test_one_playground_is_served_in_order_and_another_meanwhile() -> None:
     assert asyncio.run(serve()) == ["b", "a1", "a2", "a3", "a4"]
 
 
-def test_what_goes_wrong_in_there_is_told_and_the_next_is_served() -> None:
+def test_exception_is_raised_to_the_caller_and_later_work_still_runs() -> None:
     async def serve() -> object:
         workers = WorkerPool()
         try:

@@ -16,27 +16,27 @@ from tests.transports.site import Site, open_site
 MEDIA = "multipart/form-data; boundary=b"
 
 
-def upload(call: RawCall) -> Reply:
+def list_parts(call: RawCall) -> Reply:
     """Say what parts came."""
     parts = parse_form(call.request)
     return json_reply(200, [[part.name, part.filename, part.media, part.data.hex()] for part in parts])
 
 
-def fax_words(refusal: Refusal) -> Reply:
+def render_nak(refusal: Refusal) -> Reply:
     return Reply(refusal.status, f"NAK {refusal.code}: {refusal.reason}".encode(), "text/plain")
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with open_site(raw_route("POST", "/upload", "upload", upload), refuse=fax_words) as site:
+    with open_site(raw_route("POST", "/upload", "upload", list_parts), refuse=render_nak) as site:
         yield site
 
 
-def form(body: bytes, media: str = MEDIA) -> tuple[FormPart, ...]:
+def parse_body(body: bytes, media: str = MEDIA) -> tuple[FormPart, ...]:
     return parse_form(Request("POST", "/", headers={"content-type": media}, body=body))
 
 
-def part(headers: str, data: bytes = b"x") -> bytes:
+def build_part(headers: str, data: bytes = b"x") -> bytes:
     return f"--b\r\n{headers}\r\n\r\n".encode() + data + b"\r\n"
 
 
@@ -69,7 +69,7 @@ def test_curl_sends_a_file(site: Site, tmp_path: Path) -> None:
     assert b'["to",null,"text/plain"' in done.stdout
 
 
-def test_a_malformed_form_is_refused_in_the_words_of_the_protocol(site: Site) -> None:
+def test_malformed_form_is_refused_in_the_format_of_the_protocol(site: Site) -> None:
     headers = {**site.headers, "Content-Type": MEDIA}
     reply = httpx.post(f"{site.url}/upload", headers=headers, content=b"--b\r\nnothing")
     assert (reply.status_code, reply.text[:12]) == (400, "NAK bad_form")
@@ -79,30 +79,30 @@ def test_a_malformed_form_is_refused_in_the_words_of_the_protocol(site: Site) ->
     ("body", "reason"),
     [
         (b"", "last boundary"),
-        (part('Content-Disposition: form-data; name="a"'), "last boundary"),
-        (part("Content-Type: text/plain") + b"--b--\r\n", "Content-Disposition"),
-        (part("Content-Disposition: attachment") + b"--b--\r\n", "Content-Disposition"),
+        (build_part('Content-Disposition: form-data; name="a"'), "last boundary"),
+        (build_part("Content-Type: text/plain") + b"--b--\r\n", "Content-Disposition"),
+        (build_part("Content-Disposition: attachment") + b"--b--\r\n", "Content-Disposition"),
         (b'--b\r\nContent-Disposition: form-data; name="\xff"\r\n\r\nx\r\n--b--\r\n', "not UTF-8"),
         (b"--c\r\n\r\nx\r\n--c--\r\n", "malformed"),
-        (part(f"X: {'y' * (MAX_PART_HEADER + 1)}"), "malformed"),
-        (part("\r\n".join(f"X-{n}: y" for n in range(MAX_PART_HEADERS + 1))), "malformed"),
+        (build_part(f"X: {'y' * (MAX_PART_HEADER + 1)}"), "malformed"),
+        (build_part("\r\n".join(f"X-{n}: y" for n in range(MAX_PART_HEADERS + 1))), "malformed"),
     ],
 )
-def test_what_is_wrong_with_a_form_is_named(body: bytes, reason: str) -> None:
+def test_refusal_of_a_malformed_form_gives_the_reason(body: bytes, reason: str) -> None:
     with pytest.raises(Refusal) as refused:
-        form(body)
+        parse_body(body)
     assert (refused.value.status, reason in refused.value.reason) == (400, True)
 
 
-def test_a_malformed_form_writes_no_warnings(caplog: pytest.LogCaptureFixture) -> None:
+def test_malformed_form_logs_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(Refusal):
-        form(b"--c\r\n\r\nx\r\n--c--\r\n")
-    form(part('Content-Disposition: form-data; name="a"') + b"--b--\r\ntrailing")
+        parse_body(b"--c\r\n\r\nx\r\n--c--\r\n")
+    parse_body(build_part('Content-Disposition: form-data; name="a"') + b"--b--\r\ntrailing")
     assert caplog.records == []
 
 
-def test_a_form_has_at_most_so_many_parts() -> None:
-    body = part('Content-Disposition: form-data; name="a"') * 3 + b"--b--\r\n"
+def test_too_many_parts_are_refused_with_413() -> None:
+    body = build_part('Content-Disposition: form-data; name="a"') * 3 + b"--b--\r\n"
     request = Request("POST", "/", headers={"content-type": MEDIA}, body=body)
     assert len(parse_form(request, max_parts=3)) == 3
     with pytest.raises(Refusal, match="2 parts") as refused:
@@ -110,14 +110,14 @@ def test_a_form_has_at_most_so_many_parts() -> None:
     assert refused.value.status == 413
 
 
-def test_another_type_of_body_is_415_and_a_missing_boundary_400() -> None:
+def test_other_media_type_is_refused_with_415_and_missing_boundary_with_400() -> None:
     for media, status in (("application/json", 415), ("", 415), ("multipart/form-data", 400)):
         with pytest.raises(Refusal) as refused:
-            form(b"--b--\r\n", media)
+            parse_body(b"--b--\r\n", media)
         assert refused.value.status == status
 
 
-def test_the_text_of_a_part_must_be_utf_8() -> None:
-    [given] = form(part('Content-Disposition: form-data; name="a"', b"\xff") + b"--b--\r\n")
+def test_part_text_that_is_not_utf_8_is_refused() -> None:
+    [given] = parse_body(build_part('Content-Disposition: form-data; name="a"', b"\xff") + b"--b--\r\n")
     with pytest.raises(Refusal, match="`a` is not UTF-8"):
         _ = given.text

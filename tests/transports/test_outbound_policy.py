@@ -23,7 +23,7 @@ parse = OutboundAddress.parse
         ("http://[::1]/a#b", "http", "::1", 80, "/a"),
     ],
 )
-def test_addresses_are_host_and_port_or_a_url(text: str, scheme: str, host: str, port: int, target: str) -> None:
+def test_address_is_host_and_port_or_a_url(text: str, scheme: str, host: str, port: int, target: str) -> None:
     address = parse(text)
     assert (address.scheme, address.host, address.port, address.target) == (scheme, host, port, target)
 
@@ -49,13 +49,13 @@ def test_addresses_are_host_and_port_or_a_url(text: str, scheme: str, host: str,
         ("h" * 3000, "at most 2000 characters"),
     ],
 )
-def test_what_is_no_address_is_refused_with_a_reason(text: str, reason: str) -> None:
+def test_invalid_address_is_rejected_with_a_reason(text: str, reason: str) -> None:
     with pytest.raises(BadAddress, match=reason) as caught:
         parse(text)
     assert "secret" not in str(caught.value)
 
 
-def test_the_path_of_a_url_is_not_shown_and_the_url_is_what_was_written() -> None:
+def test_repr_of_an_address_hides_the_path_and_url_keeps_it() -> None:
     address = parse("http://127.0.0.1:8080/hook?token=secret")
     assert "secret" not in repr(address)
     assert address.url == "http://127.0.0.1:8080/hook?token=secret"
@@ -63,12 +63,12 @@ def test_the_path_of_a_url_is_not_shown_and_the_url_is_what_was_written() -> Non
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "[::1]"])
-def test_the_local_policy_allows_loopback_addresses_as_they_are(host: str) -> None:
+def test_local_policy_allows_loopback_addresses(host: str) -> None:
     resolved = asyncio.run(LocalPolicy().check(parse(f"{host}:6661")))
     assert resolved.ips == (host.strip("[]"),)
 
 
-def test_the_local_policy_takes_localhost_without_asking_a_name_server() -> None:
+def test_local_policy_resolves_localhost_without_a_name_server() -> None:
     assert asyncio.run(LocalPolicy().check(parse("http://localhost/"))).ips == ("127.0.0.1", "::1")
 
 
@@ -88,7 +88,7 @@ def test_the_local_policy_takes_localhost_without_asking_a_name_server() -> None
         "8.8.8.8",
     ],
 )
-def test_the_local_policy_refuses_every_other_host(host: str) -> None:
+def test_local_policy_refuses_every_other_host(host: str) -> None:
     with pytest.raises(OutboundRefused, match="on this machine") as refused:
         asyncio.run(LocalPolicy().check(parse(f"{host}:6661")))
     assert refused.value.code == "not_this_machine"
@@ -127,13 +127,13 @@ def test_the_local_policy_refuses_every_other_host(host: str) -> None:
         "[2001:db8::1]",
     ],
 )
-def test_the_public_policy_refuses_what_is_not_a_public_address_when_it_is_registered(host: str) -> None:
+def test_public_policy_refuses_to_register_a_non_public_address(host: str) -> None:
     with pytest.raises(OutboundRefused, match="only public addresses"):
         PublicPolicy().check_written(parse(f"{host}:443"))
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8", "[2606:4700:4700::1111]"])
-def test_the_public_policy_allows_public_addresses(host: str) -> None:
+def test_public_policy_allows_public_addresses(host: str) -> None:
     assert asyncio.run(PublicPolicy().check(parse(f"https://{host}/"))).ips == (host.strip("[]"),)
 
 
@@ -148,7 +148,7 @@ class NameServer:
         return self.answers.pop(0)
 
 
-def test_a_name_is_resolved_once_and_its_checked_addresses_are_what_is_connected_to() -> None:
+def test_name_is_resolved_once_per_check_and_only_checked_ips_are_returned() -> None:
     server = NameServer(["8.8.8.8", "8.8.8.8", "2606:4700:4700::1111"], ["127.0.0.1"])
     policy = PublicPolicy(server.resolve)
     assert asyncio.run(policy.check(parse("https://agent.example/"))).ips == ("8.8.8.8", "2606:4700:4700::1111")
@@ -158,18 +158,18 @@ def test_a_name_is_resolved_once_and_its_checked_addresses_are_what_is_connected
 
 
 @pytest.mark.parametrize("ip", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::ffff:10.0.0.1", "fe80::1%eth0"])
-def test_a_name_with_one_address_that_is_not_public_is_refused(ip: str) -> None:
+def test_name_with_one_non_public_ip_is_refused(ip: str) -> None:
     policy = PublicPolicy(NameServer(["8.8.8.8", ip]).resolve)
     with pytest.raises(OutboundRefused):
         asyncio.run(policy.check(parse("agent.example:443")))
 
 
-def test_a_name_without_an_address_cannot_be_reached() -> None:
+def test_name_without_an_ip_raises_os_error() -> None:
     with pytest.raises(OSError, match="no address"):
         asyncio.run(PublicPolicy(NameServer([]).resolve).check(parse("agent.example:443")))
 
 
-def test_numbers_that_the_system_reads_as_an_address_are_checked_as_that_address() -> None:
+def test_numeric_hosts_are_checked_as_the_ip_they_stand_for() -> None:
     for host in ("127.1", "2130706433", "0x7f000001"):
         with pytest.raises(OutboundRefused):
             asyncio.run(PublicPolicy().check(parse(f"{host}:443")))

@@ -18,8 +18,8 @@ from clerkship.sandbox.request import ByteStream, Reply
 from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
 
-MADE: list[int] = []
-MAY_GO_ON = threading.Event()
+CREATED_CHUNKS: list[int] = []
+CONTINUE = threading.Event()
 
 
 def count(call: RawCall) -> Reply:
@@ -32,7 +32,7 @@ def flood(call: RawCall) -> Reply:
 
     def chunks() -> Iterator[bytes]:
         for number in range(6400):
-            MADE.append(number)
+            CREATED_CHUNKS.append(number)
             yield b"x" * 65_536
 
     return Reply(200, stream=ByteStream(chunks()))
@@ -44,7 +44,7 @@ def wait(call: RawCall) -> Reply:
     def chunks() -> Iterator[bytes]:
         yield b"first"
         yield b""
-        assert MAY_GO_ON.wait(10)
+        assert CONTINUE.wait(10)
         yield b"second"
 
     return Reply(200, stream=ByteStream(chunks()))
@@ -67,31 +67,31 @@ def move(call: RawCall) -> Reply:
 
 OPERATIONS = (count, flood, wait, breaks, move)
 ROUTES = tuple(raw_route("GET", f"/{run.__name__}", run.__name__, run) for run in OPERATIONS)
-WHOLE = b"".join(f"chunk {number}\n".encode() for number in range(10))
+COMPLETE_BODY = b"".join(f"chunk {number}\n".encode() for number in range(10))
 
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    MADE.clear()
-    MAY_GO_ON.clear()
+    CREATED_CHUNKS.clear()
+    CONTINUE.clear()
     with open_site(*ROUTES) as site:
         yield site
 
 
-def in_process(site: Site, path: str) -> Reply:
+def request_in_process(site: Site, path: str) -> Reply:
     return site.box.request("GET", path)
 
 
-def test_a_streamed_redirect_to_a_path_of_the_sandbox_is_followed_by_a_client(site: Site) -> None:
+def test_client_follows_streamed_redirect_to_a_path_of_the_sandbox(site: Site) -> None:
     with httpx.Client(headers=site.headers, follow_redirects=True) as client:
-        assert client.get(f"{site.url}/move").content == WHOLE
+        assert client.get(f"{site.url}/move").content == COMPLETE_BODY
 
 
-def test_a_streamed_reply_is_chunked_and_the_connection_is_kept(site: Site) -> None:
+def test_streamed_reply_is_chunked_and_keeps_the_connection_open(site: Site) -> None:
     with httpx.Client(headers=site.headers) as client:
         for _ in range(2):
             reply = client.get(f"{site.url}/count")
-            assert (reply.status_code, reply.content) == (200, WHOLE)
+            assert (reply.status_code, reply.content) == (200, COMPLETE_BODY)
             assert reply.headers["transfer-encoding"] == "chunked"
             assert "content-length" not in reply.headers
             assert reply.headers["content-type"] == "text/plain"
@@ -101,13 +101,13 @@ def test_chunks_arrive_before_the_stream_ends(site: Site) -> None:
     with httpx.Client(headers=site.headers) as client, client.stream("GET", f"{site.url}/wait") as reply:
         chunks = reply.iter_raw()
         assert next(chunks) == b"first"
-        MAY_GO_ON.set()
+        CONTINUE.set()
         assert next(chunks) == b"second"
 
 
-def test_http_1_0_gets_the_stream_until_the_connection_closes(site: Site) -> None:
+def test_http_1_0_client_gets_an_unchunked_stream_and_connection_close(site: Site) -> None:
     head, _, body = site.talk(f"GET {site.place.path}/count HTTP/1.0").partition(b"\r\n\r\n")
-    assert body == WHOLE
+    assert body == COMPLETE_BODY
     assert b"chunked" not in head
     assert b"connection: close" in head
 
@@ -117,75 +117,75 @@ def test_head_of_a_stream_has_no_body(site: Site) -> None:
         assert (reply.status, reply.read()) == (200, b"")
 
 
-def test_a_stream_is_made_no_faster_than_it_is_read(site: Site) -> None:
+def test_stream_is_generated_no_faster_than_the_client_reads(site: Site) -> None:
     with httpx.Client(headers=site.headers) as client, client.stream("GET", f"{site.url}/flood") as reply:
         chunks = reply.iter_raw()
         next(chunks)
         made = -1
-        while made != len(MADE):  # until it stands still
-            made = len(MADE)
+        while made != len(CREATED_CHUNKS):  # until it stands still
+            made = len(CREATED_CHUNKS)
             time.sleep(0.05)
         assert made < 1000
 
 
-def test_others_are_served_while_a_stream_waits(site: Site) -> None:
+def test_other_requests_are_answered_while_a_stream_waits(site: Site) -> None:
     with httpx.Client(headers=site.headers) as client, client.stream("GET", f"{site.url}/flood") as reply:
         next(reply.iter_raw())
         with site.ask("GET", "/count") as other:
-            assert other.read() == WHOLE
+            assert other.read() == COMPLETE_BODY
 
 
-def test_in_process_the_stream_is_one_body(site: Site) -> None:
-    assert in_process(site, "/count").body == WHOLE
+def test_stream_in_process_is_one_body(site: Site) -> None:
+    assert request_in_process(site, "/count").body == COMPLETE_BODY
 
 
-def test_a_stream_that_fails_breaks_the_connection_and_errors_the_run(site: Site) -> None:
+def test_failing_stream_aborts_the_connection_and_errors_the_run(site: Site) -> None:
     with site.ask("GET", "/breaks") as reply, pytest.raises((http.client.IncompleteRead, ConnectionError)):
         reply.read()
     assert "site: GET /breaks: ZeroDivisionError" in (site.playground.broken or "")
 
 
-def test_in_process_a_stream_that_fails_errors_the_run(site: Site) -> None:
+def test_failing_stream_in_process_errors_the_run(site: Site) -> None:
     with pytest.raises(SimulatorBroken, match="ZeroDivisionError"):
-        in_process(site, "/breaks")
+        request_in_process(site, "/breaks")
     assert site.playground.broken
 
 
-def test_a_truncated_stream_ends_without_its_last_chunk(site: Site) -> None:
+def test_truncated_stream_ends_without_its_last_chunk(site: Site) -> None:
     site.playground.inject(TruncatedFault(keep=12, times=2))
     with site.ask("GET", "/count") as reply, pytest.raises(http.client.IncompleteRead) as broken:
         reply.read()
-    assert broken.value.partial == WHOLE[:12]
+    assert broken.value.partial == COMPLETE_BODY[:12]
     with pytest.raises(Dropped, match="12 of"):
-        in_process(site, "/count")
-    assert in_process(site, "/count").body == WHOLE
+        request_in_process(site, "/count")
+    assert request_in_process(site, "/count").body == COMPLETE_BODY
 
 
-def test_a_stream_no_longer_than_what_is_kept_is_not_truncated(site: Site) -> None:
+def test_stream_within_the_kept_length_is_not_truncated(site: Site) -> None:
     site.playground.inject(TruncatedFault(keep=1000))
     with site.ask("GET", "/count") as reply:
-        assert reply.read() == WHOLE
+        assert reply.read() == COMPLETE_BODY
 
 
-def test_where_a_stream_is_cut_is_the_seeds_choice(site: Site) -> None:
+def test_truncation_point_follows_from_the_seed(site: Site) -> None:
     site.playground.inject(TruncatedFault(times=1))
     with pytest.raises(Dropped):
-        in_process(site, "/count")
+        request_in_process(site, "/count")
     [event] = [event for event in site.playground.log.events if event.kind == "fault.injected"]
-    assert 0 <= event.payload.details["kept"] < len(WHOLE)  # type: ignore[attr-defined]
+    assert 0 <= event.payload.details["kept"] < len(COMPLETE_BODY)  # type: ignore[attr-defined]
 
 
-def test_a_dripping_stream_comes_in_pieces_over_its_time() -> None:
+def test_drip_fault_sends_a_stream_in_pieces_over_time() -> None:
     with open_site(*ROUTES, time="paced") as site:
         site.playground.inject(DripFault(over=timedelta(milliseconds=200), pieces=4))
         began = time.monotonic()
         with httpx.Client(headers=site.headers) as client, client.stream("GET", f"{site.url}/count") as reply:
             chunks = list(reply.iter_raw())
         assert time.monotonic() - began > 0.15
-        assert (len(chunks), b"".join(chunks)) == (4, WHOLE)
+        assert (len(chunks), b"".join(chunks)) == (4, COMPLETE_BODY)
 
 
-def test_a_dropped_stream_sends_nothing(site: Site) -> None:
+def test_drop_fault_sends_nothing_of_a_stream(site: Site) -> None:
     site.playground.inject(DropFault(when="reply", times=1))
     with pytest.raises((http.client.RemoteDisconnected, ConnectionError)), site.ask("GET", "/count"):
         pass

@@ -9,7 +9,7 @@ from clerkship.transports.tcp import OpenPort, TcpConnection, TcpListener
 HOST = "127.0.0.1"
 
 
-class Echo(TcpConnection):
+class EchoConnection(TcpConnection):
     """Sends back what comes; `end` ends the connection with a last word."""
 
     received = 0
@@ -35,11 +35,11 @@ class Echo(TcpConnection):
             self.close_with(b"bye") if data == b"end" else self._transport.write(data)
 
 
-def serving(limits: ConnectionLimits, use: Callable[[TcpListener, OpenPort], Awaitable[None]]) -> None:
+def run_with_listener(limits: ConnectionLimits, use: Callable[[TcpListener, OpenPort], Awaitable[None]]) -> None:
     async def run() -> None:
         listener = TcpListener(limits, most=100)
         port = listener.open_port(HOST)
-        await port.serve(Echo)
+        await port.serve(EchoConnection)
         listener.start_sweeping()
         try:
             await asyncio.wait_for(use(listener, port), 10)
@@ -49,7 +49,7 @@ def serving(limits: ConnectionLimits, use: Callable[[TcpListener, OpenPort], Awa
     asyncio.run(run())
 
 
-def test_connections_beyond_the_limit_are_told_so_and_closed() -> None:
+def test_connection_beyond_the_limit_gets_a_refusal_and_is_closed() -> None:
     async def use(_: TcpListener, port: OpenPort) -> None:
         first, writer = await asyncio.open_connection(HOST, port.number)
         writer.write(b"x")
@@ -59,10 +59,10 @@ def test_connections_beyond_the_limit_are_told_so_and_closed() -> None:
         writer.close()
         other.close()
 
-    serving(ConnectionLimits(connections=1), use)
+    run_with_listener(ConnectionLimits(connections=1), use)
 
 
-def test_the_last_word_reaches_a_client_that_is_still_sending() -> None:
+def test_last_reply_reaches_a_client_that_is_still_sending() -> None:
     async def use(_: TcpListener, port: OpenPort) -> None:
         reader, writer = await asyncio.open_connection(HOST, port.number)
         writer.write(b"end")
@@ -72,24 +72,24 @@ def test_the_last_word_reaches_a_client_that_is_still_sending() -> None:
         assert await reader.read() == b""
         writer.close()
 
-    serving(ConnectionLimits(), use)
+    run_with_listener(ConnectionLimits(), use)
 
 
-def test_an_idle_connection_is_closed_by_the_sweep() -> None:
+def test_idle_connection_is_closed_by_the_sweep() -> None:
     async def use(listener: TcpListener, port: OpenPort) -> None:
         reader, writer = await asyncio.open_connection(HOST, port.number)
         assert await reader.read() == b""
         writer.close()
         assert len(listener.table) == 0
 
-    serving(ConnectionLimits(idle=0.05), use)
+    run_with_listener(ConnectionLimits(idle=0.05), use)
 
 
-def test_a_port_of_its_own_is_closed_with_its_connections_alone() -> None:
+def test_closing_a_port_closes_only_its_connections() -> None:
     async def use(listener: TcpListener, port: OpenPort) -> None:
         own = listener.open_port(HOST, name="own")
         assert listener.open_port(HOST, name="own") is own
-        await own.serve(Echo)
+        await own.serve(EchoConnection)
         assert listener.numbers() == [port.number, own.number]
         mine, mine_writer = await asyncio.open_connection(HOST, own.number)
         other, other_writer = await asyncio.open_connection(HOST, port.number)
@@ -103,10 +103,10 @@ def test_a_port_of_its_own_is_closed_with_its_connections_alone() -> None:
         mine_writer.close()
         other_writer.close()
 
-    serving(ConnectionLimits(), use)
+    run_with_listener(ConnectionLimits(), use)
 
 
-def test_a_client_that_does_not_read_is_dropped_after_the_idle_time() -> None:
+def test_client_that_does_not_read_is_dropped_after_the_idle_timeout() -> None:
     async def use(listener: TcpListener, port: OpenPort) -> None:
         reader, writer = await asyncio.open_connection(HOST, port.number, limit=1)
         writer.write(b"x")
@@ -118,4 +118,4 @@ def test_a_client_that_does_not_read_is_dropped_after_the_idle_time() -> None:
         assert len(listener.table) == 0
         writer.close()
 
-    serving(ConnectionLimits(idle=0.2), use)
+    run_with_listener(ConnectionLimits(idle=0.2), use)

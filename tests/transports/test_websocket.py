@@ -430,7 +430,7 @@ def test_a_silent_client_is_pinged_and_stays_but_a_dead_one_is_dropped() -> None
 
 
 def test_a_client_that_does_not_read_what_is_pushed_is_closed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clerkship.transports.websocket_frames.LINGER", 0.1)
+    monkeypatch.setattr("clerkship.transports.websocket_frames.LINGER_SECONDS", 0.1)
     with dial(site, max_queue=1, close_timeout=0.1) as client:
         client.send("flood")
         wait_for(lambda: CLOSED)

@@ -75,7 +75,7 @@ class AssetFolder:
         if request.method not in ("GET", "HEAD"):
             raise Refusal(405, "method_not_allowed", "static files can only be read: GET or HEAD", ALLOWED)
         asset = self._find(request.path.removeprefix(f"{self.prefix}/"))
-        if _matches(request.headers.get("if-none-match", ""), asset.etag):
+        if _matches_etag(request.headers.get("if-none-match", ""), asset.etag):
             return Reply(304, headers=asset.headers)
         return Reply(200, asset.data, asset.media, asset.headers)
 
@@ -91,22 +91,22 @@ class AssetFolder:
 
     @cached_property
     def _files(self) -> Mapping[str, Traversable]:
-        return dict(_walk(files(self.package) / self.folder, ""))
+        return dict(_list_files(files(self.package) / self.folder, ""))
 
     @cached_property
     def _loaded(self) -> dict[str, Asset]:
         return {}
 
 
-def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
+def _list_files(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
     for entry in folder.iterdir():
         if entry.is_dir():
-            yield from _walk(entry, f"{prefix}{entry.name}/")
+            yield from _list_files(entry, f"{prefix}{entry.name}/")
         elif not entry.name.endswith((".py", ".pyc")):
             yield f"{prefix}{entry.name}", entry
 
 
-def _matches(condition: str, etag: str) -> bool:
+def _matches_etag(condition: str, etag: str) -> bool:
     """Return whether `If-None-Match` names this version; weak tags match too (RFC 9110 §13.1.2)."""
     tags = [tag.strip().removeprefix("W/") for tag in condition.split(",")]
     return "*" in tags or etag in tags

@@ -16,7 +16,7 @@ from clerkship.sandbox.websocket import WebSocketHandler
 from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import HttpApplication, IncomingRequest, PendingRequest
 from clerkship.transports.http_parser import HttpParser
-from clerkship.transports.http_wire import body_of, has_body, parse_place, render_chunk, render_head
+from clerkship.transports.http_wire import get_sent_body, has_body, render_chunk, render_head, split_path
 from clerkship.transports.tcp import OpenPort, TcpConnection
 from clerkship.transports.websocket import WebSocketConnection
 
@@ -98,7 +98,7 @@ class HttpConnection(TcpConnection):
         if self._transport.is_closing():
             return
         first = data[:MAX_FIRST_LINE].split(b"\r\n", 1)[0].split(b" ")
-        playground, sandbox, _ = parse_place(first[1].partition(b"?")[0] if len(first) > 1 else b"/")
+        playground, sandbox, _ = split_path(first[1].partition(b"?")[0] if len(first) > 1 else b"/")
         self._queue.append(QueuedRefusal(playground, sandbox, refusal))
 
     def body_expected(self) -> None:
@@ -142,7 +142,7 @@ class HttpConnection(TcpConnection):
         keep_alive = self._keeps_alive(queued)
         method, base = queued.incoming.request.method, queued.incoming.base
         head = render_head(reply, keep_alive=keep_alive, method=method, base=base)
-        self._transport.write(head + body_of(method, reply))
+        self._transport.write(head + get_sent_body(method, reply))
         if not keep_alive:
             self._transport.close()
 
@@ -194,7 +194,7 @@ class HttpConnection(TcpConnection):
         is_cut = reply.delivery.promised is not None
         keep_alive = self._keeps_alive(queued) and not is_cut
         self._transport.write(render_head(reply, keep_alive=keep_alive or is_cut, base=queued.incoming.base))
-        pieces = reply.delivery.divide(body_of(queued.incoming.request.method, reply))
+        pieces = reply.delivery.divide(get_sent_body(queued.incoming.request.method, reply))
         for piece in pieces:
             if len(pieces) > 1 and await self.wait_gone(reply.delivery.over / len(pieces)):
                 return

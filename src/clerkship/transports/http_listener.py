@@ -12,8 +12,8 @@ from clerkship.transports.loop_thread import ListenerFailed, LoopThread, PortTak
 from clerkship.transports.tcp import TcpListener
 
 HOST = "127.0.0.1"
-START_LIMIT = 10.0
-GRACE = 1.0
+START_TIMEOUT = 10.0
+GRACE_SECONDS = 1.0
 """Seconds that requests under way have when the listener closes."""
 
 
@@ -53,12 +53,12 @@ class HttpListener:
 
         thread = LoopThread("http")
         try:
-            thread.start(serve, lambda: tcp.close(GRACE), START_LIMIT)
+            thread.start(serve, lambda: tcp.close(GRACE_SECONDS), START_TIMEOUT)
         except TimeoutError:
             raise ListenerFailed("the HTTP listener did not start") from None
         self._thread, self._url = thread, f"http://{HOST}:{port.number}"
 
-    def close(self, within: float = START_LIMIT) -> None:
+    def close(self, within: float = START_TIMEOUT) -> None:
         """Stop listening; requests under way are waited for, but not longer than this."""
         with self._lock:
             self._closed = True

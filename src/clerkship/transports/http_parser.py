@@ -10,7 +10,7 @@ from clerkship.sandbox.request import MAX_BODY, Refusal
 from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_wire import parse_request
 from clerkship.transports.limits import ConnectionLimits
-from clerkship.transports.websocket_handshake import is_handshake, token_of
+from clerkship.transports.websocket_handshake import is_handshake, read_token
 
 MAX_URL = 1_000_000
 """Ten thousand values to search for fit, with forty bytes each to spare."""
@@ -170,7 +170,7 @@ class HttpParser:
             self.expecting = True
             self._sink.body_expected()
         else:  # refuse it before the body is sent
-            self._objection = self._objection or _too_large()
+            self._objection = self._objection or _build_too_large_refusal()
             self._complete(keep_alive=False)
             self.stopped = True
 
@@ -178,7 +178,7 @@ class HttpParser:
         """Add a piece of the body; a body that is too large is not kept."""
         self._size += len(body)
         if self._size > MAX_BODY:
-            self._objection = self._objection or _too_large()
+            self._objection = self._objection or _build_too_large_refusal()
             self._body.clear()
             if self._size > MAX_SKIPPED:
                 self.stop(self._objection)
@@ -195,11 +195,11 @@ class HttpParser:
         incoming = parse_request(self._parser.get_method().decode(), self.url, self._headers, body)
         incoming.objection = self._objection or incoming.objection
         self.in_head, self._head_size, self.expecting, self.began = True, 0, False, None
-        if upgrade and "authorization" not in self._headers and (token := token_of(incoming.request)):
+        if upgrade and "authorization" not in self._headers and (token := read_token(incoming.request)):
             headers = {**self._headers, "authorization": f"Bearer {token}"}
             incoming.request = replace(incoming.request, headers=headers)
         self._sink.request_received(incoming, keep_alive=keep_alive, version=self._version, upgrade=upgrade)
 
 
-def _too_large() -> Refusal:
+def _build_too_large_refusal() -> Refusal:
     return Refusal(413, "too_large", f"a body may have {MAX_BODY} bytes")

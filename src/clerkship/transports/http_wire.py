@@ -14,14 +14,14 @@ _NO_QUERY = QueryParams()
 _NO_BODY = (101, 204, 304)
 """Answers that have none (RFC 9110 §15.3.5, §15.4.5)."""
 _HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(?::\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?")
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for status in HTTPStatus}
 
 
 def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> IncomingRequest:
     """Parse `/{playground}/{sandbox}/…`; what is malformed becomes the objection of the result."""
     raw, _, behind = url.partition(b"?")
-    playground, sandbox, rest = parse_place(raw)
+    playground, sandbox, rest = split_path(raw)
     objection: Refusal | None = None
     path, query = "/", _NO_QUERY
     try:
@@ -36,7 +36,7 @@ def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: byt
         except ValueError:
             objection = Refusal(400, "bad_query", f"the query has more than {MAX_PARAMETERS} parameters")
     request = Request(method, path, query, headers, body)
-    base = f"http://{_host(headers)}/{playground}/{sandbox}"
+    base = f"http://{_get_client_host(headers)}/{playground}/{sandbox}"
     return IncomingRequest(playground, sandbox, request, base, objection)
 
 
@@ -46,13 +46,13 @@ def _parse_query(text: str) -> QueryParams:
     return QueryParams(tuple(pairs))
 
 
-def _host(headers: Mapping[str, str]) -> str:
+def _get_client_host(headers: Mapping[str, str]) -> str:
     """Where the client believes to be; links lead it there again."""
     host = headers.get("host", "")
     return host if _HOST.fullmatch(host) else "localhost"
 
 
-def parse_place(raw: bytes) -> tuple[str, str, bytes]:
+def split_path(raw: bytes) -> tuple[str, str, bytes]:
     """Playground, sandbox, and the path below it, not decoded. A proxy's whole address (RFC 9112 §3.2.2) will do."""
     if not raw.startswith(b"/"):
         raw = raw.partition(b"://")[2].partition(b"/")[2]
@@ -78,7 +78,7 @@ def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET", chunked:
     if reply.status == 401:
         headers["www-authenticate"] = CHALLENGE
     for name, value in reply.headers.items():
-        headers[name.lower()] = _CONTROL.sub(" ", value)  # or an agent's text in one could begin another
+        headers[name.lower()] = _CONTROL_CHARACTERS.sub(" ", value)  # or an agent's text in one could begin another
     if "location" in headers and headers["location"].startswith("/"):
         headers["location"] = base + headers["location"]
     if not keep_alive:
@@ -103,6 +103,6 @@ def render_chunk(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
-def body_of(method: str, reply: Reply) -> bytes:
+def get_sent_body(method: str, reply: Reply) -> bytes:
     """What follows the head: nothing where HTTP has nothing there."""
     return b"" if method == "HEAD" or reply.status in _NO_BODY else reply.body

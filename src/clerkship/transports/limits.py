@@ -7,7 +7,7 @@ from typing import Protocol
 
 MAX_REFUSED = 64
 """Refused connections at a time that are told why before they are closed; further ones are closed at once."""
-SWEEPS = 8
+SWEEPS_PER_TIMEOUT = 8
 """Sweeps over the connections within the shortest of their times."""
 
 
@@ -37,7 +37,7 @@ class ConnectionLimits:
     @property
     def sweep_interval(self) -> float:
         """Seconds between two sweeps over the connections."""
-        return min(self.first, self.head, self.body, self.request, self.idle) / SWEEPS
+        return min(self.first, self.head, self.body, self.request, self.idle) / SWEEPS_PER_TIMEOUT
 
 
 class TrackedConnection(Protocol):

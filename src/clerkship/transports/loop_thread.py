@@ -10,7 +10,7 @@ from typing import Any
 from clerkship.kit.descriptors import ThrottledErrorHandler
 from clerkship.model.errors import PlatformError
 
-GRACE = 1.0
+GRACE_SECONDS = 1.0
 """Seconds that submitted work has to end when the loop stops."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -43,7 +43,7 @@ class LoopThread:
 
         self._thread = threading.Thread(target=run, name=f"clerkship-{self._name}", daemon=True)
         self._thread.start()
-        opened.result(within + GRACE)
+        opened.result(within + GRACE_SECONDS)
 
     async def _serve(self, opened: "Future[None]", open_server: Work, close_server: Work) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
@@ -56,7 +56,7 @@ class LoopThread:
         opened.set_result(None)
         await self._stopping.wait()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=GRACE)
+            await asyncio.wait(self._tasks, timeout=GRACE_SECONDS)
         await close_server()
 
     def submit(self, work: Work) -> None:

@@ -14,7 +14,7 @@ FORM = "multipart/form-data"
 MAX_PARTS = 200
 MAX_PART_HEADERS = 8
 MAX_PART_HEADER = 4096
-_FOLDERS = re.compile(r"[\\/]")
+_PATH_SEPARATORS = re.compile(r"[\\/]")
 logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it warns of malformed forms, which are refused
 
 
@@ -34,7 +34,7 @@ class FormPart:
         try:
             return self.data.decode()
         except UnicodeDecodeError:
-            raise _malformed(f"the part `{self.name}` is not UTF-8") from None
+            raise _build_malformed_refusal(f"the part `{self.name}` is not UTF-8") from None
 
 
 def parse_form(request: Request, max_parts: int = MAX_PARTS) -> tuple[FormPart, ...]:
@@ -51,7 +51,7 @@ def parse_form(request: Request, max_parts: int = MAX_PARTS) -> tuple[FormPart, 
         raise Refusal(415, "unsupported_media_type", f"the body must be {FORM}")
     boundary = options.get(b"boundary", b"")
     if not boundary:
-        raise _malformed("its Content-Type has no boundary")
+        raise _build_malformed_refusal("its Content-Type has no boundary")
     reader = _FormParser(max_parts)
     limits = {"max_header_count": MAX_PART_HEADERS, "max_header_size": MAX_PART_HEADER}
     try:
@@ -59,13 +59,13 @@ def parse_form(request: Request, max_parts: int = MAX_PARTS) -> tuple[FormPart, 
         parser.write(request.body)
         parser.finalize()
     except FormParserError as error:
-        raise _malformed(str(error)) from None
+        raise _build_malformed_refusal(str(error)) from None
     if not reader.ended:
-        raise _malformed("it ends before its last boundary")
+        raise _build_malformed_refusal("it ends before its last boundary")
     return tuple(_build_part(headers, data) for headers, data in reader.parts)
 
 
-def _malformed(reason: str) -> Refusal:
+def _build_malformed_refusal(reason: str) -> Refusal:
     return Refusal(400, "bad_form", f"the form is malformed: {reason}")
 
 
@@ -123,10 +123,10 @@ def _build_part(headers: dict[str, bytes], data: bytes) -> FormPart:
     disposition, options = library.parse_options_header(headers.get("content-disposition", b""))
     name, filename = options.get(b"name"), options.get(b"filename")
     if disposition != b"form-data" or name is None:
-        raise _malformed("a part has no Content-Disposition with a name")
+        raise _build_malformed_refusal("a part has no Content-Disposition with a name")
     try:
-        file = None if filename is None else _FOLDERS.split(filename.decode())[-1]
+        file = None if filename is None else _PATH_SEPARATORS.split(filename.decode())[-1]
         media = headers.get("content-type", b"text/plain" if file is None else b"application/octet-stream").decode()
         return FormPart(name.decode(), data, file, media)
     except UnicodeDecodeError:
-        raise _malformed("the headers of a part are not UTF-8") from None
+        raise _build_malformed_refusal("the headers of a part are not UTF-8") from None

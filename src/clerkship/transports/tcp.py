@@ -16,9 +16,9 @@ from clerkship.transports.limits import ConnectionLimits, ConnectionTable
 BACKLOG = 1024
 MAX_ACCEPTED = 64
 """Connections accepted in one turn of the loop: each is an open file before any limit has seen it."""
-LINGER = 2.0
+LINGER_SECONDS = 2.0
 """Seconds that a client which is still sending has to read the last reply."""
-POLL = 0.005
+POLL_SECONDS = 0.005
 SWITCH_INTERVAL = 0.001
 """Seconds after which a worker thread lets the event loop run; Python's own 5 ms would add up with each system call."""
 
@@ -123,7 +123,7 @@ class TcpListener:
             connection.leave()
         until = monotonic() + grace
         while any(True for _ in self.table) and monotonic() < until:  # noqa: ASYNC110  (each goes by itself)
-            await asyncio.sleep(POLL)
+            await asyncio.sleep(POLL_SECONDS)
 
 
 class TcpConnection(ABC, asyncio.Protocol):
@@ -200,7 +200,7 @@ class TcpConnection(ABC, asyncio.Protocol):
             self._transport.write(data)
         if self._transport.can_write_eof():
             self._transport.write_eof()
-        asyncio.get_running_loop().call_later(LINGER, self._transport.close)
+        asyncio.get_running_loop().call_later(LINGER_SECONDS, self._transport.close)
 
     def sweep(self, now: float) -> None:
         """Close it if the client takes longer than it may, to send or to read."""

@@ -166,7 +166,7 @@ class WebSocketConnection(TcpConnection):
                 await self._client.read_state(partial(self._handler.noticed, queued.kind))
                 continue
             call = parse_message(self._handler, queued)
-            reply = await self._client.call(call or _record(queued))
+            reply = await self._client.call(call or _build_record_call(queued))
             if call is not None or reply.lost or reply.refusal is not None:
                 await self._deliver(reply)
             self._active_at = monotonic()
@@ -180,7 +180,7 @@ class WebSocketConnection(TcpConnection):
         if message is None:
             return
         is_cut = delivery.promised is not None
-        pieces = _divide(message, delivery)
+        pieces = _divide_message(message, delivery)
         for number, piece in enumerate(pieces):
             if delivery.over and await self.wait_gone(delivery.over / len(pieces)):
                 return
@@ -211,11 +211,11 @@ class WebSocketConnection(TcpConnection):
             self._frames.ping()
 
 
-def _record(message: WebSocketMessage) -> WebSocketCall[NoInput, None]:
+def _build_record_call(message: WebSocketMessage) -> WebSocketCall[NoInput, None]:
     return WebSocketCall(no_operation, NO_INPUT, body=message.encode() if isinstance(message, str) else message)
 
 
-def _divide(message: WebSocketMessage, delivery: Delivery) -> list[WebSocketMessage]:
+def _divide_message(message: WebSocketMessage, delivery: Delivery) -> list[WebSocketMessage]:
     data = message.encode() if isinstance(message, str) else message
     pieces = delivery.divide(data)
     if isinstance(message, bytes) or len(pieces) == 1:

@@ -4,7 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from clerkship.sandbox.websocket import WebSocketMessage
-from clerkship.transports.tcp import LINGER
+from clerkship.transports.tcp import LINGER_SECONDS
 
 if TYPE_CHECKING:
     from websockets.frames import Frame
@@ -78,7 +78,7 @@ class WebSocketFrames:
             self._flush()
 
     def close(self, code: int, reason: str = "") -> None:
-        """Start to close the WebSocket; the client has LINGER seconds to do the same."""
+        """Start to close the WebSocket; the client has LINGER_SECONDS seconds to do the same."""
         if self.is_open:
             self._protocol.send_close(code, reason)
             self._flush()
@@ -128,4 +128,4 @@ class WebSocketFrames:
                 self._transport.close()
 
     def _abort_later(self) -> None:
-        asyncio.get_running_loop().call_later(LINGER, self._transport.abort)
+        asyncio.get_running_loop().call_later(LINGER_SECONDS, self._transport.abort)

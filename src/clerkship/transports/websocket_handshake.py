@@ -14,7 +14,7 @@ from clerkship.sandbox.websocket import WebSocketHandler
 
 VERSION = "13"
 SWITCHING = 101
-BEARER = "bearer."
+BEARER_PREFIX = "bearer."
 """How a subprotocol begins that carries the token: a browser can set no other header."""
 TOKEN_PARAMETER = "access_token"
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -23,31 +23,35 @@ _KEY_SIZE = 16
 
 def is_handshake(method: str, headers: Mapping[str, str]) -> bool:
     """Return whether a request asks for a WebSocket."""
-    wants_upgrade = "upgrade" in _listed(headers, "connection")
-    return method == "GET" and wants_upgrade and "websocket" in _listed(headers, "upgrade")
+    wants_upgrade = "upgrade" in _parse_header_list(headers, "connection")
+    return method == "GET" and wants_upgrade and "websocket" in _parse_header_list(headers, "upgrade")
 
 
-def token_of(request: Request) -> str:
+def read_token(request: Request) -> str:
     """Return the token of a client that cannot send it as a header: from a subprotocol, or from the query."""
-    for name in _offered(request.headers):
-        if name.startswith(BEARER):
-            return name.removeprefix(BEARER)
+    for name in _parse_subprotocols(request.headers):
+        if name.startswith(BEARER_PREFIX):
+            return name.removeprefix(BEARER_PREFIX)
     return request.query.get(TOKEN_PARAMETER, "")
 
 
 def websocket_route(path: str, operation: Operation[Any, WebSocketHandler]) -> Route:
     """Return the route of a WebSocket. The operation runs once for each handshake, and returns its handler."""
-    return Route("GET", path, operation, parse=_parse, render=_accept, is_upgrade=True)
+    return Route("GET", path, operation, parse=_parse_handshake, render=_render_handshake, is_upgrade=True)
 
 
-def _parse(call: HttpCall, context: OperationContext[Any]) -> Any:
+def _parse_handshake(call: HttpCall, context: OperationContext[Any]) -> Any:
     check_handshake(call.request)
     return bind_input(call, context)
 
 
-def _accept(call: HttpCall, context: OperationContext[Any], handler: WebSocketHandler) -> Reply:
-    headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": _accept_key(call.request)}
-    chosen = _choose(_offered(call.request.headers), handler)
+def _render_handshake(call: HttpCall, context: OperationContext[Any], handler: WebSocketHandler) -> Reply:
+    headers = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Accept": _compute_accept_key(call.request),
+    }
+    chosen = _choose_subprotocol(_parse_subprotocols(call.request.headers), handler)
     if chosen:
         headers["Sec-WebSocket-Protocol"] = chosen
     return Reply(SWITCHING, headers=headers, upgrade=handler)
@@ -60,12 +64,12 @@ def check_handshake(request: Request) -> None:
     if request.headers.get("sec-websocket-version") != VERSION:
         headers = {"Upgrade": "websocket", "Sec-WebSocket-Version": VERSION}
         raise Refusal(426, "unsupported_version", f"the version of WebSocket must be {VERSION}", headers)
-    _accept_key(request)
+    _compute_accept_key(request)
     if find_spec("websockets") is None:
         raise Refusal(501, "not_installed", "WebSocket needs a package: pip install clerkship[websocket]")
 
 
-def _accept_key(request: Request) -> str:
+def _compute_accept_key(request: Request) -> str:
     key = request.headers.get("sec-websocket-key", "")
     try:
         valid = len(b64decode(key.encode(), validate=True)) == _KEY_SIZE
@@ -76,17 +80,17 @@ def _accept_key(request: Request) -> str:
     return b64encode(sha1(key.encode() + _MAGIC, usedforsecurity=False).digest()).decode()
 
 
-def _choose(offered: list[str], handler: WebSocketHandler) -> str:
+def _choose_subprotocol(offered: list[str], handler: WebSocketHandler) -> str:
     """Choose a subprotocol: a browser that has offered some fails if none is chosen."""
     known = [name for name in offered if name in handler.subprotocols]
-    plain = [name for name in offered if not name.startswith(BEARER)]
+    plain = [name for name in offered if not name.startswith(BEARER_PREFIX)]
     return next(iter([*known, *plain, *offered]), "")
 
 
-def _offered(headers: Mapping[str, str]) -> list[str]:
+def _parse_subprotocols(headers: Mapping[str, str]) -> list[str]:
     names = headers.get("sec-websocket-protocol", "").split(",")
     return [name.strip() for name in names if name.strip()]
 
 
-def _listed(headers: Mapping[str, str], name: str) -> list[str]:
+def _parse_header_list(headers: Mapping[str, str], name: str) -> list[str]:
     return [value.strip().lower() for value in headers.get(name, "").split(",")]

@@ -10,7 +10,7 @@ Scheme = Literal["tcp", "http", "https"]
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 MAX_PORT = 65535
 MAX_ADDRESS = 2000
-MAX_SHOWN = 60
+MAX_QUOTED = 60
 """Characters of an address that an error message quotes."""
 DEFAULT_PORTS: dict[Scheme, int] = {"http": 80, "https": 443}
 _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*\.?", re.ASCII)
@@ -78,8 +78,8 @@ def is_loopback(ip: IpAddress) -> bool:
 def _parse_host_and_port(text: str) -> OutboundAddress:
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port[:6]) <= MAX_PORT:
-        raise BadAddress(f"expected host and port, such as 127.0.0.1:6661, not {text[:MAX_SHOWN]!r}")
-    return OutboundAddress("tcp", _checked_host(host.removeprefix("[").removesuffix("]")), int(port))
+        raise BadAddress(f"expected host and port, such as 127.0.0.1:6661, not {text[:MAX_QUOTED]!r}")
+    return OutboundAddress("tcp", _parse_host(host.removeprefix("[").removesuffix("]")), int(port))
 
 
 def _parse_url(text: str) -> OutboundAddress:
@@ -96,21 +96,21 @@ def _parse_url(text: str) -> OutboundAddress:
         raise BadAddress(f"a port is a number from 1 to {MAX_PORT}")
     scheme: Scheme = "https" if parts.scheme == "https" else "http"
     return OutboundAddress(
-        scheme, _checked_host(parts.hostname or ""), port or DEFAULT_PORTS[scheme], _target_of(parts)
+        scheme, _parse_host(parts.hostname or ""), port or DEFAULT_PORTS[scheme], _build_target(parts)
     )
 
 
-def _target_of(parts: SplitResult) -> str:
+def _build_target(parts: SplitResult) -> str:
     """Path and query; a fragment is never sent (RFC 9110, 7.1)."""
     query = f"?{parts.query}" if parts.query else ""
     return f"{parts.path or '/'}{query}"
 
 
-def _checked_host(host: str) -> str:
+def _parse_host(host: str) -> str:
     host = host.lower()
     ip = parse_ip(host)
     if ip is None and not _HOST_NAME.fullmatch(host):
-        raise BadAddress(f"{host[:MAX_SHOWN]!r} is neither a host name nor an IP address")
+        raise BadAddress(f"{host[:MAX_QUOTED]!r} is neither a host name nor an IP address")
     if getattr(ip, "scope_id", None):
         raise BadAddress("an IPv6 address with a zone is not supported; leave out what follows the %")
     return host

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 Sign = Callable[["OutboundRequest"], Mapping[str, str]]
 """Returns headers to add to a request: a signature over its URL and its body. Called again after a redirect."""
 USER_AGENT = "clerkship"
-_SAME_METHOD = frozenset({307, 308})
+_METHOD_KEEPING_REDIRECTS = frozenset({307, 308})
 """Redirects that keep method and body (RFC 9110, 15.4.8 and 15.4.9)."""
-_REDIRECTS = frozenset({301, 302, 303}) | _SAME_METHOD
+_REDIRECTS = frozenset({301, 302, 303}) | _METHOD_KEEPING_REDIRECTS
 _PRIVATE_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
-_RETRIED = frozenset({408, 425, 429})
+_RETRIED_STATUSES = frozenset({408, 425, 429})
 """Statuses below 500 after which the same request may succeed later."""
 
 
@@ -66,7 +66,7 @@ class HttpResponse:
     body: bytes
 
 
-async def request(
+async def send_request(
     client: OutboundClient,
     resolved: ResolvedAddress,
     sent: OutboundRequest,
@@ -85,7 +85,7 @@ async def request(
             response = await _send_once(resolved, sent, limits)
             if response.status not in _REDIRECTS:
                 return response
-            sent = _redirected(sent, response)
+            sent = _build_redirect(sent, response)
             resolved = await client.resolve(_parse_location(sent.url))
     raise DeliveryFailed("rejected", response.status, "too_many_redirects", is_final=True)
 
@@ -99,7 +99,7 @@ def json_request(data: Any, headers: Mapping[str, str] | None = None, sign: Sign
 def check_status(response: HttpResponse) -> None:
     """Raise DeliveryFailed unless the status is 2xx; after 408, 425, 429 and 5xx another attempt may succeed."""
     if not 200 <= response.status < 300:
-        retried = response.status >= 500 or response.status in _RETRIED
+        retried = response.status >= 500 or response.status in _RETRIED_STATUSES
         raise DeliveryFailed("rejected", response.status, is_final=not retried)
 
 
@@ -127,7 +127,7 @@ class WebhookDelivery(OutboundDelivery):
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
         """Send one message."""
         sent = await self.build(message_id)
-        response = await request(self.client, resolved, sent, self.limits)
+        response = await send_request(self.client, resolved, sent, self.limits)
         try:
             await self.accept(message_id, response)
         except ValueError:
@@ -142,13 +142,13 @@ async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: H
     sent = replace(sent, headers={"user-agent": USER_AGENT, "accept-encoding": "identity", **sent.headers, **signature})
     failure: BaseException = ConnectionRefusedError()
     for ip in resolved.ips:
-        opened = _open(_request_to(ip, resolved.address, sent), resolved.address.scheme)
+        opened = _open_response(_build_request(ip, resolved.address, sent), resolved.address.scheme)
         try:
             response, body = await read_response(opened, limits.max_body)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            failure = _failure_of(error)
+            failure = _to_delivery_error(error)
         except httpx.HTTPError as error:
-            raise _failure_of(error) from None
+            raise _to_delivery_error(error) from None
         except ResponseTooLarge:
             raise DeliveryFailed("rejected", None, "response_too_large", is_final=True) from None
         except (httpx.StreamError, ValueError, EOFError):  # what httpx and the parsers below it do not translate
@@ -158,7 +158,7 @@ async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: H
     raise failure
 
 
-def _request_to(ip: str, address: OutboundAddress, sent: OutboundRequest) -> "httpx.Request":
+def _build_request(ip: str, address: OutboundAddress, sent: OutboundRequest) -> "httpx.Request":
     """Build a request to one IP address. The host name goes into the Host header, and into TLS, which verifies it."""
     import httpx  # noqa: PLC0415  (as above)
 
@@ -172,7 +172,7 @@ def _request_to(ip: str, address: OutboundAddress, sent: OutboundRequest) -> "ht
 
 
 @asynccontextmanager
-async def _open(built: "httpx.Request", scheme: Scheme) -> "AsyncIterator[httpx.Response]":
+async def _open_response(built: "httpx.Request", scheme: Scheme) -> "AsyncIterator[httpx.Response]":
     """Send a request and open its response.
 
     Uses a transport of httpx without its client: no redirects, no proxies of the environment, which would resolve the
@@ -180,7 +180,7 @@ async def _open(built: "httpx.Request", scheme: Scheme) -> "AsyncIterator[httpx.
     """
     import httpx  # noqa: PLC0415  (as above)
 
-    trust = _trust() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trust = _load_tls_context() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     async with httpx.AsyncHTTPTransport(verify=trust, trust_env=False) as transport:
         response = await transport.handle_async_request(built)
         try:
@@ -190,12 +190,12 @@ async def _open(built: "httpx.Request", scheme: Scheme) -> "AsyncIterator[httpx.
 
 
 @cache
-def _trust() -> ssl.SSLContext:
+def _load_tls_context() -> ssl.SSLContext:
     """The certificates to trust, read once."""
     return ssl.create_default_context()
 
 
-def _failure_of(error: "httpx.HTTPError") -> BaseException:
+def _to_delivery_error(error: "httpx.HTTPError") -> BaseException:
     """How an attempt ended, by the exception that is below httpx's."""
     import httpx  # noqa: PLC0415  (as above)
 
@@ -211,21 +211,21 @@ def _failure_of(error: "httpx.HTTPError") -> BaseException:
     return DeliveryFailed("lost")
 
 
-def _redirected(sent: OutboundRequest, response: HttpResponse) -> OutboundRequest:
+def _build_redirect(sent: OutboundRequest, response: HttpResponse) -> OutboundRequest:
     """The same request to where a response redirects it; raises DeliveryFailed where that is not followed."""
     location = response.headers.get("location", "")
-    if not location or (response.status not in _SAME_METHOD and sent.method not in ("GET", "HEAD")):
+    if not location or (response.status not in _METHOD_KEEPING_REDIRECTS and sent.method not in ("GET", "HEAD")):
         raise DeliveryFailed("rejected", response.status, "redirect_not_followed", is_final=True)
     url = _join_location(sent.url, location)
     if sent.url.startswith("https:") and not url.startswith("https:"):
         raise DeliveryFailed("rejected", response.status, "redirect_without_tls", is_final=True)
-    if _origin(url) != _origin(sent.url):
+    if _parse_origin(url) != _parse_origin(sent.url):
         kept = {name: value for name, value in sent.headers.items() if name not in _PRIVATE_HEADERS}
         return replace(sent, url=url, headers=kept)
     return replace(sent, url=url)
 
 
-def _origin(url: str) -> tuple[str, str, int]:
+def _parse_origin(url: str) -> tuple[str, str, int]:
     address = _parse_location(url)
     return address.scheme, address.host, address.port
 

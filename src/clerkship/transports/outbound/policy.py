@@ -11,7 +11,7 @@ from clerkship.transports.outbound.address import IpAddress, OutboundAddress, is
 
 MAX_RESOLVE_SECONDS = 5.0
 LOCALHOST = ("127.0.0.1", "::1")
-_TRANSLATED = tuple(
+_NON_PUBLIC_IPV6 = tuple(
     ipaddress.IPv6Network(each)
     for each in (
         "::/96",  # IPv4-compatible (deprecated)
@@ -95,7 +95,7 @@ class PublicPolicy:
     def check_written(self, address: OutboundAddress) -> None:
         """Raise OutboundRefused for `localhost` and for IP addresses that are not public."""
         if address.host.rstrip(".").rpartition(".")[2] in ("localhost", "local", "internal"):
-            raise _not_public()
+            raise _build_not_public_error()
         if address.ip is not None:
             check_public(address.ip)
 
@@ -109,18 +109,18 @@ class PublicPolicy:
         for text in ips:
             ip = parse_ip(text)
             if ip is None:  # an address with a zone, which is link-local
-                raise _not_public()
+                raise _build_not_public_error()
             check_public(ip)
         return ResolvedAddress(address, ips)
 
 
 def check_public(ip: IpAddress) -> None:
     """Raise OutboundRefused unless an IP address is public unicast."""
-    translated = ip.version == 6 and any(ip in network for network in _TRANSLATED)
+    translated = ip.version == 6 and any(ip in network for network in _NON_PUBLIC_IPV6)
     special = ip.is_multicast or ip.is_reserved or ip.is_unspecified or ip.is_link_local or is_loopback(ip)
     if translated or special or ip.is_private or not ip.is_global or getattr(ip, "scope_id", None):
-        raise _not_public()
+        raise _build_not_public_error()
 
 
-def _not_public() -> OutboundRefused:
+def _build_not_public_error() -> OutboundRefused:
     return OutboundRefused("not_public", "only public addresses can be called from here")
