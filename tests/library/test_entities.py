@@ -254,7 +254,7 @@ def test_the_same_path_is_gone_through_once(chart: Shelf, monkeypatch: pytest.Mo
         return orjson.loads(line)
 
     monkeypatch.setattr(finder, "parse_resource", parse)
-    monkeypatch.setattr(finder, "_FEW", 0)
+    monkeypatch.setattr(finder, "_MAX_SCANNED", 0)
     tasks = "".join(
         f"  - {{name: T{n}, entities: [{{id: p, dataset: chart, type: Patient, where: {{name.0.given.0: Mario}}}}]}}\n"
         for n in range(50)

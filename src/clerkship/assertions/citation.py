@@ -59,7 +59,7 @@ class NormalisedQuote(NamedTuple):
         return any(self.description in text for text in _list_entry_texts(entry))
 
     def occurs_as_words_in(self, entry: LedgerEntry) -> bool:
-        """Return whether an entry contains the quote as whole words, and the quote is long enough to identify its line."""
+        """Return whether an entry contains the quote as whole words, and the quote is long enough to identify it."""
         if sum(map(str.isalnum, self.description)) < MIN_RELOCATED_LENGTH or not self.occurs_in(entry):
             return False
         pattern = re.compile(rf"(?<!\w){re.escape(self.description)}(?!\w)")

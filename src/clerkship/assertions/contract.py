@@ -71,7 +71,7 @@ class Assertion(Frozen):
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     simulator: ClassVar[str | None] = None
-    """The kind of simulator or domain whose final state it reads. If there are several, the field `sandbox` names one."""
+    """The kind of simulator or domain whose final state it reads. With several, the field `sandbox` names one."""
     scoped: ClassVar[bool] = False
     """Whether a criterion's `input_entity_id` limits what it checks; otherwise that key is only a label."""
     entity_fields: ClassVar[tuple[str, ...]] = ()
@@ -79,8 +79,8 @@ class Assertion(Frozen):
     judged: ClassVar[bool] = False
     """Whether it asks a model. Without one it can be skipped, but it never passes."""
     holds_on_inaction: ClassVar[bool] = False
-    """Whether an assertion that reads a final state can pass when the agent does nothing: `validate` warns about it inside
-    `any_of`. One that reads the log alone need not set it, since `validate` evaluates it on an empty log."""
+    """Whether an assertion that reads a final state can pass when the agent does nothing. `validate` warns about it
+    inside `any_of`. One that reads the log alone need not set it, since `validate` evaluates it on an empty log."""
     events: ClassVar[tuple[type[Payload], ...]] = ()
     """Agent events that it looks for. A warning is shown for an agent whose engine never reports them."""
     shorthand: ClassVar[str | None] = None
@@ -124,7 +124,7 @@ class Assertion(Frozen):
         return self
 
     def without_model(self) -> "Assertion | None":
-        """Return the part of the assertion that needs no model, if its pass decides the whole; None if there is none."""
+        """Return the part that needs no model, if its pass decides the whole; None if there is none."""
         return None if self.asks_model else self
 
     @abstractmethod

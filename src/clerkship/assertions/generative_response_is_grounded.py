@@ -40,7 +40,7 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
     ground_truth: Annotated[
         str | None,
         Field(
-            description="the source; if not given, `search_results` or `domain_ground_truth` in the metadata of the reply"
+            description="the source; by default `search_results` or `domain_ground_truth` in the metadata of the reply"
         ),
     ] = None
 

@@ -16,7 +16,7 @@ _MANTLE_PREFIXES = ("agent.skill.", "agent.memory.", "agent.block.")
 
 
 def build_judge_input(evidence: Evidence) -> dict[str, str]:
-    """Return the context, the transcript and the ledger. They are fenced here, so that no template can omit the fence."""
+    """Return the context, the transcript and the ledger, each fenced here so that no template can omit it."""
     context = "" if evidence.is_rasa_compatible else _render_context(evidence)
     return {
         "simulation_context": section("SIMULATION CONTEXT", context) if context else "",

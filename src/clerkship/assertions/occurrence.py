@@ -73,7 +73,7 @@ class TurnScope(Frozen):
     turn: Annotated[
         CountExpectation | None,
         Field(
-            description="only in this turn, or in turns that a matcher matches; turn 0 is before the person's first message (ours)"
+            description="only in this turn, or in turns that match; turn 0 is before the person's first message (ours)"
         ),
     ] = None
 
@@ -112,7 +112,8 @@ class CountedScope(TurnScope):
     def describe_occurrences(self, evidence: Evidence, hits: Sequence[Event], did: str, never: str) -> str:
         """Describe the actual and the expected number of occurrences."""
         where = f" ({join_first(hits, evidence.place)})" if hits else ""
-        return f"{f'{did} {describe_times(len(hits))}' if hits else never}{where}; expected {describe_expected(self.count)}"
+        actual = f"{did} {describe_times(len(hits))}" if hits else never
+        return f"{actual}{where}; expected {describe_expected(self.count)}"
 
     def check_count(self, words: str, hits: Sequence[Event]) -> Check:
         """Return the result for the number of events."""

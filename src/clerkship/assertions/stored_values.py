@@ -229,7 +229,8 @@ class WasWrittenAssertion(WriteAssertion):
             return EntryResult(row, f"{self.describe_entry(entry)} {describe_done(kind)}{to} {evidence.when(hits[0])}")
         return EntryResult(
             row,
-            f"{self.describe_entry(entry)} {describe_not_done(kind)}{to}{entry.scope_text}; {self.describe_miss(entry, evidence)}",
+            f"{self.describe_entry(entry)} {describe_not_done(kind)}{to}{entry.scope_text}"
+            f"; {self.describe_miss(entry, evidence)}",
         )
 
     def _check_at_end(self, entry: ValueEntry, evidence: Evidence) -> EntryResult:

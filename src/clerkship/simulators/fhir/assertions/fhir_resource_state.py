@@ -131,7 +131,8 @@ class FhirResourceState(Assertion):
         wanted = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
         fields = f" that has {wanted}" if wanted else ""
         row = FieldCheck(path="count", expected=expected, actual=len(good), passed=passed)
-        detail = f"{self._describe_search(subject)}{fields}: {join_first(good, most=MAX_NAMES) or 'none'} (expected {describe_expected(expected)})"
+        found = join_first(good, most=MAX_NAMES) or "none"
+        detail = f"{self._describe_search(subject)}{fields}: {found} (expected {describe_expected(expected)})"
         if passed or not self.fields or self.none:
             return Check.of(passed, detail, row)
         rest = [check for key, rows in looked_at.items() if not _all_passed(rows) for check in prefix_paths(key, rows)]

@@ -120,7 +120,7 @@ def get_path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:
 
 
 def is_search_parameter(type: str | None, key: str, value: Any) -> bool:
-    """Return whether a key is a search parameter, perhaps with a modifier or a chain, and not a path in the resource."""
+    """Return whether a key is a search parameter, perhaps with a modifier or a chain, and not a path."""
     if type is None or not isinstance(value, str):
         return type is not None and key == _COUNT and isinstance(value, int)
     if key.startswith("_has:") or key in (_SORT, _COUNT):
