@@ -10,11 +10,11 @@ import pytest
 PROBE = """
 import sys
 from pathlib import Path
-from clerkship.library.dataset_cache import Cache
+from clerkship.library.dataset_cache import DatasetCache
 from clerkship.simulators.fhir.datasets.load import read_path
 from clerkship.model.errors import InputError
 try:
-    print(len(read_path(Path(sys.argv[1]), Cache(None), lambda warning: None).lines or ()), "resources")
+    print(len(read_path(Path(sys.argv[1]), DatasetCache(None), lambda warning: None).lines or ()), "resources")
 except InputError as error:
     print(error)
 [peak] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]

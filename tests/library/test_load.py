@@ -476,7 +476,7 @@ def test_an_id_is_taken_once_and_now_is_taken_already(clinic: Shelf) -> None:
     bind = "dataset: patients, where: {id: p-1}"
     clinic.write(t=f"task:\n  name: A\n  entities: [{{id: p, {bind}}}, {{id: p, {bind}}}, {{id: now, {bind}}}]\n")
     messages = [problem.message for problem in clinic.problems()]
-    assert messages == ["the id `p` is already used", "the id `now` is reserved for the current time"]
+    assert messages == ["the id `p` is already used", "the id `now` is already used"]
 
 
 def test_a_template_of_an_entity_that_was_not_found_is_not_a_second_mistake(clinic: Shelf) -> None:

@@ -90,7 +90,7 @@ def test_two_without_a_sandbox_share_the_only_chat(folder: Shelf) -> None:
 def test_an_opening_that_is_never_said_is_refused_for_each(folder: Shelf) -> None:
     people = "      - {sandbox: chat, lines: [a]}\n      - {sandbox: phone, opening: Hi}\n"
     folder.write("a.yml", task(people, starts="agent"))
-    with pytest.raises(InputError, match="`opening` is never said") as raised:
+    with pytest.raises(InputError, match="`opening` has no effect") as raised:
         folder.load()
     assert raised.value.problems[0].line == 8
 

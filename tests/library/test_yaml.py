@@ -174,7 +174,7 @@ def test_deep_nesting_never_ends_the_process(form: str) -> None:
     program = (
         "from clerkship.library.yaml import BadYaml, parse\n"
         f"text = {DEEP[form]}\n"
-        "try:\n    parse(text, 'f.yml')\nexcept BadYaml as bad:\n    print('refused:', bad.message)\n"
+        "try:\n    parse_yaml(text, 'f.yml')\nexcept InvalidYaml as bad:\n    print('refused:', bad.message)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stderr) == (0, "")

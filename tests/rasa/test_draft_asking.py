@@ -126,7 +126,7 @@ def test_a_good_draft_is_taken_with_its_values(project: RasaProject) -> None:
 
 
 REFUSED: dict[str, dict[str, Any]] = {
-    "the slot `amount` is of type float and takes a number": valued(amount="64.5"),
+    "the slot `amount` is of type float: expected a number": valued(amount="64.5"),
     "the slot `speed` takes one of": valued(speed="slow"),
     "`confirmed` must be true, or the flow goes another way": valued(confirmed=False),
     '"AC-10", does not stand in `simulation_context`': valued(account="AC-10"),

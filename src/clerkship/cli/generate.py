@@ -12,7 +12,7 @@ from rich.markup import escape
 from clerkship.cli.console import out, print_json, print_warning, registered
 from clerkship.cli.options import Json
 from clerkship.library.foreign import find_domain
-from clerkship.rasa.drafts.drafting import DraftFile, DraftRequest, Drafts, draft
+from clerkship.rasa.drafts.drafting import DraftFile, DraftRequest, DraftResult, draft_scenarios
 from clerkship.rasa.drafts.kinds import KINDS
 from clerkship.settings import load_settings, program
 
@@ -77,7 +77,7 @@ def scenarios(
         force=force,
         dry_run=dry_run,
     )
-    drafts = draft(request, load_settings(), registered())
+    drafts = draft_scenarios(request, load_settings(), registered())
     if json:
         _print_json(drafts, dry_run=dry_run)
     else:
@@ -85,7 +85,7 @@ def scenarios(
     raise typer.Exit(drafts.exit_code())
 
 
-def _print_json(drafts: Drafts, *, dry_run: bool) -> None:
+def _print_json(drafts: DraftResult, *, dry_run: bool) -> None:
     print_json(
         {
             "dry_run": dry_run,
@@ -109,7 +109,7 @@ def _print_json(drafts: Drafts, *, dry_run: bool) -> None:
     )
 
 
-def _show(drafts: Drafts, request: DraftRequest) -> None:
+def _show(drafts: DraftResult, request: DraftRequest) -> None:
     console = out()
 
     def show_quiet(line: str) -> None:
@@ -139,7 +139,7 @@ def _show_file(file: DraftFile, console: Console, *, dry_run: bool) -> None:
         console.print(f"  [partial]![/] by rules: {escape(file.draft.note)}", soft_wrap=True)
 
 
-def _show_end(drafts: Drafts, request: DraftRequest, console: Console) -> None:
+def _show_end(drafts: DraftResult, request: DraftRequest, console: Console) -> None:
     count = len(drafts.written)
     if drafts.model is not None:
         console.print(f"[quiet]{escape(_told(drafts))}[/]", soft_wrap=True)
@@ -158,7 +158,7 @@ def _show_end(drafts: Drafts, request: DraftRequest, console: Console) -> None:
     console.print(f"  {escape(program())} run {escape(where)} {who}{escape(domain)}", soft_wrap=True)
 
 
-def _told(drafts: Drafts) -> str:
+def _told(drafts: DraftResult) -> str:
     used = drafts.usage
     cost = f"${used.cost:.4f}" if used.cost is not None else "at a price that is not known"
     tokens = f"{used.prompt_tokens + used.completion_tokens:,} tokens"

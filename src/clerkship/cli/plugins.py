@@ -6,7 +6,7 @@ from rich.markup import escape
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.plugin.load import Broken, Loaded
+from clerkship.plugin.load import BrokenPlugin, LoadedPlugin
 
 
 def plugins(json: Json = False) -> None:
@@ -16,7 +16,7 @@ def plugins(json: Json = False) -> None:
     of them off.
     """
     catalog = RegisteredCatalog()
-    both: list[Loaded | Broken] = [*catalog.plugins, *catalog.broken]
+    both: list[LoadedPlugin | BrokenPlugin] = [*catalog.plugins, *catalog.broken]
     found = sorted(both, key=lambda plugin: (plugin.prefix, plugin.package))
     if json:
         print_json({"plugins": [_data(plugin) for plugin in found]})
@@ -25,23 +25,23 @@ def plugins(json: Json = False) -> None:
     raise typer.Exit(2 if catalog.broken else 0)
 
 
-def _brings(plugin: Loaded) -> dict[str, list[str]]:
+def _brings(plugin: LoadedPlugin) -> dict[str, list[str]]:
     sorts = dict.fromkeys(claim.sort for claim in plugin.claims)
     return {f"{sort}s": [claim.name for claim in plugin.claims if claim.sort == sort] for sort in sorts}
 
 
-def _data(plugin: Loaded | Broken) -> dict[str, object]:
+def _data(plugin: LoadedPlugin | BrokenPlugin) -> dict[str, object]:
     about = {"prefix": plugin.prefix, "package": plugin.package, "version": plugin.version}
-    return about | ({"broken": plugin.reason} if isinstance(plugin, Broken) else {"brings": _brings(plugin)})
+    return about | ({"broken": plugin.reason} if isinstance(plugin, BrokenPlugin) else {"brings": _brings(plugin)})
 
 
-def _show(found: list[Loaded | Broken]) -> None:
+def _show(found: list[LoadedPlugin | BrokenPlugin]) -> None:
     console = out()
     if not found:
         console.print("[quiet]no plug-in is installed, or they are turned off[/]")
     for plugin in found:
         about = f"[bold]{escape(plugin.prefix)}[/]  {escape(plugin.package)} {escape(plugin.version)}"
-        if isinstance(plugin, Broken):
+        if isinstance(plugin, BrokenPlugin):
             console.print(f"[fail]✗[/] {about}\n    {escape(plugin.reason)}", soft_wrap=True)
             continue
         console.print(f"[pass]✓[/] {about}")

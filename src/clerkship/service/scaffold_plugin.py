@@ -10,7 +10,7 @@ from typing import Any
 import clerkship.plugin
 from clerkship.model.errors import InputError
 from clerkship.model.names import canonical_name
-from clerkship.plugin.load import GROUP
+from clerkship.plugin.load import ENTRY_POINT_GROUP
 from clerkship.service.scaffold import Files, Values, render, write
 
 MAX_NAME_LENGTH = 40
@@ -122,7 +122,7 @@ def new_assertion(text: str, target: Path) -> NewAssertion:
 
 def _into_package(named: Named, values: Values, project: Path) -> NewAssertion:
     data = _read(project)
-    known: dict[str, str] = data.get("entry-points", {}).get(GROUP, {})
+    known: dict[str, str] = data.get("entry-points", {}).get(ENTRY_POINT_GROUP, {})
     if known and named.prefix not in known:
         raise InputError.of(
             f"its plug-in has the prefix {', '.join(known)}, not `{named.prefix}`",
@@ -137,7 +137,7 @@ def _into_package(named: Named, values: Values, project: Path) -> NewAssertion:
     files: Files = render("assertion_file", folder, values)
     to_do = [f"from {package}.{named.name} import {values['Name']}", f"assertions=({values['Name']},)"]
     if not known:
-        to_do.append(f'[project.entry-points."{GROUP}"]\n{named.prefix} = "{place}"')
+        to_do.append(f'[project.entry-points."{ENTRY_POINT_GROUP}"]\n{named.prefix} = "{place}"')
     return NewAssertion(write(files), to_do)
 
 
