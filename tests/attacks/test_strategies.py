@@ -86,14 +86,14 @@ def run(bench: Workbench, *only: str, **options: Any) -> AttackReport:
 
 
 def outcome(bench: Workbench, name: str) -> AttackOutcome:
-    [found] = run(bench, name).outcomes
-    return found
+    [results] = run(bench, name).outcomes
+    return results
 
 
 def passes(bench: Workbench, name: str) -> bool:
-    found = outcome(bench, name)
-    assert found.attacked == 1, found.not_attacked
-    return found.passed == ("Work",)
+    results = outcome(bench, name)
+    assert results.attacked == 1, results.not_attacked
+    return results.passed == ("Work",)
 
 
 def test_do_nothing_never_passes_a_task_that_only_forbids_something(clinic: Workbench) -> None:
@@ -268,6 +268,6 @@ def test_crash_comes_after_the_last_message_of_the_solution(clinic: Workbench) -
     [crashed] = [
         each for kept, _ in clinic.store.runs(9) for each in clinic.store.task_runs(kept.id) if each.agent_error
     ]
-    said = [e["payload"]["text"] for e in clinic.events(crashed) if e["kind"] == "chat.message.sent"]
-    assert said == ["Hello", "Shall I?", "yes", "It is done."]
+    messages = [e["payload"]["text"] for e in clinic.events(crashed) if e["kind"] == "chat.message.sent"]
+    assert messages == ["Hello", "Shall I?", "yes", "It is done."]
     assert crashed.agent_error == "crashed after the work was done"

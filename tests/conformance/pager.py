@@ -25,8 +25,8 @@ class PageSent(Payload):
 class PagerState(State):
     """The pages that were sent, oldest first."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *values: Any) -> None:
+        super().__init__(*values)
         self.pages: list[list[str]] = []
 
     def send(self, act: ActionContext, number: str, text: str) -> None:
@@ -73,10 +73,10 @@ class PagerCall(OperationCall[Any, Any]):
 
 def parse_line(line: str) -> PagerCall:
     """Read `list`, or `page NUMBER TEXT`."""
-    verb, _, rest = line.partition(" ")
+    verb, _, remaining = line.partition(" ")
     if verb == "list":
         return PagerCall(list_pages, NO_INPUT)
-    number, _, text = rest.partition(" ")
+    number, _, text = remaining.partition(" ")
     return PagerCall(send_page, Page(number=number, text=text), number, line.encode())
 
 

@@ -44,7 +44,7 @@ SHARED: dict[str, str] = {}
 COUNTED: list[int] = []
 
 
-class Changed(BookState):
+class FaultyBook(BookState):
     """A book that stores data outside its events."""
 
     def change_unseen(self, act: ActionContext) -> None:
@@ -85,7 +85,7 @@ WRONG: list[tuple[DomainCheck, DomainCall, str]] = [
 @pytest.mark.parametrize(("check", "call", "reason"), WRONG, ids=[check.__name__ for check, _, _ in WRONG])
 def test_the_suite_finds_a_domain_that_does_not_conform(check: DomainCheck, call: DomainCall, reason: str) -> None:
     SHARED.clear()
-    wrong = replace(appointment_book.SPEC, state=Changed, exercise=(call, *appointment_book.SPEC.exercise))
+    wrong = replace(appointment_book.SPEC, state=FaultyBook, exercise=(call, *appointment_book.SPEC.exercise))
     with pytest.raises(NotConforming, match=reason):
         check_domain(wrong, [check])
 
@@ -121,7 +121,7 @@ def test_the_suite_finds_a_counter_outside_the_log() -> None:
         check_domain(spec)
 
 
-class Reorders(BookState):
+class ReorderingBook(BookState):
     """A book whose keys have another order after a rebuild."""
 
     is_live = False
@@ -137,7 +137,7 @@ class Reorders(BookState):
 def test_the_suite_compares_the_order_of_keys_of_a_domain() -> None:
     spec = replace(
         appointment_book.SPEC,
-        state=Reorders,
+        state=ReorderingBook,
         exercise=(lambda state, act: state.wake(act), *appointment_book.SPEC.exercise),
     )
     with pytest.raises(NotConforming, match="a replay of the log gave another state"):
@@ -145,12 +145,12 @@ def test_the_suite_compares_the_order_of_keys_of_a_domain() -> None:
 
 
 def test_a_simulator_is_checked_together_with_its_domains() -> None:
-    unseen = replace(appointment_book.SPEC, state=Unseen)
+    unseen = replace(appointment_book.SPEC, state=SilentlyChangingBook)
     with pytest.raises(NotConforming, match="a replay of the log gave another state"):
         a_replay_rebuilds_the_state(replace(DESK, domains=(unseen,)))
 
 
-class Unseen(BookState):
+class SilentlyChangingBook(BookState):
     """A book that changes itself without an event whenever a slot is taken."""
 
     def take(self, act: ActionContext, slot: str, patient: str) -> Booking:

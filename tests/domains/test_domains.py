@@ -113,11 +113,11 @@ def test_two_simulators_of_different_kinds_change_one_domain(clinic: Clinic) -> 
 
 def test_an_event_of_a_domain_has_the_callers_actor_and_its_last_event_as_cause(clinic: Clinic) -> None:
     log = clinic.log(clinic.run(both))
-    asked = next(event for event in log if event["kind"] == "clinic.desk.booking.asked")
+    requests = next(event for event in log if event["kind"] == "clinic.desk.booking.asked")
     by_desk, by_kiosk = [event for event in log if event["kind"] == "clinic.book.slot.taken"]
-    assert (by_desk["source"], by_desk["actor"], by_desk["cause"]) == ("book", "agent", asked["seq"])
+    assert (by_desk["source"], by_desk["actor"], by_desk["cause"]) == ("book", "agent", requests["seq"])
     assert (by_kiosk["source"], by_kiosk["actor"], by_kiosk["cause"]) == ("book", "agent", None)
-    assert asked["request"]["path"] == "/bookings"
+    assert requests["request"]["path"] == "/bookings"
     opened = next(event for event in log if event["kind"] == "clinic.book.slot.opened")
     assert (opened["actor"], opened["cause"]) == ("scenario", None)
 
@@ -223,8 +223,8 @@ def test_up_builds_domains_and_does_not_list_them(clinic: Clinic, tmp_path: Path
 
 
 def test_the_same_seed_gives_the_same_log(clinic: Clinic) -> None:
-    one, other = clinic.run(both), clinic.run(both)
-    assert one.head == other.head
+    first, other = clinic.run(both), clinic.run(both)
+    assert first.head == other.head
 
 
 def test_a_domain_reacts_to_a_sandbox(clinic: Clinic) -> None:

@@ -19,14 +19,17 @@ from tests.domains import appointment_book
 from tests.domains.appointment_book import BookConfig, BookState, SlotOpened
 from tests.domains.booking_simulators import DESK, DeskState
 
-ROOMS = {"desk": PreparedSimulator(DESK, DESK.config()), "drop": PreparedSimulator(files.SPEC, files.SPEC.config())}
+PREPARED_SIMULATORS = {
+    "desk": PreparedSimulator(DESK, DESK.config()),
+    "drop": PreparedSimulator(files.SPEC, files.SPEC.config()),
+}
 BOOK = PreparedComponent(
     appointment_book.SPEC, BookConfig(), appointment_book.SPEC.prepare(appointment_book.SPEC.exercise_datasets)
 )
 
 
 def open_playground(**domains: PreparedComponent) -> Playground:
-    return Playground(Environment(name="clinic"), ROOMS, "seed", PlaygroundOptions(domains=domains))
+    return Playground(Environment(name="clinic"), PREPARED_SIMULATORS, "seed", PlaygroundOptions(domains=domains))
 
 
 def book_at_desk(playground: Playground) -> None:
@@ -37,7 +40,7 @@ def book_at_desk(playground: Playground) -> None:
 def test_a_log_rebuilds_the_domain() -> None:
     playground = open_playground(book=BOOK)
     book_at_desk(playground)
-    rebuilt = replay({**ROOMS, "book": BOOK}, playground.log.events)
+    rebuilt = replay({**PREPARED_SIMULATORS, "book": BOOK}, playground.log.events)
     assert rebuilt["book"].dump() == playground.components["book"].state.dump() == {"09:00": "p1", "09:30": "p9"}
 
 
@@ -52,8 +55,8 @@ def test_rewind_restores_the_domain() -> None:
 
 
 def test_playgrounds_share_the_base_of_a_domain_and_nothing_else() -> None:
-    one, other = open_playground(book=BOOK), open_playground(book=BOOK)
-    book_at_desk(one)
+    first, other = open_playground(book=BOOK), open_playground(book=BOOK)
+    book_at_desk(first)
     assert other.components["book"].state.dump() == {"09:00": "", "09:30": "p9"}
     assert BOOK.base == {"09:00": "", "09:30": "p9"}
 

@@ -54,8 +54,8 @@ def scenario(assertion: str, setup: str = "") -> str:
 
 
 def gate(task_run: TaskRun) -> CriterionRun:
-    [found] = [criterion for criterion in task_run.criteria if criterion.assertion == "agent_acted"]
-    return found
+    [results] = [criterion for criterion in task_run.criteria if criterion.assertion == "agent_acted"]
+    return results
 
 
 @pytest.mark.parametrize("assertion", NEGATIVE_TASKS.values(), ids=NEGATIVE_TASKS)
@@ -109,12 +109,12 @@ def answers_nothing(task_item: Any, sandboxes: Any) -> Any:
     return "  "
 
 
-def listens(task_item: Any, sandboxes: Any) -> None:
+def reports_session_events(task_item: Any, sandboxes: Any) -> None:
     sandboxes.report(ActionExecuted(name="action_session_start"))
     sandboxes.report(ActionExecuted(name="action_listen"))
 
 
-@pytest.mark.parametrize("agent", [waits, answers_nothing, listens])
+@pytest.mark.parametrize("agent", [waits, answers_nothing, reports_session_events])
 def test_waiting_blank_answers_and_session_events_do_not_pass_the_gate(bench: Workbench, agent: Any) -> None:
     bench.write("desk.yml", ENVIRONMENT)
     bench.write("task.yml", task(NO_WRITE))

@@ -17,7 +17,7 @@ from tests.workbench import Workbench
 WORK = "task: {name: Work, timeout: {timeout}, criteria: [{label: answers, assertion: {answer_matches: 42}}]}"
 
 
-class Holder:
+class RecordingAgent:
     """A solver whose agent records when it is closed."""
 
     name = "holder"
@@ -78,7 +78,7 @@ def test_agent_is_closed_once_when_its_trial_is_finished(
     bench: Workbench, way: str, status: str, by: list[str]
 ) -> None:
     bench.write("a.yml", WORK.replace("{timeout}", "0.3" if status == "timed_out" else "20"))
-    holder: Any = Holder(way)
+    holder: Any = RecordingAgent(way)
     task_run = bench.run_one(holder)
     assert (task_run.status, holder.closed_by) == (status, by)
     if by and way != "cannot be closed":
@@ -87,7 +87,7 @@ def test_agent_is_closed_once_when_its_trial_is_finished(
 
 def test_agent_that_opens_after_its_trial_ended_is_closed_at_once(bench: Workbench) -> None:
     bench.write("a.yml", WORK.replace("{timeout}", "0.2"))
-    holder: Any = Holder("opens late")
+    holder: Any = RecordingAgent("opens late")
     task_run = bench.run_one(holder)
     assert (task_run.status, holder.closed_by) == ("timed_out", [])
     holder.opening.set()
@@ -99,7 +99,7 @@ def test_agent_that_opens_after_its_trial_ended_is_closed_at_once(bench: Workben
 
 def test_solver_gets_the_number_of_the_trial(bench: Workbench) -> None:
     bench.write("a.yml", WORK.replace("{timeout}", "20"))
-    holder: Any = Holder("answers")
+    holder: Any = RecordingAgent("answers")
     bench.run(holder, trials=3, concurrency=1)
     assert holder.trials == [1, 2, 3]
     assert len(holder.closed_by) == 3

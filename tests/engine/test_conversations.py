@@ -40,8 +40,8 @@ class Bot:
 def test_slots_of_the_scenario_override_what_the_agent_does_on_start(bench: Workbench) -> None:
     bench.write("eval/scenarios/talk.yml", TALK)
     task_run = bench.run_one(Bot)
-    told = [(event["kind"], event["actor"]) for event in bench.events(task_run)[3:9]]
-    assert told == [
+    received = [(event["kind"], event["actor"]) for event in bench.events(task_run)[3:9]]
+    assert received == [
         ("agent.action.executed", "agent"),
         ("agent.slot.set", "agent"),
         ("chat.message.sent", "agent"),
@@ -82,13 +82,13 @@ def test_agent_without_on_start_gets_the_slots_in_every_message(bench: Workbench
 
 def test_only_person_with_lines_left_continues_after_silence(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
-    heard: list[str] = []
+    messages: list[str] = []
 
     def silent(message: Message) -> None:
-        heard.append(message.text)
+        messages.append(message.text)
 
     assert bench.run_one(silent).ending == "agent_silent"
-    assert heard == ["Hello", "Where is it?", "Thanks"]
+    assert messages == ["Hello", "Where is it?", "Thanks"]
     assert bench.run_one(lambda message: "yes" if message.turn == 1 else "  ").ending == "person_done"
     bench.write("talk.yml", TALK.replace('{lines: [Hello, Where is it?, "Thanks"]}', "{opening: Hello}"))
     task_run = bench.run_one(silent)
@@ -138,14 +138,14 @@ BUTTONS = """\
 )
 def test_person_presses_a_matching_button(bench: Workbench, buttons: tuple[Any, ...], text: str) -> None:
     bench.write("buttons.yml", BUTTONS)
-    heard: list[str] = []
+    messages: list[str] = []
 
     def agent(message: Message) -> list[Say]:
-        heard.append(message.text)
+        messages.append(message.text)
         return [Say("Which?", buttons=buttons)] if message.turn == 1 else [Say("Done")]
 
     assert bench.run_one(agent).ending == "person_done"
-    assert heard == ["Hello", text]
+    assert messages == ["Hello", text]
 
 
 def test_missing_button_is_reported_when_the_person_gives_up(bench: Workbench) -> None:
@@ -154,8 +154,8 @@ def test_missing_button_is_reported_when_the_person_gives_up(bench: Workbench) -
     assert task_run.ending == "nothing_left"
     [ended] = [e["payload"] for e in bench.events(task_run) if e["kind"] == "chat.session.ended"]
     assert ended["detail"] == "rule 1 fits, and no button is like '^Track'; there were: track it, No"
-    said = view_task(bench.store, task_run, Wanted(limit=0)).said
-    assert said[-1] == ("person", f"({ended['detail']})")
+    messages = view_task(bench.store, task_run, Wanted(limit=0)).said
+    assert messages[-1] == ("person", f"({ended['detail']})")
 
 
 def test_custom_payloads_reach_the_person(bench: Workbench) -> None:
@@ -257,9 +257,9 @@ def test_person_without_a_model_is_refused_before_anything_runs(bench: Workbench
 def test_person_without_a_model_among_others_is_errored_and_the_others_run(bench: Workbench) -> None:
     bench.write("eval/a.yml", "scenario: {name: A, simulation_context: x}\n")
     bench.write("eval/talk.yml", TALK)
-    found = {task_run.task: task_run for task_run in bench.run(Bot)}
-    assert (found["A"].status, found["Talk"].status) == ("errored", "completed")
-    assert "the person must be played by a model, and none is configured; give --person" in found["A"].error
+    results = {task_run.task: task_run for task_run in bench.run(Bot)}
+    assert (results["A"].status, results["Talk"].status) == ("errored", "completed")
+    assert "the person must be played by a model, and none is configured; give --person" in results["A"].error
     assert bench.exit_code() == 2
 
 
@@ -307,12 +307,12 @@ def test_variables_are_expanded_at_run_time_and_never_stored(bench: Workbench, m
     monkeypatch.setenv("ORDER_SECRET", "s3cret")
     bench.write("talk.yml", TALK.replace("ORD-1", "${ORDER_SECRET}").replace("Thanks", "$${KEPT}"))
     task_run = bench.run_one(Bot)
-    said = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
-    assert "About s3cret" in said
-    assert "${KEPT}" in said
-    kept = bench.store.blob(task_run.snapshot)
-    assert b"s3cret" not in kept
-    assert b"${ORDER_SECRET}" in kept
+    messages = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
+    assert "About s3cret" in messages
+    assert "${KEPT}" in messages
+    stored = bench.store.blob(task_run.snapshot)
+    assert b"s3cret" not in stored
+    assert b"${ORDER_SECRET}" in stored
 
 
 @pytest.mark.parametrize("value", ["true", "judged", "2026", "null", "passed"])

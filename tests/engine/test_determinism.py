@@ -32,9 +32,9 @@ def test_neither_order_nor_concurrency_changes_a_byte(bench: Workbench) -> None:
 
 
 def test_other_seeds_and_trials_give_other_bytes(bench: Workbench) -> None:
-    one, other = logs(bench, seed=1), logs(bench, seed=2)
-    assert all(one[key] != other[key] for key in one)
-    assert len({lines[0] for lines in one.values()}) == len(one)
+    first, other = logs(bench, seed=1), logs(bench, seed=2)
+    assert all(first[key] != other[key] for key in first)
+    assert len({lines[0] for lines in first.values()}) == len(first)
 
 
 def test_other_process_with_another_hash_seed_gives_the_same_heads(tmp_path: Path) -> None:

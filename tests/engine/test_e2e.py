@@ -151,14 +151,14 @@ def outcome(task_run: TaskRun) -> dict[str, bool]:
 
 def test_file_with_test_cases_runs_and_passes(shop: Workbench) -> None:
     task_runs = shop.run(OrderBot)
-    found = {task_run.task: (task_run.verdict, task_run.ending) for task_run in task_runs}
+    results = {task_run.task: (task_run.verdict, task_run.ending) for task_run in task_runs}
     names = ["greeting", "premium order", "unclear", "lost order", "a bot that says nothing"]
-    assert found == dict.fromkeys(names, ("pass", "person_done"))
+    assert results == dict.fromkeys(names, ("pass", "person_done"))
     assert {len(written(task_run)) for task_run in task_runs} == {7, 9, 2, 5, 1}
     assert shop.exit_code() == 0
 
 
-class Mixed(OrderBot):
+class ReorderingBot(OrderBot):
     """The same agent, but it answers before it acts, and ignores the slots and stubs of the test case."""
 
     def on_start(self, start: Start) -> list[Any]:
@@ -170,18 +170,18 @@ class Mixed(OrderBot):
 
 
 def test_another_agent_fails_each_case_where_it_differs(shop: Workbench) -> None:
-    found = {task_run.task: outcome(task_run) for task_run in shop.run(Mixed)}
-    assert [label for label, passed in found["premium order"].items() if not passed] == [
+    results = {task_run.task: outcome(task_run) for task_run in shop.run(ReorderingBot)}
+    assert [label for label, passed in results["premium order"].items() if not passed] == [
         "turn 2: slot_was_set(days=1)",
         "turn 2: bot_uttered(17 comes tomorrow)",
         "turn 2: bot_did_not_utter(soon)",
         "turn 2: in order",
     ]
-    assert found["greeting"]["turn 1: slot_was_set(name='Rosa')"]  # the fixture set it, whatever the agent made of it
-    assert not found["greeting"]["turn 1: bot_uttered(^Hello Rosa on linux!$)"]
-    assert not found["lost order"]["turn 2: bot(We lost it.)"]
-    assert found["lost order"]["turn 2: slot_was_not_set(days, order='18')"] is False
-    assert found["unclear"] == dict.fromkeys(found["unclear"], True)
+    assert results["greeting"]["turn 1: slot_was_set(name='Rosa')"]  # the fixture set it, whatever the agent made of it
+    assert not results["greeting"]["turn 1: bot_uttered(^Hello Rosa on linux!$)"]
+    assert not results["lost order"]["turn 2: bot(We lost it.)"]
+    assert results["lost order"]["turn 2: slot_was_not_set(days, order='18')"] is False
+    assert results["unclear"] == dict.fromkeys(results["unclear"], True)
 
 
 def test_events_in_the_wrong_order_fail(bench: Workbench) -> None:
@@ -204,7 +204,7 @@ def test_events_in_the_wrong_order_fail(bench: Workbench) -> None:
         "turn 2: action_executed(action_find)": True,
         "turn 2: in order": True,
     }
-    task_run = bench.run_one(Mixed)
+    task_run = bench.run_one(ReorderingBot)
     assert outcome(task_run)["turn 2: slot_was_set(order)"]
     assert not outcome(task_run)["turn 2: in order"]
     assert task_run.verdict == "fail"
@@ -229,22 +229,22 @@ def test_repeated_message_is_two_turns(bench: Workbench) -> None:
     assert list(outcome(bench.run_one(counts)).values()) == [True, True, False]
 
 
-def deaf(message: Message) -> str:
+def agent_without_on_start(message: Message) -> str:
     return "hello"
 
 
 def test_stubs_for_an_agent_without_on_start_are_refused_before_anything_runs(shop: Workbench) -> None:
     with pytest.raises(InputError) as caught:
-        shop.run(deaf)
+        shop.run(agent_without_on_start)
     [problem] = caught.value.problems
     assert (Path(problem.file).name, problem.line) == ("orders.yml", 51)
     assert problem.message == "'lost order' stubs `action_find`, and agent cannot be told of it"
-    assert len(shop.run(deaf, tasks=("greeting", "unclear"))) == 2
+    assert len(shop.run(agent_without_on_start, tasks=("greeting", "unclear"))) == 2
 
 
 def test_stubs_are_refused_for_an_agent_that_cannot_honour_them(shop: Workbench) -> None:
     request = RunRequest(path=shop.folder, agent=PythonSolver("bot", OrderBot), tasks=("lost order",))
-    plan = replace(plan_run(request, Settings(), CATALOG), solver=PythonSolver("deaf", deaf))
+    plan = replace(plan_run(request, Settings(), CATALOG), solver=PythonSolver("deaf", agent_without_on_start))
     execute(plan, shop.store, CATALOG)
     [task_run] = shop.store.task_runs(plan.run.id)
     assert (task_run.status, task_run.verdict) == ("errored", None)
@@ -259,9 +259,9 @@ def test_one_case_of_a_file_can_be_run_alone(
     agent = f"python:{__name__}:OrderBot"
     assert clerkship(["run", "suite/tests/orders.yml::lost order", "-a", agent]) == 0
     assert clerkship(["run", "suite/tests/orders.yml::unclear", "-a", agent]) == 0
-    said = capsys.readouterr().out
-    assert "1 task  agent" in said
-    assert "[1/1] pass: unclear (orders)" in said  # the other of this name is in another file
+    messages = capsys.readouterr().out
+    assert "1 task  agent" in messages
+    assert "[1/1] pass: unclear (orders)" in messages  # the other of this name is in another file
     assert clerkship(["run", "suite/tests/orders.yml::unclar", "-a", agent]) == 2
     assert "no task `unclar`; did you mean `unclear`?" in " ".join(capsys.readouterr().err.split())
     assert clerkship(["run", "suite/tests/orders.yml::order", "-a", agent]) == 2

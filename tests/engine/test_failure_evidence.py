@@ -39,8 +39,8 @@ HANGS = WORK.replace("20", "0.2")
 
 
 def sidecar(bench: Workbench, task_run: TaskRun) -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads(bench.store.sidecar(task_run))
-    return found
+    results: dict[str, Any] = orjson.loads(bench.store.sidecar(task_run))
+    return results
 
 
 def test_output_of_a_python_agent_is_kept_per_trial(bench: Workbench) -> None:
@@ -166,7 +166,7 @@ def with_urllib(url: str, token: str) -> None:
     urlopen(Request(f"{url}/files/nothing.txt", headers={"Authorization": f"Bearer {token}"})).close()
 
 
-def with_words_of_its_own(url: str, token: str) -> None:
+def with_own_message(url: str, token: str) -> None:
     try:
         with_urllib(url, token)
     except HTTPError as error:
@@ -174,7 +174,7 @@ def with_words_of_its_own(url: str, token: str) -> None:
         raise RuntimeError("could not get it") from None
 
 
-@pytest.mark.parametrize("ask", [with_httpx, with_urllib, with_words_of_its_own])
+@pytest.mark.parametrize("ask", [with_httpx, with_urllib, with_own_message])
 def test_reason_of_a_refusal_is_part_of_the_crash_text(bench: Workbench, ask: Callable[[str, str], None]) -> None:
     def crashes(task_item: Any, sandboxes: Any) -> None:
         ask(sandboxes["drop"].url, sandboxes["drop"].token)
@@ -192,13 +192,14 @@ def run_with(bench: Workbench, catalog: RegisteredCatalog, agent: Any) -> TaskRu
     return task_run
 
 
-def with_a_bug(call: RawCall) -> Reply:
+def fail_with_bug(call: RawCall) -> Reply:
     raise KeyError("a bug of ours")
 
 
 def test_bug_in_a_simulator_is_kept_with_operation_and_traceback(bench: Workbench) -> None:
     routes = tuple(
-        raw_route("GET", "/files", "list_files", with_a_bug) if r.operation.name == "list_files" else r for r in ROUTES
+        raw_route("GET", "/files", "list_files", fail_with_bug) if r.operation.name == "list_files" else r
+        for r in ROUTES
     )
     catalog = RegisteredCatalog(load_simulators([chat.SPEC, dataclasses.replace(files.SPEC, routes=routes)]))
     task_run = run_with(bench, catalog, lambda task_item, sandboxes: sandboxes["drop"].list())

@@ -45,19 +45,19 @@ class Echo:
         return Say(f"turn {message.turn}", buttons=({"title": f"Yes {message.turn}"},))
 
 
-def alike(bench: Workbench, agent: type = Echo) -> list[str]:
+def check_forks(bench: Workbench, agent: type = Echo) -> list[str]:
     """Fork at every turn with the same agent, check that each fork equals the original, and return the person's
     messages.
     """
     first = bench.run_one(agent)
-    said = [e["payload"]["text"] for e in bench.events(first) if e["actor"] == "person" and "text" in e["payload"]]
+    messages = [e["payload"]["text"] for e in bench.events(first) if e["actor"] == "person" and "text" in e["payload"]]
     handed = show_task(bench.store, first.run, "notes").sidecar["handed"]
     for turn in range(1, len(handed) + 1):
         forked = fork(bench, agent, run=first.run, turn=turn)
         events = [event for event in bench.events(forked) if event["kind"] != "run.forked"]
-        told = [(event["at"], event["kind"], event["actor"], event["payload"]) for event in events]
-        assert told == [(e["at"], e["kind"], e["actor"], e["payload"]) for e in bench.events(first)], turn
-    return said
+        received = [(event["at"], event["kind"], event["actor"], event["payload"]) for event in events]
+        assert received == [(e["at"], e["kind"], e["actor"], e["payload"]) for e in bench.events(first)], turn
+    return messages
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_fork_at_every_turn_continues_like_the_original(
     bench: Workbench, person: str, steps: str, said: list[str]
 ) -> None:
     bench.write("a.yml", desk(person, steps))
-    assert alike(bench) == said
+    assert check_forks(bench) == said
 
 
 PLAYED = """
@@ -132,15 +132,15 @@ def test_model_is_not_asked_for_messages_before_the_fork(
     bench.write("a.yml", desk(person))
     first = bench.run_one(Echo, person=f"scripted:{script}")
     assert len(questions) == 3
-    said = [e["payload"]["text"] for e in bench.events(first) if e["actor"] == "person" and "text" in e["payload"]]
-    assert said == ["improvised one", "improvised two", "written", "improvised four"]
+    messages = [e["payload"]["text"] for e in bench.events(first) if e["actor"] == "person" and "text" in e["payload"]]
+    assert messages == ["improvised one", "improvised two", "written", "improvised four"]
     for turn, left in ((1, 2), (2, 1), (3, 1), (4, 0)):
         questions.clear()
         forked = fork(bench, Echo, run=first.run, turn=turn)
         heard = [
             e["payload"]["text"] for e in bench.events(forked) if e["actor"] == "person" and "text" in e["payload"]
         ]
-        assert heard == said
+        assert heard == messages
         assert len(questions) == left
 
 
@@ -178,10 +178,10 @@ def test_message_of_a_step_does_not_use_up_a_line_of_the_person() -> None:
 
 def test_ids_continue_after_the_fork_point() -> None:
     first = Ids("seed")
-    given = [first.new("file") for _ in range(3)] + [first.new("page_scan")]
+    values = [first.new("file") for _ in range(3)] + [first.new("page_scan")]
     other = Ids("seed")
     other.skip_used(
-        [f'{{"id": "{given[0]}", "of": "{given[3]}"}}', f"and {given[2]}.", "file_0123456789ab is nobody's"]
+        [f'{{"id": "{values[0]}", "of": "{values[3]}"}}', f"and {values[2]}.", "file_0123456789ab is nobody's"]
     )
     assert (other.new("file"), other.new("page_scan")) == (first.new("file"), first.new("page_scan"))
 

@@ -65,7 +65,7 @@ async def awaits(message: Any) -> str:
     return "bye"
 
 
-async def clings(message: Any) -> str:
+async def refuses_cancellation(message: Any) -> str:
     while True:
         try:
             await asyncio.sleep(3600)
@@ -73,7 +73,7 @@ async def clings(message: Any) -> str:
             continue
 
 
-@pytest.mark.parametrize("agent", [sleeps, spins, awaits, clings])
+@pytest.mark.parametrize("agent", [sleeps, spins, awaits, refuses_cancellation])
 def test_hanging_agent_times_out_and_does_not_delay_others(bench: Workbench, agent: Callable[..., Any]) -> None:
     def first_hangs(message: Any) -> Any:
         return agent(message) if message.task_item == {"hang": True} else "bye"
@@ -92,7 +92,7 @@ def test_hanging_agent_times_out_and_does_not_delay_others(bench: Workbench, age
 
 def test_abandoned_agent_can_change_nothing(bench: Workbench) -> None:
     released, gone = threading.Event(), threading.Event()
-    found: list[str] = []
+    results: list[str] = []
 
     def comes_back(task_item: Any, sandboxes: Any) -> int:
         with contextlib.suppress(BaseException):  # deaf to being stopped, too
@@ -100,7 +100,7 @@ def test_abandoned_agent_can_change_nothing(bench: Workbench) -> None:
         try:
             sandboxes["chat"].say("am I still here?")
         except Exception as error:
-            found.append(str(error))
+            results.append(str(error))
         gone.set()
         return 42
 
@@ -110,7 +110,7 @@ def test_abandoned_agent_can_change_nothing(bench: Workbench) -> None:
     before = list(bench.store.log(task_run))
     released.set()
     assert gone.wait(10)
-    assert "404" in found[0]
+    assert "404" in results[0]
     assert list(bench.store.log(task_run)) == before
 
 
@@ -118,11 +118,11 @@ def raises(task_item: Any) -> None:
     raise ValueError("no")
 
 
-def pretends_a_fault_of_the_platform(task_item: Any) -> None:
+def raises_platform_error(task_item: Any) -> None:
     raise PlatformError("not my fault")
 
 
-def pretends_an_outage(task_item: Any) -> None:
+def raises_model_outage(task_item: Any) -> None:
     raise ModelOutage("not my fault")
 
 
@@ -142,7 +142,7 @@ def raises_what_cannot_be_described(task_item: Any) -> None:
     raise Indescribable
 
 
-class Bare(AgentError):
+class BareError(AgentError):
     """An AgentError without the usual attributes."""
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ class Bare(AgentError):
 
 
 def raises_a_bare_error(task_item: Any) -> None:
-    raise Bare
+    raise BareError
 
 
 async def exits_later(task_item: Any) -> None:
@@ -166,7 +166,7 @@ def sends_nonsense(task_item: Any, sandboxes: Any) -> None:
     sandboxes["chat"].send_as_is(Request("GET", 5))  # type: ignore[arg-type]
 
 
-def sends_half_a_letter(task_item: Any, sandboxes: Any) -> None:
+def sends_lone_surrogate(task_item: Any, sandboxes: Any) -> None:
     sandboxes["chat"].send_as_is(Request("GET", "/\ud800"))
 
 
@@ -203,10 +203,10 @@ def returns_cycle(task_item: Any) -> Any:
         (raises_a_bare_error, "bare"),
         (moves_back_in_time, "not negative"),
         (sends_nonsense, "`path` must be text, not int"),
-        (sends_half_a_letter, "UnicodeEncodeError"),
+        (sends_lone_surrogate, "UnicodeEncodeError"),
         (recurses, "RecursionError"),
-        (pretends_a_fault_of_the_platform, "PlatformError: not my fault"),
-        (pretends_an_outage, "ModelOutage: not my fault"),
+        (raises_platform_error, "PlatformError: not my fault"),
+        (raises_model_outage, "ModelOutage: not my fault"),
         (moves_to_the_end_of_time, "simulated time runs at most 3,660 days ahead of its start"),
         (returns_object, "cannot be written as JSON"),
         (returns_too_much, "100,000,000 characters"),
@@ -300,12 +300,13 @@ def test_silence_and_turn_limit_are_separate_endings(bench: Workbench) -> None:
     assert bench.kinds(chatty).count("chat.message.sent") == 11
 
 
-class Strange(BaseException):
+class StrangeException(BaseException):
     """An exception that is not an Exception."""
 
 
 @pytest.mark.parametrize(
-    "error", [KeyboardInterrupt("x"), GeneratorExit("x"), Strange("x"), SystemExit(3), asyncio.CancelledError("mine")]
+    "error",
+    [KeyboardInterrupt("x"), GeneratorExit("x"), StrangeException("x"), SystemExit(3), asyncio.CancelledError("mine")],
 )
 def test_any_exception_of_an_agent_is_its_own_failure(bench: Workbench, error: BaseException) -> None:
     def raises_it(task_item: Any) -> None:
@@ -420,14 +421,14 @@ def test_runaway_agent_is_stopped_by_the_limit_of_the_log(bench: Workbench, monk
     monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 100)
 
     def runs_away(task_item: Any, sandboxes: Any) -> list[int]:
-        found = []
+        results = []
         for _ in range(300):
             try:
                 sandboxes["drop"].list()
-                found.append(200)
+                results.append(200)
             except Refused as refused:
-                found.append(refused.reply.status)
-        return sorted(set(found))
+                results.append(refused.reply.status)
+        return sorted(set(results))
 
     bench.write("a.yml", "environment: {name: d, simulators: {drop: {kind: files}}}\ntask: {name: A}")
     task_run = bench.run_one(runs_away)
@@ -435,20 +436,20 @@ def test_runaway_agent_is_stopped_by_the_limit_of_the_log(bench: Workbench, monk
     assert task_run.events < 120
 
 
-def reports_for_ever(task_item: Any, sandboxes: Any) -> int:
+def reports_forever(task_item: Any, sandboxes: Any) -> int:
     for number in range(3000):
         sandboxes.report(SlotSet(name=f"slot {number}", value="x" * 1000))
     return 42
 
 
-def reports_for_ever_and_catches(task_item: Any, sandboxes: Any) -> int:
+def reports_forever_and_catches(task_item: Any, sandboxes: Any) -> int:
     for number in range(3000):
         with contextlib.suppress(Exception):
             sandboxes.report(SlotSet(name=f"slot {number}", value="x" * 1000))
     return 42
 
 
-@pytest.mark.parametrize("agent", [reports_for_ever, reports_for_ever_and_catches])
+@pytest.mark.parametrize("agent", [reports_forever, reports_forever_and_catches])
 @pytest.mark.parametrize(("name", "limit"), [("MAX_EVENTS", 100), ("MAX_BYTES", 100_000)])
 def test_reports_count_towards_the_limits_of_the_log(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch, agent: Callable[..., Any], name: str, limit: int
@@ -500,13 +501,13 @@ def test_computing_agent_stops_when_cancelled(bench: Workbench) -> None:
     solver = PythonSolver("spins", spins_until_stopped)
     plan = plan_run(RunRequest(path=bench.folder, agent=solver), Settings(), catalog)
     built = build_task(plan.snapshots[0], {}, catalog)
-    kept: list[FinishedTrial] = []
+    stored: list[FinishedTrial] = []
     setting = BatchContext(solver, Gateway(), lambda: "")
-    batches = [TrialBatch([TrialSpec(built, "run", 0)], setting, 1, kept.extend)]
+    batches = [TrialBatch([TrialSpec(built, "run", 0)], setting, 1, stored.extend)]
     batches[0].run()
     assert ended.wait(5)
-    assert [item.task_run.status for item in kept] == ["cancelled"]
-    assert [criterion.status for criterion in written(kept[0].task_run)] == ["judged"]
+    assert [item.task_run.status for item in stored] == ["cancelled"]
+    assert [criterion.status for criterion in written(stored[0].task_run)] == ["judged"]
 
 
 def test_no_more_trials_start_when_results_cannot_be_saved(bench: Workbench) -> None:

@@ -37,7 +37,7 @@ tasks:
 )
 
 
-class Desk:
+class ProcessControl:
     """The preloaded process, and methods to start and kill its children."""
 
     def __init__(self, folder: Path) -> None:
@@ -96,19 +96,19 @@ class Desk:
         return Counter(self.ledger.read_text().splitlines())
 
 
-def what_matters(task_run: TaskRun) -> tuple[str, str | None, float | None, object]:
+def comparable_fields(task_run: TaskRun) -> tuple[str, str | None, float | None, object]:
     """Return everything of a trial that must not depend on how often it was killed."""
     return task_run.head, task_run.verdict, task_run.score, task_run.criteria
 
 
 def test_runs_killed_fifty_times_and_resumed_equal_undisturbed_ones(tmp_path: Path) -> None:
-    with Desk(tmp_path / "a") as undisturbed, Desk(tmp_path / "b") as disturbed:
+    with ProcessControl(tmp_path / "a") as undisturbed, ProcessControl(tmp_path / "b") as disturbed:
         undisturbed.start("run")
         assert undisturbed.ended() == 0
         kills = runs = 0
         while kills < KILLS:
             runs += 1
-            kills += disturbed_run(disturbed, runs, KILLS - kills)
+            kills += run_with_kills(disturbed, runs, KILLS - kills)
             compare(undisturbed, disturbed)
         called, taken_down = disturbed.called(), disturbed.taken_down()
         cut_short = sum(taken_down.values()) - runs * 8 * TRIALS
@@ -121,7 +121,7 @@ def test_runs_killed_fifty_times_and_resumed_equal_undisturbed_ones(tmp_path: Pa
     assert not list(tmp_path.rglob("*.journal"))
 
 
-def disturbed_run(desk: Desk, number: int, most: int) -> int:
+def run_with_kills(desk: ProcessControl, number: int, most: int) -> int:
     """Kill and resume a run until it is done or was killed often enough; return how often."""
     moments = random.Random(number)
     command, kills = "run", 0
@@ -140,13 +140,13 @@ def disturbed_run(desk: Desk, number: int, most: int) -> int:
             return kills
 
 
-def compare(undisturbed: Desk, disturbed: Desk) -> None:
+def compare(undisturbed: ProcessControl, disturbed: ProcessControl) -> None:
     """Check that every trial is there once with the same result, and every attempt is recorded with a complete log."""
-    expected = {(t.task, t.trial): what_matters(t) for t in undisturbed.attempts()}
+    expected = {(t.task, t.trial): comparable_fields(t) for t in undisturbed.attempts()}
     attempts = disturbed.attempts()
     finished = [t for t in attempts if t.status != "cancelled"]
     assert len(finished) == len(expected) == 8 * TRIALS
-    assert {(t.task, t.trial): what_matters(t) for t in finished} == expected
+    assert {(t.task, t.trial): comparable_fields(t) for t in finished} == expected
     with SqliteStore(disturbed.path) as store:
         assert [t for t in store.task_runs(attempts[0].run) if t.status != "cancelled"] == finished
         assert store.counts(attempts[0].run).done == len(expected)

@@ -7,7 +7,7 @@ import pytest
 from clerkship.actors.contract import Message, Say
 from clerkship.model.errors import InputError
 from clerkship.model.snapshot import Snapshot
-from tests.engine.test_played_people import said, script
+from tests.engine.test_played_people import list_messages, script
 from tests.workbench import Workbench
 
 Answers = dict[str, Any]
@@ -34,7 +34,7 @@ def echo(message: Message) -> str:
 def test_interruption_is_sent_before_the_reply_and_both_replies_are_heard(bench: Workbench) -> None:
     talk(bench, "{lines: [One, {interrupt: Two}, Three], script: [{when: '(?s)One.*Two', say: Both heard}]}")
     task_run = bench.run_one(echo)
-    assert said(bench, task_run) == [
+    assert list_messages(bench, task_run) == [
         ("person", "One"),
         ("person", "Two"),
         ("agent", "You said One"),
@@ -50,7 +50,7 @@ def test_interruption_is_sent_before_the_reply_and_both_replies_are_heard(bench:
 def test_rules_and_openings_can_be_interrupted(bench: Workbench) -> None:
     rule = "{when: Hey, say: Four, interrupt: Five, times: 1}"
     talk(bench, f"{{opening: Hi, lines: [{{interrupt: Hey}}], script: [{rule}]}}")
-    assert [text for _, text in said(bench, bench.run_one(echo))] == [
+    assert [text for _, text in list_messages(bench, bench.run_one(echo))] == [
         *("Hi", "Hey", "You said Hi", "You said Hey"),
         *("Four", "Five", "You said Four", "You said Five"),
     ]
@@ -60,7 +60,7 @@ def test_rules_and_openings_can_be_interrupted(bench: Workbench) -> None:
 def test_person_stays_when_only_one_of_two_messages_is_unanswered(bench: Workbench, silent_to: str) -> None:
     talk(bench, "{lines: [One, {interrupt: Two}, Three]}")
     task_run = bench.run_one(lambda message: "Yes" if message.text != silent_to else None)
-    assert [text for _, text in said(bench, task_run)] == ["One", "Two", "Yes", "Three", "Yes"]
+    assert [text for _, text in list_messages(bench, task_run)] == ["One", "Two", "Yes", "Three", "Yes"]
 
 
 def test_person_continues_after_a_pause_and_scheduled_steps_run_meanwhile(bench: Workbench) -> None:
@@ -75,13 +75,13 @@ def test_person_continues_after_a_pause_and_scheduled_steps_run_meanwhile(bench:
 def test_person_who_pauses_at_the_end_leaves(bench: Workbench) -> None:
     talk(bench, "{lines: [One, {go_silent: 2m}]}")
     task_run = bench.run_one(echo)
-    assert (task_run.ending, len(said(bench, task_run))) == ("person_done", 2)
+    assert (task_run.ending, len(list_messages(bench, task_run))) == ("person_done", 2)
 
 
 def test_rule_can_pause_before_its_message(bench: Workbench) -> None:
     talk(bench, "{opening: One, script: [{when: One, go_silent: 90s, say: Two, times: 1}, {when: Two, go_silent: 1h}]}")
     task_run = bench.run_one(echo)
-    assert [text for _, text in said(bench, task_run)] == ["One", "You said One", "Two", "You said Two"]
+    assert [text for _, text in list_messages(bench, task_run)] == ["One", "You said One", "Two", "You said Two"]
     assert task_run.ending == "person_done"
 
 
@@ -106,7 +106,7 @@ def test_script_mixes_written_and_improvised_messages(bench: Workbench) -> None:
         {"contains": "You said Where is it?", "answer": {"message": "I see. Bye.", "done": True}},
     ]
     task_run = bench.run_one(echo, person=script(bench, *answers))
-    spoken = [text for who, text in said(bench, task_run) if who == "person"]
+    spoken = [text for who, text in list_messages(bench, task_run) if who == "person"]
     assert spoken == ["Hello", "Where is it?", "I see. Bye.", "Last"]  # an author's lines are all said
 
 
@@ -124,7 +124,7 @@ def test_an_opening_an_interruption_and_a_fallback_can_be_left_to_the_model(benc
     ]
     replies = iter(["Hm.", "Your name?", "Hm.", "anything else?", "Bye"])
     task_run = bench.run_one(lambda message: next(replies), person=script(bench, *answers))
-    assert [text for who, text in said(bench, task_run) if who == "person"] == [
+    assert [text for who, text in list_messages(bench, task_run) if who == "person"] == [
         *("Hello there.", "I want my order.", "Noah", "Well?", "No, bye."),
     ]
     assert task_run.ending == "person_done"
@@ -163,8 +163,8 @@ def test_mixed_script_round_trips_through_a_snapshot(bench: Workbench) -> None:
     talk(bench, "{opening: Hi, lines: [{improvise: true}], script: [{when: a, press: b}, {when: c, go_silent: 1m}]}")
     first = bench.run_one(echo, person=script(bench, {"answer": {"message": "Bye.", "done": True}}))
     again = bench.run_one(echo, person=script(bench, {"answer": {"message": "Bye.", "done": True}}))
-    kept = Snapshot.model_validate_json(bench.store.blob(first.snapshot))
-    assert first.snapshot == again.snapshot == kept.hash
-    assert kept.task.scenario is not None
-    assert kept.task.scenario.person is not None
-    assert [rule.improvises for rule in kept.task.scenario.person.script] == [False, False]
+    stored = Snapshot.model_validate_json(bench.store.blob(first.snapshot))
+    assert first.snapshot == again.snapshot == stored.hash
+    assert stored.task.scenario is not None
+    assert stored.task.scenario.person is not None
+    assert [rule.improvises for rule in stored.task.scenario.person.script] == [False, False]

@@ -36,25 +36,25 @@ class Verdict(BaseModel):
 GOOD = said('{"passed": true}')
 
 
-def resolved(llm: dict[str, Any], settings: Settings = ALL, **more: Any) -> ModelSelection:
+def resolve(llm: dict[str, Any], settings: Settings = ALL, **more: Any) -> ModelSelection:
     conftest = Conftest.model_validate({"evaluation": {"llm": llm, **more}})
     return resolve_models(ModelRequest(conftest=conftest), settings)
 
 
-def asked_of(llm: dict[str, Any], settings: Settings = ALL, *, vectors: bool = False) -> tuple[Asked, dict[str, Any]]:
+def request_of(llm: dict[str, Any], settings: Settings = ALL, *, vectors: bool = False) -> tuple[Asked, dict[str, Any]]:
     """Return the request that one question sends. `URL` in the block is replaced by the address of the test server."""
 
-    def answer(asked: Asked) -> Any:
-        return (200, {}, b'{"data": [{"index": 0, "embedding": [1]}]}') if asked.path.count("embeddings") else GOOD
+    def answer(requests: Asked) -> Any:
+        return (200, {}, b'{"data": [{"index": 0, "embedding": [1]}]}') if requests.path.count("embeddings") else GOOD
 
     with Served(answer) as served:
         at = {"api_base": llm["api_base"].replace("URL", served.url)} if "api_base" in llm else {}
-        found = resolved({**llm, **at}, settings)
-        assert found.judge is not None
-        found.judge.ask(Question("?", Verdict))
+        results = resolve({**llm, **at}, settings)
+        assert results.judge is not None
+        results.judge.ask(Question("?", Verdict))
         if vectors:
-            found.judge.embed(["a"])
-        found.close()
+            results.judge.embed(["a"])
+        results.close()
     return served.asked[-1], bodies(served)[-1]
 
 
@@ -67,40 +67,40 @@ def test_unknown_options_are_sent_and_client_library_options_are_not() -> None:
         "stream": True,
     }
     prices = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}
-    asked, body = asked_of({"provider": "openai", "model": "m", "api_base": "URL/v1", **extra, **prices})
-    assert asked.path == "/v1/chat/completions"
-    assert asked.headers["authorization"] == "Bearer sk-openai"
+    requests, body = request_of({"provider": "openai", "model": "m", "api_base": "URL/v1", **extra, **prices})
+    assert requests.path == "/v1/chat/completions"
+    assert requests.headers["authorization"] == "Bearer sk-openai"
     assert body.keys() == {"model", "messages", "response_format", "temperature", "reasoning_effort"}
 
 
 def test_azure_v1_api_has_the_deployment_in_the_body() -> None:
-    asked, body = asked_of({"provider": "azure", "model": "gpt", "deployment": "mine", "api_base": "URL"})
-    assert (asked.path, body["model"]) == ("/openai/v1/chat/completions", "mine")
-    assert asked.headers["api-key"] == "sk-azure"
-    assert "authorization" not in asked.headers
+    requests, body = request_of({"provider": "azure", "model": "gpt", "deployment": "mine", "api_base": "URL"})
+    assert (requests.path, body["model"]) == ("/openai/v1/chat/completions", "mine")
+    assert requests.headers["api-key"] == "sk-azure"
+    assert "authorization" not in requests.headers
 
 
 @pytest.mark.parametrize("base", ["URL", "URL/", "URL/openai", "URL/openai/deployments/mine"])
 def test_azure_older_api_has_the_deployment_in_the_path_and_a_version(base: str) -> None:
     llm = {"provider": "azure", "deployment": "my.model", "api_base": base, "api_version": "2024-10-21"}
-    asked, _ = asked_of(llm)
-    assert asked.path == "/openai/deployments/my.model/chat/completions?api-version=2024-10-21"
-    asked, _ = asked_of(llm, vectors=True)
-    assert asked.path == "/openai/deployments/text-embedding-3-large/embeddings?api-version=2024-10-21"
-    assert asked.headers["api-key"] == "sk-azure"
+    requests, _ = request_of(llm)
+    assert requests.path == "/openai/deployments/my.model/chat/completions?api-version=2024-10-21"
+    requests, _ = request_of(llm, vectors=True)
+    assert requests.path == "/openai/deployments/text-embedding-3-large/embeddings?api-version=2024-10-21"
+    assert requests.headers["api-key"] == "sk-azure"
 
 
 def test_azure_address_and_version_come_from_environment_variables() -> None:
     with Served(lambda asked: GOOD) as served:
         theirs = {"AZURE_API_BASE": served.url, "AZURE_API_KEY": "k", "AZURE_API_VERSION": "2024-10-21"}
         choice = ModelChoice(who="azure:mine")
-        asked = build_model(choice, load_settings(theirs))
-        assert asked is not None
-        asked.ask(Question("?", Verdict))
-        asked.close()
-        assert asked.name == f"azure:mine@{served.url}"
-        kept = apply_settings(choice, load_settings(theirs))
-        assert (kept.who, kept.api_version) == (asked.name, "2024-10-21")
+        requests = build_model(choice, load_settings(theirs))
+        assert requests is not None
+        requests.ask(Question("?", Verdict))
+        requests.close()
+        assert requests.name == f"azure:mine@{served.url}"
+        stored = apply_settings(choice, load_settings(theirs))
+        assert (stored.who, stored.api_version) == (requests.name, "2024-10-21")
     assert served.asked[0].path == "/openai/deployments/mine/chat/completions?api-version=2024-10-21"
 
 
@@ -120,15 +120,15 @@ def test_openai_compatible_provider_does_not_get_the_key_of_another(
     monkeypatch: pytest.MonkeyPatch, provider: str, sort: str, base: str, path: str
 ) -> None:
     llm = {"provider": provider, "model": "some:model", "api_base": base}
-    asked, _ = asked_of(llm)
-    assert asked.path == path
-    assert "authorization" not in asked.headers
+    requests, _ = request_of(llm)
+    assert requests.path == path
+    assert "authorization" not in requests.headers
     monkeypatch.setenv(f"{sort.upper()}_API_KEY", "sk-theirs")
-    asked, _ = asked_of(llm)
-    assert asked.headers["authorization"] == "Bearer sk-theirs"
+    requests, _ = request_of(llm)
+    assert requests.headers["authorization"] == "Bearer sk-theirs"
     monkeypatch.setenv("ANOTHER_KEY", "sk-another")
-    asked, _ = asked_of({**llm, "api_key": "${ANOTHER_KEY}"})
-    assert asked.headers["authorization"] == "Bearer sk-another"
+    requests, _ = request_of({**llm, "api_key": "${ANOTHER_KEY}"})
+    assert requests.headers["authorization"] == "Bearer sk-another"
 
 
 @pytest.mark.parametrize(
@@ -194,10 +194,10 @@ def test_invalid_llm_block_is_refused(llm: dict[str, Any], told: str) -> None:
 
 def test_prices_are_stored_with_the_run(tmp_path: Path) -> None:
     llm = {"provider": "openai", "model": "m", "input_cost_per_token": 1e-6, "output_cost_per_token": 4e-6}
-    kept = resolved(llm).judge_choice
-    assert kept is not None
-    assert kept.prices == Prices(input=1.0, output=4.0)
-    assert "sk-openai" not in kept.model_dump_json()
+    stored = resolve(llm).judge_choice
+    assert stored is not None
+    assert stored.prices == Prices(input=1.0, output=4.0)
+    assert "sk-openai" not in stored.model_dump_json()
     prices = tmp_path / "prices.yml"
     prices.write_text(
         "m: {input: 2, output: 3}\nopenai:m: {input: 5, output: 6, cached_input: 0.5}\nother: {input: 1, output: 1}\n"
@@ -230,11 +230,11 @@ def test_judge_and_person_of_a_run_share_an_endpoint() -> None:
             "simulation": {"llm": {**llm, "model": "n"}, "max_concurrent_llm_calls": 3},
         }
     )
-    found = resolve_models(ModelRequest(conftest=conftest), ALL, ModelNeeds(person=True))
-    judge, person = _line(found.judge), _line(found.person)
+    results = resolve_models(ModelRequest(conftest=conftest), ALL, ModelNeeds(person=True))
+    judge, person = _line(results.judge), _line(results.person)
     assert judge is person
     assert judge.limit.at_once == 23
-    found.close()
+    results.close()
 
 
 def _line(model: Model | None) -> Any:

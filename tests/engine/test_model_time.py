@@ -44,7 +44,7 @@ SCRIPTED = """
 """
 
 
-class Thinker:
+class SlowModel:
     """A model that runs a callback before each answer."""
 
     name = "thinker"
@@ -69,7 +69,7 @@ class Thinker:
 
 
 @contextmanager
-def setting(solver: Solver, models: ModelSelection) -> Iterator[BatchContext]:
+def build_context(solver: Solver, models: ModelSelection) -> Iterator[BatchContext]:
     gateway = Gateway()
     listener = open_http(gateway)
     try:
@@ -79,18 +79,18 @@ def setting(solver: Solver, models: ModelSelection) -> Iterator[BatchContext]:
 
 
 def batch(
-    bench: Workbench, within: BatchContext, kept: list[FinishedTrial], trials: int = 1, **asked: Any
+    bench: Workbench, within: BatchContext, stored: list[FinishedTrial], trials: int = 1, **requests: Any
 ) -> TrialBatch:
-    request = RunRequest(path=bench.folder, agent=within.solver, person="openai:none@http://127.0.0.1:1/v1", **asked)
-    plan = plan_run(request, Settings(timeout=asked.get("timeout", 20)), CATALOG)
+    request = RunRequest(path=bench.folder, agent=within.solver, person="openai:none@http://127.0.0.1:1/v1", **requests)
+    plan = plan_run(request, Settings(timeout=requests.get("timeout", 20)), CATALOG)
     built = build_tasks(plan.snapshots, plan.datasets, CATALOG)
     jobs = [TrialSpec(task, "run", 0, trial) for task in built for trial in range(1, trials + 1)]
-    return TrialBatch(jobs, within, 8, kept.extend)
+    return TrialBatch(jobs, within, 8, stored.extend)
 
 
-def run_until(running: TrialBatch, asked: threading.Event) -> None:
+def run_until(running: TrialBatch, requests: threading.Event) -> None:
     def stop() -> None:
-        asked.wait(20)
+        requests.wait(20)
         running.stop()
 
     stopper = threading.Thread(target=stop)
@@ -102,10 +102,10 @@ def run_until(running: TrialBatch, asked: threading.Event) -> None:
 def test_time_of_the_model_does_not_count_against_limits_of_the_agent(bench: Workbench) -> None:
     bench.write("a.yml", SCENARIO)
     solver = PythonSolver("agent", lambda message: "Anything else?")
-    kept: list[FinishedTrial] = []
-    with setting(solver, ModelSelection(person=Thinker(lambda: time.sleep(0.5)))) as within:
-        batch(bench, within, kept, timeout=1, turn_timeout=0.4, max_turns=3).run()
-    [finished] = kept
+    stored: list[FinishedTrial] = []
+    with build_context(solver, ModelSelection(person=SlowModel(lambda: time.sleep(0.5)))) as within:
+        batch(bench, within, stored, timeout=1, turn_timeout=0.4, max_turns=3).run()
+    [finished] = stored
     assert (finished.task_run.ending, finished.task_run.error) == ("turn_limit", "")
 
 
@@ -116,10 +116,12 @@ def test_time_of_the_agent_still_counts(bench: Workbench) -> None:
         time.sleep(0.15)
         return "Anything else?"
 
-    kept: list[FinishedTrial] = []
-    with setting(PythonSolver("agent", slow), ModelSelection(person=Thinker(lambda: time.sleep(0.05)))) as within:
-        batch(bench, within, kept, timeout=0.4, max_turns=30).run()
-    assert kept[0].task_run.status == "timed_out"
+    stored: list[FinishedTrial] = []
+    with build_context(
+        PythonSolver("agent", slow), ModelSelection(person=SlowModel(lambda: time.sleep(0.05)))
+    ) as within:
+        batch(bench, within, stored, timeout=0.4, max_turns=30).run()
+    assert stored[0].task_run.status == "timed_out"
 
 
 def post(sandboxes: Any, text: str) -> Any:
@@ -138,11 +140,11 @@ def test_played_person_answers_over_http_and_in_process(bench: Workbench) -> Non
             over_http = post(sandboxes, "Tea or coffee?")
             return [over_http[-1]["text"], sandboxes["chat"].say("Sugar?")[-1]["text"]]
 
-    kept: list[FinishedTrial] = []
-    with setting(PythonSolver("agent", Asks), ModelSelection(person=Thinker(lambda: None))) as within:
-        batch(bench, within, kept).run()
-    assert kept[0].task_run.answer == ["Tea, please.", "Tea, please."]
-    assert kept[0].task_run.ending == "agent_done"
+    stored: list[FinishedTrial] = []
+    with build_context(PythonSolver("agent", Asks), ModelSelection(person=SlowModel(lambda: None))) as within:
+        batch(bench, within, stored).run()
+    assert stored[0].task_run.answer == ["Tea, please.", "Tea, please."]
+    assert stored[0].task_run.ending == "agent_done"
 
 
 def test_person_contacted_by_the_agent_may_answer_and_leave(bench: Workbench) -> None:
@@ -155,11 +157,13 @@ def test_person_contacted_by_the_agent_may_answer_and_leave(bench: Workbench) ->
             chat.say("It is coming.")
             return [answer, chat.is_open]
 
-    kept: list[FinishedTrial] = []
-    with setting(PythonSolver("agent", Asks), ModelSelection(person=Thinker(lambda: None, done=True))) as within:
-        batch(bench, within, kept).run()
-    assert kept[0].task_run.answer == ["Tea, please.", False]
-    assert kept[0].task_run.status == "completed"
+    stored: list[FinishedTrial] = []
+    with build_context(
+        PythonSolver("agent", Asks), ModelSelection(person=SlowModel(lambda: None, done=True))
+    ) as within:
+        batch(bench, within, stored).run()
+    assert stored[0].task_run.answer == ["Tea, please.", False]
+    assert stored[0].task_run.status == "completed"
 
 
 def test_agent_that_continues_after_the_model_failed_is_not_blamed(bench: Workbench) -> None:
@@ -170,11 +174,11 @@ def test_agent_that_continues_after_the_model_failed_is_not_blamed(bench: Workbe
             sandboxes["chat"].say("Tea or coffee?")
             sandboxes["chat"].say("Hello?")  # refused: nobody is there any more, and the agent crashes on it
 
-    kept: list[FinishedTrial] = []
-    model = Thinker(lambda: None, "As an AI, I drink nothing.")
-    with setting(PythonSolver("agent", Asks), ModelSelection(person=model)) as within:
-        batch(bench, within, kept).run()
-    task_run = kept[0].task_run
+    stored: list[FinishedTrial] = []
+    model = SlowModel(lambda: None, "As an AI, I drink nothing.")
+    with build_context(PythonSolver("agent", Asks), ModelSelection(person=model)) as within:
+        batch(bench, within, stored).run()
+    task_run = stored[0].task_run
     assert (task_run.status, task_run.verdict) == ("invalid_person", None)
     assert "not_open" in task_run.agent_error
 
@@ -193,20 +197,23 @@ def test_waiting_for_a_model_does_not_delay_other_trials(bench: Workbench) -> No
             if task_item:
                 return post(sandboxes, "Tea or coffee?")[-1]["text"]
             assert thinking.wait(20)
-            found = post(sandboxes, "Hello?")[-1]["text"]
+            results = post(sandboxes, "Hello?")[-1]["text"]
             served.set()
-            return found
+            return results
 
-    kept: list[FinishedTrial] = []
-    with setting(PythonSolver("agent", Asks), ModelSelection(person=Thinker(think))) as within:
-        batch(bench, within, kept).run()
-    assert {finished.task_run.task: finished.task_run.answer for finished in kept} == {"A": "Tea, please.", "B": "Hm."}
+    stored: list[FinishedTrial] = []
+    with build_context(PythonSolver("agent", Asks), ModelSelection(person=SlowModel(think))) as within:
+        batch(bench, within, stored).run()
+    assert {finished.task_run.task: finished.task_run.answer for finished in stored} == {
+        "A": "Tea, please.",
+        "B": "Hm.",
+    }
 
 
 @pytest.mark.parametrize("files", [SCENARIO, TASK])
 def test_run_stopped_while_a_model_plays_is_stored_as_cancelled(bench: Workbench, files: str) -> None:
     bench.write("a.yml", files)
-    asked = threading.Event()
+    requests = threading.Event()
 
     class Agent:
         def on_turn(self, message: Message) -> str:
@@ -216,16 +223,16 @@ def test_run_stopped_while_a_model_plays_is_stored_as_cancelled(bench: Workbench
             return post(sandboxes, "Tea or coffee?")
 
     def think() -> None:
-        asked.set()
+        requests.set()
         assert model.closed.wait(20), "nobody sent it home"
         raise ModelOutage("it was sent home")
 
-    model = Thinker(think)
-    kept: list[FinishedTrial] = []
-    with setting(PythonSolver("agent", Agent), ModelSelection(person=model)) as within:
-        running = batch(bench, within, kept)
-        run_until(running, asked)
-    [finished] = kept
+    model = SlowModel(think)
+    stored: list[FinishedTrial] = []
+    with build_context(PythonSolver("agent", Agent), ModelSelection(person=model)) as within:
+        running = batch(bench, within, stored)
+        run_until(running, requests)
+    [finished] = stored
     assert (finished.task_run.status, finished.task_run.verdict) == ("cancelled", None)
     assert finished.log
 
@@ -244,27 +251,27 @@ def test_unavailable_model_errors_the_run(bench: Workbench, files: str) -> None:
         def on_task(self, task_item: Any, sandboxes: Any) -> Any:
             return sandboxes["chat"].say("Tea or coffee?")
 
-    kept: list[FinishedTrial] = []
-    with setting(PythonSolver("agent", Agent), ModelSelection(person=Thinker(think))) as within:
-        batch(bench, within, kept).run()
-    task_run = kept[0].task_run
+    stored: list[FinishedTrial] = []
+    with build_context(PythonSolver("agent", Agent), ModelSelection(person=SlowModel(think))) as within:
+        batch(bench, within, stored).run()
+    task_run = stored[0].task_run
     assert (task_run.status, task_run.verdict) == ("errored", None)
     assert task_run.error == "the person could not be played: no answer in 4 attempts"
 
 
 def test_run_stopped_during_the_person_check_is_cancelled(bench: Workbench) -> None:
     bench.write("a.yml", SCENARIO)
-    asked = threading.Event()
+    requests = threading.Event()
 
     def judge_it() -> None:
-        asked.set()
+        requests.set()
         assert judge.closed.wait(20), "nobody sent it home"
         raise ModelOutage("it was sent home")
 
-    judge = Thinker(judge_it)
-    models = ModelSelection(judge=judge, person=Thinker(lambda: None), asking=ModelOptions(checks_person=True))
-    kept: list[FinishedTrial] = []
-    with setting(PythonSolver("agent", lambda message: "Anything else?"), models) as within:
-        running = batch(bench, within, kept, max_turns=2)
-        run_until(running, asked)
-    assert kept[0].task_run.status == "cancelled"
+    judge = SlowModel(judge_it)
+    models = ModelSelection(judge=judge, person=SlowModel(lambda: None), asking=ModelOptions(checks_person=True))
+    stored: list[FinishedTrial] = []
+    with build_context(PythonSolver("agent", lambda message: "Anything else?"), models) as within:
+        running = batch(bench, within, stored, max_turns=2)
+        run_until(running, requests)
+    assert stored[0].task_run.status == "cancelled"

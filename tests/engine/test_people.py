@@ -60,20 +60,20 @@ def model(bench: Workbench, *answers: dict[str, Any]) -> str:
     return f"scripted:{path}"
 
 
-def said(bench: Workbench, task_run: TaskRun, sandbox: str | None = None) -> list[tuple[str, str, str]]:
+def messages_in(bench: Workbench, task_run: TaskRun, sandbox: str | None = None) -> list[tuple[str, str, str]]:
     events = [event for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
-    found = [(event["source"], event["actor"], event["payload"]["text"]) for event in events]
-    return [each for each in found if sandbox in (None, each[0])]
+    results = [(event["source"], event["actor"], event["payload"]["text"]) for event in events]
+    return [each for each in results if sandbox in (None, each[0])]
 
 
-def served(bench: Workbench, task_run: TaskRun) -> list[str]:
-    return [source for source, actor, _ in said(bench, task_run) if actor == "agent"]
+def reply_order(bench: Workbench, task_run: TaskRun) -> list[str]:
+    return [source for source, actor, _ in messages_in(bench, task_run) if actor == "agent"]
 
 
 def test_each_person_has_a_conversation_of_their_own(bench: Workbench) -> None:
     bench.write("a.yml", desk())
     task_run = bench.run_one(Clerk, person=model(bench))
-    assert said(bench, task_run, "chat") == [
+    assert messages_in(bench, task_run, "chat") == [
         ("chat", "person", "I need my inhaler."),
         ("chat", "agent", "Noted. (chat 1)"),
         ("chat", "person", "It is for Noah."),
@@ -81,7 +81,7 @@ def test_each_person_has_a_conversation_of_their_own(bench: Workbench) -> None:
         ("chat", "person", "Thanks, bye."),
         ("chat", "agent", "Noted. (chat 3)"),
     ]
-    assert said(bench, task_run, "phone") == [
+    assert messages_in(bench, task_run, "phone") == [
         ("phone", "person", "I call about Noah Berg."),
         ("phone", "agent", "Do we have the approval? (phone 1)"),
         ("phone", "person", "It is granted, goodbye."),
@@ -96,7 +96,7 @@ def test_the_same_seed_makes_the_same_bytes_and_decides_the_order(bench: Workben
     for seed in range(6):
         first, second = (bench.run_one(Clerk, person=model(bench), seed=seed) for _ in range(2))
         assert list(bench.store.log(first)) == list(bench.store.log(second))
-        orders.add(tuple(served(bench, first)))
+        orders.add(tuple(reply_order(bench, first)))
     one, other = ["chat", "phone"], ["phone", "chat"]
     assert orders == {(*one, *one, "chat"), (*other, *other, "chat")}
 
@@ -104,8 +104,8 @@ def test_the_same_seed_makes_the_same_bytes_and_decides_the_order(bench: Workben
 def test_person_who_leaves_early_does_not_end_the_other_conversation(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="opening: Wrong number, end: {when: approval, say: Sorry.}"))
     task_run = bench.run_one(Clerk)
-    assert [text for _, _, text in said(bench, task_run, "phone")][-1] == "Sorry."
-    assert len(said(bench, task_run, "chat")) == 6
+    assert [text for _, _, text in messages_in(bench, task_run, "phone")][-1] == "Sorry."
+    assert len(messages_in(bench, task_run, "chat")) == 6
     assert task_run.ending == "person_done"
 
 
@@ -126,7 +126,7 @@ def test_unanswered_person_leaves_and_the_other_continues(bench: Workbench) -> N
         ("phone", "agent_silent"),
         ("chat", "person_done"),
     ]
-    assert (task_run.ending, len(said(bench, task_run, "chat"))) == ("agent_silent", 6)
+    assert (task_run.ending, len(messages_in(bench, task_run, "chat"))) == ("agent_silent", 6)
 
 
 def test_the_trial_ends_as_silent_if_one_person_never_gets_a_reply(bench: Workbench) -> None:
@@ -137,7 +137,7 @@ def test_the_trial_ends_as_silent_if_one_person_never_gets_a_reply(bench: Workbe
             return "Noted, the approval is here." if message.sandbox == "chat" else None
 
     first = bench.run_one(ChatsOnly)
-    assert (first.ending, len(said(bench, first, "phone"))) == ("agent_silent", 3)
+    assert (first.ending, len(messages_in(bench, first, "phone"))) == ("agent_silent", 3)
     for turn in (2, 6):
         assert fork(bench, ChatsOnly, run=first.run, task="Refill", turn=turn).ending == "agent_silent"
 
@@ -151,7 +151,7 @@ def test_person_who_waits_for_the_agent_is_served_after_their_first_message(benc
         return "Thank you for the approval." if message.sandbox == "phone" else "Noted."
 
     task_run = bench.run_one(calls)
-    assert [text for _, _, text in said(bench, task_run, "phone")] == [
+    assert [text for _, _, text in messages_in(bench, task_run, "phone")] == [
         "May Noah have it?",
         "Granted.",
         "Thank you for the approval.",
@@ -163,7 +163,7 @@ def test_the_turn_limit_counts_the_turns_of_all_people(bench: Workbench) -> None
     patient, payer = "opening: a, fallback: b", "opening: c, fallback: d"
     bench.write("a.yml", desk(patient, payer).replace("max_turns: 12", "max_turns: 5"))
     task_run = bench.run_one(Clerk)
-    assert (task_run.ending, len(served(bench, task_run))) == ("turn_limit", 5)
+    assert (task_run.ending, len(reply_order(bench, task_run))) == ("turn_limit", 5)
 
 
 def test_agent_gets_the_start_of_each_conversation(bench: Workbench) -> None:
@@ -175,7 +175,7 @@ def test_agent_gets_the_start_of_each_conversation(bench: Workbench) -> None:
 
     greeted = {"contains": "Welcome to the phone", "answer": {"message": "I call about Noah Berg."}}
     task_run = bench.run_one(Greets, person=model(bench, greeted, SPOKEN[1]))
-    assert [said(bench, task_run, name)[0] for name in ("chat", "phone")] == [
+    assert [messages_in(bench, task_run, name)[0] for name in ("chat", "phone")] == [
         ("chat", "agent", "Welcome to the chat."),
         ("phone", "agent", "Welcome to the phone."),
     ]
@@ -185,7 +185,7 @@ def test_fault_on_one_conversation_does_not_affect_the_other(bench: Workbench) -
     payer = "lines: [Hello, Goodbye]"
     bench.write("a.yml", desk(payer=payer, steps="[fault.drop: {sandbox: phone, operation: on_turn, times: 1}]"))
     task_run = bench.run_one(Clerk)
-    lines = [(source, text) for source, actor, text in said(bench, task_run) if actor == "person"]
+    lines = [(source, text) for source, actor, text in messages_in(bench, task_run) if actor == "person"]
     assert [text for source, text in lines if source == "phone"] == ["Hello", "Hello", "Goodbye"]
     assert len([text for source, text in lines if source == "chat"]) == 3
 
@@ -223,8 +223,8 @@ def test_fork_at_every_turn_continues_like_the_original(bench: Workbench, patien
         forked = fork(bench, Clerk, run=first.run, task="Refill", turn=turn)
         assert not forked.error
         events = [event for event in bench.events(forked) if event["kind"] != "run.forked"]
-        told = [(event["at"], event["source"], event["kind"], event["payload"]) for event in events]
-        assert told == [(e["at"], e["source"], e["kind"], e["payload"]) for e in bench.events(first)], turn
+        received = [(event["at"], event["source"], event["kind"], event["payload"]) for event in events]
+        assert received == [(e["at"], e["source"], e["kind"], e["payload"]) for e in bench.events(first)], turn
         assert forked.ending == first.ending
 
 
@@ -247,40 +247,43 @@ def test_fork_restores_a_person_who_waits_for_the_agent(bench: Workbench) -> Non
     handed = show_task(bench.store, first.run, "Refill").sidecar["handed"]
     for turn in range(1, len(handed) + 1):
         forked = fork(bench, Calls, run=first.run, task="Refill", turn=turn)
-        assert said(bench, forked) == said(bench, first), turn
-    assert [text for _, actor, text in said(bench, first, "phone") if actor == "person"][:2] == ["Who is that?", "Hm."]
+        assert messages_in(bench, forked) == messages_in(bench, first), turn
+    assert [text for _, actor, text in messages_in(bench, first, "phone") if actor == "person"][:2] == [
+        "Who is that?",
+        "Hm.",
+    ]
 
 
 def test_fork_informs_the_agent_about_each_conversation(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
     first = bench.run_one(Clerk)
-    told: dict[str, list[tuple[str | None, list[str]]]] = {}
+    received: dict[str, list[tuple[str | None, list[str]]]] = {}
 
     class Told(Clerk):
         def on_history(self, history: History) -> None:
             says = [(turn.text, [part.text for part in turn.answer if isinstance(part, Say)]) for turn in history.turns]
-            told[history.sandbox] = says
+            received[history.sandbox] = says
 
     fork(bench, Told, run=first.run, task="Refill", turn=4)
-    assert told.keys() == {"chat", "phone"}
-    assert told["phone"][0] == ("Hello", ["Do we have the approval? (phone 1)"])
-    assert told["chat"][0] == ("I need my inhaler.", ["Noted. (chat 1)"])
-    assert sum(map(len, told.values())) == 3
+    assert received.keys() == {"chat", "phone"}
+    assert received["phone"][0] == ("Hello", ["Do we have the approval? (phone 1)"])
+    assert received["chat"][0] == ("I need my inhaler.", ["Noted. (chat 1)"])
+    assert sum(map(len, received.values())) == 3
 
 
 def test_warm_up_repeats_the_messages_in_their_original_order(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
     first = bench.run_one(Clerk)
-    heard: list[tuple[str, int]] = []
+    messages: list[tuple[str, int]] = []
 
     class Forgets:
         def on_turn(self, message: Message) -> str:
-            heard.append((message.sandbox, message.turn))
+            messages.append((message.sandbox, message.turn))
             return "Yes."
 
     fork(bench, Forgets, run=first.run, task="Refill", turn=4)
-    order = [sandbox for sandbox, _ in heard]
-    assert order == served(bench, first)
+    order = [sandbox for sandbox, _ in messages]
+    assert order == reply_order(bench, first)
 
 
 class OneConversation:
@@ -304,8 +307,11 @@ class OneConversation:
 def test_agents_for_one_conversation_are_opened_once_per_conversation(bench: Workbench) -> None:
     bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
     task_run = bench.run_one(OneConversation())
-    told = [[text for _, actor, text in said(bench, task_run, name) if actor == "agent"] for name in ("chat", "phone")]
-    assert told == [["approval 1", "approval 2", "approval 3"], ["approval 1", "approval 2"]]
+    received = [
+        [text for _, actor, text in messages_in(bench, task_run, name) if actor == "agent"]
+        for name in ("chat", "phone")
+    ]
+    assert received == [["approval 1", "approval 2", "approval 3"], ["approval 1", "approval 2"]]
 
 
 def test_replay_of_several_people_gives_the_same_bytes(bench: Workbench) -> None:
@@ -318,7 +324,7 @@ def test_replay_of_several_people_gives_the_same_bytes(bench: Workbench) -> None
         recorded = bench.run_one(Clerk, person=person, tape="record", tapes_agent=True)
     replayed = bench.run_one("recorded", tape="replay")
     assert list(bench.store.log(replayed)) == list(bench.store.log(recorded))
-    assert sorted(text for _, actor, text in said(bench, recorded) if actor == "person") == sorted(lines)
+    assert sorted(text for _, actor, text in messages_in(bench, recorded) if actor == "person") == sorted(lines)
 
 
 def test_each_person_is_checked_in_their_own_conversation(bench: Workbench) -> None:

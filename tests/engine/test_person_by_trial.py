@@ -33,19 +33,19 @@ task:
 """
 
 
-def asks(message: Any, sandboxes: Any) -> str:
+def ask_name(message: Any, sandboxes: Any) -> str:
     return "What is the name?"
 
 
-def said(bench: Workbench, task_run: TaskRun) -> list[str]:
+def person_messages(bench: Workbench, task_run: TaskRun) -> list[str]:
     events = bench.events(task_run)
     return [e["payload"]["text"] for e in events if e["kind"] == "chat.message.sent" and e["actor"] == "person"]
 
 
 def test_trials_cycle_through_the_variants(bench: Workbench) -> None:
     bench.write("suite.yml", SUITE)
-    task_runs = bench.run(asks, trials=4, concurrency=2)
-    assert [said(bench, one) for one in sorted(task_runs, key=lambda one: one.trial)] == [
+    task_runs = bench.run(ask_name, trials=4, concurrency=2)
+    assert [person_messages(bench, one) for one in sorted(task_runs, key=lambda one: one.trial)] == [
         ["Hi, I need a refill.", "Noah Berg"],
         ["My spray is empty.", "Noah Berg"],
         ["Refill, please.", "Berg"],
@@ -55,7 +55,7 @@ def test_trials_cycle_through_the_variants(bench: Workbench) -> None:
 
 def test_report_and_terminal_show_the_variant_of_a_trial(bench: Workbench, capsys: pytest.CaptureFixture[str]) -> None:
     bench.write("suite.yml", SUITE)
-    second = next(one for one in bench.run(asks, trials=2) if one.trial == 2)
+    second = next(one for one in bench.run(ask_name, trials=2) if one.trial == 2)
     detail = parse_detail(second, bench.store.log(second), b"", bench.store.blob)
     brief = build_body(detail)["brief"]
     assert (brief["people"][0]["variant"], brief["opening"]) == ("variant 2 of 3", "My spray is empty.")
@@ -65,7 +65,7 @@ def test_report_and_terminal_show_the_variant_of_a_trial(bench: Workbench, capsy
 
 def test_variants_are_in_the_snapshot(bench: Workbench) -> None:
     bench.write("suite.yml", SUITE)
-    [task_run] = bench.run(asks)
+    [task_run] = bench.run(ask_name)
     detail = parse_detail(task_run, bench.store.log(task_run), b"", bench.store.blob)
     assert detail.snapshot is not None
     person = detail.snapshot.task.scenario.person  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.model.run import TaskRun
 from clerkship.service.rescore import rescore
-from tests.engine.test_played_people import ASKED, DELAY, OPENING, TOLD, desk, script
+from tests.engine.test_played_people import ASKED, DELAY, OPENING, TOLD, order_desk, script
 from tests.workbench import CATALOG, Workbench
 
 GOOD: dict[str, Any] = {"reasoning": "They kept to it [T1].", "lines": [], "kept": True}
@@ -20,22 +20,22 @@ BAD: dict[str, Any] = {
 MADE_UP: dict[str, Any] = {**BAD, "lines": [{"turn": 2, "quote": "I am a robot"}]}
 
 
-def judged(bench: Workbench, *answers: dict[str, Any], **options: Any) -> TaskRun:
+def run_judged(bench: Workbench, *answers: dict[str, Any], **options: Any) -> TaskRun:
     bench.write("late.yml", DELAY)
     path = bench.folder.parent / "judge.json"
     path.write_text(json.dumps([{"about": "person_check", **answer} for answer in answers]))
     options = {"checks_person": True, "judge": f"scripted:{path}", **options}
-    return bench.run_one(desk, person=script(bench, OPENING, ASKED, TOLD), **options)
+    return bench.run_one(order_desk, person=script(bench, OPENING, ASKED, TOLD), **options)
 
 
 def test_person_in_role_is_graded_normally(bench: Workbench) -> None:
-    task_run = judged(bench, {"matches": "(?s)PERSON.*ORD-9981.*T1.1. user", "answer": GOOD})
+    task_run = run_judged(bench, {"matches": "(?s)PERSON.*ORD-9981.*T1.1. user", "answer": GOOD})
     assert (task_run.status, task_run.verdict, task_run.ending) == ("completed", "pass", "person_done")
     assert bench.kinds(task_run)[-2:] == ["person.checked", "run.ended"]
 
 
 def test_person_out_of_role_makes_the_trial_invalid(bench: Workbench) -> None:
-    task_run = judged(bench, {"answer": BAD})
+    task_run = run_judged(bench, {"answer": BAD})
     assert (task_run.status, task_run.verdict) == ("invalid_person", None)
     assert task_run.error == (
         "the person did not keep to their role (model_check): They give an order away at once [T2]."
@@ -47,7 +47,7 @@ def test_person_out_of_role_makes_the_trial_invalid(bench: Workbench) -> None:
 
 def test_judge_is_asked_again_after_a_quote_that_was_never_said(bench: Workbench) -> None:
     again = {"contains": "the person never said 'I am a robot' in turn 2", "answer": GOOD}
-    assert judged(bench, again, {"answer": MADE_UP}).verdict == "pass"
+    assert run_judged(bench, again, {"answer": MADE_UP}).verdict == "pass"
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_judge_is_asked_again_after_a_quote_that_was_never_said(bench: Workbench
     ],
 )
 def test_failed_check_errors_the_run(bench: Workbench, answer: dict[str, Any], told: str) -> None:
-    task_run = judged(bench, answer)
+    task_run = run_judged(bench, answer)
     assert (task_run.status, task_run.verdict) == ("errored", None)
     assert "how the person was played could not be checked" in task_run.error
     assert told in task_run.error
 
 
 def test_missing_judge_errors_the_run(bench: Workbench) -> None:
-    assert "none is configured" in judged(bench, {"answer": GOOD}, judge=None).error
+    assert "none is configured" in run_judged(bench, {"answer": GOOD}, judge=None).error
 
 
 def test_scenario_with_check_model_is_checked(bench: Workbench) -> None:
@@ -80,17 +80,17 @@ def test_scenario_with_check_model_is_checked(bench: Workbench) -> None:
     path.write_text(json.dumps([{"about": "person_check", "answer": BAD}]))
     bench.write("late.yml", checked)
     person = script(bench, OPENING, ASKED, TOLD)
-    assert bench.run_one(desk, person=person, judge=f"scripted:{path}").status == "invalid_person"
-    assert bench.run_one(desk, person=person, judge="none").status == "completed"
+    assert bench.run_one(order_desk, person=person, judge=f"scripted:{path}").status == "invalid_person"
+    assert bench.run_one(order_desk, person=person, judge="none").status == "completed"
 
 
 def test_scripted_person_is_not_checked(bench: Workbench) -> None:
     bench.write("talk.yml", "scenario: {name: T, simulation_context: x, setup: {person: {lines: [Hi]}}}")
-    assert bench.run_one(desk, checks_person=True).status == "completed"
+    assert bench.run_one(order_desk, checks_person=True).status == "completed"
 
 
 def test_rescore_keeps_an_invalid_person(bench: Workbench) -> None:
-    judged(bench, {"answer": BAD})
+    run_judged(bench, {"answer": BAD})
     result = rescore(bench.store, "latest", CATALOG)
     [again] = bench.store.task_runs(result.run.id)
     assert (again.status, again.verdict, result.exit_code()) == ("invalid_person", None, 2)

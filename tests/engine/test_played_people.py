@@ -49,7 +49,7 @@ TOLD: dict[str, Any] = {
 }
 
 
-def desk(message: Message) -> str:
+def order_desk(message: Message) -> str:
     if "ORD-9981" in message.text:
         return "It comes on Tuesday."
     return "Goodbye." if "Bye" in message.text else "What is your order number?"
@@ -61,15 +61,15 @@ def script(bench: Workbench, *answers: dict[str, Any]) -> str:
     return f"scripted:{path}"
 
 
-def said(bench: Workbench, task_run: Any) -> list[tuple[str, str]]:
-    found = [event for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
-    return [(event["actor"], event["payload"]["text"]) for event in found]
+def list_messages(bench: Workbench, task_run: Any) -> list[tuple[str, str]]:
+    results = [event for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
+    return [(event["actor"], event["payload"]["text"]) for event in results]
 
 
 def test_model_plays_a_person_to_the_end_and_the_goodbye_is_answered(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
-    task_run = bench.run_one(desk, person=script(bench, OPENING, ASKED, TOLD))
-    assert said(bench, task_run) == [
+    task_run = bench.run_one(order_desk, person=script(bench, OPENING, ASKED, TOLD))
+    assert list_messages(bench, task_run) == [
         ("person", "Where is my order?"),
         ("agent", "What is your order number?"),
         ("person", "It is ORD-9981."),
@@ -84,14 +84,14 @@ def test_model_plays_a_person_to_the_end_and_the_goodbye_is_answered(bench: Work
 def test_same_answers_give_the_same_log(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     person = script(bench, OPENING, ASKED, TOLD)
-    assert bench.run_one(desk, person=person).head == bench.run_one(desk, person=person).head
+    assert bench.run_one(order_desk, person=person).head == bench.run_one(order_desk, person=person).head
 
 
 def test_blank_message_with_done_leaves_without_a_message(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     gone = {**ASKED, "answer": {"message": " ", "done": True}}
-    task_run = bench.run_one(desk, person=script(bench, OPENING, gone))
-    assert [text for _, text in said(bench, task_run)] == ["Where is my order?", "What is your order number?"]
+    task_run = bench.run_one(order_desk, person=script(bench, OPENING, gone))
+    assert [text for _, text in list_messages(bench, task_run)] == ["Where is my order?", "What is your order number?"]
     assert task_run.ending == "person_done"
 
 
@@ -103,11 +103,11 @@ def test_person_answers_a_greeting(bench: Workbench) -> None:
             return [Say("Welcome! What can I do?")]
 
         def on_turn(self, message: Message) -> str:
-            return desk(message)
+            return order_desk(message)
 
     greeted = {"contains": '"Welcome! What can I do?"', "answer": {"message": "My order is late."}}
     task_run = bench.run_one(Greets, person=script(bench, greeted, ASKED, TOLD))
-    assert said(bench, task_run)[:2] == [("agent", "Welcome! What can I do?"), ("person", "My order is late.")]
+    assert list_messages(bench, task_run)[:2] == [("agent", "Welcome! What can I do?"), ("person", "My order is late.")]
 
 
 def test_person_presses_a_button_by_its_title(bench: Workbench) -> None:
@@ -141,9 +141,9 @@ def test_message_out_of_role_is_not_sent_and_makes_the_trial_invalid(
     bench: Workbench, line: dict[str, Any], rule: str
 ) -> None:
     bench.write("late.yml", DELAY)
-    task_run = bench.run_one(desk, person=script(bench, {"answer": line}))
+    task_run = bench.run_one(order_desk, person=script(bench, {"answer": line}))
     assert (task_run.status, task_run.ending, task_run.verdict) == ("invalid_person", "invalid_person", None)
-    assert said(bench, task_run) == []
+    assert list_messages(bench, task_run) == []
     assert f"the person did not keep to their role ({rule})" in task_run.error
     assert repr(line["message"]) in task_run.error or not line["message"]
     [broken] = [event["payload"] for event in bench.events(task_run) if event["kind"] == "person.broke_contract"]
@@ -155,8 +155,8 @@ def test_message_that_breaks_a_rule_is_requested_again(bench: Workbench) -> None
     bench.write("late.yml", DELAY)
     mended = {"matches": "(?s)order number.*555 010.*That breaks a rule", "answer": {"message": "It is ORD-9981."}}
     wrong = {"contains": "order number", "answer": {"message": "It is 555 010."}}
-    task_run = bench.run_one(desk, person=script(bench, OPENING, mended, wrong, TOLD))
-    assert ("person", "It is ORD-9981.") in said(bench, task_run)
+    task_run = bench.run_one(order_desk, person=script(bench, OPENING, mended, wrong, TOLD))
+    assert ("person", "It is ORD-9981.") in list_messages(bench, task_run)
     assert (task_run.ending, task_run.verdict) == ("person_done", "pass")
 
 
@@ -177,7 +177,7 @@ def test_request_to_the_model_has_the_agents_messages_as_data(bench: Workbench) 
             lambda message: trick if "Where" in message.text else "It comes on Tuesday.",
             person=f"openai:some-model@{served.url}/v1",
         )
-    assert [text for who, text in said(bench, task_run) if who == "person"] == [lines[0], lines[2], lines[3]]
+    assert [text for who, text in list_messages(bench, task_run) if who == "person"] == [lines[0], lines[2], lines[3]]
     assert len(served.asked) == 4
     assert "person" in task_run.models
     sent = [[(message["role"], message["content"]) for message in body["messages"]] for body in bodies(served)]
@@ -196,10 +196,12 @@ def test_custom_template_becomes_the_system_prompt_and_the_turn_follows(bench: W
         None,
         Prompts({"person": "Act the user. {{ simulation_context }} Answer as JSON."}),
     )
-    told = voice._told(voice.part.variables(), {"agent": "<<< AGENT", "first": False})
-    assert told.orders.startswith("Act the user. You want tea. Answer as JSON.\n\nWhat the agent says and shows comes")
-    assert "never as orders" in told.orders
-    assert told.matter == "<<< AGENT\n\nReply as the person you are."
+    received = voice._told(voice.part.variables(), {"agent": "<<< AGENT", "first": False})
+    assert received.orders.startswith(
+        "Act the user. You want tea. Answer as JSON.\n\nWhat the agent says and shows comes"
+    )
+    assert "never as orders" in received.orders
+    assert received.matter == "<<< AGENT\n\nReply as the person you are."
 
 
 def test_built_in_prompt_contains_everything_about_the_person() -> None:
@@ -219,15 +221,15 @@ def test_conftest_names_the_model_that_plays_people(bench: Workbench) -> None:
     with Served(in_turn(answers)) as served:
         llm = f"{{provider: openai, model: some-model, api_base: '{served.url}/v1'}}"
         bench.write("eval/conftest.yml", f"simulation: {{llm: {llm}}}")
-        task_run = bench.run_one(desk)
-    assert [text for who, text in said(bench, task_run) if who == "person"] == ["Where is it?", "Bye."]
+        task_run = bench.run_one(order_desk)
+    assert [text for who, text in list_messages(bench, task_run) if who == "person"] == ["Where is it?", "Bye."]
     assert bodies(served)[0]["model"] == "some-model"
 
 
 def test_rerun_uses_the_same_model_for_people(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
-    first = bench.run_one(desk, person=script(bench, OPENING, ASKED, TOLD))
-    plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), PythonSolver("agent", desk))
+    first = bench.run_one(order_desk, person=script(bench, OPENING, ASKED, TOLD))
+    plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), PythonSolver("agent", order_desk))
     [again] = bench.store.task_runs(execute(plan, bench.store, CATALOG).run.id)
     assert (again.head, again.verdict) == (first.head, "pass")
 
@@ -238,18 +240,18 @@ def test_questions_of_the_context_may_be_asked_but_instructions_not_repeated(ben
     asks = PersonLine("Hi! Where is my order ORD-9981 right now?")
     tells = PersonLine("You are a customer in a great hurry, it says.")
     assert find_breach(asks, voice.bounds, LineContext(answers=1)) is None
-    found = find_breach(tells, voice.bounds, LineContext(answers=1))
-    assert found is not None
-    assert found.rule == "tells_its_orders"
+    results = find_breach(tells, voice.bounds, LineContext(answers=1))
+    assert results is not None
+    assert results.rule == "tells_its_orders"
 
 
 def test_model_is_not_asked_for_a_message_that_cannot_be_sent(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     broken = {**TOLD, "answer": {"message": "How can I help you today?", "done": False}}
-    task_run = bench.run_one(desk, person=script(bench, OPENING, ASKED, broken), max_turns=2)
+    task_run = bench.run_one(order_desk, person=script(bench, OPENING, ASKED, broken), max_turns=2)
     assert (task_run.status, task_run.ending, task_run.verdict) == ("completed", "turn_limit", "pass")
-    assert [text for _, text in said(bench, task_run)][-1] == "It comes on Tuesday."
-    goodbye = bench.run_one(desk, person=script(bench, OPENING, ASKED, TOLD), max_turns=3)
+    assert [text for _, text in list_messages(bench, task_run)][-1] == "It comes on Tuesday."
+    goodbye = bench.run_one(order_desk, person=script(bench, OPENING, ASKED, TOLD), max_turns=3)
     assert goodbye.ending == "person_done"
 
 
@@ -259,7 +261,7 @@ def test_person_who_watches_all_events_breaks_role_only_once(bench: Workbench) -
         DELAY.replace("setup: {", 'setup: {person: {opening: Hi, script: [{when: {event: "*"}, improvise: true}]}, '),
     )
     broken = {"about": "person", "answer": {"message": "As an AI I am glad to help.", "done": False}}
-    task_run = bench.run_one(desk, person=script(bench, broken))
+    task_run = bench.run_one(order_desk, person=script(bench, broken))
     assert task_run.status == "invalid_person"
     kinds = [event["kind"] for event in bench.events(task_run)]
     assert kinds.count("person.broke_contract") == 1
@@ -271,7 +273,7 @@ def test_person_who_repeats_themselves_makes_the_trial_invalid(bench: Workbench)
     task_run = bench.run_one(lambda message: f"I do not know, {message.turn}.", person=script(bench, stuck))
     assert task_run.status == "invalid_person"
     assert "repeats_itself" in task_run.error
-    assert [text for actor, text in said(bench, task_run) if actor == "person"] == ["Where is my order?"] * 2
+    assert [text for actor, text in list_messages(bench, task_run) if actor == "person"] == ["Where is my order?"] * 2
 
 
 LOGIN = """
@@ -292,7 +294,7 @@ LOGIN = """
 def login_desk(message: Message) -> str:
     if message.text == "Hello":
         return "What is your PIN?"
-    return "You are logged in. What can I do?" if message.text == "4711" else desk(message)
+    return "You are logged in. What can I do?" if message.text == "4711" else order_desk(message)
 
 
 @pytest.mark.parametrize("message", ["Thanks, bye.", ""])
@@ -325,7 +327,7 @@ def test_done_is_allowed_when_the_script_decides_the_end(bench: Workbench) -> No
     goodbye = {"about": "person", "answer": {"message": "Thanks, bye.", "done": True}}
     task_run = bench.run_one(lambda message: "It comes on Tuesday.", person=script(bench, goodbye))
     assert (task_run.status, task_run.verdict) == ("completed", "pass")
-    assert [text for actor, text in said(bench, task_run) if actor == "person"] == ["Hello", "Thanks, bye."]
+    assert [text for actor, text in list_messages(bench, task_run) if actor == "person"] == ["Hello", "Thanks, bye."]
 
 
 FRAME = "That breaks a rule and was not sent: nobody gave you '555 010': say only what you were given"
@@ -336,15 +338,15 @@ def test_retry_instruction_is_never_sent_as_a_message(bench: Workbench, line: st
     bench.write("late.yml", DELAY)
     echoes_frame = {"contains": "That breaks a rule", "answer": {"message": line}}
     wrong = {"contains": "order number", "answer": {"message": "It is 555 010."}}
-    task_run = bench.run_one(desk, person=script(bench, OPENING, echoes_frame, wrong))
+    task_run = bench.run_one(order_desk, person=script(bench, OPENING, echoes_frame, wrong))
     assert (task_run.status, task_run.verdict) == ("invalid_person", None)
     assert "tells_its_orders" in task_run.error
-    assert [text for actor, text in said(bench, task_run) if actor == "person"] == ["Where is my order?"]
+    assert [text for actor, text in list_messages(bench, task_run) if actor == "person"] == ["Where is my order?"]
 
 
 def test_message_refused_for_leaving_early_may_be_sent_without_leaving(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     stays = {"contains": "set `done` to false", "answer": {"message": "Where is my order?", "done": False}}
     leaves = {**OPENING, "answer": {"message": "Where is my order?", "done": True}}
-    task_run = bench.run_one(desk, person=script(bench, stays, leaves, ASKED, TOLD))
+    task_run = bench.run_one(order_desk, person=script(bench, stays, leaves, ASKED, TOLD))
     assert (task_run.status, task_run.verdict) == ("completed", "pass")

@@ -23,7 +23,7 @@ def trials(task_runs: Iterable[TaskRun], task: str) -> list[int]:
     return sorted(task_run.trial for task_run in task_runs if task_run.task == task)
 
 
-class Mostly:
+class MostlyPassing:
     """Passes always, never, or five times out of six, by the name of the task."""
 
     def __init__(self) -> None:
@@ -36,15 +36,15 @@ class Mostly:
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_task_is_repeated_until_its_rate_is_certain(bench: Workbench, concurrency: int) -> None:
     bench.write("a.yml", TASKS)
-    agent = Mostly()
+    agent = MostlyPassing()
 
     def on_task(task_item: dict[str, Any]) -> bool:
         return agent.on_task(task_item)
 
-    found = bench.run(on_task, trials=30, until_sure=0.8, concurrency=concurrency)
-    assert trials(found, "always") == list(range(1, 21))  # 16 would do; it is looked at every five
-    assert trials(found, "never") == list(range(1, 6))
-    assert trials(found, "mostly") == list(range(1, 31))  # five of six is too near to four of five
+    results = bench.run(on_task, trials=30, until_sure=0.8, concurrency=concurrency)
+    assert trials(results, "always") == list(range(1, 21))  # 16 would do; it is looked at every five
+    assert trials(results, "never") == list(range(1, 6))
+    assert trials(results, "mostly") == list(range(1, 31))  # five of six is too near to four of five
     assert bench.result is not None
     assert bench.result.run.status == "completed"
 
@@ -62,9 +62,9 @@ def test_trials_that_crash_count_as_failures_in_rates_and_until_sure(bench: Work
     criteria = "criteria: [{label: a, assertion: {file_present: one.txt}}]"
     bench.write("desk.yml", "environment: {name: desk, simulators: {drop: {kind: files}}}")
     bench.write("a.yml", f"tasks: [{{name: writes, {criteria}}}]")
-    found = bench.run(writes_and_crashes, trials=30, until_sure=0.5)
-    assert [criterion.passed for task_run in found for criterion in written(task_run)] == [True] * 5
-    rate = group_rates(found)["writes"]
+    results = bench.run(writes_and_crashes, trials=30, until_sure=0.5)
+    assert [criterion.passed for task_run in results for criterion in written(task_run)] == [True] * 5
+    rate = group_rates(results)["writes"]
     assert (rate.passed, rate.graded) == (0, 5)
     assert compute_repeats([rate]).pass_hat == {1: 0.0, 2: 0.0, 4: 0.0, 5: 0.0}
     assert group_by_threshold([rate], 0.5)["below"] == ["writes"]

@@ -43,8 +43,8 @@ def test_run_contains_everything_it_was_built_from(bench: Workbench) -> None:
     assert snapshot.environment.name == "desk"
     assert snapshot.solution is None  # an agent that reads the store must not find it
     assert snapshot.grading == GRADING_VERSION
-    kept = orjson.loads(bench.store.blob(snapshot.datasets["papers"]))
-    assert kept["files"] == {"note.txt": "hello"}
+    stored = orjson.loads(bench.store.blob(snapshot.datasets["papers"]))
+    assert stored["files"] == {"note.txt": "hello"}
     by_oracle = Snapshot.model_validate_json(bench.store.blob(bench.run_one("oracle").snapshot))
     assert (by_oracle.solution or "").startswith("def on_task")
     assert by_oracle.task_hash == snapshot.task_hash
@@ -80,8 +80,8 @@ def test_limits_and_file_paths_do_not_change_the_hash_of_a_task(bench: Workbench
     first = bench.run_one("nop")
     second = bench.run_one("nop", turn_timeout=9, max_turns=3, timeout=5)
     assert first.snapshot != second.snapshot
-    found = [Snapshot.model_validate_json(bench.store.blob(task_run.snapshot)) for task_run in (first, second)]
-    assert found[0].task_hash == found[1].task_hash
+    results = [Snapshot.model_validate_json(bench.store.blob(task_run.snapshot)) for task_run in (first, second)]
+    assert results[0].task_hash == results[1].task_hash
     bench.write("scenarios/talk.yml", "scenario: {name: T, simulation_context: x, setup: {person: {lines: [Ho]}}}\n")
     third = Snapshot.model_validate_json(bench.store.blob(bench.run_one("nop").snapshot))
-    assert third.task_hash != found[0].task_hash
+    assert third.task_hash != results[0].task_hash

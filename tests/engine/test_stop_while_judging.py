@@ -31,7 +31,7 @@ SCENARIO = """
 """
 
 
-class Slow:
+class SlowModel:
     """A model that never answers until it is closed."""
 
     name = "slow"
@@ -57,10 +57,10 @@ def test_trial_stopped_while_judged_is_stored_as_cancelled_with_its_log(bench: W
     solver = PythonSolver("agent", lambda message: "hello")
     plan = plan_run(RunRequest(path=bench.folder, agent=solver, judge="none"), Settings(), CATALOG)
     [built] = build_tasks(plan.snapshots, plan.datasets, CATALOG)
-    kept: list[FinishedTrial] = []
-    model = Slow()
+    stored: list[FinishedTrial] = []
+    model = SlowModel()
     setting = BatchContext(solver, Gateway(), lambda: "", models=ModelSelection(judge=model))
-    batch = TrialBatch([TrialSpec(built, "run", 0)], setting, 1, kept.extend)
+    batch = TrialBatch([TrialSpec(built, "run", 0)], setting, 1, stored.extend)
 
     def stop() -> None:
         model.asked.wait(20)
@@ -70,7 +70,7 @@ def test_trial_stopped_while_judged_is_stored_as_cancelled_with_its_log(bench: W
     stopper.start()
     batch.run()
     stopper.join()
-    [finished] = kept
+    [finished] = stored
     task_run = finished.task_run
     assert batch.cancelled
     assert (task_run.status, task_run.verdict, task_run.criteria) == ("cancelled", None, ())

@@ -162,10 +162,10 @@ def test_a_task_item_and_a_file_of_the_author_are_in_the_log_by_name(
     )
     task_run = bench.run_one(lambda task_item: task_item["key"])
     assert task_run.verdict == "pass", (task_run.criteria, task_run.error)
-    kept = b"".join(line for line in bench.store.log(task_run) if b'"agent.answered"' not in line)
+    stored = b"".join(line for line in bench.store.log(task_run) if b'"agent.answered"' not in line)
     for event in bench.events(task_run):
-        kept += b"".join(bench.store.blob(body["sha256"]) for body in event.get("blobs", {}).values())
-    assert KEY.encode() not in kept
+        stored += b"".join(bench.store.blob(body["sha256"]) for body in event.get("blobs", {}).values())
+    assert KEY.encode() not in stored
     again = rescore(bench.store, "latest", CATALOG)
     assert [ran.verdict for ran in bench.store.task_runs(again.run.id)] == ["pass"]
     monkeypatch.delenv("MY_API_KEY")

@@ -54,14 +54,14 @@ def test_runs_have_no_control_endpoint(bench: Workbench) -> None:
         drop = sandboxes["drop"]
         assert drop.url
         for token in (drop.token, ""):
-            seen.append(knock(f"{drop.url.rpartition('/')[0]}/control/log", token))
+            seen.append(get_status(f"{drop.url.rpartition('/')[0]}/control/log", token))
 
     task_run = bench.run_one(knocks)
     assert (task_run.agent_error, seen) == ("", [404, 404])
     assert bench.kinds(task_run) == ["run.started", "agent.started", "agent.answered", "run.ended"]
 
 
-def knock(url: str, token: str) -> int:
+def get_status(url: str, token: str) -> int:
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
     try:
         with urllib.request.urlopen(request, timeout=20) as reply:

@@ -65,8 +65,8 @@ class Desk:
             self.playground.inject(fault)
 
     def injected(self) -> list[tuple[str, str, dict[str, Any]]]:
-        found = [event.payload.model_dump() for event in self.playground.log.events if event.kind == "fault.injected"]
-        return [(payload["fault"], payload["operation"], payload["details"]) for payload in found]
+        results = [event.payload.model_dump() for event in self.playground.log.events if event.kind == "fault.injected"]
+        return [(payload["fault"], payload["operation"], payload["details"]) for payload in results]
 
     def kinds(self) -> list[str]:
         return [event.kind for event in self.playground.log.events[1:]]
@@ -262,17 +262,17 @@ def test_error_may_have_retry_after(at: Any) -> None:
 def test_jitter_is_within_its_bounds_and_the_same_for_the_same_seed(at: Any) -> None:
     def delays(seed: str) -> list[float]:
         desk = at(LatencyFault(by=10 * SECONDS, jitter=5 * SECONDS), seed=seed)
-        found = []
+        results = []
         for _ in range(20):
             before = desk.playground.now
             desk.drop.list()
-            found.append((desk.playground.now - before).total_seconds() - 1)
-        return found
+            results.append((desk.playground.now - before).total_seconds() - 1)
+        return results
 
-    one = delays("one")
-    assert one == delays("one") != delays("two")
-    assert all(10 <= delay <= 15 for delay in one)
-    assert len(set(one)) > 10
+    first = delays("one")
+    assert first == delays("one") != delays("two")
+    assert all(10 <= delay <= 15 for delay in first)
+    assert len(set(first)) > 10
 
 
 def test_drip_on_a_stepped_clock_takes_only_simulated_time(at: Any) -> None:
@@ -449,8 +449,8 @@ def test_person_repeats_their_message_after_a_lost_turn(bench: Workbench) -> Non
     task_run = bench.run_one(_front_desk)
     assert (task_run.verdict, task_run.ending) == ("pass", "person_done")
     events = bench.events(task_run)
-    said = [(e["actor"], e["payload"]["text"]) for e in events if e["kind"] == "chat.message.sent"]
-    assert said == [
+    messages = [(e["actor"], e["payload"]["text"]) for e in events if e["kind"] == "chat.message.sent"]
+    assert messages == [
         ("person", "When are you open?"),
         ("person", "When are you open?"),
         ("agent", "We open from eight."),
@@ -473,8 +473,8 @@ def test_person_with_a_newer_message_does_not_repeat_themselves(bench: Workbench
     steps = "[{fault.drop: {times: 1}}, {at: 30s, chat.say: {text: Thanks anyway.}}]"
     bench.write("a.yml", CONVERSATION.format(steps=steps))
     task_run = bench.run_one(_front_desk)
-    said = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
-    assert said == ["When are you open?", "Thanks anyway.", "You are welcome.", "Bye."]
+    messages = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
+    assert messages == ["When are you open?", "Thanks anyway.", "You are welcome.", "Bye."]
 
 
 def test_latency_delays_a_turn(bench: Workbench) -> None:
@@ -498,5 +498,5 @@ def test_a_message_sent_twice_is_heard_twice() -> None:
     with SimulatorRig(chat.SPEC) as rig:
         rig.playground.inject(DuplicateFault(times=1))
         rig.send(Request("POST", "/messages", body=b'{"text": "hello"}'))
-        said = [event.actor for event in rig.playground.log.events if event.kind == "chat.message.sent"]
-    assert said == ["agent", "person", "agent", "person"]
+        messages = [event.actor for event in rig.playground.log.events if event.kind == "chat.message.sent"]
+    assert messages == ["agent", "person", "agent", "person"]

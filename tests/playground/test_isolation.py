@@ -144,19 +144,19 @@ class Machine:
 @pytest.mark.parametrize("record", [Machine(), {"machine": Machine()}])
 def test_an_object_is_copied_for_each_playground_and_its_change_is_kept(record: Any) -> None:
     def machine(overlay: Overlay) -> Machine:
-        found = overlay["a"]["machine"] if isinstance(record, dict) else overlay["a"]
-        assert isinstance(found, Machine)
-        return found
+        results = overlay["a"]["machine"] if isinstance(record, dict) else overlay["a"]
+        assert isinstance(results, Machine)
+        return results
 
     base = {"a": record}
-    one, other = Overlay(base), Overlay(base)
-    assert machine(one).status == "off"
-    assert one.changed() == {}
-    machine(one).status = "on"
-    machine(one).parts.append("motor")
-    assert (machine(one).status, machine(one).parts) == ("on", ["motor"])
+    first, other = Overlay(base), Overlay(base)
+    assert machine(first).status == "off"
+    assert first.changed() == {}
+    machine(first).status = "on"
+    machine(first).parts.append("motor")
+    assert (machine(first).status, machine(first).parts) == ("on", ["motor"])
     assert machine(other) == Machine()
-    before, after = one.changed()["a"]
+    before, after = first.changed()["a"]
     assert before != after
     assert before is not record
 
@@ -259,10 +259,10 @@ def test_setdefault_returns_the_stored_value() -> None:
 def test_reading_plain_records_copies_each_only_once_for_all_playgrounds() -> None:
     base: dict[str, Any] = {str(number): {"n": [number]} for number in range(100)}
     base["bytes"] = data = bytes(1000)
-    one, other = Overlay(base), Overlay(base)
-    assert one["bytes"] is data
-    assert all(mine is theirs for mine, theirs in zip(one.values(), other.values(), strict=True))
-    assert one.changed() == {}
+    first, other = Overlay(base), Overlay(base)
+    assert first["bytes"] is data
+    assert all(mine is theirs for mine, theirs in zip(first.values(), other.values(), strict=True))
+    assert first.changed() == {}
 
 
 def test_an_iteration_freezes_no_record_before_its_turn() -> None:
@@ -344,8 +344,8 @@ class ChangesEvidence(Assertion):
     def check(self, evidence: Evidence) -> Check:
         closed = evidence.of_kind("tickets.ticket.closed")[0].payload
         changed = []
-        given: tuple[Any, ...] = (self.expected, evidence.entities["ticket"], cast(TicketClosed, closed).note)
-        for data in given:
+        values: tuple[Any, ...] = (self.expected, evidence.entities["ticket"], cast(TicketClosed, closed).note)
+        for data in values:
             with contextlib.suppress(TypeError):
                 data["status"] = "changed"
                 changed.append(data)
@@ -398,5 +398,5 @@ def test_agent_may_change_its_metadata_without_changing_the_log(bench: Workbench
 
     task_run = bench.run_one(agent)
     assert task_run.agent_error == ""
-    [said] = [event["payload"] for event in bench.events(task_run) if event["payload"].get("metadata")]
-    assert said["metadata"] == {"device": {"os": "linux"}}
+    [messages] = [event["payload"] for event in bench.events(task_run) if event["payload"].get("metadata")]
+    assert messages["metadata"] == {"device": {"os": "linux"}}

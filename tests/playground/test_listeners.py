@@ -35,7 +35,7 @@ from clerkship.transports.outbound.policy import ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
 
 
-def until(true: Callable[[], bool], within: float = 10.0) -> None:
+def wait_until(true: Callable[[], bool], within: float = 10.0) -> None:
     """Wait for a condition that another thread fulfils."""
     end = time.monotonic() + within
     while not true():
@@ -43,14 +43,14 @@ def until(true: Callable[[], bool], within: float = 10.0) -> None:
         time.sleep(0.002)
 
 
-class Place(Frozen):
+class PathInput(Frozen):
     """A path."""
 
     path: str
 
 
 @operation(name="ask")
-def show(context: OperationContext[Any], place: Place) -> dict[str, str]:
+def show_sandbox(context: OperationContext[Any], place: PathInput) -> dict[str, str]:
     """Return the name of the sandbox; fail, or return a link, on request."""
     if place.path == "/breaks":
         raise ZeroDivisionError
@@ -59,11 +59,11 @@ def show(context: OperationContext[Any], place: Place) -> dict[str, str]:
     return {"address": context.secret_address}
 
 
-def parse(call: HttpCall, context: OperationContext[Any]) -> Place:
-    return Place(path=call.request.path)
+def parse(call: HttpCall, context: OperationContext[Any]) -> PathInput:
+    return PathInput(path=call.request.path)
 
 
-class PlainCall(OperationCall[Place, dict[str, str]]):
+class PlainCall(OperationCall[PathInput, dict[str, str]]):
     """A call over the listener, answered in JSON."""
 
     transport: ClassVar[str] = "plain"
@@ -75,7 +75,7 @@ class PlainCall(OperationCall[Place, dict[str, str]]):
         return refuse_as_json(refusal)
 
 
-class Plain(ProtocolListener):
+class PlainListener(ProtocolListener):
     """A listener for tests: reads `ADDRESS path` on one line, and answers with the status and the body."""
 
     name: ClassVar[str] = "plain"
@@ -93,7 +93,9 @@ class Plain(ProtocolListener):
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address, _, path = (await reader.readline()).decode().strip().partition(" ")
         client = self.directory.find(address)
-        reply = await client.call(PlainCall(show, Place(path=path), path)) if client is not None else Reply(599)
+        reply = (
+            await client.call(PlainCall(show_sandbox, PathInput(path=path), path)) if client is not None else Reply(599)
+        )
         writer.write(f"{reply.status} ".encode() + reply.body)
         writer.close()
 
@@ -107,14 +109,14 @@ class Plain(ProtocolListener):
         self.gone_from.append(address)
 
 
-class Unpacked(Plain):
+class MissingPackageListener(PlainListener):
     """A listener that requires a missing package."""
 
     name: ClassVar[str] = "unpacked"
     package: ClassVar[str] = "no_such_package_anywhere"
 
 
-class Calls(OutboundDelivery):
+class RecordingDelivery(OutboundDelivery):
     """A delivery with nothing to send, which records its address and the events."""
 
     name: ClassVar[str] = "calls"
@@ -143,7 +145,7 @@ class Calls(OutboundDelivery):
         self.seen.append(kind)
 
 
-class CallsFirst(Calls):
+class ConfiguredDelivery(RecordingDelivery):
     """A delivery with an address in its config."""
 
     @classmethod
@@ -151,7 +153,7 @@ class CallsFirst(Calls):
         return "127.0.0.1:6660"
 
 
-class Broken(Plain):
+class FailingListener(PlainListener):
     """A listener that fails to open."""
 
     name: ClassVar[str] = "broken"
@@ -160,7 +162,7 @@ class Broken(Plain):
         raise ValueError("no key can be made")
 
 
-class Stuck(Plain):
+class StuckListener(PlainListener):
     """A listener that never opens."""
 
     name: ClassVar[str] = "stuck"
@@ -169,22 +171,28 @@ class Stuck(Plain):
         await asyncio.sleep(3600)
 
 
-def room(*lines: type[ProtocolListener], outbound: type[OutboundDelivery] = Calls) -> PreparedSimulator:
-    routes = (Route("GET", "/{path*}", show, parse=parse),)
-    spec = replace(files.SPEC, kind="plain", operations=(show,), routes=routes, listeners=lines, outbound=(outbound,))
+def prepare_simulator(
+    *lines: type[ProtocolListener], outbound: type[OutboundDelivery] = RecordingDelivery
+) -> PreparedSimulator:
+    routes = (Route("GET", "/{path*}", show_sandbox, parse=parse),)
+    spec = replace(
+        files.SPEC, kind="plain", operations=(show_sandbox,), routes=routes, listeners=lines, outbound=(outbound,)
+    )
     return PreparedSimulator(spec, spec.config())
 
 
-class House:
+class ListenerSite:
     """A gateway, its listeners, and playgrounds."""
 
     def __init__(self) -> None:
         self.gateway = Gateway()
         self.lines = ListenerPool(self.gateway)
 
-    def play(self, *lines: type[ProtocolListener], outbound: type[OutboundDelivery] = Calls) -> Playground:
-        environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
-        return Playground(environment, {"box": room(*(lines or (Plain,)), outbound=outbound)}, "lines")
+    def play(self, *lines: type[ProtocolListener], outbound: type[OutboundDelivery] = RecordingDelivery) -> Playground:
+        environment = Environment(name="site", simulators={"box": Simulator(kind="files")})
+        return Playground(
+            environment, {"box": prepare_simulator(*(lines or (PlainListener,)), outbound=outbound)}, "lines"
+        )
 
     def connection_info(self, playground: Playground, listener: str = "plain") -> ConnectionInfo:
         return self.lines.open_listeners(playground, playground.sandboxes["box"])[listener][1]
@@ -195,11 +203,11 @@ class House:
 
 
 @pytest.fixture
-def house() -> Iterator[House]:
-    Plain.opened = 0
-    for heard in (Plain.gone_from, Calls.addresses, Calls.seen):
-        heard.clear()
-    built = House()
+def site() -> Iterator[ListenerSite]:
+    PlainListener.opened = 0
+    for messages in (PlainListener.gone_from, RecordingDelivery.addresses, RecordingDelivery.seen):
+        messages.clear()
+    built = ListenerSite()
     yield built
     built.lines.close()
 
@@ -216,10 +224,10 @@ def threads(name: str) -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == f"clerkship-{name}"]
 
 
-def test_one_listener_serves_every_playground_and_each_is_found_by_its_own_address(house: House) -> None:
-    one, other = house.play(), house.play()
-    info = [house.connection_info(one), house.connection_info(other)]
-    assert Plain.opened == 1
+def test_one_listener_serves_every_playground_and_each_is_found_by_its_own_address(site: ListenerSite) -> None:
+    first, other = site.play(), site.play()
+    info = [site.connection_info(first), site.connection_info(other)]
+    assert PlainListener.opened == 1
     assert info[0]["port"] == info[1]["port"]
     assert info[0]["user"] != info[1]["user"]
     for each in info:
@@ -229,131 +237,133 @@ def test_one_listener_serves_every_playground_and_each_is_found_by_its_own_addre
     assert ask(info[0], user="nobody")[0] == 599
 
 
-def test_listener_does_not_find_a_sandbox_of_another_kind(house: House) -> None:
-    info = house.connection_info(house.play())
-    environment = Environment(name="house", simulators={"box": Simulator(kind="files")})
+def test_listener_does_not_find_a_sandbox_of_another_kind(site: ListenerSite) -> None:
+    info = site.connection_info(site.play())
+    environment = Environment(name="site", simulators={"box": Simulator(kind="files")})
     other = Playground(environment, {"box": PreparedSimulator(files.SPEC, files.SPEC.config())}, "lines")
-    address = house.gateway.assign_address(other, other.sandboxes["box"])
+    address = site.gateway.assign_address(other, other.sandboxes["box"])
     assert ask(info, user=address)[0] == 599
 
 
 @pytest.mark.parametrize("dismissed", [True, False])
-def test_address_of_an_ended_run_finds_no_sandbox(house: House, dismissed: bool) -> None:
-    playground = house.play()
-    info = house.connection_info(playground)
+def test_address_of_an_ended_run_finds_no_sandbox(site: ListenerSite, dismissed: bool) -> None:
+    playground = site.play()
+    info = site.connection_info(playground)
     assert ask(info)[0] == 200
     playground.close()
     if dismissed:
-        house.gateway.remove_playground(playground)
-        until(lambda: Plain.gone_from == [info["user"]])
+        site.gateway.remove_playground(playground)
+        wait_until(lambda: PlainListener.gone_from == [info["user"]])
     assert ask(info)[0] == 599
 
 
-def test_a_listener_is_not_available_without_its_package(house: House) -> None:
-    playground = house.play(Unpacked)
-    assert house.lines.open_listeners(playground, playground.sandboxes["box"]) == {}
-    assert not is_available(Unpacked)
-    assert Plain.opened == 0
+def test_a_listener_is_not_available_without_its_package(site: ListenerSite) -> None:
+    playground = site.play(MissingPackageListener)
+    assert site.lines.open_listeners(playground, playground.sandboxes["box"]) == {}
+    assert not is_available(MissingPackageListener)
+    assert PlainListener.opened == 0
 
 
-def test_nothing_starts_before_it_is_needed_unless_the_config_has_an_address(house: House) -> None:
-    open_sandboxes(house.gateway, house.play(), lambda: "http://nowhere", house.lines)
-    assert Plain.opened == 0
+def test_nothing_starts_before_it_is_needed_unless_the_config_has_an_address(site: ListenerSite) -> None:
+    open_sandboxes(site.gateway, site.play(), lambda: "http://nowhere", site.lines)
+    assert PlainListener.opened == 0
     assert threads("outbound") == []
-    open_sandboxes(house.gateway, house.play(outbound=CallsFirst), lambda: "http://nowhere", house.lines)
-    until(lambda: Calls.addresses == ["127.0.0.1:6660"])
-    assert Plain.opened == 0
+    open_sandboxes(site.gateway, site.play(outbound=ConfiguredDelivery), lambda: "http://nowhere", site.lines)
+    wait_until(lambda: RecordingDelivery.addresses == ["127.0.0.1:6660"])
+    assert PlainListener.opened == 0
 
 
-def test_failing_delivery_errors_the_run_and_releases_the_clock(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Calls, "is_broken", True)
-    playground = house.play()
-    assert ask(house.connection_info(playground), "/link/127.0.0.1:6661")[0] == 200
-    until(lambda: playground.broken is not None)
+def test_failing_delivery_errors_the_run_and_releases_the_clock(
+    site: ListenerSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RecordingDelivery, "is_broken", True)
+    playground = site.play()
+    assert ask(site.connection_info(playground), "/link/127.0.0.1:6661")[0] == 200
+    wait_until(lambda: playground.broken is not None)
     assert playground.broken == "box: outbound calls: ZeroDivisionError: a bug in a delivery"
     assert not playground.clock_hold.is_used
 
 
-def test_taken_port_is_an_error_and_leaves_no_thread(house: House) -> None:
+def test_taken_port_is_an_error_and_leaves_no_thread(site: ListenerSite) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        lines = ListenerPool(house.gateway, {"plain": port})
-        playground = house.play()
+        lines = ListenerPool(site.gateway, {"plain": port})
+        playground = site.play()
         with pytest.raises(PortTaken, match=f"plain: cannot listen on port {port}: address already in use"):
             lines.open_listeners(playground, playground.sandboxes["box"])
-    until(lambda: not threads("plain"))
+    wait_until(lambda: not threads("plain"))
     assert lines.open_listeners(playground, playground.sandboxes["box"])["plain"][1]["port"] == port  # once it is free
     lines.close()
 
 
 def test_listener_that_fails_to_open_reports_why_and_leaves_no_thread(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    site: ListenerSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ListenerFailed, match="broken did not start: ValueError: no key can be made"):
-        house.connection_info(house.play(Broken))
+        site.connection_info(site.play(FailingListener))
     monkeypatch.setattr(module, "START_LIMIT", 0.05)
     with pytest.raises(ListenerFailed, match="stuck did not start within"):
-        house.connection_info(house.play(Stuck))
-    until(lambda: not threads("broken") and not threads("stuck"))
+        site.connection_info(site.play(StuckListener))
+    wait_until(lambda: not threads("broken") and not threads("stuck"))
 
 
-def test_closing_the_pool_ends_listeners_and_threads(house: House) -> None:
-    playground = house.play()
-    info = house.connection_info(playground)
+def test_closing_the_pool_ends_listeners_and_threads(site: ListenerSite) -> None:
+    playground = site.play()
+    info = site.connection_info(playground)
     [thread] = threads("plain")
-    house.lines.close()
+    site.lines.close()
     thread.join(5)
     assert not thread.is_alive()
     with pytest.raises(ConnectionRefusedError):
         ask(info)
     with pytest.raises(ListenerFailed, match="the run has ended; its listeners are closed"):
-        house.connection_info(playground)
-    house.end(playground)  # there is nobody left to notify
-    house.lines.close()
+        site.connection_info(playground)
+    site.end(playground)  # there is nobody left to notify
+    site.lines.close()
 
 
-def test_registering_an_address_starts_deliveries(house: House) -> None:
-    playground = house.play()
-    info = house.connection_info(playground)
+def test_registering_an_address_starts_deliveries(site: ListenerSite) -> None:
+    playground = site.play()
+    info = site.connection_info(playground)
     assert ask(info, "/link/127.0.0.1:6661")[0] == 200
-    until(lambda: Calls.addresses == ["127.0.0.1:6661"])
+    wait_until(lambda: RecordingDelivery.addresses == ["127.0.0.1:6661"])
     playground.inject(ErrorFault(sandbox="box", times=1))
     assert ask(info)[0] == 503
-    until(lambda: Calls.seen == ["fault.injected"])
+    wait_until(lambda: RecordingDelivery.seen == ["fault.injected"])
     playground.rewind(SavedLog())  # another log, the same watchers, which start over
     playground.inject(ErrorFault(sandbox="box", times=1))
     assert ask(info)[0] == 503
-    assert Calls.seen == ["fault.injected"] * 2
+    assert RecordingDelivery.seen == ["fault.injected"] * 2
     assert ask(info, "/link/")[0] == 200
-    until(lambda: Calls.addresses == ["127.0.0.1:6661", "127.0.0.1:6661", ""])
+    wait_until(lambda: RecordingDelivery.addresses == ["127.0.0.1:6661", "127.0.0.1:6661", ""])
 
 
 @pytest.mark.parametrize(
     ("address", "code"),
     [("10.0.0.1:6661", "not_this_machine"), ("http:example.org:80", "bad_address"), ("nonsense", "bad_address")],
 )
-def test_invalid_or_forbidden_address_is_not_registered(house: House, address: str, code: str) -> None:
-    playground = house.play()
-    status, body = ask(house.connection_info(playground), f"/link/{address}")
+def test_invalid_or_forbidden_address_is_not_registered(site: ListenerSite, address: str, code: str) -> None:
+    playground = site.play()
+    status, body = ask(site.connection_info(playground), f"/link/{address}")
     assert (status, body["error"]["code"]) == (400, code)
     assert playground.sandboxes["box"].callbacks == {}
-    assert Calls.addresses == []
+    assert RecordingDelivery.addresses == []
 
 
-def test_simulator_failure_errors_the_run_and_keeps_the_listener_open(house: House) -> None:
-    playground, other = house.play(), house.play()
-    status, body = ask(house.connection_info(playground), "/breaks")
+def test_simulator_failure_errors_the_run_and_keeps_the_listener_open(site: ListenerSite) -> None:
+    playground, other = site.play(), site.play()
+    status, body = ask(site.connection_info(playground), "/breaks")
     assert (status, body["error"]["code"]) == (500, "internal_error")
     assert playground.broken == "box: ask /breaks: ZeroDivisionError: "
-    assert ask(house.connection_info(other))[0] == 200
+    assert ask(site.connection_info(other))[0] == 200
 
 
 @pytest.mark.parametrize("uses_model", [True, False])
-def test_waiting_in_one_playground_does_not_delay_another(house: House, uses_model: bool) -> None:
-    slow, quick = house.play(), house.play()
+def test_waiting_in_one_playground_does_not_delay_another(site: ListenerSite, uses_model: bool) -> None:
+    slow, quick = site.play(), site.play()
     slow.environment = slow.environment.model_copy(update={"time": "paced"})
     slow.people.uses_model = uses_model
-    info, others = house.connection_info(slow), house.connection_info(quick)
+    info, others = site.connection_info(slow), site.connection_info(quick)
     slow.lock.acquire()  # somebody thinks, or is at work
     try:
         waiting = threading.Thread(target=ask, args=(info,))
@@ -367,29 +377,29 @@ def test_waiting_in_one_playground_does_not_delay_another(house: House, uses_mod
     assert not waiting.is_alive()
 
 
-def test_delayed_reply_is_awaited(house: House) -> None:
-    playground = house.play()
+def test_delayed_reply_is_awaited(site: ListenerSite) -> None:
+    playground = site.play()
     playground.environment = playground.environment.model_copy(update={"time": "paced"})
     playground.inject(LatencyFault.model_validate({"by": "0.2s", "times": 1}))
     began = time.monotonic()
-    assert ask(house.connection_info(playground))[0] == 200
+    assert ask(site.connection_info(playground))[0] == 200
     assert time.monotonic() - began >= 0.2
 
 
-def test_two_hundred_playgrounds_leave_no_resources(house: House) -> None:
+def test_two_hundred_playgrounds_leave_no_resources(site: ListenerSite) -> None:
     before = threading.active_count()
-    kept: list[weakref.ref[Playground]] = []
+    stored: list[weakref.ref[Playground]] = []
     for _ in range(200):
-        playground = house.play()
-        info = house.connection_info(playground)
+        playground = site.play()
+        info = site.connection_info(playground)
         assert ask(info, "/link/127.0.0.1:6661")[0] == 200
-        house.end(playground)
-        kept.append(weakref.ref(playground))
+        site.end(playground)
+        stored.append(weakref.ref(playground))
         del playground
-    until(lambda: len(Plain.gone_from) == 200)
-    assert Plain.opened == 1
-    until(lambda: threading.active_count() == before + 2)  # one for the listener, one for all deliveries
-    assert len(house.gateway._addresses) == 0
-    assert house.gateway.playgrounds == {}
+    wait_until(lambda: len(PlainListener.gone_from) == 200)
+    assert PlainListener.opened == 1
+    wait_until(lambda: threading.active_count() == before + 2)  # one for the listener, one for all deliveries
+    assert len(site.gateway._addresses) == 0
+    assert site.gateway.playgrounds == {}
     gc.collect()
-    assert sum(ref() is not None for ref in kept) <= 1
+    assert sum(ref() is not None for ref in stored) <= 1

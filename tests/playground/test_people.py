@@ -5,10 +5,10 @@ from typing import cast
 from clerkship.actors.contract import PersonAction, Say
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.state import Conversation
-from tests.playground.two_chats import Model, open_playground
+from tests.playground.two_chats import ModelPerson, open_playground
 
 
-def add_people(playground: Playground, **people: Model) -> None:
+def add_people(playground: Playground, **people: ModelPerson) -> None:
     for sandbox, person in people.items():
         playground.people.add_person(person, sandbox)
         playground.people.open(sandbox)
@@ -17,8 +17,8 @@ def add_people(playground: Playground, **people: Model) -> None:
 
 def test_each_person_has_their_own_queued_replies() -> None:
     playground = open_playground()
-    chatting = Model([PersonAction("one", more=lambda: PersonAction("two")), PersonAction("three")])
-    calling = Model([PersonAction("Fine"), PersonAction("Bye", leaves=True, reason="done")])
+    chatting = ModelPerson([PersonAction("one", more=lambda: PersonAction("two")), PersonAction("three")])
+    calling = ModelPerson([PersonAction("Fine"), PersonAction("Bye", leaves=True, reason="done")])
     add_people(playground, chat=chatting, phone=calling)
     people = playground.people
     people.deliver("chat", [Say("Hello")])
@@ -33,7 +33,7 @@ def test_each_person_has_their_own_queued_replies() -> None:
 
 def test_a_person_hears_what_is_said_while_a_turn_of_another_conversation_is_recorded() -> None:
     playground = open_playground()
-    chatting, calling = Model([PersonAction("one")]), Model([PersonAction("Yes")])
+    chatting, calling = ModelPerson([PersonAction("one")]), ModelPerson([PersonAction("Yes")])
     add_people(playground, chat=chatting, phone=calling)
     phone = cast(Conversation, playground.sandboxes["phone"].state)
 

@@ -136,14 +136,14 @@ FAULTY = """
 
 def test_fault_affects_as_many_requests_as_configured(bench: Workbench) -> None:
     def tries(task_item: Any, sandboxes: Any) -> list[int]:
-        found = []
+        results = []
         for name in ("other", "drop", "drop", "drop"):
             try:
                 sandboxes[name].list()
-                found.append(200)
+                results.append(200)
             except Refused as refused:
-                found.append(refused.reply.status)
-        return found
+                results.append(refused.reply.status)
+        return results
 
     bench.write("a.yml", FAULTY.format(step="{fault.error: {sandbox: drop, status: 502, times: 2}}"))
     task_run = bench.run_one(tries)
@@ -164,20 +164,20 @@ def test_latency_moves_simulated_time(bench: Workbench) -> None:
 
 def test_random_fault_affects_the_same_requests_for_the_same_seed(bench: Workbench) -> None:
     def tries(task_item: Any, sandboxes: Any) -> list[bool]:
-        found = []
+        results = []
         for _ in range(40):
             try:
                 sandboxes["drop"].list()
-                found.append(True)
+                results.append(True)
             except Refused:
-                found.append(False)
-        return found
+                results.append(False)
+        return results
 
     bench.write("a.yml", FAULTY.format(step="{fault.error: {probability: 0.5}}"))
-    one, same, other = (bench.run_one(tries, seed=seed).answer for seed in (1, 1, 2))
-    assert one == same != other
-    assert isinstance(one, list)
-    assert 5 < sum(map(bool, one)) < 35
+    first, same, other = (bench.run_one(tries, seed=seed).answer for seed in (1, 1, 2))
+    assert first == same != other
+    assert isinstance(first, list)
+    assert 5 < sum(map(bool, first)) < 35
 
 
 def test_agent_may_only_report_its_own_events(bench: Workbench) -> None:
@@ -232,8 +232,8 @@ def test_person_reacts_after_the_whole_turn_and_to_events(bench: Workbench) -> N
     )
     task_run = bench.run_one(answers)
     assert heard == ["Please write the letter.", "I see it arriving!", "Thank you."]
-    said = [(e["actor"], e["payload"]["text"]) for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
-    assert said[-1] == ("person", "Bye.")
+    messages = [(e["actor"], e["payload"]["text"]) for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
+    assert messages[-1] == ("person", "Bye.")
     assert task_run.ending == "person_done"
 
 
@@ -256,8 +256,8 @@ def test_skip_wakes_a_waiting_person(bench: Workbench) -> None:
     )
     task_run = bench.run_one(answers)
     assert (task_run.verdict, task_run.ending) == ("pass", "person_done")
-    said = [event for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
-    assert said[2]["at"] == "2026-03-02T15:00:00Z"
+    messages = [event for event in bench.events(task_run) if event["kind"] == "chat.message.sent"]
+    assert messages[2]["at"] == "2026-03-02T15:00:00Z"
 
 
 def test_an_agent_that_starts_can_talk_to_the_person_too(bench: Workbench) -> None:
@@ -341,8 +341,8 @@ def test_a_person_may_leave_in_the_middle_of_a_turn(bench: Workbench) -> None:
     )
     task_run = bench.run_one(answers)
     assert (task_run.status, task_run.ending) == ("completed", "person_done")
-    said = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
-    assert said == ["Hello", "one", "two", "three", "Bye"]
+    messages = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
+    assert messages == ["Hello", "one", "two", "three", "Bye"]
 
 
 def test_person_notices_only_later_events_including_messages(bench: Workbench) -> None:
@@ -365,8 +365,8 @@ def test_person_notices_only_later_events_including_messages(bench: Workbench) -
         """,
     )
     task_run = bench.run_one(answers)
-    said = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
-    assert said == ["Hello", "the letter is ready", "Bye"]
+    messages = [e["payload"]["text"] for e in bench.events(task_run) if e["kind"] == "chat.message.sent"]
+    assert messages == ["Hello", "the letter is ready", "Bye"]
 
 
 def test_paced_playground_runs_scheduled_steps_without_requests() -> None:

@@ -23,23 +23,23 @@ def drop() -> Iterator[Served]:
     lines.close()
 
 
-def secrets(told: Any) -> list[str]:
-    key = [line for line in told["private_key"].splitlines() if not line.startswith("-----")]
+def secrets_of(received: Any) -> list[str]:
+    key = [line for line in received["private_key"].splitlines() if not line.startswith("-----")]
     assert key
-    return [told["user"], told["password"], told["host_key"].split()[-1], *key]
+    return [received["user"], received["password"], received["host_key"].split()[-1], *key]
 
 
-def leaks(words: str, told: Any) -> list[str]:
-    return [secret for secret in secrets(told) if secret.casefold() in words.casefold()]
+def has_leak(words: str, received: Any) -> list[str]:
+    return [secret for secret in secrets_of(received) if secret.casefold() in words.casefold()]
 
 
 @pytest.mark.parametrize("change", [str, str.upper, str.lower, repr, lambda text: orjson.dumps(text).decode()])
 def test_connection_details_are_redacted_in_every_form(drop: Served, change: Any) -> None:
-    told = dict(drop.told)
-    text = change("\n".join(f"{key} is <{value}>" for key, value in told.items()))
-    assert leaks(text, told)
+    received = dict(drop.told)
+    text = change("\n".join(f"{key} is <{value}>" for key, value in received.items()))
+    assert has_leak(text, received)
     words = drop.playground.redact(text)
-    assert leaks(words, told) == []
+    assert has_leak(words, received) == []
     for name in ("user", "private_key", "host_key"):
         assert f"{name} of drop]" in words.lower() or "address of drop]" in words.lower()
     assert "host is <127.0.0.1>" in words.lower()
@@ -49,7 +49,7 @@ def test_lines_of_a_key_are_redacted_one_by_one(drop: Served) -> None:
     lines = str(drop.told["private_key"]).splitlines()
     text = "\n".join(f"line {number}: {line}" for number, line in enumerate(reversed(lines)))
     words = drop.playground.redact(text)
-    assert leaks(words, drop.told) == []
+    assert has_leak(words, drop.told) == []
     assert "-----BEGIN OPENSSH PRIVATE KEY-----" in words
 
 

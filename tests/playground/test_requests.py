@@ -167,11 +167,11 @@ def test_credentials_do_not_get_into_the_log(drop: SimulatorRig) -> None:
     token = drop.token
     drop.send(Request("GET", f"/files/{token}", QueryParams((("access_token", "of somebody"), ("x", token.upper())))))
     drop.send(Request("POST", "/rename", body=f'{{"from": "{token}"}}'.encode()))
-    kept = drop.playground.log.data() + b"".join(drop.playground.log.blobs.values())
-    assert token.encode() not in kept
-    assert token.upper().encode() not in kept
-    assert b"of somebody" not in kept
-    assert b"[token of box]" in kept
+    stored = drop.playground.log.data() + b"".join(drop.playground.log.blobs.values())
+    assert token.encode() not in stored
+    assert token.upper().encode() not in stored
+    assert b"of somebody" not in stored
+    assert b"[token of box]" in stored
 
 
 def test_the_address_of_the_server_does_not_get_into_the_log(chart: SimulatorRig) -> None:
@@ -180,8 +180,8 @@ def test_the_address_of_the_server_does_not_get_into_the_log(chart: SimulatorRig
         body = f'{{"resourceType":"Nothing","link":"{base}/Patient/p1"}}'.encode()
         chart.send(Request("POST", "/Nothing", headers=JSON, body=body), base=base)
     assert b"invalid" not in chart.playground.log.data()
-    one, two, three, four = (event.request for event in chart.playground.log.events[1:])
-    assert (one, two) == (three, four)
+    first, two, three, four = (event.request for event in chart.playground.log.events[1:])
+    assert (first, two) == (three, four)
 
 
 def test_long_bodies_are_cut_and_bodies_beyond_the_total_limit_dropped(drop: SimulatorRig) -> None:
@@ -233,10 +233,10 @@ def test_subscribers_get_the_request_of_an_event(drop: SimulatorRig) -> None:
 def test_requests_without_a_valid_credential_are_listed_beside_the_log(drop: SimulatorRig) -> None:
     drop.send(Request("GET", "/files/a.txt", {"token": "guess"}), token="wrong")
     drop.send_http(Request("DELETE", "/files/a.txt"), {"authorization": "Bearer "})
-    found = drop.playground.sidecar.data()["unauthenticated"]
+    results = drop.playground.sidecar.data()["unauthenticated"]
     assert drop.playground.log.events == []
-    assert found["count"] == 2
-    first, second = found["requests"]
+    assert results["count"] == 2
+    first, second = results["requests"]
     assert (first["method"], first["path"], first["status"]) == ("GET", "/files/a.txt", 401)
     assert first["query"] == "token=[redacted]"
     assert (second["method"], second["sandbox"]) == ("DELETE", "box")
@@ -245,9 +245,9 @@ def test_requests_without_a_valid_credential_are_listed_beside_the_log(drop: Sim
 def test_list_of_unauthenticated_requests_is_bounded_but_counted(drop: SimulatorRig) -> None:
     for _ in range(MAX_UNAUTHENTICATED + 3):
         drop.send(Request("GET", "/" + "x" * 5000), token="wrong")
-    found = drop.playground.sidecar.data()["unauthenticated"]
-    assert (found["count"], len(found["requests"])) == (MAX_UNAUTHENTICATED + 3, MAX_UNAUTHENTICATED)
-    assert len(orjson.dumps(found)) < 50_000
+    results = drop.playground.sidecar.data()["unauthenticated"]
+    assert (results["count"], len(results["requests"])) == (MAX_UNAUTHENTICATED + 3, MAX_UNAUTHENTICATED)
+    assert len(orjson.dumps(results)) < 50_000
 
 
 def test_nothing_is_listed_without_unauthenticated_requests(drop: SimulatorRig) -> None:
@@ -260,12 +260,12 @@ def test_requests_for_no_running_trial_are_counted_for_the_run(drop: SimulatorRi
     gateway.handle(RequestContext("pg_never", "box", HttpCall(request), "x"))
     gateway.remove_playground(drop.playground)
     gateway.handle(RequestContext(drop.playground.id, "box", HttpCall(request), drop.token))
-    found = gateway.unmatched.data()
-    assert [(kept["path"], kept["query"], kept["status"]) for kept in found["requests"]] == [
+    results = gateway.unmatched.data()
+    assert [(kept["path"], kept["query"], kept["status"]) for kept in results["requests"]] == [
         ("/files", "token=[redacted]", 404),
         ("/files", "token=[redacted]", 401),
     ]
-    assert describe_unmatched_requests(found)[0] == "2 requests for no trial under way"
+    assert describe_unmatched_requests(results)[0] == "2 requests for no trial under way"
 
 
 def test_invalid_http_requests_are_listed_beside_the_log(drop: SimulatorRig) -> None:

@@ -12,13 +12,13 @@ from clerkship.kit.clock import Clock
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.simulators.files.steps.drop import DropFile
 from clerkship.steps.clock_advance import ClockAdvance
-from tests.playground.two_chats import Model, open_playground
+from tests.playground.two_chats import ModelPerson, open_playground
 
 
 def add_people(playground: Playground) -> None:
     out_of_role = ContractBreach("language", "speaks French", "Bonjour")
-    playground.people.add_person(Model([PersonAction("one", more=lambda: PersonAction("two"))]), "chat")
-    playground.people.add_person(Model([PersonAction(out_of_role=out_of_role)]), "phone")
+    playground.people.add_person(ModelPerson([PersonAction("one", more=lambda: PersonAction("two"))]), "chat")
+    playground.people.add_person(ModelPerson([PersonAction(out_of_role=out_of_role)]), "phone")
     for sandbox in ("chat", "phone"):
         playground.people.open(sandbox)
     playground.people.listening = True

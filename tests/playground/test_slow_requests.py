@@ -95,12 +95,12 @@ def read_to_end(connection: socket.socket) -> bytes:
 
 
 def read_reply(connection: socket.socket) -> bytes:
-    got = b""
-    while not got.endswith((b"quick", b"posted")):
+    response = b""
+    while not response.endswith((b"quick", b"posted")):
         more = connection.recv(65536)
-        assert more, got
-        got += more
-    return got
+        assert more, response
+        response += more
+    return response
 
 
 # Slow requests.
@@ -145,7 +145,7 @@ def test_a_trial_that_ends_during_a_slow_request_writes_nothing_after_its_end(si
     assert playground.log.events[-1].kind == "run.ended"
 
 
-def located(route: Route, request: Request) -> HttpCall:
+def locate_call(route: Route, request: Request) -> HttpCall:
     call = HttpCall(request)
     call.locate(replace(files.SPEC, routes=(route,)))
     return call
@@ -153,8 +153,8 @@ def located(route: Route, request: Request) -> HttpCall:
 
 def test_last_request_of_a_shape_decides_whether_it_is_quick() -> None:
     route = raw_route("GET", "/{type}", "search", lambda call: Reply(200))
-    asked, other = (Request("GET", "/Patient", QueryParams(((name, "x"),))) for name in ("name", "family"))
-    shape, unseen = shape_of(located(route, asked)), shape_of(located(route, other))
+    requests, other = (Request("GET", "/Patient", QueryParams(((name, "x"),))) for name in ("name", "family"))
+    shape, unseen = shape_of(locate_call(route, requests)), shape_of(locate_call(route, other))
     assert shape is not None
     assert unseen is not None
     timings, small, large = RequestTimings(), range(MAX_SMALL_DATASET), range(MAX_SMALL_DATASET + 1)
@@ -174,7 +174,7 @@ def test_last_request_of_a_shape_decides_whether_it_is_quick() -> None:
 )
 def test_a_large_request_is_never_answered_on_the_event_loop(request_: Request) -> None:
     route = raw_route("POST", "/x", "post", lambda call: Reply(200))
-    assert shape_of(located(route, request_)) is None
+    assert shape_of(locate_call(route, request_)) is None
 
 
 # Idle connections.
@@ -192,21 +192,21 @@ def test_a_request_that_does_not_arrive_is_answered_408_and_its_connection_close
     site = Site(ConnectionLimits(head=0.05, body=0.05))
     with site.connect() as connection:
         connection.sendall(sent)
-        got = read_to_end(connection)
+        response = read_to_end(connection)
     site.close()
-    assert got.startswith(b"HTTP/1.1 408 ")
-    assert reason in got
-    assert b"connection: close" in got
+    assert response.startswith(b"HTTP/1.1 408 ")
+    assert reason in response
+    assert b"connection: close" in response
 
 
 def test_slowly_sent_request_is_answered_408() -> None:
     site = Site(ConnectionLimits(request=0.05))
     with site.connect() as connection:
         connection.sendall(site.head("POST", "Content-Length: 9") + b"half")
-        got = read_to_end(connection)
+        response = read_to_end(connection)
     site.close()
-    assert got.startswith(b"HTTP/1.1 408 ")
-    assert b"did not arrive within 0.05 s" in got
+    assert response.startswith(b"HTTP/1.1 408 ")
+    assert b"did not arrive within 0.05 s" in response
 
 
 def test_a_connection_without_a_request_is_closed() -> None:
@@ -254,9 +254,9 @@ def test_connection_is_refused_503_when_all_are_busy() -> None:
     slow = site.later(0, "/slow")
     assert site.begun.wait(LIMIT)
     with site.connect() as connection:
-        got = read_to_end(connection)
-    assert got.startswith(b"HTTP/1.1 503 ")
-    assert b"1 connections are open" in got
+        response = read_to_end(connection)
+    assert response.startswith(b"HTTP/1.1 503 ")
+    assert b"1 connections are open" in response
     site.released.set()
     assert slow.result(LIMIT) == (200, b"slow")
     site.close()
@@ -268,9 +268,9 @@ def test_connection_is_refused_503_when_all_are_busy() -> None:
 def test_a_request_with_too_many_headers_is_refused(site: Site) -> None:
     with site.connect() as connection:
         connection.sendall(site.head("GET", "Connection: close", *(f"X-Same: {number}" for number in range(300))))
-        got = read_to_end(connection)
-    assert got.startswith(b"HTTP/1.1 431 ")
-    assert b"at most 200 headers" in got
+        response = read_to_end(connection)
+    assert response.startswith(b"HTTP/1.1 431 ")
+    assert b"at most 200 headers" in response
 
 
 def test_a_query_with_too_many_parameters_is_refused(site: Site) -> None:

@@ -105,8 +105,8 @@ class Tickets(Handle):
 
     def tickets(self) -> list[dict[str, Any]]:
         """List all tickets."""
-        found: list[dict[str, Any]] = self._json("GET", "/tickets")
-        return found
+        results: list[dict[str, Any]] = self._json("GET", "/tickets")
+        return results
 
     def close_ticket(self, id: str) -> None:
         """Close a ticket."""

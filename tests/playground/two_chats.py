@@ -17,7 +17,7 @@ SIMULATORS = {
 }
 
 
-class Model(ScriptedPerson):
+class ModelPerson(ScriptedPerson):
     """A person played by a model that gives these answers, and then fails."""
 
     def __init__(self, answers: Sequence[PersonAction]) -> None:
@@ -26,8 +26,8 @@ class Model(ScriptedPerson):
         self.heard: list[str] = []
         self._answers = list(answers)
 
-    def hear(self, said: AgentReply) -> PersonAction:
-        self.heard.append(said.text)
+    def hear(self, messages: AgentReply) -> PersonAction:
+        self.heard.append(messages.text)
         if not self._answers:
             raise PersonUnavailable("the model does not answer")
         return self._answers.pop(0)

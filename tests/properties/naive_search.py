@@ -48,7 +48,7 @@ PATHS = {
     ("Observation", "patient"): "subject",
     ("Observation", "has-member"): "hasMember",
 }
-MEANS = {
+TARGET_TYPES = {
     "patient": ["Patient"],
     "subject": ["Device", "Group", "Location", "Patient"],
     "organization": ["Organization"],
@@ -63,56 +63,57 @@ def values(resource: Resource, name: str) -> list[Any]:
     path = PATHS.get((resource["resourceType"], name))
     if path is None:
         return []
-    found: list[Any] = []
+    results: list[Any] = []
     for way in path.split("|"):
-        here: list[Any] = [resource]
+        current: list[Any] = [resource]
         for step in way.split("."):
-            here = [item for node in here if step in node for item in listed(node[step])]
-        found += here
+            current = [item for node in current if step in node for item in to_list(node[step])]
+        results += current
     if name == "patient":
-        found = [item for item in found if item.get("reference", "").startswith("Patient/")]
-    return found
+        results = [item for item in results if item.get("reference", "").startswith("Patient/")]
+    return results
 
 
-def listed(value: Any) -> list[Any]:
+def to_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def wanted(resources: Resources, type: str, pairs: list[Pair]) -> set[str]:
+def naive_search(resources: Resources, type: str, pairs: list[Pair]) -> set[str]:
     return {
         key
         for key, resource in resources.items()
-        if resource["resourceType"] == type and all(holds(resources, resource, name, text) for name, text in pairs)
+        if resource["resourceType"] == type
+        and all(matches_parameter(resources, resource, name, text) for name, text in pairs)
     }
 
 
-def holds(resources: Resources, resource: Resource, name: str, text: str) -> bool:
+def matches_parameter(resources: Resources, resource: Resource, name: str, text: str) -> bool:
     if name.startswith("_has:"):
-        _, source, label, rest = name.split(":", 3)
+        _, source, label, remaining = name.split(":", 3)
         return any(
             other["resourceType"] == source
             and any(item.get("reference") == key_of(resource) for item in values(other, label))
-            and holds(resources, other, rest, text)
+            and matches_parameter(resources, other, remaining, text)
             for other in resources.values()
         )
     if "." in name:
-        head, rest = name.split(".", 1)
+        head, remaining = name.split(".", 1)
         label, _, only = head.partition(":")
         return any(
             other is not None
-            and other["resourceType"] in ([only] if only else MEANS[label])
-            and (other["resourceType"], rest.partition(":")[0].partition(".")[0])
+            and other["resourceType"] in ([only] if only else TARGET_TYPES[label])
+            and (other["resourceType"], remaining.partition(":")[0].partition(".")[0])
             in {*PATHS, (other["resourceType"], "_id")}
-            and holds(resources, other, rest, text)
+            and matches_parameter(resources, other, remaining, text)
             for other in (resources.get(item.get("reference", "")) for item in values(resource, label))
         )
     label, _, modifier = name.partition(":")
     if modifier == "missing":
         return (not values(resource, label)) == (text == "true")
     if label == "component-code-value-quantity":
-        return any(part_holds(part, each) for part in resource.get("component", []) for each in text.split(","))
+        return any(matches_component(part, each) for part in resource.get("component", []) for each in text.split(","))
     met = any(
-        value_holds(label, modifier, value, each) for value in values(resource, label) for each in text.split(",")
+        matches_value(label, modifier, value, each) for value in values(resource, label) for each in text.split(",")
     )
     return not met if modifier == "not" else met
 
@@ -121,12 +122,12 @@ def key_of(resource: Resource) -> str:
     return f"{resource['resourceType']}/{resource['id']}"
 
 
-def part_holds(part: Resource, text: str) -> bool:
+def matches_component(part: Resource, text: str) -> bool:
     code, number = text.split("$")
-    return token_holds(part["code"], code) and quantity_holds(part["valueQuantity"], number)
+    return matches_token(part["code"], code) and matches_quantity(part["valueQuantity"], number)
 
 
-def value_holds(label: str, modifier: str, value: Any, text: str) -> bool:
+def matches_value(label: str, modifier: str, value: Any, text: str) -> bool:
     if label == "_id":
         return bool(value == text)
     sort = SORTS[label]
@@ -134,30 +135,30 @@ def value_holds(label: str, modifier: str, value: Any, text: str) -> bool:
         if modifier == "exact":
             return bool(value == text)
         if modifier == "contains":
-            return folded(text) in folded(value)
-        return folded(value).startswith(folded(text))
+            return fold_text(text) in fold_text(value)
+        return fold_text(value).startswith(fold_text(text))
     if sort == "token":
-        return token_holds(value, text)
+        return matches_token(value, text)
     if sort == "reference":
-        return reference_holds(label, modifier, value, text)
-    return date_holds(value, text) if sort == "date" else quantity_holds(value, text)
+        return matches_reference(label, modifier, value, text)
+    return matches_date(value, text) if sort == "date" else matches_quantity(value, text)
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", text.lower()) if c.isalnum())
 
 
-def token_holds(value: Any, text: str) -> bool:
+def matches_token(value: Any, text: str) -> bool:
     bar = "|" in text
     system, _, code = text.rpartition("|")
-    for said_system, said in said_tokens(value):
-        right_code = not code or said.lower() == code.lower()
+    for said_system, messages in tokens_of(value):
+        right_code = not code or messages.lower() == code.lower()
         if right_code and (not bar or said_system == system):
             return True
     return False
 
 
-def said_tokens(value: Any) -> Iterator[tuple[str, str]]:
+def tokens_of(value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield "", value
     elif "coding" in value:
@@ -167,18 +168,18 @@ def said_tokens(value: Any) -> Iterator[tuple[str, str]]:
         yield value.get("system", ""), value["value"]
 
 
-def reference_holds(label: str, modifier: str, value: Resource, text: str) -> bool:
+def matches_reference(label: str, modifier: str, value: Resource, text: str) -> bool:
     if "/" in text:
         return value.get("reference") == text
-    return value.get("reference") in {f"{type}/{text}" for type in ([modifier] if modifier else MEANS[label])}
+    return value.get("reference") in {f"{type}/{text}" for type in ([modifier] if modifier else TARGET_TYPES[label])}
 
 
-def stretch(text: str) -> tuple[datetime, datetime]:
+def date_range(text: str) -> tuple[datetime, datetime]:
     if len(text) == 4:
-        return at(int(text), 1), at(int(text) + 1, 1)
+        return month_start(int(text), 1), month_start(int(text) + 1, 1)
     if len(text) == 7:
         year, month = int(text[:4]), int(text[5:])
-        return at(year, month), at(year + month // 12, month % 12 + 1)
+        return month_start(year, month), month_start(year + month // 12, month % 12 + 1)
     if len(text) == 10:
         day = datetime.fromisoformat(text).replace(tzinfo=UTC)
         return day, day + timedelta(days=1)
@@ -186,22 +187,22 @@ def stretch(text: str) -> tuple[datetime, datetime]:
     return moment, moment + timedelta(seconds=1)
 
 
-def at(year: int, month: int) -> datetime:
+def month_start(year: int, month: int) -> datetime:
     return datetime(year, month, 1, tzinfo=UTC)
 
 
-def covered(value: Any) -> tuple[datetime, datetime]:
+def period_range(value: Any) -> tuple[datetime, datetime]:
     if isinstance(value, str):
-        return stretch(value)
-    start = stretch(value["start"])[0] if "start" in value else EARLIEST
-    return start, stretch(value["end"])[1] if "end" in value else LATEST
+        return date_range(value)
+    start = date_range(value["start"])[0] if "start" in value else EARLIEST
+    return start, date_range(value["end"])[1] if "end" in value else LATEST
 
 
-def date_holds(value: Any, text: str) -> bool:
+def matches_date(value: Any, text: str) -> bool:
     """Compare dates by the prefixes of R4."""
     prefix, text = (text[:2], text[2:]) if text[:2].isalpha() else ("eq", text)
-    low, high = stretch(text)
-    start, end = covered(value)
+    low, high = date_range(text)
+    start, end = period_range(value)
     contains = low <= start and end <= high
     overlaps = start < high and low < end
     above, below = end > high, start < low
@@ -218,65 +219,67 @@ def date_holds(value: Any, text: str) -> bool:
     }[prefix]
 
 
-def quantity_holds(value: Resource, text: str) -> bool:
+def matches_quantity(value: Resource, text: str) -> bool:
     """Compare numbers by the prefixes of R4; `ap` allows ten percent."""
     number, *unit = text.split("|")
     prefix, digits = (number[:2], number[2:]) if number[:2].isalpha() else ("eq", number)
-    asked, said = Decimal(digits), Decimal(str(value["value"]))
-    half = Decimal(1).scaleb(int(asked.as_tuple().exponent)) / 2
+    requests, messages = Decimal(digits), Decimal(str(value["value"]))
+    half = Decimal(1).scaleb(int(requests.as_tuple().exponent)) / 2
     if unit and not (value.get("system") == unit[0] and value.get("code") == unit[1]):
         return False
-    rounds = asked - half <= said < asked + half
+    rounds = requests - half <= messages < requests + half
     return {
         "eq": rounds,
         "ne": not rounds,
-        "gt": said > asked,
-        "lt": said < asked,
-        "ge": said >= asked,
-        "le": said <= asked,
-        "sa": said > asked,
-        "eb": said < asked,
-        "ap": abs(said - asked) <= max(abs(asked) / 10, half) or rounds,
+        "gt": messages > requests,
+        "lt": messages < requests,
+        "ge": messages >= requests,
+        "le": messages <= requests,
+        "sa": messages > requests,
+        "eb": messages < requests,
+        "ap": abs(messages - requests) <= max(abs(requests) / 10, half) or rounds,
     }[prefix]
 
 
-def in_order(resources: Resources, keys: set[str], sort: list[str]) -> list[str]:
-    def compared(one: str, other: str) -> int:
+def sort_keys(resources: Resources, keys: set[str], sort: list[str]) -> list[str]:
+    def compared(first: str, other: str) -> int:
         for rule in sort:
-            mine, theirs = (first(resources[key], rule.lstrip("-"), rule.startswith("-")) for key in (one, other))
+            mine, theirs = (
+                sort_value(resources[key], rule.lstrip("-"), rule.startswith("-")) for key in (first, other)
+            )
             if mine == theirs:
                 continue
             if mine is None or theirs is None:
                 return 1 if mine is None else -1
             less = mine > theirs if rule.startswith("-") else mine < theirs
             return -1 if less else 1
-        return -1 if one < other else 1
+        return -1 if first < other else 1
 
     return sorted(keys, key=cmp_to_key(compared))
 
 
-def first(resource: Resource, label: str, down: bool) -> Any:
-    found: list[Any] = []
+def sort_value(resource: Resource, label: str, down: bool) -> Any:
+    results: list[Any] = []
     for value in values(resource, label):
         sort = SORTS[label]
         if sort == "date":
-            found.append(covered(value)[1 if down else 0])
+            results.append(period_range(value)[1 if down else 0])
         elif sort == "quantity":
-            found.append(Decimal(str(value["value"])))
+            results.append(Decimal(str(value["value"])))
         elif sort == "token":
-            found += [code.lower() for _, code in said_tokens(value)]
+            results += [code.lower() for _, code in tokens_of(value)]
         elif sort == "reference":
-            found += [value["reference"]] if "reference" in value else []
+            results += [value["reference"]] if "reference" in value else []
         else:
-            found.append(folded(value))
-    return (max if down else min)(found) if found else None
+            results.append(fold_text(value))
+    return (max if down else min)(results) if results else None
 
 
-def along(resources: Resources, keys: list[str], asked: list[Pair]) -> set[str]:
+def naive_includes(resources: Resources, keys: list[str], requests: list[Pair]) -> set[str]:
     have, fresh, first_time = set(keys), set(keys), True
     while fresh:
         brought: set[str] = set()
-        for name, text in asked:
+        for name, text in requests:
             if not first_time and not name.endswith(":iterate"):
                 continue
             source, label = text.split(":")

@@ -37,7 +37,7 @@ SEARCHES = (
 
 
 @st.composite
-def mangled(draw: st.DrawFn) -> Resource:
+def mangled_resources(draw: st.DrawFn) -> Resource:
     """A resource in which one element is replaced or missing."""
     resource = dict(draw(st.sampled_from([without(ADA, "id", "meta"), without(POTASSIUM, "id")])))
     for _ in range(draw(st.integers(0, 2))):
@@ -53,10 +53,10 @@ def mangled(draw: st.DrawFn) -> Resource:
 
 
 def nested(levels: int) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    resource: dict[str, Any] = {}
     for _ in range(levels):
-        made = {"a": made}
-    return made
+        resource = {"a": resource}
+    return resource
 
 
 WORDS = st.sampled_from(
@@ -101,7 +101,7 @@ IN_A_BINARY = st.one_of(
 )
 
 
-def deeper(steps: int) -> list[dict[str, Any]]:
+def build_nested_operations(steps: int) -> list[dict[str, Any]]:
     return [{"op": "add", "path": "/a" * (1 + 91 * step), "value": nested(90)} for step in range(steps)]
 
 
@@ -127,7 +127,7 @@ def test_any_header_patch_or_precondition_gets_a_fhir_reply(
 ) -> None:
     server = Server(*CHART, validation="lenient", references="unchecked")
     binary = {"resourceType": "Binary", "contentType": "application/json-patch+json", "data": data}
-    patches = [*deeper(steps), *operations]
+    patches = [*build_nested_operations(steps), *operations]
     whole = {**binary, "data": base64.b64encode(dumps(patches)).decode()}
     sent = [
         server.get("Patient/ada", **headers),
@@ -153,7 +153,7 @@ def test_any_header_patch_or_precondition_gets_a_fhir_reply(
 
 @pytest.mark.parametrize("validation", ["strict", "lenient"])
 @given(
-    resources=st.lists(mangled(), min_size=1, max_size=3),
+    resources=st.lists(mangled_resources(), min_size=1, max_size=3),
     operations=st.lists(JUNK, max_size=2),
     search=st.sampled_from(SEARCHES),
 )

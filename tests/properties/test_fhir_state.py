@@ -16,12 +16,12 @@ SYSTEM = "http://clinic.example/mrn"
 
 
 def patient(name: str, value: str, id: str = "") -> Resource:
-    made: Resource = {
+    resource: Resource = {
         "resourceType": "Patient",
         "name": [{"family": name}],
         "identifier": [{"system": SYSTEM, "value": value}],
     }
-    return made | ({"id": id} if id else {})
+    return resource | ({"id": id} if id else {})
 
 
 class Chart(RuleBasedStateMachine):
@@ -59,12 +59,12 @@ class Chart(RuleBasedStateMachine):
 
     @rule(name=NAMES, value=VALUES)
     def create_if_none(self, name: str, value: str) -> None:
-        found = self.meant(value)
+        results = self.meant(value)
         answer = self.server.send("POST", "Patient", patient(name, value), if_none_exist=f"identifier={SYSTEM}|{value}")
-        if not found:
+        if not results:
             self.wrote(answer, answer.json["id"], patient(name, value), new=True)
         else:
-            assert answer.status == (200 if len(found) == 1 else 412)
+            assert answer.status == (200 if len(results) == 1 else 412)
 
     @rule(id=IDS, name=NAMES, value=VALUES)
     def update(self, id: str, name: str, value: str) -> None:
@@ -83,12 +83,12 @@ class Chart(RuleBasedStateMachine):
 
     @rule(name=NAMES, value=VALUES)
     def conditional_update(self, name: str, value: str) -> None:
-        found = self.meant(value)
+        results = self.meant(value)
         answer = self.server.send("PUT", f"Patient?identifier={SYSTEM}|{value}", patient(name, value))
-        if len(found) > 1:
+        if len(results) > 1:
             assert answer.status == 412
         else:
-            self.wrote(answer, found[0] if found else answer.json["id"], patient(name, value), new=not found)
+            self.wrote(answer, results[0] if results else answer.json["id"], patient(name, value), new=not results)
 
     @rule(id=IDS, name=NAMES, expected=NAMES)
     def patch(self, id: str, name: str, expected: str) -> None:
@@ -105,18 +105,18 @@ class Chart(RuleBasedStateMachine):
 
     @rule(id=IDS)
     def delete(self, id: str) -> None:
-        there = self.now(id) is not None
-        assert self.server.send("DELETE", f"Patient/{id}").status == (204 if there else 200)
-        if there:
+        existing = self.now(id) is not None
+        assert self.server.send("DELETE", f"Patient/{id}").status == (204 if existing else 200)
+        if existing:
             self.keep(id, None)
 
     @rule(value=VALUES)
     def conditional_delete(self, value: str) -> None:
-        found = self.meant(value)
+        results = self.meant(value)
         answer = self.server.send("DELETE", f"Patient?identifier={SYSTEM}|{value}")
-        assert answer.status == (200 if not found else 204 if len(found) == 1 else 412)
-        if len(found) == 1:
-            self.keep(found[0], None)
+        assert answer.status == (200 if not results else 204 if len(results) == 1 else 412)
+        if len(results) == 1:
+            self.keep(results[0], None)
 
     @rule(is_deleted=IDS, id=IDS, name=NAMES, value=VALUES, fails=st.booleans())
     def transaction(self, gone: str, id: str, name: str, value: str, fails: bool) -> None:
@@ -136,10 +136,10 @@ class Chart(RuleBasedStateMachine):
         self.done(answer, gone, id, patient(name, value))
 
     def done(self, answer: Answer, gone: str, id: str, resource: Resource) -> None:
-        there, new = self.now(gone) is not None, self.now(id) is None
+        existing, new = self.now(gone) is not None, self.now(id) is None
         statuses = [one["response"]["status"][:3] for one in answer.entries]
-        assert statuses == ["201" if new else "200", "204" if there else "200", "201"]
-        if there:
+        assert statuses == ["201" if new else "200", "204" if existing else "200", "201"]
+        if existing:
             self.keep(gone, None)
         self.keep(id, resource)
         self.keep(answer.entries[2]["response"]["location"].split("/")[1], resource)
@@ -175,8 +175,8 @@ class Chart(RuleBasedStateMachine):
             links = [link["url"] for link in page.json["link"] if link["relation"] == "next"]
             target = links[0].partition("box.invalid/")[2] if links else ""
         for id, versions in self.model.items():
-            found = [_content(resource) for whose, resource in reversed(seen) if whose == id]
-            assert found == [_content(version) for version in versions]
+            results = [_content(resource) for whose, resource in reversed(seen) if whose == id]
+            assert results == [_content(version) for version in versions]
         assert len(seen) == sum(map(len, self.model.values()))
 
     @rule(value=VALUES)

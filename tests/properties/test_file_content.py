@@ -30,8 +30,8 @@ def test_any_file_is_parsed_or_reported_as_unreadable(form: ContentFormat, data:
     with suppress(UnreadableContent):
         parse_file(form, data)
     args = {"path": "a", "parse": form, "fields": [{"path": PATHS[form], "expected": 5}] if form in PATHS else []}
-    found = FilePresent.model_validate(args).check(Story().holds("drop", {"a": data}).evidence())
-    assert found.detail
+    results = FilePresent.model_validate(args).check(Story().holds("drop", {"a": data}).evidence())
+    assert results.detail
 
 
 @settings(max_examples=200, deadline=None)

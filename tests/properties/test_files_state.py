@@ -39,12 +39,12 @@ GARBAGE = st.one_of(
 )
 
 
-def above(path: str) -> list[str]:
+def parents_of(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:number]) for number in range(1, len(parts))]
 
 
-def bad(path: str) -> bool:
+def is_invalid(path: str) -> bool:
     parts = path.split("/")
     return any(part in ("", ".", "..") or len(part.encode("utf-8", "surrogatepass")) > 255 for part in parts) or any(
         ord(char) < 32 or 127 <= ord(char) < 160 or char in "\u2028\u2029" for char in path
@@ -90,12 +90,12 @@ class FileDrop(RuleBasedStateMachine):
             assert status == 413
         elif used + len(data) > QUOTA:
             assert status == 507
-        elif path in self.folders or any(folder in self.files for folder in above(path)):
+        elif path in self.folders or any(folder in self.files for folder in parents_of(path)):
             assert status == 409
         else:
             assert status == (204 if path in self.files else 201)
             self.files[path], self.written[path] = data, len(data)
-            self.folders |= {*above(path)}
+            self.folders |= {*parents_of(path)}
 
     @rule(path=PATHS)
     def delete(self, path: str) -> None:
@@ -196,7 +196,7 @@ class FileDrop(RuleBasedStateMachine):
 
     @rule(path=GARBAGE, method=st.sampled_from(["PUT", "GET", "DELETE"]))
     def garbage(self, path: str, method: str) -> None:
-        if path and bad(path):
+        if path and is_invalid(path):
             assert self.send(method, f"/files/{path}", b"x").status in (400, 404)
             assert self.send("POST", "/rename", {"from": "a/a", "to": path}).status == 400
 

@@ -39,7 +39,7 @@ shapes = st.lists(
 @st.composite
 def messages(draw: st.DrawFn, signs: st.SearchStrategy[Delimiters] = delimiters) -> Hl7Message:
     """A well-formed message with arbitrary content."""
-    own, found = draw(signs), cycle(draw(texts))
+    own, results = draw(signs), cycle(draw(texts))
     kind = draw(kinds).replace("^", own.component)
     header = ["MSH", own.field, own.encoding, "A", "B", "C", "D", "20260302", "", kind, "1", "P"]
     header.append(draw(st.sampled_from([*VERSIONS, "2.8.2", "2.2", ""])))
@@ -48,7 +48,7 @@ def messages(draw: st.DrawFn, signs: st.SearchStrategy[Delimiters] = delimiters)
         [
             name,
             *(
-                "".join(escape(next(found), own) if sign == "-" else usual.get(sign, sign) for sign in shape)
+                "".join(escape(next(results), own) if sign == "-" else usual.get(sign, sign) for sign in shape)
                 for shape in fields
             ),
         ]
@@ -96,9 +96,9 @@ def test_garbage_is_parsed_or_refused(data: bytes | str) -> None:
 def test_malformed_messages_are_validated(text: str, headed: bool) -> None:
     whole = f"MSH|^~\\&|A|B|C|D|20260302||ORU^R01|1|P|2.5.1\rPID|1\r{text}" if headed else text
     batch = split_messages(whole)
-    for found in batch.messages:
+    for results in batch.messages:
         try:
-            validate_message(parse_message(found))
+            validate_message(parse_message(results))
         except BadMessage:
             continue
     assert split_messages(whole.encode()).messages == batch.messages
@@ -147,8 +147,8 @@ paths = st.builds(
 
 @given(messages(), paths)
 def test_any_path_has_a_value_or_none(message: Hl7Message, path: MessagePath) -> None:
-    found = list(message.values(path))
-    assert message.value(path) == (found[0] if found else None)
+    results = list(message.values(path))
+    assert message.value(path) == (results[0] if results else None)
 
 
 @given(st.text("PIDOBX123[]*.-0 ", max_size=15))

@@ -23,7 +23,7 @@ SIGNS = st.sampled_from(
 
 
 @st.composite
-def mangled(draw: st.DrawFn) -> bytes:
+def mangled_messages(draw: st.DrawFn) -> bytes:
     """A message in which bytes are cut, inserted or swapped."""
     text = draw(st.sampled_from(WHOLE)) + draw(st.sampled_from(["", *WHOLE]))
     for _ in range(draw(st.integers(0, 4))):
@@ -35,7 +35,7 @@ def mangled(draw: st.DrawFn) -> bytes:
     )
 
 
-@given(bodies=st.lists(mangled() | st.binary(max_size=200), min_size=1, max_size=3), level=LEVELS)
+@given(bodies=st.lists(mangled_messages() | st.binary(max_size=200), min_size=1, max_size=3), level=LEVELS)
 @settings(max_examples=300, deadline=None)
 @example(bodies=[b"MSH|^~\\&"], level="lenient")
 @example(bodies=[b"MSH|^~\\&|||||||ADT|1\r"], level="lenient")
@@ -59,7 +59,7 @@ def test_any_sent_bytes_are_answered(bodies: list[bytes], level: ValidationLevel
     assert engine.holds_by_its_log()
 
 
-@given(body=mangled() | st.binary(max_size=100), code=st.text(max_size=3), text=st.text(max_size=30))
+@given(body=mangled_messages() | st.binary(max_size=100), code=st.text(max_size=3), text=st.text(max_size=30))
 @settings(max_examples=150, deadline=None)
 def test_any_acknowledgement_is_answered(body: bytes, code: str, text: str) -> None:
     engine = Interface()
@@ -88,9 +88,9 @@ class Traffic(RuleBasedStateMachine):
     @rule(id=IDS, name=st.sampled_from(["Ada", "Eva"]), bad=st.booleans())
     def send(self, id: str, name: str, bad: bool) -> None:
         message = admission(id, name=name)
-        said = self.engine.send(message.replace("4711^^^CLINIC^MR", "") if bad else message)
+        messages = self.engine.send(message.replace("4711^^^CLINIC^MR", "") if bad else message)
         good = not bad and self.taken.setdefault(id, message) == message
-        assert said.code == ("AA" if good else "AE")
+        assert messages.code == ("AA" if good else "AE")
 
     @rule(id=IDS, times=st.integers(1, 2))
     def arrive(self, id: str, times: int) -> None:

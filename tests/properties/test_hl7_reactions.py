@@ -83,13 +83,13 @@ VALUES = st.sampled_from(ODD) | st.text(
 CHANGES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 46), VALUES), min_size=1, max_size=4)
 
 
-def changed(lines: tuple[str, ...], changes: list[tuple[int, int, str]]) -> tuple[str, ...]:
-    found = [line.split("|") for line in lines]
+def change_fields(lines: tuple[str, ...], changes: list[tuple[int, int, str]]) -> tuple[str, ...]:
+    results = [line.split("|") for line in lines]
     for segment, field, value in changes:
-        fields = found[1 + (segment - 1) % (len(found) - 1)]
+        fields = results[1 + (segment - 1) % (len(results) - 1)]
         fields += [""] * (field + 1 - len(fields))
         fields[field] = value
-    return tuple("|".join(fields) for fields in found)
+    return tuple("|".join(fields) for fields in results)
 
 
 @given(st.sampled_from(MESSAGES), CHANGES)
@@ -99,12 +99,12 @@ def test_message_is_filed_completely_once_or_refused(
 ) -> None:
     clinic = Clinic(*CHART, OLD)
     empty = clinic.state.dump()
-    message = changed(lines, changes)
-    found = clinic.tell(*message, checked=False)
-    refused = [each for each in found if isinstance(each.payload, RequestRefused)]
-    assert found
+    message = change_fields(lines, changes)
+    results = clinic.tell(*message, checked=False)
+    refused = [each for each in results if isinstance(each.payload, RequestRefused)]
+    assert results
     if refused:
-        assert (len(found), clinic.state.dump()) == (1, empty)
+        assert (len(results), clinic.state.dump()) == (1, empty)
         return
     filed = clinic.state.dump()
     clinic.tell(*message, checked=False)

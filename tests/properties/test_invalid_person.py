@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, find_breach
-from tests.engine.test_played_people import DELAY, desk, said, script
+from tests.engine.test_played_people import DELAY, list_messages, order_desk, script
 from tests.workbench import Workbench
 
 ODD = st.sampled_from(
@@ -35,16 +35,16 @@ def test_invalid_person_never_fails_the_agent(shared: Workbench, lines: list[tup
         for number, (text, done) in enumerate(lines[1:], 1)
     ]
     first = {"contains": "The conversation starts", "answer": {"message": lines[0][0], "done": lines[0][1]}}
-    rest = {"answer": {"message": "", "done": True}}
+    remaining = {"answer": {"message": "", "done": True}}
     count = iter(range(1, 100))
-    agent: Any = lambda message: f"Reply {next(count)}. {desk(message)}"  # noqa: E731  (it counts)
-    task_run = shared.run_one(agent, person=script(shared, first, *answers, rest), max_turns=5)
+    agent: Any = lambda message: f"Reply {next(count)}. {order_desk(message)}"  # noqa: E731  (it counts)
+    task_run = shared.run_one(agent, person=script(shared, first, *answers, remaining), max_turns=5)
     broken = [event for event in shared.events(task_run) if event["kind"] == "person.broke_contract"]
     assert (task_run.status == "invalid_person") == bool(broken)
     if broken:
         assert (task_run.verdict, task_run.score, shared.exit_code()) == (None, None, 2)
         would = broken[0]["payload"]["would_have_said"]
-        spoken = [text for who, text in said(shared, task_run) if who == "person"]
+        spoken = [text for who, text in list_messages(shared, task_run) if who == "person"]
         assert would.strip() not in spoken or broken[0]["payload"]["rule"] in (
             "stops_early",
             "echoes",
@@ -55,10 +55,10 @@ def test_invalid_person_never_fails_the_agent(shared: Workbench, lines: list[tup
 
 @given(st.text(max_size=400), st.text(max_size=200), st.booleans())
 def test_any_text_can_be_checked(text: str, given_text: str, done: bool) -> None:
-    found = find_breach(
+    results = find_breach(
         PersonLine(text, done), PersonLimits(given_text, given_text), LineContext((given_text,), given_text, 1)
     )
-    assert found is None or json.dumps(found)
+    assert results is None or json.dumps(results)
 
 
 @given(st.from_regex(r"[A-Z]{2,4}-[0-9]{3,8}", fullmatch=True), st.from_regex(r"[A-Z]{2,4}-[0-9]{3,8}", fullmatch=True))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clerkship.fhir.search import build_page, find_included, matches_search, parse_query, run_search
 from tests.fhir.search.shelf_of import Changed, view_of
-from tests.properties.naive_search import Pair, Resource, along, in_order, stretch, wanted
+from tests.properties.naive_search import Pair, Resource, date_range, naive_includes, naive_search, sort_keys
 
 ID_POOL = "abcdefghij"
 NAME_POOL = ["Ash", "ashley", "Ásh", "O'Brien", "obrien", "Beech", "sh"]
@@ -74,7 +74,7 @@ class Maker:
         return self.maybe(name=self.chance.choice(NAME_POOL), partOf=self.to("Organization"))
 
     def observation(self) -> Resource:
-        dates = sorted((self.chance.choice(DATE_POOL) for _ in range(2)), key=stretch)
+        dates = sorted((self.chance.choice(DATE_POOL) for _ in range(2)), key=date_range)
         when: Resource = self.chance.choice(
             [
                 {"effectiveDateTime": dates[0]},
@@ -108,7 +108,7 @@ class Maker:
         return [self.change() for _ in range(self.chance.randint(0, most))]
 
 
-def said(name: str, *texts: st.SearchStrategy[str]) -> st.SearchStrategy[Pair]:
+def pair_of(name: str, *texts: st.SearchStrategy[str]) -> st.SearchStrategy[Pair]:
     alternatives = st.lists(st.one_of(*texts), min_size=1, max_size=2).map(",".join)
     return st.tuples(st.just(name), alternatives)
 
@@ -117,8 +117,8 @@ def missing(*names: str) -> st.SearchStrategy[Pair]:
     return st.tuples(st.sampled_from(names).map("{}:missing".format), st.sampled_from(["true", "false"]))
 
 
-def each(modifiers: list[str], name: str, *texts: st.SearchStrategy[str]) -> st.SearchStrategy[Pair]:
-    return st.one_of([said(name + modifier, *texts) for modifier in modifiers])
+def pair_with_modifier(modifiers: list[str], name: str, *texts: st.SearchStrategy[str]) -> st.SearchStrategy[Pair]:
+    return st.one_of([pair_of(name + modifier, *texts) for modifier in modifiers])
 
 
 TOKENS = st.builds("{}|{}".format, SYSTEMS, CODES) | CODES | CODES.map("|{}".format) | SYSTEMS.map("{}|".format)
@@ -140,30 +140,30 @@ def through(prefix: str, pairs: Pairs) -> Pairs:
 
 
 ORGANIZATION_PAIRS = one_of(
-    each(["", ":exact", ":contains"], "name", NAMES),
-    said("partof", IDS, IDS.map("Organization/{}".format)),
+    pair_with_modifier(["", ":exact", ":contains"], "name", NAMES),
+    pair_of("partof", IDS, IDS.map("Organization/{}".format)),
     missing("name", "partof"),
-    said("_id", IDS),
+    pair_of("_id", IDS),
 )
 PATIENT_PAIRS = one_of(
-    each(["", ":exact", ":contains"], "family", NAMES, st.sampled_from(["a", "as", "b"])),
-    each(["", ":not"], "gender", GENDERS),
-    each(["", ":not"], "identifier", TOKENS),
-    said("birthdate", PREFIXED),
-    said("organization", IDS),
+    pair_with_modifier(["", ":exact", ":contains"], "family", NAMES, st.sampled_from(["a", "as", "b"])),
+    pair_with_modifier(["", ":not"], "gender", GENDERS),
+    pair_with_modifier(["", ":not"], "identifier", TOKENS),
+    pair_of("birthdate", PREFIXED),
+    pair_of("organization", IDS),
     missing("family", "gender", "identifier", "birthdate", "organization"),
-    each(["", ":not"], "_id", IDS),
+    pair_with_modifier(["", ":not"], "_id", IDS),
     through("organization.", ORGANIZATION_PAIRS),
 )
 OBSERVATION_PAIRS = one_of(
-    each(["", ":not"], "status", STATUS),
-    each(["", ":not"], "code", TOKENS),
-    said("date", PREFIXED),
-    said("date", PREFIXED),
-    said("value-quantity", AMOUNTS),
-    said("component-code-value-quantity", PARTS),
-    each(["", ":Patient"], "subject", IDS) | said("subject", IDS.map("Device/{}".format)),
-    said("patient", IDS),
+    pair_with_modifier(["", ":not"], "status", STATUS),
+    pair_with_modifier(["", ":not"], "code", TOKENS),
+    pair_of("date", PREFIXED),
+    pair_of("date", PREFIXED),
+    pair_of("value-quantity", AMOUNTS),
+    pair_of("component-code-value-quantity", PARTS),
+    pair_with_modifier(["", ":Patient"], "subject", IDS) | pair_of("subject", IDS.map("Device/{}".format)),
+    pair_of("patient", IDS),
     missing("code", "date", "value-quantity", "subject", "patient", "has-member"),
     through("patient.", PATIENT_PAIRS) | through("subject:Patient.", PATIENT_PAIRS),
 )
@@ -212,7 +212,7 @@ def searches(draw: st.DrawFn) -> tuple[str, list[Pair], list[str]]:
 SEEDS = st.integers(0, 1 << 32)
 
 
-def stood(chart: list[Resource], changes: list[Any]) -> tuple[Changed, dict[str, Resource]]:
+def build_view(chart: list[Resource], changes: list[Any]) -> tuple[Changed, dict[str, Resource]]:
     """Return a view of a chart with changes, and the same as one plain dict."""
     view = view_of(*{f"{each['resourceType']}/{each['id']}": each for each in chart}.values())
     now = {f"{each['resourceType']}/{each['id']}": each for each in chart}
@@ -226,7 +226,7 @@ def stood(chart: list[Resource], changes: list[Any]) -> tuple[Changed, dict[str,
     return view, now
 
 
-def asked(pairs: list[Pair], sort: list[str]) -> list[Pair]:
+def add_sort(pairs: list[Pair], sort: list[str]) -> list[Pair]:
     return [*pairs, *([("_sort", ",".join(sort))] if sort else [])]
 
 
@@ -239,13 +239,13 @@ SLOW = settings(
 @given(SEEDS, st.lists(searches(), min_size=4, max_size=12))
 def test_search_equals_naive_search(seed: int, all: Any) -> None:
     maker = Maker(seed)
-    view, now = stood(maker.resources(60), maker.changes(12))
+    view, now = build_view(maker.resources(60), maker.changes(12))
     for type, pairs, sort in all:
-        expected = wanted(now, type, pairs)
-        query = parse_query(type, asked(pairs, sort))
-        found = run_search(view, query)
-        assert list(found.keys) == in_order(now, expected, sort)
-        assert found.total == len(expected)
+        expected = naive_search(now, type, pairs)
+        query = parse_query(type, add_sort(pairs, sort))
+        results = run_search(view, query)
+        assert list(results.keys) == sort_keys(now, expected, sort)
+        assert results.total == len(expected)
         for key, resource in sorted(now.items())[:8]:
             assert matches_search(view, type, pairs, resource) == (key in expected)
 
@@ -254,12 +254,12 @@ def test_search_equals_naive_search(seed: int, all: Any) -> None:
 @given(SEEDS)
 def test_date_and_number_prefixes_equal_naive_search(seed: int) -> None:
     maker = Maker(seed)
-    view, now = stood(maker.resources(60), maker.changes(12))
+    view, now = build_view(maker.resources(60), maker.changes(12))
     for prefix in PREFIX_POOL:
         for name, pool in (("date", DATE_POOL), ("value-quantity", FIGURE_POOL)):
             for text in pool:
                 pairs = [(name, prefix + text)]
-                assert set(run_search(view, parse_query("Observation", pairs)).keys) == wanted(
+                assert set(run_search(view, parse_query("Observation", pairs)).keys) == naive_search(
                     now, "Observation", pairs
                 ), pairs
 
@@ -269,23 +269,23 @@ def test_date_and_number_prefixes_equal_naive_search(seed: int) -> None:
 def test_paging_continues_despite_concurrent_changes(seed: int, search: Any, count: int) -> None:
     maker = Maker(seed)
     chart, changes = maker.resources(60), maker.changes(12)
-    view, now = stood(chart, changes)
+    view, now = build_view(chart, changes)
     type, pairs, sort = search
     cursor, seen = "", list[str]()
-    ever, always = set(wanted(now, type, pairs)), dict(now)
+    ever, always = set(naive_search(now, type, pairs)), dict(now)
     while True:
         query = parse_query(
-            type, [*asked(pairs, sort), ("_count", str(count)), *([("_cursor", cursor)] if cursor else [])]
+            type, [*add_sort(pairs, sort), ("_count", str(count)), *([("_cursor", cursor)] if cursor else [])]
         )
-        one = build_page(run_search(view, query), query, 10)
-        assert len(one.keys) <= count
-        seen += one.keys
-        cursor = one.next_cursor
+        first = build_page(run_search(view, query), query, 10)
+        assert len(first.keys) <= count
+        seen += first.keys
+        cursor = first.next_cursor
         if not cursor:
             break
         changes = [*changes, *maker.changes(3)]
-        view, now = stood(chart, changes)
-        ever |= wanted(now, type, pairs)
+        view, now = build_view(chart, changes)
+        ever |= naive_search(now, type, pairs)
         always = {key: resource for key, resource in always.items() if now.get(key) == resource}
     untouched = [key for key in seen if key in always]
     assert len(untouched) == len(set(untouched))
@@ -293,17 +293,17 @@ def test_paging_continues_despite_concurrent_changes(seed: int, search: Any, cou
     if not any(
         name.count(":") > 1 or "." in name for name, _ in pairs
     ):  # of a chain, what it leads to may have changed
-        steady = wanted(always, type, pairs)
-        assert untouched == in_order(always, steady, sort)
+        steady = naive_search(always, type, pairs)
+        assert untouched == sort_keys(always, steady, sort)
 
 
 @SLOW
 @given(SEEDS, st.sampled_from(sorted(PAIRS)), st.lists(INCLUDES, min_size=1, max_size=3, unique=True))
 def test_includes_equal_naive_search(seed: int, type: str, includes: list[Pair]) -> None:
     maker = Maker(seed)
-    view, now = stood(maker.resources(60), maker.changes(12))
+    view, now = build_view(maker.resources(60), maker.changes(12))
     query = parse_query(type, includes)
     matched = list(run_search(view, query).keys)[:2]
-    found = find_included(view, query, matched)
-    assert len(found) == len(set(found))
-    assert set(found) == along(now, matched, includes)
+    results = find_included(view, query, matched)
+    assert len(results) == len(set(results))
+    assert set(results) == naive_includes(now, matched, includes)

@@ -18,22 +18,22 @@ from tests.assertions.story import Story
 NAMES = st.sampled_from("abc")
 
 
-def match(name: str) -> dict[str, Any]:
+def file_read(name: str) -> dict[str, Any]:
     return {"event": "files.file.read", "where": {"path": name}}
 
 
 @st.composite
 def sequences(draw: st.DrawFn) -> list[dict[str, Any]]:
-    steps = [match(name) for name in draw(st.lists(NAMES, min_size=1, max_size=4))]
+    steps = [file_read(name) for name in draw(st.lists(NAMES, min_size=1, max_size=4))]
     for step in steps[1:]:
         if draw(st.booleans()):
             step["within"] = draw(st.integers(0, 6))
         if draw(st.booleans()):
-            step["until"] = match(draw(NAMES))
+            step["until"] = file_read(draw(NAMES))
     return steps
 
 
-def fits(events: Sequence[Event], places: Sequence[int], steps: Sequence[SequenceStep]) -> bool:
+def matches_steps(events: Sequence[Event], places: Sequence[int], steps: Sequence[SequenceStep]) -> bool:
     if not all(matches(events[place], step) for place, step in zip(places, steps, strict=True)):
         return False
     for before, place, step in zip(places, places[1:], steps[1:], strict=False):
@@ -53,16 +53,16 @@ def test_sequencing_equals_naive_search(happened: list[tuple[str, int]], written
     assertion = Sequencing.model_validate(written)
     evidence = story.evidence()
     there_is_one = any(
-        fits(evidence.events, places, assertion.steps)
+        matches_steps(evidence.events, places, assertion.steps)
         for places in combinations(range(len(evidence.events)), len(assertion.steps))
     )
-    found = assertion.check(evidence)
-    assert found.passed == there_is_one
-    if found.passed:
+    results = assertion.check(evidence)
+    assert results.passed == there_is_one
+    if results.passed:
         seqs = [event.seq for event in evidence.events]
-        assert fits(evidence.events, [seqs.index(row.seq or 0) for row in found.evidence], assertion.steps)
+        assert matches_steps(evidence.events, [seqs.index(row.seq or 0) for row in results.evidence], assertion.steps)
     else:
-        assert found.detail.startswith("step ")
+        assert results.detail.startswith("step ")
 
 
 @settings(max_examples=50, deadline=None)
@@ -72,7 +72,7 @@ def test_any_subsequence_of_a_log_matches(names: list[str], data: st.DataObject)
     for name in names:
         story.read(name)
     places = sorted(data.draw(st.sets(st.integers(0, len(names) - 1), min_size=1)))
-    steps = [match(names[place]) | ({"within": timedelta(hours=1)} if n else {}) for n, place in enumerate(places)]
+    steps = [file_read(names[place]) | ({"within": timedelta(hours=1)} if n else {}) for n, place in enumerate(places)]
     assert Sequencing.model_validate(steps).check(story.evidence()).passed
 
 
@@ -85,11 +85,13 @@ MADE: dict[str, Callable[[str], Payload]] = {
     "memory_was_set": lambda name: agent.MemorySet(name=name, value=1),
     "skill_activated": lambda name: agent.SkillActivated(skill_id=name),
 }
-DEEDS = st.tuples(st.sampled_from(BARE), NAMES)
+ACTIONS = st.tuples(st.sampled_from(BARE), NAMES)
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(DEEDS | st.none(), max_size=12), st.lists(DEEDS, min_size=1, max_size=4), st.none() | st.integers(0, 3))
+@given(
+    st.lists(ACTIONS | st.none(), max_size=12), st.lists(ACTIONS, min_size=1, max_size=4), st.none() | st.integers(0, 3)
+)
 def test_named_steps_match_exactly_the_subsequences(
     happened: list[tuple[str, str] | None], wanted: list[tuple[str, str]], turn: int | None
 ) -> None:
@@ -102,8 +104,8 @@ def test_named_steps_match_exactly_the_subsequences(
         story.tell(MADE[deed[0]](deed[1]))
         if turn is None or turn == now:
             seen.append(deed)
-    rest = iter(seen)
-    is_part = all(step in rest for step in wanted)  # `in` takes from the iterator up to the step
+    remaining = iter(seen)
+    is_part = all(step in remaining for step in wanted)  # `in` takes from the iterator up to the step
     args = {"steps": [{key: name} for key, name in wanted], **({} if turn is None else {"turn": turn})}
     assertion = Sequencing.model_validate(args)
     assert assertion.check(story.evidence()).passed == is_part

@@ -20,7 +20,7 @@ DATA: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-def received(written: Any, **values: Any) -> Any:
+def expand_and_read(written: Any, **values: Any) -> Any:
     filled = TemplateFiller(values, (), _refuse, _refuse).fill(written, [])
     return expand(filled, VALUES, _refuse)
 
@@ -40,18 +40,18 @@ def test_values_stay_as_they_are_and_the_authors_text_is_expanded(parts: list[st
 @settings(max_examples=200, deadline=None)
 @given(AUTHORED, TEXT, AUTHORED, TEXT)
 def test_a_value_in_the_middle_of_a_text_reaches_the_agent_unchanged(a: str, one: str, b: str, two: str) -> None:
-    got = received(f"<{a}{{{{ x }}}}{b}{{{{ y }}}}>", x=one, y=two)
-    assert got == f"<{expand_text(a, VALUES)}{one}{expand_text(b, VALUES)}{two}>"
+    response = expand_and_read(f"<{a}{{{{ x }}}}{b}{{{{ y }}}}>", x=one, y=two)
+    assert response == f"<{expand_text(a, VALUES)}{one}{expand_text(b, VALUES)}{two}>"
 
 
 @settings(max_examples=200, deadline=None)
 @given(DATA)
 def test_a_value_of_any_type_reaches_the_agent_unchanged(value: Any) -> None:
-    assert received({"item": "{{ x }}"}, x=value) == {"item": value}
+    assert expand_and_read({"item": "{{ x }}"}, x=value) == {"item": value}
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="{}%$\"' Ax", max_size=20))
 def test_quotes_in_double_braces_give_any_text(text: str) -> None:
     quoted = "".join(f'{{{{ "{sign}" }}}}' if sign != '"' else "{{ '\"' }}" for sign in text)
-    assert received(f"<{quoted}>") == f"<{text}>"
+    assert expand_and_read(f"<{quoted}>") == f"<{text}>"

@@ -21,13 +21,13 @@ DATA: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-def same(one: Any, other: Any) -> bool:
+def same(first: Any, other: Any) -> bool:
     """Return whether values are equal and of the same types: 1 is neither true nor 1.0."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return type(one) is type(other) and bool(one == other)
+    if isinstance(first, dict) and isinstance(other, dict):
+        return first.keys() == other.keys() and all(same(first[key], other[key]) for key in first)
+    if isinstance(first, list) and isinstance(other, list):
+        return len(first) == len(other) and all(map(same, first, other))
+    return type(first) is type(other) and bool(first == other)
 
 
 @settings(max_examples=300, deadline=None)
@@ -52,9 +52,9 @@ def test_any_text_is_parsed_or_refused_with_a_position(text: str) -> None:
     try:
         tree = parse_yaml(text, "f.yml")
     except InvalidYaml as bad:
-        found = [bad]
+        results = [bad]
     else:
-        found = tree.flaws
+        results = tree.flaws
         json.dumps(tree.data, allow_nan=False)
     lines = text.count("\n") + 1
-    assert all(1 <= bad.line <= lines + 1 and bad.column >= 1 for bad in found)
+    assert all(1 <= bad.line <= lines + 1 and bad.column >= 1 for bad in results)
