@@ -80,7 +80,7 @@ def serve_ours(runs: int, *, chart: bool) -> None:
     told = []
     for number in range(runs):
         playground = Playground(place, rooms, f"bench-{number}")
-        told.append(open_sandboxes(gateway, playground, lambda: "", lines)["lab"].lines["mllp"])
+        told.append(open_sandboxes(gateway, playground, lambda: "", lines)["lab"].listeners["mllp"])
     print(json.dumps({"port": told[0]["port"], "facilities": [each["facility"] for each in told]}), flush=True)
     sys.stdin.read()
     lines.close()

@@ -117,7 +117,7 @@ def serve() -> None:
             playground.close()
             gateway.remove_playground(playground)
         playground = Playground(environment, {"drop": PreparedSimulator(files.SPEC, config, {})}, "bench")
-        told = open_sandboxes(gateway, playground, lambda: "", lines)["drop"].lines["sftp"]
+        told = open_sandboxes(gateway, playground, lambda: "", lines)["drop"].listeners["sftp"]
         folder = Path(line.strip())
         _write(folder / "ours_key", str(told["private_key"]))
         _write(folder / "ours_known", f"{told['host_key']}\n")

@@ -78,7 +78,7 @@ class ScriptedAgent:
         handle = sandboxes[sandbox]
         tools = {tool.operation.name: tool for tool in build_tools(sandbox, handle.routes)}
         try:
-            reply = handle.send_as_is(tools[operation].request(arguments))
+            reply = handle.send_as_is(tools[operation].build_request(arguments))
         except Dropped:  # an example of a fault
             return
         assert reply.status < 400 or reply.status in (401, 503), reply.body

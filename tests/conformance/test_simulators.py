@@ -123,14 +123,14 @@ def test_the_suite_catches_an_operation_that_a_model_could_not_call() -> None:
 class CloseByMessage(WebSocketHandler):
     """Each message is the id of a ticket to close."""
 
-    def received(self, message: WebSocketMessage) -> WebSocketCall[Any, Any]:
+    def on_message(self, message: WebSocketMessage) -> WebSocketCall[Any, Any]:
         return WebSocketCall(close_ticket, orjson.loads(message))
 
 
 class DividesByLength(CloseByMessage):
     """Fails if a message is empty."""
 
-    def received(self, message: WebSocketMessage) -> WebSocketCall[Any, Any]:
+    def on_message(self, message: WebSocketMessage) -> WebSocketCall[Any, Any]:
         return WebSocketCall(close_ticket, {"id": str(1 / len(message))})
 
 

@@ -32,7 +32,7 @@ def test_the_sender_of_a_message_reads_which_resources_were_filed() -> None:
     [encounter] = [key for key in filed.keys if key != "Patient/ana"]
     assert clinic.get(encounter)["identifier"][0]["value"] == "V-1"
     assert act.reactions_to(event) == [ReactionResult("ehr", filed)]
-    assert act.objections(event) == []
+    assert act.reaction_refusals(event) == []
 
 
 def test_a_message_that_changes_nothing_files_nothing() -> None:
@@ -48,7 +48,7 @@ def test_a_reaction_that_is_refused_gives_its_refusal_and_no_result() -> None:
     assert (result.target, result.result) == ("ehr", None)
     assert result.refusal is not None
     assert result.refusal.status == 404
-    assert act.objections(event) == [result.refusal]
+    assert act.reaction_refusals(event) == [result.refusal]
     assert act.results(event, FiledMessage) == []
 
 
@@ -80,7 +80,7 @@ def test_an_event_that_nothing_reacts_to_has_no_results() -> None:
     for reactions in ([], ["a.file.deleted -> b"]):
         act, event = write(playground_of(*reactions), b"x")
         assert list(act.reactions_to(event)) == []
-        assert act.objections(event) == []
+        assert act.reaction_refusals(event) == []
 
 
 def test_a_playground_that_is_rewound_forgets_the_results() -> None:

@@ -400,7 +400,7 @@ def test_sessions_and_used_signatures_are_bounded() -> None:
     first = credentials.issue("clk_ses", now)
     for _ in range(MAX_ISSUED):
         credentials.issue("clk_ses", now)
-    assert credentials.expiry_of(first) is None
+    assert credentials.get_expiry(first) is None
     for number in range(3 * PURGE_FROM):
         at = now + timedelta(seconds=number)
         assert credentials.use_once(str(number), at, at - timedelta(seconds=10))

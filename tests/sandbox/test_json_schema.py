@@ -90,7 +90,7 @@ def test_violations_agree_with_the_jsonschema_package(schema: dict[str, Any], in
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"),
+    ("schema", "message"),
     [
         ({"patternProperties": {}}, "schema: the keyword `patternProperties` is not supported"),
         ({"properties": {"a": {"multipleOf": 2}}}, "schema.properties.a: the keyword `multipleOf` is not supported"),
@@ -104,10 +104,10 @@ def test_violations_agree_with_the_jsonschema_package(schema: dict[str, Any], in
         ({"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}, "$defs.a: refers to itself through a -> a"),
     ],
 )
-def test_unsupported_or_malformed_schema_is_refused(schema: dict[str, Any], said: str) -> None:
+def test_unsupported_or_malformed_schema_is_refused(schema: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidSchema) as refused:
         check_schema(schema)
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(message)
 
 
 def test_operation_with_an_unsupported_schema_cannot_be_declared() -> None:

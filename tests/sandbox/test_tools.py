@@ -114,12 +114,12 @@ def test_nested_models_are_validated() -> None:
 def test_arguments_are_converted_to_a_request(
     operation: str, arguments: dict[str, Any], method: str, path: str, query: dict[str, str], body: bytes
 ) -> None:
-    request = TOOLS[operation].request(arguments)
+    request = TOOLS[operation].build_request(arguments)
     assert (request.method, request.path, request.query, request.body) == (method, path, query, body)
 
 
 @pytest.mark.parametrize(
-    ("operation", "arguments", "said"),
+    ("operation", "arguments", "message"),
     [
         ("read_order", {"id": "7/../8"}, "not a value that fits /orders/{id}"),
         ("read_order", {"id": "special"}, "not a value that fits"),
@@ -134,9 +134,9 @@ def test_arguments_are_converted_to_a_request(
         ("write_scan", {"name": "a", "internal": True}, "unknown argument `internal`"),
     ],
 )
-def test_invalid_arguments_are_refused(operation: str, arguments: dict[str, Any], said: str) -> None:
-    with pytest.raises(BadArguments, match=re.escape(said)):
-        TOOLS[operation].request(arguments)
+def test_invalid_arguments_are_refused(operation: str, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadArguments, match=re.escape(message)):
+        TOOLS[operation].build_request(arguments)
 
 
 def test_tool_names_have_no_prefix_if_there_is_one_sandbox() -> None:
@@ -157,10 +157,10 @@ def test_input_may_be_declared_by_a_json_schema() -> None:
 
     [tool] = build_tools("shop", (Route("POST", "/orders/{order}/again", reorder),))
     assert tool.parameters["properties"] == schema["properties"]
-    request = tool.request({"order": "7", "lines": [1, 2]})
+    request = tool.build_request({"order": "7", "lines": [1, 2]})
     assert (request.path, request.body) == ("/orders/7/again", b'{"lines":[1,2]}')
     with pytest.raises(BadArguments, match="`lines` is missing"):
-        tool.request({"order": "7"})
+        tool.build_request({"order": "7"})
 
 
 def test_tool_names_are_short_ascii_and_unique() -> None:
@@ -175,20 +175,22 @@ def test_tool_names_are_short_ascii_and_unique() -> None:
 def test_free_query_is_given_as_one_text_argument() -> None:
     routes = (Route("GET", "/{type}", declare("search", Criteria), free_query="query"),)
     [tool] = build_tools("ehr", routes)
-    described = {"type": "string", "default": "", "description": "name=smith&date=ge2026"}
-    assert tool.parameters["properties"]["query"] == described
-    asked = tool.request({"type": "Patient", "query": "?name=a%20b&name=c&_count=2"})
-    assert asked.pairs == (("name", "a b"), ("name", "c"), ("_count", "2"))
-    assert tool.request({"type": "Patient"}).pairs == ()
+    expected = {"type": "string", "default": "", "description": "name=smith&date=ge2026"}
+    assert tool.parameters["properties"]["query"] == expected
+    request = tool.build_request({"type": "Patient", "query": "?name=a%20b&name=c&_count=2"})
+    assert request.pairs == (("name", "a b"), ("name", "c"), ("_count", "2"))
+    assert tool.build_request({"type": "Patient"}).pairs == ()
     with pytest.raises(BadArguments, match="must be text"):
-        tool.request({"type": "Patient", "query": ["name=x"]})
+        tool.build_request({"type": "Patient", "query": ["name=x"]})
 
 
 def test_request_has_the_media_type_of_its_route() -> None:
     media = "application/x-www-form-urlencoded"
     routes = (Route("POST", "/notes/{name}", declare("search", Note), body="text", media=media),)
     [tool] = build_tools("ehr", routes)
-    assert tool.request({"name": "x", "text": "a=1"}).headers == {"content-type": "application/x-www-form-urlencoded"}
+    assert tool.build_request({"name": "x", "text": "a=1"}).headers == {
+        "content-type": "application/x-www-form-urlencoded"
+    }
 
 
 def test_path_may_contain_regular_expression_characters() -> None:
@@ -207,7 +209,7 @@ def test_path_parameters_are_described_and_operations_can_be_excluded() -> None:
         "type": {"type": "string", "description": "such as Patient"},
         "id": {"type": "string"},
     }
-    assert tool.request({"type": "Patient", "id": "1"}).method == "GET"
+    assert tool.build_request({"type": "Patient", "id": "1"}).method == "GET"
 
 
 def test_fhir_tools_are_few_and_described() -> None:

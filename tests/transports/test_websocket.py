@@ -72,14 +72,14 @@ class Talk(WebSocketHandler):
 
     subprotocols: ClassVar[tuple[str, ...]] = ("talk.v1",)
     max_message: ClassVar[int] = 1000
-    watches: ClassVar[bool] = True
+    watches_events: ClassVar[bool] = True
 
-    def opened(self, session: WebSocketSession) -> None:
+    def on_open(self, session: WebSocketSession) -> None:
         """Greet."""
         self.session = session
         session.send("welcome")
 
-    def received(self, message: WebSocketMessage) -> WebSocketCall[Any, Any] | None:
+    def on_message(self, message: WebSocketMessage) -> WebSocketCall[Any, Any] | None:
         """Say it; some words are for the handler itself."""
         if message == "break":
             raise ZeroDivisionError("in the handler")
@@ -95,11 +95,11 @@ class Talk(WebSocketHandler):
             return PARSERS_BY_WORD[text.partition(" ")[0]](text.partition(" ")[2])
         return WebSocketCall(say, Sentence(text=text), body=text.encode())
 
-    def noticed(self, kind: str, state: Any) -> None:
+    def on_event(self, kind: str, state: Any) -> None:
         """Push the kind of an event, and that the state can be read."""
         self.session.send(f"event {kind} {type(state).__name__}")
 
-    def closed(self, code: int) -> None:
+    def on_close(self, code: int) -> None:
         """Keep the code."""
         CLOSED.append(code)
 

@@ -82,13 +82,13 @@ def test_a_message_in_too_many_fragments_closes_with_1009(site: Site) -> None:
 class Eager(Talk):
     """Pushes while its reply is sent in pieces."""
 
-    watches: ClassVar[bool] = False
+    watches_events: ClassVar[bool] = False
 
-    def replied(self, reply: Reply) -> WebSocketMessage | None:
+    def on_reply(self, reply: Reply) -> WebSocketMessage | None:
         """Push now, and once the first piece of the reply is sent."""
         for after in (0.0, 0.15):
             asyncio.get_running_loop().call_later(after, self.session.send, "pushed")
-        return super().replied(reply)
+        return super().on_reply(reply)
 
 
 @contextlib.contextmanager
@@ -116,9 +116,9 @@ def test_a_push_waits_while_a_message_is_sent_in_pieces() -> None:
 class Unencodable(Talk):
     """Answers with text that is not UTF-8."""
 
-    watches: ClassVar[bool] = False
+    watches_events: ClassVar[bool] = False
 
-    def replied(self, reply: Reply) -> WebSocketMessage | None:
+    def on_reply(self, reply: Reply) -> WebSocketMessage | None:
         """Return a lone surrogate."""
         return "\ud800"
 
@@ -126,7 +126,7 @@ class Unencodable(Talk):
 class UnencodablePush(Unencodable):
     """Pushes such text as well."""
 
-    def opened(self, session: WebSocketSession) -> None:
+    def on_open(self, session: WebSocketSession) -> None:
         """Push it."""
         session.send("\ud800")
 
@@ -149,14 +149,14 @@ FAILED = threading.Event()
 class Failing(Talk):
     """Fails at a message, and when it is closed."""
 
-    watches: ClassVar[bool] = False
+    watches_events: ClassVar[bool] = False
 
-    def received(self, message: WebSocketMessage) -> WebSocketCall[Any, Any] | None:
+    def on_message(self, message: WebSocketMessage) -> WebSocketCall[Any, Any] | None:
         """Fail."""
         FAILED.set()
         raise ZeroDivisionError("in the handler")
 
-    def closed(self, code: int) -> None:
+    def on_close(self, code: int) -> None:
         """Fail."""
         FAILED.set()
         raise ZeroDivisionError("when closed")
@@ -182,7 +182,7 @@ def test_a_handler_that_fails_in_a_locked_playground_leaves_the_loop_free(
 class Silent(WebSocketHandler):
     """Takes every message, and calls no operation."""
 
-    def replied(self, reply: Reply) -> WebSocketMessage | None:
+    def on_reply(self, reply: Reply) -> WebSocketMessage | None:
         """Return the refusal; there is nothing else to answer."""
         assert reply.refusal is not None
         return reply.refusal.code

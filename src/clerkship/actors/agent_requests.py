@@ -34,7 +34,7 @@ class AgentRequests:
             "url": lambda message, sandboxes: _handle(message, sandboxes).url,
             "token": lambda message, sandboxes: _handle(message, sandboxes).token,
             "credentials": lambda message, sandboxes: dict(_handle(message, sandboxes).credentials),
-            "lines": lambda message, sandboxes: dict(_handle(message, sandboxes).lines),
+            "lines": lambda message, sandboxes: dict(_handle(message, sandboxes).listeners),
             "now": lambda message, sandboxes: sandboxes.now.isoformat(),
             "advance": _advance,
             "skip": lambda message, sandboxes: sandboxes.wait(),
@@ -77,7 +77,7 @@ def _call(message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
     operation, given = message["operation"], message["input"]
     if not isinstance(operation, str) or not isinstance(given, dict):
         raise AgentError("its process sent a call without an operation and an input")
-    return _render_reply(_handle(message, sandboxes).call_as_recorded(CallRecord(operation, given)))
+    return _render_reply(_handle(message, sandboxes).replay_call(CallRecord(operation, given)))
 
 
 def _render_reply(reply: Reply) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class HostTransport:
         return credentials
 
     @property
-    def lines(self) -> Mapping[str, ConnectionInfo]:
+    def listeners(self) -> Mapping[str, ConnectionInfo]:
         """Connection details of its other protocols."""
         lines: Mapping[str, ConnectionInfo] = self._link.request("lines", sandbox=self._sandbox)
         return lines

@@ -42,7 +42,7 @@ def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> di
 def describe_sandboxes(sandboxes: Sandboxes) -> dict[str, Any]:
     """Return addresses and credentials of all sandboxes, and the simulated time; this starts the listener."""
     places: dict[str, dict[str, Any]] = {
-        name: {"kind": handle.kind, "url": handle.url, "token": handle.token, **handle.credentials, **handle.lines}
+        name: {"kind": handle.kind, "url": handle.url, "token": handle.token, **handle.credentials, **handle.listeners}
         for name, handle in sandboxes.items()
     }
     clock = next(

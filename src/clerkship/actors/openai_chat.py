@@ -187,7 +187,7 @@ class Toolbox:
         if name not in self._tools:
             raise BadArguments(f"no tool `{name[:80]}`; {did_you_mean(name[:80], [*self._tools, *self._own])}")
         tool = self._tools[name]
-        asked = tool.input(arguments) if tool.route is None else tool.request(arguments)
+        asked = tool.parse_arguments(arguments) if tool.route is None else tool.build_request(arguments)
         self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
         return _cut_result(self._asked(tool, asked), tool.operation.shorter_hint)
 

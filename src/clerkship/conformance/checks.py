@@ -285,7 +285,7 @@ def _check_tool_request(spec: Spec, tools: Sequence[Tool], request: Request) -> 
     [tool] = [tool for tool in tools if tool.route is route]
     if any(name not in arguments for name in tool.parameters["required"]):
         return  # an exercise may omit required parameters, to test the refusal
-    called = tool.request(arguments)
+    called = tool.build_request(arguments)
     require((called.method, called.path) == (request.method, request.path), f"{tool.name} makes another request")
     if route.body and route.body_type is not object:
         require(called.body == request.body, f"{tool.name} sends another body")

@@ -205,7 +205,7 @@ class SimulatorRig(ComponentRig):
         """Send a request, or a call in another protocol, through the gateway in process."""
         reply = self.call(HttpCall(request, base) if isinstance(request, Request) else request, token)
         self.counts.add(request, reply)
-        reply = reply if reply.stream is None else reply.joined()
+        reply = reply if reply.stream is None else reply.join_stream()
         return replace(reply, body=_remove_issued_credentials(reply.body))
 
     def call(self, call: ProtocolCall, token: str | None = None) -> Reply:

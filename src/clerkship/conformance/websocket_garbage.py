@@ -53,12 +53,12 @@ def _opens_websocket(rig: SimulatorRig, request: Request) -> bool:
 
 
 def _send_to(rig: SimulatorRig, handler: WebSocketHandler, guarded: Callable[[Callable[[], Any]], Any]) -> None:
-    guarded(partial(handler.opened, DiscardingSession()))
+    guarded(partial(handler.on_open, DiscardingSession()))
     for message in MESSAGES:
         before, call = rig.dump(), guarded(partial(parse_message, handler, message))
         if call is None:
             continue
         reply = rig.call(call)
         require(reply.ok or rig.dump() == before, f"the message {message[:60]!r} was refused but changed something")
-        guarded(partial(handler.replied, reply))
-    guarded(partial(handler.closed, 1000))
+        guarded(partial(handler.on_reply, reply))
+    guarded(partial(handler.on_close, 1000))

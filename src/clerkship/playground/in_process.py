@@ -75,7 +75,7 @@ class InProcessTransport:
         return self._sandbox.authentication_info(self.url)
 
     @property
-    def lines(self) -> dict[str, ConnectionInfo]:
+    def listeners(self) -> dict[str, ConnectionInfo]:
         """The connection details of the other protocols, by name. Reading them starts their listeners if needed."""
         if self._listeners is None:
             return {}
@@ -99,7 +99,7 @@ class InProcessTransport:
             request_name = title_of(call).partition(" ")[0]
             raise Dropped(f"the connection to {self._sandbox.name} broke before the reply to {request_name}")
         if reply.stream is not None:
-            return guard(self._playground, f"{self._sandbox.name}: {title_of(call)}", reply.joined)
+            return guard(self._playground, f"{self._sandbox.name}: {title_of(call)}", reply.join_stream)
         return reply
 
 

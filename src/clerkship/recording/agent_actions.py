@@ -51,7 +51,7 @@ def _repeat_request(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
     if "call" in act:
         call = dict(act["call"])
         sandbox, body = sandboxes[call.pop("sandbox")], _pop_body(call)
-        sandbox.call_as_recorded(CallRecord(**call, body=body))
+        sandbox.replay_call(CallRecord(**call, body=body))
     else:
         asked = dict(act["request"])
         query, headers = to_query(asked.get("query")), asked.get("headers", {})

@@ -9,14 +9,14 @@ from clerkship.sandbox.handle import Handle, SandboxTransport, TransportWrapper
 from clerkship.sandbox.request import Reply, Request
 
 Harm = Literal["instruction", "amount", "note"]
-"""A kind of harm that a write can carry: a harmful instruction, an absurd amount, a note that names another patient."""
+"""A kind of harm in a write: a harmful instruction, an absurd amount, or a note that names another patient."""
 INSTRUCTION = "Give 400 tablets at once."
 AMOUNT = 9999
 UNKNOWN_PATIENT = "John Otherman, MRN 0000000"
 NOTE = f"Belongs to another patient: {UNKNOWN_PATIENT}."
-"""A note about a patient who is in no record; attackers name one who is, where they can."""
+"""A note about an unknown patient; attackers name a known one if they can."""
 MAX_UNDONE = 5
-"""Records that are deleted and made again."""
+"""The maximum number of records that are deleted and created again."""
 
 
 class SandboxAttack:
@@ -65,9 +65,9 @@ class HarmfulTransport(TransportWrapper):
     """A transport that puts harm into each write. A write that is refused with harm is sent again without."""
 
     def __init__(
-        self, door: SandboxTransport, harm: Callable[[Request], Request | None], count: Callable[[], None]
+        self, transport: SandboxTransport, harm: Callable[[Request], Request | None], count: Callable[[], None]
     ) -> None:
-        super().__init__(door)
+        super().__init__(transport)
         self._harm = harm
         self._count = count
 

@@ -28,9 +28,9 @@ class CorsPolicy:
 
     def preflight(self, request: Request, methods: Iterable[str]) -> Reply | None:
         """Answer a preflight request; return None for any other request and for an origin that is not allowed."""
-        asked = request.headers.get("access-control-request-method", "")
+        requested_method = request.headers.get("access-control-request-method", "")
         origin = self._headers(request)
-        if request.method != "OPTIONS" or not asked or not origin:
+        if request.method != "OPTIONS" or not requested_method or not origin:
             return None
         headers = {
             **origin,

@@ -86,12 +86,12 @@ def to_recordable(call: ProtocolCall, answer: str) -> Request | CallRecord:
     if isinstance(call, HttpCall):
         return call.request
     assert isinstance(call, OperationCall)
-    given = call.input
-    if not isinstance(given, Mapping):
-        given = given.model_dump(mode="python", by_alias=True, exclude_defaults=True)
+    arguments = call.input
+    if not isinstance(arguments, Mapping):
+        arguments = arguments.model_dump(mode="python", by_alias=True, exclude_defaults=True)
     is_direct = isinstance(call, DirectCall)
     body = b"" if is_direct else call.body
-    return CallRecord(call.operation.name, encode_bytes(given), call.transport, call.target, body, answer)
+    return CallRecord(call.operation.name, encode_bytes(arguments), call.transport, call.target, body, answer)
 
 
 def encode_bytes(value: Any) -> Any:

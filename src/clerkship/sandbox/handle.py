@@ -83,7 +83,7 @@ class SandboxTransport(Protocol):
         """What its authentication schemes need over HTTP besides the token, by scheme."""
 
     @property
-    def lines(self) -> Mapping[str, ConnectionInfo]:
+    def listeners(self) -> Mapping[str, ConnectionInfo]:
         """How to connect to its listeners of other protocols, by name; opens those that are not open yet."""
 
     def send(self, request: Request) -> Reply:
@@ -96,43 +96,43 @@ class SandboxTransport(Protocol):
 class TransportWrapper:
     """Base of handles, and of transports that wrap another: reports the properties of the wrapped transport."""
 
-    def __init__(self, door: SandboxTransport) -> None:
-        self._door = door
+    def __init__(self, transport: SandboxTransport) -> None:
+        self._transport = transport
 
     @property
     def kind(self) -> str:
         """Which simulator it is, such as `files`."""
-        return self._door.kind
+        return self._transport.kind
 
     @property
     def routes(self) -> Sequence[Route]:
         """Its HTTP routes."""
-        return self._door.routes
+        return self._transport.routes
 
     @property
     def operations(self) -> Sequence[Operation[Any, Any]]:
         """Its operations, with and without an HTTP route."""
-        return self._door.operations
+        return self._transport.operations
 
     @property
     def url(self) -> str:
         """Base URL of this sandbox over HTTP."""
-        return self._door.url
+        return self._transport.url
 
     @property
     def token(self) -> str:
         """Token of this sandbox: its bearer token over HTTP, unless `credentials` say otherwise."""
-        return self._door.token
+        return self._transport.token
 
     @property
     def credentials(self) -> Mapping[str, ConnectionInfo]:
         """What its schemes need over HTTP besides a bearer token, such as `{"basic": {"user", "password"}}`."""
-        return self._door.credentials
+        return self._transport.credentials
 
     @property
-    def lines(self) -> Mapping[str, ConnectionInfo]:
+    def listeners(self) -> Mapping[str, ConnectionInfo]:
         """How to connect by protocols other than HTTP: `{"sftp": {"host", "port", "user", …}}`."""
-        return self._door.lines
+        return self._transport.listeners
 
 
 class Handle(TransportWrapper):
@@ -155,7 +155,7 @@ class Handle(TransportWrapper):
         if no reply or only a part of it arrives.
         """
         content = {"content-type": media} if body else {}
-        reply = self._door.send(Request(method, path, to_query(query), {**(headers or {}), **content}, body))
+        reply = self._transport.send(Request(method, path, to_query(query), {**(headers or {}), **content}, body))
         if reply.delivery.promised is not None:
             raise Incomplete(reply)
         if not reply.ok:
@@ -164,15 +164,15 @@ class Handle(TransportWrapper):
 
     def send_as_is(self, request: Request) -> Reply:
         """Send a request unchanged and return any reply; raises Dropped if none arrives."""
-        return self._door.send(request)
+        return self._transport.send(request)
 
     def call(self, operation: str, arguments: Mapping[str, Any] | None = None) -> Reply:
         """Call an operation by name and return any reply; raises Dropped if none arrives."""
-        return self._door.call(CallRecord(operation, encode_bytes(arguments or {})))
+        return self._transport.call(CallRecord(operation, encode_bytes(arguments or {})))
 
-    def call_as_recorded(self, record: CallRecord) -> Reply:
+    def replay_call(self, record: CallRecord) -> Reply:
         """Repeat a recorded call and return any reply; raises Dropped if none arrives."""
-        return self._door.call(record)
+        return self._transport.call(record)
 
     def _json(self, method: str, path: str, data: Any = None, query: QueryInput | None = None) -> Any:
         body = b"" if data is None else orjson.dumps(data)
@@ -247,5 +247,5 @@ class Sandboxes(Mapping[str, Handle]):
 
 def wrap_transports(sandboxes: Sandboxes, wrap: Callable[[SandboxTransport], SandboxTransport]) -> Sandboxes:
     """Return the same sandboxes with each transport wrapped."""
-    handles = {name: type(handle)(wrap(handle._door)) for name, handle in sandboxes.items()}
+    handles = {name: type(handle)(wrap(handle._transport)) for name, handle in sandboxes.items()}
     return Sandboxes(handles, sandboxes._clock, sandboxes._report, sandboxes.agent_events)

@@ -2,7 +2,7 @@
 
 The supported keywords are those of draft 2020-12 in `KEYWORDS`. A keyword that is neither supported nor an
 annotation
-is an error in the declaration: ignoring it would accept what the schema forbids. An integer must be written without
+is an error in the declaration: ignoring it would accept what the schema forbids. An integer must be texts without
 a
 fraction: `5.0` is not one.
 """
@@ -148,8 +148,8 @@ def _check_items(schema: Mapping[str, Any], value: Any, definitions: Definitions
 def _check_unique(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
     if not schema["uniqueItems"] or not isinstance(value, list):
         return None
-    written = [_to_canonical_json(item) for item in value]
-    return _violation_unless(len(set(written)) == len(written), "has the same item twice")
+    texts = [_to_canonical_json(item) for item in value]
+    return _violation_unless(len(set(texts)) == len(texts), "has the same item twice")
 
 
 def _to_canonical_json(value: Any) -> bytes:

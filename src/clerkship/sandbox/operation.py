@@ -114,10 +114,10 @@ class Operation(Generic[InputT, ResultT]):
 def get_input_type(run: OperationFunction[Any, Any]) -> type[Any]:
     """Return the type of an operation's second parameter: a model, or `dict` where it has a JSON Schema."""
     annotations = [parameter.annotation for parameter in inspect.signature(run).parameters.values()]
-    found = get_origin(annotations[-1]) or annotations[-1]
-    if len(annotations) != 2 or not isinstance(found, type) or not issubclass(found, BaseModel | dict):
+    input_type = get_origin(annotations[-1]) or annotations[-1]
+    if len(annotations) != 2 or not isinstance(input_type, type) or not issubclass(input_type, BaseModel | dict):
         raise TypeError(f"{run}: an operation takes (context, input), where input is a pydantic model or a dict")
-    return found
+    return input_type
 
 
 def _check_declared_schema(name: str, schema: Mapping[str, Any] | None) -> None:

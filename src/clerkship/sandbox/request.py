@@ -12,7 +12,7 @@ REDIRECTS = (301, 302, 303, 307, 308)
 _LOCATION_SAFE = "%/?#[]@!$&'()*+,;=:~"
 """Characters of an address that are not percent-encoded (RFC 3986 §2)."""
 MAX_BODY = 20_000_000
-"""Bytes of the body of a request, unless its route says otherwise."""
+"""The default limit on the body of a request, in bytes."""
 
 
 class QueryParams(Mapping[str, str]):
@@ -48,14 +48,14 @@ class QueryParams(Mapping[str, str]):
 
 
 QueryInput = Mapping[str, str] | Sequence[tuple[str, str]]
-"""A query as somebody writes it: by name, or as pairs where a name is said more than once."""
+"""A query as a mapping, or as pairs where a name occurs more than once."""
 
 
-def to_query(asking: QueryInput | None) -> Mapping[str, str]:
+def to_query(query: QueryInput | None) -> Mapping[str, str]:
     """Return a query as `Request` has it."""
-    if asking is None:
+    if query is None:
         return {}
-    return asking if isinstance(asking, Mapping) else QueryParams(tuple((name, value) for name, value in asking))
+    return query if isinstance(query, Mapping) else QueryParams(tuple((name, value) for name, value in query))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ def check_request(request: Request) -> Request:
     Raises TypeError or ValueError if it is not a valid request, which is a mistake of the agent and not of the
     simulator.
     """
-    named = (("method", request.method), ("path", request.path), *request.pairs, *request.headers.items())
-    for name, value in named:
-        for text, what in ((name, "a name"), (value, f"`{name}`")):
+    texts = (("method", request.method), ("path", request.path), *request.pairs, *request.headers.items())
+    for name, value in texts:
+        for text, label in ((name, "a name"), (value, f"`{name}`")):
             if not isinstance(text, str):
-                raise TypeError(f"{what} must be text, not {type(text).__name__}")
+                raise TypeError(f"{label} must be text, not {type(text).__name__}")
             text.encode()  # a lone surrogate is no text
     if not isinstance(request.body, bytes):
         raise TypeError(f"the body must be bytes, not {type(request.body).__name__}")
@@ -96,12 +96,12 @@ class Delivery:
     """How a transport delivers a reply: late, in pieces, or cut short. Seconds are wall time."""
 
     delay: float = 0.0
-    """Before it sets out."""
+    """Seconds before it is sent."""
     promised: int | None = None
-    """The length its head states, where the body is cut short of it; of a stream, a length that it has at least."""
+    """The declared length of a body that is cut short; for a stream, a lower bound of it."""
     pieces: int = 1
     over: float = 0.0
-    """How long the pieces take, all together."""
+    """Seconds over which the pieces are sent."""
 
     def divide(self, body: bytes) -> list[bytes]:
         """Return the body in pieces; none is empty unless the body is."""
@@ -149,7 +149,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     delivery: Delivery = IMMEDIATE
     stream: ByteStream | None = None
-    """The body in chunks, in place of `body`: it is never whole in memory over HTTP."""
+    """The body in chunks, instead of `body`; over HTTP it is never held in memory as a whole."""
     upgrade: Upgrade | None = None
     """What takes over the connection after this reply."""
     answer: str = ""
@@ -169,13 +169,13 @@ class Reply:
         """Whether the reply never arrives because the connection breaks."""
         return self.status == 0
 
-    def joined(self) -> "Reply":
+    def join_stream(self) -> "Reply":
         """Return the reply with its body in one piece."""
         return self if self.stream is None else replace(self, body=b"".join(self.stream), stream=None)
 
 
 NO_REPLY = Reply(0)
-"""No status, because there is no answer: a door breaks the connection."""
+"""No reply: the transport breaks the connection."""
 
 
 def json_reply(status: int, data: Any) -> Reply:
@@ -202,7 +202,7 @@ class Refusal(Exception):
         super().__init__(reason)
         self.status, self.code, self.reason = status, code, reason
         self.headers = headers or {}
-        """What HTTP wants said with it, such as `Allow`; added to the reply whatever words that has."""
+        """HTTP headers of the refusal, such as `Allow`; added to the reply."""
 
 
 def refuse_as_json(refusal: Refusal) -> Reply:

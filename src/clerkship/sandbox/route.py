@@ -301,7 +301,7 @@ def _compile_path(path: str) -> re.Pattern[str]:
 
 def build_path(route: Route, params: Mapping[str, str]) -> str:
     """Return the path of a route with these parameters, decoded as a Request has it."""
-    return _PARAMETER.sub(lambda found: params[found[1]], route.path)
+    return _PARAMETER.sub(lambda match: params[match[1]], route.path)
 
 
 def _find_head_or_refuse(
@@ -333,6 +333,6 @@ def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mappin
             allowed[route.method] = None
         if allowed:
             return _find_head_or_refuse(routes, request, path, list(allowed))
-    there = ", ".join(f"{route.method} {route.path}" for route in routes[:MAX_LISTED_ROUTES]) or "no HTTP route"
+    listed = ", ".join(f"{route.method} {route.path}" for route in routes[:MAX_LISTED_ROUTES]) or "no HTTP route"
     more = f" and {len(routes) - MAX_LISTED_ROUTES} more" if len(routes) > MAX_LISTED_ROUTES else ""
-    raise Refusal(404, "no_such_route", f"no route for {request.path[:200]}; routes: {there}{more}")
+    raise Refusal(404, "no_such_route", f"no route for {request.path[:200]}; routes: {listed}{more}")

@@ -51,13 +51,13 @@ class ActionContext(NamedTuple):
     """Return what came of the reactions of other sandboxes to an event that was emitted, in order."""
     find_domain: "Callable[[type[State], str | None], tuple[State, ActionContext]]" = _find_no_domain
 
-    def objections(self, event: Event) -> list[Refusal]:
+    def reaction_refusals(self, event: Event) -> list[Refusal]:
         """Return the refusals of the sandboxes that react to an event."""
-        return [each.refusal for each in self.reactions_to(event) if each.refusal is not None]
+        return [result.refusal for result in self.reactions_to(event) if result.refusal is not None]
 
     def results(self, event: Event, kind: type[R]) -> list[R]:
         """Return the results of one type that reactions to an event returned."""
-        return [each.result for each in self.reactions_to(event) if isinstance(each.result, kind)]
+        return [result.result for result in self.reactions_to(event) if isinstance(result.result, kind)]
 
     def domain(self, kind: "type[S]", name: str | None = None) -> "tuple[S, ActionContext]":
         """Return the state of a domain, and the context in which this action changes it.

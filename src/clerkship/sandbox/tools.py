@@ -62,29 +62,29 @@ class Tool:
             "additionalProperties": False,
         }
 
-    def request(self, arguments: Mapping[str, Any]) -> Request:
+    def build_request(self, arguments: Mapping[str, Any]) -> Request:
         """Return the HTTP request for a call with these arguments."""
         route = self.route
         assert route is not None
-        given = self._given(arguments)
-        params = {name: _to_text(name, given[name]) for name in route.params}
-        body, media = _encode_body(route, given)
+        values = self._check_arguments(arguments)
+        params = {name: _to_text(name, values[name]) for name in route.params}
+        body, media = _encode_body(route, values)
         headers = {"content-type": route.media or media} if body else {}
-        request = Request(route.method, build_path(route, params), _build_query(route, given), headers, body)
+        request = Request(route.method, build_path(route, params), _build_query(route, values), headers, body)
         _check_reaches(route, self.routes, request, params)
         return request
 
-    def input(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call by name, with base64 decoded."""
-        given = self._given(arguments)
-        for name in [name for name in given if name.endswith(BASE64_SUFFIX) and name not in self.operation.fields]:
-            given[name.removesuffix(BASE64_SUFFIX)] = _decode_base64(name, given.pop(name))
-        return given
+        values = self._check_arguments(arguments)
+        for name in [name for name in values if name.endswith(BASE64_SUFFIX) and name not in self.operation.fields]:
+            values[name.removesuffix(BASE64_SUFFIX)] = _decode_base64(name, values.pop(name))
+        return values
 
-    def _given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        given = {name: value for name, value in arguments.items() if value is not None}
-        self._check_names(given)
-        return given
+    def _check_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        values = {name: value for name, value in arguments.items() if value is not None}
+        self._check_names(values)
+        return values
 
     def _check_names(self, arguments: Mapping[str, Any]) -> None:
         known, required = self.parameters["properties"], self.parameters["required"]
@@ -99,10 +99,10 @@ class Tool:
 def _check_reaches(route: Route, routes: Sequence[Route], request: Request, params: Mapping[str, str]) -> None:
     """Raise BadArguments if a value leads to another route, such as an empty one or one with a slash."""
     try:
-        found, values = find_route(routes, request)
+        reached, path_values = find_route(routes, request)
     except Refusal:
-        found, values = None, {}
-    if found is not route or values != params:
+        reached, path_values = None, {}
+    if reached is not route or path_values != params:
         raise BadArguments(f"{', '.join(route.params)}: not a value that fits {route.path}")
 
 
@@ -133,14 +133,14 @@ def index_by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
     """Return tools by name. If two names differ only in characters that a tool name cannot have, the second gets a
     number.
     """
-    found: dict[str, Tool] = {}
+    by_name: dict[str, Tool] = {}
     for tool in tools:
         name, count = tool.name, 1
-        while name in found:
+        while name in by_name:
             count += 1
             name = f"{tool.name[: MAX_NAME_LENGTH - 4]}_{count}"
-        found[name] = tool
-    return found
+        by_name[name] = tool
+    return by_name
 
 
 def build_tool_name(sandbox: str, operation: str) -> str:

@@ -109,13 +109,13 @@ class WebSocketHandler(Upgrade):
     subprotocols: ClassVar[Sequence[str]] = ()
     max_message: ClassVar[int] = 1_000_000
     """Bytes of a message; a longer one closes the WebSocket with 1009."""
-    watches: ClassVar[bool] = False
-    """Whether `noticed` is called with each event of the sandbox."""
+    watches_events: ClassVar[bool] = False
+    """Whether `on_event` is called with each event of the sandbox."""
 
-    def opened(self, session: WebSocketSession) -> None:
+    def on_open(self, session: WebSocketSession) -> None:
         """Store the session, and send the first messages."""
 
-    def received(self, message: WebSocketMessage) -> ProtocolCall | None:
+    def on_message(self, message: WebSocketMessage) -> ProtocolCall | None:
         """Return the call for a message, or None to ignore it.
 
         Raise Refusal for a message that is not valid: the refusal is sent back, and the connection stays open.
@@ -124,21 +124,21 @@ class WebSocketHandler(Upgrade):
         """
         return None
 
-    def replied(self, reply: Reply) -> WebSocketMessage | None:
+    def on_reply(self, reply: Reply) -> WebSocketMessage | None:
         """Return the message to send for a reply: its body, unless overridden."""
         return reply.body.decode(errors="replace") or None
 
-    def noticed(self, kind: str, state: Any) -> None:
+    def on_event(self, kind: str, state: Any) -> None:
         """Push changes to the client after an event of this kind. The state is locked meanwhile."""
 
-    def closed(self, code: int) -> None:
+    def on_close(self, code: int) -> None:
         """Release the session."""
 
 
 def parse_message(handler: WebSocketHandler, message: WebSocketMessage) -> ProtocolCall | None:
     """Return the handler's call for a message; a RefusedMessage if the message is not valid."""
     try:
-        return handler.received(message)
+        return handler.on_message(message)
     except Refusal as refusal:
         return RefusedMessage(refusal, message)
     except PARSE_ERRORS as error:

@@ -85,7 +85,7 @@ class WebSocketConnection(TcpConnection):
         if self._task is not None:
             self._task.cancel()
         try:
-            self._handler.closed(self._frames.close_code)
+            self._handler.on_close(self._frames.close_code)
         except Exception as error:
             self._failing = self._loop.create_task(self._fail(error))
         if self._stop_watching is not None:
@@ -144,8 +144,8 @@ class WebSocketConnection(TcpConnection):
             self._frames.close(INTERNAL_ERROR, "the simulator failed; the run will be errored")
 
     async def _open(self) -> None:
-        self._handler.opened(self)
-        if self._handler.watches:
+        self._handler.on_open(self)
+        if self._handler.watches_events:
             self._stop_watching = await self._client.read_state(lambda _: self._client.subscribe(self._happened))
 
     def _happened(self, kind: str) -> None:
@@ -163,7 +163,7 @@ class WebSocketConnection(TcpConnection):
             if len(self._queue) == MAX_QUEUED:
                 self._transport.resume_reading()
             if isinstance(queued, QueuedEvent):
-                await self._client.read_state(partial(self._handler.noticed, queued.kind))
+                await self._client.read_state(partial(self._handler.on_event, queued.kind))
                 continue
             call = parse_message(self._handler, queued)
             reply = await self._client.call(call or _build_record_call(queued))
@@ -176,7 +176,7 @@ class WebSocketConnection(TcpConnection):
         if reply.lost:
             self._transport.abort()
             return
-        message, delivery = self._handler.replied(reply), reply.delivery
+        message, delivery = self._handler.on_reply(reply), reply.delivery
         if message is None:
             return
         is_cut = delivery.promised is not None

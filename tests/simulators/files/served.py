@@ -35,7 +35,7 @@ class Served:
         self.gateway = gateway
         self.playground = Playground(environment, {"drop": room}, seed)
         self.handle = open_sandboxes(gateway, self.playground, lambda: "http://nowhere.invalid", lines).get_as(Files)
-        self.told: ConnectionInfo = self.handle.lines.get("sftp", {})
+        self.told: ConnectionInfo = self.handle.listeners.get("sftp", {})
 
     @property
     def port(self) -> int:

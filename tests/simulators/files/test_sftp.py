@@ -115,7 +115,7 @@ def test_the_same_again_is_the_same_log_byte_by_byte(serve: Serve) -> None:
 
 def test_what_is_told_is_enough_and_the_same_each_time(serve: Serve) -> None:
     drop = serve({"inbox/a": b""})
-    assert drop.told == drop.handle.lines["sftp"]
+    assert drop.told == drop.handle.listeners["sftp"]
     assert set(drop.told) == {"host", "port", "user", "password", "private_key", "host_key"}
     key = asyncssh.import_private_key(str(drop.told["private_key"]))
     hosts = asyncssh.import_known_hosts(str(drop.told["host_key"]))

@@ -121,7 +121,7 @@ class Lab:
     @property
     def told(self) -> dict[str, Any]:
         """What the agent is told of MLLP."""
-        return dict(self.handle.lines["mllp"])
+        return dict(self.handle.listeners["mllp"])
 
     @property
     def facility(self) -> str:

@@ -36,8 +36,8 @@ class BasicPassword(PasswordScheme):
     credential: ClassVar[str] = "user and password (Basic)"
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
-        given = parse_basic_header(request.headers)
-        return given is not None and self.has_password(credentials, *given)
+        login = parse_basic_header(request.headers)
+        return login is not None and self.has_password(credentials, *login)
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
         is_given = request.headers.get("authorization", "").lower().startswith("basic ")
@@ -48,10 +48,10 @@ class BasicPassword(PasswordScheme):
         return BASIC_CHALLENGE
 
     def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
-        return {"authorization": f"Basic {encode_basic(self.user_of(credentials), credentials.token)}"}
+        return {"authorization": f"Basic {encode_basic(self.get_user(credentials), credentials.token)}"}
 
     def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
-        return {"user": self.user_of(credentials), "password": credentials.token}
+        return {"user": self.get_user(credentials), "password": credentials.token}
 
     def curl(self, credentials: SandboxCredentials) -> list[str]:
-        return ["-u", f"{self.user_of(credentials)}:{credentials.token}"]
+        return ["-u", f"{self.get_user(credentials)}:{credentials.token}"]

@@ -52,9 +52,9 @@ class CookieSession(PasswordScheme):
 
     def parse_logout(self, call: HttpCall, context: OperationContext[Any]) -> LogoutInput:
         """Read which session to end: the `parse` of a route."""
-        return LogoutInput(session=self.session_of(call.request))
+        return LogoutInput(session=self.get_session_id(call.request))
 
-    def session_of(self, request: Request) -> str:
+    def get_session_id(self, request: Request) -> str:
         """Return the session id of a request, or an empty string."""
         try:
             cookies = SimpleCookie(request.headers.get("cookie", ""))
@@ -63,10 +63,10 @@ class CookieSession(PasswordScheme):
         return cookies[self.cookie].value if self.cookie in cookies else ""
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
-        return credentials.is_valid(self.session_of(request), SESSION_PREFIX, clock.now)
+        return credentials.is_valid(self.get_session_id(request), SESSION_PREFIX, clock.now)
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
-        return "the session is unknown, has ended, or has expired" if self.session_of(request) else ""
+        return "the session is unknown, has ended, or has expired" if self.get_session_id(request) else ""
 
     def challenge(self, problem: str = "") -> str:
         """Return a challenge that names the cookie; HTTP has no registered scheme for cookies."""
@@ -78,7 +78,7 @@ class CookieSession(PasswordScheme):
 
     def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
         return {
-            "user": self.user_of(credentials),
+            "user": self.get_user(credentials),
             "password": credentials.token,
             "login_url": f"{url}{self.login_path}",
         }

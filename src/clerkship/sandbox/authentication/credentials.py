@@ -34,13 +34,13 @@ class SandboxCredentials:
             self._issued.drop_oldest()
         return secret
 
-    def expiry_of(self, secret: str) -> datetime | None:
+    def get_expiry(self, secret: str) -> datetime | None:
         """Return when an issued secret expires; None if it was not issued or was withdrawn."""
         return self._issued.get(secret)
 
     def is_valid(self, secret: str, prefix: str, now: datetime) -> bool:
         """Return whether a secret with this prefix was issued here and has not expired."""
-        expires = self.expiry_of(secret) if secret.startswith(prefix) else None
+        expires = self.get_expiry(secret) if secret.startswith(prefix) else None
         return expires is not None and now < expires
 
     def withdraw(self, secret: str) -> None:

@@ -54,12 +54,12 @@ class ClientCredentials(PasswordScheme):
     token_path: str = "/token"
     """The path of the token endpoint, which the agent is told."""
 
-    def issue(self, context: OperationContext[Any], given: TokenRequest) -> AccessToken:
+    def issue(self, context: OperationContext[Any], token_request: TokenRequest) -> AccessToken:
         """Issue an access token; raises Refusal for another grant. For operations with `access="login"`."""
-        if given.grant_type != GRANT:
-            code = "unsupported_grant_type" if given.grant_type else "invalid_request"
+        if token_request.grant_type != GRANT:
+            code = "unsupported_grant_type" if token_request.grant_type else "invalid_request"
             raise Refusal(400, code, f"grant_type must be {GRANT}")
-        if given.scope:
+        if token_request.scope:
             raise Refusal(400, "invalid_scope", "there are no scopes; leave `scope` out")
         assert context.credentials is not None
         token = context.credentials.issue(ACCESS_TOKEN_PREFIX, context.act.now + self.lifetime)
@@ -79,7 +79,7 @@ class ClientCredentials(PasswordScheme):
         token = parse_bearer_token(request.headers)
         if not token:
             return ""
-        is_known = credentials.expiry_of(token) is not None
+        is_known = credentials.get_expiry(token) is not None
         return "the access token has expired" if is_known else "it is not an access token of this sandbox"
 
     def challenge(self, problem: str = "") -> str:
@@ -93,7 +93,7 @@ class ClientCredentials(PasswordScheme):
     def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
         """Return client id, client secret and the token endpoint."""
         return {
-            "client_id": self.user_of(credentials),
+            "client_id": self.get_user(credentials),
             "client_secret": credentials.token,
             "token_url": f"{url}{self.token_path}",
         }

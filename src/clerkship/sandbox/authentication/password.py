@@ -29,21 +29,21 @@ class PasswordScheme(HttpScheme):
     user_field: str = ""
     """The field of the simulator's config that has the user; by default the user is the name of the sandbox."""
 
-    def user_of(self, credentials: SandboxCredentials) -> str:
+    def get_user(self, credentials: SandboxCredentials) -> str:
         """Return the user of a sandbox."""
         return str(getattr(credentials.config, self.user_field)) if self.user_field else credentials.sandbox
 
     def secrets(self, credentials: SandboxCredentials) -> Sequence[str]:
         """Return the password, alone and as Basic authentication sends it."""
-        return credentials.token, encode_basic(self.user_of(credentials), credentials.token)
+        return credentials.token, encode_basic(self.get_user(credentials), credentials.token)
 
     def has_password(self, credentials: SandboxCredentials, user: str, password: str) -> bool:
         """Return whether user and password are those of the sandbox."""
-        is_user = secrets_match(self.user_of(credentials), user)
+        is_user = secrets_match(self.get_user(credentials), user)
         return secrets_match(credentials.token, password) and is_user
 
 
-def check_login(schemes: Sequence[AuthenticationScheme], credentials: SandboxCredentials, given: LoginInput) -> bool:
+def check_login(schemes: Sequence[AuthenticationScheme], credentials: SandboxCredentials, login: LoginInput) -> bool:
     """Return whether one of the schemes accepts the user and password of a login."""
     passwords = [scheme for scheme in schemes if isinstance(scheme, PasswordScheme)]
-    return any(scheme.has_password(credentials, given.user, given.password) for scheme in passwords)
+    return any(scheme.has_password(credentials, login.user, login.password) for scheme in passwords)

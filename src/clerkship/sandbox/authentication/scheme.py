@@ -84,8 +84,8 @@ def refuse_unknown(schemes: Sequence[AuthenticationScheme]) -> Refusal:
 def _build_unauthorized(
     code: str, schemes: Sequence[AuthenticationScheme], explain: Callable[[HttpScheme], str], reason: str = ""
 ) -> Refusal:
-    asked = select_http_schemes(schemes)
-    credential = " or the ".join(scheme.credential for scheme in asked)
-    challenge = ", ".join(dict.fromkeys(scheme.challenge(explain(scheme)) for scheme in asked))
+    http_schemes = select_http_schemes(schemes)
+    credential = " or the ".join(scheme.credential for scheme in http_schemes)
+    challenge = ", ".join(dict.fromkeys(scheme.challenge(explain(scheme)) for scheme in http_schemes))
     reason = reason or f"the {credential} is missing, wrong, or another sandbox's"
     return Refusal(401, code, reason, {"WWW-Authenticate": challenge})

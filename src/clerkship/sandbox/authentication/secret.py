@@ -10,9 +10,9 @@ T = TypeVar("T")
 _PLACEHOLDER_SECRET = new_token("clk_none")
 
 
-def secrets_match(expected: str | None, given: str) -> bool:
+def secrets_match(expected: str | None, actual: str) -> bool:
     """Return whether a secret is the expected one. None, where nothing is expected, takes as long to refuse."""
-    is_same = equal_in_constant_time(_PLACEHOLDER_SECRET if expected is None else expected, given)
+    is_same = equal_in_constant_time(_PLACEHOLDER_SECRET if expected is None else expected, actual)
     return is_same and expected is not None
 
 

@@ -57,16 +57,16 @@ class SignedRequest(HttpScheme):
         """Return whether the signature is right, recent, and used for the first time; it counts as used then."""
         if self._problem(request, credentials, clock.now):
             return False
-        signature, at, now = self._signature_of(request), self._time_of(request), clock.now
+        signature, at, now = self._get_signature(request), self._get_time(request), clock.now
         assert at is not None
         return credentials.use_once(signature, at, now - self.max_skew)
 
     def _problem(self, request: Request, credentials: SandboxCredentials, now: datetime) -> str:
         """Return what is wrong with a signature apart from being used before."""
-        at, timestamp = self._time_of(request), request.headers.get(self.timestamp_header.lower(), "")
+        at, timestamp = self._get_time(request), request.headers.get(self.timestamp_header.lower(), "")
         if at is None:
             return f"{self.timestamp_header} must be the simulated time in Unix seconds"
-        if not secrets_match(self.sign(request, timestamp, credentials.token), self._signature_of(request)):
+        if not secrets_match(self.sign(request, timestamp, credentials.token), self._get_signature(request)):
             return "the signature does not match the request"
         if abs(now - at) > self.max_skew:
             seconds = int(self.max_skew.total_seconds())
@@ -75,7 +75,7 @@ class SignedRequest(HttpScheme):
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
         """Return why a signature is not valid."""
-        if not self._signature_of(request):
+        if not self._get_signature(request):
             return ""
         return self._problem(request, credentials, clock.now) or "the signature was used before"
 
@@ -95,9 +95,9 @@ class SignedRequest(HttpScheme):
         headers = {"signature_header": self.signature_header, "timestamp_header": self.timestamp_header}
         return {"key": credentials.token, **headers, "algorithm": "HMAC-SHA256"}
 
-    def _signature_of(self, request: Request) -> str:
+    def _get_signature(self, request: Request) -> str:
         return request.headers.get(self.signature_header.lower(), "")
 
-    def _time_of(self, request: Request) -> datetime | None:
+    def _get_time(self, request: Request) -> datetime | None:
         timestamp = request.headers.get(self.timestamp_header.lower(), "")
         return datetime.fromtimestamp(float(timestamp), UTC) if _TIMESTAMP.fullmatch(timestamp) else None

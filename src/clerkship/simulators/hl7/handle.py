@@ -48,5 +48,5 @@ class Hl7(Handle):
     @property
     def mllp(self) -> ConnectionInfo:
         """How to connect over MLLP: host, port, and the receiving facility (MSH-6) that selects this sandbox."""
-        lines: Mapping[str, ConnectionInfo] = self.lines
+        lines: Mapping[str, ConnectionInfo] = self.listeners
         return lines["mllp"]

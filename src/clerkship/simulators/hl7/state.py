@@ -151,7 +151,7 @@ class Hl7State(State):
         if verdict.accepted:
             self._parsed, sent = message, SENT_EVENTS[message.type]
             event = act.emit(sent(control_id=message.control_id, trigger=message.trigger, message=message.render))
-            if objections := act.objections(event):
+            if objections := act.reaction_refusals(event):
                 return self._handle_objections(act, message, plan, objections)
         else:
             act.emit(
