@@ -30,8 +30,8 @@ class FakeConnection:
         """Take as long as it likes."""
 
 
-def build_table(most: int, **limits: int) -> ConnectionTable:
-    return ConnectionTable(ConnectionLimits(connections=most, **limits), most=10_000)
+def build_table(connections: int, **limits: int) -> ConnectionTable:
+    return ConnectionTable(ConnectionLimits(connections=connections, **limits), max_connections=10_000)
 
 
 def test_least_recently_used_connection_without_a_sandbox_is_evicted_first() -> None:
@@ -104,5 +104,5 @@ def test_held_bytes_are_limited_in_total_and_per_sandbox() -> None:
 
 
 def test_connections_are_limited_by_the_open_files_of_the_process() -> None:
-    assert ConnectionTable(ConnectionLimits(connections=5), most=3).most == 3
-    assert ConnectionTable(ConnectionLimits(connections=5), most=8).most == 5
+    assert ConnectionTable(ConnectionLimits(connections=5), max_connections=3).max_connections == 3
+    assert ConnectionTable(ConnectionLimits(connections=5), max_connections=8).max_connections == 5

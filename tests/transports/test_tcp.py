@@ -37,7 +37,7 @@ class EchoConnection(TcpConnection):
 
 def run_with_listener(limits: ConnectionLimits, use: Callable[[TcpListener, OpenPort], Awaitable[None]]) -> None:
     async def run() -> None:
-        listener = TcpListener(limits, most=100)
+        listener = TcpListener(limits, max_connections=100)
         port = listener.open_port(HOST)
         await port.serve(EchoConnection)
         listener.start_sweeping()

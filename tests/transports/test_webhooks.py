@@ -52,7 +52,7 @@ def until(true: Callable[[], bool], within: float = 10.0) -> None:
     """Wait for something that happens in another thread."""
     end = time.monotonic() + within
     while not true():
-        assert time.monotonic() < end, "it never came to that"
+        assert time.monotonic() < end, "the condition was not met in time"
         time.sleep(0.002)
 
 
@@ -541,7 +541,7 @@ def test_https_goes_to_the_checked_address_and_verifies_the_name(
     serves = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     serves.load_cert_chain(certificate)
     trust = ssl.create_default_context(cafile=certificate if is_trusted else None)
-    monkeypatch.setattr(http, "_trust", lambda: trust)
+    monkeypatch.setattr(http, "_load_tls_context", lambda: trust)
     there, agent = practice(policy=NamesThisMachine(), attempts=1), AgentServer(OK, serves)
     there.handle.register(f"https://{host}:{agent.port}/hook")
     there.notify("one")

@@ -59,7 +59,7 @@ class HttpConnection(TcpConnection):
 
     def refuse_connection(self) -> None:
         """Answer 503."""
-        busy = Refusal(503, "too_many_connections", f"{self._table.most} connections are open; close some")
+        busy = Refusal(503, "too_many_connections", f"{self._table.max_connections} connections are open; close some")
         reply = self._application.refuse("", "", busy)
         self._transport.write(render_head(reply, keep_alive=False) + reply.body)
         self._transport.close()

@@ -72,7 +72,7 @@ class ConnectionTable:
     """The open connections of one listener, on whichever port. Used in the listener's event loop alone."""
 
     limits: ConnectionLimits
-    most: int
+    max_connections: int
     """Connections at once: at most `limits.connections`, and fewer where the process may open fewer files."""
     held: int = 0
     """Bytes held by all connections."""
@@ -86,7 +86,7 @@ class ConnectionTable:
     _held: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.most = min(self.most, self.limits.connections)
+        self.max_connections = min(self.max_connections, self.limits.connections)
 
     def __len__(self) -> int:
         """Count the connections; refused ones do not count."""
@@ -98,7 +98,7 @@ class ConnectionTable:
 
     def enter(self, connection: TrackedConnection) -> bool:
         """Add a connection; return False if all places are taken and no connection can be evicted."""
-        if len(self) >= self.most and not self._evict():
+        if len(self) >= self.max_connections and not self._evict():
             return False
         self._unclaimed[connection] = None
         return True
@@ -133,7 +133,7 @@ class ConnectionTable:
 
     def is_late(self, connection: TrackedConnection, age: float) -> bool:
         """Return whether it has sent no first message in time, which counts once half of the places are taken."""
-        return age > self.limits.first and connection in self._unclaimed and len(self) * 2 > self.most
+        return age > self.limits.first and connection in self._unclaimed and len(self) * 2 > self.max_connections
 
     def leave(self, connection: TrackedConnection) -> None:
         """Remove a connection that is closed."""

@@ -64,8 +64,8 @@ class OpenPort:
 class TcpListener:
     """The ports of one protocol. They share the limits, the table of connections and the sweep over them."""
 
-    def __init__(self, limits: ConnectionLimits, most: int) -> None:
-        self.table = ConnectionTable(limits, most)
+    def __init__(self, limits: ConnectionLimits, max_connections: int) -> None:
+        self.table = ConnectionTable(limits, max_connections)
         self.ports: dict[str, OpenPort] = {}
         """By name; the main port has the name ``""``."""
         self._lock = threading.Lock()

@@ -76,7 +76,7 @@ class WebSocketConnection(TcpConnection):
 
     def refuse_connection(self) -> None:
         """Close it: all places are taken."""
-        self._frames.close(TRY_LATER, f"{self._table.most} connections are open")
+        self._frames.close(TRY_LATER, f"{self._table.max_connections} connections are open")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the handler, and forget what is not answered."""

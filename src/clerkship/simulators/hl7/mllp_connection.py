@@ -56,7 +56,7 @@ class MllpConnection(TcpConnection):
 
     def refuse_connection(self) -> None:
         """Answer AR and close."""
-        self._hang_up(f"too many connections ({self._table.most}); close one, or try again later")
+        self._hang_up(f"too many connections ({self._table.max_connections}); close one, or try again later")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Discard frames that are unanswered or incomplete."""
