@@ -48,7 +48,7 @@ from tests.transports.webhooks import SPEC, NoticeArrived, NoticeConfig, NoticeD
 Answer = Callable[["AgentServer", int], tuple[int, dict[str, str], bytes]]
 
 
-def until(true: Callable[[], bool], within: float = 10.0) -> None:
+def wait_until(true: Callable[[], bool], within: float = 10.0) -> None:
     """Wait for something that happens in another thread."""
     end = time.monotonic() + within
     while not true():
@@ -56,12 +56,12 @@ def until(true: Callable[[], bool], within: float = 10.0) -> None:
         time.sleep(0.002)
 
 
-def with_status(*statuses: int, headers: dict[str, str] | None = None) -> Answer:
+def answer_with_status(*statuses: int, headers: dict[str, str] | None = None) -> Answer:
     """Answer with these statuses in turn, and from then on with the last."""
     return lambda _, number: (statuses[min(number, len(statuses)) - 1], headers or {}, b"{}")
 
 
-OK = with_status(200)
+OK = answer_with_status(200)
 
 
 class AgentServer:
@@ -113,7 +113,7 @@ class AgentServer:
         self._server.server_close()
 
 
-class Practice:
+class WebhookPlayground:
     """A playground with one sandbox that posts notices, and its agent's server."""
 
     def __init__(self, answer: Answer = OK, policy: OutboundPolicy = LOCAL_ONLY, **how: Any) -> None:
@@ -158,12 +158,12 @@ class Practice:
 
 
 @pytest.fixture
-def practice() -> Iterator[Callable[..., Practice]]:
+def practice() -> Iterator[Callable[..., WebhookPlayground]]:
     """Practices that are closed in the end."""
-    made: list[Practice] = []
+    made: list[WebhookPlayground] = []
 
-    def make(*args: Any, **how: Any) -> Practice:
-        made.append(Practice(*args, **how))
+    def make(*args: Any, **how: Any) -> WebhookPlayground:
+        made.append(WebhookPlayground(*args, **how))
         return made[-1]
 
     yield make
@@ -171,10 +171,10 @@ def practice() -> Iterator[Callable[..., Practice]]:
         each.close()
 
 
-Make = Callable[..., Practice]
+OpenPlayground = Callable[..., WebhookPlayground]
 
 
-def test_notices_are_posted_signed_and_in_order_and_the_log_has_no_address(practice: Make) -> None:
+def test_notices_are_posted_signed_in_order_without_address_in_the_log(practice: OpenPlayground) -> None:
     there = practice()
     there.handle.register(there.agent.url)
     there.notify("one", "two")
@@ -193,8 +193,8 @@ def test_notices_are_posted_signed_and_in_order_and_the_log_has_no_address(pract
     assert (event.source, event.actor) == ("notices", "run")
 
 
-def test_an_address_may_be_in_the_config(practice: Make) -> None:
-    agent = AgentServer(with_status(200))
+def test_address_can_be_set_in_the_config(practice: OpenPlayground) -> None:
+    agent = AgentServer(answer_with_status(200))
     there = practice(webhook=agent.url)
     there.notify("one")
     there.sandboxes.wait("1s")
@@ -202,32 +202,32 @@ def test_an_address_may_be_in_the_config(practice: Make) -> None:
     assert agent.texts == ["one"]
 
 
-def act_of(there: Practice) -> str | None:
+def find_first_action_kind(there: WebhookPlayground) -> str | None:
     """What the agent did first, as `agent_acted` sees it."""
-    act = find_first_action(evidence_of(there))
+    act = find_first_action(build_evidence(there))
     return None if act is None else act[1]
 
 
-def evidence_of(there: Practice) -> Evidence:
+def build_evidence(there: WebhookPlayground) -> Evidence:
     states = {name: sandbox.state for name, sandbox in there.playground.sandboxes.items()}
     return Evidence(Task(name="practice"), there.playground.log.ordered(), states, "agent_done")
 
 
-def test_reading_a_notice_to_deliver_it_is_no_action_of_the_agent(practice: Make) -> None:
+def test_reading_a_notice_for_delivery_is_not_an_agent_action(practice: OpenPlayground) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     there = practice(webhook=f"http://127.0.0.1:{port}/")
     there.notify("one")
     wait(there.playground, timedelta(seconds=100))
     assert [each.outcome for each in there.attempts] == ["connection_refused"] * 4
-    assert act_of(there) is None
-    assert find_agent_actions(evidence_of(there)) == ()
+    assert find_first_action_kind(there) is None
+    assert find_agent_actions(build_evidence(there)) == ()
     read = [event for event in there.playground.log.events if event.kind == "sandbox.answered"]
     assert [(event.actor, event.request) for event in read] == [("run", None)] * 4
 
 
-def test_attempts_that_fail_are_repeated_in_simulated_time_with_growing_delays(practice: Make) -> None:
-    there = practice(with_status(500, 503, 429, 200))
+def test_failed_attempts_are_repeated_with_growing_delays_in_simulated_time(practice: OpenPlayground) -> None:
+    there = practice(answer_with_status(500, 503, 429, 200))
     there.handle.register(there.agent.url)
     began = time.monotonic()
     there.notify("one")
@@ -243,8 +243,8 @@ def test_attempts_that_fail_are_repeated_in_simulated_time_with_growing_delays(p
     assert time.monotonic() - began < 5
 
 
-def test_an_idle_run_jumps_to_the_next_attempt(practice: Make) -> None:
-    there = practice(with_status(500, 200))
+def test_idle_run_skips_to_the_next_attempt(practice: OpenPlayground) -> None:
+    there = practice(answer_with_status(500, 200))
     there.handle.register(there.agent.url)
     there.notify("one")
     assert skip(there.playground)
@@ -252,8 +252,8 @@ def test_an_idle_run_jumps_to_the_next_attempt(practice: Make) -> None:
     assert not skip(there.playground)
 
 
-def test_later_notices_do_not_wait_for_one_that_is_repeated(practice: Make) -> None:
-    there = practice(with_status(500, 200))
+def test_later_notices_do_not_wait_for_a_retried_one(practice: OpenPlayground) -> None:
+    there = practice(answer_with_status(500, 200))
     there.handle.register(there.agent.url)
     there.notify("one", "two")
     there.sandboxes.wait("1s")
@@ -262,8 +262,8 @@ def test_later_notices_do_not_wait_for_one_that_is_repeated(practice: Make) -> N
     assert there.agent.texts == ["one", "two", "one"]
 
 
-def test_a_message_is_given_up_after_the_last_attempt_until_the_agent_registers_anew(practice: Make) -> None:
-    there = practice(with_status(500, 500, 200), attempts=2)
+def test_message_is_given_up_after_the_last_attempt_until_the_agent_registers_again(practice: OpenPlayground) -> None:
+    there = practice(answer_with_status(500, 500, 200), attempts=2)
     there.handle.register(there.agent.url)
     there.notify("one")
     there.sandboxes.wait("1d")
@@ -275,15 +275,15 @@ def test_a_message_is_given_up_after_the_last_attempt_until_the_agent_registers_
 
 
 @pytest.mark.parametrize("status", [400, 404, 410])
-def test_a_client_error_is_final(practice: Make, status: int) -> None:
-    there = practice(with_status(status))
+def test_4xx_response_is_not_retried(practice: OpenPlayground, status: int) -> None:
+    there = practice(answer_with_status(status))
     there.handle.register(there.agent.url)
     there.notify("one")
     there.sandboxes.wait("1d")
     assert there.outcomes == [("1", 1, "rejected", status)]
 
 
-def test_an_agent_that_does_not_answer_in_time_gets_it_again(practice: Make) -> None:
+def test_timed_out_attempt_is_retried(practice: OpenPlayground) -> None:
     def slow_once(server: AgentServer, number: int) -> tuple[int, dict[str, str], bytes]:
         if number == 1:
             server.released.wait(10)
@@ -296,8 +296,8 @@ def test_an_agent_that_does_not_answer_in_time_gets_it_again(practice: Make) -> 
     assert there.outcomes == [("1", 1, "timed_out", None), ("1", 2, "delivered", None)]
 
 
-def test_a_connection_that_breaks_or_is_refused_is_an_attempt_of_its_own(practice: Make) -> None:
-    there = practice(with_status(0), attempts=1)
+def test_lost_and_refused_connections_are_logged_as_attempts(practice: OpenPlayground) -> None:
+    there = practice(answer_with_status(0), attempts=1)
     there.handle.register(there.agent.url)
     there.notify("one")
     there.sandboxes.wait("1s")
@@ -308,7 +308,7 @@ def test_a_connection_that_breaks_or_is_refused_is_an_attempt_of_its_own(practic
     assert there.outcomes == [("1", 1, "lost", None), ("1", 1, "connection_refused", None)]
 
 
-def test_a_response_that_is_too_large_does_not_count(practice: Make) -> None:
+def test_too_large_response_is_rejected(practice: OpenPlayground) -> None:
     there = practice(lambda *_: (200, {}, b"x" * 2000))
     there.handle.register(there.agent.url)
     there.notify("one")
@@ -316,7 +316,7 @@ def test_a_response_that_is_too_large_does_not_count(practice: Make) -> None:
     assert [(each.outcome, each.reason) for each in there.attempts] == [("rejected", "response_too_large")]
 
 
-def test_a_fault_keeps_a_notice_in_the_sandbox_for_one_attempt(practice: Make) -> None:
+def test_fault_prevents_sending_in_one_attempt(practice: OpenPlayground) -> None:
     there = practice()
     there.playground.inject(ErrorFault(sandbox="notices", operation="read_notice", times=1))
     there.handle.register(there.agent.url)
@@ -327,19 +327,19 @@ def test_a_fault_keeps_a_notice_in_the_sandbox_for_one_attempt(practice: Make) -
 
 
 @pytest.mark.parametrize("url", ["http://10.0.0.1/", "https://example.org/", "http://169.254.169.254/latest"])
-def test_an_address_that_the_local_policy_refuses_is_not_registered(practice: Make, url: str) -> None:
+def test_address_refused_by_the_local_policy_is_not_registered(practice: OpenPlayground, url: str) -> None:
     there = practice()
     with pytest.raises(Refused, match="on this machine"):
         there.handle.register(url)
 
 
-def test_a_server_refuses_an_agent_on_its_own_machine(practice: Make) -> None:
+def test_public_policy_refuses_to_register_a_loopback_address(practice: OpenPlayground) -> None:
     there = practice(policy=PublicPolicy())
     with pytest.raises(Refused, match="only public addresses"):
         there.handle.register(there.agent.url)
 
 
-def test_a_name_that_leads_to_this_machine_is_refused_when_it_is_called(practice: Make) -> None:
+def test_name_that_resolves_to_loopback_is_refused_at_delivery(practice: OpenPlayground) -> None:
     async def resolve(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
@@ -352,7 +352,7 @@ def test_a_name_that_leads_to_this_machine_is_refused_when_it_is_called(practice
     assert there.agent.posted == []
 
 
-def test_our_own_listeners_are_refused(practice: Make) -> None:
+def test_registering_our_own_listener_is_refused(practice: OpenPlayground) -> None:
     there = practice()
     own = there.handle.url.split("/")[2]
     with pytest.raises(Refused, match="simulators' own"):
@@ -362,7 +362,7 @@ def test_our_own_listeners_are_refused(practice: Make) -> None:
     assert own not in there.playground.log.data().decode()
 
 
-def test_our_own_listener_in_a_config_is_refused_when_it_is_called(practice: Make) -> None:
+def test_our_own_listener_in_a_config_is_refused_at_delivery(practice: OpenPlayground) -> None:
     there = practice()
     own = there.handle.url.split("/")[2]
     there.playground.sandboxes["notices"].state.config = NoticeConfig(webhook=f"http://{own}/")
@@ -385,10 +385,10 @@ def test_our_own_listener_in_a_config_is_refused_when_it_is_called(practice: Mak
         ("/hook", 307, "rejected", "too_many_redirects"),
     ],
 )
-def test_a_redirect_that_is_not_allowed_is_refused(
-    practice: Make, location: str, status: int, outcome: str, reason: str
+def test_disallowed_redirect_is_not_followed(
+    practice: OpenPlayground, location: str, status: int, outcome: str, reason: str
 ) -> None:
-    there = practice(with_status(status, headers={"location": location}))
+    there = practice(answer_with_status(status, headers={"location": location}))
     there.handle.register(there.agent.url)
     there.notify("one")
     there.sandboxes.wait("1d")
@@ -397,7 +397,7 @@ def test_a_redirect_that_is_not_allowed_is_refused(
     assert there.playground.broken is None
 
 
-class RawServer:
+class RawBytesServer:
     """An agent that answers every request with the same bytes, whatever they are."""
 
     def __init__(self, answer: bytes) -> None:
@@ -435,10 +435,10 @@ class RawServer:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nnot JSON", "rejected"),
     ],
 )
-def test_a_malformed_response_is_a_failed_attempt_and_not_an_errored_run(
-    practice: Make, answer: bytes, outcome: str
+def test_malformed_response_fails_the_attempt_but_not_the_run(
+    practice: OpenPlayground, answer: bytes, outcome: str
 ) -> None:
-    there, agent = practice(attempts=1), RawServer(answer)
+    there, agent = practice(attempts=1), RawBytesServer(answer)
     there.handle.register(agent.url)
     there.notify("one")
     there.sandboxes.wait("1s")
@@ -447,7 +447,7 @@ def test_a_malformed_response_is_a_failed_attempt_and_not_an_errored_run(
     assert there.playground.broken is None
 
 
-def test_a_delivery_that_failed_starts_anew_when_the_agent_registers_again(practice: Make) -> None:
+def test_crashed_delivery_restarts_when_the_agent_registers_again(practice: OpenPlayground) -> None:
     failed: list[str] = []
 
     class BuggyDelivery(NoticeDelivery):
@@ -469,8 +469,8 @@ def test_a_delivery_that_failed_starts_anew_when_the_agent_registers_again(pract
     assert there.agent.texts == ["one"]
 
 
-def test_a_redirect_to_our_own_listener_is_refused(practice: Make) -> None:
-    made: list[Practice] = []
+def test_redirect_to_our_own_listener_is_refused(practice: OpenPlayground) -> None:
+    made: list[WebhookPlayground] = []
     there = practice(lambda *_: (307, {"location": made[0].handle.url}, b""))
     made.append(there)
     there.handle.register(there.agent.url)
@@ -479,7 +479,7 @@ def test_a_redirect_to_our_own_listener_is_refused(practice: Make) -> None:
     assert [(each.outcome, each.reason) for each in there.attempts] == [("refused_by_policy", "not_yours")]
 
 
-def test_a_redirect_that_is_allowed_is_followed_and_signed_anew(practice: Make) -> None:
+def test_allowed_redirect_is_followed_and_signed_again(practice: OpenPlayground) -> None:
     there = practice(lambda _, number: (307 if number == 1 else 204, {"location": "/moved"}, b""))
     there.handle.register(there.agent.url)
     there.notify("one")
@@ -491,7 +491,7 @@ def test_a_redirect_that_is_allowed_is_followed_and_signed_anew(practice: Make) 
     assert there.outcomes == [("1", 1, "delivered", None)]
 
 
-class NamesThisMachine:
+class EveryNameIsLoopback:
     """A policy under which every name is this machine: what a name server says of `agent.example` in these tests."""
 
     def check_written(self, address: OutboundAddress) -> None:
@@ -530,8 +530,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("other.example", True, ("lost", "tls")),
     ],
 )
-def test_https_goes_to_the_checked_address_and_verifies_the_name(
-    practice: Make,
+def test_https_connects_to_the_checked_ip_and_verifies_the_host_name(
+    practice: OpenPlayground,
     certificate: Path,
     monkeypatch: pytest.MonkeyPatch,
     host: str,
@@ -542,7 +542,7 @@ def test_https_goes_to_the_checked_address_and_verifies_the_name(
     serves.load_cert_chain(certificate)
     trust = ssl.create_default_context(cafile=certificate if is_trusted else None)
     monkeypatch.setattr(http, "_load_tls_context", lambda: trust)
-    there, agent = practice(policy=NamesThisMachine(), attempts=1), AgentServer(OK, serves)
+    there, agent = practice(policy=EveryNameIsLoopback(), attempts=1), AgentServer(OK, serves)
     there.handle.register(f"https://{host}:{agent.port}/hook")
     there.notify("one")
     there.sandboxes.wait("1s")
@@ -552,8 +552,8 @@ def test_https_goes_to_the_checked_address_and_verifies_the_name(
     assert posted_to == ([f"agent.example:{agent.port}"] if result[0] == "delivered" else [])
 
 
-def test_an_agent_may_ask_its_sandbox_before_it_answers_while_it_waits(practice: Make) -> None:
-    made: list[Practice] = []
+def test_agent_can_call_its_sandbox_before_it_answers_a_webhook(practice: OpenPlayground) -> None:
+    made: list[WebhookPlayground] = []
     read: list[str] = []
 
     def look_first(*_: Any) -> tuple[int, dict[str, str], bytes]:
@@ -569,18 +569,18 @@ def test_an_agent_may_ask_its_sandbox_before_it_answers_while_it_waits(practice:
     assert len(read) == 1
 
 
-def test_the_clock_of_an_agent_outside_stops_for_calls_too(practice: Make) -> None:
-    made: list[Practice] = []
+def test_clock_stops_for_deliveries_to_an_agent_in_another_process(practice: OpenPlayground) -> None:
+    made: list[WebhookPlayground] = []
 
     def look_first(*_: Any) -> tuple[int, dict[str, str], bytes]:
-        ask(made[0], "GET", "notices/notices/1")
+        send_over_http(made[0], "GET", "notices/notices/1")
         return (503 if len(made[0].attempts) < 2 else 200), {}, b""
 
     there = practice(look_first)
     made.append(there)
     there.playground.clock.schedule(there.playground.now + timedelta(minutes=10), lambda: there.notify("one"))
-    assert ask(there, "PUT", "notices/webhook", there.agent.url.encode()) == 204
-    assert ask(there, "POST", "clock/advance?by=1h") == 200
+    assert send_over_http(there, "PUT", "notices/webhook", there.agent.url.encode()) == 204
+    assert send_over_http(there, "POST", "clock/advance?by=1h") == 200
     started, events = there.playground.started_at, there.playground.log.events
     times = [(event.at - started).total_seconds() for event in events if event.kind == "outbound.attempted"]
     assert times == [602, 614, 636]  # two requests to the sandbox in each attempt, of a second each
@@ -588,7 +588,7 @@ def test_the_clock_of_an_agent_outside_stops_for_calls_too(practice: Make) -> No
     assert len(there.playground.log.lines) == len(events)
 
 
-def ask(there: Practice, method: str, path: str, body: bytes | None = None) -> int:
+def send_over_http(there: WebhookPlayground, method: str, path: str, body: bytes | None = None) -> int:
     """Send a request over HTTP, as an agent in another process does; return the status."""
     parts = urlsplit(there.handle.url.removesuffix("notices"))
     connection = HTTPConnection(parts.netloc, timeout=20)
@@ -599,11 +599,11 @@ def ask(there: Practice, method: str, path: str, body: bytes | None = None) -> i
     return status
 
 
-def test_an_agent_that_lets_time_pass_before_it_answers_is_not_held_for_long(
-    practice: Make, monkeypatch: pytest.MonkeyPatch
+def test_agent_that_advances_the_clock_before_it_answers_is_not_blocked(
+    practice: OpenPlayground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock_hold, "MAX_HOLD_SECONDS", 0.1)
-    made: list[Practice] = []
+    made: list[WebhookPlayground] = []
 
     def wait_first(*_: Any) -> tuple[int, dict[str, str], bytes]:
         made[0].sandboxes.wait("10m")
@@ -613,23 +613,23 @@ def test_an_agent_that_lets_time_pass_before_it_answers_is_not_held_for_long(
     made.append(there)
     there.handle.register(there.agent.url)
     there.notify("one")
-    until(lambda: there.outcomes == [("1", 1, "delivered", None)])
+    wait_until(lambda: there.outcomes == [("1", 1, "delivered", None)])
     assert there.playground.now - there.playground.started_at >= timedelta(minutes=10)
 
 
-def test_on_a_paced_clock_delays_are_wall_time_and_waiting_skips_them(practice: Make) -> None:
-    there = practice(with_status(500, 500, 200), time="paced", first_delay="50ms")
+def test_retry_delays_on_a_paced_clock_are_wall_time(practice: OpenPlayground) -> None:
+    there = practice(answer_with_status(500, 500, 200), time="paced", first_delay="50ms")
     with run_paced_clock(there.playground):
         there.handle.register(there.agent.url)
         began = time.monotonic()
         there.notify("one")
-        until(lambda: len(there.attempts) == 3)
+        wait_until(lambda: len(there.attempts) == 3)
         assert time.monotonic() - began >= 0.15
     assert [each.outcome for each in there.attempts] == ["rejected", "rejected", "delivered"]
 
 
-def test_a_run_that_is_rewound_delivers_from_the_start(practice: Make) -> None:
-    there = practice(with_status(500, 200))
+def test_rewound_run_delivers_from_the_start(practice: OpenPlayground) -> None:
+    there = practice(answer_with_status(500, 200))
     there.handle.register(there.agent.url)
     there.notify("one")
     there.sandboxes.wait("1s")
@@ -640,8 +640,8 @@ def test_a_run_that_is_rewound_delivers_from_the_start(practice: Make) -> None:
     assert there.outcomes == [("1", 1, "delivered", None)]
 
 
-def log_of(practice: Make) -> bytes:
-    there = practice(with_status(500, 503, 200, 500, 200), jitter=0.5)
+def record_log(practice: OpenPlayground) -> bytes:
+    there = practice(answer_with_status(500, 503, 200, 500, 200), jitter=0.5)
     there.handle.register(there.agent.url)
     there.notify("one", "two")
     there.sandboxes.wait("7s")
@@ -651,20 +651,20 @@ def log_of(practice: Make) -> bytes:
     return there.playground.log.data()
 
 
-def test_the_same_seed_gives_the_same_log(practice: Make) -> None:
-    first = log_of(practice)
-    assert all(log_of(practice) == first for _ in range(4))
+def test_same_seed_gives_the_same_log(practice: OpenPlayground) -> None:
+    first = record_log(practice)
+    assert all(record_log(practice) == first for _ in range(4))
 
 
-def answer_at_any_speed(*_: Any) -> tuple[int, dict[str, str], bytes]:
+def answer_after_random_delay(*_: Any) -> tuple[int, dict[str, str], bytes]:
     """Answer after a time that differs from call to call, as programs do."""
     time.sleep(secrets.randbelow(10) / 1000)
     return 200, {}, b"{}"
 
 
-def log_of_two(practice: Make) -> bytes:
+def record_log_of_two_sandboxes(practice: OpenPlayground) -> bytes:
     """Two sandboxes get notices at the same simulated time, the second one first."""
-    there = practice(answer_at_any_speed, sandboxes=("beta", "alpha"))
+    there = practice(answer_after_random_delay, sandboxes=("beta", "alpha"))
     for name in ("alpha", "beta"):
         there.sandboxes.get_as(NoticesHandle, name).register(there.agent.url)
 
@@ -681,13 +681,13 @@ def log_of_two(practice: Make) -> bytes:
     return there.playground.log.data()
 
 
-def test_the_sandboxes_of_a_run_deliver_one_at_a_time_in_the_order_of_the_environment(practice: Make) -> None:
-    first = log_of_two(practice)
-    assert all(log_of_two(practice) == first for _ in range(4))
+def test_sandboxes_deliver_one_at_a_time_in_environment_order(practice: OpenPlayground) -> None:
+    first = record_log_of_two_sandboxes(practice)
+    assert all(record_log_of_two_sandboxes(practice) == first for _ in range(4))
 
 
-def test_a_slow_agent_of_one_sandbox_does_not_hold_up_another_for_long(
-    practice: Make, monkeypatch: pytest.MonkeyPatch
+def test_slow_agent_of_one_sandbox_does_not_block_another(
+    practice: OpenPlayground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock_hold, "MAX_HOLD_SECONDS", 0.1)
 
@@ -700,6 +700,6 @@ def test_a_slow_agent_of_one_sandbox_does_not_hold_up_another_for_long(
     there.sandboxes.get_as(NoticesHandle, "beta").register(there.agent.url)
     there.notify("one", sandbox="alpha")
     there.notify("one", sandbox="beta")
-    until(lambda: there.agent.texts == ["one"])
+    wait_until(lambda: there.agent.texts == ["one"])
     assert there.attempts == [] or there.outcomes == [("1", 1, "delivered", None)]
     slow.close()

@@ -31,7 +31,7 @@ from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.websocket_handshake import websocket_route
 from tests.transports.site import Site, open_site
 
-CLOSED: list[int] = []
+CLOSE_CODES: list[int] = []
 RELEASE = threading.Event()
 
 
@@ -67,7 +67,7 @@ PARSERS = tuple(f"{word} " for word in PARSERS_BY_WORD)
 """How a message begins that the handler parses in another way."""
 
 
-class Talk(WebSocketHandler):
+class EchoHandler(WebSocketHandler):
     """Each message is a call of `say`; each event of the sandbox is pushed."""
 
     subprotocols: ClassVar[tuple[str, ...]] = ("talk.v1",)
@@ -101,13 +101,13 @@ class Talk(WebSocketHandler):
 
     def on_close(self, code: int) -> None:
         """Keep the code."""
-        CLOSED.append(code)
+        CLOSE_CODES.append(code)
 
 
 @operation(tool=False)
 def open_talk(context: OperationContext[Any], input: NoInput) -> WebSocketHandler:
     """Open a conversation."""
-    return Talk()
+    return EchoHandler()
 
 
 ROUTES = (websocket_route("/talk", open_talk), Route("POST", "/say", say, body="text"))
@@ -115,20 +115,20 @@ ROUTES = (websocket_route("/talk", open_talk), Route("POST", "/say", say, body="
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    CLOSED.clear()
+    CLOSE_CODES.clear()
     RELEASE.clear()
     with open_site(*ROUTES) as site:
         yield site
 
 
-def dial(site: Site, path: str = "/talk", token: str | None = None, **options: Any) -> ClientConnection:
+def open_websocket(site: Site, path: str = "/talk", token: str | None = None, **options: Any) -> ClientConnection:
     headers = {"Authorization": f"Bearer {site.token if token is None else token}"}
     url = f"ws{site.url.removeprefix('http')}{path}"
     client: ClientConnection = connect(url, additional_headers=headers if token != "" else {}, proxy=None, **options)
     return client
 
 
-def replies(client: ClientConnection, count: int) -> list[Any]:
+def read_replies(client: ClientConnection, count: int) -> list[Any]:
     """Return the next replies, leaving out what is pushed."""
     found: list[Any] = []
     while len(found) < count:
@@ -138,7 +138,7 @@ def replies(client: ClientConnection, count: int) -> list[Any]:
     return found
 
 
-def until_closed(client: ClientConnection) -> ConnectionClosed:
+def wait_until_closed(client: ClientConnection) -> ConnectionClosed:
     while True:
         try:
             client.recv(timeout=10)
@@ -146,37 +146,37 @@ def until_closed(client: ClientConnection) -> ConnectionClosed:
             return closed
 
 
-def kinds(site: Site) -> list[str]:
+def list_event_kinds(site: Site) -> list[str]:
     return [event.kind for event in site.playground.log.events]
 
 
-def test_each_message_is_a_request_through_the_gateway_and_is_answered_in_order(site: Site) -> None:
-    with dial(site) as client:
+def test_messages_are_requests_through_the_gateway_answered_in_order(site: Site) -> None:
+    with open_websocket(site) as client:
         assert client.recv(timeout=10) == "welcome"
         for number in range(20):
             client.send(f"message {number}")
-        assert [reply["said"] for reply in replies(client, 20)] == [f"message {number}" for number in range(20)]
+        assert [reply["said"] for reply in read_replies(client, 20)] == [f"message {number}" for number in range(20)]
         client.send(b"bytes")
-        assert replies(client, 1) == [{"said": "bytes"}]
+        assert read_replies(client, 1) == [{"said": "bytes"}]
     answered = [event for event in site.playground.log.events if event.kind == "sandbox.answered"]
     assert [event.payload.operation for event in answered] == ["open_talk", *["say"] * 21]  # type: ignore[attr-defined]
     assert {event.actor for event in answered} == {"agent"}
 
 
-def test_a_refusal_is_an_answer_and_is_recorded(site: Site) -> None:
-    with dial(site) as client:
+def test_refused_message_is_answered_and_logged(site: Site) -> None:
+    with open_websocket(site) as client:
         client.send("nonsense")
-        assert replies(client, 1) == [{"error": {"code": "nonsense", "message": "that is nonsense"}}]
+        assert read_replies(client, 1) == [{"error": {"code": "nonsense", "message": "that is nonsense"}}]
     refused = site.playground.log.events[-1]
     assert refused.request is not None
     assert (refused.kind, refused.request.over) == ("sandbox.refused", "websocket")
     assert render_event_request(refused) == "WebSocket say → 422 that is nonsense"
 
 
-def test_a_call_may_have_plain_values_which_the_gateway_validates(site: Site) -> None:
-    with dial(site) as client:
+def test_gateway_validates_the_plain_values_of_a_call(site: Site) -> None:
+    with open_websocket(site) as client:
         client.send('values {"text": "hello"}')
-        assert replies(client, 1) == [{"said": "hello"}]
+        assert read_replies(client, 1) == [{"said": "hello"}]
 
 
 @pytest.mark.parametrize(
@@ -189,23 +189,23 @@ def test_a_call_may_have_plain_values_which_the_gateway_validates(site: Site) ->
         ("null", "the message must be an object"),
     ],
 )
-def test_plain_values_that_do_not_fit_are_refused_and_recorded(site: Site, values: str, reason: str) -> None:
-    with dial(site) as client:
+def test_invalid_plain_values_are_refused_and_logged(site: Site, values: str, reason: str) -> None:
+    with open_websocket(site) as client:
         client.send(f"values {values}")
-        assert replies(client, 1) == [{"error": {"code": "invalid_input", "message": reason}}]
+        assert read_replies(client, 1) == [{"error": {"code": "invalid_input", "message": reason}}]
         client.send("still open")
-        assert replies(client, 1) == [{"said": "still open"}]
+        assert read_replies(client, 1) == [{"said": "still open"}]
     refused = next(event for event in site.playground.log.events if event.kind == "sandbox.refused")
     assert render_event_request(refused) == f"WebSocket say → 422 {reason}"
     assert site.playground.broken is None
 
 
-def test_a_handler_may_refuse_a_message_and_the_connection_stays_open(site: Site) -> None:
-    with dial(site) as client:
+def test_connection_stays_open_after_a_handler_refuses_a_message(site: Site) -> None:
+    with open_websocket(site) as client:
         client.send("refuse please")
-        assert replies(client, 1) == [{"error": {"code": "not_now", "message": "not now: please"}}]
+        assert read_replies(client, 1) == [{"error": {"code": "not_now", "message": "not now: please"}}]
         client.send("still open")
-        assert replies(client, 1) == [{"said": "still open"}]
+        assert read_replies(client, 1) == [{"said": "still open"}]
     [refused] = [event for event in site.playground.log.events if event.kind == "sandbox.refused"]
     assert render_event_request(refused) == "WebSocket message → 409 not now: please"
     assert refused.request is not None
@@ -220,53 +220,51 @@ def test_a_handler_may_refuse_a_message_and_the_connection_stays_open(site: Site
         *("json " + "[" * 900, b"\xff\xfe"),
     ],
 )
-def test_a_message_that_a_handler_cannot_parse_is_refused_and_the_run_goes_on(
-    site: Site, message: WebSocketMessage
-) -> None:
-    with dial(site) as client:
+def test_unparsable_message_is_refused_without_erroring_the_run(site: Site, message: WebSocketMessage) -> None:
+    with open_websocket(site) as client:
         client.send(message)
-        [reply] = replies(client, 1)
+        [reply] = read_replies(client, 1)
         assert reply["error"]["code"] == "bad_message"
         client.send("still open")
-        assert replies(client, 1) == [{"said": "still open"}]
+        assert read_replies(client, 1) == [{"said": "still open"}]
     [refused] = [event for event in site.playground.log.events if event.kind == "sandbox.refused"]
     assert (refused.payload.status, refused.payload.code) == (400, "bad_message")  # type: ignore[attr-defined]
     assert site.playground.broken is None
 
 
-def test_a_recorder_receives_each_message_as_a_call_of_its_operation(site: Site) -> None:
+def test_recorder_receives_each_message_as_an_operation_call(site: Site) -> None:
     heard: list[object] = []
     site.gateway.subscribe_requests(site.playground, lambda _, asked: heard.append(asked))
-    with dial(site) as client:
+    with open_websocket(site) as client:
         client.send("refuse please")
         client.send('values {"text": "hello"}')
         client.send("values {}")
-        replies(client, 3)
+        read_replies(client, 3)
     calls = [asked for asked in heard if isinstance(asked, CallRecord)]
     assert [call.transport for call in calls] == ["websocket"] * 3
     assert calls[1].input == {"text": "hello"}
     assert site.playground.broken is None
 
 
-def test_fragments_are_one_message(site: Site) -> None:
-    with dial(site) as client:
+def test_fragments_are_joined_to_one_message(site: Site) -> None:
+    with open_websocket(site) as client:
         client.send(["one ", "message ", "in parts"])
-        assert replies(client, 1) == [{"said": "one message in parts"}]
+        assert read_replies(client, 1) == [{"said": "one message in parts"}]
 
 
-def test_events_of_the_sandbox_are_pushed_until_the_websocket_closes(site: Site) -> None:
-    with dial(site) as client:
+def test_sandbox_events_are_pushed_until_the_websocket_closes(site: Site) -> None:
+    with open_websocket(site) as client:
         assert client.recv(timeout=10) == "welcome"
         client.send("first")  # when it is answered, the sandbox is watched
-        replies(client, 1)
+        read_replies(client, 1)
         site.box.request("POST", "/say", body=b"from elsewhere")
         pushed = [client.recv(timeout=10) for _ in range(2)]
         assert set(pushed) == {"event sandbox.answered FilesState"}
-    wait_for(lambda: CLOSED == [1000])
-    wait_for(lambda: not site.playground._subscribers)
+    wait_until(lambda: CLOSE_CODES == [1000])
+    wait_until(lambda: not site.playground._subscribers)
 
 
-def wait_for(true: Any) -> None:
+def wait_until(true: Any) -> None:
     end = time.monotonic() + 10
     while not true():
         assert time.monotonic() < end
@@ -274,27 +272,27 @@ def wait_for(true: Any) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "wrong"])
-def test_a_handshake_without_the_token_is_refused(site: Site, token: str) -> None:
+def test_handshake_without_the_token_is_refused_with_401(site: Site, token: str) -> None:
     with pytest.raises(InvalidStatus) as refused:
-        dial(site, token=token)
+        open_websocket(site, token=token)
     assert refused.value.response.status_code == 401
-    assert kinds(site) == []
+    assert list_event_kinds(site) == []
 
 
-def test_a_browser_sends_the_token_as_subprotocol_or_in_the_query(site: Site) -> None:
-    with dial(site, token="", subprotocols=[f"bearer.{site.token}", "talk.v1"]) as client:
+def test_token_is_accepted_as_subprotocol_or_in_the_query(site: Site) -> None:
+    with open_websocket(site, token="", subprotocols=[f"bearer.{site.token}", "talk.v1"]) as client:
         assert client.subprotocol == "talk.v1"
         assert client.recv(timeout=10) == "welcome"
-    with dial(site, path=f"/talk?access_token={site.token}", token="") as client:
+    with open_websocket(site, path=f"/talk?access_token={site.token}", token="") as client:
         assert client.recv(timeout=10) == "welcome"
     assert site.token not in site.playground.log.data().decode()
 
 
-def test_the_query_does_not_authenticate_other_requests(site: Site) -> None:
+def test_token_in_the_query_does_not_authenticate_other_requests(site: Site) -> None:
     assert httpx.post(f"{site.url}/say?access_token={site.token}", content=b"x").status_code == 401
 
 
-def test_what_is_no_handshake_is_told_to_upgrade(site: Site) -> None:
+def test_request_without_a_handshake_is_refused_with_426(site: Site) -> None:
     with site.ask("GET", "/talk") as reply:
         assert (reply.status, reply.headers["upgrade"]) == (426, "websocket")
     offer = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Key": "short"}
@@ -304,15 +302,15 @@ def test_what_is_no_handshake_is_told_to_upgrade(site: Site) -> None:
         assert reply.status == 400
 
 
-def test_without_the_package_a_handshake_is_refused_with_its_name(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_handshake_without_the_package_installed_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.transports.websocket_handshake.find_spec", lambda _: None)
     with pytest.raises(InvalidStatus) as refused:
-        dial(site)
+        open_websocket(site)
     assert refused.value.response.status_code == 501
     assert b"clerkship[websocket]" in refused.value.response.body
 
 
-def test_requests_before_and_messages_right_after_a_handshake_are_answered_in_order(site: Site) -> None:
+def test_pipelined_requests_handshake_and_messages_are_answered_in_order(site: Site) -> None:
     say_it = [f"POST {site.place.path}/say HTTP/1.1", "Host: x", *credential(site), "Content-Length: 3", "", "one"]
     handshake = [
         f"GET {site.place.path}/talk HTTP/1.1", "Host: x", "Connection: Upgrade", "Upgrade: websocket",
@@ -332,7 +330,7 @@ def credential(site: Site) -> list[str]:
     return [f"Authorization: Bearer {site.token}"]
 
 
-def test_after_a_refused_handshake_the_connection_speaks_http(site: Site) -> None:
+def test_connection_continues_with_http_after_a_refused_handshake(site: Site) -> None:
     offer = ("Host: x", "Connection: Upgrade", "Upgrade: websocket")
     second = f"POST {site.place.path}/say HTTP/1.1"
     got = site.talk(
@@ -345,75 +343,75 @@ def test_after_a_refused_handshake_the_connection_speaks_http(site: Site) -> Non
 
 
 def test_pings_are_answered(site: Site) -> None:
-    with dial(site) as client:
+    with open_websocket(site) as client:
         assert client.ping().wait(10)
 
 
-def test_a_message_that_is_too_long_closes_with_1009(site: Site) -> None:
-    with dial(site) as client:
+def test_too_long_message_closes_with_1009(site: Site) -> None:
+    with open_websocket(site) as client:
         client.send("x" * 1001)
-        closed = until_closed(client)
+        closed = wait_until_closed(client)
     assert closed.rcvd is not None
     assert closed.rcvd.code == 1009
-    assert kinds(site) == ["sandbox.answered"]
+    assert list_event_kinds(site) == ["sandbox.answered"]
 
 
 def test_text_that_is_not_utf_8_closes_with_1007(site: Site) -> None:
-    with dial(site) as client:
+    with open_websocket(site) as client:
         with client.send_context():
             client.protocol.send_text(b"\xff")
-        closed = until_closed(client)
+        closed = wait_until_closed(client)
     assert closed.rcvd is not None
     assert closed.rcvd.code == 1007
 
 
-def test_the_simulator_may_close_with_a_code_of_its_own(site: Site) -> None:
-    with dial(site) as client:
+def test_handler_can_close_with_its_own_code(site: Site) -> None:
+    with open_websocket(site) as client:
         client.send("bye")
-        closed = until_closed(client)
+        closed = wait_until_closed(client)
     assert closed.rcvd is not None
     assert (closed.rcvd.code, closed.rcvd.reason) == (4000, "as you wish")
 
 
-def test_a_handler_that_fails_closes_with_1011_and_errors_the_run(site: Site) -> None:
-    with dial(site) as client:
+def test_failing_handler_closes_with_1011_and_errors_the_run(site: Site) -> None:
+    with open_websocket(site) as client:
         client.send("break")
-        closed = until_closed(client)
+        closed = wait_until_closed(client)
     assert closed.rcvd is not None
     assert closed.rcvd.code == 1011
     assert "ZeroDivisionError" in (site.playground.broken or "")
 
 
-def test_the_end_of_a_run_closes_with_1001() -> None:
-    with open_site(*ROUTES, limits=ConnectionLimits(first=0.2)) as site, dial(site) as client:
+def test_end_of_a_run_closes_with_1001() -> None:
+    with open_site(*ROUTES, limits=ConnectionLimits(first=0.2)) as site, open_websocket(site) as client:
         client.send("x")
-        replies(client, 1)
+        read_replies(client, 1)
         site.playground.close()
         site.gateway.remove_playground(site.playground)
-        closed = until_closed(client)
+        closed = wait_until_closed(client)
     assert closed.rcvd is not None
     assert (closed.rcvd.code, closed.rcvd.reason) == (1001, "the run is over")
 
 
-def test_the_end_of_the_listener_closes_with_1001(site: Site) -> None:
-    with dial(site) as client:
+def test_closing_the_listener_closes_with_1001(site: Site) -> None:
+    with open_websocket(site) as client:
         client.send("x")
-        replies(client, 1)
+        read_replies(client, 1)
         closing = threading.Thread(target=site.listener.close)
         closing.start()
-        closed = until_closed(client)
+        closed = wait_until_closed(client)
         closing.join(10)
     assert closed.rcvd is not None
     assert closed.rcvd.code == 1001
 
 
-def test_a_silent_client_is_pinged_and_stays_but_a_dead_one_is_dropped() -> None:
+def test_client_that_answers_pings_stays_and_a_dead_one_is_dropped() -> None:
     with open_site(*ROUTES, limits=ConnectionLimits(idle=0.2)) as site:
-        with dial(site, ping_interval=None) as client:
+        with open_websocket(site, ping_interval=None) as client:
             assert client.recv(timeout=10) == "welcome"
             time.sleep(0.5)  # it answers pings by itself
             client.send("still here")
-            assert replies(client, 1) == [{"said": "still here"}]
+            assert read_replies(client, 1) == [{"said": "still here"}]
         with socket.create_connection((site.place.hostname, site.place.port), timeout=10) as dead:
             lines = [
                 f"GET {site.place.path}/talk HTTP/1.1", "Host: x", "Connection: Upgrade", "Upgrade: websocket",
@@ -429,64 +427,64 @@ def test_a_silent_client_is_pinged_and_stays_but_a_dead_one_is_dropped() -> None
         assert b"\x89\x00" in got, "a ping"
 
 
-def test_a_client_that_does_not_read_what_is_pushed_is_closed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_that_does_not_read_pushed_messages_is_closed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.transports.websocket_frames.LINGER_SECONDS", 0.1)
-    with dial(site, max_queue=1, close_timeout=0.1) as client:
+    with open_websocket(site, max_queue=1, close_timeout=0.1) as client:
         client.send("flood")
-        wait_for(lambda: CLOSED)
-    assert kinds(site) == ["sandbox.answered"] * 2
+        wait_until(lambda: CLOSE_CODES)
+    assert list_event_kinds(site) == ["sandbox.answered"] * 2
 
 
-def test_messages_wait_while_one_is_answered_and_others_are_served(site: Site) -> None:
-    with dial(site) as client, open_site(*ROUTES) as other, dial(other) as second:
+def test_messages_wait_for_a_slow_one_without_blocking_other_sandboxes(site: Site) -> None:
+    with open_websocket(site) as client, open_site(*ROUTES) as other, open_websocket(other) as second:
         client.send("slow")
         client.send("after")
         second.send("quick")
-        assert replies(second, 1) == [{"said": "quick"}]
+        assert read_replies(second, 1) == [{"said": "quick"}]
         RELEASE.set()
-        assert replies(client, 2) == [{"said": "slow"}, {"said": "after"}]
+        assert read_replies(client, 2) == [{"said": "slow"}, {"said": "after"}]
 
 
-def test_faults_strike_messages(site: Site) -> None:
-    with dial(site) as client:
+def test_faults_apply_to_messages(site: Site) -> None:
+    with open_websocket(site) as client:
         client.send("one")
-        assert replies(client, 1) == [{"said": "one"}]
+        assert read_replies(client, 1) == [{"said": "one"}]
         site.playground.inject(ErrorFault(status=503, times=1))
         client.send("two")
-        assert "error" in replies(client, 1)[0]
+        assert "error" in read_replies(client, 1)[0]
         site.playground.inject(DripFault(over=timedelta(seconds=1), pieces=3, times=1))
         client.send("three")
-        assert replies(client, 1) == [{"said": "three"}]
+        assert read_replies(client, 1) == [{"said": "three"}]
         site.playground.inject(TruncatedFault(keep=4, times=1))
         client.send("four")
-        assert until_closed(client).rcvd is None
+        assert wait_until_closed(client).rcvd is None
     site.playground.inject(DropFault(when="reply", operation="say", times=1))
-    with dial(site) as client:
+    with open_websocket(site) as client:
         client.send("five")
-        assert until_closed(client).rcvd is None
+        assert wait_until_closed(client).rcvd is None
 
 
-def test_a_handshake_can_be_struck_by_a_fault(site: Site) -> None:
+def test_fault_applies_to_a_handshake(site: Site) -> None:
     site.playground.inject(ErrorFault(status=503, times=1))
     with pytest.raises(InvalidStatus) as refused:
-        dial(site)
+        open_websocket(site)
     assert refused.value.response.status_code == 503
-    with dial(site) as client:
+    with open_websocket(site) as client:
         assert client.recv(timeout=10) == "welcome"
 
 
-def test_a_sandbox_has_at_most_its_share_of_websockets() -> None:
-    with open_site(*ROUTES, limits=ConnectionLimits(per_sandbox=1)) as site, dial(site) as first:
+def test_websockets_per_sandbox_are_limited() -> None:
+    with open_site(*ROUTES, limits=ConnectionLimits(per_sandbox=1)) as site, open_websocket(site) as first:
         assert first.recv(timeout=10) == "welcome"
-        with dial(site) as second:
-            closed = until_closed(second)
+        with open_websocket(site) as second:
+            closed = wait_until_closed(second)
         assert closed.rcvd is not None
         assert closed.rcvd.code == 1013
         first.send("still here")
-        assert replies(first, 1) == [{"said": "still here"}]
+        assert read_replies(first, 1) == [{"said": "still here"}]
 
 
-def test_many_websockets_at_once(site: Site) -> None:
+def test_many_websockets_can_be_open_at_once(site: Site) -> None:
     from websockets.asyncio.client import connect as dial_async  # noqa: PLC0415  (this test alone)
 
     async def talk(number: int) -> str:

@@ -23,7 +23,16 @@ from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSock
 from clerkship.transports.websocket_frames import MAX_FRAGMENTS
 from clerkship.transports.websocket_handshake import websocket_route
 from tests.transports.site import Site, open_site
-from tests.transports.test_websocket import ROUTES, Talk, credential, dial, replies, say, until_closed, wait_for
+from tests.transports.test_websocket import (
+    ROUTES,
+    EchoHandler,
+    credential,
+    open_websocket,
+    read_replies,
+    say,
+    wait_until,
+    wait_until_closed,
+)
 
 PING = b"\x89\xfd\x00\x00\x00\x00" + b"p" * 125  # masked with zeros
 PONG_SIZE = 127
@@ -37,7 +46,7 @@ def site() -> Iterator[Site]:
 
 
 @contextlib.contextmanager
-def dial_raw(site: Site) -> Iterator[socket.socket]:
+def open_raw_websocket(site: Site) -> Iterator[socket.socket]:
     """Open a WebSocket whose client has a small buffer, and reads nothing by itself."""
     lines = [
         f"GET {site.place.path}/talk HTTP/1.1", "Host: x", "Connection: Upgrade", "Upgrade: websocket",
@@ -54,8 +63,8 @@ def dial_raw(site: Site) -> Iterator[socket.socket]:
         yield client
 
 
-def test_pings_of_a_client_that_does_not_read_are_not_read_until_it_does(site: Site) -> None:
-    with dial_raw(site) as client:
+def test_pings_are_not_read_while_the_client_does_not_read(site: Site) -> None:
+    with open_raw_websocket(site) as client:
         client.settimeout(0.3)
         sent, blob = 0, PING * 1000
         with contextlib.suppress(TimeoutError):
@@ -68,18 +77,18 @@ def test_pings_of_a_client_that_does_not_read_are_not_read_until_it_does(site: S
             received += len(client.recv(1_000_000))
 
 
-def test_a_message_in_too_many_fragments_closes_with_1009(site: Site) -> None:
-    with dial(site) as client:
+def test_message_in_too_many_fragments_closes_with_1009(site: Site) -> None:
+    with open_websocket(site) as client:
         client.send(["x"] + [""] * (MAX_FRAGMENTS - 2))
-        assert replies(client, 1) == [{"said": "x"}]
+        assert read_replies(client, 1) == [{"said": "x"}]
         with contextlib.suppress(OSError):
             client.send(["x"] + [""] * MAX_FRAGMENTS)
-        closed = until_closed(client)
+        closed = wait_until_closed(client)
     assert closed.rcvd is not None
     assert closed.rcvd.code == 1009
 
 
-class Eager(Talk):
+class PushingHandler(EchoHandler):
     """Pushes while its reply is sent in pieces."""
 
     watches_events: ClassVar[bool] = False
@@ -92,7 +101,7 @@ class Eager(Talk):
 
 
 @contextlib.contextmanager
-def open_talk(handler: type[WebSocketHandler], **changes: Any) -> Iterator[Site]:
+def serve_handler(handler: type[WebSocketHandler], **changes: Any) -> Iterator[Site]:
     """Serve `/talk` with this handler."""
 
     @operation(tool=False)
@@ -105,15 +114,15 @@ def open_talk(handler: type[WebSocketHandler], **changes: Any) -> Iterator[Site]
         yield site
 
 
-def test_a_push_waits_while_a_message_is_sent_in_pieces() -> None:
-    with open_talk(Eager, time="paced") as site, dial(site) as client:
+def test_push_waits_while_a_message_is_sent_in_pieces() -> None:
+    with serve_handler(PushingHandler, time="paced") as site, open_websocket(site) as client:
         site.playground.inject(DripFault(operation="say", over=timedelta(seconds=0.3), pieces=3))
         client.send("hello there")
         received = [client.recv(timeout=10) for _ in range(4)]
     assert sorted(received) == ["pushed", "pushed", "welcome", '{"said":"hello there"}']
 
 
-class Unencodable(Talk):
+class UnencodableReplyHandler(EchoHandler):
     """Answers with text that is not UTF-8."""
 
     watches_events: ClassVar[bool] = False
@@ -123,7 +132,7 @@ class Unencodable(Talk):
         return "\ud800"
 
 
-class UnencodablePush(Unencodable):
+class UnencodablePushHandler(UnencodableReplyHandler):
     """Pushes such text as well."""
 
     def on_open(self, session: WebSocketSession) -> None:
@@ -131,13 +140,13 @@ class UnencodablePush(Unencodable):
         session.send("\ud800")
 
 
-@pytest.mark.parametrize("handler", [Unencodable, UnencodablePush])
-def test_a_message_that_cannot_be_sent_closes_with_1011_and_errors_the_run(handler: type[WebSocketHandler]) -> None:
-    with open_talk(handler) as site:
-        with dial(site) as client:
+@pytest.mark.parametrize("handler", [UnencodableReplyHandler, UnencodablePushHandler])
+def test_unencodable_message_closes_with_1011_and_errors_the_run(handler: type[WebSocketHandler]) -> None:
+    with serve_handler(handler) as site:
+        with open_websocket(site) as client:
             with contextlib.suppress(ConnectionClosed):
                 client.send("hello")
-            closed = until_closed(client)
+            closed = wait_until_closed(client)
         assert closed.rcvd is not None
         assert closed.rcvd.code == 1011
         assert "UnicodeEncodeError" in (site.playground.broken or "")
@@ -146,7 +155,7 @@ def test_a_message_that_cannot_be_sent_closes_with_1011_and_errors_the_run(handl
 FAILED = threading.Event()
 
 
-class Failing(Talk):
+class FailingHandler(EchoHandler):
     """Fails at a message, and when it is closed."""
 
     watches_events: ClassVar[bool] = False
@@ -165,21 +174,21 @@ class Failing(Talk):
 @pytest.mark.parametrize(
     "fail", [lambda client: client.send("hello"), lambda client: client.close()], ids=["message", "close"]
 )
-def test_a_handler_that_fails_in_a_locked_playground_leaves_the_loop_free(
+def test_failing_handler_does_not_block_the_loop_while_the_playground_is_locked(
     fail: Callable[[ClientConnection], None],
 ) -> None:
     FAILED.clear()
-    with open_talk(Failing) as site, dial(site) as other, dial(site) as client:
+    with serve_handler(FailingHandler) as site, open_websocket(site) as other, open_websocket(site) as client:
         assert other.recv(timeout=10) == client.recv(timeout=10) == "welcome"
         with site.playground.lock:
             fail(client)
             assert FAILED.wait(10)
             assert other.ping().wait(5)
             assert site.playground.broken is None
-        wait_for(lambda: "ZeroDivisionError" in (site.playground.broken or ""))
+        wait_until(lambda: "ZeroDivisionError" in (site.playground.broken or ""))
 
 
-class Silent(WebSocketHandler):
+class RecordingHandler(WebSocketHandler):
     """Takes every message, and calls no operation."""
 
     def on_reply(self, reply: Reply) -> WebSocketMessage | None:
@@ -188,12 +197,12 @@ class Silent(WebSocketHandler):
         return reply.refusal.code
 
 
-def test_a_message_without_a_call_is_a_request_of_the_agent_in_the_log() -> None:
-    with open_talk(Silent) as site:
-        with dial(site) as client:
+def test_message_without_a_call_is_logged_as_an_agent_request() -> None:
+    with serve_handler(RecordingHandler) as site:
+        with open_websocket(site) as client:
             client.send("hello")
             client.send(b"\xff")
-            wait_for(lambda: len(site.playground.log.events) == 3)
+            wait_until(lambda: len(site.playground.log.events) == 3)
         events = site.playground.log.events[1:]
         assert [render_event_request(event) for event in events] == ["WebSocket message → 200"] * 2
         assert {(event.kind, event.actor) for event in events} == {("sandbox.answered", "agent")}
@@ -201,11 +210,11 @@ def test_a_message_without_a_call_is_a_request_of_the_agent_in_the_log() -> None
         assert site.playground.broken is None
 
 
-def test_faults_strike_a_message_without_a_call() -> None:
-    with open_talk(Silent) as site, dial(site) as client:
+def test_faults_apply_to_a_message_without_a_call() -> None:
+    with serve_handler(RecordingHandler) as site, open_websocket(site) as client:
         site.playground.inject(ErrorFault(status=503, times=1))
         client.send("hello")
         assert client.recv(timeout=10) == "injected_fault"
         site.playground.inject(DropFault(when="reply", times=1))
         client.send("hello")
-        assert until_closed(client).rcvd is None
+        assert wait_until_closed(client).rcvd is None
