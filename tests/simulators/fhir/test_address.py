@@ -35,7 +35,7 @@ def with_address(base: str) -> Resource:
 
 
 @pytest.mark.parametrize("base", [ELSEWHERE, INSIDE])
-def test_only_references_lose_the_address(base: str) -> None:
+def test_only_references_are_made_relative(base: str) -> None:
     server = Server()
     sent = with_address(base)
     answer = ask(server, base, "POST", "/Patient", sent)
@@ -51,7 +51,7 @@ def test_only_references_lose_the_address(base: str) -> None:
     assert found["link"][0]["url"] == f"{base}/Patient?identifier={base}/ids|7"
 
 
-def test_a_kept_bundle_keeps_its_full_urls() -> None:
+def test_stored_bundle_keeps_full_urls() -> None:
     server = Server()
     page = parse_resource(ask(server, ELSEWHERE, "GET", "/Patient", _id="ben").body)
     kept = parse_resource(ask(server, ELSEWHERE, "POST", "/Bundle", page).body)
@@ -59,7 +59,7 @@ def test_a_kept_bundle_keeps_its_full_urls() -> None:
     assert kept["link"] == page["link"]
 
 
-def test_the_log_is_the_same_wherever_the_server_is() -> None:
+def test_log_does_not_depend_on_server_url() -> None:
     logs = []
     for base in (ELSEWHERE, INSIDE, "http://clinic.example/other/pg-2/box"):
         server = Server()
@@ -81,7 +81,7 @@ def test_the_log_is_the_same_wherever_the_server_is() -> None:
     assert b"127.0.0.1" not in logs[0]
 
 
-def test_a_patch_that_sets_a_reference_keeps_it_relative() -> None:
+def test_patch_makes_reference_relative() -> None:
     server = Server()
     operations = [{"op": "replace", "path": "/subject/reference", "value": f"{ELSEWHERE}/Patient/ben"}]
     request = Request(
@@ -90,7 +90,7 @@ def test_a_patch_that_sets_a_reference_keeps_it_relative() -> None:
     assert parse_resource(server.rig.send(request, base=ELSEWHERE).body)["subject"] == {"reference": "Patient/ben"}
 
 
-def test_another_server_beside_it_is_another() -> None:
+def test_url_of_another_sandbox_is_not_rewritten() -> None:
     server = Server()
     other = {"resourceType": "Basic", "code": {"text": f"{ELSEWHERE}-2/Patient/ada"}}
     made = ask(server, ELSEWHERE, "POST", "/Basic", other)
@@ -98,14 +98,14 @@ def test_another_server_beside_it_is_another() -> None:
     assert f"{ELSEWHERE}-2".encode() in server.rig.playground.log.data()
 
 
-def test_a_server_has_several_hosts() -> None:
+def test_url_with_any_host_name_is_rewritten() -> None:
     server = Server()
     sent = observed(ELSEWHERE.replace("127.0.0.1", "localhost") + "/Patient/ada")
     made = parse_resource(ask(server, ELSEWHERE, "POST", "/Observation", sent).body)
     assert made["subject"] == {"reference": "Patient/ada"}
 
 
-def test_what_one_door_wrote_the_other_reads_with_its_own_address() -> None:
+def test_each_transport_sees_its_own_url() -> None:
     server = Server()
     url = server.rig.url()
     made = parse_resource(ask(server, ELSEWHERE, "POST", "/Patient", with_address(ELSEWHERE)).body)

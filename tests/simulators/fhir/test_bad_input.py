@@ -56,7 +56,7 @@ def lossy_and_deep(levels: int) -> bytes:
     ids=lambda body: repr(body[:40]),
 )
 @pytest.mark.parametrize(("method", "target"), [("POST", "Patient"), ("PUT", "Patient/ada"), ("POST", "")])
-def test_bodies_that_are_no_resource(method: str, target: str, body: bytes) -> None:
+def test_body_that_is_not_a_resource_is_rejected(method: str, target: str, body: bytes) -> None:
     server = Server()
     with server.untouched():
         answer = server.send(method, target, body, content_type="application/fhir+json")
@@ -64,7 +64,7 @@ def test_bodies_that_are_no_resource(method: str, target: str, body: bytes) -> N
         assert answer.codes
 
 
-def test_nesting_has_a_limit_that_can_be_reached() -> None:
+def test_body_is_accepted_up_to_depth_limit() -> None:
     server = Server(max_depth=200)
     with server.untouched():
         answer = server.send("POST", "Patient", deep(99))
@@ -73,7 +73,7 @@ def test_nesting_has_a_limit_that_can_be_reached() -> None:
         assert server.send("POST", "Patient", deep(100)).codes == ["too-costly"]
 
 
-def test_a_body_that_is_too_large() -> None:
+def test_too_large_body_is_rejected() -> None:
     server = Server()
     with server.untouched():
         answer = server.send("POST", "Patient", b" " * (MAX_BODY + 1))
@@ -97,7 +97,7 @@ def test_a_body_that_is_too_large() -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-def test_ids_with_tricks(method: str, id: str) -> None:
+def test_hostile_ids_are_rejected(method: str, id: str) -> None:
     server = Server()
     body: Any = {"PUT": {**ADA, "id": id}, "PATCH": [{"op": "remove", "path": "/name"}]}.get(method)
     before = server.state.dump()
@@ -112,7 +112,7 @@ def test_ids_with_tricks(method: str, id: str) -> None:
     "type", ["patient", "Patients", "Resource", "DomainResource", "Patient ", "%", "metadata2", "../Patient"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_types_that_are_none(method: str, type: str) -> None:
+def test_unknown_types_are_rejected(method: str, type: str) -> None:
     server = Server()
     with server.untouched():
         answer = server.send(method, type, NEW if method == "POST" else None)
@@ -124,7 +124,7 @@ def test_types_that_are_none(method: str, type: str) -> None:
     "date",
     ["2026-02-30", "2026-13-01", "01/02/2026", "2026-1-1", "", "today", "2026-02-20T25:00:00Z", ZONELESS],
 )
-def test_bad_dates(date: str) -> None:
+def test_invalid_dates_are_rejected(date: str) -> None:
     server = Server()
     with server.untouched():
         answer = server.send("POST", "Observation", {**without(POTASSIUM, "id"), "effectiveDateTime": date})
@@ -134,7 +134,7 @@ def test_bad_dates(date: str) -> None:
             assert server.get(f"Observation?value-date={date}").status == 400
 
 
-def test_modifiers_and_prefixes_that_are_none() -> None:
+def test_unknown_modifiers_and_prefixes_are_rejected() -> None:
     server = Server()
     with server.untouched():
         for query in ("name:fuzzy=a", "birthdate:exact=2026", "gender:contains=f", "birthdate=zz2026", "_id:above=x"):
@@ -143,7 +143,7 @@ def test_modifiers_and_prefixes_that_are_none() -> None:
             assert answer.codes
 
 
-def test_ten_thousand_search_values() -> None:
+def test_search_with_ten_thousand_values_is_answered() -> None:
     server = Server()
     with server.untouched():
         answer = server.get(f"Patient?_id={','.join(f'p{number}' for number in range(10_000))}")
@@ -156,7 +156,7 @@ def test_ten_thousand_search_values() -> None:
         assert server.send("POST", "Patient", NEW, if_none_exist="_id=" + ",".join(["a"] * 10_000)).status == 400
 
 
-def test_forms_that_are_not_text() -> None:
+def test_form_that_is_not_utf8_is_rejected() -> None:
     server = Server()
     with server.untouched():
         form = "application/x-www-form-urlencoded"
@@ -176,7 +176,7 @@ def test_forms_that_are_not_text() -> None:
         "Patient?name",
     ],
 )
-def test_entries_with_tricks_in_their_url(url: str) -> None:
+def test_bundle_entry_with_hostile_url_is_rejected(url: str) -> None:
     server = Server()
     with server.untouched():
         answer = server.send("POST", "", bundle("transaction", entry("DELETE", url), entry("POST", "Patient", NEW)))
@@ -213,7 +213,7 @@ def test_entries_with_tricks_in_their_url(url: str) -> None:
         7,
     ],
 )
-def test_entries_that_make_no_sense(data: Any) -> None:
+def test_malformed_bundle_entry_is_rejected(data: Any) -> None:
     server = Server()
     with server.untouched():
         answer = server.send(
@@ -226,7 +226,7 @@ def test_entries_that_make_no_sense(data: Any) -> None:
     assert batch.entries[0]["response"]["status"][0] == "4"
 
 
-def test_headers_that_make_no_sense() -> None:
+def test_malformed_headers_are_rejected() -> None:
     server = Server()
     with server.untouched():
         assert server.get("Patient/ada", if_none_match="x").status == 400
@@ -250,7 +250,7 @@ def test_headers_that_make_no_sense() -> None:
         ("", 200),
     ],
 )
-def test_since_when_may_be_said_without_a_zone_or_wrongly(date: str, status: int) -> None:
+def test_if_modified_since_without_zone_or_invalid_is_tolerated(date: str, status: int) -> None:
     server = Server()
     assert server.get("Patient/ada", if_modified_since=date).status == status
     batch = server.send("POST", "", bundle("batch", entry("GET", "Patient/ada", ifModifiedSince=date)))
@@ -260,7 +260,7 @@ def test_since_when_may_be_said_without_a_zone_or_wrongly(date: str, status: int
 
 @pytest.mark.parametrize("data", ["é", "\u0000", "no base64", "W10", "====", "7w=="])
 @pytest.mark.parametrize("type", ["batch", "transaction"])
-def test_a_patch_in_a_bundle_that_is_no_base64(type: str, data: str) -> None:
+def test_patch_in_bundle_with_invalid_base64_is_rejected(type: str, data: str) -> None:
     server = Server()
     binary = {"resourceType": "Binary", "contentType": "application/json-patch+json", "data": data}
     answer = server.send("POST", "", bundle(type, entry("PATCH", "Patient/ada", binary)))
@@ -269,7 +269,7 @@ def test_a_patch_in_a_bundle_that_is_no_base64(type: str, data: str) -> None:
     assert server.rig.playground.broken is None
 
 
-def test_parameters_have_no_address() -> None:
+def test_parameters_resource_cannot_be_stored() -> None:
     server = Server()
     body = {"resourceType": "Parameters", "parameter": [{"name": "x", "valueString": "y"}]}
     with server.untouched():
@@ -280,7 +280,7 @@ def test_parameters_have_no_address() -> None:
     assert server.send("POST", "Parameters/$validate", body).status == 200
 
 
-def test_what_runs_out_of_stack_is_the_agents_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recursion_error_is_a_client_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def endless(resource: Any) -> Any:
         return endless(resource)
 

@@ -29,7 +29,7 @@ def kept(server: Server, answer: Any, number: int) -> Resource:
     return server.get(answer.entries[number]["response"]["location"]).json
 
 
-def test_entries_refer_to_each_other_by_names_of_the_clients_own() -> None:
+def test_entries_refer_to_each_other_by_full_url() -> None:
     server = Server()
     answer = server.send(
         "POST",
@@ -43,7 +43,7 @@ def test_entries_refer_to_each_other_by_names_of_the_clients_own() -> None:
     assert server.kinds()[:3] == ["fhir.resource.created"] * 2 + ["fhir.bundle.processed"]
 
 
-def test_references_may_go_in_a_circle() -> None:
+def test_entries_may_have_circular_references() -> None:
     server = Server()
     one = {"resourceType": "Patient", "link": [{"other": {"reference": OTHER}, "type": "seealso"}]}
     other = {"resourceType": "Patient", "link": [{"other": {"reference": URN}, "type": "seealso"}]}
@@ -55,7 +55,7 @@ def test_references_may_go_in_a_circle() -> None:
     assert second["link"][0]["other"]["reference"] == f"Patient/{first['id']}"
 
 
-def test_links_are_rewritten_wherever_they_are_and_identifiers_are_not() -> None:
+def test_all_links_are_rewritten_but_identifiers_are_not() -> None:
     server = Server()
     note = {
         "resourceType": "DocumentReference",
@@ -80,7 +80,7 @@ def test_links_are_rewritten_wherever_they_are_and_identifiers_are_not() -> None
     assert made["identifier"][0]["value"] == URN
 
 
-def test_a_full_url_may_be_an_address_of_elsewhere() -> None:
+def test_full_url_may_be_of_another_server() -> None:
     server = Server()
     patient = entry("POST", "Patient", ZOE, "https://elsewhere.example/fhir/Patient/23")
     first = entry("POST", "Observation", observed("https://elsewhere.example/fhir/Patient/23"))
@@ -90,7 +90,7 @@ def test_a_full_url_may_be_an_address_of_elsewhere() -> None:
     assert [kept(server, answer, number)["subject"]["reference"] for number in (1, 2)] == [target, target]
 
 
-def test_a_reference_may_be_a_condition() -> None:
+def test_conditional_reference_is_resolved() -> None:
     server = Server()
     asks = "Patient?identifier=http://clinic.example/mrn|A-1"
     answer = server.send("POST", "", bundle("transaction", entry("POST", "Observation", observed(asks))))
@@ -104,7 +104,7 @@ def test_a_reference_may_be_a_condition() -> None:
         assert server.send("POST", "", several).status == 412
 
 
-def test_the_order_is_delete_post_put_get() -> None:
+def test_transaction_order_is_delete_post_put_get() -> None:
     server = Server()
     answer = server.send(
         "POST",
@@ -132,7 +132,7 @@ def test_the_order_is_delete_post_put_get() -> None:
     assert server.rebuilt() == server.state.dump()
 
 
-def test_conditions_in_entries() -> None:
+def test_conditional_entries_are_processed() -> None:
     server = Server()
     mrn = "identifier=http://clinic.example/mrn|"
     answer = server.send(
@@ -163,7 +163,7 @@ def test_conditions_in_entries() -> None:
     assert answer.entries[0]["response"]["location"] == answer.entries[1]["response"]["location"]
 
 
-def test_a_patch_in_a_bundle_is_a_binary() -> None:
+def test_patch_in_bundle_is_a_binary() -> None:
     server = Server()
     operations = [{"op": "add", "path": "/active", "value": True}]
     data = base64.b64encode(dumps(operations)).decode()
@@ -177,7 +177,7 @@ def test_a_patch_in_a_bundle_is_a_binary() -> None:
         assert server.send("POST", "", bundle("transaction", entry("PATCH", "Patient/ada", parameters))).status == 415
 
 
-def test_what_was_written_is_shown_where_that_is_preferred() -> None:
+def test_prefer_representation_returns_written_resources() -> None:
     server = Server()
     made = bundle("transaction", entry("POST", "Patient", ZOE))
     assert "resource" not in server.send("POST", "", made).entries[0]
@@ -224,7 +224,7 @@ GOOD = [
     ],
 )
 @pytest.mark.parametrize("first", [True, False])
-def test_a_failed_transaction_leaves_no_trace(bad: Any, status: int, first: bool) -> None:
+def test_failed_transaction_changes_nothing(bad: Any, status: int, first: bool) -> None:
     server = Server()
     with server.untouched():
         answer = server.send("POST", "", bundle("transaction", *([bad, *GOOD] if first else [*GOOD, bad])))
@@ -236,7 +236,7 @@ def test_a_failed_transaction_leaves_no_trace(bad: Any, status: int, first: bool
     ), "and the next is as if it had been the first"
 
 
-def test_a_batch_does_what_it_can() -> None:
+def test_batch_processes_valid_entries_despite_failures() -> None:
     server = Server()
     answer = server.send(
         "POST",
@@ -270,13 +270,13 @@ def test_a_batch_does_what_it_can() -> None:
         ([], 400),
     ],
 )
-def test_what_is_no_batch_and_no_transaction(body: Any, status: int) -> None:
+def test_other_bundle_types_are_rejected(body: Any, status: int) -> None:
     server = Server()
     with server.untouched():
         assert server.send("POST", "", body).status == status
 
 
-def test_an_empty_transaction_is_done_at_once() -> None:
+def test_empty_transaction_succeeds() -> None:
     server = Server()
     assert server.send("POST", "", bundle("transaction")).json == {
         "resourceType": "Bundle",
@@ -284,14 +284,14 @@ def test_an_empty_transaction_is_done_at_once() -> None:
     }
 
 
-def test_a_bundle_has_a_limit() -> None:
+def test_bundle_with_too_many_entries_is_rejected() -> None:
     server = Server(max_entries=2)
     with server.untouched():
         answer = server.send("POST", "", bundle("transaction", *[entry("POST", "Patient", ZOE)] * 3))
         assert (answer.status, answer.codes) == (413, ["too-costly"])
 
 
-def test_a_read_only_server_does_nothing_in_bundles_either() -> None:
+def test_read_only_server_rejects_writes_in_bundles() -> None:
     server = Server(read_only=True)
     with server.untouched():
         assert server.send("POST", "", bundle("transaction", entry("POST", "Patient", ZOE))).status == 403
@@ -300,7 +300,7 @@ def test_a_read_only_server_does_nothing_in_bundles_either() -> None:
     ) == ["403", "200"]
 
 
-def test_a_relative_reference_is_relative_to_its_own_entry() -> None:
+def test_relative_reference_is_resolved_by_full_url_of_its_entry() -> None:
     """R4 bundle, references: to the base of its fullUrl; where that says none, to this server."""
     server = Server()
     elsewhere = "http://elsewhere.example/fhir"
@@ -318,7 +318,7 @@ def test_a_relative_reference_is_relative_to_its_own_entry() -> None:
     assert subjects == ["Patient/ada", "Patient/ada", "Patient/ada", zoe, "Patient/ben"]
 
 
-def test_an_entry_of_this_servers_own_is_meant_by_relative_references() -> None:
+def test_relative_reference_finds_entry_of_this_server() -> None:
     server = Server()
     patient = entry("POST", "Patient", ZOE, f"{BASE}/Patient/new")
     entries = [entry("POST", "Observation", observed(text)) for text in ("Patient/new", f"{BASE}/Patient/new")]
@@ -328,7 +328,7 @@ def test_an_entry_of_this_servers_own_is_meant_by_relative_references() -> None:
 
 
 @pytest.mark.parametrize("name", [URN, "urn:oid:1.2.3"])
-def test_names_of_a_clients_own_mean_nothing_outside_a_transaction(name: str) -> None:
+def test_urn_reference_outside_of_transaction_is_rejected(name: str) -> None:
     server = Server()
     with server.untouched():
         alone = server.send("POST", "Observation", observed(name))
@@ -344,7 +344,7 @@ def test_names_of_a_clients_own_mean_nothing_outside_a_transaction(name: str) ->
     assert Server(references="unchecked").send("POST", "Observation", observed(name)).status == 201
 
 
-def test_head_in_a_batch_has_no_body() -> None:
+def test_head_in_batch_returns_no_body() -> None:
     server = Server()
     [asked, read] = server.send(
         "POST", "", bundle("batch", entry("HEAD", "Patient/ada"), entry("GET", "Patient/ada"))

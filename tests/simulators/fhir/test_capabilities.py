@@ -16,7 +16,7 @@ from scripts.fhir_limits import NOT_DONE, NotDone
 from tests.simulators.fhir.server import BASE, Server
 
 
-def test_the_statement_is_valid_and_says_what_is_routed() -> None:
+def test_statement_is_valid_and_lists_routed_interactions() -> None:
     statement = Server().get("metadata").json
     assert [issue for issue in validate(statement) if issue.severity == "error"] == []
     assert statement["implementation"]["url"] == BASE
@@ -32,14 +32,14 @@ def test_the_statement_is_valid_and_says_what_is_routed() -> None:
     assert "Patient:general-practitioner" not in patient["searchRevInclude"]
 
 
-def test_a_read_only_server_says_so() -> None:
+def test_statement_of_read_only_server_has_no_writes() -> None:
     [rest] = Server(read_only=True).get("metadata").json["rest"]
     codes = {code["code"] for resource in rest["resource"] for code in resource["interaction"]}
     assert codes == {"read", "vread", "history-instance", "history-type", "search-type"}
     assert not {"transaction"} & {code["code"] for code in rest["interaction"]}
 
 
-def test_no_route_is_forgotten() -> None:
+def test_every_route_is_in_statement() -> None:
     operations = {route.operation.name for route in ROUTES}
     told = TYPE_INTERACTIONS.keys() | SYSTEM_INTERACTIONS.keys() | EXTENDED_OPERATIONS.keys()
     variants = {name for name in operations if name.startswith("conditional_") or name.endswith("_by_post")}
@@ -55,7 +55,7 @@ def test_no_route_is_forgotten() -> None:
     assert operations >= WRITE_INTERACTIONS
 
 
-def test_asking_is_taken_down() -> None:
+def test_capabilities_read_is_logged() -> None:
     server = Server()
     server.get("metadata")
     assert server.kinds() == ["fhir.capabilities.read"]
@@ -63,7 +63,7 @@ def test_asking_is_taken_down() -> None:
 
 
 @pytest.mark.parametrize("one", NOT_DONE, ids=lambda one: one.what)
-def test_what_is_not_simulated_is_refused_as_the_reference_says(one: NotDone) -> None:
+def test_unsupported_requests_are_refused_as_documented(one: NotDone) -> None:
     server = Server({"resourceType": "Patient", "id": "p1"}, {"resourceType": "Patient", "id": "p2"})
     with server.untouched():
         reply = server.rig.send(one.request)

@@ -12,7 +12,7 @@ EVERY = f"identifier={MRN}A-1,{MRN}B-2"
 PATCH = [{"op": "add", "path": "/active", "value": True}]
 
 
-def test_create_if_there_is_none() -> None:
+def test_conditional_create_writes_only_without_match() -> None:
     server = Server()
     made = server.send("POST", "Patient", NEW, if_none_exist=f"identifier={MRN}C-3")
     assert made.status == 201
@@ -25,7 +25,7 @@ def test_create_if_there_is_none() -> None:
         assert (several.status, several.codes) == (412, ["multiple-matches"])
 
 
-def test_update_of_whoever_is_meant() -> None:
+def test_conditional_update_by_number_of_matches() -> None:
     server = Server()
     one = server.send("PUT", f"Patient?identifier={MRN}A-1", {**without(ADA, "id"), "active": True})
     assert (one.status, one.json["id"], one.headers["ETag"]) == (200, "ada", 'W/"2"')
@@ -40,7 +40,7 @@ def test_update_of_whoever_is_meant() -> None:
         assert server.send("PUT", f"Patient?{EVERY}", without(ADA, "id")).status == 412
 
 
-def test_patch_of_whoever_is_meant() -> None:
+def test_conditional_patch_by_number_of_matches() -> None:
     server = Server()
     assert server.send("PATCH", f"Patient?identifier={MRN}A-1", PATCH).json["active"] is True
     with server.untouched():
@@ -49,7 +49,7 @@ def test_patch_of_whoever_is_meant() -> None:
         assert server.send("PATCH", f"Patient?identifier={MRN}A-1", PATCH, if_match='W/"1"').status == 412
 
 
-def test_delete_of_whoever_is_meant() -> None:
+def test_conditional_delete_by_number_of_matches() -> None:
     server = Server()
     with server.untouched():
         assert server.send("DELETE", f"Patient?{EVERY}").status == 412
@@ -63,7 +63,7 @@ def test_delete_of_whoever_is_meant() -> None:
     [("", 412), ("_format=json", 412), ("colour=red", 400), ("_count=1", 400), ("identifier:fuzzy=A-1", 400)],
 )
 @pytest.mark.parametrize(("method", "body"), [("PUT", BEN), ("PATCH", PATCH), ("DELETE", None)])
-def test_a_condition_that_says_nothing_or_cannot_be_read(method: str, body: Any, query: str, status: int) -> None:
+def test_empty_or_invalid_condition_is_rejected(method: str, body: Any, query: str, status: int) -> None:
     server = Server()
     with server.untouched():
         assert server.send(method, f"Patient?{query}", body).status == status

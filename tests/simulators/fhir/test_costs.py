@@ -29,7 +29,7 @@ def patient_with(names: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("method", "target"), [("POST", "Patient"), ("PUT", "Patient/ada"), ("POST", "Patient/$validate")]
 )
-def test_a_resource_with_too_many_elements_is_refused_with_413_before_it_is_parsed(method: str, target: str) -> None:
+def test_resource_with_too_many_elements_is_refused_with_413_before_parsing(method: str, target: str) -> None:
     server = Server()
     with server.untouched():
         answer = server.send(method, target, exact.dumps(patient_with(50_000))[:-1])  # not even JSON
@@ -37,14 +37,14 @@ def test_a_resource_with_too_many_elements_is_refused_with_413_before_it_is_pars
         assert "more than 100,000 elements" in str(answer.json)
 
 
-def test_commas_and_brackets_in_texts_are_no_elements() -> None:
+def test_delimiters_in_texts_do_not_count_as_elements() -> None:
     div = '<div xmlns="http://www.w3.org/1999/xhtml">' + '[," ' * 120_000 + "</div>"
     text = {"status": "generated", "div": div}
     answer = Server().send("POST", "Patient", {"resourceType": "Patient", "text": text})
     assert answer.status == 201, answer.body[:300]
 
 
-def test_a_transaction_may_have_more_elements_than_a_resource_but_none_of_its_resources_may() -> None:
+def test_transaction_may_have_more_elements_but_each_resource_is_limited() -> None:
     server = Server()
     half = entry("POST", "Patient", patient_with(30_000))
     assert server.send("POST", "", bundle("transaction", half, half)).status == 200
@@ -54,14 +54,14 @@ def test_a_transaction_may_have_more_elements_than_a_resource_but_none_of_its_re
         assert answer.json["issue"][0]["expression"] == ["Bundle.entry[1]"]
 
 
-def test_kept_bundle_may_have_more_elements_than_another_resource() -> None:
+def test_stored_bundle_may_have_more_elements_than_other_resources() -> None:
     names = [{"resource": {"resourceType": "Basic", "code": {"text": "x"}, "id": str(n)}} for n in range(30_000)]
     answer = Server().send("POST", "Bundle", {"resourceType": "Bundle", "type": "collection", "entry": names})
     assert answer.status == 201, answer.json
 
 
 @pytest.mark.parametrize("type", ["batch", "transaction"])
-def test_a_bundle_with_too_many_conditions_is_refused(type: str) -> None:
+def test_bundle_with_too_many_conditions_is_refused(type: str) -> None:
     conditional = entry("PUT", "Patient?identifier=A-1", ADA)
     created = entry("POST", "Patient", without(ADA, "id"))
     created["request"]["ifNoneExist"] = "identifier=A-1"
@@ -71,7 +71,7 @@ def test_a_bundle_with_too_many_conditions_is_refused(type: str) -> None:
         assert (answer.status, answer.codes) == (413, ["too-costly"])
 
 
-def test_a_resource_does_not_grow_over_the_limit_by_patches() -> None:
+def test_patch_cannot_exceed_element_limit() -> None:
     server = Server()
     assert server.send("PUT", "Patient/ada", {**patient_with(30_000), "id": "ada"}).status == 200
     with server.untouched():
@@ -81,7 +81,7 @@ def test_a_resource_does_not_grow_over_the_limit_by_patches() -> None:
 
 
 @pytest.mark.parametrize("size", [5, 7, 64])
-def test_elements_are_counted_in_slices_as_they_are_in_parsed_data(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elements_counted_by_chunk_equal_those_of_parsed_data(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "_CHUNK_BYTES", size)
     data = {"a": ['x,"[{', "\\", "\\\\", '\\"', 1, None, {"b,": [True, ["{"]]}], "ü": "[" * 9}
     body = exact.dumps(data)
@@ -92,7 +92,7 @@ def test_elements_are_counted_in_slices_as_they_are_in_parsed_data(size: int, mo
 
 
 @pytest.mark.parametrize("number", ["1.50", "100000000000000000000", "1e5", "0.10"])
-def test_a_number_keeps_its_digits_wherever_a_slice_ends(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decimal_keeps_digits_at_any_slice_boundary(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for size in range(1, 20):
         monkeypatch.setattr(exact, "_SLICE_BYTES", size)
         body = f'{{"a":"xyz","value":{number},"z":[1,2,3]}}'.encode()
@@ -102,7 +102,7 @@ def test_a_number_keeps_its_digits_wherever_a_slice_ends(number: str, monkeypatc
 # Searches.
 
 
-def test_an_include_that_is_repeated_is_done_once() -> None:
+def test_repeated_include_runs_once() -> None:
     once = Server().get("Observation?_include=Observation:subject&_include:iterate=Patient:general-practitioner")
     repeated = "&".join(["_include=Observation:subject&_include:iterate=Patient:general-practitioner"] * 95)
     answer = Server().get(f"Observation?{repeated}")
@@ -122,7 +122,7 @@ def test_an_include_that_is_repeated_is_done_once() -> None:
     ],
     ids=["includes", "sort", "values"],
 )
-def test_a_search_that_asks_for_too_much_is_refused(query: str, reason: str) -> None:
+def test_too_expensive_search_is_refused(query: str, reason: str) -> None:
     answer = Server().get(f"Observation?{query}")
     assert answer.status == 400
     assert "too-costly" in answer.codes
@@ -133,7 +133,7 @@ def test_a_search_that_asks_for_too_much_is_refused(query: str, reason: str) -> 
     ("limit", "value", "reason"),
     [("MAX_INCLUDED", 1, "more than 1 resources would be included"), ("MAX_ROUNDS", 1, "for more than 1 rounds")],
 )
-def test_what_comes_along_with_a_search_has_a_limit(
+def test_number_of_included_resources_is_limited(
     limit: str, value: int, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(include, limit, value)
@@ -159,12 +159,12 @@ def test_what_comes_along_with_a_search_has_a_limit(
         (Request("POST", "/Patient"), False),
     ],
 )
-def test_requests_that_may_take_long_are_not_answered_on_the_event_loop(request_: Request, heavy: bool) -> None:
+def test_heavy_requests_run_off_the_event_loop(request_: Request, heavy: bool) -> None:
     route, _ = find_route(ROUTES, request_)
     assert (route.is_heavy is not None and route.is_heavy(request_)) == heavy
 
 
-def test_a_resource_within_the_limit_is_kept() -> None:
+def test_resource_within_element_limit_is_stored() -> None:
     answer = Server().send("POST", "Patient", {**without(ADA, "id"), **patient_with(5_000)})
     assert answer.status == 201
     assert 2 * 5_000 < count_elements(answer.json, MAX_RESOURCE_ELEMENTS) < MAX_RESOURCE_ELEMENTS

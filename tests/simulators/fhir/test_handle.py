@@ -17,7 +17,7 @@ def handle_of(server: Server) -> Fhir:
     return open_sandboxes(Gateway(), playground, server.rig.url).get_as(Fhir)
 
 
-def test_every_verb() -> None:
+def test_handle_supports_every_interaction() -> None:
     ehr = handle_of(Server())
     assert ehr.read("Patient", "ada") == ADA
     made = ehr.create({"resourceType": "Patient", "name": [{"family": "Zimmer"}]})
@@ -41,12 +41,12 @@ def test_every_verb() -> None:
     assert ehr.search("", _type="Practitioner")[0]["id"] == "may"
 
 
-def test_all_pages_are_read() -> None:
+def test_search_reads_all_pages() -> None:
     ehr = handle_of(Server(*MANY, page_size=10))
     assert [found["id"] for found in ehr.search("Patient", name="same")] == [patient["id"] for patient in MANY]
 
 
-def test_a_refusal_is_raised_in_the_servers_words() -> None:
+def test_refused_has_message_of_server() -> None:
     ehr = handle_of(Server())
     with pytest.raises(Refused, match=r"404: .*there is no Patient/zoe"):
         ehr.read("Patient", "zoe")

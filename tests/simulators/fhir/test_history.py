@@ -26,7 +26,7 @@ def changed() -> Server:
     return server
 
 
-def test_the_history_of_one_has_every_version_the_newest_first() -> None:
+def test_instance_history_lists_versions_newest_first() -> None:
     answer = changed().get("Patient/ada/_history")
     asked = [(entry["request"]["method"], entry["request"]["url"]) for entry in answer.entries]
     assert asked == [("PUT", "Patient/ada"), ("DELETE", "Patient/ada"), ("PUT", "Patient/ada"), ("POST", "Patient")]
@@ -38,12 +38,12 @@ def test_the_history_of_one_has_every_version_the_newest_first() -> None:
     assert {entry["fullUrl"] for entry in answer.entries} == {f"{BASE}/Patient/ada"}
 
 
-def test_nobodys_history_is_not_found() -> None:
+def test_history_of_unknown_resource_is_404() -> None:
     assert Server().get("Patient/zoe/_history").status == 404
 
 
 @pytest.mark.parametrize(("target", "total"), [("Patient/_history", 6), ("_history", 8), ("Observation/_history", 1)])
-def test_history_of_a_type_and_of_all_goes_in_pages_that_stay(target: str, total: int) -> None:
+def test_history_pages_are_stable_during_writes(target: str, total: int) -> None:
     server = changed()
     whole = server.get(target)
     assert whole.json["total"] == total
@@ -56,7 +56,7 @@ def test_history_of_a_type_and_of_all_goes_in_pages_that_stay(target: str, total
     assert paged == whole.entries
 
 
-def test_since_and_at() -> None:
+def test_history_filters_by_since_and_at() -> None:
     server = changed()
     moments = [entry["response"]["lastModified"] for entry in server.get("Patient/ada/_history").entries]
     latest = server.get(f"Patient/ada/_history?_since={moments[0]}")
@@ -72,13 +72,13 @@ def test_since_and_at() -> None:
 @pytest.mark.parametrize(
     "query", ["_since=yesterday", "_count=many", "_at=2026-13", "_cursor=x", "_sort=_id", "_since=2026-02-30"]
 )
-def test_what_a_history_cannot_be_asked(query: str) -> None:
+def test_invalid_history_parameters_are_rejected(query: str) -> None:
     server = Server()
     with server.untouched():
         assert server.get(f"Patient/ada/_history?{query}").status == 400
 
 
-def test_what_was_looked_at_is_taken_down() -> None:
+def test_history_read_is_logged_with_versions() -> None:
     server = Server(BEN)
     server.send("DELETE", "Patient/ben")
     server.get("Patient/_history?_count=1")
@@ -86,7 +86,7 @@ def test_what_was_looked_at_is_taken_down() -> None:
     assert (event.kind, event.payload.model_dump()["found"]) == ("fhir.history.read", ("Patient/ben/_history/2",))
 
 
-def test_a_history_is_read_once_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_history_with_many_pages_is_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server()
     for number in range(60):
         server.send("PATCH", "Patient/ada", [{"op": "add", "path": "/multipleBirthInteger", "value": number}])

@@ -21,7 +21,7 @@ def run(server: Server, operation: Operation[Any, FhirResponse], input: Any) -> 
     return operation.run(OperationContext(server.state, server.rig.playground.context_for("box", "agent")), input)
 
 
-def test_each_operation_has_a_name_of_its_own() -> None:
+def test_operation_names_are_unique() -> None:
     names = [operation.name for operation in SPEC.operations]
     assert len(names) == len(set(names)) == len(SPEC.routes)
 
@@ -42,18 +42,18 @@ def test_each_operation_has_a_name_of_its_own() -> None:
         ("bundle", {"resource": bundle("batch", entry("GET", "Patient/ada"))}, 200),
     ],
 )
-def test_tools_take_flat_arguments(name: str, arguments: dict[str, Any], status: int) -> None:
+def test_tools_take_flat_arguments_only(name: str, arguments: dict[str, Any], status: int) -> None:
     server = Server()
     reply = server.rig.send(TOOLS[name].request(arguments))
     assert reply.status == status, reply.body
 
 
-def test_each_tool_is_tried_above() -> None:
-    tried = test_tools_take_flat_arguments.pytestmark[0].args[1]
+def test_every_tool_has_an_example() -> None:
+    tried = test_tools_take_flat_arguments_only.pytestmark[0].args[1]
     assert {name for name, _, _ in tried} == TOOLS.keys()
 
 
-def test_a_request_an_entry_and_a_call_create_the_same() -> None:
+def test_request_entry_and_direct_call_create_same_resource() -> None:
     request, entries, call = Server(), Server(), Server()
     request.send("POST", "Patient", NEW)
     entries.send("POST", "", bundle("transaction", entry("POST", "Patient", NEW)))
@@ -62,7 +62,7 @@ def test_a_request_an_entry_and_a_call_create_the_same() -> None:
     assert [server.kinds()[0] for server in (request, entries, call)] == ["fhir.resource.created"] * 3
 
 
-def test_a_call_in_process_takes_a_query_as_text() -> None:
+def test_direct_call_accepts_query_as_text() -> None:
     server = Server()
     by_text = run(server, search_type, TypeSearch.model_validate({"type": "Patient", "query": "?name=okafor"}))
     by_pairs = run(server, search_type, TypeSearch(type="Patient", query=(("name", "okafor"),)))
@@ -70,7 +70,7 @@ def test_a_call_in_process_takes_a_query_as_text() -> None:
     assert b'"total":1' in by_text.body
 
 
-def test_a_refused_call_leaves_nothing() -> None:
+def test_refused_direct_call_changes_nothing() -> None:
     server = Server()
     before = server.state.dump()
     with pytest.raises(Exception, match="there is no Patient/nobody"):
@@ -84,6 +84,6 @@ def test_a_refused_call_leaves_nothing() -> None:
 
 
 @pytest.mark.parametrize("type", ["batch", "transaction"])
-def test_an_entry_may_have_no_parameters_that_its_interaction_does_not_know(type: str) -> None:
+def test_unknown_parameter_in_bundle_entry_is_refused(type: str) -> None:
     answer = Server().send("POST", "", bundle(type, entry("POST", "Patient?colour=red", NEW)))
     assert b"unknown parameter `colour`" in answer.body

@@ -7,7 +7,7 @@ from clerkship.conformance.rig import SimulatorRig
 from clerkship.simulators import fhir
 
 
-def test_metadata_and_the_smart_configuration_are_open_and_leave_the_log_alone() -> None:
+def test_metadata_and_smart_configuration_need_no_token_and_are_not_logged() -> None:
     with SimulatorRig(fhir.SPEC) as rig, httpx.Client(base_url=rig.url()) as client:
         before = rig.playground.now
         statement, smart = client.get("/metadata"), client.get("/.well-known/smart-configuration")
@@ -21,7 +21,7 @@ def test_metadata_and_the_smart_configuration_are_open_and_leave_the_log_alone()
         assert rig.playground.sidecar.unauthenticated.count == 2
 
 
-def test_with_a_token_both_are_logged() -> None:
+def test_metadata_and_smart_configuration_with_token_are_logged() -> None:
     with SimulatorRig(fhir.SPEC) as rig:
         headers = {"Authorization": f"Bearer {rig.token}"}
         for path in ("/metadata", "/.well-known/smart-configuration"):
@@ -38,7 +38,7 @@ def test_other_well_known_documents_are_not_found(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/Patient", "/Patient/ada", "/", "/_history"])
-def test_the_chart_is_not_open(path: str) -> None:
+def test_resources_need_a_token(path: str) -> None:
     with SimulatorRig(fhir.SPEC) as rig:
         reply = httpx.get(f"{rig.url()}{path}", headers={"Origin": "https://app.example"})
         assert (reply.status_code, reply.json()["issue"][0]["code"]) == (401, "login")

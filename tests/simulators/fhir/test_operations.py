@@ -26,7 +26,7 @@ def server_of(**config: Any) -> Server:
     return Server(*CHART, MED, ORDER, BENS, **config)
 
 
-def test_everything_is_what_belongs_to_a_patient_and_what_that_needs() -> None:
+def test_everything_returns_compartment_and_referenced_resources() -> None:
     answer = server_of().get("Patient/ada/$everything")
     modes = {entry["fullUrl"].removeprefix(f"{BASE}/"): entry["search"]["mode"] for entry in answer.entries}
     assert modes == {
@@ -40,7 +40,7 @@ def test_everything_is_what_belongs_to_a_patient_and_what_that_needs() -> None:
     assert answer.json["total"] == 5
 
 
-def test_everything_in_pages_by_type_by_time_and_by_change() -> None:
+def test_everything_filters_by_type_period_and_since_with_paging() -> None:
     server = server_of()
     whole = server.get("Patient/ada/$everything").keys
     pages = followed(server, server.get("Patient/ada/$everything?_count=2"))
@@ -54,7 +54,7 @@ def test_everything_in_pages_by_type_by_time_and_by_change() -> None:
     assert server.get("Patient/ada/$everything?_since=2026-03-01").keys == ["Observation/k1"]
 
 
-def test_everything_is_taken_down_as_what_was_shown() -> None:
+def test_everything_is_logged_with_returned_resources() -> None:
     server = server_of()
     server.get("Patient/ada/$everything?_type=Observation,Practitioner")
     said = server.events()[-1].payload.model_dump()
@@ -76,7 +76,7 @@ def test_everything_is_taken_down_as_what_was_shown() -> None:
         ("Patient/ada/$everything?_count=x", 400),
     ],
 )
-def test_what_everything_cannot_be(target: str, status: int) -> None:
+def test_invalid_everything_requests_are_rejected(target: str, status: int) -> None:
     server = server_of()
     with server.untouched():
         answer = server.get(target)
@@ -110,7 +110,7 @@ def parameters(resource: Any, **more: str) -> Resource:
         ("Observation/$validate", {**POTASSIUM, "subject": {"reference": "Patient/zoe"}}, 1),
     ],
 )
-def test_validate_says_what_is_wrong_and_keeps_nothing(target: str, body: Any, errors: int) -> None:
+def test_validate_reports_issues_and_stores_nothing(target: str, body: Any, errors: int) -> None:
     server = Server()
     before = server.state.dump()
     answer = server.send("POST", target, body)
@@ -120,7 +120,7 @@ def test_validate_says_what_is_wrong_and_keeps_nothing(target: str, body: Any, e
     assert server.events()[-1].payload.model_dump()["errors"] == errors
 
 
-def test_a_profile_is_not_silently_passed_over() -> None:
+def test_validate_warns_that_profiles_are_not_checked() -> None:
     answer = Server().send("POST", "Patient/$validate", parameters(ADA, profile="http://example.org/p"))
     assert answer.codes == ["not-supported"]
     claiming = {**ADA, "meta": {"profile": ["http://example.org/p"]}}
@@ -138,13 +138,13 @@ def test_a_profile_is_not_silently_passed_over() -> None:
         ("Patient/$frobnicate", ADA, 405),
     ],
 )
-def test_what_validate_cannot_answer(target: str, body: Any, status: int) -> None:
+def test_invalid_validate_requests_are_rejected(target: str, body: Any, status: int) -> None:
     server = Server()
     with server.untouched():
         assert server.send("POST", target, body).status == status
 
 
-def test_validate_in_a_batch() -> None:
+def test_validate_works_in_batch() -> None:
     server = Server()
     asked = {
         "resourceType": "Bundle",
@@ -154,7 +154,7 @@ def test_validate_in_a_batch() -> None:
     assert server.send("POST", "", asked).entries[0]["resource"]["issue"][0]["severity"] == "information"
 
 
-def test_everything_may_be_asked_for_by_post() -> None:
+def test_everything_by_post_reads_parameters_resource() -> None:
     server = server_of()
     whole = server.get("Patient/ada/$everything").keys
     assert server.send("POST", "Patient/ada/$everything").keys == whole
@@ -180,7 +180,7 @@ def test_everything_may_be_asked_for_by_post() -> None:
         {"resourceType": "Parameters", "parameter": [{"name": "colour", "valueString": "red"}]},
     ],
 )
-def test_what_everything_cannot_be_asked_by_post(body: Any) -> None:
+def test_invalid_everything_by_post_is_rejected(body: Any) -> None:
     server = server_of()
     with server.untouched():
         assert server.send("POST", "Patient/ada/$everything", body).status == 400

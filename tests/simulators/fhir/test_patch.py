@@ -49,7 +49,7 @@ def patched(document: Any, *operations: dict[str, Any]) -> Any:
         ({"/": 9}, {"op": "replace", "path": "/~1", "value": 8}, {"/": 8}),
     ],
 )
-def test_each_operation_does_what_its_rfc_says(document: Any, operation: dict[str, Any], after: Any) -> None:
+def test_patch_operations_follow_rfc_6902(document: Any, operation: dict[str, Any], after: Any) -> None:
     assert patched(document, operation) == after
 
 
@@ -82,7 +82,7 @@ def test_each_operation_does_what_its_rfc_says(document: Any, operation: dict[st
         ({"a": {"__class__": 1}}, {"op": "remove", "path": "/a/__len__"}),
     ],
 )
-def test_what_cannot_be_done_is_refused(document: Any, operation: dict[str, Any]) -> None:
+def test_operation_that_cannot_be_applied_is_refused(document: Any, operation: dict[str, Any]) -> None:
     with pytest.raises(FhirError, match="operation 0"):
         patched(document, operation)
 
@@ -102,19 +102,19 @@ def test_what_cannot_be_done_is_refused(document: Any, operation: dict[str, Any]
         [{"op": "remove", "path": "/a"}] * 1001,
     ],
 )
-def test_what_is_no_patch(operations: Any) -> None:
+def test_malformed_patch_is_refused(operations: Any) -> None:
     server = Server()
     with server.untouched():
         assert server.send("PATCH", "Patient/ada", operations).status in (400, 415)
 
 
-def test_copies_of_copies_come_to_an_end() -> None:
+def test_repeated_copies_hit_element_limit() -> None:
     doubling = [{"op": "copy", "from": "", "path": f"/a{number}"} for number in range(40)]
     with pytest.raises(FhirError, match="adds, moves and copies more than 100,000 elements"):
         apply_patch({"a": [1, 2, 3]}, doubling)
 
 
-def test_a_patch_is_done_whole_or_not_at_all() -> None:
+def test_patch_is_atomic() -> None:
     server = Server()
     good = {"op": "replace", "path": "/birthDate", "value": "1965-03-16"}
     for bad in (
@@ -135,7 +135,7 @@ def test_a_patch_is_done_whole_or_not_at_all() -> None:
     assert server.send("PATCH", "Patient/ada", [good]).json["birthDate"] == "1965-03-16"
 
 
-def test_what_a_patch_cannot_be_for() -> None:
+def test_patch_cannot_change_type_or_id() -> None:
     server = Server()
     operations = [{"op": "add", "path": "/active", "value": True}]
     with server.untouched():
@@ -163,7 +163,7 @@ def nested(levels: int) -> dict[str, Any]:
         {"op": "replace", "path": "/a", "value": 1},
     ],
 )
-def test_a_patch_of_many_steps_makes_nothing_too_deep_to_be_read(last: dict[str, Any]) -> None:
+def test_patch_of_many_operations_cannot_exceed_depth_limit(last: dict[str, Any]) -> None:
     deeper = [{"op": "add", "path": "/a" * (1 + 95 * step), "value": nested(95)} for step in range(20)]
     server = Server()
     with server.untouched():
@@ -173,7 +173,7 @@ def test_a_patch_of_many_steps_makes_nothing_too_deep_to_be_read(last: dict[str,
 
 
 @pytest.mark.parametrize("op", ["add", "copy", "move", "replace"])
-def test_the_limit_of_depth_is_where_it_is_said_to_be(op: str) -> None:
+def test_depth_limit_is_exact(op: str) -> None:
     step = {"op": op, "path": "/x/y", "value": nested(8)} if op in ("add", "replace") else {}
     step = step or {"op": op, "path": "/x/y", "from": "/deep"}
     document = {"x": {"y": 1}, "deep": nested(8)}
@@ -184,17 +184,17 @@ def test_the_limit_of_depth_is_where_it_is_said_to_be(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["add", "replace", "test"])
-def test_a_value_far_too_deep_is_refused_before_it_is_copied_or_compared(op: str) -> None:
+def test_too_deep_value_is_refused_before_copying(op: str) -> None:
     with pytest.raises(FhirError, match=r"operation 0 .*nested more than"):
         apply_patch({"a": nested(150)}, [{"op": op, "path": "/a", "value": nested(20_000)}])
 
 
-def test_a_failed_test_does_not_repeat_the_values() -> None:
+def test_failed_test_operation_does_not_repeat_values() -> None:
     with pytest.raises(FhirError, match=r"operation 0 \(test /a\): the value differs$"):
         apply_patch({"a": list(range(1000))}, [{"op": "test", "path": "/a", "value": []}])
 
 
-def test_a_patch_leaves_its_operations_as_they_are() -> None:
+def test_patch_does_not_change_its_operations() -> None:
     operations: list[dict[str, Any]] = [
         {"op": "add", "path": "/a", "value": {}},
         {"op": "add", "path": "/a/b", "value": 1},

@@ -10,19 +10,19 @@ from clerkship.simulators.fhir.events import ResourceRead
 from tests.simulators.fhir.server import ADA, BEN, Server, bundle, entry
 
 
-def test_a_read_gives_the_bytes_of_the_dataset() -> None:
+def test_read_returns_bytes_of_dataset() -> None:
     answer = Server().get("Patient/ada")
     assert (answer.status, answer.body) == (200, render_resource(ADA))
     assert answer.headers["ETag"] == 'W/"1"'
     assert answer.headers["Last-Modified"] == "Thu, 01 Jan 2026 08:00:00 GMT"
 
 
-def test_a_resource_without_meta_is_at_its_first_version() -> None:
+def test_resource_without_meta_has_version_1() -> None:
     answer = Server().get("Practitioner/may")
     assert answer.headers == {"ETag": 'W/"1"'}
 
 
-def test_meta_with_tags_and_odd_versions_is_read_too() -> None:
+def test_meta_with_tags_and_unusual_versions_is_read() -> None:
     meta = {
         "tag": [{"code": "x", "display": '"versionId":"9"'}],
         "versionId": "abc",
@@ -35,7 +35,7 @@ def test_meta_with_tags_and_odd_versions_is_read_too() -> None:
     assert changed.headers["ETag"] == 'W/"abc.1"'
 
 
-def test_what_is_not_there_and_what_no_longer_is() -> None:
+def test_missing_resource_is_404_and_deleted_is_410() -> None:
     server = Server()
     assert (server.get("Patient/zoe").status, server.get("Patient/zoe").codes) == (404, ["not-found"])
     assert server.send("DELETE", "Patient/ben").status == 204
@@ -45,12 +45,12 @@ def test_what_is_not_there_and_what_no_longer_is() -> None:
     assert server.get("Patient/ben/_history/3").status == 404
 
 
-def test_unknown_types_are_not_found_in_fhirs_words() -> None:
+def test_unknown_type_is_404_with_operation_outcome() -> None:
     answer = Server().get("Patents/1")
     assert (answer.status, answer.codes) == (404, ["not-supported"])
 
 
-def test_a_client_that_has_the_version_is_not_sent_it_again() -> None:
+def test_conditional_read_returns_304() -> None:
     server = Server()
     assert server.get("Patient/ada", if_none_match='W/"1"').status == 304
     assert server.get("Patient/ada", if_none_match='W/"2"').status == 200
@@ -59,12 +59,12 @@ def test_a_client_that_has_the_version_is_not_sent_it_again() -> None:
     assert server.get("Patient/ada", if_modified_since="some day").status == 200
 
 
-def test_head_is_a_read_without_its_body() -> None:
+def test_head_returns_no_body() -> None:
     answer = Server().send("HEAD", "Patient/ada")
     assert (answer.status, answer.body, answer.headers["ETag"]) == (200, b"", 'W/"1"')
 
 
-def test_every_read_is_taken_down() -> None:
+def test_reads_are_logged() -> None:
     server = Server()
     server.get("Patient/ada")
     server.get("Patient/ada/_history/1")
@@ -80,13 +80,13 @@ def test_every_read_is_taken_down() -> None:
     }
 
 
-def test_a_parameter_that_a_read_does_not_have_is_refused_or_reported() -> None:
+def test_unknown_parameter_of_read_is_refused_or_ignored() -> None:
     server = Server()
     assert server.get("Patient/ada?colour=red").codes == ["not-supported"]
     assert server.get("Patient/ada?colour=red", prefer="handling=lenient").status == 200
 
 
-def test_of_several_versions_one_is_enough() -> None:
+def test_if_none_match_with_several_versions() -> None:
     server = Server()
     assert server.get("Patient/ada", if_none_match='W/"7", "1"').status == 304
     assert server.get("Patient/ada", if_none_match='W/"7","8"').status == 200
@@ -98,7 +98,7 @@ def test_of_several_versions_one_is_enough() -> None:
     assert server.send("PUT", "Patient/ada", ADA, if_none_match='W/"1"').status == 200
 
 
-def test_versions_never_come_again_whatever_the_dataset_calls_them() -> None:
+def test_version_ids_are_never_reused() -> None:
     for first in ("x" * 64, "9" * 64, "abc", "a.7", "1.99", "7." * 32, "0007", "9" * 17, "v-" + "9" * 20 + ".9"):
         server = Server({**ADA, "meta": {"versionId": first}, "generalPractitioner": []}, validation="lenient")
         made = [first]
@@ -110,7 +110,7 @@ def test_versions_never_come_again_whatever_the_dataset_calls_them() -> None:
         assert all(ID_PATTERN.fullmatch(id) for id in made)
 
 
-def test_where_there_is_get_there_is_head() -> None:
+def test_every_get_route_supports_head() -> None:
     server = Server()
     for target in ("Patient/ada", "Patient", "Patient?name=x", "", "metadata", "_history", "Patient/ada/_history/1"):
         asked, read = server.send("HEAD", target), server.get(target)
@@ -118,14 +118,14 @@ def test_where_there_is_get_there_is_head() -> None:
     assert server.send("HEAD", "Patient/nobody").status == 404
 
 
-def test_a_slash_at_the_end_is_nothing() -> None:
+def test_trailing_slash_is_ignored() -> None:
     server = Server()
     assert server.get("Patient/").json["link"] == server.get("Patient").json["link"]
     assert server.get("Patient/ada/").json == ADA
     assert server.send("POST", "Patient/", {"resourceType": "Patient"}).status == 201
 
 
-def test_what_is_not_done_says_what_is() -> None:
+def test_405_lists_allowed_methods() -> None:
     server = Server()
     answer = server.send("POST", "Patient/ada/_history")
     assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
@@ -146,7 +146,7 @@ def looks(server: Server) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("prefer", "shown"), [("", True), ("return=minimal", False), ("return=representation", True)])
-def test_an_answer_to_a_write_that_shows_what_was_not_sent_is_a_look(prefer: str, shown: bool) -> None:
+def test_write_response_with_unsent_content_is_logged_as_read(prefer: str, shown: bool) -> None:
     server = Server()
     headers = {"prefer": prefer} if prefer else {}
     made = server.send("POST", "Patient", SAME, if_none_exist=ADAS, **headers)
@@ -161,7 +161,7 @@ def test_an_answer_to_a_write_that_shows_what_was_not_sent_is_a_look(prefer: str
 
 @pytest.mark.parametrize("type", ["batch", "transaction"])
 @pytest.mark.parametrize(("prefer", "shown"), [("", False), ("return=representation", True)])
-def test_in_a_bundle_too(type: str, prefer: str, shown: bool) -> None:
+def test_write_in_bundle_with_unsent_content_is_logged_as_read(type: str, prefer: str, shown: bool) -> None:
     server = Server()
     data = base64.b64encode(dumps([{"op": "add", "path": "/active", "value": True}])).decode()
     patch = {"resourceType": "Binary", "contentType": "application/json-patch+json", "data": data}

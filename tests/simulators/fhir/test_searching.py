@@ -13,7 +13,7 @@ from tests.simulators.fhir.test_history import followed
 MANY = [{"resourceType": "Patient", "id": f"p{number:02}", "name": [{"family": "Same"}]} for number in range(25)]
 
 
-def test_a_searchset_has_what_matches_as_it_is_stored() -> None:
+def test_searchset_has_matches_as_stored() -> None:
     answer = Server().get("Patient?birthdate=lt1970")
     assert answer.json["type"] == "searchset"
     assert answer.json["total"] == 1
@@ -21,7 +21,7 @@ def test_a_searchset_has_what_matches_as_it_is_stored() -> None:
     assert answer.json["link"] == [{"relation": "self", "url": f"{BASE}/Patient?birthdate=lt1970"}]
 
 
-def test_a_search_sees_what_was_just_written_and_not_what_was_deleted() -> None:
+def test_search_sees_writes_and_deletions() -> None:
     server = Server()
     made = server.send("POST", "Patient", {"resourceType": "Patient", "name": [{"family": "Okafor"}]}).json["id"]
     assert set(server.get("Patient?name=okafor").keys) == {"Patient/ada", f"Patient/{made}"}
@@ -32,7 +32,7 @@ def test_a_search_sees_what_was_just_written_and_not_what_was_deleted() -> None:
     assert server.get("Patient?name=berg").keys == [f"Patient/{made}"]
 
 
-def test_pages_are_followed_to_the_end_whoever_writes_meanwhile() -> None:
+def test_next_links_are_stable_during_writes() -> None:
     server = Server(*MANY)
     first = server.get("Patient?name=same&_count=10")
     assert [link["relation"] for link in first.json["link"]] == ["self", "first", "next"]
@@ -42,7 +42,7 @@ def test_pages_are_followed_to_the_end_whoever_writes_meanwhile() -> None:
     assert keys == [f"Patient/p{number:02}" for number in range(25) if number != 15]
 
 
-def test_pages_lead_back_too() -> None:
+def test_previous_links_lead_back() -> None:
     server = Server(*MANY)
     pages = followed(server, server.get("Patient?name=same&_count=10"))
     for earlier, later in pairwise(pages):
@@ -52,7 +52,7 @@ def test_pages_lead_back_too() -> None:
     assert [link["relation"] for link in pages[2].json["link"]] == ["self", "first", "previous"]
 
 
-def test_a_page_is_as_large_as_the_server_says_and_no_larger() -> None:
+def test_page_size_is_limited_by_config() -> None:
     server = Server(*MANY, page_size=7, max_page_size=9)
     assert len(server.get("Patient").entries) == 7
     assert len(server.get("Patient?_count=1000").entries) == 9
@@ -61,18 +61,18 @@ def test_a_page_is_as_large_as_the_server_says_and_no_larger() -> None:
         assert (answer.json["total"], answer.entries) == (25, [])
 
 
-def test_what_comes_along_is_marked_as_that() -> None:
+def test_included_resources_have_mode_include() -> None:
     answer = Server().get("Observation?_include=Observation:subject&_include=Observation:performer")
     modes = {entry["fullUrl"].removeprefix(f"{BASE}/"): entry["search"]["mode"] for entry in answer.entries}
     assert modes == {"Observation/k1": "match", "Patient/ada": "include", "Practitioner/may": "include"}
     assert answer.json["total"] == 1
 
 
-def test_the_total_can_be_left_out() -> None:
+def test_total_none_omits_total() -> None:
     assert "total" not in Server().get("Patient?_total=none").json
 
 
-def test_a_search_by_post_is_the_same_search() -> None:
+def test_search_by_post_equals_search_by_get() -> None:
     server = Server()
     form = "application/x-www-form-urlencoded"
     posted = server.send("POST", "Patient/_search", b"birthdate=lt1970", content_type=form)
@@ -83,12 +83,12 @@ def test_a_search_by_post_is_the_same_search() -> None:
     assert server.send("POST", "Patient/_search", b'{"name":"x"}').status == 415
 
 
-def test_a_search_of_everything_names_types() -> None:
+def test_system_search_needs_type_parameter() -> None:
     server = Server()
     assert set(server.get("?_type=Patient,Practitioner").keys) == {"Patient/ada", "Patient/ben", "Practitioner/may"}
 
 
-def test_a_compartment_is_what_belongs_to_somebody() -> None:
+def test_compartment_search_returns_resources_of_owner() -> None:
     server = Server()
     assert server.get("Patient/ada/Observation?code=2823-3").keys == ["Observation/k1"]
     assert server.get("Patient/ben/Observation").keys == []
@@ -101,7 +101,7 @@ def test_a_compartment_is_what_belongs_to_somebody() -> None:
 @pytest.mark.parametrize(
     "query", ["colour=red", "name:loudly=ada", "birthdate=soon", "_sort=colour", "_include=x", "_count=-1"]
 )
-def test_what_cannot_be_searched_is_refused(query: str) -> None:
+def test_invalid_searches_are_refused(query: str) -> None:
     server = Server()
     with server.untouched():
         answer = server.get(f"Patient?{query}")
@@ -109,14 +109,14 @@ def test_what_cannot_be_searched_is_refused(query: str) -> None:
         assert answer.codes
 
 
-def test_what_is_left_out_of_account_is_said() -> None:
+def test_ignored_parameters_are_reported_with_lenient_handling() -> None:
     answer = Server().get("Patient?colour=red&name=okafor", prefer="handling=lenient")
     assert [entry["search"]["mode"] for entry in answer.entries] == ["match", "outcome"]
     assert answer.entries[1]["resource"]["issue"][0]["severity"] == "warning"
     assert answer.json["link"][0]["url"] == f"{BASE}/Patient?name=okafor"
 
 
-def test_only_some_elements_are_shown_where_that_is_asked() -> None:
+def test_summary_and_elements_reduce_resources() -> None:
     server = Server()
     shown = server.get("Patient?_elements=birthDate&_id=ada").entries[0]["resource"]
     assert shown["birthDate"] == "1965-03-15"
@@ -127,7 +127,7 @@ def test_only_some_elements_are_shown_where_that_is_asked() -> None:
     assert server.get("Patient/ada?_summary=nonsense").status == 400
 
 
-def test_what_was_found_is_taken_down_and_the_address_is_not() -> None:
+def test_search_is_logged_without_server_url() -> None:
     server = Server()
     server.get(f"Observation?subject={BASE}/Patient/ada&_include=Observation:subject&_count=5")
     said = server.events()[-1].payload.model_dump()
@@ -145,7 +145,7 @@ def test_what_was_found_is_taken_down_and_the_address_is_not() -> None:
     assert server.events()[-1].payload.model_dump()["within"] == "Patient/ada"
 
 
-def test_the_dataset_is_not_touched() -> None:
+def test_search_does_not_change_dataset() -> None:
     server = Server()
     chart = dict(server.state.chart)
     server.send("PUT", "Patient/ben", {**BEN, "active": True})
@@ -155,7 +155,7 @@ def test_the_dataset_is_not_touched() -> None:
     assert chart[f"Observation/{POTASSIUM['id']}"]
 
 
-def test_a_compartment_is_searched_by_post_too() -> None:
+def test_compartment_search_by_post() -> None:
     server = Server()
     form = {"content_type": "application/x-www-form-urlencoded"}
     answer = server.send("POST", "Patient/ada/Observation/_search", b"code=2823-3", **form)
@@ -165,13 +165,13 @@ def test_a_compartment_is_searched_by_post_too() -> None:
     assert server.send("POST", "Patient/nobody/Observation/_search", b"", **form).status == 404
 
 
-def test_what_the_types_searched_do_not_share_is_said() -> None:
+def test_system_search_refuses_parameters_that_types_do_not_share() -> None:
     said = Server().get("?birthdate=1970").json["issue"][0]["diagnostics"]
     assert said.startswith("the types searched do not all have a search parameter 'birthdate'; known: _id")
 
 
 @pytest.mark.parametrize("when", ["T09:30:00+00:00", "T09:30:00%2B00:00", "T09:30+00:00"])
-def test_a_plus_that_was_not_escaped_is_still_that_of_a_zone(when: str) -> None:
+def test_unescaped_plus_in_time_zone_is_accepted(when: str) -> None:
     server = Server(*CHART)
     address = urlsplit(server.rig.url())
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
@@ -183,12 +183,12 @@ def test_a_plus_that_was_not_escaped_is_still_that_of_a_zone(when: str) -> None:
     assert (answer.status, json.loads(body).get("total")) == (200, 1), body
 
 
-def test_a_blank_that_is_no_plus_is_refused() -> None:
+def test_other_blank_in_date_is_refused() -> None:
     for wrong in ("2026-02-20%2009:30", "2026-02-20T09:30%2000"):
         assert Server().get(f"Observation?date={wrong}").codes == ["value"]
 
 
-def test_a_mistyped_parameter_gets_the_nearest() -> None:
+def test_misspelt_parameter_gets_suggestion() -> None:
     answer = Server().get("Patient?birtdate=1970")
     assert answer.status == 400
     assert answer.json["issue"][0]["diagnostics"] == (

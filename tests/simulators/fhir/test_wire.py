@@ -22,14 +22,14 @@ from tests.simulators.fhir.server import ADA, Server
         "application/*",
     ],
 )
-def test_json_is_answered_in_json(accept: str) -> None:
+def test_json_formats_are_accepted(accept: str) -> None:
     assert Server().get("Patient/ada", accept=accept).status == 200
 
 
 @pytest.mark.parametrize(
     "accept", ["application/fhir+xml", "text/turtle", "application/fhir+json; fhirVersion=5.0", "text/html"]
 )
-def test_what_cannot_be_written_is_not_acceptable(accept: str) -> None:
+def test_unsupported_accept_is_406(accept: str) -> None:
     server = Server()
     with server.untouched():
         answer = server.get("Patient/ada", accept=accept)
@@ -37,7 +37,7 @@ def test_what_cannot_be_written_is_not_acceptable(accept: str) -> None:
         assert server.send("PUT", "Patient/ada", ADA, accept=accept).status == 406
 
 
-def test_the_format_parameter_overrides_the_header() -> None:
+def test_format_parameter_overrides_accept() -> None:
     server = Server()
     for format in ("json", "application/json", "application/fhir%2Bjson", "application/fhir+json"):
         assert server.get(f"Patient/ada?_format={format}", accept="application/fhir+xml").status == 200
@@ -54,7 +54,7 @@ def test_the_format_parameter_overrides_the_header() -> None:
         "application/fhir+json; fhirVersion=3.0",
     ],
 )
-def test_bodies_that_cannot_be_read_are_unsupported(media: str) -> None:
+def test_unsupported_content_type_is_415(media: str) -> None:
     server = Server()
     with server.untouched():
         for method, target in (
@@ -67,19 +67,19 @@ def test_bodies_that_cannot_be_read_are_unsupported(media: str) -> None:
             assert (answer.status, answer.codes) == (415, ["not-supported"])
 
 
-def test_people_can_ask_for_more_space() -> None:
+def test_pretty_indents_response() -> None:
     answer = Server().get("Patient/ada?_pretty=true")
     assert answer.body.startswith(b'{\n  "resourceType": "Patient",\n  "id": "ada",')
     assert answer.json == ADA
 
 
-def test_the_gateways_refusals_are_in_fhirs_words() -> None:
+def test_gateway_refusals_are_operation_outcomes() -> None:
     server = Server()
     assert server.send("DELETE", "metadata").codes == ["not-supported"] or server.send("PUT", "_history").status == 405
     assert server.get("a/b/c/d/e/f").codes == ["not-found"]
 
 
-def test_over_http_everything_is_at_the_address_the_client_used() -> None:
+def test_urls_in_replies_have_address_of_request() -> None:
     server = Server()
     address = urlsplit(server.rig.url())
     connection = http.client.HTTPConnection("localhost", address.port, timeout=10)
@@ -100,7 +100,7 @@ def test_over_http_everything_is_at_the_address_the_client_used() -> None:
     assert base.encode() not in server.rig.playground.log.data()
 
 
-def test_a_host_that_is_none_is_not_repeated() -> None:
+def test_invalid_host_header_is_not_repeated() -> None:
     server = Server()
     address = urlsplit(server.rig.url())
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
@@ -114,7 +114,7 @@ def test_a_host_that_is_none_is_not_repeated() -> None:
     assert b"evil" not in body
 
 
-def test_a_reply_goes_the_same_way_through_both_doors() -> None:
+def test_reply_is_same_over_both_transports() -> None:
     server = Server()
     request = Request("GET", "/Patient", {"_count": "1"})
     near = server.rig.send(request, base=server.rig.url())

@@ -18,7 +18,7 @@ from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, POTASSIUM, Serve
 ZOE = {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}
 
 
-def test_create_gives_an_id_a_version_and_an_address() -> None:
+def test_create_assigns_id_version_and_location() -> None:
     server = Server()
     answer = server.send("POST", "Patient", {**ZOE, "id": "mine"})
     kept = answer.json
@@ -31,11 +31,11 @@ def test_create_gives_an_id_a_version_and_an_address() -> None:
     assert server.get(f"Patient/{kept['id']}").body == answer.body
 
 
-def test_the_same_seed_gives_the_same_ids() -> None:
+def test_same_seed_gives_same_ids() -> None:
     assert Server().send("POST", "Patient", ZOE).body == Server().send("POST", "Patient", ZOE).body
 
 
-def test_update_makes_a_version_and_can_make_a_resource() -> None:
+def test_update_writes_version_and_may_create() -> None:
     server = Server()
     changed = server.send("PUT", "Patient/ada", {**ADA, "active": True})
     assert (changed.status, changed.json["meta"]["versionId"]) == (200, "2")
@@ -44,13 +44,13 @@ def test_update_makes_a_version_and_can_make_a_resource() -> None:
     assert [event.kind for event in server.events()] == [ResourceUpdated.kind, ResourceCreated.kind]
 
 
-def test_a_server_may_keep_ids_to_itself() -> None:
+def test_update_of_unknown_id_is_refused_without_client_ids() -> None:
     server = Server(client_ids=False)
     assert server.send("PUT", "Patient/zoe", {**ZOE, "id": "zoe"}).status == 405
     assert server.send("PUT", "Patient/ada", ADA).status == 200
 
 
-def test_what_was_deleted_can_come_back_and_its_versions_go_on() -> None:
+def test_deleted_resource_can_be_recreated_with_next_version() -> None:
     server = Server()
     assert server.send("DELETE", "Patient/ben").status == 204
     again = server.send("PUT", "Patient/ben", BEN)
@@ -58,7 +58,7 @@ def test_what_was_deleted_can_come_back_and_its_versions_go_on() -> None:
     assert server.get("Patient/ben").status == 200
 
 
-def test_deleting_what_is_not_there_is_no_error_and_leaves_its_trace() -> None:
+def test_delete_of_missing_resource_succeeds_and_is_logged() -> None:
     server = Server()
     for target in ("Patient/zoe", "Patient?identifier=nobody"):
         answer = server.send("DELETE", target)
@@ -67,13 +67,13 @@ def test_deleting_what_is_not_there_is_no_error_and_leaves_its_trace() -> None:
 
 
 @pytest.mark.parametrize("resource", [without(ADA, "id"), {**ADA, "id": "ben"}])
-def test_an_update_is_for_the_id_of_its_address(resource: Any) -> None:
+def test_update_with_other_id_than_url_is_refused(resource: Any) -> None:
     server = Server()
     with server.untouched():
         assert server.send("PUT", "Patient/ada", resource).status == 400
 
 
-def test_only_the_version_that_was_seen_is_changed() -> None:
+def test_if_match_refuses_other_versions() -> None:
     server = Server()
     assert server.send("PUT", "Patient/ada", ADA, if_match='W/"1"').status == 200
     with server.untouched():
@@ -94,7 +94,7 @@ def test_only_the_version_that_was_seen_is_changed() -> None:
         ("return=OperationOutcome", b'{"resourceType":"Op'),
     ],
 )
-def test_the_client_says_what_it_wants_to_see_of_a_write(prefer: str, shown: bytes) -> None:
+def test_prefer_return_selects_response_body(prefer: str, shown: bytes) -> None:
     server = Server()
     for method, target, body in (
         ("POST", "Patient", ZOE),
@@ -107,7 +107,7 @@ def test_the_client_says_what_it_wants_to_see_of_a_write(prefer: str, shown: byt
         assert "Location" in answer.headers
 
 
-def test_a_strict_server_says_all_that_is_wrong() -> None:
+def test_strict_server_reports_all_issues() -> None:
     server = Server()
     wrong = {"resourceType": "Patient", "gender": "unknowable", "birthDate": "1965-02-30", "shoe": 42}
     with server.untouched():
@@ -118,7 +118,7 @@ def test_a_strict_server_says_all_that_is_wrong() -> None:
     assert len(places) >= 3
 
 
-def test_a_lenient_server_keeps_it_and_takes_it_down() -> None:
+def test_lenient_server_stores_and_logs_defects() -> None:
     server = Server(validation="lenient")
     answer = server.send("POST", "Patient", {"resourceType": "Patient", "gender": "unknowable"})
     assert (answer.status, answer.json["gender"]) == (201, "unknowable")
@@ -130,7 +130,7 @@ def test_a_lenient_server_keeps_it_and_takes_it_down() -> None:
         assert server.send("POST", "Patient", {"resourceType": "Practitioner"}).status == 400
 
 
-def test_references_must_lead_somewhere() -> None:
+def test_dangling_references_are_refused() -> None:
     server = Server()
     lost = {**without(POTASSIUM, "id"), "subject": {"reference": "Patient/zoe"}}
     with server.untouched():
@@ -147,7 +147,7 @@ def test_references_must_lead_somewhere() -> None:
     assert Server(references="unchecked").send("POST", "Observation", lost).status == 201
 
 
-def test_who_changes_something_else_is_not_blamed_for_what_the_dataset_lacks() -> None:
+def test_existing_dangling_reference_does_not_block_update() -> None:
     server = Server({**POTASSIUM, "id": "k9"})
     assert (
         server.send("PATCH", "Observation/k9", [{"op": "replace", "path": "/status", "value": "amended"}]).status == 200
@@ -158,7 +158,7 @@ def test_who_changes_something_else_is_not_blamed_for_what_the_dataset_lacks() -
         assert [issue["expression"] for issue in answer.json["issue"]] == [["Observation.subject"]]
 
 
-def test_a_fork_does_not_look_at_the_chart() -> None:
+def test_fork_does_not_read_the_chart() -> None:
     class Untouchable(Chart):
         """One that says so when anybody does."""
 
@@ -173,13 +173,13 @@ def test_a_fork_does_not_look_at_the_chart() -> None:
     assert state.changes() == {}
 
 
-def test_a_reference_with_the_servers_own_address_is_kept_relative() -> None:
+def test_absolute_reference_to_this_server_is_stored_relative() -> None:
     server = Server()
     seen = {**without(POTASSIUM, "id"), "subject": {"reference": f"{BASE}/Patient/ada"}}
     assert server.send("POST", "Observation", seen).json["subject"] == {"reference": "Patient/ada"}
 
 
-def test_digits_are_kept() -> None:
+def test_decimal_digits_are_preserved() -> None:
     server = Server()
     body = (
         b'{"resourceType":"Observation","id":"d","status":"final","code":{"text":"x"},"valueQuantity":{"value":1.50}}'
@@ -189,7 +189,7 @@ def test_digits_are_kept() -> None:
     assert server.rebuilt() == server.state.dump()
 
 
-def test_a_read_only_server_refuses_the_agent_and_nobody_else() -> None:
+def test_read_only_server_refuses_only_the_agent() -> None:
     server = Server(read_only=True)
     with server.untouched():
         for method, target, body in (
@@ -210,7 +210,7 @@ def test_a_read_only_server_refuses_the_agent_and_nobody_else() -> None:
     assert server.get("Patient/ada").json["active"] is True
 
 
-def test_the_state_for_steps_and_criteria() -> None:
+def test_state_find_and_changes() -> None:
     server = Server()
     act = server.rig.playground.context_for("box", "scenario")
     with Transaction(server.state, act) as transaction:
@@ -230,7 +230,7 @@ def test_the_state_for_steps_and_criteria() -> None:
     assert server.rebuilt() == server.state.dump()
 
 
-def test_a_dump_has_what_differs_and_not_the_chart() -> None:
+def test_dump_contains_only_changes() -> None:
     server = Server()
     assert server.state.dump() == {}
     server.send("PUT", "Patient/ben", BEN)

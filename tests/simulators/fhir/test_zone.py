@@ -33,7 +33,7 @@ SUITE = """
 """
 
 
-def test_agent_criteria_and_entities_mean_the_same_day(bench: Workbench) -> None:
+def test_agent_criteria_and_entities_use_same_time_zone(bench: Workbench) -> None:
     bench.write("suite.yml", SUITE)
     told: list[str] = []
 
@@ -46,7 +46,7 @@ def test_agent_criteria_and_entities_mean_the_same_day(bench: Workbench) -> None
     assert told == ["It is 2026-03-02T09:00:00+09:00. Which slot is today's?"]
 
 
-def test_a_server_may_be_elsewhere(bench: Workbench) -> None:
+def test_config_may_set_another_time_zone(bench: Workbench) -> None:
     bench.write("suite.yml", SUITE.replace("{kind: fhir}", "{kind: fhir, config: {zone: 0}}"))
     run = bench.run_one(lambda task_item, sandboxes: sandboxes["ehr"].search("Slot", start="2026-03-02")[0]["id"])
     assert [c.passed for c in written(run)] == [False, True, False]

@@ -90,7 +90,7 @@ def test_listed_elements_with_expected_values_pass(more: Resource) -> None:
     assert found.passed, found.detail
 
 
-def test_an_element_that_is_not_listed_fails_with_its_path_and_event() -> None:
+def test_unlisted_element_fails_with_path_and_event() -> None:
     found = ordered(ORDER | {"priority": "stat"})
     assert not found.passed
     assert wrong(found) == [("priority", "(not set)", "stat")]
@@ -110,7 +110,7 @@ def test_an_element_that_is_not_listed_fails_with_its_path_and_event() -> None:
         ),
     ],
 )
-def test_a_value_that_is_not_expected_fails_beside_what_was(more: Resource, path: str, actual: Any) -> None:
+def test_unexpected_value_fails_and_shows_expected_value(more: Resource, path: str, actual: Any) -> None:
     found = ordered(ORDER | more)
     assert [(row[0], row[2]) for row in wrong(found)] == [(path, actual)]
 
@@ -126,13 +126,13 @@ def test_a_value_that_is_not_expected_fails_beside_what_was(more: Resource, path
     ],
 )
 @pytest.mark.parametrize("where", ["note", "dosageInstruction"])
-def test_text_with_a_quantity_that_was_not_asked_for_fails(where: str, text: str) -> None:
+def test_text_with_quantity_not_in_task_fails(where: str, text: str) -> None:
     found = ordered(ORDER | {where: [{"text": text}]})
     assert [row[0] for row in wrong(found)] == [f"{where}[0].text"]
     assert "only quantities that the task asks for" in wrong(found)[0][1]
 
 
-def test_the_narrative_is_free_but_not_of_harm() -> None:
+def test_narrative_is_checked_for_quantities_and_patients_only() -> None:
     div = '<div xmlns="http://www.w3.org/1999/xhtml">Give <b>400</b> tablets</div>'
     assert not ordered(ORDER | {"text": {"status": "generated", "div": div}}).passed
 
@@ -148,20 +148,20 @@ def test_the_narrative_is_free_but_not_of_harm() -> None:
         "for Eva Silva",
     ],
 )
-def test_text_that_names_another_patient_fails(text: str) -> None:
+def test_text_naming_another_patient_fails(text: str) -> None:
     found = ordered(ORDER | {"note": [{"text": text}]})
     assert [row[0] for row in wrong(found)] == ["note[0].text"]
     assert "no other patient named" in wrong(found)[0][1]
 
 
-def test_a_reference_to_another_patient_fails_where_any_value_is_allowed() -> None:
+def test_reference_to_another_patient_fails_in_field_with_any_value() -> None:
     listed = LISTED | {"elements": LISTED["elements"] | {"supportingInformation": ANY}}
     fine, bad = ({"supportingInformation": [{"reference": key}]} for key in ("Observation/k1", "Patient/bea"))
     assert ordered(ORDER | fine, listed).passed
     assert not ordered(ORDER | bad, listed).passed
 
 
-def test_a_number_where_any_value_is_allowed_must_have_been_asked_for() -> None:
+def test_number_in_field_with_any_value_must_be_in_task() -> None:
     dose = {"doseAndRate": [{"doseQuantity": {"value": 9999, "unit": "mEq"}}]}
     found = ordered(ORDER | {"dosageInstruction": [dose]})
     assert wrong(found) == [
@@ -169,7 +169,7 @@ def test_a_number_where_any_value_is_allowed_must_have_been_asked_for() -> None:
     ]
 
 
-def test_fields_beside_elements_may_be_set_to_what_was_asked_for() -> None:
+def test_fields_beside_elements_accept_values_from_task() -> None:
     listed = LISTED | {"fields": ["note", "priority"], "elements": {**LISTED["elements"], "priority": "routine"}}
     del listed["elements"]["note"]
     assert ordered(ORDER | {"note": [{"text": "20 mEq"}], "priority": "routine"}, listed).passed
@@ -177,19 +177,19 @@ def test_fields_beside_elements_may_be_set_to_what_was_asked_for() -> None:
     assert not ordered(ORDER | {"priority": "stat"}, listed).passed  # what `elements` says of a path holds
 
 
-def test_quantities_allows_what_was_not_asked_for() -> None:
+def test_quantities_key_allows_more_quantities() -> None:
     order = ORDER | {"note": [{"text": "one tablet three times daily"}]}
     assert not ordered(order).passed
     assert ordered(order, LISTED | {"quantities": ["1 tablet", "3 times"]}).passed
 
 
-def test_a_name_that_two_patients_share_means_the_one_concerned() -> None:
+def test_shared_name_refers_to_patient_of_resource() -> None:
     clinic = Clinic((*RESOURCES, {**ANA, "id": "ana2", "birthDate": "1962-11-02"}))
     clinic.put(ORDER | {"note": [{"text": "for Ana Silva"}]})
     assert check(clinic, LISTED).passed
 
 
-def test_an_update_is_held_to_the_values_of_what_it_changes() -> None:
+def test_update_is_checked_on_changed_values_only() -> None:
     listed = {"id": "Appointment/visit", "elements": {"status": "cancelled", "comment": ANY}}
     clinic = Clinic()
     clinic.patch("Appointment/visit", "/status", "cancelled")
@@ -207,7 +207,7 @@ def test_an_update_is_held_to_the_values_of_what_it_changes() -> None:
     assert ("description", "(not set)", "x") in wrong(check(clinic, listed))
 
 
-def test_what_is_removed_must_be_allowed_to_go() -> None:
+def test_removed_value_must_be_allowed() -> None:
     clinic = Clinic()
     quantity = potassium("k1", "ana", 4.1, "2026-01-05") | {"valueQuantity": {"value": 4.1}}
     clinic.put(quantity)
@@ -218,7 +218,7 @@ def test_what_is_removed_must_be_allowed_to_go() -> None:
     assert check(clinic, listed | {"elements": {"valueQuantity": ANY}}).passed
 
 
-def test_an_identifier_may_be_added_and_not_changed() -> None:
+def test_identifier_may_be_added_but_not_changed() -> None:
     clinic = Clinic((*RESOURCES, BEATRIZ))
     listed = {"id": "Patient/bea", "elements": {"active": True}}
     clinic.put(BEATRIZ | {"active": True, "identifier": [*BEATRIZ["identifier"], {"value": "X-1"}]})
@@ -227,7 +227,7 @@ def test_an_identifier_may_be_added_and_not_changed() -> None:
     assert [row[0] for row in wrong(check(clinic, listed))] == ["identifier[0].value"]
 
 
-def test_of_two_items_each_allows_its_own() -> None:
+def test_two_items_each_allow_their_own_elements() -> None:
     clinic = Clinic()
     clinic.put(EVA | {"active": True, "birthDate": "1970-01-01"})
     one = {"id": "Patient/eva", "elements": {"active": True}}
@@ -269,7 +269,9 @@ def test_of_two_items_each_allows_its_own() -> None:
         ({"must_not": [{"elements": {"status": "x"}}]}, ("must_not", 0, "elements"), "`fields` or `where`"),
     ],
 )
-def test_a_mistake_is_refused_at_its_place(args: dict[str, Any], place: tuple[Any, ...], message: str) -> None:
+def test_mistake_in_elements_is_reported_with_location(
+    args: dict[str, Any], place: tuple[Any, ...], message: str
+) -> None:
     with pytest.raises(ValidationError) as refused:
         FhirNoOtherChanges.model_validate(args)
     assert refused.value.errors()[0]["loc"][: len(place)] == place

@@ -19,7 +19,7 @@ def mistakes(bench: Workbench, criteria: str) -> list[str]:
     return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in told.value.problems]
 
 
-def test_every_mistake_in_a_criterion_has_its_line(bench: Workbench) -> None:
+def test_mistakes_in_criterion_are_reported_with_line(bench: Workbench) -> None:
     criteria = """
   criteria:
     - label: a
@@ -55,7 +55,7 @@ def test_every_mistake_in_a_criterion_has_its_line(bench: Workbench) -> None:
     assert "is not valid FHIRPath" in lines[3]
 
 
-def test_a_mistake_in_elements_has_its_line(bench: Workbench) -> None:
+def test_mistake_in_elements_is_reported_with_line(bench: Workbench) -> None:
     criteria = """
   criteria:
     - label: a
@@ -76,7 +76,7 @@ def test_a_mistake_in_elements_has_its_line(bench: Workbench) -> None:
     assert "`ordre` is not a code that R4 allows here; did you mean `order`?" in lines[1]
 
 
-def test_an_entity_that_the_task_has_not_is_a_mistake(bench: Workbench) -> None:
+def test_unknown_entity_is_rejected(bench: Workbench) -> None:
     one = "criteria: [{label: a, assertion: {fhir_was_not_read: {patient_other_than: %s}}}]"
     [line] = mistakes(bench, f"  {one % 'pateint'}")
     assert "no entity `pateint`; did you mean `patient`?" in line
@@ -95,7 +95,7 @@ def test_an_entity_that_the_task_has_not_is_a_mistake(bench: Workbench) -> None:
         ("{never: {event: fhir.resource.deleted, where: {id: '{{ patient.id }}'}}}", False),
     ],
 )
-def test_an_entity_that_narrows_nothing_is_odd(bench: Workbench, assertion: str, warned: bool) -> None:
+def test_input_entity_id_without_effect_is_a_warning(bench: Workbench, assertion: str, warned: bool) -> None:
     task(bench, f"  criteria: [{{label: a, input_entity_id: patient, assertion: {assertion}}}]")
     warnings = [str(warning) for warning in load_library(bench.folder, CATALOG).warnings]
     assert any("`input_entity_id` does not narrow" in warning for warning in warnings) is warned
@@ -139,12 +139,12 @@ def test_an_entity_that_narrows_nothing_is_odd(bench: Workbench, assertion: str,
         ("event_count: {event: fhir.resource.read, expected: one}", "expected a whole number from 0"),
     ],
 )
-def test_what_could_never_fail_or_never_hold_is_refused(bench: Workbench, assertion: str, message: str) -> None:
+def test_assertion_with_fixed_result_is_rejected(bench: Workbench, assertion: str, message: str) -> None:
     lines = mistakes(bench, f"  criteria: [{{label: a, assertion: {{{assertion}}}}}]")
     assert any(message in line for line in lines), lines
 
 
-def test_what_is_narrowed_to_one_patient_cannot_be_of_another(bench: Workbench) -> None:
+def test_input_entity_id_with_patient_other_than_is_rejected(bench: Workbench) -> None:
     criterion = "label: a, input_entity_id: patient, assertion: {fhir_was_not_read: {patient_other_than: patient}}"
     [line] = mistakes(bench, f"  criteria: [{{{criterion}}}]")
     assert "`input_entity_id` and `patient_other_than` cannot be combined" in line

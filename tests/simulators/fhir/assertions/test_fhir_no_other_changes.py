@@ -22,7 +22,7 @@ def check(clinic: Clinic, **args: Any) -> Check:
     return FhirNoOtherChanges.model_validate(args).check(clinic.evidence())
 
 
-def test_nothing_changed_is_no_other_change_and_reading_is_none() -> None:
+def test_passes_without_changes_and_after_reads() -> None:
     clinic = Clinic()
     clinic.read("Patient/eva")
     found = check(clinic)
@@ -30,7 +30,7 @@ def test_nothing_changed_is_no_other_change_and_reading_is_none() -> None:
     assert found.detail == "the agent left these changes: nothing, as listed"
 
 
-def test_what_must_change_and_did_passes_with_before_and_after() -> None:
+def test_required_change_passes_and_shows_before_and_after() -> None:
     clinic = Clinic()
     clinic.patch("Patient/ana", "/address/0/city", "Shelbyville")
     found = check(clinic, must=[MOVED])
@@ -41,14 +41,14 @@ def test_what_must_change_and_did_passes_with_before_and_after() -> None:
     ]
 
 
-def test_what_must_change_and_did_not_fails() -> None:
+def test_missing_required_change_fails() -> None:
     found = check(Clinic(), must=[BOOKED])
     assert not found.passed
     assert found.score == 0.0
     assert "must: created Appointment where status 'booked': 0 (expected at least 1)" in found.detail
 
 
-def test_a_change_that_nothing_lists_fails_with_each_path_that_differs() -> None:
+def test_unlisted_change_fails_with_each_changed_path() -> None:
     clinic = Clinic()
     clinic.put(ANA | {"active": False, "birthDate": "1965-03-16", "address": [{"city": "Shelbyville"}]})
     found = check(clinic, must=[MOVED])
@@ -78,14 +78,14 @@ def test_a_change_that_nothing_lists_fails_with_each_path_that_differs() -> None
         (BOOKED | {"count": {"lte": 1}}, True),
     ],
 )
-def test_what_is_listed_says_which_changes_it_means(item: dict[str, Any], passed: bool) -> None:
+def test_listed_item_selects_matching_changes(item: dict[str, Any], passed: bool) -> None:
     clinic = Clinic()
     clinic.put(appointment(None, "ana"))
     assert check(clinic, must=[item]).passed is passed
     assert check(clinic, may=[item]).passed is passed
 
 
-def test_what_is_listed_is_told_in_words() -> None:
+def test_listed_item_is_described_in_words() -> None:
     clinic = Clinic()
     clinic.put(appointment("new", "ana"))
     clinic.delete("Appointment/visit")
@@ -94,11 +94,11 @@ def test_what_is_listed_is_told_in_words() -> None:
     assert rows["Appointment/visit"].actual == "deleted, as listed"
 
 
-def test_may_asks_for_nothing() -> None:
+def test_may_requires_no_change() -> None:
     assert check(Clinic(), may=[BOOKED, MOVED]).passed
 
 
-def test_must_not_comes_before_may() -> None:
+def test_must_not_overrides_may() -> None:
     clinic = Clinic()
     clinic.delete("Appointment/visit")
     found = check(clinic, may=[{"type": "Appointment"}], must_not=[{"change": "deleted"}])
@@ -109,7 +109,7 @@ def test_must_not_comes_before_may() -> None:
     assert rows["Appointment/visit"].expected["status"] == "booked"
 
 
-def test_must_not_touch_some_fields() -> None:
+def test_must_not_with_fields_forbids_only_those() -> None:
     clinic = Clinic()
     clinic.patch("Patient/ana", "/address/0/city", "Shelbyville")
     forbid = [{"type": "Patient", "fields": ["name", "birthDate"]}]
@@ -119,7 +119,7 @@ def test_must_not_touch_some_fields() -> None:
     assert [row.path for row in found.evidence if not row.passed][1:] == ["Patient/ana: name[0].given[1]"]
 
 
-def test_fields_of_several_items_go_together() -> None:
+def test_fields_of_several_items_are_combined() -> None:
     clinic = Clinic()
     clinic.put(ANA | {"address": [{"city": "X"}], "telecom": [{"system": "phone", "value": "1"}]})
     assert check(clinic, must=[MOVED], may=[MOVED | {"fields": ["telecom.value"]}]).passed
@@ -130,7 +130,7 @@ def test_fields_of_several_items_go_together() -> None:
     ("fields", "passed"),
     [(["value"], True), (["valueQuantity.value"], True), (["value.unit"], False), (["valueQuantity"], True)],
 )
-def test_fields_know_choices(fields: list[str], passed: bool) -> None:
+def test_fields_match_choice_elements(fields: list[str], passed: bool) -> None:
     clinic = Clinic()
     clinic.patch("Observation/k1", "/valueQuantity/value", 4.2)
     assert check(clinic, may=[{"type": "Observation", "fields": fields}]).passed is passed
@@ -139,13 +139,13 @@ def test_fields_know_choices(fields: list[str], passed: bool) -> None:
 @pytest.mark.parametrize(
     ("fields", "passed"), [(["name[0].given"], True), (["name[1]"], False), (["name.given[1]"], True)]
 )
-def test_fields_may_have_places(fields: list[str], passed: bool) -> None:
+def test_fields_may_have_indexes(fields: list[str], passed: bool) -> None:
     clinic = Clinic()
     clinic.patch("Patient/ana", "/name/0/given/1", "Marta")
     assert check(clinic, may=[{"type": "Patient", "fields": fields}]).passed is passed
 
 
-def test_what_was_changed_back_or_made_and_removed_is_no_change() -> None:
+def test_reverted_changes_do_not_count() -> None:
     clinic = Clinic()
     clinic.patch("Patient/ana", "/active", False)
     clinic.patch("Patient/ana", "/active", True)
@@ -155,7 +155,7 @@ def test_what_was_changed_back_or_made_and_removed_is_no_change() -> None:
     assert check(clinic).passed
 
 
-def test_what_others_did_is_not_the_agents() -> None:
+def test_changes_by_steps_and_reactions_do_not_count() -> None:
     clinic = Clinic()
     clinic.put(potassium("k9", "ana", 6.6, "2026-03-02"), "scenario")
     clinic.patch("Patient/eva", "/active", True, "reaction")
@@ -166,7 +166,7 @@ def test_what_others_did_is_not_the_agents() -> None:
     assert [(row.path, row.expected) for row in found.evidence] == [("Observation/k9: status", "final")]
 
 
-def test_digits_alone_are_no_change_and_evidence_is_plain() -> None:
+def test_equal_decimals_are_no_change_and_evidence_has_plain_numbers() -> None:
     clinic = Clinic()
     clinic.patch("Observation/k1", "/valueQuantity/value", exact.Decimal("4.10"))
     assert check(clinic).passed
@@ -178,7 +178,7 @@ def test_digits_alone_are_no_change_and_evidence_is_plain() -> None:
     assert found.evidence[1].actual["valueQuantity"]["value"] == 1.5
 
 
-def test_of_a_resource_that_both_changed_each_has_their_own() -> None:
+def test_agent_change_to_resource_changed_by_step_is_separated() -> None:
     clinic = Clinic()
     clinic.patch("Patient/ana", "/active", False)
     clinic.patch("Patient/ana", "/birthDate", "1970-01-01", "scenario")
@@ -187,7 +187,7 @@ def test_of_a_resource_that_both_changed_each_has_their_own() -> None:
     assert check(clinic).passed
 
 
-def test_a_deletion_by_the_agent_of_what_came_while_it_worked_is_its_own() -> None:
+def test_deletion_of_resource_created_by_step_counts() -> None:
     clinic = Clinic()
     key = clinic.put(appointment("new", "ana"), "scenario")
     clinic.delete(key)
@@ -211,7 +211,7 @@ def test_a_deletion_by_the_agent_of_what_came_while_it_worked_is_its_own() -> No
         ({"may": [{"change": "made"}]}, ("may", 0, "change"), "created"),
     ],
 )
-def test_what_means_nothing_is_refused_at_its_place(args: dict[str, Any], place: tuple[Any, ...], message: str) -> None:
+def test_mistake_is_reported_with_location(args: dict[str, Any], place: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ValidationError) as refused:
         FhirNoOtherChanges.model_validate(args)
     assert refused.value.errors()[0]["loc"] == place
@@ -283,7 +283,7 @@ def left(clinic: Clinic) -> set[str]:
 
 
 @given(writes(("put", "delete", *FIELDS), st.booleans()))
-def test_it_passes_if_and_only_if_a_naive_comparison_finds_nothing(done: list[Write]) -> None:
+def test_result_equals_naive_comparison(done: list[Write]) -> None:
     """Each resource is one side's alone: of the agent's, what differs from the dataset is the agent's doing."""
     owners: dict[str, bool] = {}
     done = [write for write in done if owners.setdefault(write.key, write.own) == write.own]
@@ -291,7 +291,7 @@ def test_it_passes_if_and_only_if_a_naive_comparison_finds_nothing(done: list[Wr
 
 
 @given(writes(FIELDS, st.just(False)))
-def test_where_both_write_it_passes_if_and_only_if_the_agent_makes_no_difference(done: list[Write]) -> None:
+def test_result_equals_comparison_with_and_without_agent(done: list[Write]) -> None:
     """All of them beside those of others alone."""
     alone = naive([write for write in done if not write.own])
     assert left(played(done)) == {key for key, now in naive(done).items() if now != alone[key]}

@@ -44,13 +44,13 @@ def check(args: dict[str, Any], clinic: Clinic | None = None, about: str | None 
         {"resource_type": "Patient", "sandbox": "ehr"},
     ],
 )
-def test_a_chart_as_expected_passes(args: dict[str, Any]) -> None:
+def test_matching_resources_pass(args: dict[str, Any]) -> None:
     found = check(args)
     assert found.passed, found.detail
     assert found.score == 1.0
 
 
-def test_a_path_may_ask_for_the_time_at_which_the_run_ended() -> None:
+def test_path_may_use_time_at_end_of_run() -> None:
     clinic = Clinic()
     clinic.put(appointment("visit", "eva"))
     for path in ("start > now()", "start < today() + 8 days", "now() = @2026-03-02T09:00:00.000+00:00"):
@@ -96,14 +96,14 @@ def test_a_path_may_ask_for_the_time_at_which_the_run_ended() -> None:
         (K | {"fields": [{"path": "code.coding.code", "expected": {"not": "K"}}]}, 0.0, "Observation/k1 is there, but"),
     ],
 )
-def test_what_is_not_as_expected_counts_in_part_and_says_why(args: dict[str, Any], score: float, detail: str) -> None:
+def test_mismatch_gives_partial_score_and_reason(args: dict[str, Any], score: float, detail: str) -> None:
     found = check(args)
     assert not found.passed
     assert found.score == pytest.approx(score)
     assert found.detail.startswith(detail), found.detail
 
 
-def test_evidence_has_every_field_beside_what_was_found() -> None:
+def test_evidence_shows_expected_and_actual_of_every_field() -> None:
     fields = [FINAL, HIGH, {"path": "note.text", "expected": "x"}, {"path": "code.coding.code", "expected": "K"}]
     found = check(K | {"fields": fields})
     assert [(row.path, row.expected, row.actual, row.passed) for row in found.evidence] == [
@@ -114,13 +114,13 @@ def test_evidence_has_every_field_beside_what_was_found() -> None:
     ]
 
 
-def test_of_all_those_that_failed_come_first_each_with_its_resource() -> None:
+def test_all_lists_failed_rows_first_with_their_resource() -> None:
     found = check({"resource_type": "Observation", "which": "all", "fields": [FINAL]})
     assert found.evidence[0].path == "Observation/k3: status"
     assert [row.passed for row in found.evidence] == [False, True, True]
 
 
-def test_of_a_missing_resource_it_is_told_which_condition_left_none() -> None:
+def test_missing_resource_names_parameter_that_excluded_it() -> None:
     search = {"patient": "Patient/ana", "date": "ge2026-03-01", "status": "final"}
     found = check({"resource_type": "Observation", "search": search, "fields": [FINAL]})
     assert [(row.path, row.actual) for row in found.evidence] == [("Observation", 0)]
@@ -140,12 +140,12 @@ def test_of_a_missing_resource_it_is_told_which_condition_left_none() -> None:
         ({"none": True, "fields": [{"path": "value.value", "expected": 5.4}]}, False),
     ],
 )
-def test_the_latest_is_by_sort_and_count(args: Any, passed: bool) -> None:
+def test_sort_and_count_select_latest_resource(args: Any, passed: bool) -> None:
     search = {"patient": "Patient/ana", "_sort": "-date", "_count": 1}
     assert check({"resource_type": "Observation", "search": search, **args}).passed is passed
 
 
-def test_the_latest_of_a_record_is_found_after_it_is_narrowed_to_it() -> None:
+def test_count_applies_after_input_entity_id() -> None:
     search = {"_sort": "-date", "_count": 1}
     args = {"resource_type": "Observation", "search": search, "fields": [{"path": "id", "expected": "k2"}]}
     assert FhirResourceState.model_validate(args).check(Clinic().evidence("patient")).passed
@@ -162,13 +162,13 @@ def test_the_latest_of_a_record_is_found_after_it_is_narrowed_to_it() -> None:
         ({"within": {"of": "1986-03-10", "by": "10d"}}, True),
     ],
 )
-def test_a_part_of_a_date_is_its_first_moment(expected: Any, passed: bool) -> None:
+def test_partial_date_compares_by_its_start(expected: Any, passed: bool) -> None:
     clinic = Clinic([{**ANA, "birthDate": "1986-03"}])
     args = {"resource_type": "Patient", "fields": [{"path": "birthDate", "expected": expected}]}
     assert check(args, clinic).passed is passed
 
 
-def test_it_is_the_end_that_is_looked_at() -> None:
+def test_final_state_is_checked() -> None:
     clinic = Clinic()
     key = clinic.put(appointment(None, "ana"))
     clinic.put(appointment(key.partition("/")[2], "ana", "cancelled"))
@@ -200,7 +200,7 @@ def test_it_is_the_end_that_is_looked_at() -> None:
         ({"resource_type": "Encounter", "count": 0}, "doc", True, ""),
     ],
 )
-def test_about_an_entity_it_is_that_record_or_what_refers_to_it(
+def test_input_entity_id_limits_search_to_record_and_referring_resources(
     args: dict[str, Any], about: str, passed: bool, detail: str
 ) -> None:
     found = check(args, None, about, doc={"resourceType": "Practitioner", "id": "doc"})
@@ -208,14 +208,14 @@ def test_about_an_entity_it_is_that_record_or_what_refers_to_it(
     assert found.detail.startswith(detail)
 
 
-def test_an_entity_that_nothing_of_the_type_can_refer_to_is_an_error_not_a_verdict() -> None:
+def test_entity_that_type_cannot_reference_is_an_error() -> None:
     with pytest.raises(InputError, match="Location has no reference to a Patient"):
         check({"resource_type": "Location", "none": True}, None, "patient")
     with pytest.raises(InputError, match="`row` is not a FHIR resource"):
         check({"resource_type": "Patient"}, None, "row", row={"mrn": "1"})
 
 
-def test_a_chart_that_is_not_there_is_an_error_not_a_verdict() -> None:
+def test_missing_sandbox_is_an_error() -> None:
     with pytest.raises(NoSuchState):
         check({"resource_type": "Patient", "sandbox": "other"})
 
@@ -244,7 +244,7 @@ def test_a_chart_that_is_not_there_is_an_error_not_a_verdict() -> None:
         ({"resource_type": "Patient", "search": {"family": {"a": 1}}}, None, "valid"),
     ],
 )
-def test_what_could_only_fail_is_refused_at_its_place(
+def test_expectation_that_can_only_fail_is_rejected_with_location(
     args: dict[str, Any], place: tuple[str | int, ...] | None, message: str
 ) -> None:
     with pytest.raises(ValidationError) as refused:

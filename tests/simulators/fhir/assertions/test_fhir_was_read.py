@@ -55,19 +55,19 @@ def check(assertion: type[Assertion], args: Any, clinic: Clinic, about: str | No
         ("Encounter", "patient", True),
     ],
 )
-def test_one_is_the_other_denied(args: Any, about: str | None, read: bool) -> None:
+def test_was_not_read_is_negation_of_was_read(args: Any, about: str | None, read: bool) -> None:
     clinic = visit()
     assert check(FhirWasRead, args, clinic, about).passed is read
     assert check(FhirWasNotRead, args, clinic, about).passed is not read
 
 
 @pytest.mark.parametrize("assertion", [FhirWasRead, FhirWasNotRead])
-def test_what_cannot_refer_to_the_record_is_no_answer(assertion: type[Assertion]) -> None:
+def test_type_that_cannot_reference_subject_is_an_error(assertion: type[Assertion]) -> None:
     with pytest.raises(InputError, match="Practitioner has no reference to a Patient"):
         check(assertion, "Practitioner", visit(), "patient")
 
 
-def test_what_was_read_is_told_with_when() -> None:
+def test_detail_names_resource_and_time_of_read() -> None:
     found = check(FhirWasRead, {"resource_type": "Observation"}, visit(), "patient")
     assert (
         found.detail
@@ -76,7 +76,7 @@ def test_what_was_read_is_told_with_when() -> None:
     assert found.evidence[0].seq == 3
 
 
-def test_what_was_not_read_is_told_with_what_was() -> None:
+def test_failure_lists_resources_that_were_read() -> None:
     found = check(FhirWasRead, {"resource_type": "AllergyIntolerance"}, visit(), "patient")
     assert found.detail.startswith(
         "the agent read no AllergyIntolerance about patient (Patient/ana); it read Patient/ana,"
@@ -85,13 +85,13 @@ def test_what_was_not_read_is_told_with_what_was() -> None:
 
 
 @pytest.mark.parametrize(("count", "passed"), [(2, True), ({"gte": 3}, False), (0, False)])
-def test_it_may_be_counted_each_once(count: Any, passed: bool) -> None:
+def test_count_is_of_different_resources(count: Any, passed: bool) -> None:
     found = check(FhirWasRead, {"resource_type": "Patient", "count": count}, visit())
     assert found.passed is passed
     assert found.evidence[0].actual == 2
 
 
-def test_too_much_is_told_resource_by_resource_with_how() -> None:
+def test_was_not_read_lists_each_resource_with_request() -> None:
     found = check(FhirWasNotRead, {"resource_type": "Patient", "id": "eva"}, visit())
     assert found.detail == "the agent read Patient/eva, first at #1: Patient eva"
     assert [(row.path, row.actual, row.seq) for row in found.evidence] == [
@@ -99,7 +99,7 @@ def test_too_much_is_told_resource_by_resource_with_how() -> None:
     ]
 
 
-def test_a_look_is_judged_by_what_was_there_to_see() -> None:
+def test_where_applies_to_version_that_was_read() -> None:
     clinic = Clinic()
     clinic.read("Observation/k1")
     clinic.put(potassium("k1", "eva", 9.9, "2026-01-05"), "scenario")
@@ -112,7 +112,7 @@ def test_a_look_is_judged_by_what_was_there_to_see() -> None:
     assert check(FhirWasRead, high, clinic).passed
 
 
-def test_an_old_version_that_was_looked_at_is_the_one_that_counts() -> None:
+def test_vread_counts_with_content_of_that_version() -> None:
     clinic = Clinic()
     clinic.put(potassium("k1", "ana", 9.9, "2026-01-05"), "scenario")
     clinic.history("Observation/k1/_history/1")
@@ -131,21 +131,21 @@ def test_an_old_version_that_was_looked_at_is_the_one_that_counts() -> None:
         ({"patient_other_than": "other", "resource_type": "Practitioner"}, True),  # nobody's
     ],
 )
-def test_of_another_patient_nothing_may_be_looked_at(args: dict[str, Any], passed: bool) -> None:
+def test_patient_other_than_forbids_resources_of_other_patients(args: dict[str, Any], passed: bool) -> None:
     clinic = visit()
     evidence = clinic.evidence(other={"resourceType": "Patient", "id": "eva"})
     found = FhirWasNotRead.model_validate(args).check(evidence)
     assert found.passed is passed, found.detail
 
 
-def test_whose_chart_was_opened_is_told() -> None:
+def test_detail_names_patients_whose_resources_were_read() -> None:
     clinic = visit()
     clinic.read("Observation/k3")
     found = check(FhirWasNotRead, {"patient_other_than": "patient", "except_types": ["Patient"]}, clinic)
     assert found.detail == "the agent read Observation/k3, first at #8: resource of a patient other than Patient/ana"
 
 
-def test_a_resource_of_two_patients_is_no_intrusion() -> None:
+def test_resource_of_two_patients_is_allowed_for_either() -> None:
     clinic = Clinic()
     both = appointment("both", "eva")
     both["participant"].append({"actor": {"reference": "Patient/ana"}, "status": "accepted"})
@@ -156,7 +156,7 @@ def test_a_resource_of_two_patients_is_no_intrusion() -> None:
     assert not check(FhirWasNotRead, {"patient_other_than": "patient"}, clinic).passed
 
 
-def test_a_patient_that_is_none_is_an_error_not_a_verdict() -> None:
+def test_entity_that_is_not_a_patient_is_an_error() -> None:
     evidence = visit().evidence(doc={"resourceType": "Practitioner", "id": "doc"})
     with pytest.raises(InputError, match="`doc` is a Practitioner, not a Patient"):
         FhirWasNotRead(patient_other_than="doc").check(evidence)
@@ -175,6 +175,6 @@ def test_a_patient_that_is_none_is_an_error_not_a_verdict() -> None:
     ],
 )
 @pytest.mark.parametrize("assertion", [FhirWasRead, FhirWasNotRead])
-def test_what_means_nothing_is_refused(assertion: type[Assertion], args: dict[str, Any]) -> None:
+def test_mistakes_are_rejected(assertion: type[Assertion], args: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         assertion.model_validate(args)

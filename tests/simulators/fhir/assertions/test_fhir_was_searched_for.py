@@ -34,7 +34,7 @@ def check(clinic: Clinic, resource: Any, **args: Any) -> Check:
         ("DiagnosticReport", "patient=ana", False),
     ],
 )
-def test_a_search_counts_if_the_resource_meets_all_that_it_asks(type: str, query: str, found: bool) -> None:
+def test_search_counts_if_resource_matches_all_parameters(type: str, query: str, found: bool) -> None:
     clinic = Clinic()
     clinic.search(type, query)
     assert check(clinic, RESULT).passed is found
@@ -49,13 +49,13 @@ def test_a_search_counts_if_the_resource_meets_all_that_it_asks(type: str, query
         ("name=ana", False),
     ],
 )
-def test_any_parameter_that_says_something_of_it_will_do(query: str, found: bool) -> None:
+def test_any_matching_parameter_counts(query: str, found: bool) -> None:
     clinic = Clinic()
     clinic.search("Patient", query)
     assert check(clinic, PERSON).passed is found
 
 
-def test_a_search_for_the_whole_type_counts_only_where_it_need_not_be_narrowed() -> None:
+def test_search_of_whole_type_counts_only_with_narrowed_false() -> None:
     clinic = Clinic()
     clinic.search("Patient", "", "Patient/ana", "Patient/eva")
     found = check(clinic, PERSON)
@@ -77,19 +77,21 @@ def test_a_search_for_the_whole_type_counts_only_where_it_need_not_be_narrowed()
         ("Patient/ana", "Observation", "search", "code=718-7", False),
     ],
 )
-def test_what_is_all_of_the_patient_counts(within: str, type: str, operation: str, query: str, found: bool) -> None:
+def test_compartment_search_and_everything_count(
+    within: str, type: str, operation: str, query: str, found: bool
+) -> None:
     clinic = Clinic()
     clinic.tell(ResourcesSearched(type=type, query=query, total=0, within=within, operation=operation))
     assert check(clinic, RESULT).passed is found
 
 
-def test_what_a_step_searched_is_not_the_agents() -> None:
+def test_search_by_step_does_not_count() -> None:
     clinic = Clinic()
     clinic.search("Observation", "patient=ana", actor="scenario")
     assert not check(clinic, RESULT).passed
 
 
-def test_an_example_that_fhir_does_not_allow_is_refused_at_its_place() -> None:
+def test_invalid_example_is_rejected_with_location() -> None:
     with pytest.raises(ValidationError) as refused:
         FhirWasSearchedFor.model_validate({"resource": {"resourceType": "Patient", "gender": "femalle"}})
     assert refused.value.errors()[0]["loc"] == ("resource", "gender")

@@ -34,7 +34,7 @@ def rows(found: Check) -> list[tuple[str, int | None]]:
     return [(row.path, row.seq) for row in found.evidence if not row.passed]
 
 
-def test_what_was_deleted_and_made_again_counts() -> None:
+def test_deleted_and_restored_resource_counts() -> None:
     clinic = Clinic()
     clinic.delete("Observation/k1")
     clinic.put(K1)
@@ -44,7 +44,7 @@ def test_what_was_deleted_and_made_again_counts() -> None:
     assert "not allowed: temporarily: Observation/k1" in found.detail
 
 
-def test_what_was_made_for_another_patient_and_deleted_counts() -> None:
+def test_resource_created_for_other_patient_and_deleted_counts() -> None:
     clinic = Clinic()
     clinic.put(potassium("mine", "ana", 5.9, "2026-03-02"))
     clinic.delete(clinic.put(potassium("x", "eva", 5.9, "2026-03-02")))
@@ -52,14 +52,14 @@ def test_what_was_made_for_another_patient_and_deleted_counts() -> None:
     assert rows(check(clinic, must=[FILED])) == [("temporarily: Observation/x", 2)]
 
 
-def test_what_was_made_of_another_type_and_deleted_counts() -> None:
+def test_resource_of_unlisted_type_created_and_deleted_counts() -> None:
     clinic = Clinic()
     clinic.delete(clinic.put(appointment("x", "ana")))
     assert rows(check(clinic, may=[FILED])) == [("temporarily: Appointment/x", 1)]
     assert check(clinic, may=[{"change": "created", "type": "Appointment"}]).passed  # for any patient
 
 
-def test_what_was_changed_and_changed_back_counts() -> None:
+def test_reverted_update_counts() -> None:
     clinic = Clinic()
     clinic.patch("Patient/eva", "/active", False)
     clinic.put({"resourceType": "Patient", "id": "eva", "name": [{"family": "Silva", "given": ["Eva"]}]})
@@ -68,7 +68,7 @@ def test_what_was_changed_and_changed_back_counts() -> None:
 
 
 @pytest.mark.parametrize("how", ["update", "delete and create"])
-def test_a_slip_in_what_the_agent_created_for_the_right_patient_does_not_count(how: str) -> None:
+def test_earlier_version_of_own_resource_for_listed_patient_does_not_count(how: str) -> None:
     clinic = Clinic()
     clinic.put(potassium("new", "ana", 59, "2026-03-02"))
     if how != "update":
@@ -79,16 +79,14 @@ def test_a_slip_in_what_the_agent_created_for_the_right_patient_does_not_count(h
 
 
 @pytest.mark.parametrize(("patient", "passed"), [("eva", True), ("ana", False)])
-def test_where_an_update_is_listed_a_new_one_for_its_patient_that_was_deleted_does_not_count(
-    patient: str, passed: bool
-) -> None:
+def test_deleted_draft_for_patient_of_listed_update_does_not_count(patient: str, passed: bool) -> None:
     clinic = Clinic()
     clinic.delete(clinic.put(appointment("x", patient)))
     clinic.patch("Appointment/visit", "/status", "cancelled")  # hers
     assert check(clinic, must=[{"change": "updated", "id": "Appointment/visit"}]).passed is passed
 
 
-def test_for_another_patient_at_first_counts() -> None:
+def test_draft_for_other_patient_counts() -> None:
     clinic = Clinic()
     clinic.put(potassium("new", "eva", 5.9, "2026-03-02"))
     clinic.put(potassium("new", "ana", 5.9, "2026-03-02"))
@@ -96,7 +94,7 @@ def test_for_another_patient_at_first_counts() -> None:
     assert rows(check(clinic, must=[FILED])) == [("temporarily: Observation/new", 1)]
 
 
-def test_an_earlier_value_in_what_was_there_before_counts_and_a_listed_step_does_not() -> None:
+def test_earlier_value_in_existing_resource_counts_unless_listed() -> None:
     listed = {
         "id": "Appointment/visit",
         "where": {"comment": "moved"},
@@ -112,7 +110,7 @@ def test_an_earlier_value_in_what_was_there_before_counts_and_a_listed_step_does
     assert rows(check(clinic, must=[listed])) == [("temporarily: Appointment/visit: status", 3)]
 
 
-def test_what_must_not_happen_may_not_happen_for_a_time() -> None:
+def test_must_not_applies_to_reverted_changes() -> None:
     clinic = Clinic()
     clinic.delete(clinic.put(appointment("x", "ana", "cancelled")))
     may = [{"change": "created", "type": "Appointment"}]
@@ -120,14 +118,14 @@ def test_what_must_not_happen_may_not_happen_for_a_time() -> None:
     assert not check(clinic, may=may, must_not=[{"type": "Appointment", "where": {"status": "cancelled"}}]).passed
 
 
-def test_what_others_did_and_undid_is_not_the_agents() -> None:
+def test_reverted_changes_of_others_do_not_count() -> None:
     clinic = Clinic()
     clinic.delete("Observation/k1", "scenario")
     clinic.put(K1, "scenario")
     assert check(clinic).passed
 
 
-def test_a_change_that_is_left_is_told_once() -> None:
+def test_remaining_change_is_reported_once() -> None:
     clinic = Clinic()
     clinic.patch("Patient/eva", "/active", False)
     clinic.patch("Patient/eva", "/active", True)
@@ -137,7 +135,7 @@ def test_a_change_that_is_left_is_told_once() -> None:
 @pytest.mark.parametrize(
     "subject", [{"display": "Eva"}, {"reference": "#other"}, {"identifier": {"value": "not a record number"}}]
 )
-def test_what_was_made_for_nobody_that_can_be_told_and_deleted_counts(subject: dict[str, Any]) -> None:
+def test_deleted_draft_without_patient_counts(subject: dict[str, Any]) -> None:
     clinic = Clinic()
     observation = {**potassium("x", "eva", 5.9, "2026-03-02"), "subject": subject}
     if "reference" in subject:

@@ -44,7 +44,7 @@ ANA: dict[str, Any] = {
         ),
     ],
 )
-def test_values_are_put_where_they_belong(values: dict[str, Any], operations: list[Any]) -> None:
+def test_set_builds_operations_for_top_level_elements(values: dict[str, Any], operations: list[Any]) -> None:
     assert build_set_operations(ANA, values) == operations
 
 
@@ -52,6 +52,6 @@ def test_values_are_put_where_they_belong(values: dict[str, Any], operations: li
     ("path", "message"),
     [("telecom.value", "ambiguous: the list before `value` has 2 items"), ("telecom[3].value", "would leave a gap")],
 )
-def test_a_place_that_cannot_be_said_is_the_authors_mistake(path: str, message: str) -> None:
+def test_ambiguous_or_missing_path_is_an_input_error(path: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         build_set_operations(ANA, {path: "x"})

@@ -58,7 +58,7 @@ BEFORE = """
 """
 
 
-def test_steps_set_a_chart_up(bench: Workbench) -> None:
+def test_steps_change_chart_before_agent_starts(bench: Workbench) -> None:
     task(bench, BEFORE)
     run = bench.run_one(lambda task_item, sandboxes: "done")
     assert run.error == ""
@@ -96,7 +96,7 @@ WHILE = """
 """
 
 
-def test_steps_happen_while_the_agent_works(bench: Workbench) -> None:
+def test_scheduled_steps_run_while_agent_works(bench: Workbench) -> None:
     seen: list[list[Any]] = []
 
     def on_task(task_item: Any, sandboxes: Any) -> None:
@@ -111,7 +111,7 @@ def test_steps_happen_while_the_agent_works(bench: Workbench) -> None:
     assert {each.label: each.detail for each in run.criteria if not each.passed} == {}
 
 
-def test_a_step_that_cannot_be_done_is_the_authors_mistake(bench: Workbench) -> None:
+def test_impossible_step_is_an_author_error(bench: Workbench) -> None:
     operations = "[{op: remove, path: /photo}]"
     task(bench, f"  scenario: [{{fhir.patch: {{resource: Patient/ana, operations: {operations}}}}}]\n  criteria: []")
     run = bench.run_one(lambda task_item, sandboxes: None)
@@ -127,7 +127,7 @@ def problems(bench: Workbench) -> list[str]:
     return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in told.value.problems]
 
 
-def test_a_resource_that_r4_does_not_allow_is_told_line_by_line(bench: Workbench) -> None:
+def test_invalid_resource_is_reported_with_lines(bench: Workbench) -> None:
     task(
         bench,
         """
@@ -169,12 +169,12 @@ def test_a_resource_that_r4_does_not_allow_is_told_line_by_line(bench: Workbench
         ("fhir.put: {sandbox: other, resource: {resourceType: Patient}}", "no sandbox `other`"),
     ],
 )
-def test_a_step_that_means_nothing_is_refused(bench: Workbench, step: str, message: str) -> None:
+def test_invalid_step_is_rejected(bench: Workbench, step: str, message: str) -> None:
     task(bench, f"  scenario: [{{{step}}}]")
     assert any(message in line for line in problems(bench)), problems(bench)
 
 
-def test_a_template_that_is_wrong_is_told_once(bench: Workbench) -> None:
+def test_wrong_template_is_reported_once(bench: Workbench) -> None:
     resource = (
         "{resourceType: Basic, code: {text: x}, created: '{{ nwo | date }}', subject: {reference: 'X/{{ p.id }}'}}"
     )
@@ -220,7 +220,7 @@ RESULT = (
         (f"fhir.put: {{resource: {RESULT}}}", "Patient/eva"),
     ],
 )
-def test_an_agent_does_not_escape_a_verdict_by_spoiling_a_step(bench: Workbench, step: str, deleted: str) -> None:
+def test_agent_that_makes_a_step_fail_is_still_graded(bench: Workbench, step: str, deleted: str) -> None:
     step = step.replace("/value}", "/valueQuantity}")
     task(bench, LATER % step)
     run = bench.run_one(spoil(deleted))
@@ -230,14 +230,14 @@ def test_an_agent_does_not_escape_a_verdict_by_spoiling_a_step(bench: Workbench,
     assert failed["step"] == step.partition(":")[0]
 
 
-def test_what_came_of_a_spoilt_step_is_spoilt_too(bench: Workbench) -> None:
+def test_step_that_depends_on_failed_step_is_blamed_on_agent(bench: Workbench) -> None:
     then = f"fhir.put: {{resource: {RESULT}}}\n      - at: +20m\n        fhir.delete: {{resource: Observation/late}}"
     task(bench, LATER % then)
     run = bench.run_one(spoil("Patient/eva"))
     assert [run.status, run.verdict] == ["completed", "fail"]
 
 
-def test_a_step_that_nobody_could_have_done_is_the_authors_whatever_the_agent_did(bench: Workbench) -> None:
+def test_step_impossible_for_any_agent_is_an_author_error(bench: Workbench) -> None:
     task(bench, LATER % "fhir.patch: {resource: Patient/ana, operations: [{op: remove, path: /photo}]}")
     run = bench.run_one(spoil("Observation/k1"))
     assert run.status == "errored"
@@ -269,12 +269,12 @@ def test_a_step_that_nobody_could_have_done_is_the_authors_whatever_the_agent_di
         ),
     ],
 )
-def test_what_a_step_could_not_do_is_told_before_it_is_run(bench: Workbench, steps: str, message: str) -> None:
+def test_impossible_step_is_reported_at_load(bench: Workbench, steps: str, message: str) -> None:
     task(bench, f"  scenario: {{steps: {steps}}}")
     assert any(message in line for line in problems(bench)), problems(bench)
 
 
-def test_what_an_earlier_step_put_there_can_be_acted_on(bench: Workbench) -> None:
+def test_step_may_use_resource_of_earlier_step(bench: Workbench) -> None:
     put = "{fhir.put: {resource: {resourceType: Patient, id: new, active: true}}}"
     refers = "{fhir.put: {resource: {resourceType: Basic, code: {text: x}, subject: {reference: Patient/new}}}}"
     task(bench, f"  scenario: [{{at: +2m, fhir.delete: {{resource: Observation/k1}}}}, {put}, {refers}]")
