@@ -48,7 +48,7 @@ def _iter_element_types(element: ElementDefinition, name: str) -> Iterator[Eleme
     if name == element.name:
         yield from (ElementType(type, element.codes) for type in element.spellings.values())
     elif name.startswith("_") and name[1:] in element.spellings:
-        yield ElementType(_ANY_TYPES[1])  # the id and extensions of a value alone
+        yield ElementType(_ANY_TYPES[1])  # the id and extensions of a primitive
     elif name in element.spellings:
         yield ElementType(element.spellings[name], element.codes)
 

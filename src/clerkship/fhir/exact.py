@@ -35,7 +35,7 @@ def loads(data: bytes) -> Any:
     """Parse JSON with exact decimals; raises ValueError if it is not valid by RFC 8259."""
     if not _is_lossy(data):
         return orjson.loads(data)
-    orjson.loads(data)  # the stricter reader of the two says whether it is JSON at all
+    orjson.loads(data)  # the stricter parser decides whether it is valid JSON
     return json.loads(data, parse_float=Decimal, parse_int=_parse_integer)
 
 

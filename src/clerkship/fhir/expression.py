@@ -81,7 +81,7 @@ def _build_depth_error(text: str) -> InvalidFhirPath:
 def _parse(text: str) -> SyntaxTree:
     from fhirpathpy.parser import parse  # noqa: PLC0415  (0.1 s, and most paths are plain ones)
 
-    with _lock:  # the parser keeps tables of its own, shared by all
+    with _lock:  # the parser has shared mutable tables
         _check_syntax(text)
         tree: SyntaxTree = parse(text)
     return _bind_types(tree)
@@ -98,7 +98,7 @@ def _bind_types(node: SyntaxTree) -> SyntaxTree:
 
 
 def _check_syntax(text: str) -> None:
-    """Raise InvalidFhirPath on a syntax error. The library's parser continues after errors and accepts `status status`."""
+    """Raise InvalidFhirPath on a syntax error; the library's parser itself accepts `status status`."""
     from antlr4 import CommonTokenStream, InputStream  # noqa: PLC0415
     from antlr4.error.ErrorListener import ErrorListener  # noqa: PLC0415
     from fhirpathpy.parser.generated.FHIRPathLexer import FHIRPathLexer  # noqa: PLC0415
@@ -108,9 +108,7 @@ def _check_syntax(text: str) -> None:
         def syntaxError(  # noqa: N802  (its name and arguments are theirs)
             self, recognizer: Any, symbol: Any, line: int, column: int, message: str, error: Any
         ) -> NoReturn:
-            reason = message.partition(" expecting ")[0].replace(
-                "<EOF>", "end"
-            )  # what else may stand there is a long list
+            reason = message.partition(" expecting ")[0].replace("<EOF>", "end")  # the list of expected tokens is long
             raise InvalidFhirPath(f"`{text}` is not valid FHIRPath: at character {column + 1}, {reason}")
 
     lexer = FHIRPathLexer(InputStream(text))

@@ -69,7 +69,7 @@ TimedPathText = Annotated[str, AfterValidator(check_timed_path)]
 def _follow_steps(steps: Steps, resource: Resource, now: datetime | None = None) -> list[Any]:
     found: list[Any] = [resource]
     first = steps[0]
-    if isinstance(first, str) and first[0].isupper():  # `Patient.name`: of a resource of another type, nothing
+    if isinstance(first, str) and first[0].isupper():  # `Patient.name` finds nothing in a resource of another type
         if first != resource.get("resourceType") and first not in _ROOTS:
             return []
         steps = steps[1:]

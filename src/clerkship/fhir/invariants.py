@@ -79,11 +79,11 @@ def _is_in_order(first: str, last: str, value: Mapping[str, Any]) -> bool:
         return True
     if "T" not in one or "T" not in other:
         same = min(len(one), len(other), 10)
-        return one[:same] <= other[:same]  # as far as both say: 2024 and 2024-03 are in order either way round
+        return one[:same] <= other[:same]  # at the common precision: 2024 and 2024-03 are in order either way
     try:
         return datetime.fromisoformat(one).timestamp() <= datetime.fromisoformat(other).timestamp()
     except (ValueError, OverflowError):
-        return True  # a leap second; or no moment at all, which is said elsewhere
+        return True  # a leap second, or a malformed date, which is reported elsewhere
 
 
 def _is_complete_ratio(value: Mapping[str, Any]) -> bool:

@@ -73,7 +73,7 @@ class Primitive(NamedTuple):
 
 _TEXT = "text without control characters, at most 1,048,576 characters"
 _string = _text_matching(rf"[^\x00-\x08\x0b\x0c\x0e-\x1f]{{1,{MAX_STRING_LENGTH}}}")
-# White space is what XML takes for it, where R4's patterns come from.
+# R4's patterns come from XML, so white space is ASCII only.
 _code = _text_matching(r"[^\s\x00-\x1f]+(?:\s[^\s\x00-\x1f]+)*", re.ASCII)
 _uri = _text_matching(r"[^\s\x00-\x1f]+", re.ASCII)
 _id = _text_matching(r"[A-Za-z0-9\-.]{1,64}")

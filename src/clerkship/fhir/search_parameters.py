@@ -147,7 +147,7 @@ def _meets_condition(step: ParameterStep, item: Any, resource: Resource) -> bool
 
 
 def get_reference_type(reference: Resource, resource: Resource) -> str | None:
-    """Return the type that a Reference refers to: `resolve()` in R4's expressions, decided without reading the target."""
+    """Return the type that a Reference refers to: `resolve()` in R4's expressions, without reading the target."""
     text = reference.get("reference")
     if isinstance(text, str) and text.startswith("#"):
         contained = (item for item in list_objects(resource, "contained") if item.get("id") == text[1:])

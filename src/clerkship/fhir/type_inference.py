@@ -107,7 +107,7 @@ class _TypeInference:
         if name == "resourceType" and base == self.root:
             return single_type("code")
         if name in _PRIMITIVE_CHILDREN and base and not any(is_structure(kind.type) for kind in base):
-            return None  # FHIRPath finds these of a value too, where they stand beside it
+            return None  # FHIRPath also finds id and extensions of primitives
         if (choice := _find_choice(base, name)) is not None:
             raise UnknownElement(f": `{name}` is not an element in FHIRPath; write `{choice}`")
         return get_child_types(base, name)

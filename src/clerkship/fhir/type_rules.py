@@ -94,7 +94,7 @@ class TypeRules:
         self.mandatory_choices = tuple(e for e in definition.elements if e.min and e.choice)
         self.invariants = get_invariants(definition)
         self.has_object_checks = bool(self.mandatory or self.choices or self.invariants)
-        self.elements = rules  # last: who sees rules sees all the rest
+        self.elements = rules  # set last, because other threads check it before they read the other attributes
         return rules
 
 

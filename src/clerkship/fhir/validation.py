@@ -151,14 +151,16 @@ class _Validation:
     def _check_unknown_name(self, name: str, value: Mapping[str, Any], rules: TypeRules, path: str, depth: int) -> None:
         if name == "resourceType" and rules.is_resource:
             return
-        if not isinstance(name, str):  # from Python, or YAML: JSON has no such names
+        if not isinstance(name, str):  # possible in data from Python or YAML
             self.add_issue("structure", path, f"{quote_value(name)} is not a name of an element")
             return
         rule = rules.elements.get(name[1:]) if name.startswith("_") else None
         if rule is not None and rule.test is not None and not rule.element.bare:
             self._check_primitive_extension(value[name], rule, value.get(name[1:]), f"{path}.{rule.label}", depth)
             return
-        near = suggest_name(name, rules) if len(self.issues) < 20 else ""  # a guess takes time; a few are enough
+        near = (
+            suggest_name(name, rules) if len(self.issues) < 20 else ""
+        )  # suggestions are slow, so only for the first issues
         self.add_issue("invalid", f"{path}.{quote_name(name)}", f"{rules.name} has no such element{near}")
 
     def _check_primitive_extension(self, item: Any, rule: ElementRule, value: Any, where: str, depth: int) -> None:
@@ -198,7 +200,7 @@ class _Validation:
             self.add_issue("invariant", where, "an empty list; omit it (ele-1)", f"{path}.{name}")
         elif rule.test is not None:
             for number, one in enumerate(item):
-                if not rule.test(one) and not (one is None and "_" + name in value):  # which says what null stands for
+                if not rule.test(one) and not (one is None and "_" + name in value):  # null with extensions
                     self._report_primitive(one, rule, f"{where}[{number}]", f"{where}[{number}]")
         elif (plain := rule.plain_rules) is not None:
             for number, one in enumerate(item):
@@ -284,7 +286,7 @@ class _Validation:
     def _check_contained_is_used(self, inside: list[Any], value: Resource, path: str) -> None:
         used = {text for _, text, _ in self.fragments}
         loose = [number for number, one in enumerate(inside) if not (_has_id(one) and f"#{one['id']}" in used)]
-        more = _find_fragments(value) if loose else set()  # a canonical refers to what is contained too
+        more = _find_fragments(value) if loose else set()  # a canonical can refer to a contained resource too
         for number in loose:
             one = inside[number]
             if not (_has_id(one) and f"#{one['id']}" in more) and "#" not in _find_fragments(one):
@@ -339,7 +341,7 @@ def _find_fragments(value: Any) -> set[str]:
 
 
 def _parse_reference_type(text: str) -> str | None:
-    """Return the type of a reference; None if the text does not have it, and an empty string if it is not a reference."""
+    """Return the type of a reference; None if the text does not have it, "" if it is not a reference."""
     found = _restful(text)
     if found is not None:
         type = found[2]

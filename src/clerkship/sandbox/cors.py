@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from clerkship.sandbox.request import Reply, Request
 
 _NAMES = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, ]{1,1000}")
-"""Names of headers, in a list."""
+"""A list of header names."""
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,11 @@ class CorsPolicy:
 
     origins: tuple[str, ...] = ("*",)
     expose: tuple[str, ...] = ()
-    """Headers of answers that pages may read, beside those that every page may."""
+    """Response headers that pages may read, besides those that are always readable."""
     max_age: int = 600
-    """Seconds for which a browser may keep the answer to a preflight request."""
+    """Seconds for which a browser may cache the reply to a preflight request."""
     credentials: bool = False
-    """Whether browsers send cookies. Not together with the origin `*`."""
+    """Whether browsers send cookies. Not allowed with the origin `*`."""
 
     def __post_init__(self) -> None:
         if self.credentials and "*" in self.origins:

@@ -14,7 +14,7 @@ from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import HttpCall, to_reply, validate_input
 
 BYTES_KEY = "$bytes"
-"""The key of an object that stands for bytes in JSON, each byte a character of Latin-1."""
+"""The key of a JSON object that represents bytes, each byte as a character of Latin-1."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class CallRecord:
     operation: str
     input: Mapping[str, Any] = field(default_factory=dict)
     transport: str = ""
-    """The protocol that the call came by. A listener may set fields that an agent cannot; see `RecordedCall`."""
+    """The protocol of the call. A listener may set fields that an agent cannot; see `RecordedCall`."""
     target: str = ""
     body: bytes = b""
     answer: str = ""
-    """What the log says of the answer, where the protocol has words for it."""
+    """The answer in terms of the protocol, for the log; see `Reply.answer`."""
 
 
 class DirectCall(OperationCall[Any, Any]):

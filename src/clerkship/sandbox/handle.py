@@ -19,7 +19,7 @@ from clerkship.sandbox.route import Route
 
 HandleT = TypeVar("HandleT", bound="Handle")
 ReportEvent = Callable[[Payload], Event]
-"""Logs an event that an agent reports of itself."""
+"""Logs one of the agent's own events."""
 
 
 class Refused(Exception):
@@ -208,7 +208,7 @@ class Sandboxes(Mapping[str, Handle]):
         self._clock = clock
         self._report = report
         self.agent_events = agent_events
-        """The events that an agent may report here, by kind: the built-in ones, and those of plug-ins."""
+        """The events that an agent may report, by kind: built-in ones and those of plug-ins."""
 
     def __getitem__(self, name: str) -> Handle:
         if name not in self._handles:

@@ -45,13 +45,13 @@ class OperationContext(NamedTuple, Generic[StateT]):
     state: StateT
     act: ActionContext
     base_url: str = ""
-    """The address of the sandbox as the client has it, without a slash at its end; empty where a protocol has none."""
+    """The URL of the sandbox as the client uses it, without a trailing slash; empty if the protocol has none."""
     secret_address: str = ""
-    """Its address in protocols other than HTTP. A secret: keep it out of the log where an agent writes it."""
+    """Its address in protocols other than HTTP. It is secret: an operation must not log it."""
     register_callback: Callable[[str, str], None] = ignore_callback
     """Register where the agent can be called (a name, and `host:port`, a URL or nothing), outside the log."""
     events_left: int = sys.maxsize
-    """How many more events the log may hold: one request may emit many."""
+    """The number of events that still fit in the log; one request may emit many."""
     transport: str = ""
     """The protocol of the request, such as `mllp`; empty for HTTP and for calls in process."""
     credentials: SandboxCredentials | None = None
@@ -80,9 +80,9 @@ class Operation(Generic[InputT, ResultT]):
         self.input: type[Any] = get_input_type(run)
         self.access: OperationAccess = access
         self.tool = tool
-        """Whether models get it as a tool; set False where another operation does the same."""
+        """Whether models get it as a tool; set it to False if another operation does the same."""
         self.logs_body = logs_body
-        """Whether the log may keep the body of a request; not where it differs between machines, as a port does."""
+        """Whether the log may contain the body of a request; False if it differs between machines, as a port does."""
         self.shorter_hint = shorter_hint
         """How to get a shorter result, for a model whose tool result was cut."""
         self._schema = schema
@@ -156,13 +156,13 @@ class ProtocolCall(ABC):
     transport: ClassVar[str] = ""
     """The name of the protocol, such as `mllp`; empty for HTTP and for calls in process."""
     base: str = ""
-    """The address of the sandbox as the client has it; empty where the protocol has none."""
+    """The URL of the sandbox as the client uses it; empty if the protocol has none."""
     body: bytes
-    """The content that was sent: the log keeps it, if no event does."""
+    """The content of the request; logged unless an event contains it."""
     operation: Operation[Any, Any] | None
     """The operation, once it is known."""
     wants_body: bool = True
-    """Whether the client reads the body of the answer."""
+    """Whether the client reads the body of the reply."""
 
     @property
     @abstractmethod

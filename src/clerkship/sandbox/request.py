@@ -85,7 +85,7 @@ def check_request(request: Request) -> Request:
         for text, label in ((name, "a name"), (value, f"`{name}`")):
             if not isinstance(text, str):
                 raise TypeError(f"{label} must be text, not {type(text).__name__}")
-            text.encode()  # a lone surrogate is no text
+            text.encode()  # raises UnicodeEncodeError for a lone surrogate
     if not isinstance(request.body, bytes):
         raise TypeError(f"the body must be bytes, not {type(request.body).__name__}")
     return replace(request, headers={name.lower(): value for name, value in request.headers.items()})
@@ -151,13 +151,13 @@ class Reply:
     stream: ByteStream | None = None
     """The body in chunks, instead of `body`; over HTTP it is never held in memory as a whole."""
     upgrade: Upgrade | None = None
-    """What takes over the connection after this reply."""
+    """The protocol that takes over the connection after this reply."""
     answer: str = ""
-    """The answer in the terms of the protocol, for the log, where the status does not say it: `AA`."""
+    """The answer in terms of the protocol, such as `AA`, for the log; empty if the status is enough."""
     result: Any = None
     """The result of the operation, in protocols other than HTTP."""
     refusal: "Refusal | None" = None
-    """Why it was refused, in protocols other than HTTP."""
+    """The refusal, in protocols other than HTTP."""
 
     @property
     def ok(self) -> bool:

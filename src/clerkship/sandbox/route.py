@@ -17,7 +17,7 @@ from clerkship.sandbox.operation import Operation, OperationContext, ProtocolCal
 from clerkship.sandbox.request import MAX_BODY, ByteStream, Refusal, Reply, Request, refuse_as_json
 
 MAX_LISTED_ROUTES = 12
-"""Routes named in the refusal of an unknown path."""
+"""Routes listed in the refusal of an unknown path."""
 BYTES, TEXT = "application/octet-stream", "text/plain; charset=utf-8"
 OK, NO_CONTENT, TOO_LARGE = 200, 204, 413
 _PARAMETER = re.compile(r"\{(\w+)(\*?)\}")
@@ -59,18 +59,18 @@ class Route:
         self.body = body
         """The field that is the body: bytes, text, or JSON."""
         self.free_query = free_query
-        """The field, a text, that has the whole query, where any name is allowed in it."""
+        """The text field that gets the whole query string, if any parameter is allowed."""
         self.media = media
-        """The media type of the body, where the type of its field does not say it."""
+        """The media type of the body, if the type of its field does not imply it."""
         self.status = status
         self.parse = parse or bind_input
         self.render = render or render_result
         self.refuse = refuse
-        """How refusals are written, where they are not in the words of the simulator: OAuth has its own."""
+        """Renders refusals, if not as the simulator does; OAuth has its own form."""
         self.is_heavy = is_heavy
-        """Whether a request may take long whatever the one before it took: it is never answered on the event loop."""
+        """Whether a request may take long, so that it is never handled on the event loop."""
         self.max_body = max_body
-        """Bytes that the body may have. The HTTP listener takes no more than 20 MB, whatever this says."""
+        """Maximum body size in bytes. The HTTP listener never accepts more than 20 MB."""
         self.is_upgrade = is_upgrade
         """Whether its reply hands the connection over to another protocol, such as WebSocket: models do not get it as a
         tool."""
@@ -226,7 +226,7 @@ def validate_input(operation: Operation[Any, Any], values: Mapping[str, Any]) ->
             raise Refusal(422, "invalid_input", str(violation))
         return dict(values)
     try:
-        return operation.input.__pydantic_validator__.validate_python(values)  # `model_validate`, with one call less
+        return operation.input.__pydantic_validator__.validate_python(values)  # `model_validate` without its overhead
     except ValidationError as error:
         raise Refusal(422, "invalid_input", describe_first_error(error)) from None
 
@@ -291,7 +291,7 @@ def to_reply(status: int, result: Any) -> Reply:
 
 
 def _compile_path(path: str) -> re.Pattern[str]:
-    literal, *rest = _PARAMETER.split(path)  # then name, star and literal, again and again
+    literal, *rest = _PARAMETER.split(path)  # `rest` repeats name, star and literal
     parts = [
         f"(?P<{name}>{'.+' if star else '[^/]+'}){re.escape(text)}"
         for name, star, text in zip(rest[::3], rest[1::3], rest[2::3], strict=True)

@@ -46,9 +46,9 @@ class ActionContext(NamedTuple):
     ids: Ids
     rng: Rng
     emit: Callable[[Payload], Event]
-    """Append an event to the log and apply it to the state; other sandboxes react to it before this returns."""
+    """Appends an event to the log and applies it to the state; other sandboxes react before it returns."""
     reactions_to: Callable[[Event], Sequence[ReactionResult]] = _no_reactions
-    """Return what came of the reactions of other sandboxes to an event that was emitted, in order."""
+    """Returns the results of the reactions of other sandboxes to an emitted event, in order."""
     find_domain: "Callable[[type[State], str | None], tuple[State, ActionContext]]" = _find_no_domain
 
     def reaction_refusals(self, event: Event) -> list[Refusal]:
@@ -86,7 +86,7 @@ class State(ABC):
     def __init__(self, config: Frozen, records: MutableMapping[str, Any]) -> None:
         self.config = config
         self.records = records
-        """Records by key, over those of the dataset. They are frozen: to change one, store a changed copy of it."""
+        """Records by key, layered over those of the dataset. They are frozen: to change one, store a changed copy."""
 
     @abstractmethod
     def apply(self, event: Event) -> None:

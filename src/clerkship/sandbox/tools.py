@@ -19,7 +19,7 @@ from clerkship.sandbox.route import BYTES, TEXT, Route, build_path, find_route
 MAX_NAME_LENGTH = 64
 MAX_DESCRIPTION_LENGTH = 1000
 BASE64_SUFFIX = "_base64"
-"""Added to the name of a field of bytes, for content that is not text."""
+"""Suffix of the argument for a bytes field whose content is not text."""
 
 
 class BadArguments(Exception):
@@ -34,9 +34,9 @@ class Tool:
     sandbox: str
     operation: Operation[Any, Any]
     route: Route | None = None
-    """How it is called over HTTP; an operation without a route is called by its name."""
+    """The HTTP route; an operation without one is called by name."""
     routes: Sequence[Route] = ()
-    """All routes of its sandbox: a call must reach its own."""
+    """All routes of the sandbox, to check that a call reaches its own route."""
 
     @property
     def description(self) -> str:

@@ -27,7 +27,7 @@ from clerkship.sandbox.route import describe_first_error, to_reply, validate_inp
 
 WebSocketMessage = str | bytes
 PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What parsing a message of the agent may raise: the message is refused, and the run goes on."""
+"""Errors of parsing that refuse a message of the agent instead of failing the run."""
 
 
 class WebSocketCall(OperationCall[InputT, ResultT]):
@@ -108,7 +108,7 @@ class WebSocketHandler(Upgrade):
 
     subprotocols: ClassVar[Sequence[str]] = ()
     max_message: ClassVar[int] = 1_000_000
-    """Bytes of a message; a longer one closes the WebSocket with 1009."""
+    """Maximum message size in bytes; a longer one closes the WebSocket with 1009."""
     watches_events: ClassVar[bool] = False
     """Whether `on_event` is called with each event of the sandbox."""
 

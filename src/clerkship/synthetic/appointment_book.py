@@ -24,7 +24,7 @@ class AppointmentBook:
     def book_past(self, rng: RandomSource, clinician: Clinician, day: date, earliest: date) -> datetime | None:
         """Take a free time on this day or an earlier one; None if there is none."""
         first = rng.integer(0, len(VISIT_TIMES) - 1)
-        if day.weekday() > FRIDAY:  # any day of that week, or Fridays would be full of weekends
+        if day.weekday() > FRIDAY:  # any day of that week, because Fridays would fill up otherwise
             day -= timedelta(days=day.weekday() - rng.integer(0, FRIDAY))
         day = latest_open_day(day)
         while day >= earliest:

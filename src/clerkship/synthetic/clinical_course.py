@@ -252,7 +252,7 @@ def _measure_panels(history: PatientHistory, visit: Visit, chemistry: PatientChe
         if get_result_time(visit, panel) < history.end:
             visit.panels[panel] = chemistry.measure_panel(panel, causes, age)
         elif panel == "phq9":
-            continue  # asked in the room: there is nothing to wait for
+            continue  # a questionnaire has its result at once
         elif history.person.died is None:
             visit.awaited.append(panel)
 

@@ -45,8 +45,8 @@ WEIGHT_DOSES = {
     ("cefdinir_liquid", "otitis"): (0.28, 12.0),
     ("cefdinir_liquid", "strep"): (0.28, 12.0),
 }
-"""Doses for children by drug and illness: mL per kilogram and dose, and the maximum. Amoxicillin is 88 mg/kg per day for
-otitis and 50 for strep throat, cefdinir 14."""
+"""Doses for children by drug and illness: mL per kilogram and dose, and the maximum. Amoxicillin is 88 mg/kg per day
+for otitis and 50 for strep throat, cefdinir 14."""
 
 
 def compute_dose(drug: Drug, illness: str, weight: float) -> float:

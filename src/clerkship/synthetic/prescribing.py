@@ -30,7 +30,7 @@ def prescribe(history: PatientHistory) -> None:
     """Prescribe one regimen for each chronic problem."""
     for problem in sorted(history.active, key=lambda problem: problem.illness.key not in TREATED_FIRST):
         if problem.illness.complaint:
-            continue  # it passes: what it was treated with is known already
+            continue  # acute: already treated with a course
         seen = [visit for visit in history.visits if any(known is problem for known in visit.problems)]
         if seen:
             _treat(history, problem, seen)

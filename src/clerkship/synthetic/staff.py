@@ -68,7 +68,7 @@ def build_npi(digits: int) -> str:
     body = f"99999{digits:04}"
     total = 24 + sum(
         value // 10 + value % 10 for value in _double_alternate_digits(body)
-    )  # 24 stands for the prefix 80840
+    )  # 24 is the checksum of the prefix 80840
     return f"{body}{-total % 10}"
 
 

@@ -160,7 +160,7 @@ def is_number(value: Any) -> bool:
 
 
 def get_single(collection: Collection, where: str) -> Any:
-    """Return the only value of a collection, as a System value; None if it is empty; raises EvaluationError for several."""
+    """Return the single System value of a collection; None if it is empty; raises EvaluationError for several."""
     if len(collection) > 1:
         raise EvaluationError(f"{where} expects one value, not {len(collection)}")
     return to_system_value(collection[0]) if collection else None

@@ -107,7 +107,7 @@ def _numbers_equivalent(one: Decimal, other: Decimal) -> bool:
     step = Decimal(1).scaleb(-places)
     try:
         return one.quantize(step, ROUND_HALF_UP) == other.quantize(step, ROUND_HALF_UP)
-    except InvalidOperation:  # more digits than are items
+    except InvalidOperation:  # more digits than the decimal context has
         return one == other
 
 
@@ -118,7 +118,7 @@ def _count_decimals(value: Decimal) -> int:
 
 
 def compare_values(one: Any, other: Any) -> int | None:
-    """Return -1, 0 or 1 for two System values; None if that is not known; raises EvaluationError if they have no order."""
+    """Return -1, 0 or 1 for two System values; None if unknown; raises EvaluationError if they have no order."""
     if isinstance(one, Quantity) or isinstance(other, Quantity):
         quantities = to_quantity(one), to_quantity(other)
         if quantities[0] and quantities[1]:

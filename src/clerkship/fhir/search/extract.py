@@ -62,7 +62,7 @@ def _extract_codes(kind: str, value: dict[str, Any]) -> Iterator[tuple[str, str]
             yield from _extract_code(coding, "code")
     elif kind == "ContactPoint":
         if isinstance(value.get("value"), str):
-            yield "", value["value"].lower()  # R4 leaves open what its system is; a use or `phone` is no system
+            yield "", value["value"].lower()  # R4 does not define its system; `phone` or a use is not a code system
     else:
         yield from _extract_code(value, "code" if kind == "Coding" else "value")
 
@@ -133,7 +133,7 @@ def _to_time_range(kind: str, value: Any, zone: int) -> TimeRange | None:
     known = [
         span for span in [*spans, _parse_period(bounds, zone) if isinstance(bounds, dict) else None] if span is not None
     ]
-    # Of a schedule the outer limits alone matter (R4 §3.1.1.4.7).
+    # Only the outer limits of a schedule count (R4 §3.1.1.4.7).
     return TimeRange(min(span.low for span in known), max(span.high for span in known)) if known else None
 
 
@@ -150,7 +150,7 @@ def _parse_date(text: Any, zone: int) -> TimeRange | None:
     try:
         return parse_date_range(text, zone)
     except ValueError:
-        return None  # a lenient server keeps such; no search by date can find it
+        return None  # possible on a lenient server; not found by date
 
 
 def extract_quantities(path: ParameterPath, resource: Resource, node: Any) -> list[QuantityRange]:
@@ -206,7 +206,7 @@ def _parse_float(word: str) -> float | None:
     try:
         return float(word)
     except ValueError:
-        return None  # E, U and L: an error, above or below what can be measured
+        return None  # E, U and L: error, above or below the limits
 
 
 def _is_number(value: Any) -> TypeGuard[int | float]:

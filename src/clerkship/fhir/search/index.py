@@ -195,7 +195,7 @@ class RangeIndex:
                 yield LookupRows(rows, sorted=False)
 
     def iter_matches(self, value: DateValue | QuantityValue) -> Iterator[tuple[RangeEndpoints, Sequence[int]]]:
-        """Yield the positions where a comparison holds (R4 §3.1.1.4.5). Numbers are compared exactly, without rounding."""
+        """Yield the positions where a comparison holds (R4 §3.1.1.4.5); numbers are not rounded."""
         prefix, size = value.prefix, len(self.highs)
         low, high = (value.value, value.value) if isinstance(value, QuantityValue) else (value.low, value.high)
         starts, ends = self.starts, self.ends
@@ -222,9 +222,9 @@ class RangeIndex:
         return ((at, (row,)) for at, row in zip(edges.at, edges.rows, strict=True))
 
     def iter_within(self, low: Any, high: Any) -> Iterator[Sequence[int]]:
-        """Yield the positions of ranges within bounds; only those that start late enough to end outside are compared."""
+        """Yield the positions of ranges within bounds, comparing only those that may end outside."""
         first, last = bisect_left(self.starts.at, low), bisect_left(self.starts.at, high)
-        exact = not self.closed or not self.widest  # what two fractions are apart is rounded: no ground to be sure on
+        exact = not self.closed or not self.widest  # differences of floats are rounded, so not exact
         sure = max(first, bisect_left(self.starts.at, high - self.widest)) if exact else first
         yield range(first, sure)
         if self.closed:
@@ -250,7 +250,7 @@ def _is_same_unit(unit: tuple[str, str, str], value: DateValue | QuantityValue) 
     assert isinstance(value, QuantityValue)
     if value.system is not None:
         return unit[0] == value.system and (value.code is None or unit[1] == value.code)
-    return value.code in {unit[1], unit[2]}  # without a system, what people read counts too (R4 §3.1.1.4.11)
+    return value.code in {unit[1], unit[2]}  # without a system, the display matches too (R4 §3.1.1.4.11)
 
 
 class PresenceIndex:
@@ -274,7 +274,9 @@ def _extract_each(
     firsts = [(path, path.steps[0].name if path.steps else "") for path in paths]
     for row, resource, node in resources:
         for path, first in firsts:
-            if first in node or not first or first == "%resource":  # most choices are not there: no need to walk
+            if (
+                first in node or not first or first == "%resource"
+            ):  # skip absent elements: most types of a choice are absent
                 for value in extract(path, resource, node):
                     yield row, value
 
@@ -283,7 +285,7 @@ def _extract_all_references(path: ParameterPath, resource: Resource, node: Any) 
     for text in extract_references(path, resource, node):
         yield text
         if "|" in text and path.kind != "Reference":
-            yield text.partition("|")[0]  # a canonical URL with its version is found without it too
+            yield text.partition("|")[0]  # a canonical URL with a version is also found without it
 
 
 def _extract_normalized_strings(path: ParameterPath, resource: Resource, node: Any) -> Iterator[str]:

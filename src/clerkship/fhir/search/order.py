@@ -100,7 +100,7 @@ class MergedKeys(Sequence[str]):
 
     def __init__(self, main: SortedRows, few: SortedRows, descending: Sequence[bool]) -> None:
         self._main, self._few = main, few
-        # Where each of the few is in the whole: behind all of the chart's that do not follow it, and the few before.
+        # The index of each changed resource in the merged order.
         self._at = [
             find_position(len(main.rows), main.get_position, few.get_position(number), descending) + number
             for number in range(len(few.rows))

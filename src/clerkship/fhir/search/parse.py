@@ -93,7 +93,7 @@ def _check_size(pairs: Sequence[tuple[str, str]]) -> None:
     counts = [text.count(",") + 1 for _, text in pairs]
     values = sum(
         count for count in counts if count <= MAX_VALUES_PER_PARAMETER
-    )  # a parameter with more is refused by name
+    )  # a parameter with more values is refused by name
     if values > MAX_VALUES:
         raise fhir_error("too-costly", f"the search has {values} values; at most {MAX_VALUES} are allowed")
 
@@ -131,7 +131,7 @@ def _add_criterion(builder: _QueryBuilder, name: str, text: str) -> None:
     if not name:
         raise fhir_error("invalid", f"a parameter without a name: ={text[:80]}")
     if len(builder.types) == len(searchable_types()) and not name.startswith("_has:"):
-        get_parameter("Resource", re.split("[.:]", name)[0])  # what every type has, and nothing that one alone has
+        get_parameter("Resource", re.split("[.:]", name)[0])  # only parameters of every resource type
     for type in builder.types:
         builder.criteria.setdefault(type, []).append(parse_criterion(type, name, text, builder.context))
 

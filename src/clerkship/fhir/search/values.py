@@ -175,7 +175,7 @@ def _with_base(keys: "Iterator[str] | list[str]", context: SearchContext) -> Ite
 
 _PARSERS: dict[str, Callable[[str, str, str], SearchValue]] = {
     "token": _parse_token,
-    "reference": _parse_token,  # by identifier alone: the rest needs to know the parameter
+    "reference": _parse_token,  # only by identifier; other references are parsed above
     "string": parse_text,
     "uri": _parse_uri,
     "number": _parse_number,

@@ -36,7 +36,7 @@ class CookieSession(PasswordScheme):
     cookie: str = "session"
     lifetime: timedelta = timedelta(hours=8)
     login_path: str = "/login"
-    """The path of the operation that logs in, which the agent is told."""
+    """The path of the login operation, for the connection info of the agent."""
 
     def open(self, context: OperationContext[Any]) -> str:
         """Open a session; return the value of `Set-Cookie`. For operations with `access="login"`."""

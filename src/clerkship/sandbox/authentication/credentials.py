@@ -7,11 +7,11 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.secret import SecretTable
 
 SESSION_PREFIX, ACCESS_TOKEN_PREFIX = "clk_ses", "clk_oat"
-"""What session ids and access tokens begin with: logs and outputs are redacted by it."""
+"""Prefixes of session ids and access tokens, by which logs and outputs are redacted."""
 MAX_ISSUED = 1000
-"""Sessions and access tokens that are valid at a time: one more ends the oldest."""
+"""The maximum number of valid sessions and access tokens; one more ends the oldest."""
 PURGE_FROM = 1024
-"""Signatures that are kept before those that are too old to be accepted again are removed."""
+"""The number of stored signatures from which expired ones are removed."""
 
 
 class SandboxCredentials:

@@ -52,7 +52,7 @@ class ClientCredentials(PasswordScheme):
     credential: ClassVar[str] = "access token (OAuth 2 client credentials)"
     lifetime: timedelta = timedelta(minutes=5)
     token_path: str = "/token"
-    """The path of the token endpoint, which the agent is told."""
+    """The path of the token endpoint, for the connection info of the agent."""
 
     def issue(self, context: OperationContext[Any], token_request: TokenRequest) -> AccessToken:
         """Issue an access token; raises Refusal for another grant. For operations with `access="login"`."""

@@ -17,7 +17,7 @@ class AuthenticationScheme(ABC):
     """One way in which clients of a simulator authenticate."""
 
     name: ClassVar[str]
-    """The key under which an agent is given the credentials."""
+    """The key of its credentials in the connection info of an agent."""
     credential: ClassVar[str]
     """What a client presents, for messages and documentation: `bearer token`."""
     transport: ClassVar[str] = ""
