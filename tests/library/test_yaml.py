@@ -172,7 +172,7 @@ DEEP = {
 @pytest.mark.parametrize("form", DEEP)
 def test_deep_nesting_never_ends_the_process(form: str) -> None:
     program = (
-        "from clerkship.library.yaml import BadYaml, parse\n"
+        "from clerkship.library.yaml import InvalidYaml, parse_yaml\n"
         f"text = {DEEP[form]}\n"
         "try:\n    parse_yaml(text, 'f.yml')\nexcept InvalidYaml as bad:\n    print('refused:', bad.message)\n"
     )

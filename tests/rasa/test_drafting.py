@@ -117,7 +117,7 @@ def test_each_flow_and_kind_that_makes_sense_has_a_file_and_all_validate() -> No
         + [f"opening_hours_{kind}.yml" for kind in ("happy_path", "out_of_scope", "impatient")]
     )
     assert sorted(drafts.skipped) == [
-        ("inner", "", "no user can start it"),
+        ("inner", "", "users cannot start it"),
         ("opening_hours", "cancellation", "it asks for nothing"),
         ("opening_hours", "clarification", "no other flow is like it"),
         ("opening_hours", "correction", "it asks for nothing"),
@@ -231,7 +231,7 @@ def test_the_command_says_what_it_did_and_what_comes_next(capsys: pytest.Capture
     ("arguments", "said"),
     [
         (["--from", "nowhere"], "there is no such file or folder"),
-        (["--from", "domain.yml"], "no flows are here"),
+        (["--from", "domain.yml"], "there are no flows"),
         (["--from", "data", "--kind", "hapy_path"], "unknown kind `hapy_path`; did you mean `happy_path`?"),
         (["--from", "data", "--flow", "pay"], "no flow `pay`"),
         (["--from", "data", "--domain", "nowhere.yml"], "there is no such domain"),

@@ -113,7 +113,7 @@ def test_a_flow_of_an_id_that_is_taken_is_left_out(tmp_path: Path) -> None:
 BAD = {
     "flows: {x: [": "flows.yml:2:1: not YAML",
     "flows:\n  x:\n steps": "flows.yml:3",
-    "flows: {}": "no flows are here",
+    "flows: {}": "there are no flows",
     "flows: {x: {}}": "no flows are here; ",
     "slots: {}": "no flows are here; flows are YAML with the key `flows`",
 }

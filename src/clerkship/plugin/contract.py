@@ -22,7 +22,7 @@ from clerkship.steps.contract import Step
 from clerkship.steps.fault_step import build_fault_step
 
 CONTRACT = 2
-"""Raised whenever a plug-in written for the one before could break."""
+"""The version of the plug-in API. It is incremented whenever an existing plug-in could break."""
 ExtensionKind = Literal[
     "simulator", "domain", "assertion", "step", "agent", "reaction", "dataset type", "filter", "event"
 ]
@@ -42,51 +42,51 @@ class Plugin:
     """
 
     contract: int
-    """The version of the contract it was written for: 1."""
+    """The version of the plug-in API that it was written for: `CONTRACT`."""
     simulators: tuple[Spec, ...] = ()
-    """Each with its own assertions and steps. A kind is `prefix.name`."""
+    """Simulators with their own assertions and steps. A kind is `prefix.name`."""
     domains: tuple[DomainSpec, ...] = ()
-    """Likewise."""
+    """Domains, likewise."""
     assertions: tuple[type[Assertion], ...] = ()
-    """Those that belong to no simulator."""
+    """Assertions that belong to no simulator."""
     steps: tuple[type[Step], ...] = ()
-    """Likewise."""
+    """Steps that belong to no simulator."""
     faults: tuple[type[Fault], ...] = ()
-    """A fault `prefix.name` is the step `fault.prefix.name`."""
+    """Faults. A fault `prefix.name` is used as the step `fault.prefix.name`."""
     events: tuple[type[Payload], ...] = ()
-    """Events that agents report of themselves with `sandboxes.report`. A kind is `prefix.name`, with more dots if need
-    be. Those that a simulator emits are in its Spec instead."""
+    """Events that agents report with `sandboxes.report`. A kind is `prefix.name`, and may have more dots. Events of a
+    simulator are in its Spec instead."""
     agents: Mapping[str, LoadSolver] = field(default_factory=dict)
-    """A sort of agent, `prefix` or `prefix.name`, and what makes a solver of the rest of `--agent`."""
+    """Kinds of agent, `prefix` or `prefix.name`, with a function that builds a solver from the rest of `--agent`."""
     reactions: tuple[ReactionPair, ...] = ()
-    """Pairs of kinds of simulators, of which one or both are `prefix.name`."""
+    """Reactions between two kinds of simulator, of which at least one is `prefix.name`."""
     dataset_types: tuple[DatasetType, ...] = ()
     """Types of dataset that belong to no simulator: `prefix.name`. A built-in dataset is `prefix.name.dataset`."""
     filters: Mapping[str, Filter] = field(default_factory=dict)
-    """Filters for templates that belong to no simulator: `prefix.name`, and a function."""
+    """Template filters that belong to no simulator, by name: `prefix.name`."""
 
 
 class NameClaim(NamedTuple):
     """A name that a plug-in defines, its kind, and the object."""
 
-    sort: ExtensionKind
+    kind: ExtensionKind
     name: str
-    thing: Any
+    extension: Any
     aliases: tuple[str, ...] = ()
 
 
 def collect_claims(plugin: object, prefix: str) -> tuple[NameClaim, ...]:
     """Return every name that a plug-in defines. Raise InvalidPlugin if it breaks a rule; its own code may raise too."""
     if not _PREFIX.fullmatch(prefix):
-        raise InvalidPlugin(f"its prefix `{prefix}` is not small letters, digits and `_`")
+        raise InvalidPlugin(f"invalid prefix `{prefix}` (expected lower-case letters, digits and `_`)")
     if not isinstance(plugin, Plugin):
-        raise InvalidPlugin(f"its entry point leads to a {type(plugin).__name__}, not to a clerkship.plugin.Plugin")
+        raise InvalidPlugin(f"its entry point is a {type(plugin).__name__} (expected a clerkship.plugin.Plugin)")
     if plugin.contract != CONTRACT:
-        raise InvalidPlugin(f"it is written for version {plugin.contract} of the contract, and this is {CONTRACT}")
-    found = tuple(_yield_claims(plugin, prefix))
-    for claim in found:
+        raise InvalidPlugin(f"it was written for version {plugin.contract} of the plug-in API (expected: {CONTRACT})")
+    all_claims = tuple(_yield_claims(plugin, prefix))
+    for claim in all_claims:
         _check_names(claim, prefix)
-    return found
+    return all_claims
 
 
 def _yield_claims(plugin: Plugin, prefix: str) -> Iterator[NameClaim]:
@@ -111,22 +111,22 @@ def _yield_claims(plugin: Plugin, prefix: str) -> Iterator[NameClaim]:
                 f"event `{event.kind}` is emitted by one of its simulators, so agents may not report it"
             )
         yield NameClaim("event", event.kind, event)
-    for sort, load in plugin.agents.items():
+    for kind, load in plugin.agents.items():
         if not callable(load):
-            raise InvalidPlugin(f"what makes agents of the sort `{sort}` is {_describe(load)}, not a function")
-        yield NameClaim("agent", sort, load)
+            raise InvalidPlugin(f"the loader of the agent `{kind}` is {_describe(load)} (expected a function)")
+        yield NameClaim("agent", kind, load)
     for pair in plugin.reactions:
         _check_pair(pair, prefix)
         yield NameClaim("reaction", pair.name, pair)
 
 
 def _yield_component_claims(
-    sort: Literal["simulator", "domain"], spec: ComponentSpec, wanted: type[ComponentSpec], prefix: str
+    sort: Literal["simulator", "domain"], spec: ComponentSpec, expected: type[ComponentSpec], prefix: str
 ) -> Iterator[NameClaim]:
-    if not isinstance(spec, wanted):
-        raise InvalidPlugin(f"one of its {sort}s is {_describe(spec)}, not a {wanted.__name__}")
+    if not isinstance(spec, expected):
+        raise InvalidPlugin(f"one of its {sort}s is {_describe(spec)} (expected a {expected.__name__})")
     if spec.kind.count(".") != 1:
-        raise InvalidPlugin(f"{sort} `{spec.kind}` is not called `{prefix}.` and one word more")
+        raise InvalidPlugin(f"{sort} `{spec.kind}` has an invalid name (expected `{prefix}.` and one word)")
     yield NameClaim(sort, spec.kind, spec)
     yield from _yield_model_claims("assertion", spec.assertions)
     yield from _yield_model_claims("step", spec.steps)
@@ -136,16 +136,16 @@ def _yield_component_claims(
 def _yield_data_claims(dataset_types: Iterable[Any], filters: Mapping[str, Any]) -> Iterator[NameClaim]:
     for type in dataset_types:
         if not isinstance(type, DatasetType):
-            raise InvalidPlugin(f"one of its types of dataset is {_describe(type)}, not a DatasetType")
+            raise InvalidPlugin(f"one of its dataset types is {_describe(type)} (expected a DatasetType)")
         if not issubclass(type.model, DatasetFile):
             raise InvalidPlugin(f"the model of the dataset type `{type.name}` is not a subclass of DatasetFile")
-        wrong = [name for name in type.built_in if not name.startswith(f"{type.name}.")]
-        if wrong:
-            raise InvalidPlugin(f"the built-in dataset `{wrong[0]}` does not start with its type, `{type.name}.`")
+        invalid = [name for name in type.built_in if not name.startswith(f"{type.name}.")]
+        if invalid:
+            raise InvalidPlugin(f"the built-in dataset `{invalid[0]}` does not start with its type, `{type.name}.`")
         yield NameClaim("dataset type", type.name, type)
     for name, apply in filters.items():
         if not callable(apply):
-            raise InvalidPlugin(f"the filter `{name}` is {_describe(apply)}, not a function")
+            raise InvalidPlugin(f"the filter `{name}` is {_describe(apply)} (expected a function)")
         yield NameClaim("filter", name, apply)
 
 
@@ -160,34 +160,38 @@ def _check_model(sort: str, model: object) -> None:
     base = _BASE_CLASSES[sort]
     name, purpose = ("kind", "means") if sort == "event" else ("name", "does")
     if not isinstance(model, type) or not issubclass(model, base):
-        raise InvalidPlugin(f"one of its {sort}s is {_describe(model)}, not a subclass of {base.__name__}")
+        raise InvalidPlugin(f"one of its {sort}s is {_describe(model)} (expected a subclass of {base.__name__})")
     if not isinstance(getattr(model, name, None), str):
         raise InvalidPlugin(f"{sort} {model.__name__} has no `{name}`")
     if not (model.__doc__ or "").strip():
-        raise InvalidPlugin(f"{sort} {model.__name__} has no docstring to say what it {purpose}")
+        raise InvalidPlugin(f"{sort} {model.__name__} has no docstring that says what it {purpose}")
 
 
 def _check_pair(pair: object, prefix: str) -> None:
     """Check the kinds of a pair of reactions. Raise InvalidPlugin if neither has the prefix of the plug-in."""
     if not isinstance(pair, ReactionPair):
-        raise InvalidPlugin(f"one of its reactions is {_describe(pair)}, not a ReactionPair")
+        raise InvalidPlugin(f"one of its reactions is {_describe(pair)} (expected a ReactionPair)")
     for kind in (pair.source, pair.target):
         if not _NAME.fullmatch(kind):
-            raise InvalidPlugin(f"reaction `{pair.name}`: `{kind}` is not small letters, digits and `_` between dots")
+            raise InvalidPlugin(
+                f"reaction `{pair.name}`: invalid kind `{kind}` (expected lower-case letters, digits and `_` between dots)"
+            )
     if not any(kind.startswith(f"{prefix}.") for kind in (pair.source, pair.target)):
         raise InvalidPlugin(f"reaction `{pair.name}`: neither kind starts with its prefix, `{prefix}.`")
 
 
 def _check_names(claim: NameClaim, prefix: str) -> None:
-    if claim.sort == "reaction":
-        return  # its name is made of two kinds, which `_check_pair` has checked
+    if claim.kind == "reaction":
+        return  # its name consists of two kinds, which `_check_pair` has checked
     for name in (claim.name, *claim.aliases):
-        own = name.removeprefix("fault.") if claim.sort == "step" else name
-        alone = claim.sort == "agent" and own == prefix
-        if not alone and not own.startswith(f"{prefix}."):
-            raise InvalidPlugin(f"{claim.sort} `{name}` does not start with its prefix, `{prefix}.`")
+        own = name.removeprefix("fault.") if claim.kind == "step" else name
+        is_prefix = claim.kind == "agent" and own == prefix
+        if not is_prefix and not own.startswith(f"{prefix}."):
+            raise InvalidPlugin(f"{claim.kind} `{name}` does not start with its prefix, `{prefix}.`")
         if not _NAME.fullmatch(own):
-            raise InvalidPlugin(f"{claim.sort} `{name}` is not small letters, digits and `_` between dots")
+            raise InvalidPlugin(
+                f"invalid {claim.kind} `{name}` (expected lower-case letters, digits and `_` between dots)"
+            )
 
 
 def _describe(thing: object) -> str:

@@ -47,8 +47,8 @@ class BrokenPlugin(InstalledPlugin):
 class InstalledPlugins:
     """All installed plug-ins, in order of prefix; none if plug-ins are disabled."""
 
-    found: tuple[LoadedPlugin | BrokenPlugin, ...] = ()
-    off: bool = False
+    plugins: tuple[LoadedPlugin | BrokenPlugin, ...] = ()
+    is_disabled: bool = False
 
 
 NO_PLUGINS = InstalledPlugins()
@@ -63,14 +63,14 @@ def discover_plugins() -> InstalledPlugins:
 
 
 def load_plugin(point: EntryPoint) -> LoadedPlugin | BrokenPlugin:
-    """Load one plug-in, or return what is wrong with it. What it prints goes to stderr, because stdout is for results."""
+    """Load one plug-in, or return what is wrong with it. Its output goes to stderr, because stdout is for results."""
     about = (point.name, _get_package_name(point), point.dist.version if point.dist is not None else "?")
     try:
         with contextlib.redirect_stdout(sys.stderr):
             return LoadedPlugin(*about, collect_claims(point.load(), point.name))
     except (InvalidPlugin, InvalidSpec) as bad:
         return BrokenPlugin(*about, str(bad))
-    except (Exception, SystemExit) as error:  # foreign code, on import: it may raise what it likes
+    except (Exception, SystemExit) as error:  # third-party code may raise anything on import
         return BrokenPlugin(*about, _describe_error(error))
 
 
@@ -80,9 +80,9 @@ def _get_package_name(point: EntryPoint) -> str:
 
 def _describe_error(error: BaseException) -> str:
     """Return an error in one line, with the file and line in the plug-in that raised it."""
-    said = " ".join(traceback.format_exception_only(error)[-1].split())
+    message = " ".join(traceback.format_exception_only(error)[-1].split())
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_plugin_file(frame.filename)]
-    return f"{said} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else said
+    return f"{message} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else message
 
 
 def _is_plugin_file(file: str) -> bool:

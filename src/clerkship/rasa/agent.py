@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     import httpx
 
 MAX_REPLY_BYTES = 32_000_000
-"""Bytes of one reply. A tracker holds the whole conversation, and is sent whole each time."""
+"""Maximum size of one reply. Each reply contains the whole tracker of the conversation."""
 CHANNEL_PATH = "/webhooks/rest/webhook"
 SESSION_START_MESSAGE = "/session_start"
 SIMULATION_METADATA: Mapping[str, JsonValue] = {"is_simulation": True}
-"""Goes with every message, so that an assistant can keep its hands off what is real."""
+"""Sent with every message, so that an assistant can avoid real side effects."""
 
 
 class RasaAgent:
@@ -42,7 +42,7 @@ class RasaAgent:
     def __init__(self, server: RasaServer) -> None:
         self._server = server
         self._conversation = new_name("sim")
-        self._seen = TrackerCursor()
+        self._cursor = TrackerCursor()
         self._skipped: Counter[str] = Counter()
         self._unanswered = ""
 
@@ -52,16 +52,18 @@ class RasaAgent:
         """
         if start.stubs:
             raise InputError.of(
-                f"{self._server.name} runs its own actions, and cannot be told to leave out {', '.join(start.stubs)}",
-                hint="run the action server with these actions as you want them, or use an agent in Python",
+                f"{self._server.name} runs its own actions, so these cannot be replaced by stubs: {', '.join(start.stubs)}",
+                hint="use an action server with stubbed actions, or an agent in Python",
             )
         if not start.slots:
             return []
         async with self._open() as client:
             messages = await self._send(client, SESSION_START_MESSAGE, SIMULATION_METADATA)
-            done = self._told(select_last_session(await self._fresh(client)), messages)
-            await self._set(client, start.slots)
-            _check_slots_were_set(start.slots, await self._fresh(client))  # what is there is not the assistant's doing
+            done = self._collect(select_last_session(await self._read_new_events(client)), messages)
+            await self._set_slots(client, start.slots)
+            _check_slots_were_set(
+                start.slots, await self._read_new_events(client)
+            )  # these events are not returned: the assistant did not cause them
         return done
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
@@ -71,21 +73,21 @@ class RasaAgent:
             return
         async with self._open() as client:
             await self._post(client, rows, "the conversation so far could not be put there")
-            heard = [row.get("text") for row in await self._fresh(client) if isinstance(row, dict)]
+            heard = [row.get("text") for row in await self._read_new_events(client) if isinstance(row, dict)]
         lost = [turn.turn for turn in history.turns if turn.text is not None and turn.text not in heard]
         if lost:
-            raise AgentError(f"its tracker has not taken the conversation so far: turn {lost[0]} is not in it")
+            raise AgentError(f"its tracker did not store the conversation so far: turn {lost[0]} is missing")
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Send a message once, then read the new events of the tracker."""
-        along = {**SIMULATION_METADATA, **(message.metadata or {})}
+        metadata = {**SIMULATION_METADATA, **(message.metadata or {})}
         async with self._open() as client:
-            messages = await self._send(client, message.text, along, f"turn {message.turn}")
-            return self._told(await self._fresh(client), messages)
+            messages = await self._send(client, message.text, metadata, f"turn {message.turn}")
+            return self._collect(await self._read_new_events(client), messages)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Raise AgentError: a Rasa assistant can only be talked to."""
-        raise AgentError("a Rasa assistant answers people; it takes no tasks")
+        raise AgentError("a Rasa assistant can only answer messages; it cannot be given a task")
 
     def close(self) -> Mapping[str, JsonValue]:
         """Return facts about the conversation, such as its id on the server. No connection is open between messages."""
@@ -96,48 +98,52 @@ class RasaAgent:
             facts["unanswered"] = self._unanswered
         return facts
 
-    def _told(self, rows: list[Any], messages: list[Say]) -> list[ReplyPart]:
+    def _collect(self, rows: list[Any], messages: list[Say]) -> list[ReplyPart]:
         """Return the tracker's events. If the tracker has no message of the agent, add the channel's replies."""
         done = parse_events(rows, self._skipped)
         heard = any(isinstance(part, Say) for part in done)
         return parse_replies(done if heard else [*done, *messages])
 
     def _open(self) -> "httpx.AsyncClient":
-        return open_client(self._server.address, read_within=None)  # the turn's own timeout ends it
+        return open_client(self._server.address, read_within=None)  # the turn timeout applies instead
 
     async def _send(
-        self, client: "httpx.AsyncClient", text: str, along: Mapping[str, JsonValue], what: str = SESSION_START_MESSAGE
+        self,
+        client: "httpx.AsyncClient",
+        text: str,
+        metadata: Mapping[str, JsonValue],
+        what: str = SESSION_START_MESSAGE,
     ) -> list[Say]:
         """Send a message. It is never sent twice, because it may have been delivered even without an answer."""
-        body = orjson.dumps({"sender": self._conversation, "message": text, "metadata": along})
+        body = orjson.dumps({"sender": self._conversation, "message": text, "metadata": metadata})
         self._unanswered = f"{what} was sent and not answered: it may have been delivered, and was not sent again"
         unsure = f"{what} may have been delivered, and is not sent again"
-        data = await self._ask(client, CHANNEL_PATH, body, f"{what} was not delivered", unsure)
+        data = await self._request(client, CHANNEL_PATH, body, f"{what} was not delivered", unsure)
         self._unanswered = ""
-        found = self._json(data, "its REST channel")
-        if not isinstance(found, list):
-            raise AgentError(f"its REST channel answers {what} with what is no list: {self._shown(data)}")
-        return parse_messages(found)
+        replies = self._json(data, "its REST channel")
+        if not isinstance(replies, list):
+            raise AgentError(f"its REST channel answered {what} with something other than a list: {self._shown(data)}")
+        return parse_messages(replies)
 
-    async def _set(self, client: "httpx.AsyncClient", slots: Mapping[str, JsonValue]) -> None:
+    async def _set_slots(self, client: "httpx.AsyncClient", slots: Mapping[str, JsonValue]) -> None:
         events = [{"event": "slot", "name": name, "value": value} for name, value in slots.items()]
         await self._post(client, events, "its initial slots could not be set")
 
-    async def _post(self, client: "httpx.AsyncClient", events: list[dict[str, Any]], otherwise: str) -> None:
+    async def _post(self, client: "httpx.AsyncClient", events: list[dict[str, Any]], failure: str) -> None:
         path = f"/conversations/{self._conversation}/tracker/events"
-        await self._ask(client, path, orjson.dumps(events), otherwise)
+        await self._request(client, path, orjson.dumps(events), failure)
 
-    async def _fresh(self, client: "httpx.AsyncClient") -> list[Any]:
+    async def _read_new_events(self, client: "httpx.AsyncClient") -> list[Any]:
         """Return the events since the tracker was last read."""
         path = f"/conversations/{self._conversation}/tracker?include_events=ALL"
-        data = await self._ask(client, path, None, "its tracker could not be read")
+        data = await self._request(client, path, None, "its tracker could not be read")
         tracker = self._json(data, "its tracker")
         events = tracker.get("events") if isinstance(tracker, dict) else None
         if not isinstance(events, list):
             raise AgentError(f"its tracker has no list of `events`: {self._shown(data)}")
-        return self._seen.fresh(events)
+        return self._cursor.take_new(events)
 
-    async def _ask(
+    async def _request(
         self, client: "httpx.AsyncClient", path: str, body: bytes | None, unsent: str, unsure: str = ""
     ) -> bytes:
         """POST a body, or GET without one.
@@ -163,7 +169,7 @@ class RasaAgent:
             raise AgentError(f"{server.host} cannot be reached: {words}; {unsent}") from None
         except httpx.HTTPError as error:
             words = server.redacted(str(error)) or type(error).__name__
-            raise AgentError(f"{server.host} broke off the conversation: {words}; {unsure or unsent}") from None
+            raise AgentError(f"{server.host} closed the connection: {words}; {unsure or unsent}") from None
         self._check(path, response.status_code, response.headers.get("location", ""), data)
         return data
 
@@ -179,7 +185,7 @@ class RasaAgent:
         try:
             return orjson.loads(data)
         except orjson.JSONDecodeError:
-            raise AgentError(f"{what} answers what is not JSON: {self._shown(data)}; is it a Rasa server?") from None
+            raise AgentError(f"{what} did not answer with JSON: {self._shown(data)}; is it a Rasa server?") from None
 
     def _shown(self, data: bytes) -> str:
         return self._server.shown(data).replace(self._conversation, "[conversation]")
@@ -187,10 +193,12 @@ class RasaAgent:
 
 def _check_slots_were_set(slots: Mapping[str, JsonValue], rows: list[Any]) -> None:
     """Raise AgentError if the tracker does not have the slots, although the server accepted them."""
-    kept = [(row.get("name"), row.get("value")) for row in rows if isinstance(row, dict) and row.get("event") == "slot"]
-    lost = [name for name, value in slots.items() if (name, value) not in kept]
+    stored = [
+        (row.get("name"), row.get("value")) for row in rows if isinstance(row, dict) and row.get("event") == "slot"
+    ]
+    lost = [name for name, value in slots.items() if (name, value) not in stored]
     if lost:
-        raise AgentError(f"its tracker has not taken the initial slots {', '.join(lost)}")
+        raise AgentError(f"its tracker did not store the initial slots {', '.join(lost)}")
 
 
 class RasaSolver:
@@ -199,7 +207,7 @@ class RasaSolver:
     isolation: IsolationLevel = "remote"
     single_conversation = True
     takes_stubs = False
-    """It runs its own actions, and no endpoint of it says otherwise."""
+    """The server runs its own actions, and has no API to replace them."""
 
     def __init__(self, server: RasaServer) -> None:
         self.name = server.name
@@ -219,7 +227,7 @@ def load_rasa(rest: str, settings: Settings) -> RasaSolver:
     if "?" in rest or "#" in rest:
         address = rest.partition("?")[0].partition("#")[0]
         raise InputError.of(
-            f"agent `rasa:{address}`: the address has a query", hint="a token goes in CLERKSHIP_RASA_TOKEN"
+            f"agent `rasa:{address}`: the address may not have a query", hint="put the token into CLERKSHIP_RASA_TOKEN"
         )
     address = parse_address(rest, f"rasa:{rest}").rstrip("/").removesuffix(CHANNEL_PATH).rstrip("/")
     keys = RasaCredentials(settings.rasa_token, settings.rasa_jwt, settings.rasa_jwt_secret)

@@ -31,12 +31,12 @@ def fetch_capabilities(server: RasaServer) -> AgentCapabilities:
     """Return what the server reports. Raise InputError, with a hint, if it cannot be asked."""
     version = _get_map(server, "/version").get("version")
     if not isinstance(version, str):
-        raise InputError.of(f"{server.host} does not say which version of Rasa it is", hint="is it a Rasa server?")
+        raise InputError.of(f"{server.host} does not report its Rasa version", hint="is it a Rasa server?")
     engine = str(_get_map(server, "/status").get("engine_version") or "")
     if "mantle" in engine.lower():
         return AgentCapabilities(
             engine=f"Rasa {version[:40]} (mantle)", emits=MANTLE_EVENTS
-        )  # it has no slots and no flows
+        )  # it has neither slots nor flows
     domain, flows = _get_map(server, "/domain"), _get_flows(server)
     open_source = flows is None
     return AgentCapabilities(
@@ -95,7 +95,9 @@ def _get_map(server: RasaServer, path: str) -> dict[str, Any]:
     status, location, data = _get(server, path)
     found = _parse_response(server, path, status, location, data)
     if not isinstance(found, dict):
-        raise InputError.of(f"{server.host} answers {path} with what is no map: {server.shown(data)}", hint=API_HINT)
+        raise InputError.of(
+            f"{server.host} answered {path} with something other than a map: {server.shown(data)}", hint=API_HINT
+        )
     return found
 
 
@@ -106,7 +108,7 @@ def _get(server: RasaServer, path: str) -> tuple[int, str, bytes]:
         response, data = fetch(server.url(path), server.headers, MAX_RESPONSE_BYTES, REQUEST_TIMEOUT)
     except ResponseTooLarge:
         raise InputError.of(
-            f"{server.host} answers {path} with more than {MAX_RESPONSE_BYTES:,} bytes", hint=API_HINT
+            f"{server.host} answered {path} with more than {MAX_RESPONSE_BYTES:,} bytes", hint=API_HINT
         ) from None
     except httpx.TimeoutException:
         raise InputError.of(f"{server.host} does not answer {path} in time", hint="is the server busy?") from None
@@ -115,7 +117,9 @@ def _get(server: RasaServer, path: str) -> tuple[int, str, bytes]:
         raise InputError.of(f"{server.host} cannot be reached: {words}", hint="is the server running there?") from None
     except httpx.HTTPError as error:
         words = server.redacted(str(error)) or type(error).__name__
-        raise InputError.of(f"{server.host} broke off at {path}: {words}", hint="is it a Rasa server?") from None
+        raise InputError.of(
+            f"{server.host} closed the connection at {path}: {words}", hint="is it a Rasa server?"
+        ) from None
     return response.status_code, response.headers.get("location", ""), data
 
 
@@ -126,5 +130,5 @@ def _parse_response(server: RasaServer, path: str, status: int, location: str, d
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        words = f"{server.host} answers {path} with what is not JSON: {server.shown(data)}"
+        words = f"{server.host} did not answer {path} with JSON: {server.shown(data)}"
         raise InputError.of(words, hint="is it a Rasa server?") from None

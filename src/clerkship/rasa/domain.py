@@ -15,7 +15,7 @@ from clerkship.rasa.names import DOMAIN_KEYS
 
 _FLOWS_KEY = "flows"
 _CONTROLLED_MAPPINGS = {"controlled", "custom"}
-"""Mappings of slots that the assistant fills by itself."""
+"""Types of mapping for slots that the assistant fills itself."""
 
 
 def is_domain(path: Path) -> bool:
@@ -26,21 +26,21 @@ def is_domain(path: Path) -> bool:
 
 def read_domain(path: Path) -> AgentDomain:
     """Read a domain; the files of a folder are merged. Raise InputError with every mistake."""
-    is_folder = is_existing_folder(path, "there is no such domain", "a file, or a folder of them")
+    is_folder = is_existing_folder(path, "there is no such domain", "give a file, or a folder of files")
     folder = SourceFolder(path if is_folder else path.parent, allow_merge_keys=True)
     files = folder.files() if is_folder else [path]
-    reading = _DomainReader(folder)
+    reader = _DomainReader(folder)
     for file in files:
         tree = folder.read(file) if not is_folder or top_keys(file) & {*DOMAIN_KEYS, _FLOWS_KEY} else None
         if tree is not None:
-            reading.take(tree)
+            reader.add_file(tree)
     problems = folder.report.sorted()
-    if not problems and not reading.any:
-        hint = "it has `slots`, `actions`, `responses`, `forms` or `intents`"
-        problems = [InputProblem(file=str(path), message="this is no Rasa domain", hint=hint)]
+    if not problems and not reader.is_domain:
+        hint = "expected `slots`, `actions`, `responses`, `forms` or `intents`"
+        problems = [InputProblem(file=str(path), message="this is not a Rasa domain", hint=hint)]
     if problems:
         raise InputError(problems)
-    return reading.domain(str(path), _read_flow_names_beside(path))
+    return reader.build_domain(str(path), _read_flow_names_beside(path))
 
 
 @dataclass
@@ -48,13 +48,13 @@ class _DomainReader:
     """Collects the names of a domain. Names of a kind are None if no file lists that kind."""
 
     folder: SourceFolder
-    any: bool = False
+    is_domain: bool = False
     slots: dict[str, str] = field(default_factory=dict)
     choices: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     controlled: set[str] = field(default_factory=set)
     names: dict[str, set[str]] = field(default_factory=dict)
 
-    def domain(self, source: str, flows_beside: set[str]) -> AgentDomain:
+    def build_domain(self, source: str, flows_beside: set[str]) -> AgentDomain:
         """Return the domain. Forms and responses are run like actions, so they count as actions too."""
         actions = self.names.get("actions")
         if actions is not None:
@@ -71,21 +71,21 @@ class _DomainReader:
             flows=frozenset(flows) if flows else None,
         )
 
-    def take(self, tree: YamlTree) -> None:
+    def add_file(self, tree: YamlTree) -> None:
         """Add a file."""
         if not isinstance(tree.data, dict):
             self.folder.report.note(
                 tree, [], f"expected a map with `slots`, `actions`, `responses`, not {describe_value(tree.data)}"
             )
             return
-        self.any = self.any or not DOMAIN_KEYS.isdisjoint(tree.data)
+        self.is_domain = self.is_domain or not DOMAIN_KEYS.isdisjoint(tree.data)
         if "slots" in tree.data:
-            self._take_slots(tree, tree.data["slots"])
+            self._add_slots(tree, tree.data["slots"])
         for key in ("actions", "forms", "responses", _FLOWS_KEY):
             if key in tree.data:
-                self.names.setdefault(key, set()).update(self._listed(tree, key, tree.data[key]))
+                self.names.setdefault(key, set()).update(self._list_names(tree, key, tree.data[key]))
 
-    def _take_slots(self, tree: YamlTree, written: Any) -> None:
+    def _add_slots(self, tree: YamlTree, written: Any) -> None:
         if not isinstance(written, dict | None):
             self.folder.report.note(tree, ["slots"], f"expected a map of slots by name, not {describe_value(written)}")
             return
@@ -98,21 +98,21 @@ class _DomainReader:
             elif not isinstance(kind, str):
                 message = "`type` is missing" if "type" not in slot else f"expected a type, not {describe_value(kind)}"
                 place = ["slots", name, "type"] if "type" in slot else ["slots", name]
-                self.folder.report.note(tree, place, message, "text, bool, float, list, categorical or any")
+                self.folder.report.note(tree, place, message, "use text, bool, float, list, categorical or any")
             self.slots[name] = kind if isinstance(kind, str) else "any"
             if isinstance(slot, dict):
-                self._take_uses(name, slot)
+                self._add_slot_values(name, slot)
 
-    def _take_uses(self, name: str, slot: dict[str, Any]) -> None:
+    def _add_slot_values(self, name: str, slot: dict[str, Any]) -> None:
         """Record the values of a slot, and whether users fill it. Mistakes there are ignored."""
         values, mappings = slot.get("values"), slot.get("mappings")
         if isinstance(values, list):
             self.choices[name] = tuple(value for value in values if isinstance(value, str | int | float))
-        sorts = [part.get("type") for part in mappings if isinstance(part, dict)] if isinstance(mappings, list) else []
-        if sorts and set(sorts) <= _CONTROLLED_MAPPINGS:
+        types = [part.get("type") for part in mappings if isinstance(part, dict)] if isinstance(mappings, list) else []
+        if types and set(types) <= _CONTROLLED_MAPPINGS:
             self.controlled.add(name)
 
-    def _listed(self, tree: YamlTree, key: str, written: Any) -> Iterator[str]:
+    def _list_names(self, tree: YamlTree, key: str, written: Any) -> Iterator[str]:
         """Yield names from a map, or from a list of texts and maps with one key."""
         if isinstance(written, dict):
             yield from written
@@ -127,8 +127,8 @@ class _DomainReader:
                         tree, [key, number], f"expected a name, or a map with one, not {describe_value(item)}"
                     )
         elif written is not None:
-            wanted = "a list of names" if key == "actions" else "a map by name"
-            self.folder.report.note(tree, [key], f"expected {wanted}, not {describe_value(written)}")
+            expected = "a list of names" if key == "actions" else "a map by name"
+            self.folder.report.note(tree, [key], f"expected {expected}, not {describe_value(written)}")
 
 
 def _read_flow_names_beside(path: Path) -> set[str]:

@@ -29,7 +29,7 @@ from clerkship.rasa.e2e_file import E2eCase, E2eFile
 
 CONFTEST_NAMES = ("conftest.yml", "conftest.yaml")
 _SCENARIO_CONFTEST_FOLDER = "eval"
-"""The conftest of this folder is about scenarios, and no part of this."""
+"""The conftest in this folder is for scenarios, not for E2E tests."""
 _LEGACY_KEYS = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
 _CLOCK_SLOT = "mocked_datetime"
 _VARIABLE = re.compile(r"(?<!\$)\$\{[A-Za-z_]")
@@ -73,11 +73,11 @@ class E2eFiles:
     agent: AgentCheck
     reporter: Reporter
     _expanded: dict[str, Any] = field(default_factory=dict)
-    """Each file as it will be run: with environment variables put in."""
+    """The data of each file, with environment variables replaced."""
     _generative: bool = False
-    """Whether a model has something to judge in them."""
+    """Whether a model has to judge assertions in them."""
     _conftests: dict[Path, SharedNames] = field(default_factory=dict)
-    """By their folder."""
+    """Names by folder."""
 
     def load(self, trees: Sequence[YamlTree], taken: Collection[str]) -> Iterator[LoadedTask]:
         """Yield a task for each test case; report every mistake."""
@@ -95,7 +95,7 @@ class E2eFiles:
     def _conftest(self, tree: YamlTree) -> None:
         file, _ = self._file(tree)
         if "test_cases" in tree.data:
-            file.problem(["test_cases"], "a conftest has no test cases", "put them in a file of their own", key=True)
+            file.problem(["test_cases"], "a conftest may not have test cases", "move them to another file", key=True)
         folder = Path(tree.file).parent
         self._conftests[folder] = self._names(file).over(self._conftests.get(folder, SharedNames()))
 
@@ -103,15 +103,15 @@ class E2eFiles:
         file, written = self._file(tree)
         names = self._names(file).over(self._shared(Path(tree.file).parent))
         if "test_cases" not in tree.data:
-            file.problem([], "`test_cases` is missing", f"what several files share is kept in {CONFTEST_NAMES[0]}")
+            file.problem([], "`test_cases` is missing", f"only {CONFTEST_NAMES[0]} may have none")
         if not CaseCheck(self, file, names).check() or written is None:
             return
         for number, case in enumerate(written.test_cases):
             name = _choose_unused_name(case.test_case, Path(tree.file).stem, taken)
             task = build_task(case, name, _resolve_fixtures(case, names), self.catalog.assertion)
             _warn_of_ignored_steps(file, ["test_cases", number, "steps"], case)
-            spot = tree.locate(["test_cases", number])
-            yield LoadedTask(task, CONVERSATION_ENVIRONMENT, {}, None, tree.file, spot.line, spot.column)
+            location = tree.locate(["test_cases", number])
+            yield LoadedTask(task, CONVERSATION_ENVIRONMENT, {}, None, tree.file, location.line, location.column)
 
     def _file(self, tree: YamlTree) -> tuple[Definition, E2eFile | None]:
         """Return a file as one definition and as a model; report every mistake in its form and its variables."""
@@ -122,7 +122,7 @@ class E2eFiles:
 
         self._expanded[tree.file] = expand(tree.data, self.catalog.variables(), report)
         if "llm_judge" in tree.data and self._generative:
-            file.warning(["llm_judge"], "`llm_judge` is not used: --judge names the model of a run", key=True)
+            file.warning(["llm_judge"], "`llm_judge` has no effect: --judge sets the model of a run", key=True)
         return file, file.read(E2eFile, tree.data)
 
     def expanded(self, tree: YamlTree, path: Keys) -> Any:
@@ -151,7 +151,7 @@ class E2eFiles:
                 if name in found:
                     other = file.tree.locate(found[name].path, key=True)
                     hint = f"the other is at {other.text}"
-                    file.problem(path, f"two {plural} are called `{name[:60]}`", hint, key=True)
+                    file.problem(path, f"two {plural} have the name `{name[:60]}`", hint, key=True)
                 found.setdefault(name, self._named(file, path, value))
         return found
 
@@ -188,7 +188,7 @@ def _warn_of_ignored_steps(file: Definition, path: Keys, case: E2eCase) -> None:
     ignored = [number for number, step in enumerate(case.steps) if step.user is None]
     if ignored and has_assertions(case):
         what = "1 step is" if len(ignored) == 1 else f"{len(ignored)} steps are"
-        message = f"{what} not checked: {case.test_case!r} has assertions, and then they alone count"
+        message = f"{what} not checked: {case.test_case!r} has assertions, so only these are checked"
         file.warning([*path, ignored[0]], message, key=True)
 
 
@@ -200,7 +200,7 @@ class CaseCheck:
     file: Definition
     names: SharedNames
     _is_complete: bool = True
-    """Whether no name was found in a file that could not be read."""
+    """Whether no name occurs in a file that could not be read."""
 
     def check(self) -> bool:
         """Report every mistake. Return whether there is none and every name is known."""
@@ -217,7 +217,7 @@ class CaseCheck:
         if isinstance(name, str) and names.setdefault(name, number) != number:
             other = self.file.locate("test_cases", names[name], "test_case")
             hint = f"the other is at {other.text}"
-            self.file.problem(["test_cases", number, "test_case"], f"two test cases are called {name[:100]!r}", hint)
+            self.file.problem(["test_cases", number, "test_case"], f"two test cases have the name {name[:100]!r}", hint)
 
     def _check_case(self, case: Mapping[str, Any], path: Keys) -> None:
         for number, name in enumerate(as_list(case.get("fixtures"))):
@@ -226,7 +226,7 @@ class CaseCheck:
         self._check_metadata(case.get("metadata"), [*path, "metadata"])
         steps = list(map(as_map, as_list(case.get("steps"))))
         if steps and all(step.keys() & _LEGACY_KEYS and "user" not in step for step in steps):
-            self.file.problem([*path, "steps"], "no `user` step: nobody says anything")
+            self.file.problem([*path, "steps"], "there is no `user` step")
         for number, step in enumerate(steps):
             self._check_step(step, [*path, "steps", number])
 
@@ -238,8 +238,8 @@ class CaseCheck:
         for number, slots in enumerate(as_list(self.files.expanded(fixture.tree, fixture.path))):
             self.files.agent.check_slots(slots, [number], fixture)
             if _CLOCK_SLOT in as_map(slots):
-                message = f"`{_CLOCK_SLOT}` cannot be set: an agent's clock is its own"
-                hint = "a task's environment has a `now`, for agents that ask the playground for the time"
+                message = f"`{_CLOCK_SLOT}` is not supported: the agent uses its own clock"
+                hint = "use `now` of an environment, for agents that read the playground's clock"
                 fixture.problem([number, _CLOCK_SLOT], message, hint, key=True)
 
     def _check_metadata(self, name: Any, path: Keys) -> None:
@@ -255,10 +255,10 @@ class CaseCheck:
 
     def _check_step(self, step: Mapping[str, Any], path: Keys) -> None:
         self._check_metadata(step.get("metadata"), [*path, "metadata"])
-        said = step.get("bot")
-        if isinstance(said, str) and _VARIABLE.search(said):
+        text = step.get("bot")
+        if isinstance(text, str) and _VARIABLE.search(text):
             hint = "use the assertion `bot_uttered` with `text_matches`"
-            message = "`bot` is compared as it stands, and takes no environment variable"
+            message = "`bot` is compared literally: environment variables are not replaced"
             self.file.problem([*path, "bot"], message, hint)
         for key in ("slot_was_set", "slot_was_not_set"):
             for number, slot in enumerate(as_list(step.get(key))):
@@ -277,20 +277,20 @@ class CaseCheck:
         if call.name not in E2E_ASSERTIONS:
             self.file.problem(at, *self._refusal(call.name), key=True)
         elif any("turn" in as_map(part) for part in (call.args if isinstance(call.args, list) else [call.args])):
-            self.file.problem(at, "`turn` is not for these files: an assertion is about the step it stands in")
+            self.file.problem(at, "`turn` is not allowed here: an assertion applies to its own step")
         else:
             calls = CallCheck(self.files.catalog, self.file, self.files.agent, _CONVERSATION)
             calls.check_assertion(written, path)
             if ordered and call.name == "flow_started" and _needs_all_flows(call.args):
-                message = "`all` of several flows has no one place in an order"
+                message = "`all` of several flows cannot be ordered"
                 self.file.problem(at, message, "write an assertion for each flow")
 
     def _refusal(self, name: str) -> tuple[str, str]:
         if name == "sequencing":
-            hint = "`assertion_order_enabled: true` checks the order of a step's assertions; scenario files have it"
+            hint = "use `assertion_order_enabled: true` to check the order of a step's assertions, or a scenario file"
             return "`sequencing` is not part of E2E test files", hint
         if is_known(self.files.catalog.assertion, name):
-            return f"`{name}` is not part of E2E test files", "a task or a scenario file takes it"
+            return f"`{name}` is not part of E2E test files", "use it in a task or a scenario file"
         return f"unknown assertion `{name[:60]}`", did_you_mean(name, E2E_ASSERTIONS)
 
     def _check_stubs(self, names: Collection[str]) -> None:
@@ -326,7 +326,7 @@ def _walk_up(folder: Path, root: Path) -> Iterator[Path]:
 def _is_readable_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a folder above that is not ours to look into
+    except OSError:  # a folder above may not be readable
         return False
 
 

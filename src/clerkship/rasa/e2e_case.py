@@ -23,7 +23,7 @@ from clerkship.rasa.e2e_file import E2eCase, E2eStep
 TurnScope = int | dict[str, JsonValue]
 E2E_TAG = "e2e"
 ASSERTIONS_FROM_START = ("slot_was_set", "slot_was_not_set", "action_executed", "bot_uttered", "bot_did_not_utter")
-"""What in the first step looks at what came before it too."""
+"""Assertions that, in the first step, also look at turn 0."""
 E2E_ASSERTIONS = (
     *ASSERTIONS_FROM_START,
     "flow_started",
@@ -43,7 +43,7 @@ _EVENT_KINDS = {
     "slot_was_set": "agent.slot.set",
     "bot_uttered": f"{CONVERSATION_KIND}.message.sent",
 }
-"""What has a place in an order, and as which event."""
+"""Assertions that can be ordered, with the kind of their event."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,17 @@ class CaseFixtures:
     stubs: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
-def build_task(case: E2eCase, name: str, given: CaseFixtures, model: Callable[[str], type[BaseModel]]) -> Task:
+def build_task(case: E2eCase, name: str, fixtures: CaseFixtures, model: Callable[[str], type[BaseModel]]) -> Task:
     """Return the task for a test case; `model` returns the model of an assertion by name. Every criterion gates."""
-    lines = tuple(_build_line(step.user, case, step, given) for step in case.steps if step.user is not None)
+    lines = tuple(_build_line(step.user, case, step, fixtures) for step in case.steps if step.user is not None)
     return Task(
         name=name,
         scenario=Scenario(
             person=ScenarioPerson(lines=lines),
             starts="person",
             max_turns=len(lines) if len(lines) > DEFAULT_MAX_TURNS else None,
-            initial_slots=dict(given.slots),
-            stubs=dict(given.stubs),
+            initial_slots=dict(fixtures.slots),
+            stubs=dict(fixtures.stubs),
         ),
         criteria=tuple(_build_criteria(case, model)),
         tags=(E2E_TAG,),
@@ -77,10 +77,10 @@ def has_assertions(case: E2eCase) -> bool:
     return any(step.assertions for step in case.steps)
 
 
-def _build_line(text: str, case: E2eCase, step: E2eStep, given: CaseFixtures) -> ScriptLine:
+def _build_line(text: str, case: E2eCase, step: E2eStep, fixtures: CaseFixtures) -> ScriptLine:
     metadata: dict[str, JsonValue] = {}
     for name in (case.metadata, step.metadata):
-        metadata |= given.metadata[name] if name is not None else {}
+        metadata |= fixtures.metadata[name] if name is not None else {}
     return ScriptLine(say=text, metadata=metadata or None)
 
 
@@ -155,7 +155,7 @@ def _convert_legacy_slots(slot: str | dict[str, JsonValue]) -> list[dict[str, Js
 
 
 def _build_order_criterion(calls: tuple[AssertionCall, ...], turn: int) -> Iterator[Criterion]:
-    """Yield a criterion that the asserted events happened in order. Assertions that are not about an event are ignored."""
+    """Yield a criterion that the asserted events happened in order. Other assertions are ignored."""
     ordered = [call for call in calls if call.name in _EVENT_KINDS]
     if len(ordered) > 1:
         widest = next((wide for call in ordered if (wide := get_turn_scope(call.name, turn)) != turn), turn)
@@ -168,11 +168,11 @@ def _build_order_criterion(calls: tuple[AssertionCall, ...], turn: int) -> Itera
 
 def _build_sequence_step(call: AssertionCall) -> dict[str, Any]:
     step = {"event": _EVENT_KINDS[call.name], "where": _build_where(call)}
-    return step | {"actor": "agent"} if call.name == "bot_uttered" else step  # the user's lines are messages too
+    return step | {"actor": "agent"} if call.name == "bot_uttered" else step  # messages of the user have the same kind
 
 
 def _build_where(call: AssertionCall) -> dict[str, Any]:
-    """Return the conditions that identify the event of an assertion. The assertion itself checks all of its arguments."""
+    """Return the conditions that identify the event of an assertion, whose arguments are checked separately."""
     args: Any = call.args
     match call.name:
         case "flow_started":

@@ -21,8 +21,8 @@ _USER_STEP_KEYS = ("metadata", "assertions", "assertion_order_enabled")
 class ActionStub(Frozen):
     """What to use instead of running an action."""
 
-    events: Annotated[tuple[dict[str, JsonValue], ...], Field(description="as a tracker has them")] = ()
-    responses: Annotated[tuple[dict[str, JsonValue], ...], Field(description="what is said, each a map")] = ()
+    events: Annotated[tuple[dict[str, JsonValue], ...], Field(description="events of the tracker")] = ()
+    responses: Annotated[tuple[dict[str, JsonValue], ...], Field(description="responses of the agent, each a map")] = ()
 
 
 class E2eStep(Frozen):
@@ -30,38 +30,43 @@ class E2eStep(Frozen):
 
     user: Annotated[str | None, Field(min_length=1, description="what the user says")] = None
     metadata: Annotated[
-        str | None, Field(description="of a `user` step: what is sent along, by name; goes over the test case's")
+        str | None, Field(description="of a `user` step: name of the metadata to send; overrides that of the test case")
     ] = None
     assertions: Annotated[
-        tuple[AssertionCall, ...] | None, Field(description="of a `user` step: checked on what happened in its turn")
+        tuple[AssertionCall, ...] | None, Field(description="of a `user` step: checked against the events of its turn")
     ] = None
     assertion_order_enabled: Annotated[
-        Flag, Field(description="whether what they assert must have happened in their order")
+        Flag, Field(description="whether the asserted events must have happened in this order")
     ] = False
     bot: Annotated[str | None, Field(min_length=1, description="the agent says exactly this")] = None
-    utter: Annotated[str | None, Field(min_length=1, description="the agent says the response of this name")] = None
+    utter: Annotated[str | None, Field(min_length=1, description="the agent says the response with this name")] = None
     slot_was_set: LegacySlots | None = None
     slot_was_not_set: LegacySlots | None = None
 
     @model_validator(mode="after")
-    def _one_thing(self) -> "E2eStep":
-        said = [kind for kind in _STEP_KINDS if kind in self.model_fields_set]
-        if len(said) != 1 or getattr(self, said[0]) is None:
+    def _check_one_kind(self) -> "E2eStep":
+        kinds = [kind for kind in _STEP_KINDS if kind in self.model_fields_set]
+        if len(kinds) != 1 or getattr(self, kinds[0]) is None:
             raise ValueError(f"expected one of {', '.join(f'`{kind}`' for kind in _STEP_KINDS)}")
-        astray = [key for key in _USER_STEP_KEYS if key in self.model_fields_set]
-        if self.user is None and astray:
-            raise ValueError(f"`{astray[0]}` belongs to a `user` step")
+        misplaced = [key for key in _USER_STEP_KEYS if key in self.model_fields_set]
+        if self.user is None and misplaced:
+            raise ValueError(f"`{misplaced[0]}` belongs to a `user` step")
         if "assertion_order_enabled" in self.model_fields_set and not self.assertions:
-            raise ValueError("`assertion_order_enabled` without `assertions`: there is nothing to order")
+            raise ValueError("`assertion_order_enabled` needs `assertions`")
         return self
 
 
 class E2eCase(Frozen):
     """One conversation."""
 
-    test_case: Annotated[str, Field(min_length=1, max_length=150, description="its name")]
-    fixtures: Annotated[tuple[str, ...], Field(description="slots to be set before it, by name; the last wins")] = ()
-    metadata: Annotated[str | None, Field(description="sent along with every line of the user, by name")] = None
+    test_case: Annotated[str, Field(min_length=1, max_length=150, description="name of the test case")]
+    fixtures: Annotated[
+        tuple[str, ...],
+        Field(description="names of fixtures, whose slots are set first; later ones override earlier ones"),
+    ] = ()
+    metadata: Annotated[str | None, Field(description="name of the metadata to send with every line of the user")] = (
+        None
+    )
     steps: Annotated[tuple[E2eStep, ...], Field(min_length=1)]
 
 
@@ -72,16 +77,17 @@ class E2eFile(Frozen):
 
     fixtures: Annotated[
         tuple[dict[FixtureName, tuple[dict[str, JsonValue], ...]], ...],
-        Field(description="`{name: [{slot: value}, …]}`, each"),
+        Field(description="items of the form `{name: [{slot: value}, …]}`"),
     ] = ()
     metadata: Annotated[
-        tuple[dict[MetadataName, dict[str, JsonValue]], ...], Field(description="`{name: {key: value}}`, each")
+        tuple[dict[MetadataName, dict[str, JsonValue]], ...],
+        Field(description="items of the form `{name: {key: value}}`"),
     ] = ()
     stub_custom_actions: Annotated[
         dict[StubName, ActionStub],
-        Field(description="actions that are not run, by name; `test_name::action` goes over it in that test case"),
+        Field(description="stubs of actions, by name; `test_name::action` applies to that test case only"),
     ] = {}
     llm_judge: Annotated[
-        dict[str, JsonValue] | None, Field(description="taken, and not used: a run says who judges")
+        dict[str, JsonValue] | None, Field(description="accepted, but not used: the judge is set for a run")
     ] = None
     test_cases: tuple[E2eCase, ...] = ()

@@ -8,29 +8,29 @@ from clerkship.model.frozen import Frozen
 
 StepKind = Literal["collect", "action", "call", "link", "set_slots", "noop"]
 END = "END"
-"""What a step is followed by when the flow is over."""
+"""The `next` of a step that ends the flow."""
 
 
 class FlowEdge(NamedTuple):
     """One way from a step to the next."""
 
     to: int | None
-    """The step by its number; None where the flow ends."""
+    """The number of the next step; None if the flow ends."""
     condition: str | None = None
-    """When it leads there; None if always, or if nothing before it held."""
+    """The condition; None if there is none."""
     unless: tuple[str, ...] = ()
-    """The conditions before it, none of which held."""
+    """The conditions of earlier branches, which must all be false."""
 
 
 class FlowStep(Frozen):
     """One step: what it does, its target, and where it leads."""
 
-    id: Annotated[str | None, Field(description="as its author calls it")] = None
+    id: Annotated[str | None, Field(description="id of the step")] = None
     kind: StepKind
-    target: Annotated[str, Field(description="a slot, an action, a flow")] = ""
-    hint: Annotated[str, Field(description="what its author says of it")] = ""
-    rejections: Annotated[tuple[str, ...], Field(description="responses to a value that will not do")] = ()
-    slots: Annotated[dict[str, JsonValue], Field(description="that it sets")] = {}
+    target: Annotated[str, Field(description="name of a slot, an action or a flow")] = ""
+    hint: Annotated[str, Field(description="description of the step")] = ""
+    rejections: Annotated[tuple[str, ...], Field(description="responses to an invalid value")] = ()
+    slots: Annotated[dict[str, JsonValue], Field(description="slots that it sets")] = {}
     edges: tuple[FlowEdge, ...] = ()
 
 
@@ -40,7 +40,7 @@ class Flow(Frozen):
     id: str
     name: str = ""
     description: str = ""
-    guard: Annotated[str | None, Field(description="the condition under which people may start it")] = None
+    guard: Annotated[str | None, Field(description="condition for users to start it")] = None
     steps: tuple[FlowStep, ...]
     file: str = ""
     line: int = 0

@@ -31,31 +31,31 @@ _KeyPath = list[int | str]
 class ProjectFlows:
     """The flows that were read, and warnings about them."""
 
-    found: dict[str, Flow]
+    flows: dict[str, Flow]
     warnings: tuple[InputProblem, ...] = ()
 
 
 def read_flows(paths: Iterable[Path]) -> ProjectFlows:
     """Read flows. Raise InputError if a file cannot be read, or if there are no flows."""
-    reading, problems = _FlowReader(), list[InputProblem]()
+    reader, problems = _FlowReader(), list[InputProblem]()
     for path in paths:
         folder, files = _list_files(path)
         for tree in map(folder.read, files):
             if tree is not None:
-                reading.take(tree)
+                reader.add_file(tree)
         problems += folder.report.sorted()
     if problems:
         raise InputError(problems)
-    if not reading.found:
+    if not reader.flows:
         where = ", ".join(map(str, paths))
-        left_out = "; ".join(map(str, reading.warnings[:3]))
-        hint = left_out or "flows are YAML with the key `flows`, in a Rasa project's `data`"
-        raise InputError.of("no flows are here", file=where, hint=hint)
-    return ProjectFlows(reading.found, tuple(reading.warnings))
+        warnings = "; ".join(map(str, reader.warnings[:3]))
+        hint = warnings or "expected YAML files with the key `flows`, as in `data` of a Rasa project"
+        raise InputError.of("there are no flows", file=where, hint=hint)
+    return ProjectFlows(reader.flows, tuple(reader.warnings))
 
 
 def _list_files(path: Path) -> tuple[SourceFolder, list[Path]]:
-    if not is_existing_folder(path, "there is no such file or folder", "flows are kept in `data`"):
+    if not is_existing_folder(path, "there is no such file or folder", "the flows of a Rasa project are in `data`"):
         return SourceFolder(path.parent, allow_merge_keys=True), [path]
     folder = SourceFolder(path, allow_merge_keys=True)
     return folder, [file for file in folder.files() if _FLOWS_KEY in top_keys(file)]
@@ -65,10 +65,10 @@ def _list_files(path: Path) -> tuple[SourceFolder, list[Path]]:
 class _FlowReader:
     """Collects the flows of several files."""
 
-    found: dict[str, Flow] = field(default_factory=dict)
+    flows: dict[str, Flow] = field(default_factory=dict)
     warnings: list[InputProblem] = field(default_factory=list)
 
-    def take(self, tree: YamlTree) -> None:
+    def add_file(self, tree: YamlTree) -> None:
         """Add a file."""
         data = tree.data if isinstance(tree.data, dict) else {}
         flows = data.get(_FLOWS_KEY)
@@ -76,38 +76,47 @@ class _FlowReader:
             self.warn(tree, [_FLOWS_KEY], f"expected a map of flows by id, not {describe_value(flows)}")
             return
         for name, written in flows.items():
-            if not str(name).startswith(BUILT_IN_FLOW_PREFIX):  # the engine's own, changed: no person starts them
-                self._flow(tree, str(name), written)
+            if not str(name).startswith(
+                BUILT_IN_FLOW_PREFIX
+            ):  # a customised pattern of the engine, which users do not start
+                self._add_flow(tree, str(name), written)
 
-    def _flow(self, tree: YamlTree, name: str, written: Any) -> None:
+    def _add_flow(self, tree: YamlTree, name: str, written: Any) -> None:
         place: _KeyPath = [_FLOWS_KEY, name]
-        if name in self.found:
-            self.warn(tree, place, "a second flow of this id is left out", f"the other is in {self.found[name].file}")
+        if name in self.flows:
+            self.warn(
+                tree,
+                place,
+                "the flow is skipped: there is another one with this id",
+                f"the other is in {self.flows[name].file}",
+            )
             return
         steps = written.get("steps") if isinstance(written, dict) else None
         if not isinstance(written, dict) or not isinstance(steps, list) or not steps:
-            self.warn(tree, place, "a flow without steps is left out")
+            self.warn(tree, place, "the flow is skipped: it has no steps")
             return
-        self.odd_keys(tree, place, written, _FLOW_KEYS)
+        self.warn_of_unknown_keys(tree, place, written, _FLOW_KEYS)
         guard, spot = written.get("if"), tree.locate(place, key=True)
-        self.found[name] = Flow(
+        self.flows[name] = Flow(
             id=name,
             name=to_one_line(written.get("name")),
             description=to_one_line(written.get("description")),
             guard=None if guard is None else str(guard),
-            steps=tuple(_StepReader(self, tree, place).laid_out(steps)),
+            steps=tuple(_StepReader(self, tree, place).build(steps)),
             file=spot.file,
             line=spot.line,
             column=spot.column,
         )
 
-    def odd_keys(self, tree: YamlTree, place: _KeyPath, written: Mapping[str, Any], known: Iterable[str]) -> None:
+    def warn_of_unknown_keys(
+        self, tree: YamlTree, place: _KeyPath, written: Mapping[str, Any], known: Iterable[str]
+    ) -> None:
         """Warn of keys that are not supported."""
         names = set(known)
         for key in written:
             if key not in names:
                 hint = did_you_mean(str(key), names)
-                self.warn(tree, [*place, key], f"`{key}` is passed over", hint if "mean" in hint else "")
+                self.warn(tree, [*place, key], f"unknown key `{key}` is skipped", hint if "mean" in hint else "")
 
     def warn(self, tree: YamlTree, place: _KeyPath, message: str, hint: str = "") -> None:
         """Add a warning at a path."""
@@ -122,33 +131,33 @@ class _RawStep:
     data: dict[str, Any]
     follower: int | None = None
     branches: list[tuple[str | None, int | str | None]] = field(default_factory=list)
-    """By condition: a step's number, or its id."""
+    """Targets by condition: the number of a step, or its id."""
 
 
 class _StepReader:
     """Reads the steps of one flow, including nested ones, into one list."""
 
-    def __init__(self, reading: _FlowReader, tree: YamlTree, place: _KeyPath) -> None:
-        self._reading, self._tree, self._place = reading, tree, place
+    def __init__(self, reader: _FlowReader, tree: YamlTree, place: _KeyPath) -> None:
+        self._reader, self._tree, self._place = reader, tree, place
         self._all: list[_RawStep] = []
 
-    def laid_out(self, steps: list[Any]) -> Iterator[FlowStep]:
+    def build(self, steps: list[Any]) -> Iterator[FlowStep]:
         """Yield each step with its edges."""
-        self._lay(steps, [*self._place, "steps"])
+        self._append(steps, [*self._place, "steps"])
         ids = {
             str(step.data["id"]): number for number, step in reversed(list(enumerate(self._all))) if "id" in step.data
         }
         for step in self._all:
             yield self._step(step, tuple(self._edges(step, ids)))
 
-    def _lay(self, steps: list[Any], place: _KeyPath) -> int | None:
+    def _append(self, steps: list[Any], place: _KeyPath) -> int | None:
         """Append a list of steps; return the number of the first."""
         first: int | None = None
         before: _RawStep | None = None
         for number, data in enumerate(steps):
             here = [*place, number]
             if not isinstance(data, dict):
-                self._reading.warn(self._tree, here, f"expected a step, not {describe_value(data)}; it is passed over")
+                self._reader.warn(self._tree, here, f"expected a step, not {describe_value(data)}; it is skipped")
                 continue
             step = _RawStep(here, data)
             own = len(self._all)
@@ -156,11 +165,11 @@ class _StepReader:
             first = own if first is None else first
             if before is not None:
                 before.follower = own
-            self._branch(step)
+            self._add_branches(step)
             before = step
         return first
 
-    def _branch(self, step: _RawStep) -> None:
+    def _add_branches(self, step: _RawStep) -> None:
         following = step.data.get("next")
         if following is None:
             return
@@ -168,13 +177,13 @@ class _StepReader:
         for number, branch in enumerate(branches):
             place = [*step.place, "next", number]
             if not isinstance(branch, dict) or not {"then", "else"} & set(branch):
-                self._reading.warn(self._tree, place, "expected `if` and `then`, or `else`; it is passed over")
+                self._reader.warn(self._tree, place, "expected `if` and `then`, or `else`; it is skipped")
                 continue
             target = branch.get("then", branch.get("else"))
             condition = None if branch.get("if") is None else to_one_line(branch["if"])
             inner = "then" if "then" in branch else "else"
             step.branches.append(
-                (condition, self._lay(target, [*place, inner]) if isinstance(target, list) else _to_step_id(target))
+                (condition, self._append(target, [*place, inner]) if isinstance(target, list) else _to_step_id(target))
             )
 
     def _edges(self, step: _RawStep, ids: Mapping[str, int]) -> Iterator[FlowEdge]:
@@ -187,7 +196,7 @@ class _StepReader:
         for condition, target in step.branches:
             if isinstance(target, str) and target != END and target not in ids:
                 hint = did_you_mean(target, ids)
-                self._reading.warn(self._tree, [*step.place, "next"], f"no step `{target}`: taken as the end", hint)
+                self._reader.warn(self._tree, [*step.place, "next"], f"no step `{target}`: treated as the end", hint)
             to = target if isinstance(target, int) else ids.get(target or END)
             yield FlowEdge(to, condition, () if condition is not None else tuple(before))
             before += [condition] if condition is not None else []
@@ -196,8 +205,10 @@ class _StepReader:
         data = step.data
         kind = next((key for key in _STEP_KINDS if key in data), None)
         if kind is None:
-            self._reading.warn(self._tree, step.place, "a step that does nothing known is passed over")
-        self._reading.odd_keys(self._tree, step.place, data, _STEP_KEYS | _KEYS_BY_STEP_KIND.get(kind or "", set()))
+            self._reader.warn(self._tree, step.place, "the step is skipped: its kind is unknown")
+        self._reader.warn_of_unknown_keys(
+            self._tree, step.place, data, _STEP_KEYS | _KEYS_BY_STEP_KIND.get(kind or "", set())
+        )
         target = data.get(kind) if kind in ("collect", "action", "call", "link") else ""
         rejections = data.get("rejections")
         said = (
@@ -228,4 +239,4 @@ def to_one_line(text: Any) -> str:
     """Return a text on one line, without unprintable characters."""
     if text is None or isinstance(text, dict | list):
         return ""
-    return "".join(sign for sign in " ".join(str(text).split()) if sign.isprintable())
+    return "".join(char for char in " ".join(str(text).split()) if char.isprintable())

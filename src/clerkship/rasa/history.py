@@ -11,7 +11,7 @@ from clerkship.rasa.tracker import ATTACHMENT_KEYS
 TrackerRow = dict[str, Any]
 LISTEN_ROW: TrackerRow = {"event": "action", "name": "action_listen"}
 RESTORED_EVENTS = frozenset({"active_loop", "loop_interrupted", "reset_slots"})
-"""Of what is kept under its own name: what an assistant's next answer may hang on."""
+"""Noted events that can affect the assistant's next answer, so they are restored."""
 
 
 def render_history(history: History) -> list[TrackerRow]:
@@ -33,7 +33,7 @@ def _render_turn(turn: Turn) -> Iterator[TrackerRow]:
         for last in _render_part(part):
             yield last
     if last != LISTEN_ROW:
-        yield LISTEN_ROW  # a tracker in which nobody listens takes no further line for one of the person's
+        yield LISTEN_ROW  # without it, Rasa would not treat the next message as the user's turn
 
 
 def _render_user_message(text: str, metadata: Mapping[str, Any]) -> TrackerRow:

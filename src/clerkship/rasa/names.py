@@ -8,16 +8,16 @@ _NAMES = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
 DOMAIN_KEYS = frozenset[str](_NAMES["domain_keys"])
 """Top-level keys of a domain."""
 _FILE_KEYS = DOMAIN_KEYS | frozenset[str](_NAMES["project_keys"])
-"""Top-level keys of all files of a project, results of its tests and sub-agents included."""
+"""Top-level keys of all files of a project, including test results and sub-agents."""
 _FILE_NAMES = ("credentials", "endpoints", "docker-compose")
 BUILT_IN_SLOTS: dict[str, str] = _NAMES["slots"]
 """Slots with their types, from the engine and from its default patterns."""
 BUILT_IN_ACTIONS = frozenset[str](_NAMES["actions"])
 BUILT_IN_RESPONSES = frozenset[str](_NAMES["responses"])
 NOTED_EVENTS = frozenset[str](_NAMES["noted_events"])
-"""Events of a tracker that are kept under their own names: no assertion is about them."""
+"""Events of a tracker that are recorded as noted events, because no assertion is about them."""
 BUILT_IN_FLOW_PREFIX = "pattern_"
-"""How the names of the engine's own flows begin."""
+"""The prefix of the engine's own flows."""
 
 
 def is_project_file(path: Path, keys: set[str]) -> bool:

@@ -26,9 +26,9 @@ from clerkship.report.outcome import outcome
 from clerkship.report.plain_text import to_one_line
 
 JUDGED_ASSERTION = "judged"
-"""The assertion that a model decides: what a scenario file calls a criterion."""
+"""The assertion that a model judges. Scenario files call it a criterion."""
 MAX_EVENTS = 10_000
-"""Events of one run that are put in its file; the store has them all."""
+"""Maximum number of events in the file of a trial. The store has all of them."""
 FOLDER_NAME_FORMAT = "%Y-%m-%d_%H-%M-%S"
 _MAX_NAME_LENGTH = 100
 _MAX_LINE_LENGTH = 2000
@@ -70,9 +70,9 @@ class RasaResults:
 
     run: BenchmarkRun
     snapshots: Mapping[str, Snapshot]
-    """Each task as it ran."""
+    """Snapshots by task."""
     place: str
-    """The folder, as the summary names it."""
+    """The path of the folder for the summary."""
     entries: dict[str, ScenarioSummary] = field(default_factory=dict)
 
     def render(self, trials: Iterable[StoredTrial], blob: Callable[[str], bytes]) -> Iterator[tuple[str, bytes]]:
@@ -81,7 +81,7 @@ class RasaResults:
         self.entries = {task: ScenarioSummary(task, slug) for task, slug in build_slugs(sources).items()}
         for kept in trials:
             entry = self.entries[kept.task_run.task]
-            trial = _TrialResult(self.run, entry.slug, self._labelled(kept), blob)
+            trial = _TrialResult(self.run, entry.slug, self._relabel(kept), blob)
             entry.total += 1
             entry.passed += trial.passed
             entry.errored += is_errored(kept.task_run)
@@ -96,7 +96,7 @@ class RasaResults:
         text = TEMPLATES.get_template("summary.txt.jinja2")
         yield "summary.txt", text.render(entries=entries, seconds=seconds, place=self.place).encode()
 
-    def _labelled(self, kept: StoredTrial) -> StoredTrial:
+    def _relabel(self, kept: StoredTrial) -> StoredTrial:
         """Return the trial with Rasa's labels in place of Clerkship's longer ones.
 
         A trial that ended before it was graded has no criteria.
@@ -130,17 +130,17 @@ def build_slugs(sources: Mapping[str, str]) -> dict[str, str]:
     """Return a unique folder name for each task: the name of its file, with the task's own name if that is ambiguous."""
     stems = {task: to_path_component(PurePosixPath(source).stem or task) for task, source in sources.items()}
     count = Counter(stem.lower() for stem in stems.values())
-    found: dict[str, str] = {}
+    slugs: dict[str, str] = {}
     taken: set[str] = set()
     for task, stem in stems.items():
         slug = plain = stem if count[stem.lower()] == 1 else f"{stem}-{to_path_component(task)}"[:_MAX_NAME_LENGTH]
         number = 1
-        while slug.lower() in taken:  # names that differ in capitals are one on some disks
+        while slug.lower() in taken:  # some file systems ignore case
             number += 1
             slug = f"{plain}-{number}"
         taken.add(slug.lower())
-        found[task] = slug
-    return found
+        slugs[task] = slug
+    return slugs
 
 
 def to_path_component(name: str) -> str:
@@ -176,14 +176,14 @@ class _TrialResult:
             if len(self._events) < MAX_EVENTS:
                 self._events.append(line)
             if b'"turn":' in line:
-                self._hear(orjson.loads(line), blob)
+                self._add_message(orjson.loads(line), blob)
         self.judged = [c for c in self.task_run.criteria if c.assertion == JUDGED_ASSERTION]
         others = [c for c in self.task_run.criteria if c.assertion != JUDGED_ASSERTION and (c.gate or c.weight)]
         self.asserted = [c for c in others if c.status != "skipped"]
         self.passed = is_passed(self.task_run)
         self.timestamp = _to_utc(run.started_at)
 
-    def _hear(self, event: dict[str, Any], blob: Callable[[str], bytes]) -> None:
+    def _add_message(self, event: dict[str, Any], blob: Callable[[str], bytes]) -> None:
         payload, large = event["payload"], event.get("blobs", {}).get("text")
         text = payload.get("text") if large is None else blob(large["sha256"]).decode(errors="replace")
         if "turn" in payload and isinstance(text, str):
@@ -199,11 +199,11 @@ class _TrialResult:
     def error(self) -> str:
         """The error of the trial; empty if there is none."""
         task_run = self.task_run
-        said = task_run.error or task_run.agent_error
-        if not said and task_run.status == "timed_out":
+        error = task_run.error or task_run.agent_error
+        if not error and task_run.status == "timed_out":
             limit = "" if task_run.timeout is None else f" after {task_run.timeout:g} s"
-            said = f"timed out{limit}"
-        if not said and is_errored(task_run):
+            error = f"timed out{limit}"
+        if not error and is_errored(task_run):
             broken = [f"{c.label}: {c.detail}" for c in task_run.criteria if c.status == "error"]
             said = "; ".join(broken) or outcome(task_run)
         return said

@@ -12,7 +12,7 @@ from clerkship.service.replays import moment
 from clerkship.store.contract import Store
 
 MAX_FOLDERS = 1000
-"""Folders of one second that get numbers."""
+"""Maximum number of folders for one second."""
 
 
 def write_results(store: Store, reference: str, wanted: Path | None) -> Path:
@@ -42,4 +42,4 @@ def _new_folder(parent: Path, name: str) -> Path:
         with suppress(FileExistsError):
             folder.mkdir()
             return folder
-    raise ReportFailed(f"{parent} has too many results of this second")
+    raise ReportFailed(f"{parent} has too many folders for this second")

@@ -13,18 +13,18 @@ from clerkship.actors.messages import excerpt
 
 API_HINT = "start it with `rasa run --enable-api`, and the `rest` channel in credentials.yml"
 HINTS = {
-    401: "set CLERKSHIP_RASA_TOKEN, CLERKSHIP_RASA_JWT or CLERKSHIP_RASA_JWT_SECRET as the server was started with",
-    403: "the JWT must be one of an admin: {'user': {'username': …, 'role': 'admin'}}",
+    401: "set CLERKSHIP_RASA_TOKEN, CLERKSHIP_RASA_JWT or CLERKSHIP_RASA_JWT_SECRET to the value that the server was started with",
+    403: "the JWT must be that of an admin: {'user': {'username': …, 'role': 'admin'}}",
     404: API_HINT,
     405: API_HINT,
     409: "train a model, and start the server with it",
 }
-"""What to do about a refusal that is the doing of whoever set the server up, not the assistant's."""
+"""Hints for refusals that are caused by the setup of the server, not by the assistant."""
 _STATUS_MEANINGS = {
-    401: "does not know who asks",
-    403: "does not let us in",
-    404: "has nothing",
-    405: "takes nothing of the sort",
+    401: "requires authentication",
+    403: "denies access",
+    404: "has no such endpoint",
+    405: "does not support the method",
     409: "has no model loaded",
 }
 
@@ -42,7 +42,7 @@ def sign_jwt(secret: str) -> str:
     said = (
         f"{_encode_base64url(orjson.dumps({'alg': 'HS256', 'typ': 'JWT'}))}.{_encode_base64url(orjson.dumps(claims))}"
     )
-    return f"{said}.{_encode_base64url(hmac.digest(secret.encode(), said.encode(), hashlib.sha256))}"
+    return f"{signed}.{_encode_base64url(hmac.digest(secret.encode(), signed.encode(), hashlib.sha256))}"
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ def describe_refusal(server: RasaServer, path: str, status: int, location: str, 
         return ""
     path = path.partition("?")[0]
     if 300 <= status < 400:
-        there = server.redacted(location[:300]) or "nowhere"
-        return f"{server.host} redirects ({status}) {path} to {there}; redirects are not followed: give that address"
+        target = server.redacted(location[:300]) or "no address"
+        return f"{server.host} redirects ({status}) {path} to {target}; redirects are not followed, so use that address"
     if status in _STATUS_MEANINGS:
         reason = f": {server.shown(data)}" if data.strip() not in _EMPTY_BODIES else ""
         return f"{server.host} {_STATUS_MEANINGS[status]} ({status} at {path}){reason}"
-    return f"{server.host} answers {path} with status {status}: {server.shown(data)}"
+    return f"{server.host} answered {path} with status {status}: {server.shown(data)}"

@@ -15,11 +15,11 @@ TrackerRow = Mapping[str, Any]
 """One event as the tracker has it."""
 
 IGNORED_EVENTS = frozenset({"user", "user_featurization", "entities", "stack"})
-"""What the person said, which the log has already, and how the engine keeps its own books."""
+"""Messages of the user, which are already in the log, and internal state of the engine."""
 CLARIFICATION_FLOW = "pattern_clarification"
 SESSION_START = "action_session_start"
 ATTACHMENT_KEYS = ("custom", "image", "attachment", "elements", "quick_replies")
-"""What an utterance may have beside its text and buttons."""
+"""Keys of an utterance besides its text and buttons."""
 
 
 class MalformedEvent(Exception):
@@ -53,44 +53,44 @@ class TrackerCursor:
     """
 
     def __init__(self) -> None:
-        self._marks: list[TrackerEventId] = []
+        self._ids: list[TrackerEventId] = []
 
-    def fresh(self, rows: Sequence[Any]) -> list[Any]:
+    def take_new(self, rows: Sequence[Any]) -> list[Any]:
         """Return the events that were not there before."""
-        seen = len(self._marks)
+        seen = len(self._ids)
         if (
             0 < seen <= len(rows)
-            and build_event_id(rows[0]) == self._marks[0]
-            and build_event_id(rows[seen - 1]) == self._marks[-1]
+            and build_event_id(rows[0]) == self._ids[0]
+            and build_event_id(rows[seen - 1]) == self._ids[-1]
         ):
-            self._marks += [build_event_id(row) for row in rows[seen:]]  # it has grown at its end, as most do
+            self._ids += [build_event_id(row) for row in rows[seen:]]  # the usual case: new events at the end
             return list(rows[seen:])
-        marks = [build_event_id(row) for row in rows]
-        known = self._overlap(marks)
-        found = list(rows[known:]) if known or not self._marks else self._later(rows)
-        self._marks = marks or self._marks
-        return found
+        ids = [build_event_id(row) for row in rows]
+        known = self._overlap(ids)
+        new_rows = list(rows[known:]) if known or not self._ids else self._later(rows)
+        self._ids = ids or self._ids
+        return new_rows
 
-    def _overlap(self, marks: list[TrackerEventId]) -> int:
+    def _overlap(self, ids: list[TrackerEventId]) -> int:
         """Return how many events at the beginning are the end of the known events."""
-        seen = self._marks
-        if not marks:
+        seen = self._ids
+        if not ids:
             return 0
         for start, first in enumerate(seen):
-            if first == marks[0] and seen[start:] == marks[: len(seen) - start]:
+            if first == ids[0] and seen[start:] == ids[: len(seen) - start]:
                 return len(seen) - start
         return 0
 
     def _later(self, rows: Sequence[Any]) -> list[Any]:
         """Return the events that are later than all known ones. This is used if no known event is left in its place."""
-        last = max((m.timestamp for m in self._marks if isinstance(m.timestamp, int | float)), default=None)
+        last = max((m.timestamp for m in self._ids if isinstance(m.timestamp, int | float)), default=None)
         if last is None:
             return list(rows)
         times = [build_event_id(row).timestamp for row in rows]
         return [
             row
             for row, time in zip(rows, times, strict=True)
-            if not isinstance(time, int | float) or time > last  # one without a time may be new
+            if not isinstance(time, int | float) or time > last  # an event without a time may be new
         ]
 
 
@@ -110,14 +110,14 @@ def select_last_session(rows: Sequence[Any]) -> list[Any]:
 
 def parse_events(rows: Sequence[Any], skipped: Counter[str]) -> list[ReplyPart]:
     """Return the parsed events in order. Events that cannot be parsed are counted in `skipped`, by type."""
-    found: list[ReplyPart] = []
+    parts: list[ReplyPart] = []
     for row in rows:
         sort = row.get("event") if isinstance(row, dict) else None
         try:
-            found += _parse(sort, row)
+            parts += _parse(sort, row)
         except (MalformedEvent, ValidationError):
             skipped[sort[:80] if isinstance(sort, str) else "nameless"] += 1
-    return found
+    return parts
 
 
 def _parse(sort: object, row: TrackerRow) -> Sequence[ReplyPart]:
@@ -134,7 +134,7 @@ def _parse(sort: object, row: TrackerRow) -> Sequence[ReplyPart]:
 
 
 VOLATILE_KEYS = frozenset({"session_id", "model_id", "assistant_id", "message_id"})
-"""What is another in each session or with each model: it tells of the server, not of what happened."""
+"""Keys that differ with each session or model. They describe the server, not what happened."""
 
 
 def _copy_fields(row: TrackerRow) -> dict[str, Any]:

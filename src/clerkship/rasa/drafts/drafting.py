@@ -1,4 +1,4 @@
-"""Draft scenario files from a project's flows: plan them, write them by rules or a model, validate them, and save them."""
+"""Draft scenario files from a project's flows: plan, write by rules or a model, validate and save them."""
 
 import re
 import tempfile
@@ -31,7 +31,7 @@ from clerkship.settings import Settings
 _MAX_STEM_LENGTH = 60
 _MAX_SHOWN = 20
 FindMistakes = Callable[[list["DraftFile"]], dict[str, str]]
-"""Returns what is wrong with drafts, by the names of their files."""
+"""Return the mistakes in drafts, by file name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +63,9 @@ class DraftResult:
 
     written: list[DraftFile] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
-    """Files that were there, and stay as they are."""
+    """Existing files, which were not changed."""
     skipped: list[tuple[str, str, str]] = field(default_factory=list)
-    """Flow, kind, and why there is no draft of it."""
+    """Flow, kind, and the reason why there is no draft."""
     warnings: list[InputProblem] = field(default_factory=list)
     domain: str | None = None
     model: str | None = None
@@ -120,7 +120,7 @@ def _plan_drafts(
     for name in chosen:
         flow = project.flows[name]
         if not flow.is_for_people:
-            drafts.skipped.append((name, "", "no user can start it"))
+            drafts.skipped.append((name, "", "users cannot start it"))
             continue
         for kind in kinds:
             path = request.to / f"{stems[name]}_{kind}.yml"
@@ -151,17 +151,17 @@ def _find_warnings(plans: Iterable[DraftPlan], project: RasaProject) -> list[Inp
     """Return warnings about names in the flows that are not in the domain, each once."""
     domain = project.domain
     none = InputProblem(
-        message="slot names and types were not checked, because no domain is known", hint="give --domain"
+        message="slot names and types were not checked, because no domain is known", hint="use --domain"
     )
     found = {} if domain is not None else {("", ""): none}
     for plan in plans:
         flow, path = plan.flow.id, plan.path
-        for circle in path.circles:
-            found[flow, circle] = _build_warning(plan, f"flows go in a circle: {circle}; it is followed once")
+        for cycle in path.cycles:
+            found[flow, cycle] = _build_warning(plan, f"flows call each other in a cycle: {cycle}; it is followed once")
         if domain is None:
             continue
         for slot in (step.name for step in path.collected if not project.knows(step.name)):
-            found[flow, slot] = _build_warning(plan, f"it collects `{slot}`, and {domain.source} has no such slot")
+            found[flow, slot] = _build_warning(plan, f"it collects the slot `{slot}`, which is not in {domain.source}")
         for action in path.actions() if domain.actions is not None else ():
             if action not in (domain.actions or ()) and action not in names.BUILT_IN_ACTIONS:
                 found[flow, action] = _build_warning(plan, f"the action `{action}` is not in {domain.source}")
@@ -181,14 +181,14 @@ def _write_drafts(
         return [draft_by_rules(plan) for plan in plans]
     model = build_model(ModelChoice(who=request.model), settings)
     if model is None:
-        raise InputError.of(f"`{request.model}` writes nothing", hint="give openai:model, or leave --model out")
+        raise InputError.of(f"`{request.model}` cannot write drafts", hint="use openai:model, or omit --model")
     tally = UsageCounter()
     try:
         drafted = write_drafts(plans, project, TrialModel(model, "draft", 1, tally), Prompts())
     finally:
         model.close()
     drafts.model, drafts.usage = model.name, tally.used().get("draft", NO_USAGE)
-    drafts.outage = any(one.outage for one in drafted)
+    drafts.outage = any(draft.outage for draft in drafted)
     return drafted
 
 
@@ -215,7 +215,9 @@ def _find_mistakes(
 ) -> dict[str, str]:
     """Load drafts in a temporary folder; return the first mistake of each invalid file, by file name."""
     with tempfile.TemporaryDirectory(prefix="clerkship-") as temporary:
-        folder = Path(temporary, "drafts", "eval", "scenarios")  # deep enough that nothing above is taken for a project
+        folder = Path(
+            temporary, "drafts", "eval", "scenarios"
+        )  # deep enough that no folder above is taken for a project
         folder.mkdir(parents=True)
         for file in files:
             (folder / file.path.name).write_text(file.text, encoding="utf-8")

@@ -44,12 +44,12 @@ class DraftPlan:
     kind: DraftKind
     path: FlowPath
     values: dict[str, JsonValue]
-    """What the person says, by slot."""
+    """Values that the person gives, by slot."""
     mistaken: str = ""
     """The slot for which the person first gives a wrong value."""
     wrong: JsonValue = None
     partner: Flow | None = None
-    """The flow that the person could mean as well."""
+    """Another flow that the person could mean."""
     setup: dict[str, JsonValue] = field(default_factory=dict)
 
     @property
@@ -82,7 +82,7 @@ class DraftPlan:
             flow=self.flow.words,
             other=self.partner.words if self.partner is not None else "",
             slot=slot,
-            safe_slot="".join(sign for sign in slot if sign.isalnum() or sign == " "),
+            safe_slot="".join(char for char in slot if char.isalnum() or char == " "),
             right=to_spoken(self.values.get(self.mistaken)),
             wrong=to_spoken(self.wrong),
             last=to_spoken_name(self.asked_last),
@@ -98,9 +98,9 @@ class Draft:
     context: str
     criteria: Sequence[str]
     note: str = ""
-    """Why it is not as it was wanted."""
+    """Why it was not written as requested."""
     by: str = ""
-    """The model that wrote it; empty for rules."""
+    """The model that wrote it; empty if it was written by rules."""
     outage: bool = False
 
 
@@ -128,18 +128,18 @@ def plan_draft(flow: Flow, kind: DraftKind, project: RasaProject) -> DraftPlan |
 
 
 def _choose_value(slot: str, path: FlowPath, project: RasaProject) -> JsonValue:
-    wanted = path.implied.get(slot)
-    fits = wanted is not None and not describe_slot_mismatch(wanted, get_slot_type(slot, project.domain))
-    return wanted if fits else build_samples(slot, project.domain).right
+    required = path.implied.get(slot)
+    fits = required is not None and not describe_slot_mismatch(required, get_slot_type(slot, project.domain))
+    return required if fits else build_samples(slot, project.domain).right
 
 
 def _with_mistake(plan: DraftPlan, project: RasaProject) -> DraftPlan | SkipReason:
     """Choose the first slot that has another possible value and does not decide which way the flow goes."""
     for slot, value in plan.values.items():
-        other = next((one for one in build_samples(slot, project.domain) if one != value), value)
+        other = next((sample for sample in build_samples(slot, project.domain) if sample != value), value)
         if not isinstance(value, bool) and other != value and slot not in plan.path.implied:
             return replace(plan, mistaken=slot, wrong=other)
-    return "it asks for nothing that could be corrected on the same way"
+    return "it asks for nothing that can be corrected without changing the path"
 
 
 def _with_partner(plan: DraftPlan, project: RasaProject) -> DraftPlan | SkipReason:
@@ -148,7 +148,7 @@ def _with_partner(plan: DraftPlan, project: RasaProject) -> DraftPlan | SkipReas
     alike = {other: len(own & words) for other, words in project.words.items() if other != plan.flow.id}
     partner = max(alike, key=lambda other: alike[other], default="")
     if not alike.get(partner):
-        return "no other flow is like it" if alike else "there is no other flow"
+        return "no other flow is similar" if alike else "there is no other flow"
     return replace(plan, partner=project.flows[partner])
 
 

@@ -51,7 +51,7 @@ def write_drafts(plans: list[DraftPlan], project: RasaProject, asker: TrialModel
     try:
         return list(pool.map(writer.write, plans))
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)  # whoever stops it does not wait for what is still asked
+        pool.shutdown(wait=False, cancel_futures=True)  # do not wait for pending requests when interrupted
 
 
 class _DraftWriter:
@@ -72,7 +72,7 @@ class _DraftWriter:
                 answer = self._asker.ask(self._question(plan, complaints, time))
             except (ModelOutage, RequestDeclined) as error:
                 if isinstance(error, RequestDeclined) and not self._answered:
-                    raise  # a key or a model that is not one: nobody wants skeletons instead
+                    raise  # wrong key or model name: report that instead of writing drafts by rules
                 self._outage = str(error)
                 continue
             except BadAnswer as bad:
@@ -84,8 +84,8 @@ class _DraftWriter:
                 return _build_draft(answer.data, plan, answer.model)
         if self._outage:
             return draft_by_rules(plan, f"the model could not be asked ({self._outage})", outage=True)
-        asked = f"{self._asker.name} was asked {MAX_ATTEMPTS} times"
-        return draft_by_rules(plan, f"{asked}, and its draft would not do: {complaints[0]}")
+        attempts = f"{self._asker.name} was asked {MAX_ATTEMPTS} times"
+        return draft_by_rules(plan, f"{attempts}, and its draft was still invalid: {complaints[0]}")
 
     def _question(self, plan: DraftPlan, complaints: list[str], time: int) -> Question[DraftAnswer]:
         told = self._prompts["draft"].fill(

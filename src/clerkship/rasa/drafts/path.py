@@ -1,4 +1,4 @@
-"""Find the path through a flow on which everything goes well: its questions, actions and responses, and its conditions."""
+"""Find the path through a flow on which everything goes well: its questions, actions, responses and conditions."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,13 @@ from clerkship.rasa.flow import Flow, FlowEdge, FlowStep
 
 RESPONSE_PREFIX = "utter_"
 _ACTION_SCORE = 1000
-"""How much more an action or a question counts than a response."""
+"""The score of an action or a question; that of a response is 1."""
 _REJECTION = re.compile(
     r"error|fail|sorry|invalid|reject|den(y|ied)|declin|insufficient|unavailable|wrong|bad|cannot|cant|unable|unknown"
     r"|abort|cancel|missing|expired|too_|not_|no_|left_as|handoff|human"
 )
 _MAX_DEPTH = 50
-"""How far calls and links are followed."""
+"""Maximum depth of calls and links."""
 _SIMPLE_CONDITION = re.compile(
     r"(?P<no>not\s+)?(?:slots\.)?(?P<slot>[A-Za-z_]\w*)(?:\s*(?P<how>==|=|is\s+not|!=|is)\s*(?P<value>\"[^\"]*\"|'[^']*'|[\w.-]+))?"
 )
@@ -46,13 +46,13 @@ class FlowPath:
     implied: dict[str, JsonValue] = field(default_factory=dict)
     """Slots whose value follows from the conditions."""
     not_said: list[str] = field(default_factory=list)
-    """Responses that are on other paths only."""
+    """Responses that only other paths have."""
     linked: str = ""
     """The flow that it links to."""
-    strangers: list[str] = field(default_factory=list)
-    """Flows that are called or linked to, and are unknown."""
-    circles: list[str] = field(default_factory=list)
-    """Calls and links back to a flow that they came from."""
+    unknown_flows: list[str] = field(default_factory=list)
+    """Unknown flows that are called or linked to."""
+    cycles: list[str] = field(default_factory=list)
+    """Calls and links back to a flow on the call stack."""
     preset: set[str] = field(default_factory=set)
     """Slots that the flow sets before it would ask for them."""
     walked: set[str] = field(default_factory=set)
@@ -112,10 +112,10 @@ def _follow_call(step: FlowStep, flow: Flow, flows: Mapping[str, Flow], path: Fl
     if step.kind == "link" and not path.linked and len(above) == 1:
         path.linked = step.target
     if step.target in above or len(above) > _MAX_DEPTH:
-        path.circles.append(f"{flow.id} -> {step.target}")
+        path.cycles.append(f"{flow.id} -> {step.target}")
     elif step.target not in flows:
-        path.strangers.append(step.target)
-    elif step.target not in path.walked:  # a second time it has nothing to ask for
+        path.unknown_flows.append(step.target)
+    elif step.target not in path.walked:  # the second time, all its slots are already set
         _follow(flows[step.target], flows, path, above)
 
 
@@ -154,7 +154,7 @@ def _order_from_end(steps: tuple[FlowStep, ...]) -> Iterator[int]:
 
 def _score_step(step: FlowStep) -> int:
     """Return the score of a step for choosing a path. Responses that turn the user away have a negative score."""
-    if step.target in names.BUILT_IN_ACTIONS:  # the engine's own: calling off, starting anew
+    if step.target in names.BUILT_IN_ACTIONS:  # built-in actions, such as cancel and restart
         return -1
     if step.kind == "link" or _get_response_name(step):
         return -1 if _REJECTION.search(step.target) else 1
