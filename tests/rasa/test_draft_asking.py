@@ -68,7 +68,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RasaProject:
     monkeypatch.chdir(tmp_path)
     Path("flows.yml").write_text(FLOWS, encoding="utf-8")
     Path("domain.yml").write_text(DOMAIN, encoding="utf-8")
-    return RasaProject(read_flows([Path("flows.yml")]).found, read_domain(Path("domain.yml")))
+    return RasaProject(read_flows([Path("flows.yml")]).flows, read_domain(Path("domain.yml")))
 
 
 class Said:

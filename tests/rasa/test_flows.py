@@ -47,9 +47,9 @@ def test_a_step_leads_to_the_next_to_a_name_to_nested_steps_or_to_the_end(tmp_pa
           pattern_correction: {description: ours, steps: [{action: utter_ok}]}
         """,
     )
-    assert list(flows.found) == ["pay"]
+    assert list(flows.flows) == ["pay"]
     assert flows.warnings == ()
-    pay = flows.found["pay"]
+    pay = flows.flows["pay"]
     assert (pay.name, pay.description, pay.guard, pay.line) == (
         "pay a bill",
         "Pay a bill of a customer.",
@@ -80,7 +80,7 @@ def test_several_files_and_folders_are_one_project(tmp_path: Path) -> None:
     for name in ("data/a.yml", "data/more/b.yml", "other/c.yml"):
         read(tmp_path, f"flows: {{flow_{Path(name).stem}: {{steps: [{{action: utter_x}}]}}}}", name)
     (tmp_path / "data" / "nlu.yml").write_text("nlu: [this is not for us", encoding="utf-8")
-    found = read_flows([tmp_path / "data", tmp_path / "other" / "c.yml"]).found
+    found = read_flows([tmp_path / "data", tmp_path / "other" / "c.yml"]).flows
     assert sorted(found) == ["flow_a", "flow_b", "flow_c"]
 
 
@@ -99,14 +99,14 @@ ODD = {
 @pytest.mark.parametrize(("text", "said"), ODD.items())
 def test_what_is_odd_is_a_warning_and_the_rest_is_read(text: str, said: str, tmp_path: Path) -> None:
     flows = read(tmp_path, text)
-    assert list(flows.found) == ["y"]
+    assert list(flows.flows) == ["y"]
     assert said in "\n".join(map(str, flows.warnings))
 
 
 def test_a_flow_of_an_id_that_is_taken_is_left_out(tmp_path: Path) -> None:
     read(tmp_path, "flows: {x: {name: first, steps: [{action: a}]}}", "a.yml")
     flows = read(tmp_path, "flows: {x: {name: second, steps: [{action: a}]}}", "b.yml")
-    assert flows.found["x"].name == "first"
+    assert flows.flows["x"].name == "first"
     assert "a second flow of this id is left out" in str(flows.warnings[0])
 
 

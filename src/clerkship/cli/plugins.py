@@ -26,8 +26,8 @@ def plugins(json: Json = False) -> None:
 
 
 def _brings(plugin: LoadedPlugin) -> dict[str, list[str]]:
-    sorts = dict.fromkeys(claim.sort for claim in plugin.claims)
-    return {f"{sort}s": [claim.name for claim in plugin.claims if claim.sort == sort] for sort in sorts}
+    sorts = dict.fromkeys(claim.kind for claim in plugin.claims)
+    return {f"{sort}s": [claim.name for claim in plugin.claims if claim.kind == sort] for sort in sorts}
 
 
 def _data(plugin: LoadedPlugin | BrokenPlugin) -> dict[str, object]:

@@ -95,9 +95,9 @@ class Registrations:
             self.filters.add(name, Deferred(partial(_find_filter, kind, name)))
 
     def _add_plugins(self, installed: InstalledPlugins) -> None:
-        self._off = installed.off
-        reserved = self._first_words() if installed.found else set()
-        for plugin in installed.found:
+        self._off = installed.is_disabled
+        reserved = self._first_words() if installed.plugins else set()
+        for plugin in installed.plugins:
             reason = plugin.reason if isinstance(plugin, BrokenPlugin) else self._refusal(plugin, reserved)
             if reason:
                 self.broken.append(BrokenPlugin(plugin.prefix, plugin.package, plugin.version, reason))
@@ -143,9 +143,9 @@ class Registrations:
 
     def _add(self, loaded: LoadedPlugin) -> None:
         for claim in loaded.claims:
-            self._tables[claim.sort].add(claim.name, claim.thing, claim.aliases)
-            if isinstance(claim.thing, DatasetType):
-                self._built_in |= dict.fromkeys(claim.thing.built_in, claim.name)
+            self._tables[claim.kind].add(claim.name, claim.extension, claim.aliases)
+            if isinstance(claim.extension, DatasetType):
+                self._built_in |= dict.fromkeys(claim.extension.built_in, claim.name)
         self._owners |= dict.fromkeys(_claimed_names(loaded.claims), loaded)
         self.plugins.append(loaded)
 
@@ -185,4 +185,4 @@ def _find_installed() -> InstalledPlugins:
 def _claimed_names(claims: Iterable[NameClaim]) -> Iterator[tuple[ExtensionKind, str]]:
     """Yield every name and alias in canonical spelling, with its sort."""
     for claim in claims:
-        yield from ((claim.sort, canonical_name(name)) for name in (claim.name, *claim.aliases))
+        yield from ((claim.kind, canonical_name(name)) for name in (claim.name, *claim.aliases))

@@ -174,7 +174,7 @@ def _check_pair(pair: object, prefix: str) -> None:
     for kind in (pair.source, pair.target):
         if not _NAME.fullmatch(kind):
             raise InvalidPlugin(
-                f"reaction `{pair.name}`: invalid kind `{kind}` (expected lower-case letters, digits and `_` between dots)"
+                f"reaction `{pair.name}`: invalid kind `{kind}` (expected lower-case letters, digits, `_` and dots)"
             )
     if not any(kind.startswith(f"{prefix}.") for kind in (pair.source, pair.target)):
         raise InvalidPlugin(f"reaction `{pair.name}`: neither kind starts with its prefix, `{prefix}.`")
@@ -189,9 +189,7 @@ def _check_names(claim: NameClaim, prefix: str) -> None:
         if not is_prefix and not own.startswith(f"{prefix}."):
             raise InvalidPlugin(f"{claim.kind} `{name}` does not start with its prefix, `{prefix}.`")
         if not _NAME.fullmatch(own):
-            raise InvalidPlugin(
-                f"invalid {claim.kind} `{name}` (expected lower-case letters, digits and `_` between dots)"
-            )
+            raise InvalidPlugin(f"invalid {claim.kind} `{name}` (expected lower-case letters, digits, `_` and dots)")
 
 
 def _describe(thing: object) -> str:

@@ -52,7 +52,7 @@ class RasaAgent:
         """
         if start.stubs:
             raise InputError.of(
-                f"{self._server.name} runs its own actions, so these cannot be replaced by stubs: {', '.join(start.stubs)}",
+                f"{self._server.name} runs its own actions, so stubs have no effect: {', '.join(start.stubs)}",
                 hint="use an action server with stubbed actions, or an agent in Python",
             )
         if not start.slots:

@@ -127,7 +127,7 @@ def is_errored(task_run: TaskRun) -> bool:
 
 
 def build_slugs(sources: Mapping[str, str]) -> dict[str, str]:
-    """Return a unique folder name for each task: the name of its file, with the task's own name if that is ambiguous."""
+    """Return a unique folder name for each task: the name of its file, with the task's name if ambiguous."""
     stems = {task: to_path_component(PurePosixPath(source).stem or task) for task, source in sources.items()}
     count = Counter(stem.lower() for stem in stems.values())
     slugs: dict[str, str] = {}

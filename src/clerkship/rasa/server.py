@@ -13,7 +13,7 @@ from clerkship.actors.messages import excerpt
 
 API_HINT = "start it with `rasa run --enable-api`, and the `rest` channel in credentials.yml"
 HINTS = {
-    401: "set CLERKSHIP_RASA_TOKEN, CLERKSHIP_RASA_JWT or CLERKSHIP_RASA_JWT_SECRET to the value that the server was started with",
+    401: "set CLERKSHIP_RASA_TOKEN, CLERKSHIP_RASA_JWT or CLERKSHIP_RASA_JWT_SECRET as the server was started",
     403: "the JWT must be that of an admin: {'user': {'username': …, 'role': 'admin'}}",
     404: API_HINT,
     405: API_HINT,
@@ -39,7 +39,7 @@ def _encode_base64url(value: bytes) -> str:
 def sign_jwt(secret: str) -> str:
     """Return a JWT of an admin, signed with HMAC-SHA256 (RFC 7515, HS256), which allows the use of Rasa's whole API."""
     claims = {"user": {"username": "clerkship", "role": "admin"}}
-    said = (
+    signed = (
         f"{_encode_base64url(orjson.dumps({'alg': 'HS256', 'typ': 'JWT'}))}.{_encode_base64url(orjson.dumps(claims))}"
     )
     return f"{signed}.{_encode_base64url(hmac.digest(secret.encode(), signed.encode(), hashlib.sha256))}"

@@ -82,7 +82,7 @@ def draft_scenarios(request: DraftRequest, settings: Settings, catalog: Register
     kinds, flows = _parse_kinds(request.kinds), read_flows(request.sources)
     domain_path = request.domain or find_domain(request.sources[0])
     domain = read_domain(domain_path) if domain_path is not None else None
-    project = RasaProject(flows.found, domain)
+    project = RasaProject(flows.flows, domain)
     drafts = DraftResult(warnings=[*flows.warnings], domain=str(domain_path) if domain_path is not None else None)
     chosen = _select_flows(request.flows, flows)
     plans = dict(_plan_drafts(chosen, kinds, project, request, drafts))
@@ -107,9 +107,9 @@ def _parse_kinds(wanted: Sequence[str]) -> tuple[DraftKind, ...]:
 
 def _select_flows(wanted: Sequence[str], flows: ProjectFlows) -> list[str]:
     for pattern in wanted:
-        if not any(fnmatchcase(name, pattern) for name in flows.found):
-            raise InputError.of(f"no flow `{pattern}`", hint=did_you_mean(pattern, flows.found))
-    return [name for name in flows.found if not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)]
+        if not any(fnmatchcase(name, pattern) for name in flows.flows):
+            raise InputError.of(f"no flow `{pattern}`", hint=did_you_mean(pattern, flows.flows))
+    return [name for name in flows.flows if not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)]
 
 
 def _plan_drafts(
