@@ -96,7 +96,7 @@ CONSTANTS = {
     "Number": "the type of a field: a number",
     "Said": "part of what an agent returns for a turn: a `Say` or a reported event",
     "Record": "a map of names to JSON values",
-    "React": "the function of a reaction: `react(state, act, event)` changes the state of the target",
+    "React": "the function of a reaction: `react(state, action, event)` changes the state of the target",
     "Whole": "the type of a field: a whole number",
 }
 

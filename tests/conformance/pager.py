@@ -29,11 +29,11 @@ class PagerState(State):
         super().__init__(*values)
         self.pages: list[list[str]] = []
 
-    def send(self, act: ActionContext, number: str, text: str) -> None:
+    def send(self, action: ActionContext, number: str, text: str) -> None:
         """Send a page."""
         if not number.isdigit():
             raise Refusal(422, "bad_number", f"{number[:20]} is no number")
-        act.emit(PageSent(number=number, text=text))
+        action.emit(PageSent(number=number, text=text))
 
     def apply(self, event: Event) -> None:
         """Keep the page."""
@@ -55,7 +55,7 @@ class Page(Frozen):
 @operation()
 def send_page(context: OperationContext[PagerState], page: Page) -> str:
     """Send a page."""
-    context.state.send(context.act, page.number, page.text)
+    context.state.send(context.action, page.number, page.text)
     return "sent"
 
 

@@ -47,21 +47,21 @@ COUNTED: list[int] = []
 class FaultyBook(BookState):
     """A book that stores data outside its events."""
 
-    def change_unseen(self, act: ActionContext) -> None:
+    def change_unseen(self, action: ActionContext) -> None:
         self.records["12:00"] = "p1"
 
-    def share(self, act: ActionContext) -> None:
+    def share(self, action: ActionContext) -> None:
         SHARED["12:00"] = "p1"
 
-    def count(self, act: ActionContext) -> None:
+    def count(self, action: ActionContext) -> None:
         COUNTED.append(1)
-        act.emit(SlotOpened(slot=str(len(COUNTED))))
+        action.emit(SlotOpened(slot=str(len(COUNTED))))
 
-    def refuse_late(self, act: ActionContext) -> None:
-        act.emit(SlotOpened(slot="12:00"))
+    def refuse_late(self, action: ActionContext) -> None:
+        action.emit(SlotOpened(slot="12:00"))
         raise Refusal(409, "too_late", "it is too late")
 
-    def change_base(self, act: ActionContext) -> None:
+    def change_base(self, action: ActionContext) -> None:
         self.records.base["09:00"] = "p1"  # type: ignore[attr-defined]
 
     def dump(self) -> Any:
@@ -69,16 +69,20 @@ class FaultyBook(BookState):
 
 
 WRONG: list[tuple[DomainCheck, DomainCall, str]] = [
-    (checks.a_replay_rebuilds_the_domain, lambda state, act: state.change_unseen(act), "gave another state"),
-    (checks.domains_share_nothing, lambda state, act: state.share(act), "because of calls in another playground"),
-    (checks.same_calls_give_the_same_log, lambda state, act: state.count(act), "gave two different logs"),
+    (checks.a_replay_rebuilds_the_domain, lambda state, action: state.change_unseen(action), "gave another state"),
+    (checks.domains_share_nothing, lambda state, action: state.share(action), "because of calls in another playground"),
+    (checks.same_calls_give_the_same_log, lambda state, action: state.count(action), "gave two different logs"),
     (
         checks.a_refused_call_changes_nothing,
-        lambda state, act: state.refuse_late(act),
+        lambda state, action: state.refuse_late(action),
         r"refused \(too_late\)",
     ),
-    (checks.the_domain_dataset_does_not_change, lambda state, act: state.change_base(act), "changed the dataset"),
-    (checks.every_domain_event_validates, lambda state, act: act.emit(Noted(text="x")), r"clinic\.book\.noted, which"),
+    (checks.the_domain_dataset_does_not_change, lambda state, action: state.change_base(action), "changed the dataset"),
+    (
+        checks.every_domain_event_validates,
+        lambda state, action: action.emit(Noted(text="x")),
+        r"clinic\.book\.noted, which",
+    ),
 ]
 
 
@@ -96,8 +100,8 @@ def test_the_suite_finds_an_exercise_that_leaves_out_an_event() -> None:
 
 
 def test_a_call_of_a_domain_returns_a_typed_result() -> None:
-    def check_result(state: BookState, act: ActionContext) -> None:
-        booking: Booking = state.take(act, "09:00", "p1")
+    def check_result(state: BookState, action: ActionContext) -> None:
+        booking: Booking = state.take(action, "09:00", "p1")
         assert booking.slot == "09:00"
         assert booking.reference.startswith("BK_")
 
@@ -109,13 +113,13 @@ class CountsOutsideTheLog(BookState):
 
     opened = 0
 
-    def number(self, act: ActionContext) -> None:
+    def number(self, action: ActionContext) -> None:
         self.opened += 1
-        act.emit(SlotOpened(slot=f"slot-{self.opened}"))
+        action.emit(SlotOpened(slot=f"slot-{self.opened}"))
 
 
 def test_the_suite_finds_a_counter_outside_the_log() -> None:
-    calls: tuple[DomainCall, ...] = (lambda state, act: state.number(act),) * 3
+    calls: tuple[DomainCall, ...] = (lambda state, action: state.number(action),) * 3
     spec = replace(appointment_book.SPEC, state=CountsOutsideTheLog, exercise=(*calls, *appointment_book.SPEC.exercise))
     with pytest.raises(NotConforming, match="a fork after call 1 of its exercise ended with another log"):
         check_domain(spec)
@@ -126,7 +130,7 @@ class ReorderingBook(BookState):
 
     is_live = False
 
-    def wake(self, act: ActionContext) -> None:
+    def wake(self, action: ActionContext) -> None:
         self.is_live = True
 
     def dump(self) -> Any:
@@ -138,7 +142,7 @@ def test_the_suite_compares_the_order_of_keys_of_a_domain() -> None:
     spec = replace(
         appointment_book.SPEC,
         state=ReorderingBook,
-        exercise=(lambda state, act: state.wake(act), *appointment_book.SPEC.exercise),
+        exercise=(lambda state, action: state.wake(action), *appointment_book.SPEC.exercise),
     )
     with pytest.raises(NotConforming, match="a replay of the log gave another state"):
         check_domain(spec, [checks.a_replay_rebuilds_the_domain])
@@ -153,7 +157,7 @@ def test_a_simulator_is_checked_together_with_its_domains() -> None:
 class SilentlyChangingBook(BookState):
     """A book that changes itself without an event whenever a slot is taken."""
 
-    def take(self, act: ActionContext, slot: str, patient: str) -> Booking:
-        booking = super().take(act, slot, patient)
+    def take(self, action: ActionContext, slot: str, patient: str) -> Booking:
+        booking = super().take(action, slot, patient)
         self.records["unseen"] = patient
         return booking

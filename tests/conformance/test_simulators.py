@@ -213,9 +213,9 @@ def test_the_suite_catches_state_that_is_kept_on_the_class() -> None:
 class KeepsWhatIsNotInTheLog(TicketsState):
     """Changes its state without an event."""
 
-    def close(self, act: ActionContext, id: str) -> None:
-        super().close(act, id)
-        self.records[id] = {"by": act.actor, **self.records[id]}
+    def close(self, action: ActionContext, id: str) -> None:
+        super().close(action, id)
+        self.records[id] = {"by": action.actor, **self.records[id]}
 
 
 def test_the_suite_catches_a_state_that_the_log_does_not_rebuild() -> None:
@@ -229,8 +229,8 @@ def test_the_suite_catches_a_state_that_the_log_does_not_rebuild() -> None:
 class ReordersKeys(TicketsState):
     """Returns the same data in another order after a rebuild."""
 
-    def close(self, act: ActionContext, id: str) -> None:
-        super().close(act, id)
+    def close(self, action: ActionContext, id: str) -> None:
+        super().close(action, id)
         self.records[id] = dict(reversed(self.records[id].items()))
 
 

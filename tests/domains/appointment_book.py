@@ -48,13 +48,13 @@ class Booking(Frozen):
 class BookState(State):
     """Slots, each with the patient who holds it, or None."""
 
-    def open(self, act: ActionContext, slot: str) -> None:
+    def open(self, action: ActionContext, slot: str) -> None:
         """Add a slot."""
         if slot in self.records:
             raise Refusal(409, "slot_exists", f"{slot} is open already")
-        act.emit(SlotOpened(slot=slot))
+        action.emit(SlotOpened(slot=slot))
 
-    def take(self, act: ActionContext, slot: str, patient: str) -> Booking:
+    def take(self, action: ActionContext, slot: str, patient: str) -> Booking:
         """Give a slot to a patient."""
         holder = self.records.get(slot)
         if holder is None:
@@ -64,8 +64,8 @@ class BookState(State):
         held = sum(other == patient for other in self.records.values())
         if held >= cast(BookConfig, self.config).most:
             raise Refusal(409, "too_many", f"{patient} holds {held} slots")
-        reference = act.ids.new("BK")
-        act.emit(SlotTaken(slot=slot, patient=patient, reference=reference))
+        reference = action.ids.new("BK")
+        action.emit(SlotTaken(slot=slot, patient=patient, reference=reference))
         return Booking(slot=slot, reference=reference)
 
     def apply(self, event: Event) -> None:
@@ -90,8 +90,8 @@ class OpenSlot(Step):
 
     def run(self, host: StepHost) -> None:
         """Do it."""
-        book, act = host.state(BookState, self.sandbox)
-        book.open(act, self.slot)
+        book, action = host.state(BookState, self.sandbox)
+        book.open(action, self.slot)
 
 
 class SlotIsHeld(Assertion):
@@ -109,9 +109,9 @@ class SlotIsHeld(Assertion):
         return Check.of(holder == self.patient, f"{self.slot} is held by {holder or 'nobody'}")
 
 
-def follow_file(book: BookState, act: ActionContext, event: Event) -> None:
+def follow_file(book: BookState, action: ActionContext, event: Event) -> None:
     """Open the slot that a file in a drop names."""
-    book.open(act, cast(Any, event.payload).path)
+    book.open(action, cast(Any, event.payload).path)
 
 
 def slots_of(datasets: Sequence[Dataset]) -> Mapping[str, str]:
@@ -132,10 +132,10 @@ SPEC = DomainSpec(
     steps=(OpenSlot,),
     assertions=(SlotIsHeld,),
     exercise=(
-        lambda book, act: book.open(act, "10:00"),
-        lambda book, act: book.take(act, "10:00", "p1"),
-        lambda book, act: book.take(act, "10:00", "p2"),
-        lambda book, act: book.take(act, "09:00", "p2"),
+        lambda book, action: book.open(action, "10:00"),
+        lambda book, action: book.take(action, "10:00", "p1"),
+        lambda book, action: book.take(action, "10:00", "p2"),
+        lambda book, action: book.take(action, "09:00", "p2"),
     ),
     exercise_datasets=(
         Dataset(name="slots", type="records", records=({"slot": "09:00"}, {"slot": "09:30", "patient": "p9"})),

@@ -35,10 +35,10 @@ class DeskState(State):
         super().__init__(*args)
         self.asked: list[str] = []
 
-    def book(self, act: ActionContext, slot: str, patient: str) -> Booking:
+    def book(self, action: ActionContext, slot: str, patient: str) -> Booking:
         """Record the request, then take the slot in the book."""
-        act.emit(BookingAsked(slot=slot))
-        book_state, book_act = act.domain(BookState)
+        action.emit(BookingAsked(slot=slot))
+        book_state, book_act = action.domain(BookState)
         return book_state.take(book_act, slot, patient)
 
     def apply(self, event: Event) -> None:
@@ -58,11 +58,11 @@ class KioskState(State):
         super().__init__(*args)
         self.tickets: list[str] = []
 
-    def book(self, act: ActionContext, slot: str) -> str:
+    def book(self, action: ActionContext, slot: str) -> str:
         """Take the slot in the book, then print the ticket."""
-        book_state, book_act = act.domain(BookState, "book")
+        book_state, book_act = action.domain(BookState, "book")
         booking = book_state.take(book_act, slot, "walk-in")
-        act.emit(TicketPrinted(reference=booking.reference))
+        action.emit(TicketPrinted(reference=booking.reference))
         return booking.reference
 
     def apply(self, event: Event) -> None:
@@ -91,13 +91,13 @@ class SlotName(Frozen):
 @operation()
 def book_slot(context: OperationContext[DeskState], booking: NewBooking) -> Booking:
     """Book a slot for a patient."""
-    return context.state.book(context.act, booking.slot, booking.patient)
+    return context.state.book(context.action, booking.slot, booking.patient)
 
 
 @operation()
 def take_slot(context: OperationContext[KioskState], which: SlotName) -> str:
     """Take a slot as a walk-in; the reply is the ticket."""
-    return context.state.book(context.act, which.slot)
+    return context.state.book(context.action, which.slot)
 
 
 class DeskHandle(Handle):

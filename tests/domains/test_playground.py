@@ -63,10 +63,10 @@ def test_playgrounds_share_the_base_of_a_domain_and_nothing_else() -> None:
 
 def test_domain_is_chosen_by_name_if_there_are_two_of_its_kind() -> None:
     playground = open_playground(book=BOOK, annex=BOOK)
-    act = playground.context_for("desk", "agent")
+    action = playground.context_for("desk", "agent")
     with pytest.raises(NoSuchState, match=r"name the sandbox: there are 2 of this kind \(book, annex\)"):
-        act.domain(BookState)
-    state, context = act.domain(BookState, "annex")
+        action.domain(BookState)
+    state, context = action.domain(BookState, "annex")
     state.take(context, "09:00", "p1")
     assert playground.log.events[-1].source == "annex"
     assert playground.components["book"].state.dump()["09:00"] == ""
@@ -92,8 +92,8 @@ class AskAtDesk(Step):
 
     def run(self, host: StepHost) -> None:
         """Do it."""
-        desk, act = host.state(DeskState, None)
-        desk.book(act, self.slot, "p2")
+        desk, action = host.state(DeskState, None)
+        desk.book(action, self.slot, "p2")
 
 
 @pytest.mark.parametrize(("slot", "by_agent"), [("09:00", True), ("09:30", False)])
@@ -106,8 +106,8 @@ def test_failed_step_on_a_domain_is_retried_without_the_agents_changes(slot: str
 
 
 def test_a_sandbox_reacts_to_a_domain_and_calls_it_as_the_reaction() -> None:
-    def ask_for_new_slot(desk: DeskState, act: ActionContext, event: Event) -> None:
-        book_state, book_act = act.domain(BookState)
+    def ask_for_new_slot(desk: DeskState, action: ActionContext, event: Event) -> None:
+        book_state, book_act = action.domain(BookState)
         book_state.take(book_act, cast(SlotOpened, event.payload).slot, "p1")
 
     desk, environment = PreparedSimulator(DESK, DESK.config()), Environment(name="clinic")
@@ -115,8 +115,8 @@ def test_a_sandbox_reacts_to_a_domain_and_calls_it_as_the_reaction() -> None:
     playground = Playground(
         environment, {"desk": desk}, "seed", PlaygroundOptions(reactions=bound, domains={"book": BOOK})
     )
-    book_state, act = playground.state(BookState, None)
-    book_state.open(act, "10:00")
+    book_state, action = playground.state(BookState, None)
+    book_state.open(action, "10:00")
     opened, taken = playground.log.events
     assert (opened.source, opened.actor, opened.cause) == ("book", "scenario", None)
     assert (taken.source, taken.actor, taken.cause) == ("book", "reaction", opened.seq)

@@ -61,8 +61,8 @@ def _playground(prepared: PreparedSimulator) -> Playground:
 
 
 def _close(playground: Playground) -> TicketsState:
-    state, act = playground.state(TicketsState, "desk")
-    state.close(act, "1")
+    state, action = playground.state(TicketsState, "desk")
+    state.close(action, "1")
     return state
 
 

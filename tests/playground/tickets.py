@@ -26,11 +26,11 @@ class TicketClosed(Payload):
 class TicketsState(State):
     """Tickets by id."""
 
-    def close(self, act: ActionContext, id: str) -> None:
+    def close(self, action: ActionContext, id: str) -> None:
         """Close a ticket."""
         if id not in self.records:
             raise Refusal(404, "no_such_ticket", f"there is no ticket {id[:40]}")
-        act.emit(TicketClosed(id=id, note={"by": {"name": act.actor}}))
+        action.emit(TicketClosed(id=id, note={"by": {"name": action.actor}}))
 
     def apply(self, event: Event) -> None:
         """Store the changed copy of a ticket."""
@@ -96,7 +96,7 @@ def list_tickets(context: OperationContext[TicketsState], _: NoInput) -> list[An
 @operation()
 def close_ticket(context: OperationContext[TicketsState], ticket: TicketId) -> Any:
     """Close a ticket."""
-    context.state.close(context.act, ticket.id)
+    context.state.close(context.action, ticket.id)
     return context.state.records[ticket.id]
 
 

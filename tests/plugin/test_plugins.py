@@ -83,8 +83,8 @@ class Noted(Payload):
 
 class Notes(State):
     "Every note."
-    def note(self, act: ActionContext, text: str) -> None:
-        act.emit(Noted(text=text))
+    def note(self, action: ActionContext, text: str) -> None:
+        action.emit(Noted(text=text))
 
     def apply(self, event: Event) -> None:
         self.records[event.payload.text] = event.seq
@@ -93,12 +93,12 @@ class Notes(State):
         return dict(self.records)
 
 NOTES = DomainSpec(kind="acme.notes", summary="Notes.", state=Notes, events=(Noted,),
-                   exercise=(lambda notes, act: notes.note(act, "one"),))
+                   exercise=(lambda notes, action: notes.note(action, "one"),))
 PLUGIN = Plugin(contract=2, domains=(NOTES,))
 """
 FORWARD = """
-def forward(state, act, event):
-    state.receive(act, event.source, event.payload.text)
+def forward(state, action, event):
+    state.receive(action, event.source, event.payload.text)
 
 REACTIONS = {"acme.pager.message.sent": forward}
 """
@@ -422,8 +422,8 @@ def test_the_conformance_suite_as_a_command(tmp_path: Path) -> None:
     state = site / "acme_pager" / "pager" / "state.py"
     text = state.read_text(encoding="utf-8")
     broken = text.replace(
-        "        self._check_length(text)\n        number = len(self.messages) + 1\n        act.emit",
-        "        return 1\n        act.emit",
+        "        self._check_length(text)\n        number = len(self.messages) + 1\n        action.emit",
+        "        return 1\n        action.emit",
     )
     assert broken != text
     state.write_text(broken, encoding="utf-8")

@@ -19,37 +19,37 @@ def send(clinic: Clinic, pid: str, trigger: str = "A01", id: str = "1") -> tuple
     state = clinic.playground.sandboxes["lab"].state
     assert isinstance(state, Hl7State)
     segments = [head(f"ADT^{trigger}^ADT_A01", id), "EVN||20260302085500", pid, "PV1|1|I|||||||||||||||||V-1"]
-    act = clinic.playground.context_for("lab", "agent")
-    state.receive(act, parse_message("\r".join(segments)))
+    action = clinic.playground.context_for("lab", "agent")
+    state.receive(action, parse_message("\r".join(segments)))
     [event] = [each for each in clinic.playground.log.events if each.kind == "hl7.adt.sent"][-1:]
-    return act, event
+    return action, event
 
 
-def test_the_sender_of_a_message_reads_which_resources_were_filed() -> None:
+def test_result_lists_filed_resources() -> None:
     clinic = Clinic()
-    act, event = send(clinic, PID)
-    [filed] = act.results(event, FiledMessage)
+    action, event = send(clinic, PID)
+    [filed] = action.results(event, FiledMessage)
     [encounter] = [key for key in filed.keys if key != "Patient/ana"]
     assert clinic.get(encounter)["identifier"][0]["value"] == "V-1"
-    assert act.reactions_to(event) == [ReactionResult("ehr", filed)]
-    assert act.reaction_refusals(event) == []
+    assert action.reactions_to(event) == [ReactionResult("ehr", filed)]
+    assert action.reaction_refusals(event) == []
 
 
-def test_a_message_that_changes_nothing_files_nothing() -> None:
+def test_message_without_changes_has_empty_result() -> None:
     clinic = Clinic()
     send(clinic, PID)
-    act, event = send(clinic, PID, id="2")
-    assert act.results(event, FiledMessage) == [FiledMessage(())]
+    action, event = send(clinic, PID, id="2")
+    assert action.results(event, FiledMessage) == [FiledMessage(())]
 
 
-def test_a_reaction_that_is_refused_gives_its_refusal_and_no_result() -> None:
-    act, event = send(Clinic(), PID.replace("4711", "99"), "A08")
-    [result] = act.reactions_to(event)
+def test_refused_reaction_gives_objection_and_no_result() -> None:
+    action, event = send(Clinic(), PID.replace("4711", "99"), "A08")
+    [result] = action.reactions_to(event)
     assert (result.target, result.result) == ("ehr", None)
     assert result.refusal is not None
     assert result.refusal.status == 404
-    assert act.reaction_refusals(event) == [result.refusal]
-    assert act.results(event, FiledMessage) == []
+    assert action.reaction_refusals(event) == [result.refusal]
+    assert action.results(event, FiledMessage) == []
 
 
 def playground_of(*reactions: str) -> Playground:
@@ -64,28 +64,28 @@ def playground_of(*reactions: str) -> Playground:
 
 def write(playground: Playground, data: bytes) -> tuple[ActionContext, Event]:
     """Write a file to the first drop; return the context and the event."""
-    state, act = playground.sandboxes["a"].state, playground.context_for("a", "agent")
+    state, action = playground.sandboxes["a"].state, playground.context_for("a", "agent")
     assert isinstance(state, FilesState)
-    state.write(act, "a.txt", data)
-    return act, next(event for event in playground.log.events if event.source == "a")
+    state.write(action, "a.txt", data)
+    return action, next(event for event in playground.log.events if event.source == "a")
 
 
-def test_results_come_in_the_order_of_the_environment_one_for_each_target() -> None:
-    act, event = write(playground_of("a.file -> c", "a.file -> b"), b"too large for b")
-    results = act.reactions_to(event)
+def test_results_are_in_environment_order() -> None:
+    action, event = write(playground_of("a.file -> c", "a.file -> b"), b"too large for b")
+    results = action.reactions_to(event)
     assert [(each.target, each.refusal is None) for each in results] == [("c", True), ("b", False)]
 
 
-def test_an_event_that_nothing_reacts_to_has_no_results() -> None:
+def test_event_without_reactions_has_no_results() -> None:
     for reactions in ([], ["a.file.deleted -> b"]):
-        act, event = write(playground_of(*reactions), b"x")
-        assert list(act.reactions_to(event)) == []
-        assert act.reaction_refusals(event) == []
+        action, event = write(playground_of(*reactions), b"x")
+        assert list(action.reactions_to(event)) == []
+        assert action.reaction_refusals(event) == []
 
 
-def test_a_playground_that_is_rewound_forgets_the_results() -> None:
+def test_rewind_clears_results() -> None:
     playground = playground_of("a.file -> b")
-    act, event = write(playground, b"x")
-    assert act.reactions_to(event) == [ReactionResult("b")]
+    action, event = write(playground, b"x")
+    assert action.reactions_to(event) == [ReactionResult("b")]
     playground.rewind(SavedLog())
     assert list(playground.context_for("a", "agent").reactions_to(event)) == []

@@ -86,13 +86,13 @@ def list_notes(context: Context, _: NoInput) -> list[str]:
 @operation()
 def add_note(context: Context, note: Note) -> None:
     """Add a note."""
-    context.act.emit(NoteAdded(text=note.text))
+    context.action.emit(NoteAdded(text=note.text))
 
 
 @operation(access="open")
 def about(context: Context, _: NoInput) -> dict[str, str]:
     """Say what this is."""
-    context.act.emit(AboutRead())
+    context.action.emit(AboutRead())
     return {"name": "locked"}
 
 
@@ -116,14 +116,14 @@ SIGNED = SignedRequest()
 @operation(access="login", tool=False, logs_body=False)
 def log_in(context: Context, given: LoginInput) -> str:
     """Log in."""
-    context.act.emit(LoggedIn())
+    context.action.emit(LoggedIn())
     return SESSION.open(context)
 
 
 @operation(tool=False)
 def log_out(context: Context, given: LogoutInput) -> str:
     """Log out."""
-    context.act.emit(LoggedOut())
+    context.action.emit(LoggedOut())
     return SESSION.end(context, given.session)
 
 
@@ -142,7 +142,7 @@ def render_cookie(call: HttpCall, context: Context, cookie: str) -> Reply:
 def issue_token(context: Context, given: TokenRequest) -> AccessToken:
     """Issue an access token."""
     token = OAUTH.issue(context, given)
-    context.act.emit(LoggedIn())
+    context.action.emit(LoggedIn())
     return token
 
 

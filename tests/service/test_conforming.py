@@ -13,7 +13,7 @@ from tests.playground.tickets import TicketsState, tickets
 class CannotClose(TicketsState):
     """Has a bug in an operation."""
 
-    def close(self, act: Any, id: str) -> None:
+    def close(self, action: Any, id: str) -> None:
         """Look up what is not there."""
         empty: Mapping[str, str] = {}
         empty[id]

@@ -134,9 +134,9 @@ class WebhookPlayground:
     def notify(self, *texts: str, sandbox: str = "notices") -> None:
         """Have notices for the agent."""
         with self.playground.lock:
-            act, state = self.playground.context_for(sandbox, "scenario"), self.playground.sandboxes[sandbox].state
+            action, state = self.playground.context_for(sandbox, "scenario"), self.playground.sandboxes[sandbox].state
             for text in texts:
-                act.emit(NoticeArrived(id=str(len(state.dump()) + 1), text=text))
+                action.emit(NoticeArrived(id=str(len(state.dump()) + 1), text=text))
 
     @property
     def attempts(self) -> list[Any]:
@@ -204,8 +204,8 @@ def test_address_can_be_set_in_the_config(practice: OpenPlayground) -> None:
 
 def find_first_action_kind(there: WebhookPlayground) -> str | None:
     """What the agent did first, as `agent_acted` sees it."""
-    act = find_first_action(build_evidence(there))
-    return None if act is None else act[1]
+    action = find_first_action(build_evidence(there))
+    return None if action is None else action[1]
 
 
 def build_evidence(there: WebhookPlayground) -> Evidence:

@@ -43,7 +43,7 @@ class OperationContext(NamedTuple, Generic[StateT]):
     """The state of a sandbox and the means to change it, passed to each operation."""
 
     state: StateT
-    act: ActionContext
+    action: ActionContext
     base_url: str = ""
     """The URL of the sandbox as the client uses it, without a trailing slash; empty if the protocol has none."""
     secret_address: str = ""

@@ -116,11 +116,11 @@ class Conversation(Protocol):
     turns: int
     messages: list[Event]
 
-    def start(self, act: ActionContext, person: str) -> Event:
+    def start(self, action: ActionContext, person: str) -> Event:
         """Start the conversation with a person."""
 
-    def say(self, act: ActionContext, text: str, **extra: Any) -> Event:
+    def say(self, action: ActionContext, text: str, **extra: Any) -> Event:
         """Add a message."""
 
-    def end(self, act: ActionContext, reason: str, **extra: Any) -> Event:
+    def end(self, action: ActionContext, reason: str, **extra: Any) -> Event:
         """End the conversation."""

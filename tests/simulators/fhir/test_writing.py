@@ -203,8 +203,8 @@ def test_read_only_server_refuses_only_the_agent() -> None:
         ):
             answer = server.send(method, target, body)
             assert (answer.status, answer.codes) == (403, ["forbidden"]), target
-    act = server.rig.playground.context_for("box", "scenario")
-    with Transaction(server.state, act) as transaction:
+    action = server.rig.playground.context_for("box", "scenario")
+    with Transaction(server.state, action) as transaction:
         operations = [{"op": "add", "path": "/active", "value": True}]
         patch_resource(transaction, "Patient/ada", operations, operation="fhir.patch")
     assert server.get("Patient/ada").json["active"] is True
@@ -212,8 +212,8 @@ def test_read_only_server_refuses_only_the_agent() -> None:
 
 def test_state_find_and_changes() -> None:
     server = Server()
-    act = server.rig.playground.context_for("box", "scenario")
-    with Transaction(server.state, act) as transaction:
+    action = server.rig.playground.context_for("box", "scenario")
+    with Transaction(server.state, action) as transaction:
         key = put_resource(transaction, {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}, "put")
         put_resource(transaction, {**BEN, "active": True}, "put")
         delete_resource(transaction, "Observation/k1")

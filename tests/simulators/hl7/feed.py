@@ -151,8 +151,8 @@ class Lab:
         for old, new in changed.items():
             text = text.replace(old, new)
         with self.playground.lock:
-            state, act = self.playground.state(hl7.SPEC.state, "lab")
-            return state.deliver(act, parse_message(text))  # type: ignore[attr-defined, no-any-return]
+            state, action = self.playground.state(hl7.SPEC.state, "lab")
+            return state.deliver(action, parse_message(text))  # type: ignore[attr-defined, no-any-return]
 
     def end(self) -> None:
         """The run is over."""

@@ -26,13 +26,13 @@ class Cancellation(OrderId):
 @operation()
 def read_order(context: Context, order: OrderId) -> Any:
     """Return an order."""
-    return context.state.read(context.act, order.id)
+    return context.state.read(context.action, order.id)
 
 
 @operation()
 def cancel_order(context: Context, cancellation: Cancellation) -> Any:
     """Cancel an order; returns the order."""
-    return context.state.cancel(context.act, cancellation.id, cancellation.reason)
+    return context.state.cancel(context.action, cancellation.id, cancellation.reason)
 
 
 class OrdersHandle(Handle):

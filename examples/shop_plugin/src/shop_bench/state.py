@@ -30,17 +30,17 @@ def orders_by_id(datasets: Sequence[Dataset]) -> Mapping[str, Any]:
 class OrdersState(State):
     """Orders by id. `self.records` holds those of the dataset with the changes of this trial."""
 
-    def read(self, act: ActionContext, id: str) -> Any:
+    def read(self, action: ActionContext, id: str) -> Any:
         """Look an order up."""
         order = self._order(id)
-        act.emit(OrderRead(id=id))
+        action.emit(OrderRead(id=id))
         return order
 
-    def cancel(self, act: ActionContext, id: str, reason: str) -> Any:
+    def cancel(self, action: ActionContext, id: str, reason: str) -> Any:
         """Cancel an order that has not been sent."""
         if self._order(id)["status"] != "pending":
             raise Refusal(409, "not_pending", f"order {id} is {self._order(id)['status']}, and cannot be cancelled")
-        act.emit(OrderChanged(id=id, fields={"status": "cancelled", "cancel_reason": reason}))
+        action.emit(OrderChanged(id=id, fields={"status": "cancelled", "cancel_reason": reason}))
         return self._order(id)
 
     def apply(self, event: Event) -> None:

@@ -16,46 +16,46 @@ from clerkship.simulators.files.events import (
 from clerkship.simulators.files.state import FilesState
 
 
-def copy_written(state: FilesState, act: ActionContext, event: Event) -> None:
+def copy_written(state: FilesState, action: ActionContext, event: Event) -> None:
     """Write the same file."""
     if isinstance(event.payload, FileWritten):
         written = event.payload
         modified = datetime.fromisoformat(written.modified) if written.modified is not None else None
-        state.write(act, written.path, written.data, complete=written.complete, modified=modified)
+        state.write(action, written.path, written.data, complete=written.complete, modified=modified)
 
 
-def copy_deleted(state: FilesState, act: ActionContext, event: Event) -> None:
+def copy_deleted(state: FilesState, action: ActionContext, event: Event) -> None:
     """Delete the file, if the copy has it."""
     if isinstance(event.payload, FileDeleted) and event.payload.path in state.records:
-        state.delete(act, event.payload.path)
+        state.delete(action, event.payload.path)
 
 
-def copy_renamed(state: FilesState, act: ActionContext, event: Event) -> None:
+def copy_renamed(state: FilesState, action: ActionContext, event: Event) -> None:
     """Rename the file or folder, if the copy has it; replace what has the new name."""
     if isinstance(event.payload, FileRenamed | FolderRenamed):
         path, to = event.payload.path, event.payload.to
         if path in state.volume:
-            state.rename(act, path, to, replace=True)
+            state.rename(action, path, to, replace=True)
 
 
-def copy_stamped(state: FilesState, act: ActionContext, event: Event) -> None:
+def copy_stamped(state: FilesState, action: ActionContext, event: Event) -> None:
     """Set the time of modification, if the copy has the file or folder."""
     if isinstance(event.payload, FileStamped):
         path = event.payload.path
         if path in state.volume:
-            state.stamp(act, path, datetime.fromisoformat(event.payload.modified))
+            state.stamp(action, path, datetime.fromisoformat(event.payload.modified))
 
 
-def copy_folder_made(state: FilesState, act: ActionContext, event: Event) -> None:
+def copy_folder_made(state: FilesState, action: ActionContext, event: Event) -> None:
     """Make the folder, unless the copy has it."""
     if isinstance(event.payload, FolderMade) and event.payload.path not in state.volume.tree:
-        state.make_folder(act, event.payload.path)
+        state.make_folder(action, event.payload.path)
 
 
-def copy_folder_removed(state: FilesState, act: ActionContext, event: Event) -> None:
+def copy_folder_removed(state: FilesState, action: ActionContext, event: Event) -> None:
     """Remove the folder, if the copy has it; refused if the copy has more in it."""
     if isinstance(event.payload, FolderRemoved) and event.payload.path in state.volume.tree:
-        state.remove_folder(act, event.payload.path)
+        state.remove_folder(action, event.payload.path)
 
 
 REACTIONS = {

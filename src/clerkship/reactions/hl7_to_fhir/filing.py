@@ -139,7 +139,7 @@ def map_triggers(files: Mapping[FileMessage, str]) -> Mapping[str, FileMessage]:
 def build_reaction(files: Mapping[str, FileMessage], type: str) -> React:
     """Return the reaction to messages of one type, given a function for each trigger."""
 
-    def react(state: FhirState, act: ActionContext, event: Event) -> FiledMessage | None:
+    def react(state: FhirState, action: ActionContext, event: Event) -> FiledMessage | None:
         if not isinstance(event.payload, MessageSent | MessageArrived):
             return None
         try:
@@ -152,7 +152,7 @@ def build_reaction(files: Mapping[str, FileMessage], type: str) -> React:
             raise refusal(
                 501, "not-supported", f"unsupported trigger event {type}^{message.trigger[:20]} (expected: {known})"
             )
-        with Transaction(state, act) as transaction:
+        with Transaction(state, action) as transaction:
             filing = Filing(transaction, message)
             file(filing)
             return filing.close()

@@ -41,7 +41,7 @@ class CookieSession(PasswordScheme):
     def open(self, context: OperationContext[Any]) -> str:
         """Open a session; return the value of `Set-Cookie`. For operations with `access="login"`."""
         assert context.credentials is not None
-        session = context.credentials.issue(SESSION_PREFIX, context.act.now + self.lifetime)
+        session = context.credentials.issue(SESSION_PREFIX, context.action.now + self.lifetime)
         return f"{self.cookie}={session}; Path={_get_cookie_path(context)}; HttpOnly; SameSite=Lax"
 
     def end(self, context: OperationContext[Any], session: str) -> str:

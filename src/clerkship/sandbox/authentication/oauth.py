@@ -62,7 +62,7 @@ class ClientCredentials(PasswordScheme):
         if token_request.scope:
             raise Refusal(400, "invalid_scope", "there are no scopes; leave `scope` out")
         assert context.credentials is not None
-        token = context.credentials.issue(ACCESS_TOKEN_PREFIX, context.act.now + self.lifetime)
+        token = context.credentials.issue(ACCESS_TOKEN_PREFIX, context.action.now + self.lifetime)
         return AccessToken(access_token=token, expires_in=int(self.lifetime.total_seconds()))
 
     @property

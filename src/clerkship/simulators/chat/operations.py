@@ -43,7 +43,7 @@ def list_messages(context: Context, messages: MessagesAfter) -> list[Event]:
 @operation()
 def send_message(context: Context, message: NewMessage) -> Event:
     """Send a message to the person. Returns the message with its id."""
-    return context.state.say(context.act, message.text, buttons=message.buttons)
+    return context.state.say(context.action, message.text, buttons=message.buttons)
 
 
 OPERATIONS = (show_session, list_messages, send_message)

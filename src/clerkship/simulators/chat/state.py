@@ -18,27 +18,27 @@ class ChatState(State):
         self.turns = 0
         self.messages: list[Event] = []
 
-    def start(self, act: ActionContext, person: str) -> Event:
+    def start(self, action: ActionContext, person: str) -> Event:
         """Start the conversation with a person; refuse if one is open."""
         if self.open:
             raise Refusal(409, "already_open", f"the conversation with {self.person} is already open")
-        return act.emit(SessionStarted(person=person))
+        return action.emit(SessionStarted(person=person))
 
-    def say(self, act: ActionContext, text: str, **extra: Any) -> Event:
+    def say(self, action: ActionContext, text: str, **extra: Any) -> Event:
         """Add a message; refuse if the conversation is not open.
 
         A turn begins with a message of the person. What the agent says before their first message is turn 0.
         """
         if not self.open:
             raise Refusal(409, "not_open", "the conversation is not open")
-        turn = self.turns + (act.actor != "agent")
-        return act.emit(MessageSent(text=text, turn=turn, **extra))
+        turn = self.turns + (action.actor != "agent")
+        return action.emit(MessageSent(text=text, turn=turn, **extra))
 
-    def end(self, act: ActionContext, reason: str, detail: str | None = None) -> Event:
+    def end(self, action: ActionContext, reason: str, detail: str | None = None) -> Event:
         """End the conversation; refuse if it is not open."""
         if not self.open:
             raise Refusal(409, "not_open", "the conversation is not open")
-        return act.emit(SessionEnded(reason=reason, detail=detail))
+        return action.emit(SessionEnded(reason=reason, detail=detail))
 
     def since(self, seq: int) -> list[Event]:
         """Return the messages after an event number."""

@@ -119,7 +119,7 @@ class BundleProcessor:
         outer = self.transaction
         for number, data in enumerate(entries):
             try:
-                with Transaction(outer.state, outer.act, outer.address) as transaction:
+                with Transaction(outer.state, outer.action, outer.address) as transaction:
                     entry = parse_entry(number, data, transaction)
                     with locate_refusals(transaction, entry):
                         self._find_interaction(entry)

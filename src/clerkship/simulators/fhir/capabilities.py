@@ -38,7 +38,7 @@ def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
     settings = transaction.settings
     statement = {
         **_build_statement(settings.read_only, settings.client_ids, settings.references == "checked"),
-        "date": format_instant(transaction.act.now),
+        "date": format_instant(transaction.action.now),
         "implementation": {"description": "a simulated electronic health record", "url": transaction.base},
     }
     return FhirResponse(200, render_resource(statement))

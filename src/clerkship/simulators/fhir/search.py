@@ -86,7 +86,7 @@ def _parse_query(
     transaction: Transaction, search: SearchInput, type: str, compartment: Compartment | None
 ) -> engine.SearchQuery:
     """Parse a search; refuse an invalid one."""
-    meaning = engine.SearchContext(transaction.base, transaction.zone, engine.to_microseconds(transaction.act.now))
+    meaning = engine.SearchContext(transaction.base, transaction.zone, engine.to_microseconds(transaction.action.now))
     strict = not search.is_lenient
     try:
         query = engine.parse_query(type, search.query, strict=strict, context=meaning, compartment=compartment)

@@ -83,16 +83,16 @@ class Transaction:
         "_resources",
         "_staged",
         "_unchecked",
-        "act",
+        "action",
         "address",
         "base",
         "issue_location",
         "state",
     )
 
-    def __init__(self, state: FhirState, act: ActionContext, address: ServerAddress = NO_ADDRESS) -> None:
+    def __init__(self, state: FhirState, action: ActionContext, address: ServerAddress = NO_ADDRESS) -> None:
         self.state = state
-        self.act = act
+        self.action = action
         self.address = address
         self.base = address.internal_url
         """The internal URL of the server."""
@@ -136,7 +136,7 @@ class Transaction:
     @property
     def local_time(self) -> datetime:
         """The current time in the zone of the server."""
-        return self.act.now.astimezone(timezone(timedelta(minutes=self.zone)))
+        return self.action.now.astimezone(timezone(timedelta(minutes=self.zone)))
 
     def version(self, key: str) -> ResourceVersion | None:
         """Return the latest version of a resource."""
@@ -183,9 +183,9 @@ class Transaction:
     def new_id(self, type: str) -> str:
         """Return an id that no resource of the type has or had."""
         if self._ids is None:
-            self._ids = self.act.ids.mark()
+            self._ids = self.action.ids.mark()
         while True:
-            id = self.act.ids.new(type).rpartition("_")[2]
+            id = self.action.ids.new(type).rpartition("_")[2]
             if self.version(f"{type}/{id}") is None and f"{type}/{id}" not in self._resources:
                 return id
 
@@ -202,7 +202,7 @@ class Transaction:
         type, id = resource["resourceType"], resource["id"]
         key = f"{type}/{id}"
         before = self.version(key)
-        stamped = set_version(resource, next_version_id(before), format_instant(self.act.now))
+        stamped = set_version(resource, next_version_id(before), format_instant(self.action.now))
         data = render_resource(stamped)
         kind = ResourceCreated if before is None or before.is_deleted else ResourceUpdated
         exact = has_exact_decimals(stamped)
@@ -225,7 +225,7 @@ class Transaction:
         key = f"{type}/{id}"
         version = next_version_id(self.version(key))
         self._payloads.append(ResourceDeleted(type=type, id=id, version=version))
-        self._staged[key] = ResourceVersion(version, format_instant(self.act.now), None, "DELETE")
+        self._staged[key] = ResourceVersion(version, format_instant(self.action.now), None, "DELETE")
         self._resources[key] = None
 
     def check(self) -> None:
@@ -257,12 +257,12 @@ class Transaction:
         self._ids = None
         self._clear()
         for payload in payloads:
-            self.act.emit(payload)
+            self.action.emit(payload)
 
     def rollback(self) -> None:
         """Discard the changes and release the ids they used."""
         if self._ids is not None:
-            self.act.ids.restore(self._ids)
+            self.action.ids.restore(self._ids)
             self._ids = None
         self._clear()
 
@@ -340,7 +340,7 @@ class Interaction(Operation[InputT, FhirResponse]):
     ) -> None:
         @wraps(execute)
         def run(context: OperationContext[Any], input: InputT) -> FhirResponse:
-            with Transaction(context.state, context.act, get_server_address(context.base_url)) as transaction:
+            with Transaction(context.state, context.action, get_server_address(context.base_url)) as transaction:
                 try:
                     return execute(transaction, input)
                 except RecursionError:  # limits of depth should prevent it; if not, the request is at fault

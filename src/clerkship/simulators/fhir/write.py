@@ -274,7 +274,7 @@ def _check_none_match(transaction: Transaction, key: str, tags: Tags | None) -> 
 
 def check_writable(transaction: Transaction) -> None:
     """Refuse writes of the agent on a read-only server."""
-    if transaction.settings.read_only and transaction.act.actor == AGENT:
+    if transaction.settings.read_only and transaction.action.actor == AGENT:
         raise refusal(403, "forbidden", "this server is read-only")
 
 
@@ -337,7 +337,7 @@ def update_resource(
         raise refusal(400, "invalid", f"the id of the resource must be the id in the URL, `{id}`; it is {actual}")
     before = transaction.version(key)
     _check_match(before, if_match, key)
-    if before is None and not transaction.settings.client_ids and transaction.act.actor == AGENT:
+    if before is None and not transaction.settings.client_ids and transaction.action.actor == AGENT:
         raise refusal(405, "not-supported", f"{key} does not exist, and this server does not let clients choose ids")
     return transaction.write(resource, operation, defects)
 

@@ -124,7 +124,7 @@ class Quota(NamedTuple):
 def list_files(context: Context, files: FilesUnder) -> EntryPage:
     """List files with their sizes, all or those under prefix (subfolders included): {"files": [{"path", "size"}]}."""
     parse_folder(files.after)
-    page = context.state.list(context.act, parse_folder(files.prefix), files.after, files.count)
+    page = context.state.list(context.action, parse_folder(files.prefix), files.after, files.count)
     return EntryPage(page, page[-1][0] if len(page) == files.count else "")
 
 
@@ -132,28 +132,28 @@ def list_files(context: Context, files: FilesUnder) -> EntryPage:
 @masked
 def read_file(context: Context, file: FilePath) -> bytes:
     """Return the content of a file."""
-    return context.state.read(context.act, parse_path(file.path))
+    return context.state.read(context.action, parse_path(file.path))
 
 
 @operation()
 @masked
 def write_file(context: Context, file: NewFile) -> bool:
     """Write a file: create it or replace its content. Missing folders are created."""
-    return context.state.write(context.act, parse_path(file.path), file.data, complete=file.complete)
+    return context.state.write(context.action, parse_path(file.path), file.data, complete=file.complete)
 
 
 @operation(tool=False)
 @masked
 def stamp_file(context: Context, stamp: NewTime) -> None:
     """Set the modification time of a file or folder."""
-    context.state.stamp(context.act, parse_path(stamp.path), stamp.modified)
+    context.state.stamp(context.action, parse_path(stamp.path), stamp.modified)
 
 
 @operation()
 @masked
 def delete_file(context: Context, file: FilePath) -> None:
     """Delete a file."""
-    context.state.delete(context.act, parse_path(file.path))
+    context.state.delete(context.action, parse_path(file.path))
 
 
 @operation(shorter_hint="give a `count`")
@@ -163,8 +163,10 @@ def list_folder(context: Context, page: FolderPage) -> EntryPage | FolderSummary
     state, folder = context.state, parse_folder(page.path)
     parse_folder(page.after)
     if page.only_count:
-        return FolderSummary(folder, state.count(context.act, folder), state.volume.modified(folder), context.act.now)
-    entries = state.entries(context.act, folder, page.after, page.count)
+        return FolderSummary(
+            folder, state.count(context.action, folder), state.volume.modified(folder), context.action.now
+        )
+    entries = state.entries(context.action, folder, page.after, page.count)
     last = entries[-1] if len(entries) == page.count else None
     return EntryPage(entries, last.name + "/" * last.folder if last is not None else "")
 
@@ -179,21 +181,21 @@ def list_outermost(context: Context, page: OutermostPage) -> EntryPage | FolderS
 @masked
 def make_folder(context: Context, folder: FolderPath) -> None:
     """Create an empty folder. Its parent must exist."""
-    context.state.make_folder(context.act, parse_folder(folder.path))
+    context.state.make_folder(context.action, parse_folder(folder.path))
 
 
 @operation()
 @masked
 def remove_folder(context: Context, folder: FolderPath) -> None:
     """Remove an empty folder."""
-    context.state.remove_folder(context.act, parse_folder(folder.path))
+    context.state.remove_folder(context.action, parse_folder(folder.path))
 
 
 @operation()
 @masked
 def rename(context: Context, names: NewName) -> None:
     """Move or rename a file, or a folder with its content. An existing target is an error unless replace is true."""
-    context.state.rename(context.act, parse_path(names.path), parse_path(names.to), replace=names.replace)
+    context.state.rename(context.action, parse_path(names.path), parse_path(names.to), replace=names.replace)
 
 
 @operation(tool=False)
@@ -223,7 +225,7 @@ def space(context: Context, _: NoInput) -> Quota:
 @masked
 def space_for(context: Context, file: FileSize) -> FileSpace:
     """Return how many bytes may be written at a path; refused if size is too large."""
-    return context.state.space_for(context.act, parse_path(file.path), file.size, file.coming)
+    return context.state.space_for(context.action, parse_path(file.path), file.size, file.coming)
 
 
 OPERATIONS = (

@@ -46,91 +46,93 @@ class FilesState(State):
             raise Refusal(404, "no_such_file", f"there is no file or folder {path}")
         return self.volume.entry(path)
 
-    def list(self, act: ActionContext, folder: str, after: str = "", count: int | None = None) -> list[tuple[str, int]]:
+    def list(
+        self, action: ActionContext, folder: str, after: str = "", count: int | None = None
+    ) -> list[tuple[str, int]]:
         """List the files below a folder, with their sizes; a missing folder has none."""
         paths = islice(self.volume.paths(folder, after), count)
         files = [(path, len(self.records[path])) for path in paths]
-        _emit_listed(act, folder, len(files))
+        _emit_listed(action, folder, len(files))
         return files
 
     def entries(
-        self, act: ActionContext, folder: str, after: str = "", count: int | None = None
+        self, action: ActionContext, folder: str, after: str = "", count: int | None = None
     ) -> Sequence[FileEntry]:
         """List a folder."""
         self._check_folder(folder)
         entries = self.volume.page(folder, after, count)
-        _emit_listed(act, folder, len(entries))
+        _emit_listed(action, folder, len(entries))
         return entries
 
-    def count(self, act: ActionContext, folder: str) -> int:
+    def count(self, action: ActionContext, folder: str) -> int:
         """List a folder whose entries are read page by page; return how many it has."""
         self._check_folder(folder)
         count = len(self.volume.tree.names(folder))
-        _emit_listed(act, folder, count)
+        _emit_listed(action, folder, count)
         return count
 
-    def read(self, act: ActionContext, path: str) -> bytes:
+    def read(self, action: ActionContext, path: str) -> bytes:
         """Read a file."""
         data = self._read_file(path)
-        act.emit(FileRead(path=path, size=len(data)))
+        action.emit(FileRead(path=path, size=len(data)))
         return data
 
     def write(
-        self, act: ActionContext, path: str, data: bytes, *, complete: bool = True, modified: datetime | None = None
+        self, action: ActionContext, path: str, data: bytes, *, complete: bool = True, modified: datetime | None = None
     ) -> bool:
         """Write a file; return whether it is new."""
-        self._check_writable(act)
+        self._check_writable(action)
         self._check_size(path, len(data))
         is_new = path not in self.records
         if is_new:
             self._check_free(path)
         stamp = modified.astimezone(UTC).isoformat() if modified is not None else None
-        act.emit(FileWritten(path=path, size=len(data), data=data, complete=complete, modified=stamp))
+        action.emit(FileWritten(path=path, size=len(data), data=data, complete=complete, modified=stamp))
         return is_new
 
-    def space_for(self, act: ActionContext, path: str, size: int = 0, coming: int = 0) -> FileSpace:
+    def space_for(self, action: ActionContext, path: str, size: int = 0, coming: int = 0) -> FileSpace:
         """Return how much may be written to a path.
 
         Refused if writing `size` bytes would be, once other uploads of `coming` bytes are written.
         """
-        self._check_writable(act)
+        self._check_writable(action)
         self._check_folder(split_path(path)[0])
         self._check_no_folder(path)
         self._check_size(path, size, coming)
         size_before = len(self.records[path]) if path in self.records else None
         room = self.limits.quota - self.volume.used_without(path)
-        return FileSpace(size_before, min(room, self.limits.max_file), room, act.now)
+        return FileSpace(size_before, min(room, self.limits.max_file), room, action.now)
 
-    def stamp(self, act: ActionContext, path: str, modified: datetime) -> None:
+    def stamp(self, action: ActionContext, path: str, modified: datetime) -> None:
         """Set the modification time of a file or folder."""
-        self._check_writable(act)
+        self._check_writable(action)
         self.stat(path)
-        act.emit(FileStamped(path=path, modified=modified.astimezone(UTC).isoformat()))
+        action.emit(FileStamped(path=path, modified=modified.astimezone(UTC).isoformat()))
 
-    def delete(self, act: ActionContext, path: str) -> None:
+    def delete(self, action: ActionContext, path: str) -> None:
         """Delete a file."""
-        self._check_writable(act)
+        self._check_writable(action)
         self._read_file(path)
-        act.emit(FileDeleted(path=path))
+        action.emit(FileDeleted(path=path))
 
-    def make_folder(self, act: ActionContext, path: str) -> None:
+    def make_folder(self, action: ActionContext, path: str) -> None:
         """Create a folder in one that exists."""
-        self._check_writable(act)
+        self._check_writable(action)
         if path in self.volume:
             raise Refusal(409, "exists", f"{path} already exists")
         self._check_folder(split_path(path)[0])
-        act.emit(FolderMade(path=path))
+        action.emit(FolderMade(path=path))
 
-    def remove_folder(self, act: ActionContext, path: str) -> None:
+    def remove_folder(self, action: ActionContext, path: str) -> None:
         """Remove an empty folder."""
-        self._check_writable(act)
+        self._check_writable(action)
         self._check_folder(path)
         self._check_empty(path)
-        act.emit(FolderRemoved(path=path))
+        action.emit(FolderRemoved(path=path))
 
-    def rename(self, act: ActionContext, path: str, to: str, *, replace: bool = False) -> None:
+    def rename(self, action: ActionContext, path: str, to: str, *, replace: bool = False) -> None:
         """Move a file, or a folder with its content."""
-        self._check_writable(act)
+        self._check_writable(action)
         is_folder = self.stat(path).folder
         self._check_folder(split_path(to)[0])
         taken = to in self.volume
@@ -138,7 +140,7 @@ class FilesState(State):
             raise Refusal(409, "exists", f"{to} already exists")
         if not is_folder:
             self._check_no_folder(to)
-            act.emit(FileRenamed(path=path, to=to, replaced=taken))
+            action.emit(FileRenamed(path=path, to=to, replaced=taken))
             return
         if f"{to}/".startswith(f"{path}/") and to != path:
             raise Refusal(400, "bad_path", f"{path} cannot be moved into itself")
@@ -146,7 +148,7 @@ class FilesState(State):
             raise Refusal(409, "not_a_folder", f"{to} is a file")
         if taken and to != path:
             self._check_empty(to)
-        act.emit(FolderRenamed(path=path, to=to))
+        action.emit(FolderRenamed(path=path, to=to))
 
     def apply(self, event: Event) -> None:
         """Change the volume by an event."""
@@ -195,8 +197,8 @@ class FilesState(State):
         if path in self.volume.tree:
             raise Refusal(409, "is_a_folder", f"{path} is a folder")
 
-    def _check_writable(self, act: ActionContext) -> None:
-        if self.limits.read_only and act.actor == "agent":
+    def _check_writable(self, action: ActionContext) -> None:
+        if self.limits.read_only and action.actor == "agent":
             raise Refusal(403, "read_only", "this drop is read-only")
 
     def _check_size(self, path: str, size: int, coming: int = 0) -> None:
@@ -221,5 +223,5 @@ class FilesState(State):
             raise Refusal(409, "not_a_folder", f"{above} is a file")
 
 
-def _emit_listed(act: ActionContext, folder: str, count: int) -> None:
-    act.emit(FolderListed(prefix=f"{folder}/" if folder else "", count=count))
+def _emit_listed(action: ActionContext, folder: str, count: int) -> None:
+    action.emit(FolderListed(prefix=f"{folder}/" if folder else "", count=count))

@@ -95,10 +95,10 @@ def send_message(context: Context, sent: NewMessages) -> Acknowledgments:
     answers = [_receive(context, message, batch.flaws, sent.size) for message in messages]
     acks = [ack for ack in answers if ack is not None]
     codes = dict.fromkeys(segment.text(1) for ack in acks if (segment := ack.first("MSA")) is not None)
-    return Acknowledgments(mask.show(_render_acks(batch, acks, context.act)), ", ".join(codes))
+    return Acknowledgments(mask.show(_render_acks(batch, acks, context.action)), ", ".join(codes))
 
 
-def _render_acks(batch: MessageBatch, acks: Sequence[Hl7Message], act: ActionContext) -> str:
+def _render_acks(batch: MessageBatch, acks: Sequence[Hl7Message], action: ActionContext) -> str:
     """Return the text of the answer; empty if nothing is acknowledged.
 
     A file is answered with a file (FHS), a batch with a batch (BHS) that refers to it (HL7 v2.5.1 §2.10.3).
@@ -110,7 +110,7 @@ def _render_acks(batch: MessageBatch, acks: Sequence[Hl7Message], act: ActionCon
         headers = [segment for segment in batch.headers if segment.name == name]
         if headers:
             number = len(acks) if name == "BHS" else 1
-            header = _build_batch_header(headers, act.ids.new("ack"), act.now)
+            header = _build_batch_header(headers, action.ids.new("ack"), action.now)
             footer = build_segment(trailer, {1: str(number)}, header.delimiters)
             written = f"{header.render()}\r{written}{footer.render()}\r"
     return written
@@ -128,8 +128,8 @@ def _receive(context: Context, message: Hl7Message, batch_flaws: Sequence[Flaw],
     state = context.state
     size = max(count_bytes(message.render), stated_size)
     if size > state.settings.max_message:
-        return state.refuse_oversized(context.act, extract_header(message), size)
-    return state.receive(context.act, message, batch_flaws)
+        return state.refuse_oversized(context.action, extract_header(message), size)
+    return state.receive(context.action, message, batch_flaws)
 
 
 @operation()
@@ -144,13 +144,13 @@ def list_inbox(context: Context, inbox: InboxFilter) -> Sequence[InboxEntry]:
 
     `{"messages": [{"id", "control_id", "type", "arrived", "acknowledged", "message"}]}`; the message is in ER7.
     """
-    return context.state.list(context.act, every=inbox.all)
+    return context.state.list(context.action, every=inbox.all)
 
 
 @operation()
 def read_message(context: Context, message: InboxMessage) -> str:
     """Return one message of the inbox, in ER7."""
-    return context.state.take(context.act, message.id, context.transport or "http").text
+    return context.state.take(context.action, message.id, context.transport or "http").text
 
 
 @operation()
@@ -159,22 +159,22 @@ def acknowledge_message(context: Context, ack: NewAcknowledgment) -> None:
     give a complete ACK as message."""
     if ack.message.strip():
         message = parse_acknowledgment(ack.message, ack.charset, _mask(context))
-        context.state.acknowledge(context.act, ack.id, message)
+        context.state.acknowledge(context.action, ack.id, message)
     else:
-        context.state.acknowledge_with_code(context.act, ack.id, ack.code, ack.text)
+        context.state.acknowledge_with_code(context.action, ack.id, ack.code, ack.text)
 
 
 @operation(tool=False, logs_body=False)
 def name_listener(context: Context, listener: ListenerAddress) -> None:
     """Register the MLLP address where you listen; messages of the inbox are delivered there."""
     context.register_callback("listener", f"{listener.host}:{listener.port}")  # it may be refused
-    context.state.name_listener(context.act)
+    context.state.name_listener(context.action)
 
 
 @operation(tool=False)
 def forget_listener(context: Context, _: NoInput) -> None:
     """Remove the registered MLLP address."""
-    context.state.forget_listener(context.act)
+    context.state.forget_listener(context.action)
     context.register_callback("listener", "")
 
 

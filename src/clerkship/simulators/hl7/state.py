@@ -124,37 +124,39 @@ class Hl7State(State):
 
     # Messages from the agent.
 
-    def receive(self, act: ActionContext, message: Hl7Message, batch_flaws: Sequence[Flaw] = ()) -> Hl7Message | None:
+    def receive(
+        self, action: ActionContext, message: Hl7Message, batch_flaws: Sequence[Flaw] = ()
+    ) -> Hl7Message | None:
         """Process a message from the agent, and return its acknowledgment if one is due.
 
         `batch_flaws` are the flaws of the batch around the message.
         """
         if message.type == ACK and message.first("MSA") is not None:
-            return self._receive_ack(act, message)
+            return self._receive_ack(action, message)
         verdict = evaluate_message(message, self.settings, batch_flaws)
         if verdict.accepted:
             earlier = self._accepted.get(_message_key(message.header))
             if earlier is not None and earlier.text == message.render:
-                return self._answer_repeat(act, message, verdict)
+                return self._answer_repeat(action, message, verdict)
             if earlier is not None:
                 text = f"MSH-10: the control id {message.control_id} was used for another message"
                 verdict = MessageVerdict("E", [build_header_flaw("205", text, 10)])
-        return self._log_and_answer(act, message, verdict)
+        return self._log_and_answer(action, message, verdict)
 
-    def refuse_oversized(self, act: ActionContext, header: Hl7Message, size: int) -> Hl7Message | None:
+    def refuse_oversized(self, action: ActionContext, header: Hl7Message, size: int) -> Hl7Message | None:
         """Refuse a message that is too large; only its MSH is logged."""
         text = f"a message may have {self.settings.max_message} bytes, not {size}"
-        return self._log_and_answer(act, header, MessageVerdict("R", [build_header_flaw("207", text)]))
+        return self._log_and_answer(action, header, MessageVerdict("R", [build_header_flaw("207", text)]))
 
-    def _log_and_answer(self, act: ActionContext, message: Hl7Message, verdict: MessageVerdict) -> Hl7Message | None:
+    def _log_and_answer(self, action: ActionContext, message: Hl7Message, verdict: MessageVerdict) -> Hl7Message | None:
         plan = plan_acks(message, verdict)
         if verdict.accepted:
             self._parsed, sent = message, SENT_EVENTS[message.type]
-            event = act.emit(sent(control_id=message.control_id, trigger=message.trigger, message=message.render))
-            if objections := act.reaction_refusals(event):
-                return self._handle_objections(act, message, plan, objections)
+            event = action.emit(sent(control_id=message.control_id, trigger=message.trigger, message=message.render))
+            if objections := action.reaction_refusals(event):
+                return self._handle_objections(action, message, plan, objections)
         else:
-            act.emit(
+            action.emit(
                 MessageRefused(
                     control_id=message.control_id,
                     type=message_type(message),
@@ -163,36 +165,36 @@ class Hl7State(State):
                     message=message.render,
                 )
             )
-        return self._answer(act, message, verdict, plan)
+        return self._answer(action, message, verdict, plan)
 
     def _handle_objections(
-        self, act: ActionContext, message: Hl7Message, plan: AckPlan, objections: Sequence[Refusal]
+        self, action: ActionContext, message: Hl7Message, plan: AckPlan, objections: Sequence[Refusal]
     ) -> Hl7Message | None:
         """Report objections in the application acknowledgment; the accept acknowledgment stays positive."""
         verdict = MessageVerdict("E", [build_objection_flaw(message, each) for each in objections])
-        act.emit(MessageObjected(control_id=message.control_id, ack="AE", reasons=verdict.reasons))
+        action.emit(MessageObjected(control_id=message.control_id, ack="AE", reasons=verdict.reasons))
         plan = plan_acks_after_objection(message, plan)
         if plan.deferred:
-            self.deliver(act, self._build_ack(act, message, plan.deferred, verdict))
+            self.deliver(action, self._build_ack(action, message, plan.deferred, verdict))
         accepted = MessageVerdict("A") if plan.code == "CA" else verdict
-        return self._build_ack(act, message, plan.code, accepted) if plan.now else None
+        return self._build_ack(action, message, plan.code, accepted) if plan.now else None
 
     def _answer(
-        self, act: ActionContext, message: Hl7Message, verdict: MessageVerdict, plan: AckPlan
+        self, action: ActionContext, message: Hl7Message, verdict: MessageVerdict, plan: AckPlan
     ) -> Hl7Message | None:
         if plan.deferred:
-            self.deliver(act, self._build_ack(act, message, plan.deferred, verdict))
-        return self._build_ack(act, message, plan.code, verdict) if plan.now else None
+            self.deliver(action, self._build_ack(action, message, plan.deferred, verdict))
+        return self._build_ack(action, message, plan.code, verdict) if plan.now else None
 
-    def _build_ack(self, act: ActionContext, message: Hl7Message, code: str, verdict: MessageVerdict) -> Hl7Message:
-        return build_ack(message, code, verdict.flaws, control_id=act.ids.new("ack"), at=act.now)
+    def _build_ack(self, action: ActionContext, message: Hl7Message, code: str, verdict: MessageVerdict) -> Hl7Message:
+        return build_ack(message, code, verdict.flaws, control_id=action.ids.new("ack"), at=action.now)
 
-    def _answer_repeat(self, act: ActionContext, message: Hl7Message, verdict: MessageVerdict) -> Hl7Message | None:
+    def _answer_repeat(self, action: ActionContext, message: Hl7Message, verdict: MessageVerdict) -> Hl7Message | None:
         plan = plan_acks(message, verdict)
-        act.emit(MessageRepeated(control_id=message.control_id, ack=plan.code if plan.now else ""))
-        return self._build_ack(act, message, plan.code, verdict) if plan.now else None
+        action.emit(MessageRepeated(control_id=message.control_id, ack=plan.code if plan.now else ""))
+        return self._build_ack(action, message, plan.code, verdict) if plan.now else None
 
-    def _receive_ack(self, act: ActionContext, message: Hl7Message) -> Hl7Message | None:
+    def _receive_ack(self, action: ActionContext, message: Hl7Message) -> Hl7Message | None:
         """Process a deferred application acknowledgment (enhanced mode). It is not acknowledged, even if it is
         unexpected.
         """
@@ -201,33 +203,33 @@ class Hl7State(State):
         entry = next((entry for entry in entries if not entry.acks), next(iter(entries), None))
         if entry is None or ack.code not in ACK_CODES or not _can_acknowledge(entry, ack.code):
             text = f"MSA-2: no message with the control id {ack.control_id or '(none)'} awaits an acknowledgment"
-            return self._log_and_answer(act, message, MessageVerdict("R", [build_header_flaw("204", text)]))
-        self.acknowledge(act, entry.id, message)
+            return self._log_and_answer(action, message, MessageVerdict("R", [build_header_flaw("204", text)]))
+        self.acknowledge(action, entry.id, message)
         return None
 
     # Messages for the agent.
 
-    def deliver(self, act: ActionContext, message: Hl7Message) -> str:
+    def deliver(self, action: ActionContext, message: Hl7Message) -> str:
         """Put a message into the inbox, and return its id there."""
         id = str(len(self.inbox) + 1)
         arrived = ARRIVED_EVENTS[message.type]
-        act.emit(arrived(id=id, control_id=message.control_id, trigger=message.trigger, message=message.render))
+        action.emit(arrived(id=id, control_id=message.control_id, trigger=message.trigger, message=message.render))
         return id
 
     def pending(self) -> Iterator[InboxEntry]:
         """Iterate over the pending messages in order of arrival."""
         return (entry for entry in self.inbox.values() if entry.open)
 
-    def list(self, act: ActionContext, *, every: bool) -> list[InboxEntry]:
+    def list(self, action: ActionContext, *, every: bool) -> list[InboxEntry]:
         """List the inbox."""
         entries = [*(self.inbox.values() if every else self.pending())]
-        act.emit(InboxListed(ids=tuple(entry.id for entry in entries)))
+        action.emit(InboxListed(ids=tuple(entry.id for entry in entries)))
         return entries
 
-    def take(self, act: ActionContext, id: str, over: str) -> InboxEntry:
+    def take(self, action: ActionContext, id: str, over: str) -> InboxEntry:
         """Read a message of the inbox."""
         entry = self.find_entry(id)
-        act.emit(MessageTaken(id=id, control_id=entry.control_id, over=over))
+        action.emit(MessageTaken(id=id, control_id=entry.control_id, over=over))
         return entry
 
     def find_entry(self, id: str) -> InboxEntry:
@@ -237,7 +239,7 @@ class Hl7State(State):
             raise Refusal(404, "no_such_message", f"the inbox has no message {id[:40]}; {available}")
         return self.inbox[id]
 
-    def acknowledge(self, act: ActionContext, id: str, message: Hl7Message) -> None:
+    def acknowledge(self, action: ActionContext, id: str, message: Hl7Message) -> None:
         """Record the agent's acknowledgment of a message. Repeating the same code has no effect."""
         entry, ack = self.find_entry(id), parse_ack(message)
         if ack.code not in ACK_CODES:
@@ -250,26 +252,28 @@ class Hl7State(State):
         if not _can_acknowledge(entry, ack.code):
             codes = " and ".join(earlier.code for earlier in entry.acks)
             raise Refusal(409, "acknowledged", f"message {id} is already acknowledged with {codes}")
-        act.emit(
+        action.emit(
             MessageAcknowledged(
                 id=id, control_id=entry.control_id, ack=ack.code, text=_ack_reason(ack), message=message.render
             )
         )
 
-    def acknowledge_with_code(self, act: ActionContext, id: str, code: str, text: str) -> None:
+    def acknowledge_with_code(self, action: ActionContext, id: str, code: str, text: str) -> None:
         """Acknowledge a message with an ACK built from a code and a text."""
         if code not in ACK_CODES:
             raise Refusal(400, "bad_code", f"unknown code {code[:20]!r}; expected one of {', '.join(ACK_CODES)}")
         message = self.find_entry(id).message
-        self.acknowledge(act, id, build_ack(message, code, control_id=act.ids.new("ack"), at=act.now, text=text))
+        self.acknowledge(
+            action, id, build_ack(message, code, control_id=action.ids.new("ack"), at=action.now, text=text)
+        )
 
-    def name_listener(self, act: ActionContext) -> None:
+    def name_listener(self, action: ActionContext) -> None:
         """Log that the agent registered a listener."""
-        act.emit(ListenerNamed())
+        action.emit(ListenerNamed())
 
-    def forget_listener(self, act: ActionContext) -> None:
+    def forget_listener(self, action: ActionContext) -> None:
         """Log that the agent deregistered its listener."""
-        act.emit(ListenerGone())
+        action.emit(ListenerGone())
 
     def apply(self, event: Event) -> None:
         """Change the state by an event."""

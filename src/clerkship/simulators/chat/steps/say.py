@@ -17,7 +17,7 @@ class ChatSay(Step):
     sandbox: str | None = None
 
     def run(self, host: StepHost) -> None:
-        state, act = host.state(ChatState, self.sandbox)
+        state, action = host.state(ChatState, self.sandbox)
         if not state.open:
-            state.start(act, state.person or "person")
-        state.say(act, self.text)
+            state.start(action, state.person or "person")
+        state.say(action, self.text)

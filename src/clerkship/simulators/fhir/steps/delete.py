@@ -21,10 +21,10 @@ class FhirDelete(ResourceStep):
         return (), (self.key,)
 
     def run(self, host: StepHost) -> None:
-        state, act = host.state(FhirState, self.sandbox)
+        state, action = host.state(FhirState, self.sandbox)
         if (
             state.resource(self.key) is None
         ):  # the server would accept it, but the author has most likely mistyped the id
             raise InputError.of(f"there is no {self.key} to delete")
-        with Transaction(state, act) as transaction:
+        with Transaction(state, action) as transaction:
             delete_resource(transaction, self.key)

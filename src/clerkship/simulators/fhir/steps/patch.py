@@ -74,14 +74,14 @@ class FhirPatch(ResourceStep):
         return self
 
     def run(self, host: StepHost) -> None:
-        state, act = host.state(FhirState, self.sandbox)
+        state, action = host.state(FhirState, self.sandbox)
         operations = [operation.to_json() for operation in self.operations]
         if self.set:
             found = state.resource(self.key)
             if found is None:
                 raise InputError.of(f"there is no {self.key}")
             operations += build_set_operations(found, self.set)
-        with Transaction(state, act) as transaction:
+        with Transaction(state, action) as transaction:
             patch_resource(transaction, self.key, operations)
 
 

@@ -76,6 +76,6 @@ class FhirPut(Step):
         return ((get_key(self.resource),) if "id" in self.resource else ()), ()
 
     def run(self, host: StepHost) -> None:
-        state, act = host.state(FhirState, self.sandbox)
-        with Transaction(state, act) as transaction:
+        state, action = host.state(FhirState, self.sandbox)
+        with Transaction(state, action) as transaction:
             put_resource(transaction, self.resource, "put")

@@ -19,5 +19,5 @@ class DeleteFile(Step):
 
     def run(self, host: StepHost) -> None:
         """Delete the file."""
-        state, act = host.state(FilesState, self.sandbox)
-        state.delete(act, self.path)
+        state, action = host.state(FilesState, self.sandbox)
+        state.delete(action, self.path)

@@ -66,9 +66,9 @@ class DropFile(Step):
 
     def run(self, host: StepHost) -> None:
         """Write the file."""
-        state, act = host.state(FilesState, self.sandbox)
+        state, action = host.state(FilesState, self.sandbox)
         modified = resolve_time(self.modified, host.now) if self.modified is not None else None
-        state.write(act, self.path, self._content(), complete=self.complete, modified=modified)
+        state.write(action, self.path, self._content(), complete=self.complete, modified=modified)
 
     def _content(self) -> bytes:
         if self.template is not None or self.dataset is not None:

@@ -22,5 +22,5 @@ class RenameFile(Step):
 
     def run(self, host: StepHost) -> None:
         """Move it."""
-        state, act = host.state(FilesState, self.sandbox)
-        state.rename(act, self.path, self.to, replace=self.replace)
+        state, action = host.state(FilesState, self.sandbox)
+        state.rename(action, self.path, self.to, replace=self.replace)

@@ -77,13 +77,13 @@ class Hl7Send(Step):
 
     def run(self, host: StepHost) -> None:
         """Deliver the message."""
-        state, act = host.state(Hl7State, self.sandbox)
+        state, action = host.state(Hl7State, self.sandbox)
         config = state.settings
         message = self._build_message(
-            config.application, config.facility, format_timestamp(act.now, config.zone), act.ids.new("msg")
+            config.application, config.facility, format_timestamp(action.now, config.zone), action.ids.new("msg")
         )
         for _ in range(self.times):
-            state.deliver(act, message)
+            state.deliver(action, message)
 
     def _build_message(self, application: str, facility: str, time: str, id: str) -> Hl7Message:
         if self.segments is not None:
