@@ -25,7 +25,7 @@ from clerkship.simulators.registry import KindEntry, build_spec_registry, load_s
 from clerkship.steps.contract import Step
 from clerkship.steps.registry import STEPS
 
-PLUGINS_OFF = InstalledPlugins(off=True)
+PLUGINS_OFF = InstalledPlugins(is_disabled=True)
 _OTHER_KINDS: Mapping[ExtensionKind, ExtensionKind] = {"simulator": "domain", "domain": "simulator"}
 """Simulators and domains share one set of kinds, because files name a kind without saying which of the two it is."""
 
