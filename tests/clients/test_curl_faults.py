@@ -40,17 +40,17 @@ def curl(bench: Workbench, fault: str, *options: str, time: str = "") -> tuple[i
 
 
 @pytest.mark.parametrize("when", ["request", "reply"])
-def test_a_drop_is_an_empty_reply(bench: Workbench, when: str) -> None:
+def test_drop_fault_is_empty_reply(bench: Workbench, when: str) -> None:
     assert curl(bench, f"{{fault.drop: {{when: {when}}}}}") == (EMPTY_REPLY, "", "")
 
 
-def test_a_truncated_reply_is_a_partial_file(bench: Workbench) -> None:
+def test_truncated_fault_is_partial_file(bench: Workbench) -> None:
     code, head, body = curl(bench, "{fault.truncated: {keep: 25}}")
     assert (code, body) == (PARTIAL_FILE, TEXT[:25])
     assert "content-length: 1000" in head
 
 
-def test_an_expired_token_is_challenged(bench: Workbench) -> None:
+def test_expired_fault_is_challenged(bench: Workbench) -> None:
     code, head, body = curl(bench, "{fault.expired: {}}")
     assert code == 0
     assert head.startswith("http/1.1 401")
@@ -58,13 +58,13 @@ def test_an_expired_token_is_challenged(bench: Workbench) -> None:
     assert "invalid_token" in body
 
 
-def test_curl_comes_back_after_as_long_as_it_is_told_to(bench: Workbench) -> None:
+def test_curl_retries_after_retry_after_seconds(bench: Workbench) -> None:
     code, _, body = curl(bench, "{fault.error: {times: 1, retry_after: 1s}}", "--retry", "1")
     assert code == 0
     assert body.endswith(TEXT)
 
 
-def test_a_drip_is_the_whole_in_the_end_and_too_slow_for_the_impatient(bench: Workbench) -> None:
+def test_drip_fault_completes_unless_curl_times_out(bench: Workbench) -> None:
     code, head, body = curl(bench, "{fault.drip: {over: 1h}}")
     assert (code, body) == (0, TEXT)
     code, head, body = curl(bench, "{fault.drip: {over: 20s, pieces: 200}}", "--max-time", "1", time="time: paced,")
@@ -74,7 +74,7 @@ def test_a_drip_is_the_whole_in_the_end_and_too_slow_for_the_impatient(bench: Wo
     assert 0 < len(body) < 200
 
 
-def test_a_duplicate_looks_like_nothing_at_all(bench: Workbench) -> None:
+def test_duplicate_fault_is_invisible(bench: Workbench) -> None:
     code, head, body = curl(bench, "{fault.duplicate: {}}")
     assert (code, body) == (0, TEXT)
     assert head.startswith("http/1.1 200")

@@ -27,7 +27,7 @@ def curl(ehr: Ehr, path: str, *arguments: str, token: str | None = None) -> tupl
     return int(status.split()[1]), json.loads(body) if body else None, headers
 
 
-def test_curl_does_all_that_a_client_does(ehr: Ehr, tmp_path: Path) -> None:
+def test_curl_creates_reads_updates_and_deletes(ehr: Ehr, tmp_path: Path) -> None:
     status, read, headers = curl(ehr, "/Patient/p1")
     assert (status, read, headers["etag"]) == (200, patient(1), 'W/"1"')
     assert headers["content-type"].startswith("application/fhir+json")
@@ -51,7 +51,7 @@ def test_curl_does_all_that_a_client_does(ehr: Ehr, tmp_path: Path) -> None:
     assert curl(ehr, f"/Patient/{made['id']}")[0] == 410
 
 
-def test_curl_pages_by_links_and_searches_by_form(ehr: Ehr) -> None:
+def test_curl_follows_page_links_and_posts_search_forms(ehr: Ehr) -> None:
     status, page, _ = curl(ehr, "/Observation?code=2823-3&_count=10")
     found: list[str] = []
     while True:
@@ -84,7 +84,7 @@ def test_curl_pages_by_links_and_searches_by_form(ehr: Ehr) -> None:
         ("/Patient/%ff", (), {400}),
     ],
 )
-def test_what_curl_gets_wrong_is_told_in_an_outcome(
+def test_invalid_requests_return_operation_outcome(
     ehr: Ehr, path: str, arguments: tuple[str, ...], statuses: set[int]
 ) -> None:
     before = ehr.playground.sandboxes["ehr"].state.dump()
@@ -96,7 +96,7 @@ def test_what_curl_gets_wrong_is_told_in_an_outcome(
     assert ehr.playground.sandboxes["ehr"].state.dump() == before
 
 
-def test_curl_sends_too_much(ehr: Ehr, tmp_path: Path) -> None:
+def test_oversized_body_is_refused(ehr: Ehr, tmp_path: Path) -> None:
     large = tmp_path / "large.json"
     large.write_bytes(b'{"resourceType": "Patient", "x": "' + b"y" * 21_000_000 + b'"}')
     status, body, _ = curl(ehr, "/Patient", "-H", FHIR, "--data-binary", f"@{large}")
@@ -107,7 +107,7 @@ def test_curl_sends_too_much(ehr: Ehr, tmp_path: Path) -> None:
     assert (status // 100, body["resourceType"]) == (4, "OperationOutcome")
 
 
-def test_ten_thousand_values_are_answered(ehr: Ehr, tmp_path: Path) -> None:
+def test_search_with_ten_thousand_values_is_answered(ehr: Ehr, tmp_path: Path) -> None:
     wanted = ",".join(["p1", *(f"nobody-with-quite-a-long-id-{number}" for number in range(10_000))])
     query = tmp_path / "query"
     query.write_text(f"_id={wanted}")
@@ -118,7 +118,7 @@ def test_ten_thousand_values_are_answered(ehr: Ehr, tmp_path: Path) -> None:
         assert body["issue"][0]["code"] in ("too-costly", "too-long")
 
 
-def test_a_token_that_is_wrong_missing_or_expired_is_told_in_an_outcome(ehr: Ehr) -> None:
+def test_invalid_token_returns_operation_outcome(ehr: Ehr) -> None:
     for token in ("", "wrong"):
         status, body, headers = curl(ehr, "/Patient/p1", token=token)
         assert (status, body["issue"][0]["code"]) == (401, "login")

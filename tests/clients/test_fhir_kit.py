@@ -17,7 +17,7 @@ def drive(kit: Path, ehr: Ehr) -> dict[str, Any]:
     return told
 
 
-def test_fhir_kit_does_all_that_a_client_does(ehr: Ehr, kit: Path) -> None:
+def test_fhir_kit_creates_reads_updates_and_deletes(ehr: Ehr, kit: Path) -> None:
     told = drive(kit, ehr)
     assert told["software"] == "4.0.1"
     assert told["read"] == patient(1)
@@ -36,7 +36,7 @@ def test_fhir_kit_does_all_that_a_client_does(ehr: Ehr, kit: Path) -> None:
     assert {entry["resource"]["resourceType"] for entry in told["everything"]["entry"]} == {"Patient", "Observation"}
 
 
-def test_fhir_kits_bundles_are_whole_or_entry_by_entry(ehr: Ehr, kit: Path) -> None:
+def test_fhir_kit_transaction_is_atomic_and_batch_is_not(ehr: Ehr, kit: Path) -> None:
     told = drive(kit, ehr)
     made = [entry["response"]["location"].split("/") for entry in told["transaction"]["entry"]]
     ids = [parts[-3] for parts in made]
@@ -45,7 +45,7 @@ def test_fhir_kits_bundles_are_whole_or_entry_by_entry(ehr: Ehr, kit: Path) -> N
     assert [entry["response"]["status"][:3] for entry in told["batch"]["entry"]] == ["200", "404"]
 
 
-def test_fhir_kit_is_refused_in_the_words_of_fhir(ehr: Ehr, kit: Path) -> None:
+def test_fhir_kit_errors_are_operation_outcomes(ehr: Ehr, kit: Path) -> None:
     told = drive(kit, ehr)
     refused = {name: (told[name]["status"], told[name]["outcome"]) for name in ("gone", "missing", "wrong", "stranger")}
     assert {name: outcome for name, (_, outcome) in refused.items()} == dict.fromkeys(refused, "OperationOutcome")

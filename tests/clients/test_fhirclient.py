@@ -25,7 +25,7 @@ def server(ehr: Ehr) -> Iterator[Any]:
     opened.session.close()
 
 
-def test_fhirclient_knows_the_server_by_its_capabilities(server: Any) -> None:
+def test_fhirclient_reads_capability_statement(server: Any) -> None:
     assert server.prepare()
     assert server.capabilityStatement.fhirVersion == "4.0.1"
     offered = {resource.type for resource in server.capabilityStatement.rest[0].resource}
@@ -58,7 +58,7 @@ def test_fhirclient_searches_and_pages(server: Any) -> None:
     assert {found.id for found in Observation.where(window).perform_resources_iter(server)} == {"o2", "o3", "o4"}
 
 
-def test_fhirclient_patches_and_updates_only_what_it_has_seen(ehr: Ehr, server: Any) -> None:
+def test_fhirclient_patches_and_updates_with_if_match(ehr: Ehr, server: Any) -> None:
     """It has no verbs for either; its session has."""
     url, media = f"{ehr.url}/Patient/p1", {"Content-Type": "application/json-patch+json"}
     patched = server.session.patch(url, data=json.dumps(ACTIVATE), headers=media)
@@ -69,7 +69,7 @@ def test_fhirclient_patches_and_updates_only_what_it_has_seen(ehr: Ehr, server: 
     assert server.session.put(url, json=changed, headers={"If-Match": 'W/"2"'}).headers["ETag"] == 'W/"3"'
 
 
-def test_fhirclients_transaction_is_whole(ehr: Ehr, server: Any) -> None:
+def test_fhirclient_transaction_is_atomic(ehr: Ehr, server: Any) -> None:
     sent = Bundle(TOGETHER)
     answer = Bundle(server.post_json("", sent.as_json()).json())
     assert [entry.response.status[:3] for entry in answer.entry] == ["201", "201"]
@@ -77,7 +77,7 @@ def test_fhirclients_transaction_is_whole(ehr: Ehr, server: Any) -> None:
     assert weight.subject.reference == "/".join(answer.entry[0].response.location.split("/")[-4:-2])
 
 
-def test_fhirclients_errors_are_outcomes(ehr: Ehr, server: Any) -> None:
+def test_fhirclient_errors_are_operation_outcomes(ehr: Ehr, server: Any) -> None:
     with pytest.raises(FHIRNotFoundException) as missing:
         Patient.read("nobody", server)
     assert missing.value.response.json()["issue"][0]["code"] == "not-found"

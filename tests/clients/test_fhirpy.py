@@ -81,7 +81,7 @@ def test_fhirpy_searches_and_pages(ehr: Ehr) -> None:
     assert {entry["resource"]["resourceType"] for entry in with_subject["entry"]} == {"Observation", "Patient"}
 
 
-def test_fhirpy_patches_and_updates_only_what_it_has_seen(ehr: Ehr) -> None:
+def test_fhirpy_patches_and_updates_with_if_match(ehr: Ehr) -> None:
     patching = sync_client(ehr, **{"Content-Type": "application/json-patch+json"})
     assert patching.execute("Patient/p1", method="patch", data=ACTIVATE)["active"] is False
     second = sync_client(ehr).get("Patient", "p1")
@@ -91,7 +91,7 @@ def test_fhirpy_patches_and_updates_only_what_it_has_seen(ehr: Ehr) -> None:
     assert ehr.handle.read("Patient", "p1")["meta"]["versionId"] in ("2", "3")  # nothing differed
 
 
-def test_where_fhirpy_speaks_the_dialect_of_one_server_it_is_told_so(ehr: Ehr) -> None:
+def test_fhirpy_nonstandard_requests_are_refused(ehr: Ehr) -> None:
     """Its `count` asks for a `_totalMethod`, and its `get_or_create` puts the condition into the URL."""
     client = sync_client(ehr)
     with pytest.raises(OperationOutcome, match="_totalMethod"):
@@ -107,7 +107,7 @@ def test_where_fhirpy_speaks_the_dialect_of_one_server_it_is_told_so(ehr: Ehr) -
     assert lenient.resources("Patient").count() == 7
 
 
-def test_fhirpys_transaction_is_whole(ehr: Ehr) -> None:
+def test_fhirpy_transaction_is_atomic(ehr: Ehr) -> None:
     client = sync_client(ehr)
     answer = client.execute("", data=TOGETHER)
     assert [entry["response"]["status"][:3] for entry in answer["entry"]] == ["201", "201"]
@@ -123,7 +123,7 @@ def test_fhirpys_transaction_is_whole(ehr: Ehr) -> None:
     assert "fhir.resource.created" not in [event.kind for event in ehr.playground.log.events[before:]]
 
 
-def test_fhirpys_errors_are_outcomes(ehr: Ehr) -> None:
+def test_fhirpy_errors_are_operation_outcomes(ehr: Ehr) -> None:
     client = sync_client(ehr)
     with pytest.raises(OperationOutcome) as wrong:
         client.resource("Patient", birthDate="1970-02-30").save()
@@ -140,7 +140,7 @@ def test_fhirpys_errors_are_outcomes(ehr: Ehr) -> None:
         client.get("Patient", "p1")
 
 
-def test_fhirpy_without_waiting(ehr: Ehr) -> None:
+def test_fhirpy_async_client(ehr: Ehr) -> None:
     async def work() -> None:
         client = async_client(ehr)
         made = await asyncio.gather(

@@ -22,7 +22,7 @@ def programs(tmp_path: Path) -> Iterator[Programs]:
     lines.close()
 
 
-def test_it_mirrors_both_ways(programs: Programs) -> None:
+def test_lftp_mirrors_both_ways(programs: Programs) -> None:
     done = programs.lftp("mirror inbox got", "mirror -R got outbound/again", "cls -l outbound/again")
     assert done.returncode == 0, done.stderr
     got = {str(path.relative_to(programs.files / "got")): path.read_bytes() for path in programs.files.rglob("*.txt")}
@@ -31,7 +31,7 @@ def test_it_mirrors_both_ways(programs: Programs) -> None:
     assert {path: records[f"outbound/again/{path}"] for path in got} == got
 
 
-def test_a_second_mirror_has_nothing_to_do(programs: Programs) -> None:
+def test_second_mirror_transfers_nothing(programs: Programs) -> None:
     assert programs.lftp("mirror inbox got").returncode == 0
     before = len(programs.drop.events("files.file."))
     done = programs.lftp("mirror inbox got")
@@ -39,7 +39,7 @@ def test_a_second_mirror_has_nothing_to_do(programs: Programs) -> None:
     assert programs.drop.events("files.file.")[before:] == [], "times and sizes are as they were: nothing is read again"
 
 
-def test_it_goes_on_with_an_upload(programs: Programs) -> None:
+def test_lftp_resumes_upload(programs: Programs) -> None:
     data = os.urandom(200_000)
     (programs.files / "long.bin").write_bytes(data)
     programs.drop.handle.write("outbound/long.bin", data[:50_000])

@@ -50,7 +50,7 @@ def test_mllp_send_sends_a_file(lab: Lab, tmp_path: Path) -> None:
     assert lab.kinds() == SENT
 
 
-def test_mllp_send_sees_why_a_message_was_refused(lab: Lab, tmp_path: Path) -> None:
+def test_mllp_send_prints_reason_of_refusal(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "bad.hl7"
     bad = all_of_them(lab)[0].replace("PV1|1|I\r", "")
     file.write_bytes(b"\x0b" + bad.encode() + b"\x1c\r")
@@ -60,7 +60,7 @@ def test_mllp_send_sees_why_a_message_was_refused(lab: Lab, tmp_path: Path) -> N
     assert b"PV1" in done.stdout
 
 
-def test_the_blocking_client_of_hl7(lab: Lab) -> None:
+def test_blocking_client_of_hl7_library(lab: Lab) -> None:
     with MLLPClient("127.0.0.1", lab.told["port"]) as client:
         for number, text in enumerate(all_of_them(lab)):
             ack = library.parse(client.send_message(text).strip(b"\x0b\x1c\r").decode())
@@ -68,7 +68,7 @@ def test_the_blocking_client_of_hl7(lab: Lab) -> None:
     assert lab.kinds() == SENT
 
 
-def test_the_asyncio_client_of_hl7(lab: Lab) -> None:
+def test_asyncio_client_of_hl7_library(lab: Lab) -> None:
     async def talk() -> list[tuple[str, str]]:
         reader, writer = await asyncio.wait_for(open_hl7_connection("127.0.0.1", lab.told["port"]), 10)
         answered = []
@@ -88,7 +88,7 @@ def test_the_asyncio_client_of_hl7(lab: Lab) -> None:
 # @medplum/hl7, from npm.
 
 
-def test_medplum_sends_one_by_one_and_all_together(lab: Lab, medplum: Path) -> None:
+def test_medplum_sends_sequentially_and_concurrently(lab: Lab, medplum: Path) -> None:
     command = ["node", str(NODE / "mllp_send.mjs"), str(medplum), str(lab.told["port"])]
     sent = json.dumps(all_of_them(lab))
     done = subprocess.run(command, input=sent, capture_output=True, text=True, timeout=60, check=False)
@@ -101,7 +101,7 @@ def test_medplum_sends_one_by_one_and_all_together(lab: Lab, medplum: Path) -> N
 
 
 @pytest.mark.parametrize("mode", ["original", "enhanced"])
-def test_medplum_listens_and_acknowledges_what_is_delivered(lab: Lab, medplum: Path, mode: str) -> None:
+def test_medplum_listener_acknowledges_deliveries(lab: Lab, medplum: Path, mode: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = ["node", str(NODE / "mllp_listen.mjs"), str(medplum), str(port), mode, str(len(BODIES))]

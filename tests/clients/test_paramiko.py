@@ -41,7 +41,7 @@ def sftp(drop: Served) -> Iterator[Any]:
             yield opened
 
 
-def test_the_key_that_is_told_does_as_well(drop: Served) -> None:
+def test_paramiko_logs_in_with_private_key(drop: Served) -> None:
     key = paramiko.Ed25519Key.from_private_key(io.StringIO(str(drop.told["private_key"])))
     transport = paramiko.Transport(("127.0.0.1", drop.port))
     transport.connect(username=drop.user, pkey=key)
@@ -51,7 +51,7 @@ def test_the_key_that_is_told_does_as_well(drop: Served) -> None:
     transport.close()
 
 
-def test_files_go_both_ways(drop: Served, sftp: Any, tmp_path: Path) -> None:
+def test_paramiko_uploads_and_downloads(drop: Served, sftp: Any, tmp_path: Path) -> None:
     data = os.urandom(500_000)
     (tmp_path / "up").write_bytes(data)
     attrs = sftp.put(str(tmp_path / "up"), "outbound/up")
@@ -61,7 +61,7 @@ def test_files_go_both_ways(drop: Served, sftp: Any, tmp_path: Path) -> None:
     assert [type(event) for event in drop.events("files.file.")] == [FileWritten, FileRead]
 
 
-def test_it_lists_with_attributes(sftp: Any) -> None:
+def test_paramiko_lists_with_attributes(sftp: Any) -> None:
     folders = {entry.filename: entry for entry in sftp.listdir_attr(".")}
     assert sorted(folders) == ["archive", "inbox", "outbound"]
     assert stat.S_ISDIR(folders["inbox"].st_mode)
@@ -75,7 +75,7 @@ def test_it_lists_with_attributes(sftp: Any) -> None:
     assert sftp.getcwd() == "/inbox"
 
 
-def test_it_renames_by_the_rules(drop: Served, sftp: Any) -> None:
+def test_paramiko_renames(drop: Served, sftp: Any) -> None:
     with sftp.open("inbox/b.txt", "w") as file:
         file.write("b")
     with pytest.raises(OSError, match="already exists"):
@@ -89,7 +89,7 @@ def test_it_renames_by_the_rules(drop: Served, sftp: Any) -> None:
         sftp.rename("inbox/nothing", "inbox/c")
 
 
-def test_times_can_be_set_and_sizes_cut(drop: Served, sftp: Any) -> None:
+def test_paramiko_sets_times_and_truncates(drop: Served, sftp: Any) -> None:
     sftp.utime("inbox/a.txt", (LONG_AGO, LONG_AGO))
     assert sftp.stat("inbox/a.txt").st_mtime == LONG_AGO
     sftp.truncate("inbox/a.txt", 6)
@@ -103,7 +103,7 @@ def test_times_can_be_set_and_sizes_cut(drop: Served, sftp: Any) -> None:
         sftp.chmod("inbox/nothing", 0o600)
 
 
-def test_it_appends_and_writes_anywhere_without_reading(drop: Served, sftp: Any) -> None:
+def test_paramiko_appends_and_writes_without_reading(drop: Served, sftp: Any) -> None:
     with sftp.open("inbox/a.txt", "a") as file:
         file.write("line 3\n")
         file.write("line 4\n")
@@ -117,7 +117,7 @@ def test_it_appends_and_writes_anywhere_without_reading(drop: Served, sftp: Any)
     assert drop.events("files.file.read") == []
 
 
-def test_it_reads_and_writes_at_once(drop: Served, sftp: Any) -> None:
+def test_paramiko_reads_and_writes_one_handle(drop: Served, sftp: Any) -> None:
     with sftp.open("inbox/a.txt", "r+") as file:
         assert file.read(6) == b"line 1"
         file.seek(5)
@@ -128,7 +128,7 @@ def test_it_reads_and_writes_at_once(drop: Served, sftp: Any) -> None:
     assert [type(event) for event in drop.events("files.file.")] == [FileRead, FileWritten]
 
 
-def test_open_keeps_to_its_flags(drop: Served, sftp: Any) -> None:
+def test_open_flags_are_respected(drop: Served, sftp: Any) -> None:
     with pytest.raises(OSError, match="already exists"):
         sftp.open("inbox/a.txt", "wx")
     with pytest.raises(FileNotFoundError):
@@ -145,7 +145,7 @@ def test_open_keeps_to_its_flags(drop: Served, sftp: Any) -> None:
     assert not drop.state.volume.incomplete
 
 
-def test_a_file_on_its_way_is_seen_growing(drop: Served, sftp: Any) -> None:
+def test_upload_is_visible_while_growing(drop: Served, sftp: Any) -> None:
     with sftp.open("inbox/slow.bin", "w") as file:
         file.set_pipelined(True)
         file.write(b"x" * 40_000)
@@ -157,7 +157,7 @@ def test_a_file_on_its_way_is_seen_growing(drop: Served, sftp: Any) -> None:
     assert drop.state.records["inbox/slow.bin"] == b"x" * 40_000
 
 
-def test_a_file_that_is_open_stays_as_it_was(drop: Served, sftp: Any) -> None:
+def test_open_file_is_not_affected_by_changes(drop: Served, sftp: Any) -> None:
     with sftp.open("inbox/a.txt") as file:
         drop.handle.write("inbox/a.txt", b"something else")
         assert file.read() == b"line 1\nline 2\n"

@@ -72,7 +72,7 @@ def far(files: list[Path], **config: str) -> Iterator[tuple[Far, Path]]:
 
 
 @pytest.mark.parametrize("validation", ["lenient", "strict"])
-def test_all_that_is_official_comes_back_as_it_went(validation: str) -> None:
+def test_official_resources_round_trip(validation: str) -> None:
     kept, refused = 0, dict[str, int]()
     for record, file in far(official(), validation=validation, references="unchecked"):
         sent = parse_resource(file.read_bytes())
@@ -95,7 +95,7 @@ def test_all_that_is_official_comes_back_as_it_went(validation: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_one_of_each_type_by_curl(tmp_path: Path) -> None:
+def test_one_resource_of_each_type_round_trips_by_curl(tmp_path: Path) -> None:
     record, seen = Far(validation="lenient", references="unchecked"), set()
     token = f"Authorization: Bearer {record.ehr.token}"
     for file in official():

@@ -28,7 +28,7 @@ def programs(tmp_path: Path) -> Iterator[Programs]:
 
 
 @WAYS
-def test_a_file_both_ways(programs: Programs, way: list[str]) -> None:
+def test_scp_copies_file_both_ways(programs: Programs, way: list[str]) -> None:
     data = os.urandom(600_000)
     (programs.files / "für alle.bin").write_bytes(data)
     done = programs.scp(*way, "für alle.bin", "drop:outbound/")
@@ -41,7 +41,7 @@ def test_a_file_both_ways(programs: Programs, way: list[str]) -> None:
 
 
 @WAYS
-def test_a_folder_both_ways_with_its_times(programs: Programs, way: list[str]) -> None:
+def test_scp_copies_folder_with_times_both_ways(programs: Programs, way: list[str]) -> None:
     done = programs.scp(*way, "-rp", "drop:inbox", "got")
     assert done.returncode == 0, done.stderr
     got = programs.files / "got"
@@ -62,14 +62,14 @@ def test_a_folder_both_ways_with_its_times(programs: Programs, way: list[str]) -
 
 
 @WAYS
-def test_names_with_a_star(programs: Programs, way: list[str]) -> None:
+def test_scp_expands_wildcards(programs: Programs, way: list[str]) -> None:
     done = programs.scp(*way, "drop:inbox/*.txt", ".")
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in programs.files.iterdir()) == ["a.txt", "b.txt"]
 
 
 @WAYS
-def test_what_is_not_there_and_what_does_not_fit(programs: Programs, way: list[str]) -> None:
+def test_scp_reports_missing_and_oversized_files(programs: Programs, way: list[str]) -> None:
     done = programs.scp(*way, "drop:inbox/nothing", ".")
     assert done.returncode == 1
     assert any(words in done.stderr.lower() for words in ("no such file", "no matches found"))
@@ -90,7 +90,7 @@ def test_what_is_not_there_and_what_does_not_fit(programs: Programs, way: list[s
     assert programs.scp(*way, "small", "drop:outbound/").returncode == 0
 
 
-def test_several_files_where_one_is_refused(programs: Programs) -> None:
+def test_scp_copies_others_if_one_file_is_refused(programs: Programs) -> None:
     for name in ("one", "two"):
         (programs.files / name).write_text(name)
     (programs.files / "big").write_bytes(bytes(1_100_000))

@@ -27,7 +27,7 @@ def programs(tmp_path: Path) -> Iterator[Programs]:
     lines.close()
 
 
-def test_it_lists_as_ls_does(programs: Programs) -> None:
+def test_sftp_lists_like_ls(programs: Programs) -> None:
     done = programs.sftp("ls -l", "ls -la inbox", "ls -ln inbox")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -39,7 +39,7 @@ def test_it_lists_as_ls_does(programs: Programs) -> None:
     assert [event.count for event in programs.drop.events() if isinstance(event, FolderListed)] == [3, 2, 2]
 
 
-def test_it_puts_gets_renames_and_removes(programs: Programs) -> None:
+def test_sftp_puts_gets_renames_and_removes(programs: Programs) -> None:
     data = os.urandom(700_000)
     (programs.files / "up.bin").write_bytes(data)
     done = programs.sftp(
@@ -69,7 +69,7 @@ def test_it_puts_gets_renames_and_removes(programs: Programs) -> None:
     assert drop.events("sandbox.refused") == []
 
 
-def test_it_keeps_times_and_does_not_mind_about_permissions(programs: Programs) -> None:
+def test_sftp_keeps_times_and_ignores_permissions(programs: Programs) -> None:
     local = programs.files / "kept.txt"
     local.write_text("kept")
     local.chmod(0o640)
@@ -86,7 +86,7 @@ def test_it_keeps_times_and_does_not_mind_about_permissions(programs: Programs) 
     assert stamped.modified == datetime.fromtimestamp(LONG_AGO, UTC).isoformat()
 
 
-def test_it_goes_on_with_what_broke_off(programs: Programs) -> None:
+def test_sftp_resumes_interrupted_transfer(programs: Programs) -> None:
     data = os.urandom(300_000)
     (programs.files / "long.bin").write_bytes(data)
     programs.drop.handle.write("inbox/long.bin", data[:100_000])
@@ -103,7 +103,7 @@ def test_it_goes_on_with_what_broke_off(programs: Programs) -> None:
     assert isinstance(read, FileRead)
 
 
-def test_it_is_refused_in_its_own_words(programs: Programs) -> None:
+def test_sftp_errors_are_protocol_errors(programs: Programs) -> None:
     (programs.files / "x").write_text("x")
     done = programs.sftp(
         "-get inbox/nothing",
@@ -134,7 +134,7 @@ def test_it_is_refused_in_its_own_words(programs: Programs) -> None:
     assert programs.drop.state.records["inbox/x"] == b"x"  # into a folder, under its own name
 
 
-def test_a_password_does_as_well_and_only_the_right_one(programs: Programs) -> None:
+def test_sftp_logs_in_with_password(programs: Programs) -> None:
     done = programs.sftp("ls inbox/referral.csv", password=programs.drop.password)
     assert done.returncode == 0, done.stderr
     assert "inbox/referral.csv" in done.stdout
@@ -143,7 +143,7 @@ def test_a_password_does_as_well_and_only_the_right_one(programs: Programs) -> N
     assert "Permission denied (publickey" in refused.stderr
 
 
-def test_nothing_is_run_and_nothing_is_forwarded(programs: Programs) -> None:
+def test_commands_and_forwarding_are_refused(programs: Programs) -> None:
     there = f"{programs.drop.user}@127.0.0.1"
     way = [*programs.options(), "-p", str(programs.drop.port)]
     for command in (["id"], ["scp", "-t"], ["scp -t x; id"], []):

@@ -17,7 +17,7 @@ bounded = settings(deadline=SLOW, suppress_health_check=[HealthCheck.too_slow])
 
 @bounded
 @given(inputs(MESSAGES))
-def test_any_message_is_judged_and_answered(data: bytes) -> None:
+def test_any_message_is_validated_and_acknowledged(data: bytes) -> None:
     judge(data)
 
 
@@ -29,7 +29,7 @@ def test_any_stream_is_split_into_messages(data: bytes) -> None:
 
 @bounded
 @given(inputs(FRAMES))
-def test_any_bytes_are_cut_into_frames(data: bytes) -> None:
+def test_any_bytes_are_split_into_frames(data: bytes) -> None:
     deframed(data)
 
 
@@ -40,7 +40,7 @@ def test_any_path_is_parsed_or_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("target", [(judge, MESSAGES), (streamed, STREAMS), (deframed, FRAMES), (pathed, PATHS)])
-def test_the_seeds_break_nothing(target: tuple[Callable[[bytes], None], list[bytes]]) -> None:
+def test_seeds_pass_every_target(target: tuple[Callable[[bytes], None], list[bytes]]) -> None:
     run, seeds = target
     for seed in seeds:
         run(seed)
@@ -72,7 +72,7 @@ QUICK = settings(max_examples=3000, derandomize=True, database=None, phases=[Pha
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_bug_is_found(name: str) -> None:
+def test_planted_bug_is_found(name: str) -> None:
     seeds, broken = PLANTED[name]
     assert broken(find(inputs(seeds), broken, settings=QUICK))
 
@@ -85,7 +85,7 @@ class Forgetful(Deframer):
         return super().feed(data) if data != b"\x0b" else []
 
 
-def test_a_planted_bug_is_found_by_what_must_hold_and_made_small() -> None:
+def test_planted_bug_is_found_by_invariant_and_minimized() -> None:
     def breaks(data: bytes) -> bool:
         try:
             deframed(data, Forgetful)

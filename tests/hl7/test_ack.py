@@ -28,19 +28,19 @@ def answer(message: Hl7Message, code: str = "AA", flaws: list[Flaw] | None = Non
     return build_ack(message, code, flaws or [], control_id="A1", at=AT, text=text)
 
 
-def test_it_goes_back_to_the_sender() -> None:
+def test_ack_is_addressed_to_sender() -> None:
     assert answer(asked()).render == (
         "MSH|^~\\&|EHR|CLINIC|LAB|NORTH^1.2^ISO|20260302090005+0000||ACK^R01^ACK|A1|T|2.5.1\rMSA|AA|M1\r"
     )
 
 
-def test_before_2_3_1_it_is_just_an_acknowledgement() -> None:
+def test_ack_before_2_3_1_has_no_trigger_event() -> None:
     assert answer(asked("2.3")).header.raw(9) == "ACK"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("code", ["AA", "AE", "AR", "CA", "CE", "CR"])
-def test_it_is_valid_itself_and_says_what_was_said(version: str, code: str) -> None:
+def test_ack_is_valid_and_parses_back(version: str, code: str) -> None:
     wrong = FLAWS if code[1] != "A" else []
     written = answer(asked(version), code, wrong, "it | is ~ so")
     assert validate_message(written) == []
@@ -52,12 +52,12 @@ def test_it_is_valid_itself_and_says_what_was_said(version: str, code: str) -> N
     ]
 
 
-def test_errors_before_2_5_stand_in_one_field() -> None:
+def test_errors_before_2_5_are_repetitions_of_err_1() -> None:
     written = answer(asked("2.4"), "AE", FLAWS[:1])
     assert written.segments[2].render() == "ERR|PID^1^3^101&PID-3 is missing&HL70357"
 
 
-def test_errors_from_2_5_on_have_place_code_and_words() -> None:
+def test_errors_from_2_5_have_location_code_and_text() -> None:
     errors = [segment.render() for segment in answer(asked(), "AE", FLAWS[:2]).all("ERR")]
     assert errors == [
         "ERR||PID^1^3|101^Required field missing^HL70357|E||||PID-3 is missing",
@@ -65,13 +65,13 @@ def test_errors_from_2_5_on_have_place_code_and_words() -> None:
     ]
 
 
-def test_what_is_refused_in_words_alone_is_said_somewhere_in_every_version() -> None:
+def test_text_without_flaws_is_in_ack_of_every_version() -> None:
     assert answer(asked("2.5"), "AR", text="not today").segments[1].render() == "MSA|AR|M1|not today"
     [error] = parse_ack(answer(asked("2.8"), "AR", text="not today")).errors
     assert (error.code, error.text) == ("207", "not today")
 
 
-def test_delimiters_and_charset_are_those_of_the_sender() -> None:
+def test_ack_uses_delimiters_and_charset_of_message() -> None:
     message = parse_message("MSH#*!?%#LAB#N#E#C#20260302##ADT*A01*ADT_A01#M1#P#2.5.1######8859/1\r")
     written = answer(message, "AE", [Flaw("101", "a # b", "PID", 1, 3)])
     assert written.render == (
@@ -81,19 +81,19 @@ def test_delimiters_and_charset_are_those_of_the_sender() -> None:
     assert validate_message(written) == []
 
 
-def test_an_unknown_version_is_answered_in_one_that_is_known() -> None:
+def test_unknown_version_is_answered_in_2_5_1() -> None:
     assert answer(asked("9.1"), "AR").version == "2.5.1"
     assert answer(parse_message("MSH|^~\\&"), "AR").render.startswith(
         "MSH|^~\\&|||||20260302090005+0000||ACK^^ACK|A1|P|2.5.1\rMSA|AR|\r"
     )
 
 
-def test_an_answer_that_is_none_is_refused() -> None:
+def test_message_without_msa_is_not_an_ack() -> None:
     with pytest.raises(BadMessage, match="MSA"):
         parse_ack(asked())
 
 
-def test_answers_of_others_are_read() -> None:
+def test_acks_of_other_systems_are_parsed() -> None:
     header = "MSH|^~\\&|A|B|C|D|20260302||ACK|9|P|2.3\r"
     text = f"{header}MSA|AE|M1|no such patient\rERR|PID^x^3^204&Unknown key identifier~^^^207\r"
     assert parse_ack(parse_message(text)) == Ack(
@@ -106,7 +106,7 @@ def test_answers_of_others_are_read() -> None:
     assert parse_ack(odd).errors == (Flaw("207", "Internal"),)
 
 
-def test_when_it_is_wanted() -> None:
+def test_ack_conditions_of_table_0155() -> None:
     assert ack_mode(asked()) == "original"
     assert ack_mode(asked(rest="|||AL|NE")) == "enhanced"
     assert ack_mode(asked(rest="||||ER")) == "enhanced"

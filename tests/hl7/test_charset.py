@@ -34,7 +34,7 @@ def admission(name: str, charset: str) -> str:
 
 
 @pytest.mark.parametrize(("charset", "codec", "name"), NAMED)
-def test_a_charset_of_table_0211_is_read_and_written(charset: str, codec: str, name: str) -> None:
+def test_charset_of_table_0211_round_trips(charset: str, codec: str, name: str) -> None:
     text = admission(name, charset)
     data = text.encode(codec)
     assert decode_message(data) == text
@@ -45,7 +45,7 @@ def test_a_charset_of_table_0211_is_read_and_written(charset: str, codec: str, n
 
 
 @pytest.mark.parametrize("codec", WIDE)
-def test_wide_charsets_are_seen_by_how_they_begin(codec: str) -> None:
+def test_wide_charsets_are_detected(codec: str) -> None:
     text = admission("山田", f"UNICODE {codec[:6].upper()}")
     assert split_messages(text.encode(codec)).messages == [text]
     assert parse_message(text.encode(codec)).render == text
@@ -54,13 +54,13 @@ def test_wide_charsets_are_seen_by_how_they_begin(codec: str) -> None:
 
 
 @pytest.mark.parametrize("charset", ["CNS 11643-1992", "KLINGON", "8859/12", "~X"])
-def test_a_charset_that_is_not_known_is_a_flaw(charset: str) -> None:
+def test_unknown_charset_is_a_flaw(charset: str) -> None:
     [flaw] = validate_message(parse_message(admission("Lopez", charset)))
     assert (flaw.code, flaw.segment, flaw.field) == ("103", "MSH", 18)
     assert "table 0211" in flaw.text
 
 
-def test_who_says_nothing_and_is_not_utf_8_is_windows() -> None:
+def test_unstated_charset_falls_back_to_windows_1252() -> None:
     assert decode_message(admission("O’Brien – Müller", "").encode("cp1252")) == admission("O’Brien – Müller", "")
     assert "\x81" in decode_message(admission("a\x81ü", "").encode("latin-1"))  # which Windows has not
 
@@ -68,7 +68,7 @@ def test_who_says_nothing_and_is_not_utf_8_is_windows() -> None:
 @pytest.mark.parametrize(
     ("charset", "quoted"), [("ASCII", "M?ller ??"), ("8859/1", "Müller ??"), ("BIG-5", "M?ller 山田")]
 )
-def test_an_answer_is_in_the_charset_that_it_states_whatever_it_quotes(charset: str, quoted: str) -> None:
+def test_ack_is_encodable_in_stated_charset(charset: str, quoted: str) -> None:
     flaw = Flaw("102", "'Müller 山田' is not a number", "OBX", 1, 5)
     answer = build_ack(parse_message(admission("x", charset)), "AE", [flaw], control_id="A1", at=AT)
     data, _ = encode_message(answer.render)
@@ -78,7 +78,7 @@ def test_an_answer_is_in_the_charset_that_it_states_whatever_it_quotes(charset: 
     assert (read.value("MSH.18"), read.value("ERR.8")) == (charset, f"'{quoted}' is not a number")
 
 
-def test_an_answer_to_an_unknown_charset_is_in_utf_8_and_says_so() -> None:
+def test_ack_of_unknown_charset_states_utf_8() -> None:
     flaw = Flaw("102", "'Müller' is not a number")
     answer = build_ack(parse_message(admission("x", "KLINGON")), "AE", [flaw], control_id="A1", at=AT)
     assert answer.value("MSH.18") == "UNICODE UTF-8"
@@ -86,7 +86,7 @@ def test_an_answer_to_an_unknown_charset_is_in_utf_8_and_says_so() -> None:
     assert validate_message(answer) == []
 
 
-def test_no_sign_is_replaced_by_a_delimiter() -> None:
+def test_unencodable_character_is_not_replaced_by_delimiter() -> None:
     message = parse_message("MSH#*!?%#A#B#C#D#20260302##ADT*A01#1#P#2.5######ASCII\r")
     answer = build_ack(message, "AE", [Flaw("102", "Ümlaut")], control_id="A1", at=AT)
     assert answer.value("ERR.8") == " mlaut"

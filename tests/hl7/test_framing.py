@@ -7,16 +7,16 @@ import pytest
 from clerkship.hl7.framing import MAX_TRUNCATED_BYTES, Deframer, Frame, frame_message
 
 
-def test_a_frame_comes_back() -> None:
+def test_frame_round_trips() -> None:
     assert frame_message(b"MSH|x\r") == b"\x0bMSH|x\r\x1c\r"
     assert Deframer(100).feed(frame_message(b"MSH|x\r")) == [Frame(b"MSH|x\r")]
 
 
-def test_marks_inside_a_message_cannot_break_it() -> None:
+def test_framing_bytes_inside_message_are_replaced() -> None:
     assert Deframer(100).feed(frame_message(b"a\x1cb\x0bc")) == [Frame(b"a b c")]
 
 
-def test_many_frames_at_once_and_one_byte_at_a_time() -> None:
+def test_frames_are_found_in_any_chunking() -> None:
     data = b"".join(frame_message(b"m%d" % number) for number in range(50))
     expected = [Frame(b"m%d" % number) for number in range(50)]
     assert Deframer(100).feed(data) == expected
@@ -25,25 +25,25 @@ def test_many_frames_at_once_and_one_byte_at_a_time() -> None:
     assert slowly.ignored_bytes == 0
 
 
-def test_the_last_carriage_return_may_be_missing() -> None:
+def test_final_carriage_return_may_be_missing() -> None:
     deframer = Deframer(100)
     assert deframer.feed(b"\x0bone\x1c") == [Frame(b"one")]
     assert deframer.feed(b"\x0btwo\x1c\x0bthree\x1c\r") == [Frame(b"two"), Frame(b"three")]
     assert deframer.ignored_bytes == 0
 
 
-def test_what_stands_outside_is_ignored_and_counted() -> None:
+def test_bytes_outside_frames_are_counted() -> None:
     deframer = Deframer(100)
     assert deframer.feed(b"GET / HTTP/1.1\r\n\x1c\x0bone\x1c\r\r\n\x0btwo\x1c\r") == [Frame(b"one"), Frame(b"two")]
     assert deframer.ignored_bytes == 17 + 2
 
 
-def test_a_frame_that_begins_anew_gives_up_the_first() -> None:
+def test_restarted_frame_reports_first_as_unfinished() -> None:
     deframer = Deframer(100)
     assert deframer.feed(b"\x0bone and\x0btwo\x1c\r") == [Frame(b"one and", "unfinished"), Frame(b"two")]
 
 
-def test_whether_a_frame_is_open() -> None:
+def test_is_open_between_start_and_end() -> None:
     deframer = Deframer(100)
     assert not deframer.is_open
     deframer.feed(b"\x0bone")
@@ -53,7 +53,7 @@ def test_whether_a_frame_is_open() -> None:
 
 
 @pytest.mark.parametrize("piece", [1, 1000, 10_000_000])
-def test_what_is_too_large_is_cut_and_does_not_spoil_the_next(piece: int) -> None:
+def test_oversized_frame_is_truncated_and_next_one_parsed(piece: int) -> None:
     deframer = Deframer(200_000)
     data = frame_message(b"x" * 300_000) + frame_message(b"y" * 200_000) + frame_message(b"z")
     found = [each for at in range(0, len(data), piece) for each in deframer.feed(data[at : at + piece])]
@@ -65,11 +65,11 @@ def test_what_is_too_large_is_cut_and_does_not_spoil_the_next(piece: int) -> Non
     assert [each.size for each in found] == [300_000, 200_000, 1]
 
 
-def test_a_limit_below_what_is_kept() -> None:
+def test_limit_below_truncation_size() -> None:
     assert Deframer(3).feed(frame_message(b"abcd")) == [Frame(b"abc", "too_large", 1)]
 
 
-def test_how_long_a_frame_may_be_can_depend_on_how_it_begins() -> None:
+def test_limit_may_depend_on_start_of_frame() -> None:
     asked: list[bytes] = []
 
     def limit_of(begun: bytes) -> int:
@@ -88,7 +88,7 @@ def test_how_long_a_frame_may_be_can_depend_on_how_it_begins() -> None:
     assert asked == [b"a", b"b", b"b"]  # once for each that is long
 
 
-def test_what_was_not_ended_can_be_had() -> None:
+def test_finish_returns_unfinished_frame() -> None:
     deframer = Deframer(100)
     assert deframer.finish() is None
     deframer.feed(b"\x0bone\x1c\r\x0btwo")
@@ -96,7 +96,7 @@ def test_what_was_not_ended_can_be_had() -> None:
     assert deframer.finish() is None
 
 
-def test_single_bytes_take_time_in_proportion() -> None:
+def test_feeding_single_bytes_takes_linear_time() -> None:
     def spent(size: int) -> float:
         deframer, started = Deframer(size), time.process_time()
         deframer.feed(b"\x0b")

@@ -173,17 +173,17 @@ OTHERS = [case for case in CASES if case[0] in JUDGED]
 
 @pytest.mark.parametrize(("version", "kind"), CASES)
 @pytest.mark.parametrize("full", [False, True])
-def test_a_valid_message_is_valid(version: str, kind: str, full: bool) -> None:
+def test_generated_message_is_valid(version: str, kind: str, full: bool) -> None:
     assert ours(render(sample(version, kind, full=full))) == []
 
 
 @pytest.mark.parametrize(("version", "kind"), OTHERS)
 @pytest.mark.parametrize("full", [False, True])
-def test_a_valid_message_is_taken_by_hl7types(version: str, kind: str, full: bool) -> None:
+def test_generated_message_is_accepted_by_hl7types(version: str, kind: str, full: bool) -> None:
     assert of_hl7types(render(comparable(version, kind, full=full))) is None
 
 
-def test_a_null_is_a_value_of_any_type_for_us_alone() -> None:
+def test_null_is_valid_for_any_type_only_here() -> None:
     head, event, patient, visit = sample("2.5.1", "ADT^A01")
     text = render([head, event, [*patient, "", '""'], visit])
     assert ours(text) == []
@@ -191,14 +191,14 @@ def test_a_null_is_a_value_of_any_type_for_us_alone() -> None:
     assert of_hl7apy(text) is not None
 
 
-def test_all_of_a_choice_is_what_hl7apy_alone_wants() -> None:
+def test_only_hl7apy_requires_all_of_a_choice() -> None:
     order = [*sample("2.5.1", "ORM^O01"), ["OBR", "1", "", "", "K"]]
     assert ours(render(order)) == []
     assert of_hl7types(render(order)) is None
     assert of_hl7apy(render(order)) is not None
 
 
-def test_a_name_that_comes_again_in_a_structure_is_lost_on_hl7types_alone() -> None:
+def test_only_hl7types_ignores_repeated_name_in_structure() -> None:
     first, second = [["ROL", "", "AD", "AT", "7^Who"] for _ in range(2)]
     head, event, patient, visit = sample("2.5.1", "ADT^A01")
     procedure = ["PR1", "1", "", "99^Some", "", "20260302"]
@@ -211,12 +211,12 @@ def test_a_name_that_comes_again_in_a_structure_is_lost_on_hl7types_alone() -> N
 
 
 @pytest.mark.parametrize(("version", "kind"), [case for case in OTHERS if case not in HL7APY_LACKS])
-def test_a_valid_message_is_taken_by_hl7apy(version: str, kind: str) -> None:
+def test_generated_message_is_accepted_by_hl7apy(version: str, kind: str) -> None:
     assert of_hl7apy(render(comparable(version, kind))) is None
 
 
 @pytest.mark.parametrize(("version", "kind"), OTHERS)
-def test_a_changed_message_is_judged_as_by_hl7types(version: str, kind: str) -> None:
+def test_changed_message_is_judged_as_by_hl7types(version: str, kind: str) -> None:
     disagreed = []
     for change in chosen(version, kind):
         theirs = of_hl7types(change.text)
@@ -226,7 +226,7 @@ def test_a_changed_message_is_judged_as_by_hl7types(version: str, kind: str) -> 
 
 
 @pytest.mark.parametrize(("version", "kind"), [case for case in OTHERS if case not in HL7APY_LACKS])
-def test_a_changed_message_is_judged_as_by_hl7apy(version: str, kind: str) -> None:
+def test_changed_message_is_judged_as_by_hl7apy(version: str, kind: str) -> None:
     disagreed = []
     for change in chosen(version, kind)[:30]:
         theirs = of_hl7apy(change.text)

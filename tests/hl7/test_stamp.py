@@ -17,11 +17,11 @@ from clerkship.hl7.timestamp import to_hl7_time
         ("2026-03-02T09:00:00.250500+01:00", "20260302090000.2505+0100"),
     ],
 )
-def test_a_time_is_as_precise_as_it_was(iso: str, written: str) -> None:
+def test_conversion_keeps_precision(iso: str, written: str) -> None:
     assert to_hl7_time(iso) == written
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-3-2", "20260302", "2026-03-02T9", "2026-03-02 \n"])
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_invalid_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected a date or time"):
         to_hl7_time(text)

@@ -18,25 +18,25 @@ def wrong(text: str | bytes) -> list[str]:
     return [f"{flaw.code} {flaw.segment} {flaw.text}" for flaw in split_messages(text).flaws]
 
 
-def test_one_message() -> None:
+def test_single_message_is_split() -> None:
     assert split_messages(message(1)) == MessageBatch(messages=[message(1)])
     assert not split_messages(message(1)).is_batch
 
 
-def test_several_messages() -> None:
+def test_several_messages_are_split() -> None:
     assert split_messages(message(1) + message(2) + message(3)).messages == [message(1), message(2), message(3)]
 
 
 @pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\n\n", "\r\n \t\r\n"])
 @pytest.mark.parametrize("start", ["", "\ufeff", "\n\n  "])
-def test_line_ends_and_blank_lines(start: str, end: str) -> None:
+def test_line_ends_and_blank_lines_are_accepted(start: str, end: str) -> None:
     text = start + (message(1) + message(2)).replace("\r", end)
     assert split_messages(text).messages == [message(1), message(2)]
     assert split_messages(text.encode()).messages == [message(1), message(2)]
     assert wrong(text) == []
 
 
-def test_a_file_of_batches() -> None:
+def test_file_of_batches_is_split() -> None:
     batch = split_messages(WHOLE)
     assert batch.messages == [message(1), message(2)]
     assert batch.flaws == []
@@ -57,7 +57,7 @@ def test_a_file_of_batches() -> None:
         f"{FHS}{BHS}{message(1)}BTS\r{BHS}{message(2)}BTS|1||\rFTS|2\r",
     ],
 )
-def test_other_good_files(text: str) -> None:
+def test_valid_files_have_no_flaws(text: str) -> None:
     assert wrong(text) == []
 
 
@@ -89,38 +89,38 @@ def test_other_good_files(text: str) -> None:
         ("BHS\rBTS\r", ["102 BHS BHS-1 and BHS-2 are not valid delimiters: 'BHS'"]),
     ],
 )
-def test_what_is_wrong_around_messages(text: str, expected: list[str]) -> None:
+def test_flaws_outside_messages_are_reported(text: str, expected: list[str]) -> None:
     assert wrong(text) == expected
 
 
-def test_what_is_no_message_is_none() -> None:
+def test_text_without_message_gives_empty_list() -> None:
     assert split_messages("").messages == split_messages(b"").messages == split_messages("  \r\n").messages == []
     assert split_messages(b"\x00\xff\xfe").messages == []
     assert wrong("") == []
 
 
-def test_a_line_that_is_no_segment_stays_with_its_message() -> None:
+def test_invalid_line_stays_with_its_message() -> None:
     assert split_messages(f"{message(1)}and so on\r").messages == [f"{message(1)}and so on\r"]
 
 
-def test_each_message_has_its_own_charset() -> None:
+def test_each_message_is_decoded_by_its_own_charset() -> None:
     latin = "MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||8859/1\rPID|1||||Müller\r"
     wide = "MSH|^~\\&|A|B|C|D|1||ADT^A01|2|P|2.5||||||UNICODE UTF-8\rPID|1||||Müller\r"
     assert split_messages(latin.encode("latin-1") + wide.encode()).messages == [latin, wide]
     assert split_messages((latin + wide).encode("utf-16")).messages == [latin, wide]
 
 
-def test_marks_of_mllp_in_a_file_are_passed_over() -> None:
+def test_mllp_framing_bytes_in_file_are_ignored() -> None:
     framed = f"\x0b{message(1)}\x1c\r\x0b{message(2)}\x1c\r"
     assert split_messages(framed).messages == [message(1), message(2)]
     assert wrong(framed) == []
 
 
-def test_files_that_were_put_together_keep_their_byte_order_marks_to_themselves() -> None:
+def test_byte_order_marks_in_concatenated_files_are_ignored() -> None:
     assert split_messages((f"\ufeff{message(1)}" * 2).encode()).messages == [message(1)] * 2
     assert split_messages(f"\ufeff{message(1)}" * 2).messages == [message(1)] * 2
 
 
-def test_bytes_and_text_begin_a_message_in_the_same_places() -> None:
+def test_bytes_and_text_are_split_equally() -> None:
     odd = f"{message(1)}MSH\u202eno\r"
     assert split_messages(odd).messages == split_messages(odd.encode()).messages == [odd]

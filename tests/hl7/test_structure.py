@@ -109,7 +109,7 @@ def changed(names: list[str], rng: Random) -> list[str]:
 
 
 @pytest.mark.parametrize(("version", "name"), STRUCTURES)
-def test_the_automaton_takes_what_the_notation_does(version: str, name: str) -> None:
+def test_automaton_accepts_same_messages_as_notation(version: str, name: str) -> None:
     notation = load_tables(version)["structures"][name]
     structure, tree, rng = find_structure(version, name), as_tree(notation), Random(f"{version} {name}")
     for _ in range(40):
@@ -120,25 +120,21 @@ def test_the_automaton_takes_what_the_notation_does(version: str, name: str) -> 
         assert (structure.find_deviations(other, 20) == []) == fits, other
 
 
-def test_a_group_that_may_be_empty_and_come_again() -> None:
+def test_optional_repeating_group() -> None:
     structure = MessageStructure("X", "A {[B] [{C}]} [D]")
     assert structure.find_deviations(["A"], 9) == []
     assert structure.find_deviations(["A", "B", "B", "C", "C", "B", "D"], 9) == []
-    assert [found.text for found in structure.find_deviations(["A", "D", "B"], 9)] == [
-        "B (segment 3) may not follow D"
-    ]
+    assert [found.text for found in structure.find_deviations(["A", "D", "B"], 9)] == ["B (segment 3) may not follow D"]
 
 
-def test_a_choice_of_more_than_names() -> None:
+def test_choice_of_groups() -> None:
     structure = MessageStructure("X", "A <B|C [{D}]|E> [{F}]")
     assert (
         structure.find_deviations(["A", "C", "D", "D", "F"], 9) == structure.find_deviations(["A", "B", "F"], 9) == []
     )
-    assert [found.text for found in structure.find_deviations(["A", "B", "D"], 9)] == [
-        "D (segment 3) may not follow B"
-    ]
+    assert [found.text for found in structure.find_deviations(["A", "B", "D"], 9)] == ["D (segment 3) may not follow B"]
     assert [found.text for found in structure.find_deviations(["A"], 9)] == ["B or C or E is missing after A"]
 
 
-def test_nothing_at_all() -> None:
+def test_empty_message() -> None:
     assert [found.name for found in MessageStructure("X", "A B [C]").find_deviations([], 9)] == ["A", "B"]

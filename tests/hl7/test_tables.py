@@ -7,18 +7,18 @@ from scripts import hl7_tables
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_table_is_what_the_script_writes(version: str) -> None:
+def test_tables_match_script_output(version: str) -> None:
     shipped = (hl7_tables.TABLES / f"{version}.json").read_bytes()
     assert shipped == hl7_tables.dumped(hl7_tables.compiled(version)), "run python -m scripts.hl7_tables"
 
 
-def test_script_and_library_know_the_same_versions() -> None:
+def test_script_and_package_have_same_versions() -> None:
     assert hl7_tables.VERSIONS == VERSIONS
     assert {file.stem for file in hl7_tables.TABLES.glob("*.json")} == set(VERSIONS)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_name_leads_somewhere(version: str) -> None:
+def test_every_referenced_name_is_defined(version: str) -> None:
     table = load_tables(version)
     for events in table["events"].values():
         assert set(events.values()) <= set(table["structures"])
@@ -27,7 +27,7 @@ def test_every_name_leads_somewhere(version: str) -> None:
         assert names <= set(table["segments"])
 
 
-def test_names_that_come_twice_in_a_structure_are_there_twice() -> None:
+def test_repeated_names_in_structure_are_kept() -> None:
     structures = load_tables("2.5.1")["structures"]
     assert structures["ADT_A17"].count("PID") == 2
     assert structures["ADT_A01"].count("[{ROL}]") == 4
@@ -35,7 +35,7 @@ def test_names_that_come_twice_in_a_structure_are_there_twice() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_usual_events_are_in_every_version(version: str) -> None:
+def test_common_events_are_in_every_version(version: str) -> None:
     events = load_tables(version)["events"]
     assert {f"A{number:02}" for number in (1, 2, 3, 4, 5, 8, 11, 13, 28, 31, 40)} <= set(events["ADT"])
     assert set(events["MDM"]) == {f"T{number:02}" for number in range(1, 12)}
@@ -43,5 +43,5 @@ def test_the_usual_events_are_in_every_version(version: str) -> None:
     assert ("ORM" in events) == (version < "2.7")  # withdrawn there
 
 
-def test_later_editions_are_read_as_2_8() -> None:
+def test_2_8_1_and_2_8_2_resolve_to_2_8() -> None:
     assert [resolve_version(text) for text in ("2.8", "2.8.1", "2.8.2", "2.9", "2.2", "")] == ["2.8"] * 3 + [None] * 3

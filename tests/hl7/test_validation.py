@@ -50,16 +50,16 @@ def test_valid_messages_have_no_flaws() -> None:
         ([EVN, PID, PV1, "IN2|1"], ["100 IN1 is missing after PV1"]),
     ],
 )
-def test_the_order_of_segments(lines: list[str], expected: list[str]) -> None:
+def test_segment_order_is_validated(lines: list[str], expected: list[str]) -> None:
     assert said("ADT^A01^ADT_A01", *lines) == expected
 
 
-def test_an_observation_before_its_order() -> None:
+def test_observation_before_order_is_one_flaw() -> None:
     assert said("ORU^R01", PID, OBX, OBR) == ["100 OBX (segment 3) may not precede OBR (segment 4)"]
     assert said("ORU^R01", PID, OBX) == ["100 OBR is missing after PID"]
 
 
-def test_one_of_a_choice_is_enough_and_needed() -> None:
+def test_exactly_one_of_a_choice_is_required() -> None:
     assert said("ORM^O01", "ORC|NW|1", OBR, version="2.4") == []
     assert said("ORM^O01", "ORC|NW|1", "DG1|1||||20260101|A", version="2.4") == [
         "100 OBR or RQD or RQ1 or RXO or ODS or ODT is missing after ORC"
@@ -72,7 +72,7 @@ TIMING = "TQ1|1|1|Q6H|||||20260302"
 
 
 @pytest.mark.parametrize("version", ["2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6"])
-def test_a_pharmacy_order_has_routes_and_components(version: str) -> None:
+def test_pharmacy_order_has_routes_and_components(version: str) -> None:
     order = "ORC|NW|1"
     note, kind = "NTE|1||with food", "ORM^O01" if version != "2.6" else "ORM^O01^ORM_O01"
     rest = [RXO, note, RXR, RXC, note, RXC, "OBX|1|ST|9^Weight||70||||||F"]
@@ -86,13 +86,13 @@ def test_a_pharmacy_order_has_routes_and_components(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["2.4", "2.5", "2.5.1", "2.6"])
-def test_an_order_has_a_timing_of_its_own_from_2_5_on(version: str) -> None:
+def test_order_may_have_timing_from_2_5(version: str) -> None:
     kind = "ORM^O01" if version != "2.6" else "ORM^O01^ORM_O01"
     found = said(kind, PID, "ORC|NW|1", TIMING, "TQ2|1|S", TIMING, OBR, "ORC|NW|2", TIMING, OBR, version=version)
     assert bool(found) == (version < "2.5")
 
 
-def test_segments_of_ones_own_are_anywhere() -> None:
+def test_z_segments_are_allowed_anywhere() -> None:
     assert said("ADT^A01^ADT_A01", "ZAA|1", EVN, "ZBB|x", PID, "ZCC", PV1, "ZDD|1") == []
 
 
@@ -109,13 +109,13 @@ def test_segments_of_ones_own_are_anywhere() -> None:
         ("ADT^A01^ORU_R01", "2.5", Flaw("103", "", "MSH", 1, 9, 1, 3)),
     ],
 )
-def test_what_is_not_taken_at_all(kind: str, version: str, expected: Flaw) -> None:
+def test_unsupported_header_values_are_flaws(kind: str, version: str, expected: Flaw) -> None:
     first = validate_message(message(kind, EVN, PID, PV1, version=version))[0]
     assert first._replace(text="") == expected
 
 
 @pytest.mark.parametrize("structure", ["", "^ADT_A01", "^ADT_A08"])
-def test_a_structure_may_be_named_after_the_event_or_as_the_table_has_it(structure: str) -> None:
+def test_msh_9_3_accepts_event_or_structure_name(structure: str) -> None:
     assert said(f"ADT^A08{structure}", EVN, PID, PV1) == []
 
 
@@ -138,7 +138,7 @@ def test_a_structure_may_be_named_after_the_event_or_as_the_table_has_it(structu
         (PID + "|" * 200 + "x", None),
     ],
 )
-def test_fields(line: str, expected: Flaw | None) -> None:
+def test_field_values_are_validated(line: str, expected: Flaw | None) -> None:
     found = validate_message(message("ADT^A01^ADT_A01", EVN, line, PV1))
     assert [flaw._replace(text="") for flaw in found] == ([] if expected is None else [expected])
 
@@ -167,12 +167,12 @@ def test_fields(line: str, expected: Flaw | None) -> None:
         ("", "", None),
     ],
 )
-def test_an_observation_is_of_the_type_it_names(type: str, value: str, expected: str | None) -> None:
+def test_obx_5_must_match_type_in_obx_2(type: str, value: str, expected: str | None) -> None:
     line = f"OBX|1|{type}|2823-3^Potassium^LN||{value}||||||F"
     assert said("ORU^R01", PID, OBR, line) == ([] if expected is None else [expected])
 
 
-def test_hours_alone_are_a_time_from_2_5_on() -> None:
+def test_time_with_hours_only_is_valid_from_2_5() -> None:
     line = PID.replace("19650315", "1965031509")
     assert said("ADT^A01", EVN, line, PV1, version="2.5") == []
     assert said("ADT^A01", "EVN|A01|20260302", line, PV1, version="2.4") == [
@@ -180,49 +180,49 @@ def test_hours_alone_are_a_time_from_2_5_on() -> None:
     ]
 
 
-def test_a_component_may_be_required() -> None:
+def test_required_component_is_checked() -> None:
     line = PID.replace("77^^^NORTH^MR", "^^^NORTH^MR")
     assert said("ADT^A01^ADT_A01", EVN, line, PV1) == []
     assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.6") == ["101 PID-3.1: it is required"]
 
 
 @pytest.mark.parametrize("version", ["2.6", "2.7", "2.8"])
-def test_a_structure_that_follows_from_type_and_event_need_not_be_named(version: str) -> None:
+def test_msh_9_3_may_be_missing(version: str) -> None:
     assert said("ADT^A08", EVN, PID, PV1, version=version) == []
     assert said("ADT^^ADT_A01", EVN, PID, PV1, version=version)[0].startswith("201")
 
 
-def test_fields_that_were_withdrawn_may_be_there() -> None:
+def test_withdrawn_fields_are_allowed() -> None:
     line = PID.replace("PID|1||", "PID|1|old^id|")
     assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.8") == []
 
 
 @pytest.mark.parametrize("missing", [6, 16, 20])
-def test_what_an_appointment_easily_lacks(missing: int) -> None:
+def test_missing_required_sch_field_is_a_flaw(missing: int) -> None:
     values = {1: "1", 6: "R^Routine", 16: "9^Who", 20: "8^Who"}
     line = "|".join(["SCH", *("" if number == missing else values.get(number, "") for number in range(1, 21))])
     assert said("SIU^S12", line, "RGS|1") == [f"101 SCH-{missing} is missing: it is required in version 2.5.1"]
 
 
-def test_what_a_document_easily_lacks() -> None:
+def test_missing_required_txa_field_is_a_flaw() -> None:
     assert said("MDM^T01", EVN, PID, PV1, "TXA|1|CN||||||||||9") == [
         "101 TXA-17 is missing: it is required in version 2.5.1"
     ]
 
 
-def test_other_delimiters() -> None:
+def test_custom_delimiters_are_validated() -> None:
     text = "MSH#*!?%#LAB#N#E#C#20260302090000##ADT*A01#1#P#2.5.1\rEVN##20260302\rPID#1##7***N!8***N##L*M##soon\rPV1#1#O"
     assert [(flaw.segment, flaw.field) for flaw in validate_message(parse_message(text))] == [("PID", 7)]
 
 
-def test_no_more_is_said_than_helps() -> None:
+def test_number_of_flaws_is_limited() -> None:
     assert len(validate_message(message("ORU^R01", PID, OBR, *["OBX|x"] * 500))) == MAX_FLAWS
 
 
 @pytest.mark.parametrize(
     "lines", [[OBX], ["PID|1"], ["OBR|1", "PID|1"], ["NTE|1", "ORC"], ["ABC"], ["Z"], ["OBR|" + "~" * 50]]
 )
-def test_a_hundred_thousand_segments_take_seconds_at_most(lines: list[str]) -> None:
+def test_validating_hundred_thousand_segments_takes_seconds(lines: list[str]) -> None:
     many = message("ORU^R01", PID, OBR, *lines * (100_000 // len(lines)))
     started = time.process_time()
     validate_message(many)
@@ -256,11 +256,11 @@ def test_a_hundred_thousand_segments_take_seconds_at_most(lines: list[str]) -> N
     ],
 )
 @pytest.mark.parametrize("version", ["2.3", "2.8"])
-def test_what_is_asked_leniently(line: str, expected: str | None, version: str) -> None:
+def test_lenient_level_checks_readable_values(line: str, expected: str | None, version: str) -> None:
     assert lenient("ADT^A01^WHAT", line, version=version) == ([] if expected is None else [expected])
 
 
-def test_leniency_ends_where_nobody_knows_what_it_is() -> None:
+def test_lenient_level_refuses_unknown_message_type() -> None:
     assert lenient("ADT^A01", version="3") == ["203 MSH-12 1 1"]
     assert lenient("ADT^A01", version="") == ["101 MSH-12 None None"]
     assert lenient("ADT^A99") == lenient("ADT") == ["201 MSH-9 1 2"]
@@ -268,7 +268,7 @@ def test_leniency_ends_where_nobody_knows_what_it_is() -> None:
     assert lenient("") == ["101 MSH-9 None None"]
 
 
-def test_a_file_is_as_good_as_all_that_is_in_it() -> None:
+def test_file_flaws_include_flaws_of_each_message() -> None:
     good = message("ADT^A01^ADT_A01", EVN, PID, PV1).render
     bad = message("ADT^A01^ADT_A01", EVN, PID).render
     around = "BHS|^~\\&\r{}BTS|2\r"

@@ -25,7 +25,7 @@ def copied(box: dict[str, Any], copy: dict[str, Any]) -> tuple[Playground, Files
     return playground, Files(InProcessTransport(Gateway(), playground, "box", str))
 
 
-def test_every_change_of_a_drop_is_copied() -> None:
+def test_every_change_is_copied() -> None:
     playground, drop = copied({}, {})
     drop.make_folder("inbox/new")
     drop.write("inbox/new/a", "1")
@@ -42,7 +42,7 @@ def test_every_change_of_a_drop_is_copied() -> None:
     assert not any(event.kind == "sandbox.refused" for event in playground.log.events)
 
 
-def test_a_change_that_the_copy_cannot_follow_is_refused_there_alone() -> None:
+def test_change_refused_by_copy_stays_in_source() -> None:
     playground, drop = copied({"only/here": b""}, {"only": b"a file"})
     drop.rename("only/here", "inbox/here")
     drop.remove_folder("only")

@@ -32,13 +32,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("registered", PAIRS, ids=lambda each: each.name)
-def test_a_pair_reacts_only_to_events_that_its_source_can_emit(registered: ReactionPair) -> None:
+def test_pairs_react_only_to_events_of_their_source(registered: ReactionPair) -> None:
     catalog = build_catalog_without_plugins()
     catalog.simulator(registered.target)
     assert set(registered.load()) <= set(catalog.event_kinds(registered.source))
 
 
-def test_reactions_are_bound_by_sandbox_and_event_in_the_order_of_the_environment() -> None:
+def test_reactions_are_bound_in_environment_order() -> None:
     bound = ReactionRegistry().bind(
         arrows("drop.file.written -> archive", "lab.oru.sent -> ehr", "drop.file.* -> ehr2"), {**KINDS, "ehr2": "files"}
     )
@@ -49,18 +49,18 @@ def test_reactions_are_bound_by_sandbox_and_event_in_the_order_of_the_environmen
     assert ("lab", "hl7.oru.arrived") not in bound
 
 
-def test_no_pair_is_imported_for_an_environment_without_its_reactions(folder: Path) -> None:
+def test_unused_pair_is_not_imported(folder: Path) -> None:
     registry = ReactionRegistry([*PAIRS, pair(folder, "never_imported", "1 / 0")])
     registry.bind(arrows("drop.file.written -> archive"), KINDS)
     assert "never_imported" not in sys.modules
 
 
-def test_a_reaction_between_kinds_that_have_no_pair_is_an_error() -> None:
+def test_reaction_without_pair_is_an_error() -> None:
     with pytest.raises(UnknownName, match="unknown reaction `fhir to files`"):
         ReactionRegistry().bind(arrows("ehr.resource.created -> drop"), KINDS)
 
 
-def test_two_pairs_of_the_same_kinds_are_an_error() -> None:
+def test_duplicate_pair_is_an_error() -> None:
     with pytest.raises(NameTaken, match="two reactions are called `files to files`"):
         ReactionRegistry([*PAIRS, PAIRS[0]])
 
@@ -76,7 +76,7 @@ def test_two_pairs_of_the_same_kinds_are_an_error() -> None:
         ("pair_foreign", "REACTIONS = {'files.file.read': print}", "`files.file.read` is not an event of hl7"),
     ],
 )
-def test_a_pair_that_cannot_be_loaded_says_why(folder: Path, name: str, source: str, message: str) -> None:
+def test_broken_pair_error_has_reason(folder: Path, name: str, source: str, message: str) -> None:
     broken = pair(folder, name, source)
     with pytest.raises(
         BrokenReactions, match=f"the reactions of chat to hl7 cannot be loaded from {name}: .*{message}"
@@ -84,14 +84,12 @@ def test_a_pair_that_cannot_be_loaded_says_why(folder: Path, name: str, source: 
         broken.load()
 
 
-def test_a_pair_that_cannot_be_loaded_is_left_out_of_what_its_target_reacts_to(folder: Path) -> None:
+def test_broken_pair_is_left_out_of_events_for(folder: Path) -> None:
     other = ReactionPair(source="files", target="chat", module="clerkship.reactions.files_to_files")
     registry = ReactionRegistry([pair(folder, "pair_broken", "1 / 0"), other])
     assert registry.events_for("chat") == list(other.load())
 
 
-def test_what_the_module_of_a_pair_prints_does_not_go_to_standard_output(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_output_of_pair_module_goes_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pair(folder, "pair_prints", "print('hello')\nREACTIONS = {}").load()
     assert capsys.readouterr() == ("", "hello\n")

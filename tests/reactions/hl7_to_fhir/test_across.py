@@ -58,7 +58,7 @@ def sends(task_item: Any, sandboxes: Any) -> None:
     lab.send(RESULT.format(id="2", mrn="99"))
 
 
-def test_messages_both_ways_change_the_chart_and_say_why(bench: Workbench) -> None:
+def test_sent_and_arrived_messages_change_chart_with_cause(bench: Workbench) -> None:
     simulators = "    lab: {kind: hl7}\n"
     bench.write(
         "lab.yml", ENVIRONMENT.replace(simulators, f"{simulators}  reactions: [lab.adt -> ehr, lab.oru.sent -> ehr]\n")

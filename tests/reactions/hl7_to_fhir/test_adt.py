@@ -42,7 +42,7 @@ def admitted(clinic: Clinic) -> str:
     return key
 
 
-def test_somebody_new_is_registered_with_all_that_the_message_says() -> None:
+def test_a04_registers_new_patient_with_all_fields() -> None:
     clinic = Clinic()
     patient, encounter = clinic.file(adt("A04", "A01"), EVN, NEW, visit(kind="O", number="V-9^^^CLINIC"))
     found = clinic.get(patient)
@@ -77,7 +77,7 @@ def test_somebody_new_is_registered_with_all_that_the_message_says() -> None:
     assert clinic.replayed() == clinic.state.dump()
 
 
-def test_the_server_may_know_what_an_authority_is_called() -> None:
+def test_configured_authority_sets_identifier_system() -> None:
     clinic = Clinic(authorities={"CLINIC": MRN})
     [key] = clinic.file(adt("A28", "A05"), EVN, NEW, "PV1|1|N")
     assert clinic.get(key)["identifier"][0]["system"] == MRN
@@ -86,7 +86,7 @@ def test_the_server_may_know_what_an_authority_is_called() -> None:
     assert "no patient in this chart" in other.refused(adt("A31", "A05"), EVN, PID, "PV1|1|N")
 
 
-def test_an_admission_is_an_encounter_that_is_moved_and_ended() -> None:
+def test_admission_creates_encounter_that_is_moved_and_ended() -> None:
     clinic = Clinic()
     key = admitted(clinic)
     found = clinic.get(key)
@@ -111,7 +111,7 @@ def test_an_admission_is_an_encounter_that_is_moved_and_ended() -> None:
     assert found["location"][-1]["status"] == "active"
 
 
-def test_messages_about_a_visit_said_again_change_nothing() -> None:
+def test_repeated_visit_messages_change_nothing() -> None:
     clinic = Clinic()
     for message in (
         (adt("A01"), EVN, PID, visit()),
@@ -126,7 +126,7 @@ def test_messages_about_a_visit_said_again_change_nothing() -> None:
     assert "is finished: ADT^A01 cannot start it again" in clinic.refused(adt("A01"), EVN, PID, visit())
 
 
-def test_what_is_planned_begins_and_what_was_not_meant_is_cancelled() -> None:
+def test_planned_visit_starts_and_cancelled_visit_ends() -> None:
     clinic = Clinic()
     [key] = clinic.file(adt("A05"), EVN, PID, visit(start=""), "PV2||||||||20260310")
     assert (clinic.get(key)["status"], clinic.get(key)["period"]) == ("planned", {"start": "2026-03-10"})
@@ -139,7 +139,7 @@ def test_what_is_planned_begins_and_what_was_not_meant_is_cancelled() -> None:
     assert "is cancelled" in clinic.refused(adt("A03"), EVN, PID, visit())
 
 
-def test_a_visit_without_a_number_is_the_one_that_is_open() -> None:
+def test_visit_without_number_matches_the_open_one() -> None:
     clinic = Clinic()
     nameless = visit(number="")
     assert "has 0 visits that are in-progress" in clinic.refused(adt("A03"), EVN, PID, nameless)
@@ -149,14 +149,14 @@ def test_a_visit_without_a_number_is_the_one_that_is_open() -> None:
     assert "has no visit with the number `V-7` (VN)" in clinic.refused(adt("A03"), EVN, PID, visit(number="V-7"))
 
 
-def test_a_visit_is_one_patients() -> None:
+def test_visit_of_other_patient_is_refused() -> None:
     clinic = Clinic()
     admitted(clinic)
     eva = "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701|F"
     assert "is Patient/ana's" in clinic.refused(adt("A03"), EVN, eva, visit())
 
 
-def test_an_update_says_only_what_it_says() -> None:
+def test_update_leaves_missing_fields_unchanged() -> None:
     clinic = Clinic()
     moved = (
         'PID|1||4711^^^CLINIC^MR||Silva^Ana^Maria||19650315|""|||7 Ash St^^Riverbend^NY^00103||^PRN^PH^^^518^5550107'
@@ -172,7 +172,7 @@ def test_an_update_says_only_what_it_says() -> None:
     assert isinstance(event.payload, NothingChanged)
 
 
-def test_a_new_name_takes_the_place_of_the_one_of_its_kind_and_null_takes_away() -> None:
+def test_new_name_replaces_same_use_and_null_removes() -> None:
     clinic = Clinic()
     married = 'PID|1||4711^^^CLINIC^MR||Costa^Ana^^^^^L||19650315||||""||""'
     clinic.file(adt("A31", "A05"), EVN, married, "PV1|1|N")
@@ -182,7 +182,7 @@ def test_a_new_name_takes_the_place_of_the_one_of_its_kind_and_null_takes_away()
     assert "telecom" not in found
 
 
-def test_two_numbers_of_one_kind_are_both_kept() -> None:
+def test_two_telecoms_of_one_use_are_both_kept() -> None:
     clinic = Clinic()
     both = f"{PID}|||||(518) 555-0111{'|' * 27}^PRN^PH^^^518^5550122~^PRN^PH^^^518^5550133"
     message = head("ADT^A08^ADT_A01", version="2.7"), "EVN||20260302090000", both, "PV1|1|O"
@@ -192,7 +192,7 @@ def test_two_numbers_of_one_kind_are_both_kept() -> None:
         assert phones == ["(518) 555-0111", "(518) 5550122", "(518) 5550133"]
 
 
-def test_that_somebody_died_is_said_and_taken_back() -> None:
+def test_deceased_is_set_and_removed() -> None:
     clinic = Clinic()
 
     def told(when: str, whether: str) -> Resource:
@@ -224,7 +224,10 @@ def test_that_somebody_died_is_said_and_taken_back() -> None:
         ("PID|1||4711^^^CLINIC^MR||Zhou^Bao", "PID-5 and PID-7 say Bao Zhou: they are different patients"),
         ("PID|1||4711^^^CLINIC^MR||Zhou^Bao||196503", "they are different patients"),
         ("PID|1||4711^^^CLINIC^MR||||19700101", "they are different patients"),
-        ("PID|1||4711^^^CLINIC^MR||Silva^Bruno||19650315|M", "say Bruno Silva, born 19650315, male: they are different patients"),
+        (
+            "PID|1||4711^^^CLINIC^MR||Silva^Bruno||19650315|M",
+            "say Bruno Silva, born 19650315, male: they are different patients",
+        ),
         ("PID|1||4711^^^CLINIC^MR||Silva^Bruno", "they are different patients"),
         ("PID|1||4711^^^CLINIC^MR||Silva^Ana||19700101|M", "they are different patients"),
         (
@@ -236,7 +239,7 @@ def test_that_somebody_died_is_said_and_taken_back() -> None:
         ("PID|1||ana^^^OTHERHOSP^PI||Costa^Ana||19650315", "no patient in this chart"),
     ],
 )
-def test_whom_a_message_does_not_mean_is_left_alone(pid: str, why: str) -> None:
+def test_mismatching_patient_is_refused(pid: str, why: str) -> None:
     assert why in Clinic().refused(adt("A08", "A01"), EVN, pid, "PV1|1|O", checked=False)
 
 
@@ -261,14 +264,14 @@ def test_whom_a_message_does_not_mean_is_left_alone(pid: str, why: str) -> None:
         "PID|1||1~4711^^^CLINIC^PI||Silva^Ana||19650315",
     ],
 )
-def test_a_name_or_a_birth_date_that_fits_is_enough(pid: str) -> None:
+def test_matching_name_or_birth_date_suffices(pid: str) -> None:
     assert Clinic().tell(adt("A08", "A01"), EVN, pid, "PV1|1|O")[0].kind in (
         "fhir.resource.updated",
         "fhir.nothing.changed",
     )
 
 
-def test_a_number_of_several_is_nobodys_to_register_again() -> None:
+def test_ambiguous_number_is_refused() -> None:
     twin = {**EVA, "id": "twin"}
     clinic = Clinic(*CHART, twin)
     reason = clinic.refused(adt("A04", "A01"), EVN, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "PV1|1|O")
@@ -276,7 +279,7 @@ def test_a_number_of_several_is_nobodys_to_register_again() -> None:
 
 
 @pytest.mark.parametrize("type", ["MRN", "AN", ""])
-def test_nobody_is_registered_twice_because_a_number_is_of_another_sort(type: str) -> None:
+def test_same_number_of_other_type_does_not_create_duplicate(type: str) -> None:
     clinic = Clinic(EVA, authorities={"OTHER": "http://other.example/ids"})
     pid = f"PID|1||4712^^^OTHER^{type}||Brandt^Eva||19710701|F"
     reason = clinic.refused(adt("A04", "A01"), EVN, pid, "PV1|1|O", checked=False)
@@ -286,7 +289,7 @@ def test_nobody_is_registered_twice_because_a_number_is_of_another_sort(type: st
     assert clinic.get(patient)["name"][0]["family"] == "Roe"
 
 
-def test_a_sort_that_hl7_has_not_is_kept_in_words() -> None:
+def test_unknown_identifier_type_is_kept_as_text() -> None:
     clinic = Clinic()
     patient = clinic.file(adt("A28", "A05"), EVN, "PID|1||5000^^^CLINIC^MRN||Roe^Jane||19700101", "PV1|1|N")[0]
     assert clinic.get(patient)["identifier"][0]["type"] == {"text": "MRN"}
@@ -294,7 +297,7 @@ def test_a_sort_that_hl7_has_not_is_kept_in_words() -> None:
     assert clinic.file(adt("A04", "A01"), EVN, again, "PV1|1|O")[0].startswith("Encounter/")
 
 
-def test_another_hospitals_number_that_reads_the_same_is_somebody_elses() -> None:
+def test_same_number_of_other_authority_is_other_patient() -> None:
     clinic = Clinic()
     zhou = "PID|1||4711^^^OTHERHOSP^MR||Zhou^Bao||19800101|M"
     [patient, _] = clinic.file(adt("A04", "A01"), EVN, zhou, "PV1|1|O")
@@ -314,12 +317,12 @@ def test_another_hospitals_number_that_reads_the_same_is_somebody_elses() -> Non
         ("A08", "PID|1||||Silva^Ana||19650315", 422, "required"),
     ],
 )
-def test_a_refusal_says_of_which_kind_it_is(trigger: str, pid: str, status: int, code: str) -> None:
+def test_refusal_has_issue_code(trigger: str, pid: str, status: int, code: str) -> None:
     found = Clinic().objection(adt(trigger, "A21" if trigger == "A21" else "A01"), EVN, pid, "PV1|1|O", checked=False)
     assert (found.status, found.code) == (status, code)
 
 
-def test_what_an_unchecked_interface_lets_through_is_refused_and_nothing_is_half_done() -> None:
+def test_invalid_message_is_refused_completely() -> None:
     clinic = Clinic()
     bad = clinic.refused(adt("A01"), EVN, NEW, visit(start="2026-03-02"), checked=False)
     assert "PV1-44: `2026-03-02` is not a time" in bad
@@ -331,5 +334,5 @@ def test_what_an_unchecked_interface_lets_through_is_refused_and_nothing_is_half
     assert len(clinic.state.find("Patient")) == 2
 
 
-def test_the_actor_may_not_write_and_its_messages_are_filed_all_the_same() -> None:
+def test_messages_are_filed_in_read_only_chart() -> None:
     assert Clinic(ANA, MAY, WARD, read_only=True).file(adt("A01"), EVN, PID, visit())

@@ -36,7 +36,7 @@ def content(document: dict[str, Any]) -> list[tuple[str, bytes]]:
     return [(each.get("contentType", ""), base64.b64decode(each.get("data", ""))) for each in found]
 
 
-def test_a_document_comes_in_lines() -> None:
+def test_document_from_text_lines() -> None:
     clinic = Clinic()
     [key] = clinic.file(*mdm("T02", obx("Admitted \\T\\ treated."), obx("Went home.")))
     found = clinic.get(key)
@@ -53,13 +53,13 @@ def test_a_document_comes_in_lines() -> None:
     assert clinic.replayed() == clinic.state.dump()
 
 
-def test_a_document_comes_whole() -> None:
+def test_document_from_embedded_data() -> None:
     clinic = Clinic()
     clinic.file(*mdm("T02", obx("DICT^application^pdf^Base64^JVBERi0=", "ED"), obx("A^TEXT^HTML^A^hello", "ED")))
     assert content(clinic.one("DocumentReference")) == [("application/pdf", b"%PDF-"), ("text/html", b"hello")]
 
 
-def test_it_is_told_of_signed_and_edited() -> None:
+def test_document_is_announced_signed_and_edited() -> None:
     clinic = Clinic()
     [key] = clinic.file(*mdm("T01", state="DI"))
     assert clinic.get(key)["content"] == [{"attachment": {"title": "Discharge summary"}}]
@@ -74,7 +74,7 @@ def test_it_is_told_of_signed_and_edited() -> None:
     assert clinic.get(key)["status"] == "entered-in-error"
 
 
-def test_one_takes_anothers_place_or_goes_with_it() -> None:
+def test_document_replaces_or_appends_another() -> None:
     clinic = Clinic()
     [first] = clinic.file(*mdm("T02", obx("One")))
     [more] = clinic.file(*mdm("T06", obx("And"), number="D-2", parent="D-1"))
@@ -99,5 +99,5 @@ def test_one_takes_anothers_place_or_goes_with_it() -> None:
         (mdm("T02", obx("x"))[:4], "no TXA"),
     ],
 )
-def test_what_cannot_be_filed_is_refused(lines: tuple[str, ...], why: str) -> None:
+def test_invalid_document_is_refused(lines: tuple[str, ...], why: str) -> None:
     assert why in Clinic().refused(*lines, checked=False)

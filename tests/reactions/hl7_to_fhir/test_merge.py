@@ -53,7 +53,7 @@ PID = "PID|1||4711^^^CLINIC^MR||Silva^Ana||19650315|F"
 MERGE = (head("ADT^A40^ADT_A39"), EVN, PID, "MRG|4799^^^CLINIC^MR")
 
 
-def test_all_that_was_the_ones_who_goes_is_the_ones_who_stays() -> None:
+def test_merge_moves_all_resources_to_survivor() -> None:
     clinic = Clinic(*CHART, OLD, *THEIRS)
     keys = clinic.file(*MERGE)
     assert keys == ["Appointment/soon", "Coverage/cover", "Observation/k1", "Task/call", "Patient/anna", "Patient/ana"]
@@ -68,7 +68,7 @@ def test_all_that_was_the_ones_who_goes_is_the_ones_who_stays() -> None:
     assert clinic.replayed() == clinic.state.dump()
 
 
-def test_a_merge_said_again_changes_nothing_and_the_old_number_leads_to_who_stayed() -> None:
+def test_repeated_merge_changes_nothing_and_old_number_finds_survivor() -> None:
     clinic = Clinic(*CHART, OLD)
     clinic.file(*MERGE)
     [event] = clinic.tell(*MERGE)
@@ -79,7 +79,7 @@ def test_a_merge_said_again_changes_nothing_and_the_old_number_leads_to_who_stay
     assert clinic.get("Patient/ana")["name"] == ANA["name"]
 
 
-def test_who_was_merged_is_still_known_by_what_they_were_called() -> None:
+def test_merged_patient_is_matched_by_former_name() -> None:
     clinic = Clinic(*CHART, {**OLD, "name": [{"family": "Doe", "given": ["Jane"]}], "birthDate": "1900-01-01"})
     clinic.file(*MERGE)
     late = "PID|1||4799^^^CLINIC^MR||Doe^Jane||19000101|F"
@@ -90,7 +90,7 @@ def test_who_was_merged_is_still_known_by_what_they_were_called() -> None:
     assert "they are different patients" in clinic.refused(head("ADT^A01^ADT_A01"), EVN, stranger, "PV1|1|O")
 
 
-def test_a_merge_names_who_goes() -> None:
+def test_merge_without_mrg_is_refused() -> None:
     clinic = Clinic(*CHART, OLD)
     other = "MRG|4799^^^CLINIC^MR||||||Zhou^Bao"
     reason = clinic.refused(*MERGE[:3], other)
@@ -98,7 +98,7 @@ def test_a_merge_names_who_goes() -> None:
     assert clinic.file(*MERGE[:3], other.replace("Zhou^Bao", "SYLVA^A"))
 
 
-def test_who_is_not_there_is_not_merged() -> None:
+def test_merge_of_unknown_patient_is_refused() -> None:
     clinic = Clinic(*CHART, OLD)
     assert "no patient in this chart has the number `1` of MRG-1" in clinic.refused(*MERGE[:3], "MRG|1")
     assert "has no MRG" in clinic.refused(*MERGE[:3], checked=False)
@@ -106,18 +106,20 @@ def test_who_is_not_there_is_not_merged() -> None:
     assert "they are different patients" in clinic.refused(*MERGE[:2], stranger, MERGE[3])
 
 
-def test_a_message_may_merge_several_and_leaves_all_as_they_were_if_one_is_unknown() -> None:
+def test_merge_of_several_is_atomic() -> None:
     clinic = Clinic(*CHART, OLD)
-    assert "no patient in this chart" in clinic.refused(*MERGE, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "MRG|1^^^CLINIC^MR")
+    assert "no patient in this chart" in clinic.refused(
+        *MERGE, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "MRG|1^^^CLINIC^MR"
+    )
     assert clinic.get("Patient/anna")["active"] is True
 
 
-def test_a_chart_that_is_too_large_is_not_moved_in_part() -> None:
+def test_merge_over_limit_is_refused_completely() -> None:
     clinic = Clinic(*CHART, OLD, *THEIRS, max_entries=2)
     assert "this server moves 2 at once" in clinic.refused(*MERGE)
 
 
-def test_two_may_be_linked_and_unlinked() -> None:
+def test_patients_are_linked_and_unlinked() -> None:
     clinic = Clinic(ANA, OLD, ORDER)
     lines = (EVN, PID, "PID|2||4799^^^CLINIC^MR||Sylva^Anna||19650315|F")
     clinic.file(head("ADT^A24^ADT_A24"), *lines)

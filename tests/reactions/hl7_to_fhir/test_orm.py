@@ -24,7 +24,7 @@ def order(
     return (ORM, PID, orc, obr, "NTE|1||fasting", "DG1|1||I10^Hypertension^I10C||20260301|W")
 
 
-def test_an_order_is_a_service_request() -> None:
+def test_new_order_creates_service_request() -> None:
     clinic = Clinic()
     [key] = clinic.file(*order())
     found = clinic.get(key)
@@ -40,7 +40,7 @@ def test_an_order_is_a_service_request() -> None:
     assert clinic.replayed() == clinic.state.dump()
 
 
-def test_it_goes_through_its_states() -> None:
+def test_order_control_changes_status() -> None:
     clinic = Clinic()
     [key] = clinic.file(*order())
     for control, status, expected in (
@@ -56,7 +56,7 @@ def test_it_goes_through_its_states() -> None:
 
 
 @pytest.mark.parametrize("control", ["CA", "DC", "OC"])
-def test_it_is_called_off_without_saying_what_it_was(control: str) -> None:
+def test_order_is_cancelled_without_obr(control: str) -> None:
     clinic = Clinic()
     [key] = clinic.file(*order())
     assert clinic.file(ORM, PID, f"ORC|{control}|O-9^EHR") == [key]
@@ -65,14 +65,14 @@ def test_it_is_called_off_without_saying_what_it_was(control: str) -> None:
     assert "is revoked" in clinic.refused(*order("XO"))
 
 
-def test_it_is_changed_in_place_and_an_order_of_the_chart_goes_by_its_id() -> None:
+def test_order_is_changed_and_found_by_id() -> None:
     clinic = Clinic()
     assert clinic.file(*order("XO", placer="order-1", code="2951-2^Sodium^LN")) == ["ServiceRequest/order-1"]
     assert clinic.get("ServiceRequest/order-1")["code"]["text"] == "Sodium"
     assert clinic.file(ORM, PID, "ORC|CA|order-1") == ["ServiceRequest/order-1"]
 
 
-def test_several_orders_are_filed_together_or_not_at_all() -> None:
+def test_orders_of_message_are_filed_atomically() -> None:
     clinic = Clinic()
     first, second = order(), order(placer="O-10")
     assert len(clinic.file(*first[:4], *second[2:4])) == 2
@@ -91,5 +91,5 @@ def test_several_orders_are_filed_together_or_not_at_all() -> None:
         ((ORM, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "ORC|CA|order-1"), "is Patient/ana's"),
     ],
 )
-def test_what_cannot_be_filed_is_refused(lines: tuple[str, ...], why: str) -> None:
+def test_invalid_order_is_refused(lines: tuple[str, ...], why: str) -> None:
     assert why in Clinic().refused(*lines, checked=False)

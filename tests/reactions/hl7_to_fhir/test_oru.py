@@ -31,7 +31,7 @@ def observed(clinic: Clinic, *lines: str) -> dict[str, Any]:
     return clinic.one("Observation")
 
 
-def test_a_result_is_an_observation_in_a_report_that_answers_its_order() -> None:
+def test_result_creates_observation_and_report_based_on_order() -> None:
     clinic = Clinic()
     keys = clinic.file(ORU, PID, obr(), obx(value="6.10"), "NTE|1||hemolysed \\T\\ late", obx(code="2951-2^Sodium^LN"))
     assert [key.partition("/")[0] for key in keys] == ["Observation", "Observation", "DiagnosticReport"]
@@ -55,11 +55,11 @@ def test_a_result_is_an_observation_in_a_report_that_answers_its_order() -> None
 
 
 @pytest.mark.parametrize("way", ["sent", "arrived"])
-def test_both_ways_lead_to_the_chart(way: str) -> None:
+def test_sent_and_arrived_results_are_filed(way: str) -> None:
     assert len(Clinic().file(ORU, PID, obr(), obx(), way=way)) == 2
 
 
-def test_a_corrected_result_is_a_new_version_of_the_same_observation() -> None:
+def test_corrected_result_updates_observation() -> None:
     clinic = Clinic()
     first = clinic.file(ORU, PID, obr("P"), obx(more="mmol/L|3.5-5.1|H|||P"), "NTE|1||to be repeated")
     assert clinic.get(first[0])["status"] == "preliminary"
@@ -74,7 +74,7 @@ def test_a_corrected_result_is_a_new_version_of_the_same_observation() -> None:
     assert clinic.one("DiagnosticReport")["status"] == "corrected"
 
 
-def test_the_same_message_again_changes_nothing() -> None:
+def test_repeated_result_changes_nothing() -> None:
     clinic = Clinic()
     lines = (ORU, PID, obr(), obx(value="6.10"), obx("CWE", "260373001^Detected^SCT", code="X^Y^L"))
     clinic.file(*lines)
@@ -84,7 +84,7 @@ def test_the_same_message_again_changes_nothing() -> None:
     assert clinic.state.dump() == before
 
 
-def test_what_came_late_does_not_replace_what_came_after() -> None:
+def test_outdated_result_is_refused() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr("F"), obx())
     assert "is final and this is preliminary" in clinic.refused(ORU, PID, obr("P", at=""), obx(value="9"))
@@ -93,11 +93,11 @@ def test_what_came_late_does_not_replace_what_came_after() -> None:
     clinic.file(ORU, PID, obr("C", at="20260302110000"), obx(value="4", more="|||||C"))
     assert "is corrected and this is final" in clinic.refused(ORU, PID, obr("F", at=""), obx(value="9"))
     mixed = clinic.refused(ORU, PID, obr("F", at="20260302120000"), obx(value="9", more="|||||P"))
-    assert "OBX-11 says preliminary" in mixed
+    assert "OBX-11 is preliminary" in mixed
     assert clinic.one("Observation")["valueQuantity"]["value"] == 4
 
 
-def test_a_result_that_is_withdrawn_keeps_its_value() -> None:
+def test_withdrawn_result_keeps_value() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx())
     clinic.file(ORU, PID, obr("X"), obx(value="", more="|||||W"))
@@ -107,7 +107,7 @@ def test_a_result_that_is_withdrawn_keeps_its_value() -> None:
     assert clinic.one("DiagnosticReport")["status"] == "cancelled"
 
 
-def test_one_number_may_be_of_several_panels() -> None:
+def test_reports_with_same_number_differ_by_code() -> None:
     clinic = Clinic()
     other = obr().replace("24323-8^Metabolic panel", "58410-2^Blood count").replace("OBR|1|", "OBR|2|")
     clinic.file(ORU, PID, obr(), obx(), other, obx(code="718-7^Hemoglobin^LN"))
@@ -116,7 +116,7 @@ def test_one_number_may_be_of_several_panels() -> None:
     assert len(clinic.state.find("Observation")) == 2
 
 
-def test_a_report_without_a_number_is_known_by_its_time() -> None:
+def test_report_without_number_is_found_by_time() -> None:
     clinic = Clinic()
     lines = (ORU, PID, obr(placer="", filler=""))
     clinic.tell(*lines, obx(), checked=False)
@@ -158,7 +158,7 @@ def test_a_report_without_a_number_is_known_by_its_time() -> None:
         ("IS", "A", {"valueCodeableConcept": {"coding": [{"code": "A"}], "text": "A"}}),
     ],
 )
-def test_a_value_is_of_the_type_that_obx_2_says(kind: str, value: str, expected: dict[str, Any]) -> None:
+def test_value_type_follows_obx_2(kind: str, value: str, expected: dict[str, Any]) -> None:
     found = observed(Clinic(), obx(kind, value, more="|||||F"))
     assert {name: item for name, item in found.items() if name.startswith("value")} == expected
 
@@ -176,13 +176,13 @@ def test_a_value_is_of_the_type_that_obx_2_says(kind: str, value: str, expected:
         ("negative", None, None),
     ],
 )
-def test_a_range_is_read_where_it_can_be(said: str, low: float | None, high: float | None) -> None:
+def test_reference_range_is_parsed_if_possible(said: str, low: float | None, high: float | None) -> None:
     [found] = observed(Clinic(), obx(more=f"|{said}||||F"))["referenceRange"]
     assert found["text"] == said
     assert (found.get("low", {}).get("value"), found.get("high", {}).get("value")) == (low, high)
 
 
-def test_lines_of_one_text_are_one_observation_and_sub_ids_tell_others_apart() -> None:
+def test_text_lines_are_joined_and_sub_ids_distinguish() -> None:
     clinic = Clinic()
     text = [obx("TX", line, code="8251-1^Comment^LN", more="|||||F") for line in ("first", "second")]
     strains = [
@@ -196,7 +196,7 @@ def test_lines_of_one_text_are_one_observation_and_sub_ids_tell_others_apart() -
     assert "they cannot be distinguished" in clinic.refused(ORU, PID, obr(filler="L-2"), obx(), obx(value="7"))
 
 
-def test_a_document_goes_with_the_report() -> None:
+def test_embedded_document_is_presented_form() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx("ED", "LAB^application^pdf^Base64^JVBERi0=", code="PDF^Report^L", more="|||||F"))
     [form] = clinic.one("DiagnosticReport")["presentedForm"]
@@ -215,14 +215,14 @@ def test_a_document_goes_with_the_report() -> None:
         ("urn:oid:1.2.3", {"url": "urn:oid:1.2.3", "title": "Report"}),
     ],
 )
-def test_a_document_that_lies_elsewhere_is_pointed_at(pointer: str, form: dict[str, Any]) -> None:
+def test_pointer_to_document_is_url(pointer: str, form: dict[str, Any]) -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx(), obx("RP", pointer, code="PDF^Report^L", more="|||||F"))
     assert clinic.one("DiagnosticReport")["presentedForm"] == [form]
     assert clinic.one("Observation")["valueQuantity"]["value"] == 6.1
 
 
-def test_a_result_without_a_value_says_so_and_takes_none_away() -> None:
+def test_result_without_value_has_absent_reason_and_keeps_old_value() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx(value=""))
     absent = {"system": "http://terminology.hl7.org/CodeSystem/data-absent-reason", "code": "unknown"}
@@ -235,13 +235,15 @@ def test_a_result_without_a_value_says_so_and_takes_none_away() -> None:
     assert ("valueQuantity" in now, "dataAbsentReason" in now) == (False, True)
 
 
-def test_a_day_alone_tells_which_report_came_first() -> None:
+def test_reports_are_ordered_by_date_alone() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr("C", at="20260303"), obx(value="4", more="|||||C"))
     assert "issued" not in clinic.one("DiagnosticReport")
     late = clinic.refused(ORU, PID, obr("C", at="20260302"), obx(value="9", more="|||||C"))
     assert "was reported at 2026-03-03, which is after OBR-22 (2026-03-02)" in late
-    assert "which is after OBR-22" in clinic.refused(ORU, PID, obr("C", at="20260302235900"), obx(value="9", more="|||||C"))
+    assert "which is after OBR-22" in clinic.refused(
+        ORU, PID, obr("C", at="20260302235900"), obx(value="9", more="|||||C")
+    )
     assert "is corrected and this is final" in clinic.refused(ORU, PID, obr("F", at="20260303100000"), obx(value="9"))
     clinic.file(ORU, PID, obr("C", at="20260303100000"), obx(value="5", more="|||||C"))
     report = clinic.one("DiagnosticReport")
@@ -264,12 +266,12 @@ def test_a_day_alone_tells_which_report_came_first() -> None:
         (obx(code="^^"), "OBX-3 (observation identifier) is missing"),
     ],
 )
-def test_one_bad_result_and_nothing_is_filed(line: str, why: str) -> None:
+def test_invalid_result_refuses_whole_message(line: str, why: str) -> None:
     clinic = Clinic()
     assert why in clinic.refused(ORU, PID, obr(), obx(code="2951-2^Sodium^LN"), line, checked=False)
 
 
-def test_a_result_of_somebody_else_or_nobody_changes_nothing() -> None:
+def test_result_of_other_or_unknown_patient_is_refused() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx())
     nobody = clinic.refused(ORU, "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F", obr(filler="L-2"), obx())
@@ -279,7 +281,7 @@ def test_a_result_of_somebody_else_or_nobody_changes_nothing() -> None:
     assert "order `order-1` (PLAC) is Patient/ana's" in clinic.refused(ORU, eva, obr(filler="L-3"), obx())
 
 
-def test_a_message_may_have_results_of_two_patients_and_is_filed_whole_or_not_at_all() -> None:
+def test_results_of_two_patients_are_filed_atomically() -> None:
     clinic = Clinic()
     nobody = "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F"
     reason = clinic.refused(ORU, PID, obr(), obx(), nobody, obr(filler="L-2", placer=""), obx())
@@ -298,7 +300,7 @@ def test_a_message_may_have_results_of_two_patients_and_is_filed_whole_or_not_at
     assert whose == ["Patient/ana", "Patient/ana", "Patient/eva", "Patient/eva"]
 
 
-def test_an_observation_that_came_another_way_is_the_same_one() -> None:
+def test_observation_written_over_fhir_is_updated() -> None:
     clinic = Clinic()
     first = clinic.file(ORU, PID, obr("P"), obx(more="|||||P"))
     held = {name: value for name, value in clinic.get(first[0]).items() if name != "identifier"}
@@ -307,7 +309,7 @@ def test_an_observation_that_came_another_way_is_the_same_one() -> None:
     assert clinic.file(ORU, PID, obr("F"), obx(value="5", more="|||||F")) == first
 
 
-def test_events_say_which_message_it_was() -> None:
+def test_events_name_operation() -> None:
     clinic = Clinic()
     found = [each.payload for each in clinic.tell(ORU, PID, obr(), obx())]
     assert {each.operation for each in found if isinstance(each, ResourceWritten)} == {"ORU^R01"}

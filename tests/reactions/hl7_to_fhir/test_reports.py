@@ -42,7 +42,7 @@ def susceptible(clinic: Clinic) -> dict[str, str]:
     return {named[each["id"]]: each["valueString"] for each in found}
 
 
-def test_each_organism_keeps_what_it_is_susceptible_to() -> None:
+def test_susceptibilities_stay_with_their_organism() -> None:
     clinic = Clinic()
     clinic.file(*organisms())
     assert susceptible(clinic) == {"E. coli": "R", "Klebsiella": "S"}
@@ -71,7 +71,7 @@ def glucoses(clinic: Clinic) -> dict[str, float]:
     return {each["effectiveDateTime"][11:13]: float(each["valueQuantity"]["value"]) for each in found}
 
 
-def test_two_specimens_of_one_number_are_two_reports() -> None:
+def test_specimens_with_same_number_are_separate_reports() -> None:
     clinic = Clinic()
     both = series(("20260302080000", "90"), ("20260302100000", "210"))
     clinic.file(*both)
@@ -85,14 +85,14 @@ def test_two_specimens_of_one_number_are_two_reports() -> None:
     assert len(clinic.state.find("DiagnosticReport")) == 3
 
 
-def test_a_specimen_taken_later_is_none_that_was_reported_before() -> None:
+def test_later_specimen_creates_new_report() -> None:
     clinic = Clinic()
     clinic.file(*series(("20260302080000", "90")))
     clinic.file(*series(("20260302100000", "210")))
     assert glucoses(clinic) == {"08": 90, "10": 210}
 
 
-def test_a_correction_may_say_when_the_specimen_was_taken() -> None:
+def test_correction_may_change_specimen_time() -> None:
     clinic = Clinic()
     first = clinic.file(*series(("20260302080000", "90")))
     assert clinic.file(*series(("20260302083000", "95"), status="C")) == first
@@ -100,7 +100,7 @@ def test_a_correction_may_say_when_the_specimen_was_taken() -> None:
     assert len(clinic.state.find("DiagnosticReport")) == 1
 
 
-def test_what_nobody_can_tell_apart_is_refused() -> None:
+def test_indistinguishable_reports_are_refused() -> None:
     clinic = Clinic()
     assert "distinguishes them" in clinic.refused(*series(("20260302080000", "90"), ("20260302080000", "210")))
     assert "distinguishes them" in clinic.refused(*series(("20260302080000", "90"), ("20260302", "210")))
@@ -109,7 +109,7 @@ def test_what_nobody_can_tell_apart_is_refused() -> None:
     assert "matches several reports" in clinic.refused(*series(("", "90")), checked=False)
 
 
-def test_results_of_a_report_without_a_number_are_the_same_ones_again() -> None:
+def test_results_of_report_without_number_are_updated() -> None:
     clinic = Clinic()
     found = [obx("ST", name, code=CULTURE, sub=sub, more="|||||F") for name, sub in (("a", "1"), ("b", "2"))]
     for _ in range(2):
@@ -118,7 +118,7 @@ def test_results_of_a_report_without_a_number_are_the_same_ones_again() -> None:
         assert len(clinic.state.find("Observation")) == 2
 
 
-def test_a_preliminary_report_that_had_no_filler_number_yet_is_the_same_one() -> None:
+def test_preliminary_report_without_filler_number_is_updated() -> None:
     clinic = Clinic()
     early = obr(f2="P-1", f3="", status="P"), obx(code=GLUCOSE, more="|||||P")
     first = clinic.file(ORU, PID, *early)

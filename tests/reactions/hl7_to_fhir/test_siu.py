@@ -31,7 +31,7 @@ def slots(clinic: Clinic) -> dict[str, str]:
     return {each["id"]: each["status"] for each in clinic.state.find("Slot")}
 
 
-def test_it_is_booked_with_its_slot() -> None:
+def test_booking_marks_slot_busy() -> None:
     clinic = Clinic()
     slot, key = clinic.file(*booked())
     assert (slot, clinic.get(slot)["status"]) == ("Slot/slot-09", "busy")
@@ -56,7 +56,7 @@ def test_it_is_booked_with_its_slot() -> None:
     assert clinic.replayed() == clinic.state.dump()
 
 
-def test_it_is_moved_and_called_off() -> None:
+def test_appointment_is_rescheduled_and_cancelled() -> None:
     clinic = Clinic()
     key = clinic.file(*booked())[-1]
     clinic.file(*booked("S13", sch("20260305100000")))
@@ -83,20 +83,20 @@ def test_it_is_moved_and_called_off() -> None:
 @pytest.mark.parametrize(
     ("trigger", "status", "slot"), [("S17", "entered-in-error", "free"), ("S26", "noshow", "busy")]
 )
-def test_it_was_not_meant_or_nobody_came(trigger: str, status: str, slot: str) -> None:
+def test_deletion_and_no_show_set_status(trigger: str, status: str, slot: str) -> None:
     clinic = Clinic()
     key = clinic.file(*booked())[-1]
     clinic.file(*booked(trigger))
     assert (clinic.get(key)["status"], slots(clinic)["slot-09"]) == (status, slot)
 
 
-def test_a_long_one_takes_all_the_slots_it_lasts() -> None:
+def test_long_appointment_takes_all_its_slots() -> None:
     clinic = Clinic()
     keys = clinic.file(*booked(line=sch("20260305090000", "20260305103000")))
     assert keys[:2] == ["Slot/slot-09", "Slot/slot-10"]
 
 
-def test_a_slot_that_is_taken_is_not_taken_again() -> None:
+def test_busy_slot_is_refused() -> None:
     clinic = Clinic()
     reason = clinic.refused(*booked(line=sch("20260305110000")))
     assert reason == "Slot/slot-11 is busy: no free slot at 2026-03-05T11:00:00-05:00"
@@ -104,7 +104,7 @@ def test_a_slot_that_is_taken_is_not_taken_again() -> None:
     assert clinic.one("Appointment")["slot"] == [{"reference": "Slot/slot-11"}]
 
 
-def test_its_time_may_stand_elsewhere_and_its_length_be_the_slots() -> None:
+def test_time_is_read_from_other_segments_and_duration_from_slot() -> None:
     clinic = Clinic()
     clinic.file(*booked("S12", sch("", minutes=""), "AIS|1||99213^Visit^C4|20260305090000|||45|MIN", AIP))
     assert clinic.one("Appointment")["end"] == "2026-03-05T09:45:00-05:00"
@@ -126,11 +126,11 @@ def test_its_time_may_stand_elsewhere_and_its_length_be_the_slots() -> None:
         (booked("S18"), "unsupported trigger event SIU^S18"),
     ],
 )
-def test_what_cannot_be_booked_is_refused(lines: tuple[str, ...], why: str) -> None:
+def test_invalid_appointment_is_refused(lines: tuple[str, ...], why: str) -> None:
     assert why in Clinic().refused(*lines, checked=False)
 
 
-def test_an_appointment_is_one_patients() -> None:
+def test_appointment_of_other_patient_is_refused() -> None:
     clinic = Clinic()
     clinic.file(*booked())
     eva = "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701|F"

@@ -10,7 +10,7 @@ from clerkship.reactions import hl7_to_fhir
 FOLDER = Path(hl7_to_fhir.__file__).parent
 
 
-def test_every_table_is_on_a_line_of_its_own_and_has_one_kind_of_values() -> None:
+def test_each_table_has_own_line_and_uniform_values() -> None:
     first, *lines, last = (FOLDER / "tables.json").read_text().splitlines()
     assert (first, last) == ("{", "}")
     for line in lines:

@@ -58,7 +58,7 @@ async def get(sftp: asyncssh.SFTPClient, path: str) -> bytes:
         return data
 
 
-def test_what_is_done_over_sftp_is_in_the_log_as_over_http(serve: Serve) -> None:
+def test_log_over_sftp_equals_log_over_http(serve: Serve) -> None:
     """Payload by payload: only the way differs."""
     dataset = {"inbox/a.csv": b"1,2\n"}
     one, other = serve(dataset), serve(dataset)
@@ -95,7 +95,7 @@ def test_what_is_done_over_sftp_is_in_the_log_as_over_http(serve: Serve) -> None
     assert list(one.state.volume.paths()) == list(other.state.volume.paths())
 
 
-def test_the_same_again_is_the_same_log_byte_by_byte(serve: Serve) -> None:
+def test_same_actions_give_same_log_bytes(serve: Serve) -> None:
     def run() -> bytes:
         drop = serve({"inbox/a.csv": b"1,2\n"})
 
@@ -113,7 +113,7 @@ def test_the_same_again_is_the_same_log_byte_by_byte(serve: Serve) -> None:
     assert run() == run()
 
 
-def test_what_is_told_is_enough_and_the_same_each_time(serve: Serve) -> None:
+def test_connection_info_is_sufficient_and_stable(serve: Serve) -> None:
     drop = serve({"inbox/a": b""})
     assert drop.told == drop.handle.listeners["sftp"]
     assert set(drop.told) == {"host", "port", "user", "password", "private_key", "host_key"}
@@ -137,7 +137,7 @@ def test_what_is_told_is_enough_and_the_same_each_time(serve: Serve) -> None:
     assert other.user != drop.user
 
 
-def test_nobody_comes_in_with_anothers_credentials(serve: Serve) -> None:
+def test_credentials_of_other_sandbox_are_rejected(serve: Serve) -> None:
     one, other = serve({"inbox/one": b"1"}), serve({"inbox/other": b"2"})
     assert use(one, look) == ["one"]
     assert use(other, look) == ["other"]
@@ -161,7 +161,7 @@ def test_nobody_comes_in_with_anothers_credentials(serve: Serve) -> None:
     assert use(one, look, username=one.user.upper()) == ["one"]
 
 
-def test_wrong_passwords_are_listed_beside_the_log(serve: Serve) -> None:
+def test_wrong_passwords_are_recorded_outside_log(serve: Serve) -> None:
     drop = serve({"inbox/one": b"1"})
     with pytest.raises(asyncssh.PermissionDenied):
         use(drop, look, password="wrong")
@@ -171,14 +171,14 @@ def test_wrong_passwords_are_listed_beside_the_log(serve: Serve) -> None:
     assert drop.events("") == []
 
 
-def test_only_so_many_tries(serve: Serve) -> None:
+def test_login_attempts_are_limited(serve: Serve) -> None:
     drop = serve()
     keys = [asyncssh.generate_private_key("ssh-ed25519") for _ in range(12)]
     with pytest.raises((asyncssh.DisconnectError, asyncssh.ConnectionLost), match=r"(?i)too many|lost"):
         use(drop, look, client_keys=keys, password=None)
 
 
-def test_two_agents_at_once_never_see_each_others_files(serve: Serve) -> None:
+def test_concurrent_sandboxes_are_isolated(serve: Serve) -> None:
     drops = [serve() for _ in range(4)]
 
     async def work(number: int) -> tuple[list[str], bytes]:
@@ -198,7 +198,7 @@ def test_two_agents_at_once_never_see_each_others_files(serve: Serve) -> None:
         assert data == bytes([number]) * 70_000
 
 
-def test_once_the_run_is_over_nobody_is_in_or_comes_in(serve: Serve) -> None:
+def test_ended_run_closes_and_refuses_connections(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"})
 
     async def work() -> None:
@@ -220,7 +220,7 @@ def test_once_the_run_is_over_nobody_is_in_or_comes_in(serve: Serve) -> None:
         use(drop, look, password=None, client_keys=[key])
 
 
-def test_who_does_nothing_is_let_go_when_the_run_is_over(serve: Serve) -> None:
+def test_idle_connection_is_closed_when_run_ends(serve: Serve) -> None:
     drop = serve()
 
     async def work() -> None:
@@ -233,7 +233,7 @@ def test_who_does_nothing_is_let_go_when_the_run_is_over(serve: Serve) -> None:
     asyncio.run(work())
 
 
-def test_who_does_nothing_for_long_is_let_go(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+def test_idle_connection_times_out(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     monkeypatch.setattr(Sftp, "limits", replace(LIMITS, idle=0.3))
     drop = serve()
 
@@ -245,7 +245,7 @@ def test_who_does_nothing_for_long_is_let_go(monkeypatch: pytest.MonkeyPatch, se
     use(drop, work)
 
 
-def test_one_agent_does_not_take_all_connections(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+def test_connections_per_sandbox_are_limited(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     monkeypatch.setattr(Sftp, "limits", replace(LIMITS, per_sandbox=2))
     drop, other = serve(), serve({"inbox/a": b"a"})
 
@@ -262,7 +262,7 @@ def test_one_agent_does_not_take_all_connections(monkeypatch: pytest.MonkeyPatch
     assert use(drop, look) == []
 
 
-def test_nothing_of_a_run_is_kept_once_it_is_over(serve: Serve, lines: ListenerPool) -> None:
+def test_ended_run_leaves_no_account(serve: Serve, lines: ListenerPool) -> None:
     drop = serve()
     use(drop, look)
     listener = lines._running["files", "sftp"].listener
@@ -272,7 +272,7 @@ def test_nothing_of_a_run_is_kept_once_it_is_over(serve: Serve, lines: ListenerP
     assert wait_until(lambda: not listener._accounts)
 
 
-def test_closing_the_line_keeps_what_is_on_its_way(serve: Serve, lines: ListenerPool) -> None:
+def test_closing_listener_stores_open_uploads(serve: Serve, lines: ListenerPool) -> None:
     drop = serve()
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
@@ -286,7 +286,7 @@ def test_closing_the_line_keeps_what_is_on_its_way(serve: Serve, lines: Listener
     assert (written.data, written.complete) == (b"half", False)
 
 
-def test_an_upload_that_breaks_off_is_kept_as_far_as_it_came(serve: Serve) -> None:
+def test_interrupted_upload_is_stored_as_incomplete(serve: Serve) -> None:
     drop = serve()
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
@@ -308,7 +308,7 @@ def test_an_upload_that_breaks_off_is_kept_as_far_as_it_came(serve: Serve) -> No
     ]
 
 
-def test_a_drop_that_may_not_be_written_to_says_so_at_once(serve: Serve) -> None:
+def test_read_only_drop_refuses_open_for_writing(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"}, read_only=True)
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
@@ -325,7 +325,7 @@ def test_a_drop_that_may_not_be_written_to_says_so_at_once(serve: Serve) -> None
     assert [event.status for event in refused] == [403] * 6
 
 
-def test_how_much_is_left(serve: Serve) -> None:
+def test_statvfs_reports_free_space(serve: Serve) -> None:
     drop = serve(quota=1_000_000)
 
     async def work(sftp: asyncssh.SFTPClient) -> tuple[int, int]:
@@ -336,7 +336,7 @@ def test_how_much_is_left(serve: Serve) -> None:
     assert use(drop, work) == (1_000_000, 700_000)
 
 
-def test_one_open_file_is_copied_to_another(serve: Serve) -> None:
+def test_copy_data_between_open_files(serve: Serve) -> None:
     drop = serve({"inbox/a": bytes(range(256)) * 40_000})
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
@@ -350,7 +350,7 @@ def test_one_open_file_is_copied_to_another(serve: Serve) -> None:
     assert [type(event) for event in drop.events("files.file.")] == [FileRead, FileWritten]
 
 
-def test_a_fault_drops_the_connection(serve: Serve) -> None:
+def test_drop_fault_breaks_connection(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"})
     drop.playground.inject(DropFault(operation="read_file"))
 
@@ -362,7 +362,7 @@ def test_a_fault_drops_the_connection(serve: Serve) -> None:
         use(drop, work)
 
 
-def test_a_fault_answers_for_the_drop(serve: Serve) -> None:
+def test_error_fault_replaces_reply(serve: Serve) -> None:
     drop = serve()
     drop.playground.inject(ErrorFault(operation="write_file", times=1))
 
@@ -375,7 +375,7 @@ def test_a_fault_answers_for_the_drop(serve: Serve) -> None:
     assert list(drop.state.records) == ["inbox/b"]
 
 
-def test_a_fault_takes_its_time_on_the_simulated_clock(serve: Serve) -> None:
+def test_latency_fault_advances_simulated_clock(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"})
     drop.playground.inject(LatencyFault(operation="read_file", by=timedelta(minutes=5)))
     before = drop.playground.now
@@ -391,7 +391,7 @@ def test_a_fault_takes_its_time_on_the_simulated_clock(serve: Serve) -> None:
     assert len(drop.events("fault.")) == 1
 
 
-def test_a_fault_takes_its_time_and_the_others_do_not_wait(serve: Serve) -> None:
+def test_latency_fault_does_not_delay_other_clients(serve: Serve) -> None:
     drop, other = serve({"inbox/a": b"a"}, time="paced"), serve({"inbox/b": b"b"})
     drop.playground.inject(LatencyFault(operation="read_file", by=timedelta(seconds=1)))
     ends: list[str] = []
@@ -409,7 +409,7 @@ def test_a_fault_takes_its_time_and_the_others_do_not_wait(serve: Serve) -> None
     assert ends == ["other", "slow"]
 
 
-def test_a_fault_cuts_a_file_short(serve: Serve) -> None:
+def test_truncated_fault_cuts_download(serve: Serve) -> None:
     drop = serve({"inbox/a": bytes(50_000)})
     drop.playground.inject(TruncatedFault(operation="read_file", keep=20_000))
     got: list[Any] = []

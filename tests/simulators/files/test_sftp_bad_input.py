@@ -49,7 +49,7 @@ NAMES = ["a\0b", "a\nb", "\x1b[2J", "x" * 5000, "/".join(["d"] * 3000), "\u2028"
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_names_that_no_file_has(serve: Serve, name: str) -> None:
+def test_invalid_names_are_refused(serve: Serve, name: str) -> None:
     drop = serve({"inbox/a": b"a"})
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
@@ -70,7 +70,7 @@ def test_names_that_no_file_has(serve: Serve, name: str) -> None:
     assert drop.playground.broken is None
 
 
-def test_bytes_that_are_no_text(serve: Serve) -> None:
+def test_path_that_is_not_utf_8_is_refused(serve: Serve) -> None:
     async def work(sftp: asyncssh.SFTPClient) -> None:
         with pytest.raises(asyncssh.SFTPFailure, match="UTF-8"):
             await sftp.stat(b"inbox/\xff\xfe")
@@ -78,7 +78,7 @@ def test_bytes_that_are_no_text(serve: Serve) -> None:
     use(serve(), work)
 
 
-def test_nothing_leads_out_and_there_are_no_links(serve: Serve) -> None:
+def test_paths_stay_in_drop_and_links_are_unsupported(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"})
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
@@ -107,7 +107,7 @@ def test_nothing_leads_out_and_there_are_no_links(serve: Serve) -> None:
     assert list(drop.state.records) == ["inbox/a"]
 
 
-def test_offsets_beyond_everything(serve: Serve) -> None:
+def test_huge_offsets_are_refused(serve: Serve) -> None:
     drop = serve({"inbox/a": b"abc"}, max_file=MEGABYTE)
 
     async def work(session: Raw) -> None:
@@ -132,7 +132,7 @@ def test_offsets_beyond_everything(serve: Serve) -> None:
     assert drop.state.volume.incomplete == {"inbox/b"}
 
 
-def test_packets_that_are_none(serve: Serve) -> None:
+def test_malformed_packets_are_refused(serve: Serve) -> None:
     drop = serve({"inbox/a": b"abc"})
 
     async def work(session: Raw) -> None:
@@ -152,7 +152,7 @@ def test_packets_that_are_none(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n\r\n", bytes(100_000), string(bytes([Kind.OPEN]) + bytes(20))])
-def test_a_session_that_does_not_begin(serve: Serve, first: bytes) -> None:
+def test_session_without_init_ends(serve: Serve, first: bytes) -> None:
     async def work(session: Raw) -> None:
         session.stdin.write(first)
         assert await session.stdout.read() == b""
@@ -202,7 +202,7 @@ def answer_or_end(run: Callable[[list[bytes]], None], packets: list[bytes]) -> N
     run(packets)
 
 
-def test_whatever_packets_come_each_is_answered(serve: Serve, lines: ListenerPool) -> None:
+def test_random_packets_are_answered_or_end_session(serve: Serve, lines: ListenerPool) -> None:
     """By a whole packet, or the session ends; the sandbox is never broken by it, nor is anything left behind."""
     drop = serve({"inbox/a": b"abc"}, quota=10_000, max_file=5000)
 
@@ -234,7 +234,7 @@ def test_whatever_packets_come_each_is_answered(serve: Serve, lines: ListenerPoo
 @pytest.mark.parametrize(
     "said", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", bytes(50_000), os.urandom(50_000), b"SSH-1.5-x\r\n"]
 )
-def test_whoever_does_not_speak_ssh_is_hung_up_on(serve: Serve, said: bytes) -> None:
+def test_client_that_does_not_speak_ssh_is_disconnected(serve: Serve, said: bytes) -> None:
     drop = serve({"inbox/a": b"a"})
     with socket.create_connection(("127.0.0.1", drop.port), 10) as stranger:
         stranger.settimeout(20)
@@ -249,7 +249,7 @@ def test_whoever_does_not_speak_ssh_is_hung_up_on(serve: Serve, said: bytes) -> 
     assert use(drop, look) == ["a"]
 
 
-def test_a_handshake_that_stops_is_given_up(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+def test_stalled_handshake_times_out(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     monkeypatch.setattr(Sftp, "settings", SETTINGS | {"login_timeout": 0.5})
     drop = serve()
     began = time.monotonic()
@@ -273,7 +273,7 @@ def many_files() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("many_files")
-def test_five_hundred_who_only_knock_do_not_keep_others_out(serve: Serve) -> None:
+def test_five_hundred_silent_connections_do_not_block_others(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"})
     strangers: list[socket.socket] = []
     try:
@@ -294,7 +294,7 @@ def test_five_hundred_who_only_knock_do_not_keep_others_out(serve: Serve) -> Non
             stranger.close()
 
 
-def test_who_comes_when_all_are_in_is_sent_away(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+def test_connection_over_limit_is_refused(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     monkeypatch.setattr(Sftp, "limits", replace(LIMITS, connections=2, per_sandbox=2))
     drop, other = serve({"inbox/a": b"a"}), serve()
 
@@ -309,7 +309,7 @@ def test_who_comes_when_all_are_in_is_sent_away(monkeypatch: pytest.MonkeyPatch,
     assert wait_until(lambda: _comes_in(drop), 20)
 
 
-def test_who_says_nothing_is_hung_up_on_soon(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
+def test_silent_connection_is_closed_soon(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     monkeypatch.setattr(Sftp, "limits", replace(LIMITS, first=0.3))
     with socket.create_connection(("127.0.0.1", serve().port), 10) as silent:
         silent.settimeout(10)
@@ -317,14 +317,14 @@ def test_who_says_nothing_is_hung_up_on_soon(monkeypatch: pytest.MonkeyPatch, se
             pass
 
 
-def test_as_many_come_in_as_files_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connection_limit_follows_open_file_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for files, most in ((100_000, 600), (700, 444), (100, 32), (resource.RLIM_INFINITY, 600)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
         assert min(LIMITS.connections, max_connections()) == most
 
 
 @pytest.mark.usefixtures("many_files")
-def test_five_hundred_at_once_all_get_what_they_came_for(serve: Serve) -> None:
+def test_five_hundred_concurrent_clients_are_served(serve: Serve) -> None:
     drop, other = serve({"inbox/a": b"a"}), serve({"inbox/b": b"b"})
     inside: list[list[str]] = []
 
@@ -361,7 +361,7 @@ def _comes_in(drop: Served) -> bool:
         return False
 
 
-def test_ten_gigabytes_against_a_quota_end_where_it_ends(serve: Serve, lines: ListenerPool) -> None:
+def test_upload_over_quota_stops_at_quota(serve: Serve, lines: ListenerPool) -> None:
     drop = serve(quota=5 * MEGABYTE)
     block = bytes(262_144 - 2048)
     sent = 0
@@ -388,7 +388,7 @@ def test_ten_gigabytes_against_a_quota_end_where_it_ends(serve: Serve, lines: Li
     assert (refused.status, refused.code) == (507, "quota")
 
 
-def test_who_writes_on_and_on_without_listening(serve: Serve, lines: ListenerPool) -> None:
+def test_client_that_ignores_refused_writes_uses_bounded_memory(serve: Serve, lines: ListenerPool) -> None:
     """A gigabyte that nobody has room for, sent by a client that never looks at what it is told."""
     drop, other = serve(quota=5 * MEGABYTE), serve({"inbox/a": b"a"})
     before = resident()
@@ -411,7 +411,7 @@ def test_who_writes_on_and_on_without_listening(serve: Serve, lines: ListenerPoo
     assert len(drop.state.records["inbox/b"]) == 5 * MEGABYTE
 
 
-def test_who_asks_and_never_takes(serve: Serve) -> None:
+def test_client_that_never_reads_replies_uses_bounded_memory(serve: Serve) -> None:
     """Two gigabytes of answers are asked for, and none read: no more are made than fit."""
     drop = serve({"inbox/a": bytes(MEGABYTE)})
     before = resident()
@@ -434,7 +434,7 @@ def test_who_asks_and_never_takes(serve: Serve) -> None:
     assert resident() - before < 100 * MEGABYTE
 
 
-def test_ten_thousand_handles(serve: Serve) -> None:
+def test_open_handles_are_limited(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"})
 
     async def work(session: Raw) -> None:
@@ -457,7 +457,7 @@ def test_ten_thousand_handles(serve: Serve) -> None:
     within(60, raw(drop, work))
 
 
-def test_channels_are_counted(serve: Serve) -> None:
+def test_channels_are_limited(serve: Serve) -> None:
     drop = serve()
 
     async def work() -> int:
@@ -474,7 +474,7 @@ def test_channels_are_counted(serve: Serve) -> None:
     assert within(30, work()) == 10
 
 
-def test_a_hundred_thousand_files_in_a_folder(serve: Serve) -> None:
+def test_folder_with_hundred_thousand_files_is_listed(serve: Serve) -> None:
     drop = serve({f"inbox/{number:06}.hl7": b"x" for number in range(100_000)})
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
@@ -509,7 +509,7 @@ SCP = [
 
 
 @pytest.mark.parametrize("said", SCP, ids=range(len(SCP)))
-def test_an_scp_that_is_none(serve: Serve, said: bytes) -> None:
+def test_invalid_scp_input_is_refused(serve: Serve, said: bytes) -> None:
     drop = serve()
 
     async def work() -> None:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 
-def test_a_drop_does_not_import_asyncssh_before_it_is_served() -> None:
+def test_drop_does_not_import_asyncssh_before_listening() -> None:
     code = "import sys, clerkship.simulators.files as files; files.SPEC.listeners; print('asyncssh' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

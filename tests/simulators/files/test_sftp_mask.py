@@ -8,7 +8,7 @@ from tests.simulators.files.conftest import Serve
 from tests.simulators.files.test_sftp import get, look, put, use
 
 
-def test_a_users_name_in_a_path_is_not_in_the_log(serve: Serve) -> None:
+def test_user_name_in_path_is_masked_in_log(serve: Serve) -> None:
     drop = serve()
     for user in (drop.user, drop.user.upper(), drop.user.title()):
 
@@ -43,7 +43,7 @@ def test_a_users_name_in_a_path_is_not_in_the_log(serve: Serve) -> None:
     assert b"there is no folder nope/[address]" in drop.playground.log.data()
 
 
-def test_a_name_with_the_end_of_a_line_in_it_is_refused_for_that(serve: Serve) -> None:
+def test_name_with_line_end_is_refused(serve: Serve) -> None:
     async def work(sftp: asyncssh.SFTPClient) -> None:
         for refused in (sftp.open("inbox/a\nb", "wb"), sftp.stat("inbox/a\nb"), sftp.listdir("a\n")):
             with pytest.raises(asyncssh.SFTPFailure, match="control characters"):

@@ -27,7 +27,7 @@ async def copied(session: Raw, source: bytes, start: int, length: int, target: b
     return await session.code(Kind.EXTENDED, string(b"copy-data"), source, there, target, here)
 
 
-def test_no_file_is_copied_onto_itself(serve: Serve) -> None:
+def test_copying_file_onto_itself_is_refused(serve: Serve) -> None:
     """It would grow ahead of the copy, byte by byte, up to all that the drop may hold. OpenSSH refuses it too."""
     drop = serve()
 
@@ -49,7 +49,7 @@ def reasons(drop: Served) -> list[str]:
     return [event.reason for event in drop.events("sandbox.refused") if isinstance(event, RequestRefused)]
 
 
-def test_a_file_too_large_to_be_changed_is_refused(serve: Serve) -> None:
+def test_changing_dataset_file_over_limit_is_refused(serve: Serve) -> None:
     """A dataset's file may be larger than what an agent may write."""
     drop = serve({"inbox/big": bytes(500)}, max_file=100)
 
@@ -61,7 +61,7 @@ def test_a_file_too_large_to_be_changed_is_refused(serve: Serve) -> None:
     assert reasons(drop) == ["a file may have 100 bytes, not 500"]
 
 
-def test_a_file_open_twice_for_both_counts_twice(serve: Serve, lines: ListenerPool) -> None:
+def test_file_opened_twice_counts_twice_against_quota(serve: Serve, lines: ListenerPool) -> None:
     drop = serve(quota=1000)
     drop.handle.write("inbox/a", bytes(600))
 
@@ -77,7 +77,7 @@ def test_a_file_open_twice_for_both_counts_twice(serve: Serve, lines: ListenerPo
 
 
 @pytest.mark.parametrize("kind", [Kind.REALPATH, Kind.READ])
-def test_a_bug_breaks_the_connection_and_nobody_waits(
+def test_simulator_error_breaks_connection_without_waiting(
     monkeypatch: pytest.MonkeyPatch, serve: Serve, kind: Kind
 ) -> None:
     def broken(*_: object) -> None:
@@ -98,7 +98,7 @@ def test_a_bug_breaks_the_connection_and_nobody_waits(
     assert use(drop, look) == ["a"]
 
 
-def test_what_came_before_a_write_was_refused_is_kept_as_a_part(serve: Serve, lines: ListenerPool) -> None:
+def test_data_before_refused_write_is_stored_as_incomplete(serve: Serve, lines: ListenerPool) -> None:
     """As on a disk that is full: the write fails, closing does not, and who does not look believes that all is there.
     The log knows better."""
     drop = serve(quota=1000, max_file=900)
@@ -130,7 +130,7 @@ def test_what_came_before_a_write_was_refused_is_kept_as_a_part(serve: Serve, li
     assert held(lines) == 0
 
 
-def test_a_file_that_cannot_be_made_longer_stays_as_it_is(serve: Serve) -> None:
+def test_refused_extension_leaves_file_unchanged(serve: Serve) -> None:
     drop = serve(max_file=900)
 
     async def work(session: Raw) -> None:
@@ -148,7 +148,7 @@ def test_a_file_that_cannot_be_made_longer_stays_as_it_is(serve: Serve) -> None:
 LONG = {f"inbox/{number:06}.hl7": b"x" for number in range(100_000)}
 
 
-def test_a_long_folder_keeps_nobody_waiting(serve: Serve) -> None:
+def test_large_folder_does_not_block_other_clients(serve: Serve) -> None:
     """To list it or to give it another name: whoever asks something else meanwhile is answered in between."""
     drop, other = serve(LONG), serve()
     waits: list[float] = []
@@ -181,7 +181,7 @@ def test_a_long_folder_keeps_nobody_waiting(serve: Serve) -> None:
     assert [(event.prefix, event.count) for event in listed] == [("inbox/", 100_000)] * 4
 
 
-def test_a_listing_has_each_name_once_whatever_comes_and_goes(serve: Serve) -> None:
+def test_listing_has_each_name_once_during_changes(serve: Serve) -> None:
     drop = serve({f"inbox/{number:04}": b"x" for number in range(1000)})
 
     async def work(sftp: asyncssh.SFTPClient) -> list[str]:
@@ -203,7 +203,7 @@ def test_a_listing_has_each_name_once_whatever_comes_and_goes(serve: Serve) -> N
     assert len(names) == 2 + 1000 + 2 - 1
 
 
-def test_a_folder_that_goes_while_it_is_read_ends_there(serve: Serve) -> None:
+def test_listing_of_removed_folder_ends(serve: Serve) -> None:
     drop = serve({f"inbox/{number:04}": b"x" for number in range(1000)})
 
     async def work(session: Raw) -> None:

@@ -24,7 +24,7 @@ def lay(data: bytearray, offset: int, part: bytes) -> None:
 
 
 @given(WRITES, st.one_of(st.none(), st.integers(0, 90)))
-def test_whatever_order_they_come_in(writes: list[tuple[int, bytes]], cut: int | None) -> None:
+def test_writes_in_any_order_give_same_content(writes: list[tuple[int, bytes]], cut: int | None) -> None:
     upload, plain = opened(), bytearray()
     for offset, part in writes:
         upload.write(offset, part)
@@ -34,14 +34,14 @@ def test_whatever_order_they_come_in(writes: list[tuple[int, bytes]], cut: int |
         plain = plain[:cut] + bytes(max(0, cut - len(plain)))
     assert upload.content() == upload.read(0, 1000) == plain
     assert upload.read(7, 11) == plain[7:18]
-    assert upload.size == upload.among.buffered_bytes == len(plain)
+    assert upload.size == upload.uploads.buffered_bytes == len(plain)
     assert upload.changed == (cut is not None or any(part for _, part in writes))
     upload.release()
-    assert upload.among == Uploads()
+    assert upload.uploads == Uploads()
 
 
 @given(st.binary(max_size=50), WRITES, st.one_of(st.none(), st.integers(0, 60)))
-def test_over_a_file_that_is_there(base: bytes, writes: list[tuple[int, bytes]], cut: int | None) -> None:
+def test_writes_over_existing_file(base: bytes, writes: list[tuple[int, bytes]], cut: int | None) -> None:
     upload, plain = opened(base), bytearray(base)
     if cut is not None:
         upload.truncate(cut)
@@ -53,27 +53,27 @@ def test_over_a_file_that_is_there(base: bytes, writes: list[tuple[int, bytes]],
 
 
 @given(st.lists(st.binary(max_size=9), max_size=9), st.binary(max_size=30))
-def test_what_is_appended_goes_to_the_end(parts: list[bytes], base: bytes) -> None:
+def test_append_writes_at_end(parts: list[bytes], base: bytes) -> None:
     upload = opened(base, append=True)
     for part in parts:
         upload.write(3, part)
     assert upload.content() == base + b"".join(parts)
 
 
-def test_of_too_much_nothing_is_taken() -> None:
+def test_write_over_limit_changes_nothing() -> None:
     upload = opened(max_size=100)
     upload.write(0, bytes(90))
     with pytest.raises(UploadTooLarge) as large:
         upload.write(90, bytes(11))
-    assert (large.value.size, upload.size, upload.among.buffered_bytes) == (101, 90, 90)
+    assert (large.value.size, upload.size, upload.uploads.buffered_bytes) == (101, 90, 90)
     with pytest.raises(UploadTooLarge):
         upload.truncate(101)
-    assert (upload.size, upload.among.buffered_bytes) == (90, 90)
+    assert (upload.size, upload.uploads.buffered_bytes) == (90, 90)
     upload.release()
-    assert (upload.among, upload.content()) == (Uploads(), b"")
+    assert (upload.uploads, upload.content()) == (Uploads(), b"")
 
 
-def test_all_on_their_way_share_the_room() -> None:
+def test_open_uploads_share_free_space() -> None:
     among = Uploads()
     one, two = (Upload(path, 100, 100, among) for path in "ab")
     one.write(0, bytes(60))
@@ -83,19 +83,19 @@ def test_all_on_their_way_share_the_room() -> None:
     assert among.buffered_bytes == 100
 
 
-def test_a_hole_counts_as_the_bytes_that_it_will_have() -> None:
+def test_hole_counts_as_zero_bytes() -> None:
     upload = opened(max_size=1000, room=500)
     with pytest.raises(UploadTooLarge):
         upload.write(10**11, b"x")
     with pytest.raises(UploadTooLarge):
         upload.write(500, b"x")
     upload.write(499, b"x")
-    assert (upload.size, upload.among.buffered_bytes) == (500, 500)
+    assert (upload.size, upload.uploads.buffered_bytes) == (500, 500)
     upload.truncate(0)
-    assert (upload.size, upload.among.buffered_bytes) == (0, 0)
+    assert (upload.size, upload.uploads.buffered_bytes) == (0, 0)
 
 
-def test_a_file_that_is_too_large_may_become_smaller() -> None:
+def test_oversized_file_may_be_truncated() -> None:
     upload = Upload("a", 10, 10, Uploads())
     with pytest.raises(UploadTooLarge):
         upload.load(bytes(11))

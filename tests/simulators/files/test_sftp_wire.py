@@ -16,7 +16,7 @@ from tests.simulators.files.conftest import Serve
 from tests.simulators.files.packets import Code, Kind, Raw, connect, raw, string, within
 
 
-def test_packets_are_answered_in_whatever_pieces_they_come(serve: Serve) -> None:
+def test_packets_split_into_pieces_are_answered(serve: Serve) -> None:
     packets = [string(bytes([Kind.REALPATH]) + struct.pack(">I", n) + string(b"x" * n)) for n in range(40)]
     stream = b"".join(packets)
 
@@ -33,7 +33,7 @@ def test_packets_are_answered_in_whatever_pieces_they_come(serve: Serve) -> None
 
 
 @pytest.mark.parametrize("length", [0, MAX_SFTP_PACKET_LEN + 1, 0xFFFFFFFF])
-def test_a_length_that_cannot_be_ends_the_session_before_its_bytes_come(serve: Serve, length: int) -> None:
+def test_invalid_packet_length_ends_session(serve: Serve, length: int) -> None:
     async def work(session: Raw) -> int:
         session.stdin.write(struct.pack(">I", length))
         assert await session.stdout.read() == b""
@@ -43,7 +43,7 @@ def test_a_length_that_cannot_be_ends_the_session_before_its_bytes_come(serve: S
     assert within(10, raw(serve(), work)) == 255
 
 
-def test_attributes(serve: Serve) -> None:
+def test_attributes_in_every_combination_are_set(serve: Serve) -> None:
     """Every combination of size, owner, permissions and times sets what it says."""
     drop = serve({"inbox/a": b"abcdef"})
     fields = [
@@ -82,7 +82,7 @@ def test_attributes(serve: Serve) -> None:
         (b"a\\..\\b", "a\\..\\b"),
     ],
 )
-def test_nothing_is_above_the_drop(said: bytes, meant: str) -> None:
+def test_parent_of_root_is_root(said: bytes, meant: str) -> None:
     assert parse_path(said) == meant
 
 
@@ -91,7 +91,7 @@ def _is_text(data: bytes) -> bool:
 
 
 @given(st.one_of(st.binary(max_size=80), st.text("./ab").map(str.encode)))
-def test_no_path_leads_out(data: bytes) -> None:
+def test_any_path_stays_in_drop(data: bytes) -> None:
     if not _is_text(data):
         with pytest.raises(asyncssh.SFTPFailure, match="UTF-8"):
             parse_path(data)
@@ -100,14 +100,14 @@ def test_no_path_leads_out(data: bytes) -> None:
     assert parts == [""] or not {"", ".", ".."} & set(parts)
 
 
-def test_what_is_old_shows_its_year() -> None:
+def test_long_name_of_old_file_shows_year() -> None:
     now = 1_772_445_600
     new, old = build_name("new", file_attrs(5, now), now), build_name("old", folder_attrs(1_700_000_000), now)
     assert new.longname == b"-rw-r--r--    1 drop     drop            5 Mar  2 10:00 new"
     assert old.longname == b"drwxr-xr-x    2 drop     drop            0 Nov 14  2023 old"
 
 
-def test_home_is_the_drop(serve: Serve) -> None:
+def test_home_folder_is_root(serve: Serve) -> None:
     async def work(session: Raw) -> None:
         for said, meant in ((b"~", b"/"), (b"~/inbox/..", b"/"), (b"~/inbox", b"/inbox"), (b"a", b"/a")):
             body = struct.pack(">I", 1) + string(b"expand-path@openssh.com") + string(said)
@@ -133,7 +133,7 @@ COMMANDS = [
 ]
 
 
-def test_a_command_is_scp_or_nothing(serve: Serve) -> None:
+def test_only_scp_commands_are_accepted(serve: Serve) -> None:
     drop = serve({"inbox/x": b"x"})
 
     async def accepts(connection: Any, command: str) -> bool:

@@ -9,7 +9,7 @@ from tests.simulators.hl7.test_mllp_bad_input import still_serves
 
 
 @pytest.mark.parametrize("segments", [19_000, 1_200_000])
-def test_others_are_served_while_one_long_message_is_weighed(feed: Feed, segments: int) -> None:
+def test_other_clients_are_served_while_long_message_is_validated(feed: Feed, segments: int) -> None:
     heavy, other = feed.lab(), feed.lab()
     still_serves(other)
     with heavy.connect() as long, other.connect() as wire:

@@ -63,7 +63,7 @@ def careless(task_item: Any, sandboxes: Any) -> None:
     lab.stop_listening()
 
 
-def test_one_criterion_spans_an_interface_and_a_chart(bench: Workbench) -> None:
+def test_sequencing_spans_hl7_and_fhir_sandboxes(bench: Workbench) -> None:
     task(bench, BODY)
     run = bench.run_one(careful)
     assert run.verdict == "pass", [(each.label, each.detail) for each in run.criteria]
@@ -71,7 +71,7 @@ def test_one_criterion_spans_an_interface_and_a_chart(bench: Workbench) -> None:
     assert again.criteria == run.criteria
 
 
-def test_what_was_not_done_is_told(bench: Workbench) -> None:
+def test_failed_criteria_explain_what_is_missing(bench: Workbench) -> None:
     task(bench, BODY)
     run = bench.run_one(careless)
     order, acknowledged, told = written(run)

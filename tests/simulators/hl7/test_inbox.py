@@ -17,7 +17,7 @@ def filled() -> Interface:
     return engine
 
 
-def test_what_came_waits_in_order_until_it_is_answered() -> None:
+def test_inbox_lists_messages_in_order_until_acknowledged() -> None:
     engine = filled()
     assert [(entry["id"], entry["control_id"], entry["type"]) for entry in engine.inbox()] == [
         ("1", "IN-1", "ORU^R01"),
@@ -31,7 +31,7 @@ def test_what_came_waits_in_order_until_it_is_answered() -> None:
     assert engine.holds_by_its_log()
 
 
-def test_a_message_is_taken_by_itself_over_http_or_a_line() -> None:
+def test_single_message_is_read_over_http_and_mllp() -> None:
     engine = filled()
     reply = engine.ask("GET", "/hl7/inbox/1")
     assert (reply.status, reply.body.decode()) == (200, results("IN-1"))
@@ -43,14 +43,14 @@ def test_a_message_is_taken_by_itself_over_http_or_a_line() -> None:
     assert len(engine.inbox()) == 2
 
 
-def test_nobody_looks_at_the_inbox_without_being_seen() -> None:
+def test_listing_the_inbox_is_logged() -> None:
     engine = filled()
     events = len(engine.kinds)
     engine.ask("GET", "/hl7/inbox")
     assert engine.kinds[events:] == ["hl7.inbox.listed"]
 
 
-def test_a_whole_acknowledgement_is_kept_as_it_was_written() -> None:
+def test_complete_acknowledgment_is_logged_unchanged() -> None:
     engine = filled()
     ack = f"{head('X1', 'ACK^R01^ACK')}\rMSA|AR|IN-1|no such patient\r"
     assert engine.ask("POST", "/hl7/inbox/1/ack", ack.replace("\r", "\n")).status == 204
@@ -60,7 +60,7 @@ def test_a_whole_acknowledgement_is_kept_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("version", ["2.3", "2.5.1", "2.8"])
-def test_an_acknowledgement_that_is_written_for_the_agent_says_what_it_said(version: str) -> None:
+def test_acknowledgment_from_code_and_text_contains_both(version: str) -> None:
     engine = Interface()
     engine.arrive(message=results("IN-1", version=version), invalid=True)
     assert engine.ask("POST", "/hl7/inbox/1/ack", code="AE", text="no such patient & no order").status == 204
@@ -84,7 +84,7 @@ def test_an_acknowledgement_that_is_written_for_the_agent_says_what_it_said(vers
         ("2", "", {"code": "AE"}, 409, "acknowledged"),
     ],
 )
-def test_what_acknowledges_nothing_is_refused(
+def test_acknowledgment_of_no_message_is_refused(
     path: str, body: str, query: dict[str, str], status: int, code: str
 ) -> None:
     engine = filled()
@@ -95,14 +95,14 @@ def test_what_acknowledges_nothing_is_refused(
     assert engine.state.dump() == before
 
 
-def test_the_same_acknowledgement_again_changes_nothing() -> None:
+def test_repeated_acknowledgment_changes_nothing() -> None:
     engine = filled()
     for _ in range(2):
         assert engine.ask("POST", "/hl7/inbox/1/ack", code="AE").status == 204
     assert engine.kinds.count("hl7.message.acknowledged") == 1
 
 
-def test_an_acknowledgement_in_the_inbox_is_done_with_when_it_is_taken() -> None:
+def test_acknowledgment_in_inbox_is_done_when_read() -> None:
     engine = Interface()
     engine.send(admission("A1", accept="AL|AL"))
     assert [entry["type"] for entry in engine.inbox()] == ["ACK^A01"]
@@ -125,7 +125,7 @@ def test_an_acknowledgement_in_the_inbox_is_done_with_when_it_is_taken() -> None
         ("nonsense", 400),
     ],
 )
-def test_an_agent_says_where_it_listens_and_the_log_does_not(body: str, status: int) -> None:
+def test_listener_address_is_not_logged(body: str, status: int) -> None:
     engine = Interface()
     assert engine.ask("PUT", "/hl7/listener", body).status == status
     callbacks = engine.rig.playground.sandboxes[engine.rig.name].callbacks

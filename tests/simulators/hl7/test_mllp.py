@@ -18,7 +18,7 @@ from tests.simulators.hl7.feed import BODIES, START, Feed, Wire, framed, message
 
 
 @pytest.mark.parametrize("type", BODIES)
-def test_a_message_is_taken_and_acknowledged(feed: Feed, type: str) -> None:
+def test_message_is_accepted_and_acknowledged(feed: Feed, type: str) -> None:
     lab = feed.lab()
     ack = lab.ask(type=type, control_id="C1")
     assert said(ack) == ("AA", "C1"), ack.render
@@ -27,7 +27,7 @@ def test_a_message_is_taken_and_acknowledged(feed: Feed, type: str) -> None:
     assert lab.facility not in lab.playground.log.data().decode()
 
 
-def test_one_port_is_for_all_and_msh_6_says_for_whom(feed: Feed) -> None:
+def test_msh_6_selects_sandbox_on_shared_port(feed: Feed) -> None:
     labs = [feed.lab() for _ in range(3)]
     assert len({lab.told["port"] for lab in labs}) == 1
     with labs[0].connect() as wire:  # one connection may carry messages for several
@@ -39,12 +39,12 @@ def test_one_port_is_for_all_and_msh_6_says_for_whom(feed: Feed) -> None:
 
 
 @pytest.mark.parametrize("prefix", [b"\xef\xbb\xbf", b"\r\n", b" "])
-def test_what_stands_before_a_message_does_not_hide_whose_it_is(feed: Feed, prefix: bytes) -> None:
+def test_facility_is_found_after_leading_characters(feed: Feed, prefix: bytes) -> None:
     lab = feed.lab()
     assert said(lab.ask(prefix + message(lab.facility)))[0] == "AA"
 
 
-def test_utf_16_and_other_delimiters_are_read(feed: Feed) -> None:
+def test_utf_16_and_custom_delimiters_are_parsed(feed: Feed) -> None:
     lab = feed.lab()
     text = message(lab.facility, control_id="U").decode()
     assert said(lab.ask(text.encode("utf-16")))[1] == "U"
@@ -52,7 +52,7 @@ def test_utf_16_and_other_delimiters_are_read(feed: Feed) -> None:
     assert said(lab.ask(other.replace("!U!", "!D!").encode())) == ("AA", "D")
 
 
-def test_a_batch_is_for_whom_its_header_or_its_first_message_names(feed: Feed) -> None:
+def test_batch_is_routed_by_header_or_first_message(feed: Feed) -> None:
     lab = feed.lab()
     one, two = (message(lab.facility, control_id=number) for number in ("1", "2"))
     for header in (rf"FHS|^~\&|AGENT|CLINIC|LAB|{lab.facility}", r"FHS|^~\&|AGENT|CLINIC"):
@@ -64,7 +64,7 @@ def test_a_batch_is_for_whom_its_header_or_its_first_message_names(feed: Feed) -
     assert lab.kinds() == ["hl7.oru.sent"] * 2 + ["hl7.message.repeated"] * 2
 
 
-def test_nobodys_message_is_rejected_by_the_line_and_taken_down_nowhere(feed: Feed) -> None:
+def test_message_for_unknown_facility_is_rejected_and_not_logged(feed: Feed) -> None:
     lab = feed.lab()
     with lab.connect() as wire:
         for facility in ("NOBODY", "", "CLERKSHIP"):
@@ -78,7 +78,7 @@ def test_nobodys_message_is_rejected_by_the_line_and_taken_down_nowhere(feed: Fe
     assert feed.gateway.unmatched.count == 4
 
 
-def test_who_asks_for_no_answer_or_for_a_commit_gets_that_from_the_line_too(feed: Feed) -> None:
+def test_listener_reject_respects_msh_15_and_msh_16(feed: Feed) -> None:
     lab = feed.lab()
     head, _, rest = message("NOBODY").decode().partition("\r")
     with lab.connect() as wire:
@@ -87,7 +87,7 @@ def test_who_asks_for_no_answer_or_for_a_commit_gets_that_from_the_line_too(feed
         assert said(wire.ask(f"{head}|||NE|AL\r{rest}".replace("|1|P|", "|3|P|").encode())) == ("AR", "3")
 
 
-def test_who_wants_no_answer_gets_none(feed: Feed) -> None:
+def test_message_requesting_no_acknowledgment_gets_none(feed: Feed) -> None:
     lab = feed.lab()
     head, _, rest = message(lab.facility).decode().partition("\r")
     with lab.connect() as wire:
@@ -96,7 +96,7 @@ def test_who_wants_no_answer_gets_none(feed: Feed) -> None:
     assert lab.kinds() == ["hl7.oru.sent"] * 2
 
 
-def test_frames_sent_all_at_once_are_answered_in_order(feed: Feed) -> None:
+def test_frames_sent_at_once_are_answered_in_order(feed: Feed) -> None:
     lab = feed.lab()
     with lab.connect() as wire:
         threading.Thread(
@@ -106,7 +106,7 @@ def test_frames_sent_all_at_once_are_answered_in_order(feed: Feed) -> None:
         assert [said(wire.answer()) for _ in range(500)] == [("AA", str(n)) for n in range(500)]
 
 
-def test_a_frame_may_come_byte_by_byte(feed: Feed) -> None:
+def test_frame_may_arrive_byte_by_byte(feed: Feed) -> None:
     lab = feed.lab()
     with lab.connect() as wire:
         for byte in framed(message(lab.facility, control_id="B")):
@@ -114,7 +114,7 @@ def test_a_frame_may_come_byte_by_byte(feed: Feed) -> None:
         assert said(wire.answer()) == ("AA", "B")
 
 
-def test_over_the_line_the_log_is_as_over_http(feed: Feed) -> None:
+def test_log_over_mllp_equals_log_over_http(feed: Feed) -> None:
     line, http = feed.lab(), feed.lab()
     for type in BODIES:
         line.ask(type=type, control_id=type[:7])
@@ -128,7 +128,7 @@ def test_over_the_line_the_log_is_as_over_http(feed: Feed) -> None:
 # A port of its own.
 
 
-def test_a_port_of_its_own_takes_any_facility_and_closes_with_the_run(feed: Feed) -> None:
+def test_own_port_accepts_any_facility_and_closes_with_run(feed: Feed) -> None:
     own, shared = feed.lab(own_port=True), feed.lab()
     assert own.told["port"] != shared.told["port"]
     assert own.told == own.told
@@ -144,7 +144,7 @@ def test_a_port_of_its_own_takes_any_facility_and_closes_with_the_run(feed: Feed
     assert said(shared.ask()) == ("AA", "1")
 
 
-def test_a_port_of_its_own_is_also_answered_at_once(feed: Feed) -> None:
+def test_own_port_answers_immediately(feed: Feed) -> None:
     lab = feed.lab(own_port=True)
     with lab.connect() as wire:
         began = time.monotonic()
@@ -156,7 +156,7 @@ def test_a_port_of_its_own_is_also_answered_at_once(feed: Feed) -> None:
 # Faults.
 
 
-def test_a_service_that_is_down_rejects_with_its_reason(feed: Feed) -> None:
+def test_unavailable_service_rejects_with_reason(feed: Feed) -> None:
     lab = feed.lab()
     lab.playground.inject(ErrorFault(sandbox="lab", times=1))
     with lab.connect() as wire:
@@ -168,7 +168,7 @@ def test_a_service_that_is_down_rejects_with_its_reason(feed: Feed) -> None:
     assert lab.kinds() == ["fault.injected", "hl7.oru.sent"]
 
 
-def test_an_expired_credential_rejects(feed: Feed) -> None:
+def test_expired_credential_is_rejected(feed: Feed) -> None:
     lab = feed.lab()
     lab.playground.inject(ExpiredFault(sandbox="lab", times=1))
     ack = lab.ask()
@@ -176,7 +176,7 @@ def test_an_expired_credential_rejects(feed: Feed) -> None:
     assert "(401)" in (ack.value("ERR.8") or "")
 
 
-def test_a_lost_answer_breaks_the_connection(feed: Feed) -> None:
+def test_lost_reply_breaks_connection(feed: Feed) -> None:
     lab = feed.lab()
     lab.playground.inject(DropFault.model_validate({"sandbox": "lab", "times": 1}))
     with lab.connect() as wire:
@@ -186,7 +186,7 @@ def test_a_lost_answer_breaks_the_connection(feed: Feed) -> None:
     assert said(lab.ask(control_id="2")) == ("AA", "2")
 
 
-def test_a_truncated_answer_is_a_frame_without_an_end(feed: Feed) -> None:
+def test_truncated_reply_is_unfinished_frame(feed: Feed) -> None:
     lab = feed.lab()
     lab.playground.inject(TruncatedFault(sandbox="lab", times=1, keep=20))
     with lab.connect() as wire:
@@ -197,7 +197,7 @@ def test_a_truncated_answer_is_a_frame_without_an_end(feed: Feed) -> None:
     assert lab.kinds() == ["hl7.oru.sent", "fault.injected"]
 
 
-def test_an_answer_that_drips_comes_whole_in_the_end(feed: Feed) -> None:
+def test_dripping_reply_arrives_completely(feed: Feed) -> None:
     lab = feed.lab(time="paced")
     lab.playground.inject(DripFault.model_validate({"sandbox": "lab", "over": "0.2s", "pieces": 10, "times": 1}))
     with lab.connect() as wire:
@@ -206,7 +206,7 @@ def test_an_answer_that_drips_comes_whole_in_the_end(feed: Feed) -> None:
         assert time.monotonic() - began >= 0.15
 
 
-def test_a_delay_holds_up_nobody_else(feed: Feed) -> None:
+def test_delayed_reply_does_not_delay_other_clients(feed: Feed) -> None:
     slow, quick = feed.lab(time="paced"), feed.lab()
     slow.playground.inject(LatencyFault.model_validate({"sandbox": "lab", "by": "1.5s", "times": 1}))
     with slow.connect() as one, quick.connect() as other:
@@ -219,7 +219,7 @@ def test_a_delay_holds_up_nobody_else(feed: Feed) -> None:
         assert time.monotonic() - began >= 1.2
 
 
-def test_a_doubled_message_is_a_repetition(feed: Feed) -> None:
+def test_duplicated_message_is_logged_as_repeated(feed: Feed) -> None:
     lab = feed.lab()
     lab.playground.inject(DuplicateFault(sandbox="lab", times=1))
     assert said(lab.ask()) == ("AA", "1")
@@ -229,7 +229,7 @@ def test_a_doubled_message_is_a_repetition(feed: Feed) -> None:
 # Ends.
 
 
-def test_a_run_that_is_over_is_no_facility_any_more(feed: Feed) -> None:
+def test_facility_of_ended_run_is_unknown(feed: Feed) -> None:
     lab, other = feed.lab(), feed.lab()
     with lab.connect() as wire:
         assert said(wire.ask(message(lab.facility))) == ("AA", "1")
@@ -237,22 +237,22 @@ def test_a_run_that_is_over_is_no_facility_any_more(feed: Feed) -> None:
         lab.end()
         ack = wire.ask(message(facility, control_id="2"))
         assert said(ack) == ("AR", "2")
-        assert "its run is over" in (ack.value("ERR.8") or "")
+        assert "its run has ended" in (ack.value("ERR.8") or "")
         assert said(wire.ask(message(other.facility, control_id="3"))) == ("AA", "3")
     assert lab.kinds() == ["hl7.oru.sent"]
 
 
-def test_a_log_that_is_full_rejects(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_log_rejects_message(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 2)
     lab = feed.lab()
     for number in range(3):
         assert said(lab.ask(control_id=str(number)))[0] == "AA"
     ack = lab.ask(control_id="full")
     assert said(ack) == ("AR", "full")
-    assert "log is full" in (ack.value("ERR.8") or "")
+    assert "log of this run is full" in (ack.value("ERR.8") or "")
 
 
-def test_a_simulator_that_breaks_rejects_and_the_line_goes_on(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulator_error_rejects_and_listener_continues(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     lab, other = feed.lab(), feed.lab()
     monkeypatch.setattr(type(lab.playground.sandboxes["lab"].state), "receive", lambda *_: 1 / 0)
     assert said(lab.ask()) == ("AR", "1")
@@ -261,7 +261,7 @@ def test_a_simulator_that_breaks_rejects_and_the_line_goes_on(feed: Feed, monkey
     assert said(other.ask()) == ("AA", "1")
 
 
-def test_when_the_line_closes_so_do_its_connections(feed: Feed) -> None:
+def test_closing_listener_closes_connections(feed: Feed) -> None:
     lab = feed.lab()
     with lab.connect() as wire, lab.connect() as half:
         wire.ask(message(lab.facility))
@@ -271,7 +271,7 @@ def test_when_the_line_closes_so_do_its_connections(feed: Feed) -> None:
         assert half.frame() is None
 
 
-def test_the_example_can_be_pasted(feed: Feed) -> None:
+def test_example_command_runs(feed: Feed) -> None:
     lab = feed.lab()
     told = lab.told
     done = subprocess.run(feed.line.example(told), shell=True, capture_output=True, text=True, timeout=20, check=True)
@@ -279,7 +279,7 @@ def test_the_example_can_be_pasted(feed: Feed) -> None:
     assert lab.kinds() == ["hl7.adt.sent"]
 
 
-def test_playgrounds_that_come_and_go_leave_nothing_behind(feed: Feed) -> None:
+def test_ended_playgrounds_leave_no_state(feed: Feed) -> None:
     for _ in range(100):
         lab = feed.lab(own_port=True)
         assert said(lab.ask()) == ("AA", "1")
@@ -288,7 +288,7 @@ def test_playgrounds_that_come_and_go_leave_nothing_behind(feed: Feed) -> None:
     assert feed.lines._outbound._running == {}
 
 
-def test_a_half_closed_connection_is_answered_and_then_closed(feed: Feed) -> None:
+def test_half_closed_connection_is_answered_then_closed(feed: Feed) -> None:
     lab = feed.lab()
     with lab.connect() as wire:
         wire.send(framed(message(lab.facility, control_id="1")) + framed(message(lab.facility, control_id="2")))

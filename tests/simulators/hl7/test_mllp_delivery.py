@@ -122,7 +122,7 @@ def eventually(lab: Lab, true: Callable[[], bool]) -> None:
     until(check)
 
 
-def test_what_waits_is_delivered_in_order_and_acknowledged_once_the_agent_listens(feed: Feed, listen: Listen) -> None:
+def test_pending_messages_are_delivered_in_order_once_agent_listens(feed: Feed, listen: Listen) -> None:
     lab, agent = feed.lab(), listen()
     for number in range(5):
         lab.arrive(f"C{number}")
@@ -142,14 +142,14 @@ def test_what_waits_is_delivered_in_order_and_acknowledged_once_the_agent_listen
     assert lab.kinds().count("hl7.inbox.listed") == 1  # by this test
 
 
-def test_where_the_agent_listens_may_be_in_the_config(feed: Feed, listen: Listen) -> None:
+def test_listener_may_be_configured(feed: Feed, listen: Listen) -> None:
     agent = listen()
     lab = feed.lab(listener=f"127.0.0.1:{agent.port}", **QUICK)
     lab.arrive("C1")
     until(lambda: acks(lab) == [("1", "AA")])
 
 
-def test_the_same_message_twice_is_delivered_and_acknowledged_twice(feed: Feed, listen: Listen) -> None:
+def test_duplicate_message_is_delivered_and_acknowledged_twice(feed: Feed, listen: Listen) -> None:
     lab = feed.lab(**QUICK)
     agent = listen(lambda message: "AA")
     for control_id in ("C1", "C1", "C2"):
@@ -161,7 +161,7 @@ def test_the_same_message_twice_is_delivered_and_acknowledged_twice(feed: Feed, 
 
 
 @pytest.mark.parametrize("code", ["AE", "AR"])
-def test_a_no_is_an_answer_and_nothing_is_sent_again(feed: Feed, listen: Listen, code: str) -> None:
+def test_negative_acknowledgment_ends_delivery(feed: Feed, listen: Listen, code: str) -> None:
     lab, agent = feed.lab(**QUICK), listen(lambda message: code if message.control_id == "C1" else "AA")
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
@@ -172,7 +172,7 @@ def test_a_no_is_an_answer_and_nothing_is_sent_again(feed: Feed, listen: Listen,
 
 
 @pytest.mark.parametrize("how", [None, "hang up"])
-def test_without_an_answer_it_comes_again_and_is_given_up_in_the_end(
+def test_unacknowledged_message_is_resent_then_given_up(
     feed: Feed, listen: Listen, how: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_ACK_SECONDS", 0.1)
@@ -191,7 +191,7 @@ def test_without_an_answer_it_comes_again_and_is_given_up_in_the_end(
     assert lab.handle.inbox() == []
 
 
-def test_attempts_are_apart_in_simulated_time_and_each_is_in_the_log(feed: Feed, listen: Listen) -> None:
+def test_attempts_are_spaced_in_simulated_time_and_logged(feed: Feed, listen: Listen) -> None:
     lab = feed.lab(resend="1h", attempts=3)
     heard: list[str] = []
 
@@ -212,7 +212,7 @@ def test_attempts_are_apart_in_simulated_time_and_each_is_in_the_log(feed: Feed,
     assert str(agent.port) not in lab.playground.log.data().decode()
 
 
-def test_on_a_paced_clock_attempts_are_apart_in_wall_time(feed: Feed, listen: Listen) -> None:
+def test_attempts_are_spaced_in_wall_time_on_paced_clock(feed: Feed, listen: Listen) -> None:
     lab = feed.lab(time="paced", **QUICK)
     agent = listen(lambda _: "hang up")
     with run_paced_clock(lab.playground):
@@ -224,7 +224,7 @@ def test_on_a_paced_clock_attempts_are_apart_in_wall_time(feed: Feed, listen: Li
     assert agent.heard == ["C1"] * 3
 
 
-def test_an_agent_that_comes_back_gets_what_it_missed(feed: Feed, listen: Listen) -> None:
+def test_returning_listener_gets_missed_messages(feed: Feed, listen: Listen) -> None:
     lab = feed.lab(resend="50ms", attempts=100)
     agent = listen()
     lab.handle.listen("127.0.0.1", agent.port)
@@ -237,7 +237,7 @@ def test_an_agent_that_comes_back_gets_what_it_missed(feed: Feed, listen: Listen
     assert back.heard == ["C2"]
 
 
-def test_an_agent_may_move_or_listen_no_more(feed: Feed, listen: Listen) -> None:
+def test_listener_may_be_moved_or_deregistered(feed: Feed, listen: Listen) -> None:
     lab = feed.lab(resend="1h", attempts=2)
     with socket.create_server(("127.0.0.1", 0)) as closed:
         nobody = closed.getsockname()[1]
@@ -252,7 +252,7 @@ def test_an_agent_may_move_or_listen_no_more(feed: Feed, listen: Listen) -> None
     assert agent.heard == ["C1"]
 
 
-def test_an_agent_may_ask_any_sandbox_before_it_acknowledges(feed: Feed, listen: Listen) -> None:
+def test_agent_may_use_sandboxes_before_acknowledging(feed: Feed, listen: Listen) -> None:
     lab = feed.lab()
 
     def look_first(message: Hl7Message) -> str:
@@ -267,7 +267,7 @@ def test_an_agent_may_ask_any_sandbox_before_it_acknowledges(feed: Feed, listen:
     until(lambda: len(acks(lab)) == 3)
 
 
-def test_an_acknowledgement_of_something_else_is_none(feed: Feed, listen: Listen) -> None:
+def test_acknowledgment_of_other_message_is_not_accepted(feed: Feed, listen: Listen) -> None:
     lab, heard = feed.lab(**QUICK), list[str]()
 
     def answer(message: Hl7Message) -> str | None:
@@ -284,7 +284,7 @@ def test_an_acknowledgement_of_something_else_is_none(feed: Feed, listen: Listen
     assert "sandbox.refused" in lab.kinds()
 
 
-def test_the_applications_word_may_come_after_the_commit_on_the_same_connection(feed: Feed, listen: Listen) -> None:
+def test_application_acknowledgment_may_follow_accept_acknowledgment(feed: Feed, listen: Listen) -> None:
     lab = feed.lab(**QUICK)
     agent = listen(lambda _: "CA")
     lab.handle.listen("127.0.0.1", agent.port)
@@ -297,7 +297,7 @@ def test_the_applications_word_may_come_after_the_commit_on_the_same_connection(
     assert agent.heard == ["C1", "C2"]
 
 
-def test_what_asks_for_no_answer_is_delivered_once(feed: Feed, listen: Listen) -> None:
+def test_message_requesting_no_acknowledgment_is_delivered_once(feed: Feed, listen: Listen) -> None:
     lab, agent = feed.lab(**QUICK), listen(lambda message: None if message.control_id == "C1" else "AA")
     lab.arrive("C1", **{"|P|2.5.1": "|P|2.5.1|||NE|NE"})
     lab.arrive("C2")
@@ -306,7 +306,7 @@ def test_what_asks_for_no_answer_is_delivered_once(feed: Feed, listen: Listen) -
     assert agent.heard == ["C1", "C2"]
 
 
-def test_faults_strike_deliveries_too(feed: Feed, listen: Listen) -> None:
+def test_faults_apply_to_deliveries(feed: Feed, listen: Listen) -> None:
     lab, agent = feed.lab(**QUICK), listen()
     lab.playground.inject(ErrorFault(sandbox="lab", operation="read_message", times=1))
     lab.playground.inject(DropFault.model_validate({"sandbox": "lab", "operation": "acknowledge_message", "times": 1}))
@@ -318,7 +318,7 @@ def test_faults_strike_deliveries_too(feed: Feed, listen: Listen) -> None:
 
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "example.org", "0.0.0.0", "169.254.169.254", "127.0.0.1.evil.example"])
-def test_a_sandbox_calls_this_machine_and_no_other(feed: Feed, host: str) -> None:
+def test_listener_on_other_host_is_refused(feed: Feed, host: str) -> None:
     lab = feed.lab()
     with pytest.raises(Refused):
         lab.handle.listen(host, 6661)
@@ -328,7 +328,7 @@ def test_a_sandbox_calls_this_machine_and_no_other(feed: Feed, host: str) -> Non
         assert Hl7Config(listener=f"{here}:6661").listener == f"{here}:6661"
 
 
-def test_who_listens_no_more_is_not_called_where_the_config_has_them(feed: Feed, listen: Listen) -> None:
+def test_deregistering_also_disables_configured_listener(feed: Feed, listen: Listen) -> None:
     agent = listen()
     lab = feed.lab(listener=f"127.0.0.1:{agent.port}", **QUICK)
     lab.arrive("C1")
@@ -341,11 +341,11 @@ def test_who_listens_no_more_is_not_called_where_the_config_has_them(feed: Feed,
     until(lambda: agent.heard == ["C1", "C2"])
 
 
-def test_our_own_ports_are_no_place_for_an_agent_to_listen(feed: Feed) -> None:
+def test_own_ports_are_refused_as_listener(feed: Feed) -> None:
     lab, own = feed.lab(), feed.lab(own_port=True)
     door = int(lab.handle.url.split(":")[2].split("/")[0])
     for port in (int(lab.told["port"]), int(own.told["port"]), door):
-        with pytest.raises(Refused, match="simulators' own"):
+        with pytest.raises(Refused, match="a simulator listens on that port"):
             lab.handle.listen("127.0.0.1", port)
         assert str(port) not in lab.playground.log.data().decode()
     assert set(lab.kinds()) == {"sandbox.refused"}
@@ -356,7 +356,7 @@ def test_our_own_ports_are_no_place_for_an_agent_to_listen(feed: Feed) -> None:
     lab.handle.listen("127.0.0.1", own_port)
 
 
-def test_an_agent_that_sends_and_never_reads_is_not_read_from(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_that_never_reads_is_not_read_from(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SEND_SECONDS", 1.0)
     lab = feed.lab()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -380,7 +380,7 @@ def test_an_agent_that_sends_and_never_reads_is_not_read_from(feed: Feed, monkey
             until(writer.is_closing)
 
 
-def test_the_delivery_ends_with_its_run(feed: Feed, listen: Listen) -> None:
+def test_delivery_ends_with_run(feed: Feed, listen: Listen) -> None:
     before = threading.active_count()
     for _ in range(30):
         lab, agent = feed.lab(), listen()
@@ -395,7 +395,7 @@ def test_the_delivery_ends_with_its_run(feed: Feed, listen: Listen) -> None:
     until(lambda: threading.active_count() - len(pooled) <= before + 1)
 
 
-def test_the_server_of_the_hl7_library_is_served(feed: Feed) -> None:
+def test_delivery_works_with_hl7_library_server(feed: Feed) -> None:
     heard: list[str] = []
     ready, hung_up = threading.Event(), threading.Event()
     place: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = []
@@ -440,7 +440,7 @@ def test_the_server_of_the_hl7_library_is_served(feed: Feed) -> None:
     assert hl7.__version__
 
 
-def test_a_slow_agent_holds_up_no_other(feed: Feed, listen: Listen) -> None:
+def test_slow_agent_does_not_delay_other_deliveries(feed: Feed, listen: Listen) -> None:
     held = threading.Event()
 
     def slow(_: Hl7Message) -> str:

@@ -62,7 +62,7 @@ def listen(task_item: Any, sandboxes: Sandboxes) -> None:
             until(lambda: not lab.inbox())
 
 
-def test_an_agent_sends_by_mllp_and_is_graded(bench: Workbench) -> None:
+def test_agent_that_sends_over_mllp_is_graded(bench: Workbench) -> None:
     bench.write("lab.yml", SENDS)
     first, second = bench.run_one(send), bench.run_one(send)
     assert (first.verdict, second.verdict) == ("pass", "pass")
@@ -70,7 +70,7 @@ def test_an_agent_sends_by_mllp_and_is_graded(bench: Workbench) -> None:
     assert bench.run_one("nop").verdict == "fail"
 
 
-def test_an_agent_listens_and_is_graded(bench: Workbench) -> None:
+def test_agent_that_listens_is_graded(bench: Workbench) -> None:
     bench.write("lab.yml", LISTENS)
     run = bench.run_one(listen)
     assert run.verdict == "pass", run
@@ -79,7 +79,7 @@ def test_an_agent_listens_and_is_graded(bench: Workbench) -> None:
     assert bench.run_one("nop").verdict == "fail"
 
 
-def test_many_agents_share_the_listener(bench: Workbench) -> None:
+def test_concurrent_trials_share_listener(bench: Workbench) -> None:
     bench.write("lab.yml", SENDS)
     runs = bench.run(send, trials=24, concurrency=8)
     assert [run.verdict for run in runs] == ["pass"] * 24

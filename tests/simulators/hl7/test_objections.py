@@ -47,7 +47,7 @@ def update(mrn: str, control_id: str, enhanced: str = "") -> str:
     )
 
 
-def test_a_message_about_nobody_is_answered_with_an_error(bench: Workbench) -> None:
+def test_message_about_unknown_patient_is_answered_with_error(bench: Workbench) -> None:
     bench.write("ward.yml", PLACE)
     told: dict[str, Any] = {}
 
@@ -81,14 +81,14 @@ def test_a_message_about_nobody_is_answered_with_an_error(bench: Workbench) -> N
         (500, "it is down", "207", ("", None)),
     ],
 )
-def test_what_is_objected_has_its_code_and_place(
+def test_objection_has_error_code_and_location(
     status: int, reason: str, code: str, place: tuple[str, int | None]
 ) -> None:
     found = build_objection_flaw(parse_message(update("1", "M1")), Refusal(status, "no", reason))
     assert (found.code, (found.segment, found.field), found.text) == (code, place, reason)
 
 
-def test_in_enhanced_mode_it_is_accepted_first(bench: Workbench) -> None:
+def test_objection_follows_accept_acknowledgment_in_enhanced_mode(bench: Workbench) -> None:
     bench.write("ward.yml", PLACE)
     told: dict[str, Any] = {}
 

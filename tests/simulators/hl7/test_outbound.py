@@ -13,7 +13,7 @@ from clerkship.simulators.hl7.mllp_call import SendMessage
 from tests.simulators.hl7.interface import Interface, admission, head, results
 
 
-def test_a_message_that_is_taken_is_answered_with_its_control_id() -> None:
+def test_acknowledgment_names_control_id() -> None:
     engine = Interface()
     reply = engine.post(admission("A1"))
     assert (reply.status, reply.media) == (200, "application/hl7-v2; charset=utf-8")
@@ -30,7 +30,7 @@ def test_a_message_that_is_taken_is_answered_with_its_control_id() -> None:
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("start", ["", "\ufeff"])
-def test_line_ends_and_a_byte_order_mark_make_no_difference(ends: str, start: str) -> None:
+def test_line_ends_and_byte_order_mark_are_accepted(ends: str, start: str) -> None:
     engine = Interface()
     assert engine.send(start + admission("A1").replace("\r", ends)).code == "AA"
     assert engine.state.sent[0].text == admission("A1")
@@ -48,7 +48,7 @@ def test_line_ends_and_a_byte_order_mark_make_no_difference(ends: str, start: st
         (results("R1") + "ZPI|mine\r", "AA", "", "hl7.oru.sent"),
     ],
 )
-def test_what_is_wrong_is_told_by_code(message: str, ack: str, code: str, kind: str) -> None:
+def test_flaws_have_error_codes(message: str, ack: str, code: str, kind: str) -> None:
     engine = Interface()
     said = engine.send(message)
     assert said.code == ack
@@ -81,9 +81,7 @@ UPDATE = "\r".join((head("U1", "ADT^A08"), "EVN||20260302090000", "PID|1||4711||
         (f"BHS|^~\\&\r{admission('A1')}BTS|2\r", "102"),
     ],
 )
-def test_a_lenient_engine_takes_what_daily_feeds_send_and_refuses_what_nobody_could_use(
-    message: str, code: str
-) -> None:
+def test_lenient_level_accepts_deviations_and_refuses_unreadable_values(message: str, code: str) -> None:
     engine = Interface(validation="lenient")
     said = parse_ack(parse_message(split_messages(engine.post(message).body).messages[0]))
     assert [error.code for error in said.errors] == ([code] if code else [])
@@ -92,7 +90,7 @@ def test_a_lenient_engine_takes_what_daily_feeds_send_and_refuses_what_nobody_co
         assert parse_ack(parse_message(Interface().post(message).body)).code == "AE"
 
 
-def test_a_processing_id_is_of_its_table() -> None:
+def test_processing_id_must_be_in_table_0103() -> None:
     said = Interface().send(admission("A1").replace("|P|", "|X|"))
     assert (said.code, said.errors[0].code, said.errors[0].field) == ("AR", "202", 11)
     for good in ("P", "D", "T", "T^A"):
@@ -100,7 +98,7 @@ def test_a_processing_id_is_of_its_table() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\x00\xfe", b"hello", b"MSH", b"MSHabcdef", b"{}", "PID|1\r"])
-def test_what_is_no_message_is_refused_by_http(body: bytes) -> None:
+def test_non_message_is_refused_over_http(body: bytes) -> None:
     engine = Interface()
     reply = engine.post(body)
     assert reply.status == 400
@@ -108,7 +106,7 @@ def test_what_is_no_message_is_refused_by_http(body: bytes) -> None:
     assert engine.kinds == ["sandbox.refused"]
 
 
-def test_what_is_too_large_is_rejected_and_only_its_head_kept() -> None:
+def test_oversized_message_is_rejected_and_only_msh_logged() -> None:
     engine = Interface(max_message=1000)
     said = engine.send(results("R1", *["4.2"] * 30))
     assert (said.code, said.control_id) == ("AR", "R1")
@@ -118,7 +116,7 @@ def test_what_is_too_large_is_rejected_and_only_its_head_kept() -> None:
     assert parse_ack(parse_message(reply.body)).code == "AR"
 
 
-def test_the_same_message_again_is_answered_and_not_taken_again() -> None:
+def test_repeated_message_is_answered_without_effect() -> None:
     engine = Interface()
     for _ in range(3):
         assert engine.send(admission("A1")).code == "AA"
@@ -129,7 +127,7 @@ def test_the_same_message_again_is_answered_and_not_taken_again() -> None:
     assert engine.send(admission("A1", name="Silva^Eva").replace("|EHR|", "|OTHER|")).code == "AA"  # its own ids
 
 
-def test_a_message_that_was_refused_may_be_corrected_under_its_control_id() -> None:
+def test_refused_message_may_be_corrected_with_same_control_id() -> None:
     engine = Interface()
     assert engine.send(admission("A1").replace("4711^^^CLINIC^MR", "")).code == "AE"
     assert engine.send(admission("A1")).code == "AA"
@@ -163,9 +161,7 @@ GOOD, BAD, FOREIGN = admission("A1"), admission("A1").replace("4711^^^CLINIC^MR"
         ("NE|AL", FOREIGN, "AR", ""),
     ],
 )
-def test_in_enhanced_mode_the_sender_says_what_it_wants_to_hear(
-    accept: str, message: str, now: str, later: str
-) -> None:
+def test_enhanced_mode_follows_msh_15_and_msh_16(accept: str, message: str, now: str, later: str) -> None:
     engine = Interface()
     first, _, rest = message.partition("\r")
     reply = engine.post(f"{first}|||{accept}\r{rest}")
@@ -182,7 +178,7 @@ def test_in_enhanced_mode_the_sender_says_what_it_wants_to_hear(
     assert len(engine.inbox()) == len(waiting) or message is not GOOD  # a repetition brings nothing new
 
 
-def test_a_batch_is_answered_with_a_batch_that_has_an_answer_for_each() -> None:
+def test_batch_is_answered_with_batch_of_acknowledgments() -> None:
     engine = Interface()
     messages = admission("A1") + BAD.replace("A1", "A2") + results("R1")
     body = f"{HEADERS}{messages}BTS|3\rFTS|1\r"
@@ -200,7 +196,7 @@ def test_a_batch_is_answered_with_a_batch_that_has_an_answer_for_each() -> None:
 HEADERS = "FHS|^~\\&|EHR|CLINIC|LAB|CLERKSHIP|20260302||||F-1\rBHS|^~\\&|EHR|CLINIC|LAB|CLERKSHIP|20260302||||B-1\r"
 
 
-def test_of_a_batch_that_is_broken_nothing_is_taken() -> None:
+def test_flawed_batch_is_refused_completely() -> None:
     engine = Interface()
     reply = engine.post(f"{HEADERS}{admission('A1')}{admission('A2')}BTS|3\rFTS|1\r")
     said = [parse_ack(parse_message(text)) for text in split_messages(reply.body).messages]
@@ -209,7 +205,7 @@ def test_of_a_batch_that_is_broken_nothing_is_taken() -> None:
     assert not any(sent.is_accepted for sent in engine.state.sent)
 
 
-def test_several_messages_without_a_batch_are_answered_one_after_another() -> None:
+def test_messages_without_batch_are_answered_in_sequence() -> None:
     engine = Interface()
     reply = engine.post(admission("A1") + results("R1") + admission("A2", accept="NE|NE"))
     answer = split_messages(reply.body)
@@ -219,7 +215,7 @@ def test_several_messages_without_a_batch_are_answered_one_after_another() -> No
 
 
 @pytest.mark.parametrize("case", [str.upper, str.lower])
-def test_an_unguessable_facility_is_in_no_log_and_yet_in_the_answer(case: type[str]) -> None:
+def test_secret_facility_is_masked_in_log_but_in_answer(case: type[str]) -> None:
     engine = Interface()
     sandbox = engine.rig.playground.sandboxes[engine.rig.name]
     sandbox.address = "Q7XK2M9PLW3ZT8VB4RNC"
@@ -237,7 +233,7 @@ def test_an_unguessable_facility_is_in_no_log_and_yet_in_the_answer(case: type[s
     assert written.encode() not in listed
 
 
-def test_an_application_acknowledges_what_came_in_a_message_of_its_own() -> None:
+def test_application_acknowledgment_may_be_a_separate_message() -> None:
     engine = Interface()
     engine.arrive(message=results("IN-1", accept="AL|AL"))
     assert engine.ask("POST", "/hl7/inbox/1/ack", code="CA").status == 204
@@ -257,7 +253,7 @@ def test_an_application_acknowledges_what_came_in_a_message_of_its_own() -> None
         f"{head('X1', 'ACK')}\rMSA|AA|IN-9|{'x' * 2000}\r",
     ],
 )
-def test_an_acknowledgement_is_never_acknowledged_however_wrong_it_is(ack: str) -> None:
+def test_acknowledgment_is_never_acknowledged(ack: str) -> None:
     engine = Interface(max_message=1000)
     engine.arrive(message=results("IN-1", accept="AL|AL"))
     reply = engine.post(ack)
@@ -268,7 +264,7 @@ def test_an_acknowledgement_is_never_acknowledged_however_wrong_it_is(ack: str) 
     assert len(engine.inbox()) == 1
 
 
-def test_what_was_sent_can_be_listed_which_is_recorded_and_changes_nothing() -> None:
+def test_listing_sent_messages_changes_nothing() -> None:
     engine = Interface()
     engine.send(admission("A1"))
     engine.send(BAD.replace("A1", "A2"))
@@ -281,7 +277,7 @@ def test_what_was_sent_can_be_listed_which_is_recorded_and_changes_nothing() -> 
     assert engine.holds_by_its_log()
 
 
-def test_a_charset_is_what_the_request_says_else_what_the_message_says() -> None:
+def test_charset_of_request_precedes_charset_of_message() -> None:
     engine = Interface()
     latin = (
         admission("A1", name="Müller^Ana").replace("|P|2.5.1", "|P|2.5.1||||||8859/1").replace("CLINIC|LAB", "Köln|LAB")
@@ -304,7 +300,7 @@ def test_a_charset_is_what_the_request_says_else_what_the_message_says() -> None
     "charset",
     ["punycode", "undefined", "utf-7", "unicode_escape", "idna", "rot13", "base64", "utf-8-sig", "x", "ütf-8"],
 )
-def test_a_charset_that_is_no_text_is_refused_in_words(path: str, charset: str) -> None:
+def test_non_text_charset_is_refused_with_415(path: str, charset: str) -> None:
     engine = Interface()
     engine.arrive(message=results("IN-1"))
     media = {"content-type": f"application/hl7-v2; charset={charset}"}
@@ -319,7 +315,7 @@ def test_a_charset_that_is_no_text_is_refused_in_words(path: str, charset: str) 
     ["utf-8", "UTF8", "us-ascii", "iso-8859-15", "ISO_8859-1", "windows-1252", "gb18030", "euc-kr", "shift_jis"],
 )
 @pytest.mark.parametrize("tail", [b"", b"ZZZ|\xff\xfe\x80\xed\xa0\x80\r"])
-def test_a_charset_that_is_text_is_read_and_what_does_not_fit_it_breaks_nothing(charset: str, tail: bytes) -> None:
+def test_text_charset_is_decoded_and_undecodable_body_is_safe(charset: str, tail: bytes) -> None:
     engine = Interface()
     media = {"content-type": f'application/hl7-v2; charset="{charset}"'}
     reply = engine.post(admission("A1").encode("ascii") + tail, media)
@@ -327,7 +323,7 @@ def test_a_charset_that_is_text_is_read_and_what_does_not_fit_it_breaks_nothing(
     engine.state.sent[0].text.encode()
 
 
-def test_a_batch_of_too_many_is_refused_before_any_of_it_is_done() -> None:
+def test_batch_over_message_limit_is_refused_completely() -> None:
     engine = Interface()
     batch = head("B1", "ADT").replace("MSH", "BHS") + "\r" + "".join(admission(f"A{n}") for n in range(1001))
     reply = engine.post(batch)
@@ -337,7 +333,7 @@ def test_a_batch_of_too_many_is_refused_before_any_of_it_is_done() -> None:
     assert engine.kinds == ["sandbox.refused"]
 
 
-def test_a_batch_does_not_go_beyond_what_the_log_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_exceeding_log_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 100)
     engine = Interface()
     batch = "".join(admission(f"A{n}") for n in range(21))
@@ -347,7 +343,7 @@ def test_a_batch_does_not_go_beyond_what_the_log_may_hold(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("count", [20_001, 300_000])
-def test_a_message_of_too_many_segments_is_refused_before_it_is_read(count: int) -> None:
+def test_message_over_segment_limit_is_refused_before_parsing(count: int) -> None:
     engine = Interface()
     reply = engine.post(admission("A1") + "ZZZ\r" * count)
     assert (reply.status, orjson.loads(reply.body)["error"]["code"]) == (413, "too_many_segments")

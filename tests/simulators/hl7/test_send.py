@@ -34,7 +34,7 @@ STEPS = """
 """
 
 
-def test_messages_come_before_the_agent_starts_and_while_it_works(bench: Workbench) -> None:
+def test_messages_arrive_before_and_during_agent_work(bench: Workbench) -> None:
     seen: list[list[dict[str, Any]]] = []
 
     def looks(task_item: Any, sandboxes: Any) -> None:
@@ -62,7 +62,7 @@ def test_messages_come_before_the_agent_starts_and_while_it_works(bench: Workben
     assert again.head == run.head
 
 
-def test_what_is_made_differs_from_message_to_message_and_not_from_run_to_run() -> None:
+def test_generated_ids_differ_per_message_and_repeat_per_run() -> None:
     one, other = Interface(application="SENDER", facility="NORTH"), Interface(application="SENDER", facility="NORTH")
     for engine in (one, other):
         engine.arrive(type="ORU^R01^ORU_R01", segments=SEGMENTS)
@@ -92,19 +92,19 @@ def test_what_is_made_differs_from_message_to_message_and_not_from_run_to_run() 
         ({"message": results(), "control_id": ""}, "at least 1 character"),
     ],
 )
-def test_what_cannot_be_sent_is_told_before_anything_runs(step: dict[str, Any], said: str) -> None:
+def test_invalid_step_is_rejected(step: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError) as told:
         Hl7Send(**step)
     assert said in str(told.value)
 
 
-def test_a_bad_message_is_sent_if_that_is_meant() -> None:
+def test_invalid_message_is_sent_if_allowed() -> None:
     engine = Interface()
     engine.arrive(message=results("X").replace("4711^^^CLINIC^MR", ""), invalid=True, control_id="MINE")
     assert (engine.state.inbox["1"].control_id, engine.state.inbox["1"].message.value("PID.3")) == ("MINE", "")
 
 
-def test_every_mistake_in_a_step_has_its_line(bench: Workbench) -> None:
+def test_step_errors_have_lines(bench: Workbench) -> None:
     body = (
         STEPS.replace("|P|2.5.1", "|P|1.0").replace("OBX|1|NM", "QQQ|1|NM").replace("{{ patient.mrn }}^^^CLINIC^MR", "")
     )
@@ -112,7 +112,7 @@ def test_every_mistake_in_a_step_has_its_line(bench: Workbench) -> None:
     assert {int(line.partition(":")[0]) for line in lines} == {12, 20}, lines
 
 
-def test_a_template_that_nobody_read_is_not_sent() -> None:
+def test_unread_template_is_an_error() -> None:
     engine = Interface()
     engine.rig.playground.steps.run(Hl7Send(template="oru.hl7"))
     assert engine.kinds == ["scenario.step.failed"]

@@ -98,7 +98,7 @@ class MllpConnection(TcpConnection):
         self._is_leaving = True
         if self._ignores_input:
             return True
-        unfinished = self._deframer.end()
+        unfinished = self._deframer.finish()
         if unfinished is not None:
             self._enqueue([unfinished])
         return self._task is not None

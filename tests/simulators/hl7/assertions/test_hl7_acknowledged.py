@@ -50,7 +50,7 @@ def check(args: Any, about: str = "") -> Check:
         {"code": "AE", "none": True},
     ],
 )
-def test_what_was_acknowledged_so_passes(args: Any) -> None:
+def test_expected_acknowledgment_passes(args: Any) -> None:
     found = check(args)
     assert found.passed, found
     assert found.score == 1
@@ -77,14 +77,14 @@ def test_what_was_acknowledged_so_passes(args: Any) -> None:
         ({"type": "ORU", "none": True}, 0, "ORU acknowledged with 'AA': ORU^R01 IN-1 (#1) (expected 0)"),
     ],
 )
-def test_what_was_not_is_told_with_what_was_said_instead(args: Any, score: float, detail: str) -> None:
+def test_failure_detail_names_actual_acknowledgment(args: Any, score: float, detail: str) -> None:
     found = check(args)
     assert not found.passed
     assert found.score == pytest.approx(score)
     assert detail in found.detail
 
 
-def test_each_message_has_its_evidence_and_where_it_was_answered() -> None:
+def test_each_message_has_field_check_with_event_number() -> None:
     rows = [(row.path, row.actual, row.passed) for row in check({"code": "AR"}).evidence]
     assert rows == [
         ("ORU^R01 IN-1 (message 1)", "AA", False),
@@ -95,12 +95,12 @@ def test_each_message_has_its_evidence_and_where_it_was_answered() -> None:
     assert seen == {ENGINE.state.inbox["2"].acks[0].seq: True}
 
 
-def test_a_criterion_about_a_patient_looks_at_their_messages_alone() -> None:
+def test_patient_criterion_selects_only_messages_of_patient() -> None:
     assert check({"type": "ORU"}, "ana").passed
     assert not check({"correlate_by": {"PID.3.1": "4712"}, "code": "AR"}, "ana").passed
 
 
-def test_what_was_taken_and_not_answered_is_told_apart_from_what_was_never_taken() -> None:
+def test_detail_distinguishes_unacknowledged_from_unread() -> None:
     engine = Interface()
     engine.arrive(message=results("IN-1"))
     engine.ask("GET", "/hl7/inbox/1")
@@ -118,7 +118,7 @@ def test_what_was_taken_and_not_answered_is_told_apart_from_what_was_never_taken
         ({"type": "oru"}, "is not a message type (expected: ORU or ORU^R01"),
     ],
 )
-def test_a_mistake_is_told_before_anything_runs(args: Any, said: str) -> None:
+def test_invalid_options_are_rejected(args: Any, said: str) -> None:
     with pytest.raises(ValidationError) as told:
         Hl7Acknowledged.model_validate(args)
     assert said in str(told.value)

@@ -73,7 +73,7 @@ def has(path: str, expected: Any) -> dict[str, Any]:
         {"direction": "arrived", "type": "ORU", "valid": False, "count": 2},
     ],
 )
-def test_a_message_as_expected_passes(args: Any) -> None:
+def test_expected_message_passes(args: Any) -> None:
     found = check(args)
     assert found.passed, found
     assert found.score == 1
@@ -104,14 +104,14 @@ def test_a_message_as_expected_passes(args: Any) -> None:
         ({"type": "ORU", "segments": {"OBX": {"gte": 3}}}, 0.5, "not as expected: OBX segments"),
     ],
 )
-def test_what_is_not_as_expected_is_told_beside_the_nearest(args: Any, score: float, detail: str) -> None:
+def test_failure_detail_names_nearest_message(args: Any, score: float, detail: str) -> None:
     found = check(args)
     assert not found.passed
     assert found.score == pytest.approx(score)
     assert detail in found.detail
 
 
-def test_each_field_has_its_evidence_and_where_it_was_seen() -> None:
+def test_each_field_has_field_check_with_event_number() -> None:
     found = check(
         {"type": "ORU", "fields": [{"path": "OBX[*].5", "expected": "4.2"}, {"path": "PID.9", "expected": "x"}]}
     )
@@ -119,7 +119,7 @@ def test_each_field_has_its_evidence_and_where_it_was_seen() -> None:
     assert rows == [("OBX[*].5", ["4.2", "6.1"], True, 1), ("PID.9", "(absent)", False, 1), ("valid", True, True, 1)]
 
 
-def test_a_criterion_about_a_patient_looks_at_their_messages_alone() -> None:
+def test_patient_criterion_selects_only_messages_of_patient() -> None:
     assert check({"type": "ORU", "count": 1}, "ana").passed
     assert check(has("OBX.5", 4.2), "ana").passed
     found = check(has("OBX.5", 3.9), "ana")
@@ -130,7 +130,7 @@ def test_a_criterion_about_a_patient_looks_at_their_messages_alone() -> None:
         check("ORU", "may")
 
 
-def test_a_sandbox_that_is_not_there_is_an_error() -> None:
+def test_unknown_sandbox_is_an_error() -> None:
     with pytest.raises(NoSuchState):
         check({"type": "ORU", "sandbox": "other"})
 
@@ -149,13 +149,13 @@ def test_a_sandbox_that_is_not_there_is_an_error() -> None:
         ({"fields": [{"path": "PID.3", "expected": {"matches": "("}}]}, "regular expression"),
     ],
 )
-def test_a_mistake_is_told_before_anything_runs(args: Any, said: str) -> None:
+def test_invalid_options_are_rejected(args: Any, said: str) -> None:
     with pytest.raises(ValidationError) as told:
         Hl7Structural.model_validate(args)
     assert said in str(told.value)
 
 
-def test_a_mistake_has_its_line_and_names_may_be_written_either_way(bench: Workbench) -> None:
+def test_error_has_line_and_name_accepts_hyphens(bench: Workbench) -> None:
     lines = mistakes(
         bench,
         """
