@@ -95,7 +95,9 @@ def test_a_run_shows_warnings_and_the_domain_and_keeps_which_was_given(
     assert "order_lost" not in text
     Path("domain.yml").rename("names.yml")
     assert run(["run", "eval", "-a", "python:shop_agent:on_turn"]) == 0
-    assert "! no domain is known, so slot names and types were not checked; give --domain" in capsys.readouterr().out
+    assert (
+        "! slot names and types were not checked, because no domain is known; give --domain" in capsys.readouterr().out
+    )
     assert run(["run", "eval", "-a", "python:shop_agent:on_turn", "--domain", "names.yml"]) == 0
     assert "--domain names.yml" in capsys.readouterr().out
 
@@ -125,7 +127,7 @@ def test_an_unknown_agent_and_a_missing_domain_are_said_so(shop: Shelf, capsys: 
     assert run(["validate", "eval", "--agent", "magic"]) == 2
     assert "unknown agent `magic`" in capsys.readouterr().out
     assert run(["validate", "eval", "--domain", "nowhere"]) == 2
-    assert "nowhere: there is no such domain; a file, or a folder of them" in capsys.readouterr().out
+    assert "nowhere: there is no such domain; give a file, or a folder of files" in capsys.readouterr().out
 
 
 ENVIRONMENTS = {

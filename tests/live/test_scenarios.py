@@ -118,7 +118,7 @@ def test_without_the_right_key_nothing_is_graded(desk: Server, tmp_path: Path, k
     ran = run(tmp_path, "order", desk, **keys)
     assert ran.code == 2, ran.said
     words = " ".join(ran.said.split())
-    assert "does not know who asks" in words
+    assert "requires authentication" in words
     assert "CLERKSHIP_RASA_TOKEN" in words
 
 
@@ -149,5 +149,5 @@ def test_it_says_what_it_can_do(desk: Server) -> None:
 
 
 def test_without_the_right_key_it_says_nothing(desk: Server) -> None:
-    with pytest.raises(InputError, match="does not know who asks"):
+    with pytest.raises(InputError, match="requires authentication"):
         load_rasa(desk.url, Settings(rasa_token="wrong")).abilities()

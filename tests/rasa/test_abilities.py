@@ -81,17 +81,17 @@ def _redirects(asked: Asked) -> Answered:
 @pytest.mark.parametrize(
     ("others", "words"),
     [
-        ({"version": always(b"<html>nginx</html>")}, "what is not JSON: '<html>nginx</html>'; is it a Rasa server?"),
-        ({"version": {"hello": 1}}, "does not say which version of Rasa it is"),
-        ({"version": [1]}, "with what is no map"),
-        ({"version": lambda asked: None}, "broke off at /version"),
-        ({"status": always({}, 401)}, "does not know who asks (401 at /status); set CLERKSHIP_RASA_TOKEN"),
-        ({"status": always({}, 403)}, "does not let us in (403 at /status); the JWT must be one of an admin"),
+        ({"version": always(b"<html>nginx</html>")}, "with JSON: '<html>nginx</html>'; is it a Rasa server?"),
+        ({"version": {"hello": 1}}, "does not report its Rasa version"),
+        ({"version": [1]}, "with something other than a map"),
+        ({"version": lambda asked: None}, "closed the connection at /version"),
+        ({"status": always({}, 401)}, "requires authentication (401 at /status); set CLERKSHIP_RASA_TOKEN"),
+        ({"status": always({}, 403)}, "denies access (403 at /status); the JWT must be that of an admin"),
         ({"status": always({}, 409)}, "has no model loaded (409 at /status); train a model"),
         ({"status": always(b"busy", 409)}, "has no model loaded (409 at /status): 'busy'; train a model"),
-        ({"domain": always({}, 404)}, "has nothing (404 at /domain); start it with `rasa run --enable-api`"),
+        ({"domain": always({}, 404)}, "has no such endpoint (404 at /domain); start it with `rasa run --enable-api`"),
         ({"domain": _redirects}, "redirects (301) /domain to https://elsewhere/domain"),
-        ({"flows": always(b"no", 500)}, "answers /flows with status 500: 'no'"),
+        ({"flows": always(b"no", 500)}, "answered /flows with status 500: 'no'"),
     ],
 )
 def test_what_cannot_be_asked_is_said_with_what_to_do(others: dict[str, Any], words: str) -> None:

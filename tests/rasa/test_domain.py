@@ -80,7 +80,7 @@ def test_merge_keys_and_anchors_are_theirs_to_use(folder: Shelf) -> None:
         ("slots: {a: text}", ["domain.yml:1:12: slots.a: expected a map with the slot's `type`, not 'text'"]),
         (
             "slots: {a: {}}",
-            ["domain.yml:1:12: slots.a: `type` is missing; text, bool, float, list, categorical or any"],
+            ["domain.yml:1:12: slots.a: `type` is missing; use text, bool, float, list, categorical or any"],
         ),
         ("slots: {a: {type: 3}}", ["domain.yml:1:19: slots.a.type: expected a type, not 3; text, bool"]),
         ("actions: action_x", ["domain.yml:1:10: actions: expected a list of names, not 'action_x'"]),
@@ -93,7 +93,7 @@ def test_merge_keys_and_anchors_are_theirs_to_use(folder: Shelf) -> None:
         ("slots: {\n", ["domain.yml:2:1: not YAML: did not find expected node content"]),
         ("", ["domain.yml:1:1: the file is empty"]),
         ("- a", ["domain.yml:1:1: expected a map with `slots`, `actions`, `responses`, not a list"]),
-        ("task: {name: A}", ["domain.yml: this is no Rasa domain; it has `slots`"]),
+        ("task: {name: A}", ["domain.yml: this is not a Rasa domain; expected `slots`"]),
     ],
 )
 def test_what_is_wrong_with_a_domain_is_said_at_its_place(folder: Shelf, text: str, said: list[str]) -> None:
@@ -107,7 +107,7 @@ def test_what_is_wrong_with_a_domain_is_said_at_its_place(folder: Shelf, text: s
 
 
 def test_a_domain_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
-    assert "there is no such domain; a file, or a folder of them" in refused(tmp_path / "domian.yml")[0]
+    assert "there is no such domain; give a file, or a folder of files" in refused(tmp_path / "domian.yml")[0]
     (tmp_path / "empty").mkdir()
     assert "this is no Rasa domain" in refused(tmp_path / "empty")[0]
 
@@ -214,7 +214,7 @@ def test_a_slot_that_is_not_in_the_domain_is_refused_wherever_it_is_named(folder
 def test_slots_cannot_be_checked_without_a_domain_and_that_is_said_once(folder: Shelf) -> None:
     folder.scenario("setup: {initial_slots: {a: 1}}", "a.yml")
     folder.scenario("name: B\ngoals: {assertions: [{sequencing: [{slot_was_set: b}]}]}", "b.yml")
-    said = "no domain is known, so slot names and types were not checked; use --domain, or an agent `rasa:…`"
+    said = "slot names and types were not checked, because no domain is known; use --domain, or an agent `rasa:…`"
     assert folder.warnings() == [said]
     folder.scenario("", "a.yml")
     folder.scenario("name: B", "b.yml")
@@ -306,7 +306,7 @@ def test_deeds_that_the_agents_engine_does_not_write_down_are_warned_about(folde
     ],
 )
 def test_an_assertion_mentions_the_names_that_it_has(name: str, args: object, found: list[str]) -> None:
-    assert [f"{mention.sort} {mention.name}" for mention in find_mentions(name, args)] == found
+    assert [f"{mention.kind} {mention.name}" for mention in find_mentions(name, args)] == found
 
 
 def test_what_assertions_read_are_events_that_there_are() -> None:

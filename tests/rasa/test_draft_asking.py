@@ -161,7 +161,7 @@ def test_a_model_that_does_not_learn_is_asked_so_often_and_rules_write_it(projec
     [one] = asked(model, project)
     assert len(model.asked) == MAX_ATTEMPTS
     assert one.by == ""
-    assert "its draft would not do: the slot `speed` takes one of" in one.note
+    assert "its draft was still invalid: the slot `speed` takes one of" in one.note
     assert one.plan.values["speed"] == "normal"
     assert not one.outage
 

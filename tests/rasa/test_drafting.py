@@ -119,7 +119,7 @@ def test_each_flow_and_kind_that_makes_sense_has_a_file_and_all_validate() -> No
     assert sorted(drafts.skipped) == [
         ("inner", "", "users cannot start it"),
         ("opening_hours", "cancellation", "it asks for nothing"),
-        ("opening_hours", "clarification", "no other flow is like it"),
+        ("opening_hours", "clarification", "no other flow is similar"),
         ("opening_hours", "correction", "it asks for nothing"),
     ]
     assert drafts.warnings == []
@@ -236,7 +236,7 @@ def test_the_command_says_what_it_did_and_what_comes_next(capsys: pytest.Capture
         (["--from", "data", "--flow", "pay"], "no flow `pay`"),
         (["--from", "data", "--domain", "nowhere.yml"], "there is no such domain"),
         (["--from", "data", "--model", "scripted:nowhere.json"], "nowhere.json"),
-        (["--from", "data", "--model", "none"], "`none` writes nothing"),
+        (["--from", "data", "--model", "none"], "`none` cannot write drafts"),
         (["--from", "data", "--to", "domain.yml/x"], "it cannot be written"),
     ],
 )
@@ -255,7 +255,7 @@ def test_a_slot_that_the_domain_lacks_is_warned_of_and_not_asserted(given: Given
     )
     drafts = drafted(kinds=("happy_path", "correction"))
     said = "\n".join(map(str, drafts.warnings))
-    assert "data/flows.yml:1:9: x: it collects `colour`, and domain.yml has no such slot" in said
+    assert "data/flows.yml:1:9: x: it collects the slot `colour`, which is not in domain.yml" in said
     assert "the action `action_y` is not in domain.yml" in said
     assert asserted("x_happy_path", "slot_was_set") == []
     assert "# TODO domain.yml has no slot colour" in Path("eval/scenarios/x_happy_path.yml").read_text(encoding="utf-8")
@@ -285,8 +285,8 @@ def test_flows_that_call_and_link_are_followed_and_circles_end(given: Given) -> 
     )
     drafts = drafted(kinds=("happy_path",))
     said = "\n".join(map(str, drafts.warnings))
-    assert "flows go in a circle: b -> a" in said
-    assert "flows go in a circle: c -> a" in said
+    assert "flows call each other in a cycle: b -> a" in said
+    assert "flows call each other in a cycle: c -> a" in said
     [slots] = asserted("a_happy_path", "slot_was_set")
     assert [slot["name"] for slot in slots] == ["account", "amount"]
     assert asserted("a_happy_path", "action_executed") == ["action_show", "action_pay"]  # not in this flow's own order

@@ -258,7 +258,7 @@ def test_beside_assertions_they_are_left_out_and_that_is_said() -> None:
     library = tests.load()
     assert list(tests.checks()) == ["turn 1: action_executed(act)"]
     assert [str(note) for note in library.warnings] == [
-        "cases.yml:6:9: test_cases.0.steps.1: 2 steps are not checked: 'a' has assertions, and then they alone count"
+        "cases.yml:6:9: test_cases.0.steps.1: 2 steps are not checked: 'a' has assertions, so only these are checked"
     ]
 
 
@@ -282,7 +282,7 @@ def test_what_conftest_files_define_goes_from_the_outside_in() -> None:
     assert scenario is not None
     assert scenario.initial_slots == {"from": "near", "top": 1}
     assert [str(note) for note in below.warnings] == [
-        "no domain is known, so slot names and types were not checked; use --domain, or an agent `rasa:…`",
+        "slot names and types were not checked, because no domain is known; use --domain, or an agent `rasa:…`",
     ]
 
 
@@ -344,7 +344,7 @@ BAD: list[tuple[str, str]] = [
         "cases.yml:4:9: test_cases.0.steps.0: expected one of `user`, `bot`, `utter`, `slot_was_set`, "
         "`slot_was_not_set`",
     ),
-    ("- bot: hello", "cases.yml:4:7: test_cases.0.steps: no `user` step: nobody says anything"),
+    ("- bot: hello", "cases.yml:4:7: test_cases.0.steps: there is no `user` step"),
     (
         "- user: x\n- bot: y\n  assertions: []",
         "cases.yml:5:9: test_cases.0.steps.1: `assertions` belongs to a `user` step",
@@ -419,7 +419,7 @@ def test_a_bad_step_is_said_at_its_place(steps: str, said: str, monkeypatch: pyt
 
 
 BAD_FILES: list[tuple[str, list[str]]] = [
-    ("fixtures: [{a: [{x: 1}]}]", ["1:1: `test_cases` is missing; what several files share is kept in conftest.yml"]),
+    ("fixtures: [{a: [{x: 1}]}]", ["1:1: `test_cases` is missing; only conftest.yml may have none"]),
     ("test_cases: []\ntestcases: []", ["2:1: testcases: unknown key `testcases`; did you mean `test_cases`?"]),
     ("test_cases: [{steps: [{user: x}]}]", ["1:14: test_cases.0: `test_case` is missing"]),
     (
@@ -430,15 +430,15 @@ BAD_FILES: list[tuple[str, list[str]]] = [
     ("test_cases: {a: b}", ["1:13: test_cases: expected a list, not a map"]),
     (
         "test_cases:\n- {test_case: a, steps: [{user: x}]}\n- {test_case: a, steps: [{user: x}]}",
-        ["3:15: test_cases.1.test_case: two test cases are called 'a'; the other is at x.yml:2:15"],
+        ["3:15: test_cases.1.test_case: two test cases have the name 'a'; the other is at x.yml:2:15"],
     ),
     (
         "fixtures:\n- a: [{x: 1}]\n- a: [{x: 2}]\ntest_cases: [{test_case: a, steps: [{user: x}]}]",
-        ["3:3: fixtures.1.a: two fixtures are called `a`; the other is at x.yml:2:3"],
+        ["3:3: fixtures.1.a: two fixtures have the name `a`; the other is at x.yml:2:3"],
     ),
     (
         "metadata:\n- m: {x: 1}\n- m: {x: 2}\ntest_cases: [{test_case: a, steps: [{user: x}]}]",
-        ["3:3: metadata.1.m: two sets of metadata are called `m`; the other is at x.yml:2:3"],
+        ["3:3: metadata.1.m: two sets of metadata have the name `m`; the other is at x.yml:2:3"],
     ),
     (
         "fixtures: [{premium: [{x: 1}]}]\ntest_cases: [{test_case: a, fixtures: [premum], steps: [{user: x}]}]",
@@ -456,7 +456,7 @@ BAD_FILES: list[tuple[str, list[str]]] = [
         "fixtures:\n- noon: [{x: 1}, {mocked_datetime: 2026-03-02}]\n"
         "test_cases: [{test_case: a, fixtures: [noon], steps: [{user: x}]}]",
         [
-            "2:19: fixtures.0.noon.1.mocked_datetime: `mocked_datetime` cannot be set: an agent's clock is its own; "
+            "2:19: fixtures.0.noon.1.mocked_datetime: `mocked_datetime` is not supported: the agent uses its own clock; "
             "a task's environment has a `now`, for agents that ask the playground for the time"
         ],
     ),
@@ -497,7 +497,7 @@ def test_a_fixture_nobody_uses_may_set_the_clock() -> None:
 
 def test_cases_do_not_belong_in_a_conftest() -> None:
     lines = Tests(conftest="test_cases: [{test_case: a, steps: [{user: x}]}]").lines()
-    assert lines == ["conftest.yml:1:1: test_cases: a conftest has no test cases; put them in a file of their own"]
+    assert lines == ["conftest.yml:1:1: test_cases: a conftest may not have test cases; move them to another file"]
 
 
 def test_a_conftest_that_cannot_be_read_is_said_once() -> None:

@@ -85,14 +85,14 @@ def test_several_files_and_folders_are_one_project(tmp_path: Path) -> None:
 
 
 ODD = {
-    "flows: {x: {steps: []}, y: {steps: [{action: a}]}}": "flows.yml:1:9: flows.x: a flow without steps is left out",
-    "flows: {x: 3, y: {steps: [{action: a}]}}": "a flow without steps is left out",
-    "flows: {y: {steps: [{action: a, colour: red}]}}": ":1:33: flows.y.steps.0.colour: `colour` is passed over",
-    "flows: {y: {steps: [{colect: a}]}}": "a step that does nothing known is passed over",
-    "flows: {y: {stepps: 1, steps: [{action: a}]}}": "`stepps` is passed over; did you mean `steps`?",
-    "flows: {y: {steps: [{action: a, next: somewhere}]}}": "no step `somewhere`: taken as the end",
-    "flows: {y: {steps: [{action: a, next: [3]}]}}": "expected `if` and `then`, or `else`; it is passed over",
-    "flows: {y: {steps: [hello, {action: a}]}}": "expected a step, not 'hello'; it is passed over",
+    "flows: {x: {steps: []}, y: {steps: [{action: a}]}}": "flows.yml:1:9: flows.x: the flow is skipped: it has no steps",
+    "flows: {x: 3, y: {steps: [{action: a}]}}": "the flow is skipped: it has no steps",
+    "flows: {y: {steps: [{action: a, colour: red}]}}": ":1:33: flows.y.steps.0.colour: unknown key `colour` is skipped",
+    "flows: {y: {steps: [{colect: a}]}}": "the step is skipped: its kind is unknown",
+    "flows: {y: {stepps: 1, steps: [{action: a}]}}": "unknown key `stepps` is skipped; did you mean `steps`?",
+    "flows: {y: {steps: [{action: a, next: somewhere}]}}": "no step `somewhere`: treated as the end",
+    "flows: {y: {steps: [{action: a, next: [3]}]}}": "expected `if` and `then`, or `else`; it is skipped",
+    "flows: {y: {steps: [hello, {action: a}]}}": "expected a step, not 'hello'; it is skipped",
 }
 
 
@@ -107,15 +107,15 @@ def test_a_flow_of_an_id_that_is_taken_is_left_out(tmp_path: Path) -> None:
     read(tmp_path, "flows: {x: {name: first, steps: [{action: a}]}}", "a.yml")
     flows = read(tmp_path, "flows: {x: {name: second, steps: [{action: a}]}}", "b.yml")
     assert flows.flows["x"].name == "first"
-    assert "a second flow of this id is left out" in str(flows.warnings[0])
+    assert "the flow is skipped: there is another one with this id" in str(flows.warnings[0])
 
 
 BAD = {
     "flows: {x: [": "flows.yml:2:1: not YAML",
     "flows:\n  x:\n steps": "flows.yml:3",
     "flows: {}": "there are no flows",
-    "flows: {x: {}}": "no flows are here; ",
-    "slots: {}": "no flows are here; flows are YAML with the key `flows`",
+    "flows: {x: {}}": "there are no flows; ",
+    "slots: {}": "there are no flows; flows are YAML with the key `flows`",
 }
 
 

@@ -1,4 +1,4 @@
-"""A playground with one sandbox of the test's own routes, over HTTP and in process."""
+"""A playground with one sandbox that has the routes of a test, reachable over HTTP and in process."""
 
 import http.client
 import socket
@@ -23,7 +23,7 @@ SPEC = replace(files.SPEC, kind="site", handle=Handle)
 
 
 class Site:
-    """A sandbox that is up."""
+    """A running sandbox with its HTTP listener."""
 
     def __init__(self, routes: tuple[Route, ...], limits: ConnectionLimits | None = None, **changes: Any) -> None:
         time = changes.pop("time", "stepped")
@@ -39,7 +39,7 @@ class Site:
 
     @contextmanager
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Iterator[http.client.HTTPResponse]:
-        """Send one request with the client of the standard library."""
+        """Send one request with the HTTP client of the standard library."""
         connection = http.client.HTTPConnection(self.place.hostname or "", self.place.port, timeout=10)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -49,7 +49,7 @@ class Site:
             connection.close()
 
     def talk(self, *lines: str) -> bytes:
-        """Send the lines of a head, and return what comes until the server closes."""
+        """Send a request head, and return all bytes until the server closes the connection."""
         with socket.create_connection((self.place.hostname, self.place.port), timeout=10) as connection:
             connection.sendall("\r\n".join([*lines, f"Authorization: Bearer {self.token}", "", ""]).encode())
             received = b""
@@ -58,7 +58,6 @@ class Site:
             return received
 
     def close(self) -> None:
-        """End the run, then the listener."""
         self.playground.close()
         self.gateway.remove_playground(self.playground)
         self.listener.close()
@@ -66,7 +65,6 @@ class Site:
 
 @contextmanager
 def open_site(*routes: Route, **changes: Any) -> Iterator[Site]:
-    """Serve these routes."""
     site = Site(routes, **changes)
     try:
         yield site

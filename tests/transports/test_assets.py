@@ -1,4 +1,4 @@
-"""Static files and redirects, with clients that are not ours."""
+"""Static files and redirects, requested with third-party clients."""
 
 import http.client
 import sys
@@ -16,12 +16,10 @@ from tests.transports.site import Site, open_site
 
 
 def redirect_client(call: RawCall) -> Reply:
-    """Send the client to where it asks."""
     return redirect(call.request.query["to"], int(call.request.query.get("status", "303")))
 
 
 def echo_path(call: RawCall) -> Reply:
-    """Say where the client is."""
     return Reply(200, call.request.path.encode(), "text/plain")
 
 

@@ -1,4 +1,4 @@
-"""What takes its time is done in threads: one by one for a playground, and nobody waits for another's."""
+"""Worker threads: order within a playground, and independence between playgrounds."""
 
 import asyncio
 import threading

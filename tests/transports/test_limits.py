@@ -1,4 +1,4 @@
-"""The table of connections: places, eviction, caps per sandbox, and bytes held."""
+"""The table of connections: capacity, eviction, limits per sandbox, and held bytes."""
 
 from dataclasses import dataclass, field
 
@@ -10,24 +10,22 @@ from clerkship.transports.limits import ConnectionLimits, ConnectionTable
 
 @dataclass(eq=False)
 class FakeConnection:
-    """A connection of which only the table's view exists."""
+    """The part of a connection that the table uses."""
 
     is_evictable: bool = True
     progress: int = 0
     dropped: list[bool] = field(default_factory=list)
 
     def drop(self) -> None:
-        """Note it."""
         self.dropped.append(True)
 
     leave = drop
 
     async def end(self) -> None:
-        """Note it."""
         self.drop()
 
     def sweep(self, now: float) -> None:
-        """Take as long as it likes."""
+        """Do nothing."""
 
 
 def build_table(connections: int, **limits: int) -> ConnectionTable:

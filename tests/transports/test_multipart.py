@@ -1,4 +1,4 @@
-"""Forms with files, as clients send them."""
+"""Parsing of multipart forms, sent by httpx and curl."""
 
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ MEDIA = "multipart/form-data; boundary=b"
 
 
 def list_parts(call: RawCall) -> Reply:
-    """Say what parts came."""
+    """Return the parts that were received."""
     parts = parse_form(call.request)
     return json_reply(200, [[part.name, part.filename, part.media, part.data.hex()] for part in parts])
 

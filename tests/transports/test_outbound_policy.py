@@ -1,4 +1,4 @@
-"""Addresses are parsed strictly, and each policy allows the hosts it is for and no others."""
+"""Parsing of outbound addresses, and which hosts each policy allows."""
 
 import asyncio
 from collections.abc import Sequence
@@ -138,13 +138,12 @@ def test_public_policy_allows_public_addresses(host: str) -> None:
 
 
 class NameServer:
-    """Answers once with what it is told, and later with something else."""
+    """A resolver that returns these answers in turn."""
 
     def __init__(self, *answers: Sequence[str]) -> None:
         self.answers = list(answers)
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
-        """Return the next answer."""
         return self.answers.pop(0)
 
 

@@ -1,4 +1,4 @@
-"""Replies that are streamed: over HTTP in chunks, in process in one piece, and what faults make of them."""
+"""Streamed replies over HTTP and in process, with and without faults."""
 
 import http.client
 import threading
@@ -39,7 +39,7 @@ def flood(call: RawCall) -> Reply:
 
 
 def wait(call: RawCall) -> Reply:
-    """Stream a chunk, and another one when the test says so."""
+    """Stream a chunk, and another one when the test sets CONTINUE."""
 
     def chunks() -> Iterator[bytes]:
         yield b"first"
@@ -51,7 +51,7 @@ def wait(call: RawCall) -> Reply:
 
 
 def breaks(call: RawCall) -> Reply:
-    """Fail in the middle."""
+    """Stream a chunk, then fail."""
 
     def chunks() -> Iterator[bytes]:
         yield b"good"

@@ -1,4 +1,4 @@
-"""The TCP listener and the base of its connections, over loopback."""
+"""The TCP listener and its connections, over loopback."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,26 +10,23 @@ HOST = "127.0.0.1"
 
 
 class EchoConnection(TcpConnection):
-    """Sends back what comes; `end` ends the connection with a last word."""
+    """Returns the bytes it receives; `end` closes the connection with a last reply."""
 
     received = 0
 
     @property
     def is_evictable(self) -> bool:
-        """Always busy."""
         return False
 
     def refuse_connection(self) -> None:
-        """Say so."""
         self.close_with(b"full")
 
     def sweep_input(self, now: float) -> None:
-        """Close it if nothing came in time."""
+        """Close the connection if nothing was received in time."""
         if not self.received and now - self._active_at > self.limits.idle:
             self.leave()
 
     def data_received(self, data: bytes) -> None:
-        """Send it back."""
         self.received += len(data)
         if not self._ignores_input:
             self.close_with(b"bye") if data == b"end" else self._transport.write(data)

@@ -1,4 +1,4 @@
-"""A sandbox posts webhooks to its agent: by policy, with retries in simulated time, each attempt in the log."""
+"""Webhooks to an agent: address policy, retries in simulated time, and the attempts in the log."""
 
 import secrets
 import socket
@@ -49,7 +49,7 @@ Answer = Callable[["AgentServer", int], tuple[int, dict[str, str], bytes]]
 
 
 def wait_until(true: Callable[[], bool], within: float = 10.0) -> None:
-    """Wait for something that happens in another thread."""
+    """Wait for a condition that another thread makes true."""
     end = time.monotonic() + within
     while not true():
         assert time.monotonic() < end, "the condition was not met in time"
@@ -57,7 +57,7 @@ def wait_until(true: Callable[[], bool], within: float = 10.0) -> None:
 
 
 def answer_with_status(*statuses: int, headers: dict[str, str] | None = None) -> Answer:
-    """Answer with these statuses in turn, and from then on with the last."""
+    """Answer with these statuses in turn, then always with the last one."""
     return lambda _, number: (statuses[min(number, len(statuses)) - 1], headers or {}, b"{}")
 
 
@@ -65,7 +65,7 @@ OK = answer_with_status(200)
 
 
 class AgentServer:
-    """The agent's own HTTP server: keeps what it is sent, and answers as it is told to."""
+    """The agent's HTTP server, which stores the requests and answers with a function."""
 
     def __init__(self, answer: Answer, context: ssl.SSLContext | None = None) -> None:
         self.posted: list[tuple[str, dict[str, str], bytes]] = []
@@ -76,15 +76,15 @@ class AgentServer:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 server.posted.append((self.path, {key.lower(): value for key, value in self.headers.items()}, body))
-                status, headers, answered = answer(server, len(server.posted))
+                status, headers, response_body = answer(server, len(server.posted))
                 if not status:
                     return
                 self.send_response(status)
-                for name, value in {"content-length": str(len(answered)), **headers}.items():
+                for name, value in {"content-length": str(len(response_body)), **headers}.items():
                     self.send_header(name, value)
                 with suppress(OSError):  # the sandbox waited no longer
                     self.end_headers()
-                    self.wfile.write(answered)
+                    self.wfile.write(response_body)
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
@@ -98,41 +98,40 @@ class AgentServer:
 
     @property
     def url(self) -> str:
-        """Where it is, with a token that must not get into a log."""
+        """The address, with a token that must not appear in a log."""
         return f"http://127.0.0.1:{self.port}/hook?token=s3cret"
 
     @property
     def texts(self) -> list[str]:
-        """The notices that came."""
+        """The texts of the received notices."""
         return [orjson.loads(body)["text"] for _, _, body in self.posted]
 
     def close(self) -> None:
-        """Stop."""
         self.released.set()
         self._server.shutdown()
         self._server.server_close()
 
 
-class WebhookPlayground:
-    """A playground with one sandbox that posts notices, and its agent's server."""
+class WebhookSite:
+    """A playground whose sandboxes post notices, and the agent's server."""
 
-    def __init__(self, answer: Answer = OK, policy: OutboundPolicy = LOCAL_ONLY, **how: Any) -> None:
-        time = how.pop("time", "stepped")
+    def __init__(self, answer: Answer = OK, policy: OutboundPolicy = LOCAL_ONLY, **options: Any) -> None:
+        time = options.pop("time", "stepped")
         self.gateway = Gateway(policy)
         self.pool = ListenerPool(self.gateway)
         self.http = open_http(self.gateway)
-        names = how.pop("sandboxes", ("notices",))
+        names = options.pop("sandboxes", ("notices",))
         simulators = {name: Simulator(kind="notices") for name in names}
         environment = Environment(name="practice", simulators=simulators, time=time)
-        spec = replace(SPEC, outbound=(how.pop("delivery", NoticeDelivery),))
-        room = PreparedSimulator(spec, spec.config(**how))
-        self.playground = Playground(environment, dict.fromkeys(names, room), "webhooks")
+        spec = replace(SPEC, outbound=(options.pop("delivery", NoticeDelivery),))
+        simulator = PreparedSimulator(spec, spec.config(**options))
+        self.playground = Playground(environment, dict.fromkeys(names, simulator), "webhooks")
         self.sandboxes = open_sandboxes(self.gateway, self.playground, self.http.url, self.pool)
         self.handle = self.sandboxes.get_as(NoticesHandle, names[0])
         self.agent = AgentServer(answer)
 
     def notify(self, *texts: str, sandbox: str = "notices") -> None:
-        """Have notices for the agent."""
+        """Log these notices for the agent."""
         with self.playground.lock:
             action, state = self.playground.context_for(sandbox, "scenario"), self.playground.sandboxes[sandbox].state
             for text in texts:
@@ -140,16 +139,15 @@ class WebhookPlayground:
 
     @property
     def attempts(self) -> list[Any]:
-        """The attempts in the log."""
+        """The delivery attempts in the log."""
         return [event.payload for event in self.playground.log.events if event.kind == "outbound.attempted"]
 
     @property
     def outcomes(self) -> list[tuple[str, int, str, int | None]]:
-        """Message, number, outcome and status of each."""
+        """Message, number, outcome and status of each attempt."""
         return [(each.message, each.attempt, each.outcome, each.status) for each in self.attempts]
 
     def close(self) -> None:
-        """All of it."""
         self.playground.close()
         self.gateway.remove_playground(self.playground)
         self.agent.close()
@@ -158,218 +156,217 @@ class WebhookPlayground:
 
 
 @pytest.fixture
-def practice() -> Iterator[Callable[..., WebhookPlayground]]:
+def open_site() -> Iterator[Callable[..., WebhookSite]]:
     """Practices that are closed in the end."""
-    made: list[WebhookPlayground] = []
+    sites: list[WebhookSite] = []
 
-    def make(*args: Any, **how: Any) -> WebhookPlayground:
-        made.append(WebhookPlayground(*args, **how))
-        return made[-1]
+    def make(*args: Any, **options: Any) -> WebhookSite:
+        sites.append(WebhookSite(*args, **options))
+        return sites[-1]
 
     yield make
-    for each in made:
+    for each in sites:
         each.close()
 
 
-OpenPlayground = Callable[..., WebhookPlayground]
+OpenSite = Callable[..., WebhookSite]
 
 
-def test_notices_are_posted_signed_in_order_without_address_in_the_log(practice: OpenPlayground) -> None:
-    there = practice()
-    there.handle.register(there.agent.url)
-    there.notify("one", "two")
-    there.sandboxes.wait("1s")
-    assert there.agent.texts == ["one", "two"]
-    assert there.outcomes == [("1", 1, "delivered", None), ("2", 1, "delivered", None)]
-    path, headers, body = there.agent.posted[0]
+def test_notices_are_posted_signed_in_order_without_address_in_the_log(open_site: OpenSite) -> None:
+    site = open_site()
+    site.handle.register(site.agent.url)
+    site.notify("one", "two")
+    site.sandboxes.wait("1s")
+    assert site.agent.texts == ["one", "two"]
+    assert site.outcomes == [("1", 1, "delivered", None), ("2", 1, "delivered", None)]
+    path, headers, body = site.agent.posted[0]
     assert path == "/hook?token=s3cret"
-    assert headers["x-signature"] == sign(OutboundRequest(url=there.agent.url, body=body))["x-signature"]
+    assert headers["x-signature"] == sign(OutboundRequest(url=site.agent.url, body=body))["x-signature"]
     assert headers["content-type"] == "application/json"
-    assert headers["host"] == f"127.0.0.1:{there.agent.port}"
-    log = there.playground.log.data().decode()
+    assert headers["host"] == f"127.0.0.1:{site.agent.port}"
+    log = site.playground.log.data().decode()
     assert "s3cret" not in log
-    assert str(there.agent.port) not in log
-    [event] = [event for event in there.playground.log.events if event.kind == "outbound.attempted"][:1]
+    assert str(site.agent.port) not in log
+    [event] = [event for event in site.playground.log.events if event.kind == "outbound.attempted"][:1]
     assert (event.source, event.actor) == ("notices", "run")
 
 
-def test_address_can_be_set_in_the_config(practice: OpenPlayground) -> None:
+def test_address_can_be_set_in_the_config(open_site: OpenSite) -> None:
     agent = AgentServer(answer_with_status(200))
-    there = practice(webhook=agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1s")
+    site = open_site(webhook=agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1s")
     agent.close()
     assert agent.texts == ["one"]
 
 
-def find_first_action_kind(there: WebhookPlayground) -> str | None:
-    """What the agent did first, as `agent_acted` sees it."""
-    action = find_first_action(build_evidence(there))
+def find_first_action_kind(site: WebhookSite) -> str | None:
+    action = find_first_action(build_evidence(site))
     return None if action is None else action[1]
 
 
-def build_evidence(there: WebhookPlayground) -> Evidence:
-    states = {name: sandbox.state for name, sandbox in there.playground.sandboxes.items()}
-    return Evidence(Task(name="practice"), there.playground.log.ordered(), states, "agent_done")
+def build_evidence(site: WebhookSite) -> Evidence:
+    states = {name: sandbox.state for name, sandbox in site.playground.sandboxes.items()}
+    return Evidence(Task(name="practice"), site.playground.log.ordered(), states, "agent_done")
 
 
-def test_reading_a_notice_for_delivery_is_not_an_agent_action(practice: OpenPlayground) -> None:
+def test_reading_a_notice_for_delivery_is_not_an_agent_action(open_site: OpenSite) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    there = practice(webhook=f"http://127.0.0.1:{port}/")
-    there.notify("one")
-    wait(there.playground, timedelta(seconds=100))
-    assert [each.outcome for each in there.attempts] == ["connection_refused"] * 4
-    assert find_first_action_kind(there) is None
-    assert find_agent_actions(build_evidence(there)) == ()
-    read = [event for event in there.playground.log.events if event.kind == "sandbox.answered"]
+    site = open_site(webhook=f"http://127.0.0.1:{port}/")
+    site.notify("one")
+    wait(site.playground, timedelta(seconds=100))
+    assert [each.outcome for each in site.attempts] == ["connection_refused"] * 4
+    assert find_first_action_kind(site) is None
+    assert find_agent_actions(build_evidence(site)) == ()
+    read = [event for event in site.playground.log.events if event.kind == "sandbox.response_body"]
     assert [(event.actor, event.request) for event in read] == [("run", None)] * 4
 
 
-def test_failed_attempts_are_repeated_with_growing_delays_in_simulated_time(practice: OpenPlayground) -> None:
-    there = practice(answer_with_status(500, 503, 429, 200))
-    there.handle.register(there.agent.url)
+def test_failed_attempts_are_repeated_with_growing_delays_in_simulated_time(open_site: OpenSite) -> None:
+    site = open_site(answer_with_status(500, 503, 429, 200))
+    site.handle.register(site.agent.url)
     began = time.monotonic()
-    there.notify("one")
-    there.sandboxes.wait("5s")
-    assert there.outcomes == [("1", 1, "rejected", 500)]
-    there.sandboxes.wait("2h")
-    assert there.outcomes[1:] == [("1", 2, "rejected", 503), ("1", 3, "rejected", 429), ("1", 4, "delivered", None)]
-    assert [each.retry_in for each in there.attempts] == [10, 20, 40, None]
-    times = [event.at for event in there.playground.log.events if event.kind == "outbound.attempted"]
+    site.notify("one")
+    site.sandboxes.wait("5s")
+    assert site.outcomes == [("1", 1, "rejected", 500)]
+    site.sandboxes.wait("2h")
+    assert site.outcomes[1:] == [("1", 2, "rejected", 503), ("1", 3, "rejected", 429), ("1", 4, "delivered", None)]
+    assert [each.retry_in for each in site.attempts] == [10, 20, 40, None]
+    times = [event.at for event in site.playground.log.events if event.kind == "outbound.attempted"]
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(times)]
-    tick = there.playground.environment.tick.total_seconds()
+    tick = site.playground.environment.tick.total_seconds()
     assert gaps == [10 + tick, 20 + tick, 40 + tick]  # one request to the sandbox in each attempt
     assert time.monotonic() - began < 5
 
 
-def test_idle_run_skips_to_the_next_attempt(practice: OpenPlayground) -> None:
-    there = practice(answer_with_status(500, 200))
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    assert skip(there.playground)
-    assert there.outcomes == [("1", 1, "rejected", 500), ("1", 2, "delivered", None)]
-    assert not skip(there.playground)
+def test_idle_run_skips_to_the_next_attempt(open_site: OpenSite) -> None:
+    site = open_site(answer_with_status(500, 200))
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    assert skip(site.playground)
+    assert site.outcomes == [("1", 1, "rejected", 500), ("1", 2, "delivered", None)]
+    assert not skip(site.playground)
 
 
-def test_later_notices_do_not_wait_for_a_retried_one(practice: OpenPlayground) -> None:
-    there = practice(answer_with_status(500, 200))
-    there.handle.register(there.agent.url)
-    there.notify("one", "two")
-    there.sandboxes.wait("1s")
-    assert [(each.message, each.outcome) for each in there.attempts] == [("1", "rejected"), ("2", "delivered")]
-    there.sandboxes.wait("1m")
-    assert there.agent.texts == ["one", "two", "one"]
+def test_later_notices_do_not_wait_for_a_retried_one(open_site: OpenSite) -> None:
+    site = open_site(answer_with_status(500, 200))
+    site.handle.register(site.agent.url)
+    site.notify("one", "two")
+    site.sandboxes.wait("1s")
+    assert [(each.message, each.outcome) for each in site.attempts] == [("1", "rejected"), ("2", "delivered")]
+    site.sandboxes.wait("1m")
+    assert site.agent.texts == ["one", "two", "one"]
 
 
-def test_message_is_given_up_after_the_last_attempt_until_the_agent_registers_again(practice: OpenPlayground) -> None:
-    there = practice(answer_with_status(500, 500, 200), attempts=2)
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1d")
-    assert [each.retry_in for each in there.attempts] == [10, None]
-    assert there.playground.clock.next_due() is None
-    there.handle.register(there.agent.url)
-    there.sandboxes.wait("1s")
-    assert there.outcomes[-1] == ("1", 1, "delivered", None)
+def test_message_is_given_up_after_the_last_attempt_until_the_agent_registers_again(open_site: OpenSite) -> None:
+    site = open_site(answer_with_status(500, 500, 200), attempts=2)
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1d")
+    assert [each.retry_in for each in site.attempts] == [10, None]
+    assert site.playground.clock.next_due() is None
+    site.handle.register(site.agent.url)
+    site.sandboxes.wait("1s")
+    assert site.outcomes[-1] == ("1", 1, "delivered", None)
 
 
 @pytest.mark.parametrize("status", [400, 404, 410])
-def test_4xx_response_is_not_retried(practice: OpenPlayground, status: int) -> None:
-    there = practice(answer_with_status(status))
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1d")
-    assert there.outcomes == [("1", 1, "rejected", status)]
+def test_4xx_response_is_not_retried(open_site: OpenSite, status: int) -> None:
+    site = open_site(answer_with_status(status))
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1d")
+    assert site.outcomes == [("1", 1, "rejected", status)]
 
 
-def test_timed_out_attempt_is_retried(practice: OpenPlayground) -> None:
+def test_timed_out_attempt_is_retried(open_site: OpenSite) -> None:
     def slow_once(server: AgentServer, number: int) -> tuple[int, dict[str, str], bytes]:
         if number == 1:
             server.released.wait(10)
         return 200, {}, b""
 
-    there = practice(slow_once, timeout=0.5)
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1m")
-    assert there.outcomes == [("1", 1, "timed_out", None), ("1", 2, "delivered", None)]
+    site = open_site(slow_once, timeout=0.5)
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1m")
+    assert site.outcomes == [("1", 1, "timed_out", None), ("1", 2, "delivered", None)]
 
 
-def test_lost_and_refused_connections_are_logged_as_attempts(practice: OpenPlayground) -> None:
-    there = practice(answer_with_status(0), attempts=1)
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1s")
+def test_lost_and_refused_connections_are_logged_as_attempts(open_site: OpenSite) -> None:
+    site = open_site(answer_with_status(0), attempts=1)
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1s")
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    there.handle.register(f"http://localhost:{port}/")
-    there.sandboxes.wait("1s")
-    assert there.outcomes == [("1", 1, "lost", None), ("1", 1, "connection_refused", None)]
+    site.handle.register(f"http://localhost:{port}/")
+    site.sandboxes.wait("1s")
+    assert site.outcomes == [("1", 1, "lost", None), ("1", 1, "connection_refused", None)]
 
 
-def test_too_large_response_is_rejected(practice: OpenPlayground) -> None:
-    there = practice(lambda *_: (200, {}, b"x" * 2000))
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1s")
-    assert [(each.outcome, each.reason) for each in there.attempts] == [("rejected", "response_too_large")]
+def test_too_large_response_is_rejected(open_site: OpenSite) -> None:
+    site = open_site(lambda *_: (200, {}, b"x" * 2000))
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1s")
+    assert [(each.outcome, each.reason) for each in site.attempts] == [("rejected", "response_too_large")]
 
 
-def test_fault_prevents_sending_in_one_attempt(practice: OpenPlayground) -> None:
-    there = practice()
-    there.playground.inject(ErrorFault(sandbox="notices", operation="read_notice", times=1))
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1m")
-    assert there.outcomes == [("1", 1, "not_sent", 503), ("1", 2, "delivered", None)]
-    assert there.agent.texts == ["one"]
+def test_fault_prevents_sending_in_one_attempt(open_site: OpenSite) -> None:
+    site = open_site()
+    site.playground.inject(ErrorFault(sandbox="notices", operation="read_notice", times=1))
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1m")
+    assert site.outcomes == [("1", 1, "not_sent", 503), ("1", 2, "delivered", None)]
+    assert site.agent.texts == ["one"]
 
 
 @pytest.mark.parametrize("url", ["http://10.0.0.1/", "https://example.org/", "http://169.254.169.254/latest"])
-def test_address_refused_by_the_local_policy_is_not_registered(practice: OpenPlayground, url: str) -> None:
-    there = practice()
+def test_address_refused_by_the_local_policy_is_not_registered(open_site: OpenSite, url: str) -> None:
+    site = open_site()
     with pytest.raises(Refused, match="on this machine"):
-        there.handle.register(url)
+        site.handle.register(url)
 
 
-def test_public_policy_refuses_to_register_a_loopback_address(practice: OpenPlayground) -> None:
-    there = practice(policy=PublicPolicy())
+def test_public_policy_refuses_to_register_a_loopback_address(open_site: OpenSite) -> None:
+    site = open_site(policy=PublicPolicy())
     with pytest.raises(Refused, match="only public addresses"):
-        there.handle.register(there.agent.url)
+        site.handle.register(site.agent.url)
 
 
-def test_name_that_resolves_to_loopback_is_refused_at_delivery(practice: OpenPlayground) -> None:
+def test_name_that_resolves_to_loopback_is_refused_at_delivery(open_site: OpenSite) -> None:
     async def resolve(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    there = practice(policy=PublicPolicy(resolve))
-    there.handle.register(f"http://agent.example:{there.agent.port}/")
-    there.notify("one")
-    there.sandboxes.wait("1d")
-    [attempt] = there.attempts
+    site = open_site(policy=PublicPolicy(resolve))
+    site.handle.register(f"http://agent.example:{site.agent.port}/")
+    site.notify("one")
+    site.sandboxes.wait("1d")
+    [attempt] = site.attempts
     assert (attempt.outcome, attempt.reason, attempt.retry_in) == ("refused_by_policy", "not_public", None)
-    assert there.agent.posted == []
+    assert site.agent.posted == []
 
 
-def test_registering_our_own_listener_is_refused(practice: OpenPlayground) -> None:
-    there = practice()
-    own = there.handle.url.split("/")[2]
+def test_registering_our_own_listener_is_refused(open_site: OpenSite) -> None:
+    site = open_site()
+    own = site.handle.url.split("/")[2]
     with pytest.raises(Refused, match="simulators' own"):
-        there.handle.register(f"http://{own}/")
+        site.handle.register(f"http://{own}/")
     with pytest.raises(Refused, match="simulators' own"):
-        there.handle.register(f"http://localhost:{own.split(':')[1]}/x")
-    assert own not in there.playground.log.data().decode()
+        site.handle.register(f"http://localhost:{own.split(':')[1]}/x")
+    assert own not in site.playground.log.data().decode()
 
 
-def test_our_own_listener_in_a_config_is_refused_at_delivery(practice: OpenPlayground) -> None:
-    there = practice()
-    own = there.handle.url.split("/")[2]
-    there.playground.sandboxes["notices"].state.config = NoticeConfig(webhook=f"http://{own}/")
-    there.pool.prepare(there.playground)
-    there.notify("one")
-    there.sandboxes.wait("1d")
-    assert [(each.outcome, each.reason) for each in there.attempts] == [("refused_by_policy", "not_yours")]
+def test_our_own_listener_in_a_config_is_refused_at_delivery(open_site: OpenSite) -> None:
+    site = open_site()
+    own = site.handle.url.split("/")[2]
+    site.playground.sandboxes["notices"].state.config = NoticeConfig(webhook=f"http://{own}/")
+    site.pool.prepare(site.playground)
+    site.notify("one")
+    site.sandboxes.wait("1d")
+    assert [(each.outcome, each.reason) for each in site.attempts] == [("refused_by_policy", "not_yours")]
 
 
 @pytest.mark.parametrize(
@@ -386,19 +383,19 @@ def test_our_own_listener_in_a_config_is_refused_at_delivery(practice: OpenPlayg
     ],
 )
 def test_disallowed_redirect_is_not_followed(
-    practice: OpenPlayground, location: str, status: int, outcome: str, reason: str
+    open_site: OpenSite, location: str, status: int, outcome: str, reason: str
 ) -> None:
-    there = practice(answer_with_status(status, headers={"location": location}))
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1d")
-    assert [(each.outcome, each.reason) for each in there.attempts] == [(outcome, reason)]
-    assert len(there.agent.posted) == (3 if reason == "too_many_redirects" else 1)
-    assert there.playground.broken is None
+    site = open_site(answer_with_status(status, headers={"location": location}))
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1d")
+    assert [(each.outcome, each.reason) for each in site.attempts] == [(outcome, reason)]
+    assert len(site.agent.posted) == (3 if reason == "too_many_redirects" else 1)
+    assert site.playground.broken is None
 
 
 class RawBytesServer:
-    """An agent that answers every request with the same bytes, whatever they are."""
+    """An agent that answers every request with the same bytes."""
 
     def __init__(self, answer: bytes) -> None:
         self._answer = answer
@@ -415,7 +412,6 @@ class RawBytesServer:
                     connection.sendall(self._answer)
 
     def close(self) -> None:
-        """Stop."""
         with suppress(OSError):
             self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
@@ -435,19 +431,17 @@ class RawBytesServer:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nnot JSON", "rejected"),
     ],
 )
-def test_malformed_response_fails_the_attempt_but_not_the_run(
-    practice: OpenPlayground, answer: bytes, outcome: str
-) -> None:
-    there, agent = practice(attempts=1), RawBytesServer(answer)
-    there.handle.register(agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1s")
+def test_malformed_response_fails_the_attempt_but_not_the_run(open_site: OpenSite, answer: bytes, outcome: str) -> None:
+    site, agent = open_site(attempts=1), RawBytesServer(answer)
+    site.handle.register(agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1s")
     agent.close()
-    assert [each.outcome for each in there.attempts] == [outcome]
-    assert there.playground.broken is None
+    assert [each.outcome for each in site.attempts] == [outcome]
+    assert site.playground.broken is None
 
 
-def test_crashed_delivery_restarts_when_the_agent_registers_again(practice: OpenPlayground) -> None:
+def test_crashed_delivery_restarts_when_the_agent_registers_again(open_site: OpenSite) -> None:
     failed: list[str] = []
 
     class BuggyDelivery(NoticeDelivery):
@@ -457,54 +451,53 @@ def test_crashed_delivery_restarts_when_the_agent_registers_again(practice: Open
                 raise RuntimeError("a bug")
             return await super().build(message_id)
 
-    there = practice(delivery=BuggyDelivery)
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1s")
-    assert there.playground.broken == "notices: outbound webhook: RuntimeError: a bug"
-    there.handle.register(there.agent.url)
+    site = open_site(delivery=BuggyDelivery)
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1s")
+    assert site.playground.broken == "notices: outbound webhook: RuntimeError: a bug"
+    site.handle.register(site.agent.url)
     began = time.monotonic()
-    there.sandboxes.wait("1s")
+    site.sandboxes.wait("1s")
     assert time.monotonic() - began < 1.5  # the clock is held for two seconds by a delivery that never ends
-    assert there.agent.texts == ["one"]
+    assert site.agent.texts == ["one"]
 
 
-def test_redirect_to_our_own_listener_is_refused(practice: OpenPlayground) -> None:
-    made: list[WebhookPlayground] = []
-    there = practice(lambda *_: (307, {"location": made[0].handle.url}, b""))
-    made.append(there)
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1s")
-    assert [(each.outcome, each.reason) for each in there.attempts] == [("refused_by_policy", "not_yours")]
+def test_redirect_to_our_own_listener_is_refused(open_site: OpenSite) -> None:
+    sites: list[WebhookSite] = []
+    site = open_site(lambda *_: (307, {"location": sites[0].handle.url}, b""))
+    sites.append(site)
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1s")
+    assert [(each.outcome, each.reason) for each in site.attempts] == [("refused_by_policy", "not_yours")]
 
 
-def test_allowed_redirect_is_followed_and_signed_again(practice: OpenPlayground) -> None:
-    there = practice(lambda _, number: (307 if number == 1 else 204, {"location": "/moved"}, b""))
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1s")
-    assert [path for path, _, _ in there.agent.posted] == ["/hook?token=s3cret", "/moved"]
-    _, headers, body = there.agent.posted[1]
-    url = f"http://127.0.0.1:{there.agent.port}/moved"
+def test_allowed_redirect_is_followed_and_signed_again(open_site: OpenSite) -> None:
+    site = open_site(lambda _, number: (307 if number == 1 else 204, {"location": "/moved"}, b""))
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1s")
+    assert [path for path, _, _ in site.agent.posted] == ["/hook?token=s3cret", "/moved"]
+    _, headers, body = site.agent.posted[1]
+    url = f"http://127.0.0.1:{site.agent.port}/moved"
     assert headers["x-signature"] == sign(OutboundRequest(url=url, body=body))["x-signature"]
-    assert there.outcomes == [("1", 1, "delivered", None)]
+    assert site.outcomes == [("1", 1, "delivered", None)]
 
 
 class EveryNameIsLoopback:
-    """A policy under which every name is this machine: what a name server says of `agent.example` in these tests."""
+    """A policy that resolves every name to loopback."""
 
     def check_written(self, address: OutboundAddress) -> None:
         """Allow every address."""
 
     async def check(self, address: OutboundAddress) -> ResolvedAddress:
-        """Return the loopback address."""
         return ResolvedAddress(address, ("127.0.0.1",))
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of agent.example that signs itself, with its key."""
+    """Return a file with a self-signed certificate for agent.example and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "agent.example")])
     began = datetime(2020, 1, 1, tzinfo=UTC)
@@ -531,68 +524,68 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_https_connects_to_the_checked_ip_and_verifies_the_host_name(
-    practice: OpenPlayground,
+    open_site: OpenSite,
     certificate: Path,
     monkeypatch: pytest.MonkeyPatch,
     host: str,
     is_trusted: bool,
     result: tuple[str, str],
 ) -> None:
-    serves = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    serves.load_cert_chain(certificate)
+    server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_context.load_cert_chain(certificate)
     trust = ssl.create_default_context(cafile=certificate if is_trusted else None)
     monkeypatch.setattr(http, "_load_tls_context", lambda: trust)
-    there, agent = practice(policy=EveryNameIsLoopback(), attempts=1), AgentServer(OK, serves)
-    there.handle.register(f"https://{host}:{agent.port}/hook")
-    there.notify("one")
-    there.sandboxes.wait("1s")
+    site, agent = open_site(policy=EveryNameIsLoopback(), attempts=1), AgentServer(OK, server_context)
+    site.handle.register(f"https://{host}:{agent.port}/hook")
+    site.notify("one")
+    site.sandboxes.wait("1s")
     agent.close()
-    assert [(each.outcome, each.reason) for each in there.attempts] == [result]
+    assert [(each.outcome, each.reason) for each in site.attempts] == [result]
     posted_to = [headers["host"] for _, headers, _ in agent.posted]
     assert posted_to == ([f"agent.example:{agent.port}"] if result[0] == "delivered" else [])
 
 
-def test_agent_can_call_its_sandbox_before_it_answers_a_webhook(practice: OpenPlayground) -> None:
-    made: list[WebhookPlayground] = []
+def test_agent_can_call_its_sandbox_before_it_answers_a_webhook(open_site: OpenSite) -> None:
+    sites: list[WebhookSite] = []
     read: list[str] = []
 
     def look_first(*_: Any) -> tuple[int, dict[str, str], bytes]:
-        read.append(made[0].handle.request("GET", "/notices/1").body.decode())
+        read.append(sites[0].handle.request("GET", "/notices/1").body.decode())
         return 200, {}, b""
 
-    there = practice(look_first)
-    made.append(there)
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1h")
-    assert there.outcomes == [("1", 1, "delivered", None)]
+    site = open_site(look_first)
+    sites.append(site)
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1h")
+    assert site.outcomes == [("1", 1, "delivered", None)]
     assert len(read) == 1
 
 
-def test_clock_stops_for_deliveries_to_an_agent_in_another_process(practice: OpenPlayground) -> None:
-    made: list[WebhookPlayground] = []
+def test_clock_stops_for_deliveries_to_an_agent_in_another_process(open_site: OpenSite) -> None:
+    sites: list[WebhookSite] = []
 
     def look_first(*_: Any) -> tuple[int, dict[str, str], bytes]:
-        send_over_http(made[0], "GET", "notices/notices/1")
-        return (503 if len(made[0].attempts) < 2 else 200), {}, b""
+        send_over_http(sites[0], "GET", "notices/notices/1")
+        return (503 if len(sites[0].attempts) < 2 else 200), {}, b""
 
-    there = practice(look_first)
-    made.append(there)
-    there.playground.clock.schedule(there.playground.now + timedelta(minutes=10), lambda: there.notify("one"))
-    assert send_over_http(there, "PUT", "notices/webhook", there.agent.url.encode()) == 204
-    assert send_over_http(there, "POST", "clock/advance?by=1h") == 200
-    started, events = there.playground.started_at, there.playground.log.events
+    site = open_site(look_first)
+    sites.append(site)
+    site.playground.clock.schedule(site.playground.now + timedelta(minutes=10), lambda: site.notify("one"))
+    assert send_over_http(site, "PUT", "notices/webhook", site.agent.url.encode()) == 204
+    assert send_over_http(site, "POST", "clock/advance?by=1h") == 200
+    started, events = site.playground.started_at, site.playground.log.events
     times = [(event.at - started).total_seconds() for event in events if event.kind == "outbound.attempted"]
     assert times == [602, 614, 636]  # two requests to the sandbox in each attempt, of a second each
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert len(there.playground.log.lines) == len(events)
+    assert len(site.playground.log.lines) == len(events)
 
 
-def send_over_http(there: WebhookPlayground, method: str, path: str, body: bytes | None = None) -> int:
+def send_over_http(site: WebhookSite, method: str, path: str, body: bytes | None = None) -> int:
     """Send a request over HTTP, as an agent in another process does; return the status."""
-    parts = urlsplit(there.handle.url.removesuffix("notices"))
+    parts = urlsplit(site.handle.url.removesuffix("notices"))
     connection = HTTPConnection(parts.netloc, timeout=20)
-    headers = {"Authorization": f"Bearer {there.handle.token}"}
+    headers = {"Authorization": f"Bearer {site.handle.token}"}
     connection.request(method, f"{parts.path}{path}", body, headers)
     status = connection.getresponse().status
     connection.close()
@@ -600,106 +593,103 @@ def send_over_http(there: WebhookPlayground, method: str, path: str, body: bytes
 
 
 def test_agent_that_advances_the_clock_before_it_answers_is_not_blocked(
-    practice: OpenPlayground, monkeypatch: pytest.MonkeyPatch
+    open_site: OpenSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock_hold, "MAX_HOLD_SECONDS", 0.1)
-    made: list[WebhookPlayground] = []
+    sites: list[WebhookSite] = []
 
     def wait_first(*_: Any) -> tuple[int, dict[str, str], bytes]:
-        made[0].sandboxes.wait("10m")
+        sites[0].sandboxes.wait("10m")
         return 200, {}, b""
 
-    there = practice(wait_first)
-    made.append(there)
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    wait_until(lambda: there.outcomes == [("1", 1, "delivered", None)])
-    assert there.playground.now - there.playground.started_at >= timedelta(minutes=10)
+    site = open_site(wait_first)
+    sites.append(site)
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    wait_until(lambda: site.outcomes == [("1", 1, "delivered", None)])
+    assert site.playground.now - site.playground.started_at >= timedelta(minutes=10)
 
 
-def test_retry_delays_on_a_paced_clock_are_wall_time(practice: OpenPlayground) -> None:
-    there = practice(answer_with_status(500, 500, 200), time="paced", first_delay="50ms")
-    with run_paced_clock(there.playground):
-        there.handle.register(there.agent.url)
+def test_retry_delays_on_a_paced_clock_are_wall_time(open_site: OpenSite) -> None:
+    site = open_site(answer_with_status(500, 500, 200), time="paced", first_delay="50ms")
+    with run_paced_clock(site.playground):
+        site.handle.register(site.agent.url)
         began = time.monotonic()
-        there.notify("one")
-        wait_until(lambda: len(there.attempts) == 3)
+        site.notify("one")
+        wait_until(lambda: len(site.attempts) == 3)
         assert time.monotonic() - began >= 0.15
-    assert [each.outcome for each in there.attempts] == ["rejected", "rejected", "delivered"]
+    assert [each.outcome for each in site.attempts] == ["rejected", "rejected", "delivered"]
 
 
-def test_rewound_run_delivers_from_the_start(practice: OpenPlayground) -> None:
-    there = practice(answer_with_status(500, 200))
-    there.handle.register(there.agent.url)
-    there.notify("one")
-    there.sandboxes.wait("1s")
-    there.playground.rewind(SavedLog())
-    there.notify("two")
-    there.sandboxes.wait("1s")
-    assert there.agent.texts == ["one", "two"]
-    assert there.outcomes == [("1", 1, "delivered", None)]
+def test_rewound_run_delivers_from_the_start(open_site: OpenSite) -> None:
+    site = open_site(answer_with_status(500, 200))
+    site.handle.register(site.agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1s")
+    site.playground.rewind(SavedLog())
+    site.notify("two")
+    site.sandboxes.wait("1s")
+    assert site.agent.texts == ["one", "two"]
+    assert site.outcomes == [("1", 1, "delivered", None)]
 
 
-def record_log(practice: OpenPlayground) -> bytes:
-    there = practice(answer_with_status(500, 503, 200, 500, 200), jitter=0.5)
-    there.handle.register(there.agent.url)
-    there.notify("one", "two")
-    there.sandboxes.wait("7s")
-    while there.sandboxes.wait():
+def record_log(open_site: OpenSite) -> bytes:
+    site = open_site(answer_with_status(500, 503, 200, 500, 200), jitter=0.5)
+    site.handle.register(site.agent.url)
+    site.notify("one", "two")
+    site.sandboxes.wait("7s")
+    while site.sandboxes.wait():
         pass
-    assert [each.outcome for each in there.attempts].count("delivered") == 2
-    return there.playground.log.data()
+    assert [each.outcome for each in site.attempts].count("delivered") == 2
+    return site.playground.log.data()
 
 
-def test_same_seed_gives_the_same_log(practice: OpenPlayground) -> None:
-    first = record_log(practice)
-    assert all(record_log(practice) == first for _ in range(4))
+def test_same_seed_gives_the_same_log(open_site: OpenSite) -> None:
+    first = record_log(open_site)
+    assert all(record_log(open_site) == first for _ in range(4))
 
 
 def answer_after_random_delay(*_: Any) -> tuple[int, dict[str, str], bytes]:
-    """Answer after a time that differs from call to call, as programs do."""
     time.sleep(secrets.randbelow(10) / 1000)
     return 200, {}, b"{}"
 
 
-def record_log_of_two_sandboxes(practice: OpenPlayground) -> bytes:
-    """Two sandboxes get notices at the same simulated time, the second one first."""
-    there = practice(answer_after_random_delay, sandboxes=("beta", "alpha"))
+def record_log_of_two_sandboxes(open_site: OpenSite) -> bytes:
+    """Notify two sandboxes at the same simulated time, the second one first; return the log."""
+    site = open_site(answer_after_random_delay, sandboxes=("beta", "alpha"))
     for name in ("alpha", "beta"):
-        there.sandboxes.get_as(NoticesHandle, name).register(there.agent.url)
+        site.sandboxes.get_as(NoticesHandle, name).register(site.agent.url)
 
     def notify() -> None:
-        there.notify("one", "two", "three", sandbox="alpha")
-        there.notify("one", "two", "three", sandbox="beta")
+        site.notify("one", "two", "three", sandbox="alpha")
+        site.notify("one", "two", "three", sandbox="beta")
 
-    there.playground.clock.schedule(there.playground.now + timedelta(minutes=10), notify)
-    there.sandboxes.wait("1h")
-    attempted = [event for event in there.playground.log.events if event.kind == "outbound.attempted"]
+    site.playground.clock.schedule(site.playground.now + timedelta(minutes=10), notify)
+    site.sandboxes.wait("1h")
+    attempted = [event for event in site.playground.log.events if event.kind == "outbound.attempted"]
     assert [(event.source, event.payload.message) for event in attempted] == [  # type: ignore[attr-defined]
         (name, number) for name in ("beta", "alpha") for number in "123"
     ]
-    return there.playground.log.data()
+    return site.playground.log.data()
 
 
-def test_sandboxes_deliver_one_at_a_time_in_environment_order(practice: OpenPlayground) -> None:
-    first = record_log_of_two_sandboxes(practice)
-    assert all(record_log_of_two_sandboxes(practice) == first for _ in range(4))
+def test_sandboxes_deliver_one_at_a_time_in_environment_order(open_site: OpenSite) -> None:
+    first = record_log_of_two_sandboxes(open_site)
+    assert all(record_log_of_two_sandboxes(open_site) == first for _ in range(4))
 
 
-def test_slow_agent_of_one_sandbox_does_not_block_another(
-    practice: OpenPlayground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_agent_of_one_sandbox_does_not_block_another(open_site: OpenSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock_hold, "MAX_HOLD_SECONDS", 0.1)
 
     def never(server: AgentServer, _: int) -> tuple[int, dict[str, str], bytes]:
         server.released.wait(10)
         return 200, {}, b""
 
-    there, slow = practice(sandboxes=("alpha", "beta")), AgentServer(never)
-    there.sandboxes.get_as(NoticesHandle, "alpha").register(slow.url)
-    there.sandboxes.get_as(NoticesHandle, "beta").register(there.agent.url)
-    there.notify("one", sandbox="alpha")
-    there.notify("one", sandbox="beta")
-    wait_until(lambda: there.agent.texts == ["one"])
-    assert there.attempts == [] or there.outcomes == [("1", 1, "delivered", None)]
+    site, slow = open_site(sandboxes=("alpha", "beta")), AgentServer(never)
+    site.sandboxes.get_as(NoticesHandle, "alpha").register(slow.url)
+    site.sandboxes.get_as(NoticesHandle, "beta").register(site.agent.url)
+    site.notify("one", sandbox="alpha")
+    site.notify("one", sandbox="beta")
+    wait_until(lambda: site.agent.texts == ["one"])
+    assert site.attempts == [] or site.outcomes == [("1", 1, "delivered", None)]
     slow.close()

@@ -1,4 +1,4 @@
-"""WebSockets, driven by clients that are not ours."""
+"""WebSockets, used with third-party clients."""
 
 import asyncio
 import contextlib
@@ -36,14 +36,14 @@ RELEASE = threading.Event()
 
 
 class Sentence(Frozen):
-    """What somebody says."""
+    """The input of `say`."""
 
     text: str
 
 
 @operation()
 def say(context: OperationContext[Any], sentence: Sentence) -> dict[str, str]:
-    """Say something back."""
+    """Return the text, or refuse it."""
     if sentence.text == "nonsense":
         raise Refusal(422, "nonsense", "that is nonsense")
     if sentence.text == "slow":
@@ -68,7 +68,7 @@ PARSERS = tuple(f"{word} " for word in PARSERS_BY_WORD)
 
 
 class EchoHandler(WebSocketHandler):
-    """Each message is a call of `say`; each event of the sandbox is pushed."""
+    """A handler that calls `say` with each message and pushes each event of the sandbox."""
 
     subprotocols: ClassVar[tuple[str, ...]] = ("talk.v1",)
     max_message: ClassVar[int] = 1000
@@ -106,7 +106,7 @@ class EchoHandler(WebSocketHandler):
 
 @operation(tool=False)
 def open_talk(context: OperationContext[Any], input: NoInput) -> WebSocketHandler:
-    """Open a conversation."""
+    """Open a WebSocket."""
     return EchoHandler()
 
 
@@ -129,7 +129,7 @@ def open_websocket(site: Site, path: str = "/talk", token: str | None = None, **
 
 
 def read_replies(client: ClientConnection, count: int) -> list[Any]:
-    """Return the next replies, leaving out what is pushed."""
+    """Return the next replies, without pushed events."""
     found: list[Any] = []
     while len(found) < count:
         message = client.recv(timeout=10)

@@ -89,7 +89,7 @@ def test_message_in_too_many_fragments_closes_with_1009(site: Site) -> None:
 
 
 class PushingHandler(EchoHandler):
-    """Pushes while its reply is sent in pieces."""
+    """A handler that pushes while its reply is sent in pieces."""
 
     watches_events: ClassVar[bool] = False
 
@@ -123,7 +123,7 @@ def test_push_waits_while_a_message_is_sent_in_pieces() -> None:
 
 
 class UnencodableReplyHandler(EchoHandler):
-    """Answers with text that is not UTF-8."""
+    """A handler that replies with text that is not UTF-8."""
 
     watches_events: ClassVar[bool] = False
 
@@ -133,7 +133,7 @@ class UnencodableReplyHandler(EchoHandler):
 
 
 class UnencodablePushHandler(UnencodableReplyHandler):
-    """Pushes such text as well."""
+    """A handler that also pushes text that is not UTF-8."""
 
     def on_open(self, session: WebSocketSession) -> None:
         """Push it."""
@@ -156,7 +156,7 @@ FAILED = threading.Event()
 
 
 class FailingHandler(EchoHandler):
-    """Fails at a message, and when it is closed."""
+    """A handler that fails at each message and when it is closed."""
 
     watches_events: ClassVar[bool] = False
 
@@ -189,7 +189,7 @@ def test_failing_handler_does_not_block_the_loop_while_the_playground_is_locked(
 
 
 class RecordingHandler(WebSocketHandler):
-    """Takes every message, and calls no operation."""
+    """A handler that calls no operation."""
 
     def on_reply(self, reply: Reply) -> WebSocketMessage | None:
         """Return the refusal; there is nothing else to answer."""

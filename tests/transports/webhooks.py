@@ -1,4 +1,4 @@
-"""A simulator that posts webhooks to its agent, for tests: an outbox, a route to register, one to put notices in."""
+"""A simulator for tests that posts notices to its agent as webhooks."""
 
 import hashlib
 import hmac
@@ -42,7 +42,7 @@ class NoticeConfig(Frozen):
 
 
 class NoticeArrived(Payload):
-    """There is a notice for the agent."""
+    """A notice for the agent."""
 
     kind: ClassVar[str] = "notices.notice.arrived"
     id: str
@@ -57,54 +57,49 @@ class Notices(State):
         self.texts: dict[str, str] = {}
 
     def apply(self, event: Event) -> None:
-        """Take in a notice."""
         if isinstance(event.payload, NoticeArrived):
             self.texts[event.payload.id] = event.payload.text
 
     def dump(self) -> Any:
-        """All notices."""
         return self.texts
 
 
 class NoticeDelivery(WebhookDelivery):
-    """Posts each notice, signed."""
+    """Posts each notice as a signed request."""
 
     name: ClassVar[str] = "webhook"
     link: ClassVar[str] = "webhook"
 
     @classmethod
     def configured(cls, config: Frozen) -> str | None:
-        """Return `webhook` of the config."""
         assert isinstance(config, NoticeConfig)
         return config.webhook
 
     @property
     def retry(self) -> RetryPolicy:
-        """By the config."""
         config = self.client.config
         assert isinstance(config, NoticeConfig)
         return RetryPolicy(config.attempts, config.first_delay, jitter=config.jitter)
 
     @property
     def limits(self) -> HttpLimits:
-        """Small enough for tests."""
+        """Limits that are small enough for tests."""
         config = self.client.config
         assert isinstance(config, NoticeConfig)
         return HttpLimits(config.timeout, max_body=1000, max_redirects=2)
 
     def pending(self, state: Notices) -> Iterable[str]:
-        """Return all notices."""
         return list(state.texts)
 
     async def build(self, message_id: str) -> OutboundRequest:
-        """Read the notice through the gateway, so that faults take effect."""
+        """Read the notice through the gateway, so that faults apply."""
         reply = await self.client.call_as_run(WebhookCall(read_notice, NoticeId(id=message_id), message_id))
         if not reply.ok:
             raise DeliveryFailed("not_sent", reply.status or None)
         return json_request(reply.result, sign=sign)
 
     async def accept(self, message_id: str, response: HttpResponse) -> None:
-        """Expect JSON, if anything."""
+        """Accept an empty body or JSON."""
         await super().accept(message_id, response)
         orjson.loads(response.body or b"{}")
 
@@ -116,40 +111,40 @@ def sign(sent: OutboundRequest) -> dict[str, str]:
 
 
 class WebhookUrl(Frozen):
-    """Where an agent accepts webhooks."""
+    """The address at which an agent accepts webhooks."""
 
     url: str
 
 
 class NoticeId(Frozen):
-    """A notice."""
+    """The id of a notice."""
 
     id: str
 
 
 @operation(logs_body=False)
 def register(context: OperationContext[Notices], webhook: WebhookUrl) -> None:
-    """Say where you accept webhooks."""
+    """Register the address at which you accept webhooks."""
     context.register_callback("webhook", webhook.url)
 
 
 @operation()
 def read_notice(context: OperationContext[Notices], notice: NoticeId) -> dict[str, str]:
-    """One notice."""
+    """Return one notice."""
     return {"id": notice.id, "text": context.state.texts[notice.id]}
 
 
 class WebhookCall(OperationCall[NoticeId, dict[str, str]]):
-    """A call by the delivery."""
+    """A call of an operation by the delivery."""
 
     transport: ClassVar[str] = "webhook"
 
 
 class NoticesHandle(Handle):
-    """Notices as an agent in this process has them."""
+    """The handle of a notices sandbox."""
 
     def register(self, url: str) -> Reply:
-        """Say where you accept webhooks."""
+        """Register the address at which you accept webhooks."""
         return self.request("PUT", "/webhook", body=url.encode())
 
 

@@ -205,8 +205,8 @@ class _TrialResult:
             error = f"timed out{limit}"
         if not error and is_errored(task_run):
             broken = [f"{c.label}: {c.detail}" for c in task_run.criteria if c.status == "error"]
-            said = "; ".join(broken) or outcome(task_run)
-        return said
+            error = "; ".join(broken) or outcome(task_run)
+        return error
 
     @property
     def judge_error(self) -> str:

@@ -1,4 +1,4 @@
-"""Static files of a simulator: style sheets, scripts and images that its package brings."""
+"""Serve the static files of a simulator: style sheets, scripts and images from its package."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ ALLOWED = {"Allow": "GET, HEAD"}
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One file, ready to be sent."""
+    """One static file with its media type and ETag."""
 
     data: bytes
     media: str
@@ -52,8 +52,8 @@ class Asset:
 class AssetFolder:
     """A folder of package data that is served under a path.
 
-    The files are public: they need no credential, since a browser sends none for a script or an image, and they say
-    nothing of a run. Requests for them leave no event, change no state and meet no fault.
+    The files are public: a browser sends no credential for a script or an image, and the files contain nothing of a
+    run. Requests for them log no event, change no state and trigger no fault.
     """
 
     prefix: str
@@ -71,7 +71,10 @@ class AssetFolder:
         return request.path.startswith(f"{self.prefix}/")
 
     def serve(self, request: Request) -> Reply:
-        """Answer a request below the prefix; raises Refusal if there is no such file, or for another method."""
+        """Return the reply to a request below the prefix.
+
+        Raise Refusal for a file that does not exist, and for methods other than GET and HEAD.
+        """
         if request.method not in ("GET", "HEAD"):
             raise Refusal(405, "method_not_allowed", "static files can only be read: GET or HEAD", ALLOWED)
         asset = self._find(request.path.removeprefix(f"{self.prefix}/"))
@@ -80,7 +83,9 @@ class AssetFolder:
         return Reply(200, asset.data, asset.media, asset.headers)
 
     def _find(self, path: str) -> Asset:
-        """Look a file up by its exact path: no path of a request ever reaches the file system."""
+        """Return a file by its exact path. Only paths that exist in the package are read, so `..` cannot leave the
+        folder.
+        """
         if path not in self._files:
             raise Refusal(404, "no_such_asset", f"there is no static file `{path[:200]}`")
         if path not in self._loaded:
@@ -107,6 +112,6 @@ def _list_files(folder: Traversable, prefix: str) -> Iterator[tuple[str, Travers
 
 
 def _matches_etag(condition: str, etag: str) -> bool:
-    """Return whether `If-None-Match` names this version; weak tags match too (RFC 9110 §13.1.2)."""
+    """Return whether an `If-None-Match` header contains the ETag; weak tags match too (RFC 9110 §13.1.2)."""
     tags = [tag.strip().removeprefix("W/") for tag in condition.split(",")]
     return "*" in tags or etag in tags

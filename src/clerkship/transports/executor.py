@@ -1,4 +1,4 @@
-"""Run requests that may take long in worker threads, so that the event loop stays free for all others."""
+"""Run slow requests in worker threads, so that the event loop stays free."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,8 +14,11 @@ T = TypeVar("T")
 
 
 class WorkerPool:
-    """The worker threads of one event loop. The requests of one playground run one by one, in the order they came, so
-    that they never take more than one thread from the others."""
+    """The worker threads of one event loop.
+
+    The requests of one playground run one at a time, in order of arrival, so that a playground uses at most one
+    thread.
+    """
 
     def __init__(self) -> None:
         self._pools: dict[bool, ThreadPoolExecutor] = {}
@@ -24,7 +27,7 @@ class WorkerPool:
     async def run(self, playground: str, work: Callable[[], T], *, waits: bool = False) -> T:
         """Run `work` in a thread, after the earlier work of the same playground.
 
-        `waits` says that it mostly waits for something other than the processor.
+        Set `waits` for work that mostly waits for something other than the processor, such as a model.
         """
         queue, waiting = self._queues.get(playground, (asyncio.Lock(), 0))
         self._queues[playground] = queue, waiting + 1
@@ -45,6 +48,6 @@ class WorkerPool:
         return self._pools[waits]
 
     def close(self) -> None:
-        """Start no more work; work under way ends by itself."""
+        """Cancel the work that has not started; running work ends by itself."""
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""What the HTTP server needs from the application behind it: the gateway, or anything that answers requests."""
+"""The interface between the HTTP server and the application that answers its requests (the gateway)."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,7 +10,7 @@ from clerkship.transports.executor import WorkerPool
 
 @dataclass(slots=True)
 class IncomingRequest:
-    """A request as HTTP received it, with the address it was sent to."""
+    """A parsed HTTP request, with the playground and the sandbox that it addresses."""
 
     playground_id: str
     sandbox_name: str
@@ -28,20 +28,20 @@ class PendingRequest(Protocol):
         """Answer on the event loop if that is quick; return None if a worker thread must call `answer`."""
 
     def answer(self) -> Reply:
-        """Answer in a worker thread. A failure of the application is a reply too."""
+        """Answer in a worker thread. If the application fails, the reply says so."""
 
     def read(self, stream: ByteStream) -> bytes | None:
-        """Return the next chunk of a reply's body, None at its end, in a worker thread.
+        """Return the next chunk of a reply's body, or None at its end. Runs in a worker thread.
 
-        Raises PlatformError where making it failed; the application has taken note of that.
+        Raise PlatformError if the stream failed; the application has recorded the failure.
         """
 
     def open_websocket(self, workers: WorkerPool) -> SandboxClient:
-        """Return the sandbox as a WebSocket reaches it."""
+        """Return the client through which a WebSocket calls the sandbox."""
 
     @property
     def queue(self) -> str:
-        """The name of the queue in which it waits for a worker: requests of one queue are answered in order."""
+        """The name of the request's worker queue; requests of one queue are answered in order."""
 
     @property
     def waits(self) -> bool:
@@ -49,7 +49,7 @@ class PendingRequest(Protocol):
 
 
 class HttpApplication(Protocol):
-    """Answers the requests of an HTTP server."""
+    """The application that answers the requests of an HTTP server."""
 
     def receive(self, incoming: IncomingRequest) -> PendingRequest:
         """Accept one request."""
@@ -58,4 +58,4 @@ class HttpApplication(Protocol):
         """Render a refusal in the protocol of this sandbox."""
 
     def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
-        """Render a refusal of bytes that are not an HTTP request, and list it beside the log."""
+        """Render a refusal of bytes that are not an HTTP request, and list it in the sidecar."""

@@ -1,4 +1,4 @@
-"""One HTTP connection: queue the requests, answer them in order, and apply what faults do to the replies.
+"""One HTTP connection: queue requests, answer them in order, and deliver replies as faults change them.
 
 See docs/decisions/0004-operations-and-transports.md.
 """
@@ -26,7 +26,7 @@ MAX_FIRST_LINE = 4000
 
 
 class QueuedRequest(NamedTuple):
-    """A complete request."""
+    """A complete request that waits for its answer."""
 
     incoming: IncomingRequest
     keep_alive: bool
@@ -45,7 +45,7 @@ class QueuedRefusal(NamedTuple):
 
 
 class HttpConnection(TcpConnection):
-    """Answers one request at a time, in the order they come."""
+    """A connection that answers one request at a time, in order of arrival."""
 
     def __init__(self, application: HttpApplication, workers: WorkerPool, port: OpenPort) -> None:
         super().__init__(port)
@@ -58,19 +58,19 @@ class HttpConnection(TcpConnection):
     # Receiving.
 
     def refuse_connection(self) -> None:
-        """Answer 503."""
+        """Answer 503 and close the connection."""
         busy = Refusal(503, "too_many_connections", f"{self._table.max_connections} connections are open; close some")
         reply = self._application.refuse("", "", busy)
         self._transport.write(render_head(reply, keep_alive=False) + reply.body)
         self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the requests that are not answered."""
+        """Drop the requests that are not answered."""
         super().connection_lost(exc)
         self._queue.clear()
 
     def eof_received(self) -> bool:
-        """Stay open for the replies that are still to be sent: the client may still read."""
+        """Keep the connection open while replies are pending: the client may still read."""
         self._is_leaving = self._input_ended = True
         return not self.is_idle
 
@@ -82,7 +82,7 @@ class HttpConnection(TcpConnection):
         self._answer_queue()
 
     def resume_writing(self) -> None:
-        """Answer again."""
+        """Continue to answer requests."""
         super().resume_writing()
         self._note_active()
         self._answer_queue()
@@ -94,7 +94,7 @@ class HttpConnection(TcpConnection):
             self._transport.pause_reading()
 
     def request_broken(self, data: bytes, refusal: Refusal) -> None:
-        """Queue a refusal, addressed as the first line of the request says, and read nothing more."""
+        """Queue the refusal of a malformed request. The first line, as far as it was received, gives the sandbox."""
         if self._transport.is_closing():
             return
         first = data[:MAX_FIRST_LINE].split(b"\r\n", 1)[0].split(b" ")
@@ -102,7 +102,9 @@ class HttpConnection(TcpConnection):
         self._queue.append(QueuedRefusal(playground, sandbox, refusal))
 
     def body_expected(self) -> None:
-        """Send `100 Continue` once all earlier requests are answered: before that it would be taken for a reply."""
+        """Send `100 Continue` once all earlier requests are answered; sent earlier, it would look like a reply to one
+        of them.
+        """
         if self._parser.expecting and self.is_idle and not self._transport.is_closing():
             self._parser.expecting = False
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -147,7 +149,7 @@ class HttpConnection(TcpConnection):
             self._transport.close()
 
     def _end_handshake(self, pending: PendingRequest, reply: Reply) -> None:
-        """Hand the transport over to a WebSocket, or go on with HTTP if the handshake was refused."""
+        """Pass the transport to a WebSocket, or continue with HTTP if the handshake was refused."""
         if self._transport.is_closing():
             return
         if not isinstance(reply.upgrade, WebSocketHandler):
@@ -170,7 +172,7 @@ class HttpConnection(TcpConnection):
         self._parser.restart_clock(self._active_at)
 
     def _keeps_alive(self, queued: QueuedRequest) -> bool:
-        """Return whether the connection is still needed after this reply."""
+        """Return whether the connection stays open after this reply."""
         return queued.keep_alive and not (self._is_leaving and not self._queue)
 
     async def _deliver(self, queued: QueuedRequest, pending: PendingRequest, reply: Reply) -> None:
@@ -254,14 +256,17 @@ class HttpConnection(TcpConnection):
         return self.is_idle and not self._parser.stopped and (self._parser.began is None or self._parser.in_head)
 
     def leave(self) -> None:
-        """Close it after the last reply, or at once if there is none to send. A client that has closed its side may be
-        gone altogether, which looks the same: it is not waited for."""
+        """Close the connection after the last reply, or at once if there is none to send.
+
+        A client that has closed its side may be gone: the two cases look the same, so the connection does not wait
+        for it.
+        """
         self._is_leaving = True
         if self.is_idle or self._input_ended:
             self._transport.close()
 
     def sweep_input(self, now: float) -> None:
-        """Close it if it is idle for too long; answer 408 to a request that takes too long."""
+        """Close a connection that was idle for too long; answer 408 to a request that takes too long."""
         if self._transport.is_closing() or self._ignores_input or self._parser.stopped or not self.is_idle:
             return
         if self._parser.began is None:

@@ -1,4 +1,4 @@
-"""The HTTP server: one listener on loopback for every playground of this process."""
+"""The HTTP server: one listener on loopback for all playgrounds of this process."""
 
 import os
 import threading
@@ -18,7 +18,7 @@ GRACE_SECONDS = 1.0
 
 
 class HttpListener:
-    """Runs in a thread of its own, from the first time its address is asked for."""
+    """An HTTP server in its own thread. It starts when its address is first used."""
 
     def __init__(self, application: HttpApplication, port: int = 0, limits: ConnectionLimits | None = None) -> None:
         self._application = application
@@ -31,7 +31,7 @@ class HttpListener:
         self._closed = False
 
     def url(self) -> str:
-        """Return its address; open it if it is not open."""
+        """Return the address; open the listener if it is not open."""
         with self._lock:
             if self._closed:
                 raise ListenerFailed("the run has ended; its HTTP listener is closed")
@@ -59,7 +59,7 @@ class HttpListener:
         self._thread, self._url = thread, f"http://{HOST}:{port.number}"
 
     def close(self, within: float = START_TIMEOUT) -> None:
-        """Stop listening; requests under way are waited for, but not longer than this."""
+        """Stop listening, and wait up to `within` seconds for running requests."""
         with self._lock:
             self._closed = True
             if self._thread is not None:

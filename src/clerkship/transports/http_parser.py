@@ -21,20 +21,23 @@ MAX_HEADERS = 200
 
 
 class RequestSink(Protocol):
-    """The connection whose bytes are parsed."""
+    """The connection that receives parsed requests."""
 
     def request_received(self, incoming: IncomingRequest, *, keep_alive: bool, version: str, upgrade: bool) -> None:
-        """Queue a complete request of this version of HTTP; `upgrade` says that it asks for a WebSocket."""
+        """Queue a complete request of this HTTP version; `upgrade` marks a WebSocket handshake."""
 
     def request_broken(self, data: bytes, refusal: Refusal) -> None:
-        """Refuse what is no request; `data` begins with as much of its first line as there is. Nothing more is read."""
+        """Refuse bytes that are not a valid request. `data` starts with the part of the first line that was received.
+
+        The parser reads nothing more of this connection.
+        """
 
     def body_expected(self) -> None:
-        """Tell a client that waits for it to send the body."""
+        """Send `100 Continue` to a client that waits for it before it sends the body."""
 
 
 class HttpParser:
-    """The requests of one connection."""
+    """Parser for the requests of one connection."""
 
     def __init__(self, sink: RequestSink) -> None:
         self._sink = sink
@@ -60,7 +63,7 @@ class HttpParser:
         self._objection: Refusal | None = None
 
     def feed(self, data: bytes) -> None:
-        """Parse some bytes of one request, or of several."""
+        """Parse the bytes of one or more requests."""
         self.last_byte = monotonic()
         if self.suspended:
             self._rest += data
@@ -78,18 +81,18 @@ class HttpParser:
             self.stop(self._objection or too_long)
 
     def take_rest(self) -> bytes:
-        """Return the bytes that came after a handshake."""
+        """Return and remove the bytes that followed a handshake."""
         rest, self._rest = self._rest, b""
         return rest
 
     def resume(self) -> None:
-        """Go on with HTTP: the handshake was refused."""
+        """Continue with HTTP after a refused handshake."""
         self.suspended, self._parser = False, httptools.HttpRequestParser(self)
         if rest := self.take_rest():
             self.feed(rest)
 
     def restart_clock(self, now: float) -> None:
-        """Count the times of an incomplete request from now: the server was busy, not the client slow."""
+        """Count the timeouts of an incomplete request from now, because the server was busy and not the client slow."""
         if self.began is not None:
             self.began = self.last_byte = now
 
@@ -98,7 +101,7 @@ class HttpParser:
         self._break(b" " + self.url, refusal)
 
     def lateness(self, now: float, limits: ConnectionLimits) -> str | None:
-        """Return why the incomplete request has taken too long, or None."""
+        """Return which timeout the incomplete request has exceeded, or None."""
         began = now if self.began is None else self.began
         if self.in_head and now - began > limits.head:
             return f"the headers did not arrive within {limits.head:g} s"
@@ -145,7 +148,7 @@ class HttpParser:
             self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Add a header; lines of the same name are one list (RFC 9110 §5.3). Trailers are ignored (RFC 9110 §6.5.1)."""
+        """Add a header. Values of the same name are joined (RFC 9110 §5.3); trailers are ignored (RFC 9110 §6.5.1)."""
         if not self.in_head:
             return
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
@@ -157,7 +160,7 @@ class HttpParser:
         self._headers[key] = text if before is None else f"{before}, {text}"
 
     def on_headers_complete(self) -> None:
-        """Check the headers, and answer a client that waits to send the body."""
+        """Check the headers, and answer `Expect: 100-continue`."""
         self.in_head, self._head_size = False, 0
         self._version = self._parser.get_http_version()
         modern = self._version != "1.0"
@@ -175,7 +178,7 @@ class HttpParser:
             self.stopped = True
 
     def on_body(self, body: bytes) -> None:
-        """Add a piece of the body; a body that is too large is not kept."""
+        """Add a piece of the body. A body that is too large is discarded."""
         self._size += len(body)
         if self._size > MAX_BODY:
             self._objection = self._objection or _build_too_large_refusal()
@@ -186,7 +189,7 @@ class HttpParser:
             self._body.append(body)
 
     def on_message_complete(self) -> None:
-        """Hand over the request."""
+        """Pass the complete request to the connection."""
         if not self.stopped and not self._parser.should_upgrade():
             self._complete(keep_alive=self._parser.should_keep_alive())
 

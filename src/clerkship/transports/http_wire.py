@@ -19,7 +19,7 @@ _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for st
 
 
 def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> IncomingRequest:
-    """Parse `/{playground}/{sandbox}/…`; what is malformed becomes the objection of the result."""
+    """Parse a request to `/{playground}/{sandbox}/…`. Malformed parts are reported as the objection of the result."""
     raw, _, behind = url.partition(b"?")
     playground, sandbox, rest = split_path(raw)
     objection: Refusal | None = None
@@ -41,19 +41,22 @@ def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: byt
 
 
 def _parse_query(text: str) -> QueryParams:
-    """Parse what stands behind the `?`; raise ValueError where it has too many parameters."""
+    """Parse a query string; raise ValueError if it has too many parameters."""
     pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
     return QueryParams(tuple(pairs))
 
 
 def _get_client_host(headers: Mapping[str, str]) -> str:
-    """Where the client believes to be; links lead it there again."""
+    """Return the host under which the client reached the server, for use in links."""
     host = headers.get("host", "")
     return host if _HOST.fullmatch(host) else "localhost"
 
 
 def split_path(raw: bytes) -> tuple[str, str, bytes]:
-    """Playground, sandbox, and the path below it, not decoded. A proxy's whole address (RFC 9112 §3.2.2) will do."""
+    """Return the playground, the sandbox, and the path below it, which is not decoded.
+
+    A complete URL, as a proxy sends it, is accepted too (RFC 9112 §3.2.2).
+    """
     if not raw.startswith(b"/"):
         raw = raw.partition(b"://")[2].partition(b"/")[2]
     playground, _, rest = raw.lstrip(b"/").partition(b"/")
@@ -62,9 +65,9 @@ def split_path(raw: bytes) -> tuple[str, str, bytes]:
 
 
 def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET", chunked: bool = True, base: str = "") -> bytes:
-    """Render status line and headers; `connection: close` is said where the connection is not kept alive.
+    """Render the status line and the headers, with `connection: close` if the connection is not kept alive.
 
-    `base` is the address of the sandbox: a Location that is a path of the sandbox begins with it.
+    `base` is the address of the sandbox; it is put in front of a Location header that is a path.
     """
     length = len(reply.body) if reply.delivery.promised is None else reply.delivery.promised
     headers: dict[str, str] = {}
@@ -99,10 +102,10 @@ def has_body(method: str, reply: Reply) -> bool:
 
 
 def render_chunk(data: bytes) -> bytes:
-    """Render one chunk of a body (RFC 9112 §7.1); an empty one is the last."""
+    """Render one chunk of a body (RFC 9112 §7.1); an empty chunk ends the body."""
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
 def get_sent_body(method: str, reply: Reply) -> bytes:
-    """What follows the head: nothing where HTTP has nothing there."""
+    """Return the body that follows the head; empty where HTTP allows none."""
     return b"" if method == "HEAD" or reply.status in _NO_BODY else reply.body

@@ -1,4 +1,4 @@
-"""What connections may take: one set of limits, and one table of the open connections that enforces them."""
+"""The limits of connections, and the table of open connections that enforces them."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ SWEEPS_PER_TIMEOUT = 8
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """The limits of one listener. The defaults are those of HTTP; seconds are of the wall clock."""
+    """The limits of one listener. The defaults are those of HTTP; times are seconds of wall time."""
 
     first: float = 30.0
     """From the start of a connection to its first byte, or, where a protocol says so, to its first message."""
@@ -41,27 +41,27 @@ class ConnectionLimits:
 
 
 class TrackedConnection(Protocol):
-    """A connection as the table sees it."""
+    """The part of a connection that the table uses."""
 
     @property
     def is_evictable(self) -> bool:
-        """Whether closing it interrupts nothing."""
+        """Whether it can be closed without interrupting a request."""
 
     @property
     def progress(self) -> int:
-        """How far a connection without a sandbox has come; those with the least are evicted first."""
+        """How far a connection without a sandbox has got; those with the least progress are evicted first."""
 
     def drop(self) -> None:
         """Close it at once."""
 
     def leave(self) -> None:
-        """Close it as soon as it is answered."""
+        """Close it once its pending replies are sent."""
 
     async def end(self) -> None:
-        """Close it at once, and wait for what it was doing."""
+        """Close it at once, and wait for its running task."""
 
     def sweep(self, now: float) -> None:
-        """Close it if it has taken longer than it may."""
+        """Close it if it has exceeded a timeout."""
 
 
 Connections = OrderedDict[TrackedConnection, None]
@@ -69,7 +69,7 @@ Connections = OrderedDict[TrackedConnection, None]
 
 @dataclass
 class ConnectionTable:
-    """The open connections of one listener, on whichever port. Used in the listener's event loop alone."""
+    """The open connections of one listener, on all its ports. Used in the listener's event loop only."""
 
     limits: ConnectionLimits
     max_connections: int
@@ -89,7 +89,7 @@ class ConnectionTable:
         self.max_connections = min(self.max_connections, self.limits.connections)
 
     def __len__(self) -> int:
-        """Count the connections; refused ones do not count."""
+        """Count the connections, without the refused ones."""
         return len(self._unclaimed) + len(self._sandbox)
 
     def __iter__(self) -> Iterator[TrackedConnection]:
@@ -97,14 +97,16 @@ class ConnectionTable:
         return iter([*self._unclaimed, *self._sandbox, *self._refused])
 
     def enter(self, connection: TrackedConnection) -> bool:
-        """Add a connection; return False if all places are taken and no connection can be evicted."""
+        """Add a connection; return False if the table is full and no connection can be evicted."""
         if len(self) >= self.max_connections and not self._evict():
             return False
         self._unclaimed[connection] = None
         return True
 
     def refuse(self, connection: TrackedConnection) -> bool:
-        """Note a connection that was not added; return whether there is time to tell it why."""
+        """Add a connection to the refused ones; return False if there are too many, so that it is closed without a
+        reason.
+        """
         if len(self._refused) < MAX_REFUSED:
             self._refused.add(connection)
         return connection in self._refused
@@ -115,7 +117,7 @@ class ConnectionTable:
             self._unclaimed.move_to_end(connection)
 
     def claim(self, connection: TrackedConnection, sandbox: str) -> bool:
-        """Make a connection belong to a sandbox, most recently used; return False if the sandbox has too many."""
+        """Assign a connection to a sandbox, as its most recently used one; return False if the sandbox has too many."""
         if self._sandbox.get(connection) == sandbox:
             self._of_sandbox[sandbox].move_to_end(connection)
             return True
@@ -128,11 +130,11 @@ class ConnectionTable:
         return True
 
     def is_claimed(self, connection: TrackedConnection) -> bool:
-        """Return whether it belongs to a sandbox."""
+        """Return whether a connection belongs to a sandbox."""
         return connection in self._sandbox
 
     def is_late(self, connection: TrackedConnection, age: float) -> bool:
-        """Return whether it has sent no first message in time, which counts once half of the places are taken."""
+        """Return whether a connection has sent no first message in time; only checked once the table is half full."""
         return age > self.limits.first and connection in self._unclaimed and len(self) * 2 > self.max_connections
 
     def leave(self, connection: TrackedConnection) -> None:
@@ -142,7 +144,7 @@ class ConnectionTable:
         self.hold(connection, "", 0)
 
     def hold(self, connection: TrackedConnection, sandbox: str, size: int) -> bool:
-        """Note how many bytes a connection holds, for which sandbox; return False if that is too much."""
+        """Set the number of bytes that a connection holds for a sandbox; return False if a limit is exceeded."""
         old_sandbox, old_size = self._holding.pop(connection, ("", 0))
         self._held[old_sandbox] -= old_size
         if not self._held[old_sandbox]:
@@ -164,13 +166,13 @@ class ConnectionTable:
                 del self._of_sandbox[sandbox]
 
     def _evict(self) -> bool:
-        """Close one connection: of those without a sandbox if there is one, else of the sandbox that has the most."""
+        """Close one connection: one without a sandbox if possible, else one of the sandbox that has the most."""
         if self._evict_from(self._unclaimed):
             return True
         return bool(self._of_sandbox) and self._evict_from(max(self._of_sandbox.values(), key=len))
 
     def _evict_from(self, connections: Connections) -> bool:
-        """Close the connection with the least progress, and of those the least recently used."""
+        """Close the connection with the least progress; among equals, the least recently used one."""
         chosen: TrackedConnection | None = None
         for connection in connections:
             if connection.is_evictable and (chosen is None or connection.progress < chosen.progress):

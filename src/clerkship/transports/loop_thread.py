@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for servers that run beside synchronous code."""
+"""Run an event loop in a separate thread, for servers that run beside synchronous code."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ class PortTaken(ListenerFailed):
 
 
 class LoopThread:
-    """Opens a server, runs its loop until `stop`, and closes the server."""
+    """A thread that opens a server, runs its event loop until `stop`, and closes the server."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -35,7 +35,7 @@ class LoopThread:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, open_server: Work, close_server: Work, within: float) -> None:
-        """Start the thread and wait until the server is open; raise what `open_server` raises, or TimeoutError."""
+        """Start the thread and wait until the server is open. Raise what `open_server` raises, or TimeoutError."""
         opened: Future[None] = Future()
 
         def run() -> None:
@@ -60,7 +60,7 @@ class LoopThread:
         await close_server()
 
     def submit(self, work: Work) -> None:
-        """Run work in the loop, from any thread; nothing happens if the loop is closed."""
+        """Run work in the loop; does nothing if the loop is closed. Can be called from any thread."""
 
         def begin() -> None:
             self._tasks.add(task := asyncio.ensure_future(work()))
@@ -71,7 +71,7 @@ class LoopThread:
                 self._loop.call_soon_threadsafe(begin)
 
     def stop(self, within: float) -> None:
-        """Close the server, from any thread, and wait for it, but not longer than this."""
+        """Close the server and wait up to `within` seconds for it. Can be called from any thread."""
         if self._loop is not None and self._stopping is not None and self._thread is not None:
             with suppress(RuntimeError):  # it is closed already
                 self._loop.call_soon_threadsafe(self._stopping.set)

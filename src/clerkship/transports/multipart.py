@@ -30,7 +30,7 @@ class FormPart:
 
     @property
     def text(self) -> str:
-        """The data as text; raises Refusal if it is not UTF-8."""
+        """The data as text. Raise Refusal if it is not UTF-8."""
         try:
             return self.data.decode()
         except UnicodeDecodeError:
@@ -38,10 +38,10 @@ class FormPart:
 
 
 def parse_form(request: Request, max_parts: int = MAX_PARTS) -> tuple[FormPart, ...]:
-    """Return the parts of a form in their order.
+    """Return the parts of a form, in order.
 
-    Raises Refusal: 415 for another type of body, 413 for too many parts, 400 for what is malformed. The size of the
-    body is limited where it is received.
+    Raise Refusal: 415 for another media type, 413 for too many parts, 400 for a malformed form. The HTTP server
+    limits the size of the body.
     """
     import python_multipart.multipart as library  # noqa: PLC0415  (only for requests that send files)
     from python_multipart.exceptions import FormParserError  # noqa: PLC0415
@@ -71,7 +71,7 @@ def _build_malformed_refusal(reason: str) -> Refusal:
 
 @dataclass
 class _FormParser:
-    """Collects what the parser finds."""
+    """Callbacks for the multipart parser, which collect the parts."""
 
     max_parts: int
     parts: list[tuple[dict[str, bytes], bytes]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""TCP: a listener on one or more ports, and the base class of the connections on them."""
+"""TCP listeners with one or more ports, and the base class of their connections."""
 
 import asyncio
 import socket
@@ -24,7 +24,7 @@ SWITCH_INTERVAL = 0.001
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Bind a port, any if it is 0; raise OSError if that is not possible."""
+    """Bind a port, or any free port if it is 0. Raise OSError if that fails."""
     listening = socket.create_server((host, port), backlog=BACKLOG)
     # asyncio does not set it on connections of a socket it did not make; without it each reply waits 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -33,7 +33,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 @dataclass(eq=False)
 class OpenPort:
-    """One port of a listener, and the connections that came in by it."""
+    """One port of a listener, with its connections."""
 
     table: ConnectionTable
     socket: socket.socket
@@ -43,7 +43,6 @@ class OpenPort:
 
     @property
     def number(self) -> int:
-        """The number of the port."""
         number: int = self.socket.getsockname()[1]
         return number
 
@@ -55,14 +54,14 @@ class OpenPort:
         self.socket.listen(BACKLOG)  # asyncio has set the backlog to the number it accepts at once
 
     def stop(self) -> None:
-        """Accept no more connections."""
+        """Stop accepting connections."""
         if self._server is not None:
             self._server.close()
         self.socket.close()
 
 
 class TcpListener:
-    """The ports of one protocol. They share the limits, the table of connections and the sweep over them."""
+    """The ports of one protocol, which share limits, connection table and sweep."""
 
     def __init__(self, limits: ConnectionLimits, max_connections: int) -> None:
         self.table = ConnectionTable(limits, max_connections)
@@ -72,7 +71,7 @@ class TcpListener:
         self._sweeping: asyncio.Task[None] | None = None
 
     def open_port(self, host: str, number: int = 0, name: str = "") -> OpenPort:
-        """Return the port of this name; bind it if there is none. Safe to call from any thread."""
+        """Return the port of this name, and bind it if necessary. Can be called from any thread."""
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
         with self._lock:
             if name not in self.ports:
@@ -80,7 +79,7 @@ class TcpListener:
             return self.ports[name]
 
     def numbers(self) -> list[int]:
-        """List the numbers of all ports. Safe to call from any thread."""
+        """List the numbers of all ports. Can be called from any thread."""
         with self._lock:
             return [port.number for port in self.ports.values()]
 
@@ -94,7 +93,7 @@ class TcpListener:
                 await connection.end()
 
     def start_sweeping(self, also: Callable[[], None] | None = None) -> None:
-        """Close connections that take longer than they may, from now on; call `also` with each sweep."""
+        """Start to close connections that exceed their timeouts; call `also` with each sweep."""
         self._sweeping = asyncio.get_running_loop().create_task(self._sweep(also))
 
     async def _sweep(self, also: Callable[[], None] | None) -> None:
@@ -108,7 +107,7 @@ class TcpListener:
                 also()
 
     async def close(self, grace: float = 0.0) -> None:
-        """Accept no more connections and close those there are. Those that wait for a reply get `grace` seconds."""
+        """Stop accepting connections, and close the open ones. Pending replies get `grace` seconds."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         for port in self.ports.values():
@@ -127,7 +126,7 @@ class TcpListener:
 
 
 class TcpConnection(ABC, asyncio.Protocol):
-    """A connection that answers requests one at a time, in the order they come."""
+    """A connection that answers requests one at a time, in order of arrival."""
 
     def __init__(self, port: OpenPort) -> None:
         self._port, self._table = port, port.table
@@ -149,23 +148,23 @@ class TcpConnection(ABC, asyncio.Protocol):
     @property
     @abstractmethod
     def is_evictable(self) -> bool:
-        """Whether closing it interrupts nothing."""
+        """Whether it can be closed without interrupting a request."""
 
     @property
     def progress(self) -> int:
-        """All connections are equal."""
+        """How far it has got; equal for all connections unless overridden."""
         return 0
 
     @abstractmethod
     def refuse_connection(self) -> None:
-        """Tell the client that all places are taken, and close the connection."""
+        """Tell the client that the listener is full, and close the connection."""
 
     @abstractmethod
     def sweep_input(self, now: float) -> None:
-        """Close it if what the client sends takes longer than it may."""
+        """Close the connection if the client exceeds a timeout while sending."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Add it to the table, or, where all places are taken, refuse it."""
+        """Add the connection to the table, or refuse it if the table is full."""
         self._transport = cast(asyncio.Transport, transport)
         self._port.connections.add(self)
         if self._table.enter(self):
@@ -177,7 +176,7 @@ class TcpConnection(ABC, asyncio.Protocol):
             self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove it from the table."""
+        """Remove the connection from the table."""
         self._port.connections.discard(self)
         self._table.leave(self)
         self._writable.set()
@@ -185,16 +184,19 @@ class TcpConnection(ABC, asyncio.Protocol):
             self._gone.set_result(None)
 
     def pause_writing(self) -> None:
-        """Stop answering until the client has read what it was sent."""
+        """Stop answering until the client has read the earlier replies."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Answer again."""
+        """Continue to answer requests."""
         self._writable.set()
 
     def close_with(self, data: bytes) -> None:
-        """Send the last bytes and read nothing more; close once the client had time to stop sending, or it would never
-        see them."""
+        """Send the last bytes, ignore further input, and close after LINGER_SECONDS.
+
+        A connection that is closed while the client is still sending is reset, and the client would not see the last
+        bytes.
+        """
         self._ignores_input = True
         if data:
             self._transport.write(data)
@@ -203,7 +205,7 @@ class TcpConnection(ABC, asyncio.Protocol):
         asyncio.get_running_loop().call_later(LINGER_SECONDS, self._transport.close)
 
     def sweep(self, now: float) -> None:
-        """Close it if the client takes longer than it may, to send or to read."""
+        """Close the connection if the client exceeds a timeout while sending or reading."""
         is_stuck = not self._writable.is_set() or self._transport.is_closing()
         if is_stuck and now - self._active_at > self.limits.idle:
             self._transport.abort()
@@ -211,25 +213,25 @@ class TcpConnection(ABC, asyncio.Protocol):
             self.sweep_input(now)
 
     async def wait_gone(self, seconds: float) -> bool:
-        """Wait so long; return whether the client has closed the connection."""
+        """Wait up to `seconds`; return whether the client has closed the connection."""
         await asyncio.wait([self._gone], timeout=seconds)
         return self._gone.done()
 
     async def can_write(self) -> bool:
-        """Wait until the client has read what it was sent; return whether it is still there."""
+        """Wait until the client has read the earlier replies; return False if the connection is closed."""
         await self._writable.wait()
         return not self._gone.done()
 
     def drop(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
         self._transport.abort()
 
     def leave(self) -> None:
-        """Close it as soon as it is answered."""
+        """Close the connection once its pending replies are sent."""
         self.drop()
 
     async def end(self) -> None:
-        """Close it at once, and wait for what it was doing."""
+        """Close the connection at once, and wait for its running task."""
         task = self._task
         self._transport.abort()
         if task is not None:

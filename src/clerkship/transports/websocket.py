@@ -1,4 +1,4 @@
-"""One open WebSocket: messages become calls of operations, in order."""
+"""One open WebSocket: its messages are calls of operations, answered in order."""
 
 import asyncio
 from collections import deque
@@ -21,13 +21,13 @@ MAX_QUEUED = 64
 
 
 class QueuedEvent(NamedTuple):
-    """An event of the sandbox, in the queue with the messages of the client."""
+    """An event of the sandbox, queued with the messages of the client."""
 
     kind: str
 
 
 class WebSocketConnection(TcpConnection):
-    """Handles one message or event at a time, in the order they come. It takes over from an HTTP connection."""
+    """A connection that handles messages and events one at a time, in order of arrival. It replaces an HTTP connection."""
 
     def __init__(self, port: OpenPort, client: SandboxClient, handler: WebSocketHandler) -> None:
         super().__init__(port)
@@ -40,7 +40,7 @@ class WebSocketConnection(TcpConnection):
         self._pinged_at = 0.0
 
     def adopt(self, transport: asyncio.Transport, received: bytes) -> None:
-        """Take over a transport whose handshake is answered, and the bytes that came after the handshake."""
+        """Take over a transport after its handshake, with the bytes that followed the handshake."""
         self._frames = WebSocketFrames(transport, self._handler.max_message)
         transport.set_protocol(self)
         self.connection_made(transport)
@@ -75,11 +75,11 @@ class WebSocketConnection(TcpConnection):
     # Receiving.
 
     def refuse_connection(self) -> None:
-        """Close it: all places are taken."""
+        """Close the WebSocket because the listener is full."""
         self._frames.close(TRY_LATER, f"{self._table.max_connections} connections are open")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the handler, and forget what is not answered."""
+        """Tell the handler, and drop the messages that are not answered."""
         super().connection_lost(exc)
         self._queue.clear()
         if self._task is not None:
@@ -95,24 +95,24 @@ class WebSocketConnection(TcpConnection):
         await self._client.read_state(lambda _: stop())
 
     def eof_received(self) -> bool:
-        """Close it: a WebSocket has no half."""
+        """Close the connection: a WebSocket cannot be half-closed."""
         self._frames.receive_eof()
         return False
 
     def pause_writing(self) -> None:
-        """Read nothing while the client does not read: each ping that is read adds a pong to what is unsent."""
+        """Stop reading while the client does not read: each ping would add an unsent pong."""
         super().pause_writing()
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Read again."""
+        """Continue to read."""
         super().resume_writing()
         self._active_at = monotonic()
         if len(self._queue) <= MAX_QUEUED:
             self._transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
-        """Queue the messages that are complete, answer pings, and take part in closing."""
+        """Queue complete messages, answer pings, and handle close frames."""
         self._active_at = monotonic()
         self._queue.extend(self._frames.receive(data))
         if len(self._queue) > MAX_QUEUED:
@@ -149,7 +149,7 @@ class WebSocketConnection(TcpConnection):
             self._stop_watching = await self._client.read_state(lambda _: self._client.subscribe(self._happened))
 
     def _happened(self, kind: str) -> None:
-        """Queue an event, from the thread in which it happens."""
+        """Queue an event. Called in the thread that logs it."""
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._queue_event, kind)
 
@@ -172,7 +172,9 @@ class WebSocketConnection(TcpConnection):
             self._active_at = monotonic()
 
     async def _deliver(self, reply: Reply) -> None:
-        """Send what the handler makes of a reply: in pieces, in part or not at all, as its delivery says."""
+        """Send the message that the handler returns for a reply: in pieces, in part or not at all, as its delivery
+        says.
+        """
         if reply.lost:
             self._transport.abort()
             return
@@ -192,15 +194,15 @@ class WebSocketConnection(TcpConnection):
 
     @property
     def is_evictable(self) -> bool:
-        """Never: an open WebSocket is in use."""
+        """Always False: an open WebSocket is in use."""
         return False
 
     def leave(self) -> None:
-        """Close it because the listener closes."""
+        """Close the WebSocket because the listener closes."""
         self._frames.close(GOING_AWAY, "the server is closed")
 
     def sweep_input(self, now: float) -> None:
-        """Close it if its run is over, or if the client sends nothing, not even the answer to a ping."""
+        """Close the WebSocket if its run is over, or if the client sends nothing, not even a pong."""
         silent = now - self._active_at
         if not self._client.open:
             self._frames.close(GOING_AWAY, "the run is over")

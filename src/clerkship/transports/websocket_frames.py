@@ -1,4 +1,4 @@
-"""The frames of one WebSocket (RFC 6455): messages to bytes and back, by the `websockets` package."""
+"""Convert messages to WebSocket frames and back (RFC 6455), with the `websockets` package."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ NORMAL, GOING_AWAY, ABNORMAL, NOT_TEXT, TOO_BIG, INTERNAL_ERROR, TRY_LATER = 100
 
 
 class WebSocketFrames:
-    """Sends messages over a transport, whole or in pieces, and joins the fragments that are received."""
+    """Sends messages over a transport, whole or in pieces, and joins received fragments."""
 
     def __init__(self, transport: asyncio.Transport, max_message: int) -> None:
         from websockets.protocol import State  # noqa: PLC0415  (an extra, and only for simulators that need it)
@@ -43,8 +43,9 @@ class WebSocketFrames:
         return ABNORMAL if self._protocol.close_rcvd is None else self._protocol.close_rcvd.code
 
     def push(self, message: WebSocketMessage) -> None:
-        """Send a message, after the one that is being sent in pieces: only control frames may come between the pieces
-        (RFC 6455 §5.4)."""
+        """Send a message, or queue it while another is sent in pieces: only control frames may come between the pieces
+        (RFC 6455 §5.4).
+        """
         if self._transport.get_write_buffer_size() + self._held_size > MAX_UNSENT:
             self.close(TRY_LATER, "messages are not read fast enough")
         elif self._is_in_pieces:
@@ -54,7 +55,7 @@ class WebSocketFrames:
             self.send(message)
 
     def send(self, message: WebSocketMessage, *, fin: bool = True, first: bool = True) -> None:
-        """Send a message, or a piece of one."""
+        """Send a message, or one piece of it."""
         if not self.is_open:
             return
         data = message.encode() if isinstance(message, str) else message
@@ -78,14 +79,14 @@ class WebSocketFrames:
             self._flush()
 
     def close(self, code: int, reason: str = "") -> None:
-        """Start to close the WebSocket; the client has LINGER_SECONDS seconds to do the same."""
+        """Send a close frame. The transport is aborted if the client does not answer within LINGER_SECONDS."""
         if self.is_open:
             self._protocol.send_close(code, reason)
             self._flush()
             self._abort_later()
 
     def receive(self, data: bytes) -> list[WebSocketMessage]:
-        """Return the messages that are complete; answer pings, and take part in closing."""
+        """Return the messages that the data completes; answer pings and close frames."""
         self._protocol.receive_data(data)
         messages: list[WebSocketMessage] = []
         for frame in self._protocol.events_received():
@@ -102,7 +103,7 @@ class WebSocketFrames:
         self._protocol.receive_eof()
 
     def _join(self, frame: "Frame") -> WebSocketMessage | None:
-        """Return the message that a frame completes, if it does."""
+        """Return the message that a frame completes, or None."""
         if frame.opcode.name in ("TEXT", "BINARY"):
             self._fragments, self._is_text = [], frame.opcode.name == "TEXT"
         elif frame.opcode.name != "CONT":

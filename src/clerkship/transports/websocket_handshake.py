@@ -22,13 +22,13 @@ _KEY_SIZE = 16
 
 
 def is_handshake(method: str, headers: Mapping[str, str]) -> bool:
-    """Return whether a request asks for a WebSocket."""
+    """Return whether a request is a WebSocket handshake."""
     wants_upgrade = "upgrade" in _parse_header_list(headers, "connection")
     return method == "GET" and wants_upgrade and "websocket" in _parse_header_list(headers, "upgrade")
 
 
 def read_token(request: Request) -> str:
-    """Return the token of a client that cannot send it as a header: from a subprotocol, or from the query."""
+    """Return the token from a subprotocol or the query, for clients that cannot send it as a header."""
     for name in _parse_subprotocols(request.headers):
         if name.startswith(BEARER_PREFIX):
             return name.removeprefix(BEARER_PREFIX)
@@ -36,7 +36,7 @@ def read_token(request: Request) -> str:
 
 
 def websocket_route(path: str, operation: Operation[Any, WebSocketHandler]) -> Route:
-    """Return the route of a WebSocket. The operation runs once for each handshake, and returns its handler."""
+    """Build the route of a WebSocket. The operation runs once per handshake and returns the handler."""
     return Route("GET", path, operation, parse=_parse_handshake, render=_render_handshake, is_upgrade=True)
 
 
@@ -58,7 +58,7 @@ def _render_handshake(call: HttpCall, context: OperationContext[Any], handler: W
 
 
 def check_handshake(request: Request) -> None:
-    """Raise Refusal where a request is no valid handshake, or where the package `websockets` is not installed."""
+    """Raise Refusal if a request is not a valid handshake, or if the package `websockets` is not installed."""
     if not is_handshake(request.method, request.headers):
         raise Refusal(426, "upgrade_required", "this address is a WebSocket", {"Upgrade": "websocket"})
     if request.headers.get("sec-websocket-version") != VERSION:
@@ -81,7 +81,7 @@ def _compute_accept_key(request: Request) -> str:
 
 
 def _choose_subprotocol(offered: list[str], handler: WebSocketHandler) -> str:
-    """Choose a subprotocol: a browser that has offered some fails if none is chosen."""
+    """Return the subprotocol for the reply. A browser that has offered subprotocols fails if none is chosen."""
     known = [name for name in offered if name in handler.subprotocols]
     plain = [name for name in offered if not name.startswith(BEARER_PREFIX)]
     return next(iter([*known, *plain, *offered]), "")

@@ -146,10 +146,10 @@ def _check_texts(written: DraftAnswer) -> Iterator[str]:
 
 def _check_value(slot: str, value: JsonValue, context: str, project: RasaProject) -> Iterator[str]:
     kind = get_slot_type(slot, project.domain)
-    wanted = describe_slot_mismatch(value, kind)
+    expected = describe_slot_mismatch(value, kind)
     choices = project.domain.choices.get(slot, ()) if project.domain is not None else ()
-    if wanted:
-        yield f"the slot `{slot}` is of type {kind} and takes {wanted}, not {_to_json(value)}"
+    if expected:
+        yield f"the slot `{slot}` is of type {kind}: expected {expected}, not {_to_json(value)}"
     elif choices and kind in ("categorical", "strict_categorical") and value not in choices:
         yield f"the slot `{slot}` takes one of {_to_json(list(choices))}, not {_to_json(value)}"
     elif value in ("", []):

@@ -1,1 +1,1 @@
-"""Outbound calls: what a sandbox sends to its agent, where it may connect to, and when it tries again."""
+"""Outbound calls: deliveries of a sandbox to its agent, the addresses that are allowed, and retries."""

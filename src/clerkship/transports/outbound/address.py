@@ -1,4 +1,4 @@
-"""Addresses that a sandbox may be asked to call: `host:port`, or an http or https URL."""
+"""Parse addresses of agents: `host:port`, or an http or https URL."""
 
 import ipaddress
 import re
@@ -17,12 +17,12 @@ _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][
 
 
 class BadAddress(ValueError):
-    """A text that is not an address of a supported kind."""
+    """The text is not a supported address."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutboundAddress:
-    """Where an agent accepts calls, as it was written and before any name is resolved."""
+    """Where an agent accepts calls. The host name is not resolved."""
 
     scheme: Scheme
     host: str
@@ -33,7 +33,7 @@ class OutboundAddress:
 
     @classmethod
     def parse(cls, text: str) -> "OutboundAddress":
-        """Read `host:port` or a URL; raises BadAddress."""
+        """Parse `host:port` or a URL. Raise BadAddress."""
         if len(text) > MAX_ADDRESS:
             raise BadAddress(f"an address has at most {MAX_ADDRESS} characters, not {len(text)}")
         if not text.isascii() or not text.isprintable() or " " in text:
@@ -52,18 +52,17 @@ class OutboundAddress:
 
     @property
     def authority(self) -> str:
-        """Host and port as the Host header of HTTP has them: without the port where it is the scheme's default."""
+        """Host and port as in the Host header: without the port if it is the default of the scheme."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS.get(self.scheme) else f"{host}:{self.port}"
 
     @property
     def url(self) -> str:
-        """The address as a URL."""
         return f"{self.scheme}://{self.authority}{self.target}"
 
 
 def parse_ip(host: str) -> IpAddress | None:
-    """Return the IP address that a text is, or None."""
+    """Return the text as an IP address, or None if it is not one."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -71,7 +70,10 @@ def parse_ip(host: str) -> IpAddress | None:
 
 
 def is_loopback(ip: IpAddress) -> bool:
-    """Whether it is 127.0.0.0/8 or ::1. Python 3.13 counts `::ffff:127.0.0.1` too, earlier versions do not."""
+    """Return whether an IP address is in 127.0.0.0/8 or is ::1.
+
+    Python 3.13 counts `::ffff:127.0.0.1` as loopback, earlier versions do not; this function never does.
+    """
     return ip.is_loopback and getattr(ip, "ipv4_mapped", None) is None
 
 
@@ -101,7 +103,7 @@ def _parse_url(text: str) -> OutboundAddress:
 
 
 def _build_target(parts: SplitResult) -> str:
-    """Path and query; a fragment is never sent (RFC 9110, 7.1)."""
+    """Return path and query; a fragment is never sent (RFC 9110 §7.1)."""
     query = f"?{parts.query}" if parts.query else ""
     return f"{parts.path or '/'}{query}"
 

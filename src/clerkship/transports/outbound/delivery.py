@@ -1,4 +1,4 @@
-"""Deliveries: a sandbox sends what is for its agent, one message after the other, and tries again what failed.
+"""Deliver the messages of a sandbox to its agent, one at a time, and retry failed attempts.
 
 See docs/decisions/0005-outbound-delivery.md.
 """
@@ -25,47 +25,53 @@ MAX_CONNECT_SECONDS = 5.0
 
 
 class OutboundClient(SandboxClient, Protocol):
-    """One sandbox as its deliveries reach it."""
+    """The interface through which a delivery uses its sandbox."""
 
     async def call_as_run(self, call: ProtocolCall) -> Reply:
-        """Call an operation for the delivery itself, to read a message. The log has it with the actor `run`, so it is
-        not an action of the agent. What the agent answers is reported with the calls of SandboxClient, as the agent."""
+        """Call an operation for the delivery itself, to read a message.
+
+        It is logged with the actor `run`, so it is not an action of the agent. Report what the agent answers with
+        the calls of SandboxClient: those are logged as the agent's.
+        """
 
     async def resolve(self, address: OutboundAddress) -> ResolvedAddress:
-        """Check an address by the policy of the entry point; raises OutboundRefused, also for our own listeners."""
+        """Check an address against the policy. Raise OutboundRefused, also for our own listeners."""
 
     async def record(self, payload: Payload) -> None:
-        """Log an event of the sandbox; nothing where the run is over or its log is full."""
+        """Log an event of the sandbox; does nothing if the run is over or its log is full."""
 
     async def schedule(self, after: timedelta, due: Callable[[], None]) -> None:
-        """Have a function called once so much simulated time has passed, in the thread that moves the clock."""
+        """Call `due` after this simulated time, in the thread that moves the clock."""
 
     def random(self) -> float:
-        """Return a number from 0 up to 1 that the seed of the run decides."""
+        """Return a number from 0 up to 1 that follows from the seed of the run."""
 
     @property
     def begun(self) -> int:
-        """How often `begin` was called."""
+        """The number of calls of `begin`."""
 
     def begin(self) -> None:
-        """Hold a stepped clock: there may be something to deliver. From any thread."""
+        """Hold a stepped clock, because there may be a message to deliver. Can be called from any thread."""
 
     def extend(self) -> None:
-        """Hold the clock for one more attempt; it is held for a limited wall time for each."""
+        """Hold the clock for one more attempt; each attempt holds it for a limited wall time."""
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """Wait until this delivery may make an attempt. On a stepped clock the deliveries of a run make one at a time,
-        in the order of their sandboxes, so that the log does not depend on the speed of the agent."""
+        """Wait until this delivery may make an attempt.
+
+        On a stepped clock, the deliveries of a run make one attempt at a time, in the order of their sandboxes, so
+        that the log does not depend on the speed of the agent.
+        """
 
     async def finish(self, begun: int) -> None:
-        """Release the clock, unless `begin` was called more often than that."""
+        """Release the clock, unless `begin` was called more than `begun` times."""
 
 
 class DeliveryFailed(Exception):
-    """One attempt failed.
+    """One attempt to deliver a message failed.
 
-    `reason` is a code such as `not_public`, without an address or a text of the agent's. `is_final` says that another
-    attempt would fail in the same way.
+    `reason` is a code such as `not_public`, which contains no address and no text of the agent. `is_final` means
+    that another attempt would fail in the same way.
     """
 
     def __init__(
@@ -76,9 +82,10 @@ class DeliveryFailed(Exception):
 
 
 class OutboundDelivery(ABC):
-    """Delivers the messages of one sandbox to its agent. All but `hear` runs in one event loop.
+    """Delivers the messages of one sandbox to its agent. Everything except `hear`, `wake` and `reset` runs in one event
+    loop.
 
-    Nothing is locked while an attempt is under way: an agent may send requests to any sandbox before it answers.
+    No lock is held during an attempt: an agent may send requests to any sandbox before it answers.
     """
 
     name: ClassVar[str]
@@ -103,12 +110,12 @@ class OutboundDelivery(ABC):
     @classmethod
     @abstractmethod
     def configured(cls, config: Frozen) -> str | None:
-        """Return the address that the config of the sandbox has, where the agent has registered none."""
+        """Return the address in the config of the sandbox, which is used if the agent has registered none."""
 
     @property
     @abstractmethod
     def retry(self) -> RetryPolicy:
-        """When a failed attempt is repeated."""
+        """When failed attempts are repeated."""
 
     @abstractmethod
     def pending(self, state: Any) -> Iterable[str]:
@@ -118,38 +125,44 @@ class OutboundDelivery(ABC):
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
         """Send one message to an address that was checked, and wait for the answer.
 
-        Raises DeliveryFailed, or OSError where the connection fails (TimeoutError, ConnectionRefusedError), or EOFError
-        where it ends early. Any other exception is a bug and makes the run errored, so an agent must not cause one.
+        Raise DeliveryFailed, OSError if the connection fails (TimeoutError, ConnectionRefusedError), or EOFError if
+        it ends early. Any other exception is a bug and makes the run errored, so an agent must not be able to cause
+        one.
         """
 
     async def disconnect(self) -> None:  # noqa: B027  (most protocols keep no connection)
-        """Close a connection that is kept between messages: an attempt failed, or the agent has gone."""
+        """Close a connection that is kept between messages: an attempt failed, or the agent removed its address."""
 
     @property
     def address(self) -> str:
-        """Where the agent accepts calls, as it is written; empty if nowhere, whatever the config says."""
+        """The agent's address as it was registered, else as configured; empty if there is none."""
         return self.client.callbacks.get(self.link, self.configured(self.client.config)) or ""
 
     def hear(self, kind: str) -> None:
-        """Take note of an event of the sandbox; called in the thread where it happens."""
+        """Wake the delivery if an event of the sandbox may have added a message. Called in the thread that logs the
+        event.
+        """
         if kind.endswith(self.wakes_on):
             self.wake()
 
     def wake(self) -> None:
-        """Look for something to deliver; from any thread."""
+        """Look for messages to deliver. Can be called from any thread."""
         self.client.begin()
         with suppress(RuntimeError):  # the loop is closed: the run is over
             self._loop.call_soon_threadsafe(self._news.set)
 
     def reset(self) -> None:
-        """Start over: the agent has registered an address or removed it, or the run was rewound. From any thread."""
+        """Deliver from the start: the agent has registered or removed an address, or the run was rewound.
+
+        Can be called from any thread.
+        """
         self._generation += 1
         for known in (self._attempts, self._finished, self._backing_off):
             known.clear()
         self.wake()
 
     async def run(self) -> None:
-        """Deliver what there is, as long as the run goes on."""
+        """Deliver messages until the run is over."""
         unsubscribe = self.client.subscribe(self.hear)
         try:
             while self.client.open:
@@ -175,7 +188,7 @@ class OutboundDelivery(ABC):
         return message_id is not None
 
     async def _next(self) -> str | None:
-        """Return the message that has waited longest and may be sent now."""
+        """Return the oldest message that may be sent now."""
         if not self.address or not self.client.open:
             return None
         message_id = await self.client.read_state(self._first_pending)
@@ -202,7 +215,7 @@ class OutboundDelivery(ABC):
                 await self._retry(message_id, again)
 
     async def _try(self, message_id: str) -> DeliveryFailed | None:
-        """Make one attempt; return how it failed, or None."""
+        """Make one attempt; return the failure, or None."""
         try:
             await self.send(message_id, await self.client.resolve(OutboundAddress.parse(self.address)))
         except DeliveryFailed as failed:
@@ -218,7 +231,7 @@ class OutboundDelivery(ABC):
         return None
 
     async def _retry(self, message_id: str, after: timedelta | None) -> None:
-        """Wait in simulated time; without a delay there are no more attempts."""
+        """Schedule another attempt in simulated time; give the message up if there is no delay."""
         if after is None:
             self._finished.add(message_id)
             return
@@ -245,7 +258,7 @@ class OutboundDelivery(ABC):
 
 
 async def open_connection(resolved: ResolvedAddress) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect to one of the addresses that were checked, the first that accepts."""
+    """Connect to the first of the checked IP addresses that accepts."""
     for ip in resolved.ips[:-1]:
         with suppress(OSError):
             return await _connect(ip, resolved.address.port)

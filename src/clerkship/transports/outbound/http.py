@@ -1,4 +1,4 @@
-"""HTTP requests to agents: to the address that was checked, within limits, signed where a callable says so."""
+"""Send HTTP requests to agents: only to checked addresses, within limits, and signed if the delivery has a signer."""
 
 import asyncio
 import ssl
@@ -59,7 +59,7 @@ class OutboundRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What the agent answered."""
+    """The response of an agent."""
 
     status: int
     headers: Mapping[str, str]
@@ -72,9 +72,9 @@ async def send_request(
     sent: OutboundRequest,
     limits: HttpLimits = DEFAULT_LIMITS,
 ) -> HttpResponse:
-    """Send a request to an address that was checked, and follow redirects to addresses that the policy allows.
+    """Send a request to a checked address, and follow redirects to addresses that the policy allows.
 
-    Raises DeliveryFailed, OutboundRefused for a redirect to a refused address, TimeoutError and OSError.
+    Raise DeliveryFailed, OutboundRefused for a redirect to a refused address, TimeoutError or OSError.
     """
     import httpx  # noqa: F401, PLC0415  (most runs call no agent; not in the time that the agent has)
 
@@ -97,7 +97,7 @@ def json_request(data: Any, headers: Mapping[str, str] | None = None, sign: Sign
 
 
 def check_status(response: HttpResponse) -> None:
-    """Raise DeliveryFailed unless the status is 2xx; after 408, 425, 429 and 5xx another attempt may succeed."""
+    """Raise DeliveryFailed unless the status is 2xx. The failure is final except after 408, 425, 429 and 5xx."""
     if not 200 <= response.status < 300:
         retried = response.status >= 500 or response.status in _RETRIED_STATUSES
         raise DeliveryFailed("rejected", response.status, is_final=not retried)
@@ -110,7 +110,7 @@ class WebhookDelivery(OutboundDelivery):
 
     @property
     def limits(self) -> HttpLimits:
-        """What a request and its response are limited to."""
+        """The limits of each request and its response."""
         return DEFAULT_LIMITS
 
     @abstractmethod
@@ -118,14 +118,14 @@ class WebhookDelivery(OutboundDelivery):
         """Return the request that delivers a message; read the message with `client.call_as_run`."""
 
     async def accept(self, message_id: str, response: HttpResponse) -> None:
-        """Check the response and take note of it; raises DeliveryFailed where it does not count.
+        """Check the response, and record what it contains. Raise DeliveryFailed if it is not an acknowledgement.
 
-        A ValueError, such as that of a JSON parser, counts as a response that is malformed.
+        A ValueError, such as that of a JSON parser, means that the response is malformed.
         """
         check_status(response)
 
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
-        """Send one message."""
+        """Send one message as an HTTP request."""
         sent = await self.build(message_id)
         response = await send_request(self.client, resolved, sent, self.limits)
         try:
@@ -135,7 +135,7 @@ class WebhookDelivery(OutboundDelivery):
 
 
 async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: HttpLimits) -> HttpResponse:
-    """Send to the first checked IP address that accepts a connection."""
+    """Send a request to the first checked IP address that accepts a connection."""
     import httpx  # noqa: PLC0415  (as above)
 
     signature = sent.sign(sent) if sent.sign is not None else {}
@@ -159,7 +159,7 @@ async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: H
 
 
 def _build_request(ip: str, address: OutboundAddress, sent: OutboundRequest) -> "httpx.Request":
-    """Build a request to one IP address. The host name goes into the Host header, and into TLS, which verifies it."""
+    """Build a request to one IP address. The Host header and TLS get the host name, which TLS verifies."""
     import httpx  # noqa: PLC0415  (as above)
 
     return httpx.Request(
@@ -175,8 +175,8 @@ def _build_request(ip: str, address: OutboundAddress, sent: OutboundRequest) -> 
 async def _open_response(built: "httpx.Request", scheme: Scheme) -> "AsyncIterator[httpx.Response]":
     """Send a request and open its response.
 
-    Uses a transport of httpx without its client: no redirects, no proxies of the environment, which would resolve the
-    name again, and no URLs in the log of httpx.
+    Uses the transport of httpx without its client: the client would follow redirects, use the proxies of the
+    environment, which resolve the name again, and log URLs.
     """
     import httpx  # noqa: PLC0415  (as above)
 
@@ -191,12 +191,11 @@ async def _open_response(built: "httpx.Request", scheme: Scheme) -> "AsyncIterat
 
 @cache
 def _load_tls_context() -> ssl.SSLContext:
-    """The certificates to trust, read once."""
     return ssl.create_default_context()
 
 
 def _to_delivery_error(error: "httpx.HTTPError") -> BaseException:
-    """How an attempt ended, by the exception that is below httpx's."""
+    """Return the error of an attempt, from the exception that caused httpx's."""
     import httpx  # noqa: PLC0415  (as above)
 
     if isinstance(error, httpx.TimeoutException):
@@ -212,7 +211,7 @@ def _to_delivery_error(error: "httpx.HTTPError") -> BaseException:
 
 
 def _build_redirect(sent: OutboundRequest, response: HttpResponse) -> OutboundRequest:
-    """The same request to where a response redirects it; raises DeliveryFailed where that is not followed."""
+    """Build the request that follows a redirect. Raise DeliveryFailed if the redirect is not allowed."""
     location = response.headers.get("location", "")
     if not location or (response.status not in _METHOD_KEEPING_REDIRECTS and sent.method not in ("GET", "HEAD")):
         raise DeliveryFailed("rejected", response.status, "redirect_not_followed", is_final=True)

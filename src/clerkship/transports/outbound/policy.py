@@ -1,4 +1,4 @@
-"""Policies: which addresses a sandbox may connect to. The entry point (command line, pytest, server) chooses one."""
+"""Policies for outbound addresses: where a sandbox may connect to. The entry point chooses the policy."""
 
 import asyncio
 import ipaddress
@@ -30,7 +30,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 class OutboundRefused(Exception):
-    """The policy does not allow an address. Neither code nor reason contains it: addresses are not logged."""
+    """The policy does not allow an address. Code and reason do not contain it, because addresses are not logged."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
@@ -40,7 +40,7 @@ class OutboundRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ResolvedAddress:
-    """An address that was checked, with the IP addresses to connect to: these and no others."""
+    """An address that was checked, with the only IP addresses to connect to."""
 
     address: OutboundAddress
     ips: tuple[str, ...]
@@ -50,27 +50,30 @@ class OutboundPolicy(Protocol):
     """Decides which addresses a sandbox may connect to."""
 
     def check_written(self, address: OutboundAddress) -> None:
-        """Raise OutboundRefused for an address that can be refused as it is written, before any name is resolved.
+        """Raise OutboundRefused for an address that can be refused before its name is resolved.
 
-        Called when an agent registers the address, so that it gets the refusal as the answer to that request.
+        Called when an agent registers an address, so that the reply to that request contains the refusal.
         """
 
     async def check(self, address: OutboundAddress) -> ResolvedAddress:
-        """Resolve an address, check every IP address found, and return them; raises OutboundRefused, or OSError where
-        the name cannot be resolved. Called before each connection, and for each redirect."""
+        """Resolve an address, check all its IP addresses, and return them. Called for each connection and each
+        redirect.
+
+        Raise OutboundRefused, or OSError if the name cannot be resolved.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class LocalPolicy:
-    """Loopback only: the policy of the command line and of pytest. No host name but `localhost` is resolved."""
+    """Allow loopback only: the policy of the command line and of pytest. Only `localhost` is resolved."""
 
     def check_written(self, address: OutboundAddress) -> None:
-        """Raise OutboundRefused for any host but `localhost`, 127.0.0.0/8 and ::1."""
+        """Raise OutboundRefused for all hosts except `localhost`, 127.0.0.0/8 and ::1."""
         if not address.is_loopback:
             raise OutboundRefused("not_this_machine", "a listener is on this machine: 127.0.0.1, ::1 or localhost")
 
     async def check(self, address: OutboundAddress) -> ResolvedAddress:
-        """Return the address itself; `localhost` is both loopback addresses."""
+        """Return the address itself; `localhost` resolves to both loopback addresses."""
         self.check_written(address)
         return ResolvedAddress(address, LOCALHOST if address.ip is None else (str(address.ip),))
 
@@ -87,8 +90,11 @@ async def _resolve_name(host: str, port: int) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class PublicPolicy:
-    """Public addresses only: the policy of a server that others use. A name is resolved once per connection; the
-    connection goes to an address that was checked, so a later answer of the name server changes nothing."""
+    """Allow public addresses only: the policy of a server that other people use.
+
+    A name is resolved once per connection, and the connection goes to an IP address that was checked. A name server
+    that later gives another answer has no effect.
+    """
 
     resolve: Resolve = _resolve_name
 
@@ -100,7 +106,7 @@ class PublicPolicy:
             check_public(address.ip)
 
     async def check(self, address: OutboundAddress) -> ResolvedAddress:
-        """Resolve the name; one address that is not public is enough to refuse it."""
+        """Resolve the name; refuse it if one of its IP addresses is not public."""
         self.check_written(address)
         found = [str(address.ip)] if address.ip is not None else await self.resolve(address.host, address.port)
         ips = tuple(dict.fromkeys(found))

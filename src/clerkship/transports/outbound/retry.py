@@ -1,4 +1,4 @@
-"""When a delivery that failed is attempted again."""
+"""The retry policy of deliveries."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ MAX_EXPONENT = 64
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often a message is sent, and the delays in between, in simulated time."""
+    """How often a message is sent, and the delays between attempts, in simulated time."""
 
     attempts: int = 5
     """Attempts in all, the first included."""
@@ -22,9 +22,9 @@ class RetryPolicy:
     """The largest share of a delay that is added to it at random, from 0 to 1."""
 
     def delay(self, failures: int, random: Callable[[], float]) -> timedelta | None:
-        """Return the delay after so many failures, or None where there are no more attempts.
+        """Return the delay after this number of failures, or None if no attempt is left.
 
-        `random` returns a number from 0 up to 1; it is not called where there is no jitter.
+        `random` returns a number from 0 up to 1; it is called only if the policy has jitter.
         """
         if failures >= self.attempts:
             return None
