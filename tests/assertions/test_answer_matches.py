@@ -28,19 +28,19 @@ def check(args: Any, answer: Any) -> Check:
         (["a", "b"], ["a", "b"]),
     ],
 )
-def test_the_answer_that_was_expected_passes(args: Any, answer: Any) -> None:
+def test_expected_answer_passes(args: Any, answer: Any) -> None:
     found = check(args, answer)
     assert (found.passed, found.score, found.detail) == (True, 1.0, "the answer is as expected")
 
 
-def test_a_wrong_answer_is_shown_beside_the_expected() -> None:
+def test_wrong_answer_is_shown_with_expected_one() -> None:
     found = check({"gt": 3}, 2)
     [row] = found.evidence
     assert (found.passed, found.score) == (False, 0.0)
     assert (row.path, row.expected, row.actual, row.passed) == ("answer", {"gt": 3}, 2, False)
 
 
-def test_fields_count_in_part() -> None:
+def test_fields_give_partial_score() -> None:
     fields = [{"path": "mrn", "expected": "1"}, {"path": "status", "expected": "ok"}, {"path": "x", "expected": 1}]
     found = check({"fields": fields}, {"mrn": "1", "status": "late"})
     assert not found.passed
@@ -57,7 +57,7 @@ def test_fields_count_in_part() -> None:
         ({"fields": [{"path": "a", "expected": 1}, {"path": "b", "expected": 2}]}, [("a", 1), ("b", 2)]),
     ],
 )
-def test_no_answer_fails_whatever_was_expected_and_shows_it(args: Any, rows: list[Any]) -> None:
+def test_missing_answer_fails_and_shows_expectation(args: Any, rows: list[Any]) -> None:
     found = AnswerMatches.model_validate(args).check(Story().evidence())
     assert (found.passed, found.score) == (False, 0.0)
     assert found.detail.startswith("the agent gave no answer; expected ")
@@ -65,13 +65,13 @@ def test_no_answer_fails_whatever_was_expected_and_shows_it(args: Any, rows: lis
     assert {row.actual for row in found.evidence} == {"(none)"}
 
 
-def test_a_long_answer_is_shortened_in_the_evidence() -> None:
+def test_long_answer_is_shortened_in_evidence() -> None:
     assert len(str(check("x", "y" * 100_000).evidence[0].actual)) < 2100
     assert len(str(check("x", ["y"] * 100_000).evidence[0].actual)) < 2100
 
 
 @pytest.mark.parametrize("args", [{}, None, {"fields": []}, {"expected": {"matches": "("}}, {"expectd": 5}])
-def test_an_expectation_that_says_nothing_is_refused(args: Any) -> None:
+def test_empty_expectation_is_rejected(args: Any) -> None:
     with pytest.raises(ValidationError):
         AnswerMatches.model_validate(args)
 
@@ -93,28 +93,28 @@ OBJECT = {"fields": [{"path": "mrn", "expected": "4188190"}, {"path": "found", "
         ({"expected": None}, "null"),
     ],
 )
-def test_what_an_answer_in_words_says_is_read(args: Any, answer: str) -> None:
+def test_json_in_text_answer_is_parsed(args: Any, answer: str) -> None:
     assert check(args, answer).passed
 
 
 @pytest.mark.parametrize(("args", "answer"), [({"not": 5}, "5"), (5, "about 5"), (True, "1"), ("5", "6")])
-def test_and_is_no_excuse(args: Any, answer: str) -> None:
+def test_parsed_text_answer_can_fail(args: Any, answer: str) -> None:
     assert not check(args, answer).passed
 
 
-def test_an_answer_in_words_where_fields_were_asked_for_is_called_that() -> None:
+def test_text_answer_without_json_is_reported_for_fields() -> None:
     found = check(OBJECT, "The MRN is 4188190.")
     assert (found.passed, found.detail) == (False, "the answer is text, not JSON: 'The MRN is 4188190.'")
 
 
-def test_two_blocks_say_nothing_certain() -> None:
+def test_answer_with_two_blocks_is_not_parsed() -> None:
     assert not check(5, "```\n5\n```\nor\n```\n6\n```").passed
 
 
-def test_a_long_answer_with_half_a_block_is_read_in_one_pass() -> None:
+def test_long_answer_with_open_fence_is_parsed_in_linear_time() -> None:
     assert parse_answer("```json" + " \n" * 200_000) is MISSING
 
 
-def test_the_one_block_of_an_answer_is_read() -> None:
+def test_single_fenced_block_is_parsed() -> None:
     assert parse_answer('Here it is: ```json\n{"a": 1}\n```\nDone.') == {"a": 1}
     assert parse_answer("```\n[1]\n```\n```\n[2]\n```") is MISSING

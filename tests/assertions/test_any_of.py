@@ -55,7 +55,7 @@ def _build(call: AssertionCall) -> Assertion:
     return CATALOG.assertion(call.name).model_validate(call.args).resolve(_build)
 
 
-def test_it_passes_when_one_passes_and_shows_how_each_came_out() -> None:
+def test_passes_if_one_passes_and_shows_all_results() -> None:
     story = Story()
     story.wrote("note")
     found = built(ORDER, NOTE).check(story.evidence())
@@ -66,7 +66,7 @@ def test_it_passes_when_one_passes_and_shows_how_each_came_out() -> None:
     ]
 
 
-def test_it_fails_when_all_fail_and_shows_the_evidence_of_each() -> None:
+def test_fails_if_all_fail_and_shows_evidence_of_each() -> None:
     story = Story()
     story.wrote("other")
     found = built(ORDER, NOTE).check(story.evidence())
@@ -82,7 +82,7 @@ def test_it_fails_when_all_fail_and_shows_the_evidence_of_each() -> None:
     assert rows["2. event_occurred: path"].expected == "note"
 
 
-def test_an_error_beside_a_pass_is_a_pass() -> None:
+def test_error_beside_a_pass_is_a_pass() -> None:
     story = Story()
     story.wrote("note")
     found = built(BREAKS, NOTE).check(story.evidence())
@@ -90,14 +90,14 @@ def test_an_error_beside_a_pass_is_a_pass() -> None:
     assert found.evidence[0].actual.startswith("error: ZeroDivisionError: a bug of ours")
 
 
-def test_an_error_without_a_pass_is_an_error_with_its_traceback() -> None:
+def test_error_without_a_pass_is_an_error_with_traceback() -> None:
     found = evaluate(built(BREAKS, NOTE), Story().evidence())
     assert (found.status, found.check.passed) == ("error", False)
     assert "none passed, and 1 of 2 could not be checked: 1. breaks: error: ZeroDivisionError" in found.check.detail
     assert "workbench.py" in found.traceback
 
 
-def test_the_score_is_the_best_of_the_nested_ones() -> None:
+def test_score_is_best_nested_score() -> None:
     fields = [{"path": "a", "expected": 1}, {"path": "b", "expected": 2}]
     evidence = Story().evidence(answer={"a": 1, "b": 3}, answered=True)
     assert built(ORDER, {"answer_matches": {"fields": fields}}).check(evidence).score == 0.5
@@ -122,7 +122,7 @@ def test_fewer_than_two_assertions_are_refused(nested: list[Any]) -> None:
         AnyOf.model_validate(nested)
 
 
-def test_a_run_passes_by_either_and_fails_by_neither(tmp_path: Path) -> None:
+def test_run_passes_with_either_assertion(tmp_path: Path) -> None:
     def writes(task_item: Any, sandboxes: Any) -> str:
         sandboxes["drop"].write("note", b"x")
         return "done"
@@ -134,7 +134,7 @@ def test_a_run_passes_by_either_and_fails_by_neither(tmp_path: Path) -> None:
     assert (criterion.status, criterion.passed, criterion.assertion) == ("judged", False, "any_of")
 
 
-def test_a_criterion_with_a_judged_assertion_is_skipped_without_a_judge(tmp_path: Path) -> None:
+def test_criterion_with_judged_assertion_is_skipped_without_judge(tmp_path: Path) -> None:
     bench = Workbench(tmp_path)
     bench.write("suite.yml", SUITE.replace("file_present: {path: order}", "judged: It wrote an order."))
     [criterion] = written(bench.run_one("nop", judge="none"))
@@ -143,7 +143,7 @@ def test_a_criterion_with_a_judged_assertion_is_skipped_without_a_judge(tmp_path
 
 @pytest.mark.parametrize("ending", ["agent_done", "timed_out"])
 @pytest.mark.parametrize("nested", [[JUDGED, NOTE], [{"any_of": [BREAKS, JUDGED, NOTE]}, ORDER, JUDGED]])
-def test_without_a_judge_it_passes_if_an_assertion_that_needs_none_does(ending: Ending, nested: list[Any]) -> None:
+def test_passes_without_judge_if_other_assertion_passes(ending: Ending, nested: list[Any]) -> None:
     criterion = Criterion(label="One", assertion=AssertionCall.model_validate({"any_of": nested}))
     story, judge_model = Story(), FakeJudge(NO)
     skips = ending == "agent_done"
@@ -159,7 +159,7 @@ def test_without_a_judge_it_passes_if_an_assertion_that_needs_none_does(ending: 
     assert judge_model.asked == []
 
 
-def test_a_run_without_a_judge_passes_by_the_assertion_that_needs_none(tmp_path: Path) -> None:
+def test_run_without_judge_passes_by_other_assertion(tmp_path: Path) -> None:
     def writes(task_item: Any, sandboxes: Any) -> str:
         sandboxes["drop"].write("note", b"x")
         return "done"
@@ -171,7 +171,7 @@ def test_a_run_without_a_judge_passes_by_the_assertion_that_needs_none(tmp_path:
     assert task_run.verdict == "pass"
 
 
-def test_doing_nothing_fails_though_a_nested_assertion_passes_then(tmp_path: Path) -> None:
+def test_inactive_agent_fails_although_nested_assertion_passes(tmp_path: Path) -> None:
     bench = Workbench(tmp_path)
     bench.write("suite.yml", SUITE.replace("file_present: {path: order}", "never: files.file.written"))
     task_run = bench.run_one("nop")
@@ -179,7 +179,7 @@ def test_doing_nothing_fails_though_a_nested_assertion_passes_then(tmp_path: Pat
     assert task_run.verdict == "fail"
 
 
-def test_mistakes_inside_are_reported_at_their_place(tmp_path: Path) -> None:
+def test_mistakes_in_nested_assertions_are_reported_with_location(tmp_path: Path) -> None:
     text = SUITE.replace("file_present: {path: order}", "file_presnt: {path: order}")
     text = text.replace("file_present: {path: note}", "event_occurred: {event: files.file.writen, sandbox: drip}")
     (tmp_path / "suite.yml").write_text(text)
@@ -255,12 +255,12 @@ def test_negative_forms_can_pass_on_inaction_whether_they_read_the_log_or_a_stat
         {"judged": "The agent ordered nothing."},
     ],
 )
-def test_positive_forms_are_not_taken_to_pass_on_inaction(call: Any) -> None:
+def test_positive_forms_do_not_pass_on_inaction(call: Any) -> None:
     assert CATALOG.assertion(next(iter(call))).model_validate(next(iter(call.values())))
     assert not warned(call)
 
 
-def test_a_lazy_agent_that_passes_by_a_state_assertion_was_warned_about(tmp_path: Path) -> None:
+def test_state_assertion_that_passes_for_inactive_agent_is_warned_about(tmp_path: Path) -> None:
     text = SUITE.replace("file_present: {path: order}", "file_present: {path: draft, absent: true}")
     bench = Workbench(tmp_path)
     bench.write("suite.yml", text)
@@ -286,7 +286,7 @@ def test_an_assertion_class_declares_that_it_holds_on_inaction() -> None:
     assert catalog.passes_on_inaction(AssertionCall.model_validate({StaysClosed.name: None}))
 
 
-def test_the_schema_of_a_task_takes_assertions_inside() -> None:
+def test_task_schema_accepts_nested_assertions() -> None:
     validator = jsonschema.Draft202012Validator(schema("task", CATALOG))
 
     def errors(*nested: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from clerkship.assertions.bot_did_not_utter import BotDidNotUtter
 from tests.assertions.story import Story
 
 
-def test_what_the_person_said_does_not_count() -> None:
+def test_message_of_person_does_not_count() -> None:
     story = Story()
     story.said("Is it with Okafor?", actor="person")
     story.said("I cannot say.")
@@ -12,7 +12,7 @@ def test_what_the_person_said_does_not_count() -> None:
     assert (found.passed, found.detail) == (True, "none of the agent's 1 utterances is like it")
 
 
-def test_the_first_utterance_like_it_fails_and_is_shown() -> None:
+def test_first_matching_utterance_fails_and_is_shown() -> None:
     story = Story()
     story.said("Hello?", actor="person")
     story.said("Good morning.")
@@ -25,7 +25,7 @@ def test_the_first_utterance_like_it_fails_and_is_shown() -> None:
     assert (row.actual, row.passed, row.seq) == ("With Dr. Okafor.", False, 3)
 
 
-def test_all_of_the_wording_must_be_in_one_utterance() -> None:
+def test_all_properties_must_be_in_one_utterance() -> None:
     story = Story()
     story.said("Sorry.", utter_name="utter_sorry")
     story.said("Okafor.", utter_name="utter_doctor")
@@ -33,18 +33,18 @@ def test_all_of_the_wording_must_be_in_one_utterance() -> None:
     assert BotDidNotUtter.model_validate(args).check(story.evidence()).passed
 
 
-def test_another_conversation_does_not_count_when_one_is_named() -> None:
+def test_other_sandbox_does_not_count() -> None:
     story = Story()
     story.said("Okafor.", source="sms")
     args = {"text_matches": "Okafor", "sandbox": "chat"}
     assert BotDidNotUtter.model_validate(args).check(story.evidence()).passed
 
 
-def test_an_agent_that_said_nothing_passes() -> None:
+def test_silent_agent_passes() -> None:
     assert BotDidNotUtter.model_validate({"utter_name": "utter_x"}).check(Story().evidence()).passed
 
 
-def test_a_forbidden_button_is_not_excused_by_another_beside_it() -> None:
+def test_forbidden_button_beside_another_fails() -> None:
     story = Story()
     story.said("Which?", buttons=({"title": "A", "payload": "/a"}, {"title": "B"}))
     forbidden = {"buttons": [{"title": "A", "payload": "/a"}]}

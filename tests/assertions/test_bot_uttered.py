@@ -33,7 +33,7 @@ def story() -> Story:
         ({"text_matches": ".", "sandbox": "sms"}, 5),
     ],
 )
-def test_it_passes_when_one_utterance_is_all_of_it(story: Story, args: dict[str, Any], seq: int) -> None:
+def test_passes_if_one_utterance_has_all_properties(story: Story, args: dict[str, Any], seq: int) -> None:
     found = BotUttered.model_validate(args).check(story.evidence())
     assert found.passed
     assert {row.seq for row in found.evidence} == {seq}
@@ -50,11 +50,11 @@ def test_it_passes_when_one_utterance_is_all_of_it(story: Story, args: dict[str,
         {"utter_name": "utter"},
     ],
 )
-def test_it_fails_on_other_voices_parts_and_places(story: Story, args: dict[str, Any]) -> None:
+def test_fails_for_other_speaker_partial_match_or_other_sandbox(story: Story, args: dict[str, Any]) -> None:
     assert not BotUttered.model_validate(args).check(story.evidence()).passed
 
 
-def test_a_failure_shows_the_nearest_utterance(story: Story) -> None:
+def test_failure_shows_nearest_utterance(story: Story) -> None:
     args = {"utter_name": "utter_ask", "text_matches": "May I"}
     found = BotUttered.model_validate(args).check(story.evidence())
     assert found.detail == "the agent never said it; nearest: 'Shall I?' in turn 2 (#4)"
@@ -64,7 +64,7 @@ def test_a_failure_shows_the_nearest_utterance(story: Story) -> None:
     ]
 
 
-def test_an_agent_that_said_nothing_fails_with_all_that_was_expected() -> None:
+def test_silent_agent_fails_with_all_expectations() -> None:
     story = Story()
     story.said("Anyone?", actor="person")
     args = {"buttons": list(BUTTONS), "text_matches": "x"}
@@ -77,12 +77,12 @@ def test_an_agent_that_said_nothing_fails_with_all_that_was_expected() -> None:
 
 
 @pytest.mark.parametrize("args", [{}, {"sandbox": "chat"}, {"text_matches": "["}, {"buttons": []}, {"text": "x"}])
-def test_a_wording_that_says_nothing_is_refused(args: dict[str, Any]) -> None:
+def test_empty_properties_are_rejected(args: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         BotUttered.model_validate(args)
 
 
-def test_a_button_with_an_odd_title_is_a_failure_and_no_error(story: Story) -> None:
+def test_button_with_invalid_title_fails_without_error(story: Story) -> None:
     story.said("x", buttons=({"title": ["a"]},))
     wanted = BotUttered.model_validate({"text_matches": "never said", "buttons": list(BUTTONS)})
     assert not wanted.check(story.evidence()).passed

@@ -56,7 +56,7 @@ def verdict(*cites: tuple[str, str], passed: bool = True) -> dict[str, Any]:
         ("[#8]", " ", 8),
     ],
 )
-def test_what_stands_there_is_found_however_it_is_spaced_and_marked(where: str, quote: str, seq: int) -> None:
+def test_quote_is_found_despite_spacing_and_quote_marks(where: str, quote: str, seq: int) -> None:
     found = CitationIndex(story()).find(Citation(where=where, quote=quote))
     assert isinstance(found, FoundCitation), found
     row = found.to_row()
@@ -88,13 +88,13 @@ def test_what_stands_there_is_found_however_it_is_spaced_and_marked(where: str, 
         ("T1", '"."', "the quote from T1 has no words in it"),
     ],
 )
-def test_what_does_not_stand_there_is_said_to_not(where: str, quote: str, told: str) -> None:
+def test_missing_quote_is_reported(where: str, quote: str, told: str) -> None:
     found = CitationIndex(story()).find(Citation(where=where, quote=quote))
     assert isinstance(found, str)
     assert told in found
 
 
-def test_a_judge_that_invents_is_told_what_and_asked_again() -> None:
+def test_judge_with_invented_citation_is_asked_again() -> None:
     judge = SeveralMinds(
         once=[verdict(("T1", "I am sorry"), ("T9", "Rain.")), verdict(("T2", "Snow."), ("#8", "Friday"))]
     )
@@ -124,7 +124,7 @@ def test_a_judge_that_invents_is_told_what_and_asked_again() -> None:
         ("#8", "reported tool: lookup", 8),
     ],
 )
-def test_a_label_before_a_true_quote_is_stripped(where: str, quote: str, seq: int) -> None:
+def test_label_before_quote_is_removed(where: str, quote: str, seq: int) -> None:
     found = CitationIndex(story()).find(Citation(where=where, quote=quote))
     assert isinstance(found, FoundCitation), found
     assert (found.to_row().seq, found.to_row().path) == (seq, where)
@@ -143,15 +143,13 @@ def test_a_label_before_a_true_quote_is_stripped(where: str, quote: str, seq: in
         ("#99", "lookup", "#8", 8),
     ],
 )
-def test_the_place_of_a_quote_that_stands_in_one_line_is_corrected(
-    where: str, quote: str, place: str, seq: int
-) -> None:
+def test_wrong_id_of_unique_quote_is_corrected(where: str, quote: str, place: str, seq: int) -> None:
     found = CitationIndex(story()).find(Citation(where=where, quote=quote))
     assert isinstance(found, FoundCitation), found
     assert (found.to_row().path, found.to_row().seq) == (place, seq)
 
 
-def test_an_id_alone_is_evidence_with_the_whole_line() -> None:
+def test_id_without_quote_cites_whole_line() -> None:
     judge = FakeJudge(verdict(("T2.2", ""), ("#8", "")))
     check = JudgedAssertion(statement="It says why").check(_asked(story(), judge))
     said, looked_up, _ = check.evidence
@@ -160,7 +158,7 @@ def test_an_id_alone_is_evidence_with_the_whole_line() -> None:
     assert looked_up.actual == '#8 reported tool: lookup() → ok: {"eta": "Friday"}'
 
 
-def test_a_judge_that_goes_on_inventing_gives_no_pass() -> None:
+def test_judge_that_keeps_inventing_citations_is_an_error() -> None:
     judge = FakeJudge(verdict(("T1", "I am sorry")))
     with pytest.raises(BadAnswer, match=r'^the judge gives wrong citations: "I am sorry" does not occur in T1$'):
         JudgedAssertion(statement="It says why").check(_asked(story(), judge))
@@ -168,7 +166,7 @@ def test_a_judge_that_goes_on_inventing_gives_no_pass() -> None:
     assert [len(question.talk) for question in judge.asked] == [0, 2, 4]
 
 
-def test_a_pass_without_a_citation_is_asked_again_and_a_fail_is_not() -> None:
+def test_only_pass_without_citation_is_asked_again() -> None:
     judge = SeveralMinds(once=[verdict(), verdict(("T2", "Snow."))])
     assert JudgedAssertion(statement="It says why").check(_asked(story(), judge)).passed
     assert "the verdict is a pass, but there are no citations" in judge.asked[1].prompt
@@ -180,7 +178,7 @@ def test_a_pass_without_a_citation_is_asked_again_and_a_fail_is_not() -> None:
     assert (check.passed, len(strict.asked), len(check.evidence)) == (False, 1, 1)
 
 
-def test_a_fail_with_a_wrong_citation_stays_a_fail_and_says_so() -> None:
+def test_fail_with_wrong_citation_stays_a_fail_with_note() -> None:
     judge = FakeJudge(verdict(("T1", "I am sorry"), ("T2", "Snow."), passed=False))
     check = JudgedAssertion(statement="It says why").check(_asked(story(), judge))
     assert (check.passed, len(judge.asked)) == (False, 1)
@@ -188,7 +186,7 @@ def test_a_fail_with_a_wrong_citation_stays_a_fail_and_says_so() -> None:
     assert [row.path for row in check.evidence[:-1]] == ["T2"]
 
 
-def test_the_second_question_asks_for_citations_and_for_no_verdict() -> None:
+def test_second_question_asks_for_citations_only() -> None:
     judge = SeveralMinds(once=[verdict(("T1", "I am sorry")), verdict(("T2", "Snow."), passed=False)])
     check = JudgedAssertion(statement="It says why").check(_asked(story(), judge))
     assert (check.passed, check.detail) == (True, "So it is.")
@@ -198,13 +196,13 @@ def test_the_second_question_asks_for_citations_and_for_no_verdict() -> None:
     assert "another" not in second.prompt
 
 
-def test_a_pass_for_which_no_citation_can_be_given_is_an_error() -> None:
+def test_pass_without_any_citation_is_an_error() -> None:
     judge = SeveralMinds(once=[verdict(("T1", "I am sorry")), verdict(passed=False), verdict(passed=False)])
     with pytest.raises(BadAnswer, match="the judge passes the criterion without any citation"):
         JudgedAssertion(statement="It says why").check(_asked(story(), judge))
 
 
-def test_written_answers_may_leave_citations_out_and_may_not_invent_any() -> None:
+def test_scripted_answers_may_omit_citations_but_not_invent_them() -> None:
     assert (
         JudgedAssertion(statement="x").check(_asked(story(), SeveralMinds("scripted:a.yml", once=[verdict()]))).passed
     )
@@ -214,20 +212,20 @@ def test_written_answers_may_leave_citations_out_and_may_not_invent_any() -> Non
     assert len(judge.asked) == 1
 
 
-def test_where_there_is_nothing_to_point_at_nothing_need_be_pointed_at() -> None:
+def test_pass_without_anything_to_cite_needs_no_citation() -> None:
     told = Story()
     told.tell(FlowStarted(flow_id="pattern_hidden"))
     judge = FakeJudge(verdict())
     assert JudgedAssertion(statement="x").check(_asked(told.evidence(), judge)).passed
 
 
-def test_more_of_them_than_anybody_reads_are_sent_back() -> None:
+def test_too_many_citations_are_rejected() -> None:
     judge = SeveralMinds(once=[verdict(*[("T2", "Snow.")] * 51), verdict(("T2", "Snow."))])
     assert JudgedAssertion(statement="x").check(_asked(story(), judge)).passed
     assert "there are 51 citations, but at most 50 are allowed" in judge.asked[1].prompt
 
 
-def test_what_is_kept_of_a_long_turn_has_the_quote_in_it() -> None:
+def test_excerpt_of_long_turn_contains_quote() -> None:
     told = Story()
     told.said("Why?", actor="person")
     told.said("x" * 5000 + "because it snows" + "y" * 5000)
@@ -237,7 +235,7 @@ def test_what_is_kept_of_a_long_turn_has_the_quote_in_it() -> None:
     assert len(row.actual) == 2000
 
 
-def test_the_same_citation_twice_is_one_row() -> None:
+def test_duplicate_citations_give_one_row() -> None:
     judge = FakeJudge(verdict(("T2", "Snow."), ("T2", "“Snow.”"), ("T2", "Snow")))
     check = JudgedAssertion(statement="x").check(_asked(story(), judge))
     assert [row.expected for row in check.evidence[:-1]] == [{"contains": "Snow."}, {"contains": "Snow"}]

@@ -21,7 +21,7 @@ from tests.assertions.story import Story
         ({"path": "c"}, {"gte": 1}, False),
     ],
 )
-def test_the_number_of_events_that_fit_is_compared(where: dict[str, Any], expected: Any, passed: bool) -> None:
+def test_number_of_matching_events_is_compared(where: dict[str, Any], expected: Any, passed: bool) -> None:
     story = Story()
     for path in ("a", "b", "a"):
         story.read(path)
@@ -30,7 +30,7 @@ def test_the_number_of_events_that_fit_is_compared(where: dict[str, Any], expect
     assert EventCount.model_validate(args).check(story.evidence()).passed is passed
 
 
-def test_a_failure_says_how_often_and_where() -> None:
+def test_failure_shows_count_and_event_numbers() -> None:
     story = Story()
     for _ in range(12):
         story.read("a")
@@ -42,6 +42,6 @@ def test_a_failure_says_how_often_and_where() -> None:
     assert (row.path, row.expected, row.actual, row.passed) == ("count", {"lte": 10}, 12, False)
 
 
-def test_an_expectation_is_needed() -> None:
+def test_expected_is_required() -> None:
     with pytest.raises(ValidationError):
         EventCount.model_validate({"event": "files.file.read"})

@@ -30,13 +30,13 @@ def story() -> Story:
         ({"event": "files.file.written", "where": {"data": "hello", "size": {"lte": 5}}}, 2),
     ],
 )
-def test_it_passes_on_the_first_event_that_fits(story: Story, args: object, seq: int) -> None:
+def test_passes_on_first_matching_event(story: Story, args: object, seq: int) -> None:
     found = EventOccurred.model_validate(args).check(story.evidence())
     assert (found.passed, found.score, found.evidence[0].seq) == (True, 1.0, seq)
     assert found.detail.endswith(f"happened at #{seq}")
 
 
-def test_on_failure_the_nearest_event_is_shown_expected_beside_actual(story: Story) -> None:
+def test_failure_shows_nearest_event(story: Story) -> None:
     args = {"event": "files.file.read", "where": {"path": "out/b.txt", "size": {"gt": 5}}}
     found = EventOccurred.model_validate(args).check(story.evidence())
     assert not found.passed
@@ -49,7 +49,7 @@ def test_on_failure_the_nearest_event_is_shown_expected_beside_actual(story: Sto
     ]
 
 
-def test_nothing_of_the_kind_is_said_to_be_none(story: Story) -> None:
+def test_failure_without_event_of_kind(story: Story) -> None:
     found = EventOccurred.model_validate({"event": "chat.message.sent", "actor": "agent"}).check(story.evidence())
     assert found.detail == "`chat.message.sent` by agent did not happen"
     assert [(row.expected, row.actual, row.passed) for row in found.evidence] == [
@@ -62,6 +62,6 @@ def test_an_empty_log_fails() -> None:
 
 
 @pytest.mark.parametrize("args", [{}, "", {"event": "x", "were": {}}, {"event": "x", "where": {"a": {"matches": "("}}}])
-def test_arguments_that_mean_nothing_are_refused(args: object) -> None:
+def test_invalid_arguments_are_rejected(args: object) -> None:
     with pytest.raises(ValidationError):
         EventOccurred.model_validate(args)

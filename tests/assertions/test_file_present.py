@@ -46,7 +46,7 @@ def check(args: Any) -> Check:
         {"path": "out/*", "text": {"contains": "nothing like it"}, "absent": True},
     ],
 )
-def test_a_file_as_expected_passes(args: Any) -> None:
+def test_matching_file_passes(args: Any) -> None:
     assert check(args).passed
 
 
@@ -64,13 +64,13 @@ def test_a_file_as_expected_passes(args: Any) -> None:
         ),
     ],
 )
-def test_a_failure_says_what_is_there(args: Any, detail: str) -> None:
+def test_failure_lists_existing_files(args: Any, detail: str) -> None:
     found = check(args)
     assert not found.passed
     assert found.detail.startswith(detail)
 
 
-def test_the_best_file_is_compared_field_by_field_and_counts_in_part() -> None:
+def test_best_file_is_compared_by_field_with_partial_score() -> None:
     fields = [
         {"path": "mrn", "expected": "1"},
         {"path": "status", "expected": "received"},
@@ -89,13 +89,13 @@ def test_the_best_file_is_compared_field_by_field_and_counts_in_part() -> None:
     ]
 
 
-def test_a_drop_of_many_files_is_not_told_whole() -> None:
+def test_failure_with_many_files_lists_only_some() -> None:
     files = {f"f{number:05}.txt": b"" for number in range(10_000)}
     found = FilePresent.model_validate("missing").check(Story().holds("drop", files).evidence())
     assert found.detail.endswith("f00009.txt and 9990 more (expected at least 1)")
 
 
-def test_an_empty_drop_says_so() -> None:
+def test_failure_with_no_files_says_so() -> None:
     found = FilePresent.model_validate("x").check(Story().holds("drop", {}).evidence())
     assert "there is no file" in found.detail
 
@@ -104,7 +104,7 @@ def test_an_empty_drop_says_so() -> None:
     ("sandbox", "message"),
     [(None, "name the sandbox: there are 2"), ("chat", "no sandbox `chat` of this kind; there is drop, other")],
 )
-def test_a_drop_that_is_not_there_is_an_error_not_a_verdict(sandbox: str | None, message: str) -> None:
+def test_missing_sandbox_is_an_error(sandbox: str | None, message: str) -> None:
     story = Story().holds("drop", FILES).holds("other", {})
     with pytest.raises(NoSuchState, match=message):
         FilePresent(path="x", sandbox=sandbox).check(story.evidence())
@@ -167,12 +167,12 @@ def field(path: str, expected: Any) -> dict[str, Any]:
         ("in/a.hl7", "hl7", [field("MSH.10", 2), field("PID.5.1", "BEN"), field("OBX.5", {"exists": False})]),
     ],
 )
-def test_a_file_is_looked_into(path: str, form: str, fields: list[dict[str, Any]]) -> None:
+def test_content_of_file_is_compared(path: str, form: str, fields: list[dict[str, Any]]) -> None:
     found = look({"path": path, "parse": form, "fields": fields})
     assert (found.passed, found.score) == (True, 1.0), found.detail
 
 
-def test_an_hl7_file_is_sound_by_the_standard_unless_that_does_not_matter() -> None:
+def test_hl7_file_must_be_valid_unless_lenient() -> None:
     wanted = {"path": "bare.hl7", "parse": "hl7", "fields": [field("PID.5.1", "BEN")]}
     found = look(wanted)
     assert not found.passed
@@ -193,7 +193,7 @@ def test_an_hl7_file_is_sound_by_the_standard_unless_that_does_not_matter() -> N
         ("mark.json", "json", field("a", "5")),
     ],
 )
-def test_a_value_that_differs_fails(path: str, form: str, one: dict[str, Any]) -> None:
+def test_different_value_fails(path: str, form: str, one: dict[str, Any]) -> None:
     assert look({"path": path, "parse": form, "fields": [one]}).score == 0.0
 
 
@@ -215,7 +215,7 @@ def test_a_value_that_differs_fails(path: str, form: str, one: dict[str, Any]) -
         ("odd.hl7", "hl7", "it is not HL7: MSH-1 and MSH-2 are not valid delimiters"),
     ],
 )
-def test_a_file_that_is_something_else_fails_and_says_so(path: str, form: str, reason: str) -> None:
+def test_file_of_other_format_fails_with_reason(path: str, form: str, reason: str) -> None:
     fields = {"csv": "[0].a", "json": "a", "hl7": "PID.3"}
     found = look({"path": path, "parse": form, "fields": [field(fields[form], {"exists": False})]})
     assert (found.passed, found.score) == (False, 0.0)
@@ -224,14 +224,14 @@ def test_a_file_that_is_something_else_fails_and_says_so(path: str, form: str, r
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "hl7"])
-def test_a_file_too_large_is_not_read(form: str) -> None:
+def test_too_large_file_is_not_read(form: str) -> None:
     data = b"MSH|^~\\&|\r" + b"a\r" * 10_000_001
     story = Story().holds("drop", {"big": data})
     found = FilePresent.model_validate({"path": "big", "parse": form}).check(story.evidence())
     assert found.detail.startswith("big is there, but not as expected (it is too large to be parsed: 20,")
 
 
-def test_a_file_of_very_many_parts_is_not_read() -> None:
+def test_file_with_too_many_parts_is_not_read() -> None:
     lines = b"MSH|^~\\&|\r" + b"a\r" * 500_001
     story = Story().holds("drop", {"big": b"a,b\n" + b",\n" * 1_000_001, "lines": lines, "wide": b"a," * 5_000_000})
     found = FilePresent.model_validate({"path": "big", "parse": "csv"}).check(story.evidence())
@@ -242,14 +242,14 @@ def test_a_file_of_very_many_parts_is_not_read() -> None:
     assert "it has more than 500,000 lines" in found.detail
 
 
-def test_an_encoding_is_what_it_is_said_to_be() -> None:
+def test_encoding_is_respected() -> None:
     args = {"path": "latin.csv", "encoding": "latin-1", "row": {"næme": "Møller"}}
     assert look(args).passed
     assert look({"path": "latin.csv", "encoding": "latin-1", "text": {"contains": "Møller"}}).passed
     assert not look({"path": "latin.csv", "text": {"contains": "Møller"}}).passed
 
 
-def test_some_row_has_all_of_it() -> None:
+def test_all_expected_values_must_be_in_one_row() -> None:
     assert look({"path": "out/a.csv", "row": {"mrn": "007", "k": {"gte": 4}}}).passed
     found = look({"path": "out/a.csv", "row": {"mrn": "008", "k": {"gte": 4}, "name": "Ben"}})
     assert not found.passed
@@ -258,7 +258,7 @@ def test_some_row_has_all_of_it() -> None:
     assert not look({"path": "out/one.txt", "row": {"mrn": "008"}}).passed
 
 
-def test_what_differs_is_told_also_where_files_are_counted() -> None:
+def test_differences_are_shown_with_count() -> None:
     found = look({"path": "out/*", "parse": "csv", "fields": [field("columns", {"contains": "mrn"})], "count": 2})
     assert found.detail == (
         "files that match out/*: out/a.csv (expected 2); out/one.txt is not as expected: "
@@ -266,17 +266,17 @@ def test_what_differs_is_told_also_where_files_are_counted() -> None:
     )
 
 
-def test_a_misspelt_path_is_told_the_nearest_file() -> None:
+def test_misspelt_path_names_nearest_file() -> None:
     assert "none (nearest is out/a.csv); there is" in look("outt/a.csv").detail
 
 
-def test_none_is_absent() -> None:
+def test_absent_passes_without_file() -> None:
     assert look({"path": "gone/*", "none": True}).passed
     assert not look({"path": "out/*", "none": True}).passed
     assert look({"path": "out/*", "none": True, "row": {"mrn": "nobody"}}).passed
 
 
-def test_when_it_was_modified_and_whether_it_is_whole() -> None:
+def test_modification_time_and_completeness_are_compared() -> None:
     story = Story().holds("drop", {"old.txt": b""})
     state = story.states["drop"]
     assert isinstance(state, FilesState)
@@ -311,25 +311,25 @@ def test_when_it_was_modified_and_whether_it_is_whole() -> None:
         {"path": "a", "row": {"a": {"matchs": "b"}}},
     ],
 )
-def test_what_could_only_fail_is_refused_at_load(args: Any) -> None:
+def test_expectation_that_can_only_fail_is_rejected_at_load(args: Any) -> None:
     with pytest.raises(ValidationError):
         FilePresent.model_validate(args)
 
 
 @pytest.mark.parametrize("args", [{}, "", {"path": "a", "absent": "yes"}, {"path": "a", "txt": "b"}])
-def test_arguments_that_mean_nothing_are_refused(args: Any) -> None:
+def test_invalid_arguments_are_rejected(args: Any) -> None:
     with pytest.raises(ValidationError):
         FilePresent.model_validate(args)
 
 
 @pytest.mark.parametrize("path", ["/outbound/a.csv", "outbound//a.csv", "../a.csv", "./*"])
-def test_a_path_that_nothing_can_have_is_a_mistake(path: str) -> None:
+def test_impossible_path_is_rejected(path: str) -> None:
     with pytest.raises(ValidationError, match="a path must be relative"):
         FilePresent.model_validate({"path": path, "none": True})
 
 
 @pytest.mark.parametrize(("path", "form"), [("a.csv", "csv"), ("*.HL7", "hl7"), ("a.json", "json"), ("a", "json")])
-def test_what_a_file_is_its_name_says(path: str, form: str) -> None:
+def test_format_is_derived_from_file_name(path: str, form: str) -> None:
     field = {"path": "PID.3" if form == "hl7" else "rows[0].mrn", "expected": "1"}
     assert FilePresent.model_validate({"path": path, "fields": [field]}).format == form
     assert FilePresent.model_validate({"path": path}).format is None

@@ -22,7 +22,7 @@ def story() -> Story:
     ("args", "seq"),
     [("inbox/a-K.csv", 1), ("inbox/*-K.csv", 1), ({"path": "*", "sandbox": "archive"}, 4), ("hours.json", 4)],
 )
-def test_a_read_by_the_agent_passes(story: Story, args: object, seq: int) -> None:
+def test_read_by_agent_passes(story: Story, args: object, seq: int) -> None:
     found = FileWasRead.model_validate(args).check(story.evidence())
     assert (found.passed, found.evidence[0].seq) == (True, seq)
 
@@ -30,12 +30,12 @@ def test_a_read_by_the_agent_passes(story: Story, args: object, seq: int) -> Non
 @pytest.mark.parametrize(
     "args", ["inbox/secret.txt", "inbox/b.txt", {"path": "hours.json", "sandbox": "drop"}, "INBOX/*", "inbox"]
 )
-def test_reads_of_others_writes_and_other_places_do_not_count(story: Story, args: object) -> None:
+def test_other_actors_writes_and_paths_do_not_count(story: Story, args: object) -> None:
     found = FileWasRead.model_validate(args).check(story.evidence())
     assert (found.passed, found.score) == (False, 0.0)
 
 
-def test_a_failure_shows_what_was_read(story: Story) -> None:
+def test_failure_lists_files_that_were_read(story: Story) -> None:
     found = FileWasRead.model_validate("x").check(story.evidence())
     assert found.detail == "the agent read hours.json, inbox/a-K.csv"
     assert found.evidence[0].actual == ["hours.json", "inbox/a-K.csv"]
@@ -56,17 +56,17 @@ def test_a_failure_shows_what_was_read(story: Story) -> None:
         ({"path": "inbox/a-K.csv", "count": 2}, False, "the agent read inbox/a-K.csv once (expected 2)"),
     ],
 )
-def test_how_often_may_matter(story: Story, args: object, passed: bool, detail: str) -> None:
+def test_count_is_compared(story: Story, args: object, passed: bool, detail: str) -> None:
     found = FileWasRead.model_validate(args).check(story.evidence())
     assert (found.passed, found.detail) == (passed, detail)
 
 
-def test_so_often_and_never_do_not_go_together() -> None:
+def test_count_with_none_is_rejected() -> None:
     with pytest.raises(ValidationError, match="do not go together"):
         FileWasRead.model_validate({"path": "a", "none": True, "count": 1})
 
 
-def test_a_failure_does_not_list_thousands() -> None:
+def test_failure_with_many_files_lists_only_some() -> None:
     story = Story()
     for number in range(3000):
         story.read(f"f{number:05}")

@@ -43,7 +43,7 @@ def row(rows: tuple[FieldCheck, ...], path: str) -> FieldCheck:
     return next(check for check in rows if check.path.partition(":")[0] == path)
 
 
-def test_the_reply_is_scored_beside_the_message_just_before_it() -> None:
+def test_reply_is_scored_with_message_before_it() -> None:
     judge = FakeJudge(FITS)
     check = Relevant().check(evidence(conversation(), judge))
     assert check.passed
@@ -70,7 +70,7 @@ def test_the_reply_is_scored_beside_the_message_just_before_it() -> None:
         ({"turn": 2}, "Because it snows."),
     ],
 )
-def test_a_reply_is_meant_by_its_source_or_its_name(written: dict[str, Any], reply: str) -> None:
+def test_reply_is_selected_by_source_or_name(written: dict[str, Any], reply: str) -> None:
     judge = FakeJudge(FITS)
     assert Relevant.model_validate(written).check(evidence(conversation(), judge)).passed
     assert f'"{reply}"' in judge.asked[0].prompt
@@ -80,7 +80,7 @@ def test_a_reply_is_meant_by_its_source_or_its_name(written: dict[str, Any], rep
     "written", [{"utter_source": "nobody"}, {"utter_name": "utter_when"}, {"turn": 1}, {"utter_source": "utter_none"}]
 )
 @pytest.mark.parametrize("compat", [None, "rasa"])
-def test_no_such_reply_fails_and_says_which_there_were(written: dict[str, Any], compat: str | None) -> None:
+def test_missing_reply_fails_and_lists_replies(written: dict[str, Any], compat: str | None) -> None:
     judge = FakeJudge(FITS)
     for assertion in (Relevant, Grounded):
         check = assertion.model_validate(written).check(evidence(conversation(), judge, compat))
@@ -90,7 +90,7 @@ def test_no_such_reply_fails_and_says_which_there_were(written: dict[str, Any], 
 
 
 @pytest.mark.parametrize(("threshold", "passed"), [(0.8, True), ("0.8", True), (0.81, False), (1, False), (0, True)])
-def test_what_equals_the_threshold_passes(threshold: float | str, passed: bool) -> None:
+def test_score_equal_to_threshold_passes(threshold: float | str, passed: bool) -> None:
     check = Relevant.model_validate({"threshold": threshold}).check(evidence(conversation(), FakeJudge(FITS)))
     assert (check.passed, check.score) == (passed, float(passed))
     assert row(check.evidence, "score").expected == {"gte": float(threshold)}
@@ -98,19 +98,19 @@ def test_what_equals_the_threshold_passes(threshold: float | str, passed: bool) 
 
 @pytest.mark.parametrize("threshold", [True, None, "high", 1.5, -0.1, "nan", float("inf"), [0.5]])
 @pytest.mark.parametrize("assertion", [Relevant, Grounded])
-def test_a_threshold_is_a_number_between_0_and_1(assertion: type[GenerativeResponse], threshold: object) -> None:
+def test_threshold_must_be_between_0_and_1(assertion: type[GenerativeResponse], threshold: object) -> None:
     with pytest.raises(ValidationError):
         assertion.model_validate({"threshold": threshold})
 
 
-def test_a_reply_to_nothing_is_relevant_to_nothing() -> None:
+def test_reply_without_message_fails() -> None:
     story, judge = Story(), FakeJudge(FITS)
     story.said("Welcome!", metadata=SEARCH)
     check = Relevant().check(evidence(story, judge))
     assert (check.passed, judge.asked) == (False, [])
 
 
-def test_under_compat_relevance_is_likeness_to_the_last_message_of_all() -> None:
+def test_rasa_relevance_is_similarity_to_last_message() -> None:
     variations = {"question_variations": ["Why so late?", "Does it snow?", ""]}
     judge = FakeJudge(variations, [[1, 0], [2, 0], [0, 3], [0, 0]])
     check = Relevant(threshold=0.34).check(evidence(conversation(), judge, "rasa"))
@@ -122,7 +122,7 @@ def test_under_compat_relevance_is_likeness_to_the_last_message_of_all() -> None
 
 
 @pytest.mark.parametrize("found", [["", " ", ""], []])
-def test_under_compat_a_reply_that_answers_nothing_scores_nothing(found: list[str]) -> None:
+def test_rasa_relevance_without_variations_is_zero(found: list[str]) -> None:
     judge = FakeJudge({"question_variations": found})
     check = Relevant(threshold=0.1).check(evidence(conversation(), judge, "rasa"))
     assert (check.passed, judge.embedded) == (False, [])
@@ -138,7 +138,7 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("compat", [None, "rasa"])
-def test_groundedness_is_the_share_of_statements_that_hold(compat: str | None) -> None:
+def test_groundedness_is_share_of_supported_statements(compat: str | None) -> None:
     judge = FakeJudge(STATEMENTS)
     check = Grounded().check(evidence(conversation(), judge, compat))
     assert check.passed
@@ -159,9 +159,7 @@ def test_groundedness_is_the_share_of_statements_that_hold(compat: str | None) -
         ({"domain_ground_truth": "as text"}, None, '"as text"'),
     ],
 )
-def test_the_source_is_what_was_given_or_what_the_reply_was_made_from(
-    metadata: dict[str, Any], given: str | None, truth: str
-) -> None:
+def test_source_is_ground_truth_or_metadata(metadata: dict[str, Any], given: str | None, truth: str) -> None:
     story, judge = Story(), FakeJudge(STATEMENTS)
     story.said("Why?", actor="person")
     story.said("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
@@ -181,7 +179,7 @@ def test_the_source_is_what_was_given_or_what_the_reply_was_made_from(
         ({"search_results": [], "domain_ground_truth": "\n"}, None),
     ],
 )
-def test_an_empty_source_fails_by_rule_and_no_model_is_asked(
+def test_empty_source_fails_without_asking_model(
     metadata: dict[str, Any], given: str | None, compat: str | None
 ) -> None:
     story, judge = Story(), FakeJudge(STATEMENTS)
@@ -210,7 +208,7 @@ def unsourced(utter_name: str | None = None) -> Story:
 @pytest.mark.parametrize(
     "written", [{}, {"utter_source": "EnterpriseSearchPolicy"}, {"turn": 1}, {"utter_name": "utter_x"}]
 )
-def test_an_agent_that_reports_no_source_is_an_error_that_says_what_to_report(
+def test_missing_source_is_an_error_with_instructions(
     assertion: type[GenerativeResponse], written: dict[str, Any]
 ) -> None:
     judge = FakeJudge(FITS)
@@ -221,19 +219,19 @@ def test_an_agent_that_reports_no_source_is_an_error_that_says_what_to_report(
 
 
 @pytest.mark.parametrize("assertion", [Relevant, Grounded])
-def test_names_alone_are_enough_where_a_name_is_asked_for(assertion: type[GenerativeResponse]) -> None:
+def test_reply_names_suffice_if_a_name_is_given(assertion: type[GenerativeResponse]) -> None:
     check = assertion(utter_source="utter_when").check(evidence(unsourced(utter_name="utter_why"), FakeJudge(FITS)))
     assert not check.passed
     assert "turn 1: utter_why, without a source" in check.detail
 
 
-def test_under_compat_an_agent_that_reports_no_source_fails() -> None:
+def test_rasa_missing_source_fails() -> None:
     check = Relevant().check(evidence(unsourced(), FakeJudge(FITS), "rasa"))
     assert not check.passed
     assert "report `utter_source`" in check.detail
 
 
-def test_an_agent_that_said_nothing_fails() -> None:
+def test_silent_agent_fails() -> None:
     story = Story()
     story.said("Why?", actor="person")
     check = Relevant().check(evidence(story, FakeJudge(FITS)))
@@ -241,12 +239,12 @@ def test_an_agent_that_said_nothing_fails() -> None:
 
 
 @pytest.mark.parametrize("compat", [None, "rasa"])
-def test_a_reply_that_states_nothing_fails(compat: str | None) -> None:
+def test_reply_without_statements_fails(compat: str | None) -> None:
     check = Grounded(threshold=0).check(evidence(conversation(), FakeJudge({"statements": []}), compat))
     assert (check.passed, check.detail) == (False, "the reply in turn 2 (#4) has nothing to score")
 
 
-def test_a_bad_answer_is_an_error_and_under_compat_a_failure() -> None:
+def test_malformed_answer_is_an_error_and_with_rasa_a_failure() -> None:
     judge = FakeJudge(BadAnswer("nonsense"))
     for assertion in (Relevant(), Grounded()):
         with pytest.raises(BadAnswer):
@@ -256,13 +254,13 @@ def test_a_bad_answer_is_an_error_and_under_compat_a_failure() -> None:
 
 
 @pytest.mark.parametrize("compat", [None, "rasa"])
-def test_an_outage_is_never_a_verdict(compat: str | None) -> None:
+def test_model_outage_is_an_error(compat: str | None) -> None:
     for assertion in (Relevant(), Grounded()):
         with pytest.raises(ModelOutage):
             assertion.check(evidence(conversation(), FakeJudge(ModelOutage("gone")), compat))
 
 
-def test_each_says_where_it_differs() -> None:
+def test_differences_from_rasa_are_declared() -> None:
     topics = {difference.topic for difference in Relevant.differences}
     assert {"how relevance is scored", "which message of the user"} <= topics
     assert all(difference.ours and difference.rasa for difference in (*Relevant.differences, *Grounded.differences))

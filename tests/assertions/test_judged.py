@@ -60,7 +60,7 @@ def conversation() -> Story:
     return story
 
 
-def test_the_verdict_is_the_models_with_its_reason_and_who_gave_it() -> None:
+def test_verdict_has_reason_and_model() -> None:
     judge = FakeJudge(YES)
     told = replace(evidence(conversation(), judge), parameters={"temperature": 0})
     check = JudgedAssertion.model_validate("It says why").check(told)
@@ -73,7 +73,7 @@ def test_the_verdict_is_the_models_with_its_reason_and_who_gave_it() -> None:
     assert (check.passed, check.score, check.detail) == (False, 0.0, "(no reason given)")
 
 
-def test_what_others_wrote_is_quoted_and_fenced_and_gives_no_orders() -> None:
+def test_untrusted_text_is_quoted_and_fenced() -> None:
     judge = FakeJudge(YES)
     JudgedAssertion.model_validate("It says why").check(evidence(conversation(), judge))
     [question] = judge.asked
@@ -92,14 +92,14 @@ def test_what_others_wrote_is_quoted_and_fenced_and_gives_no_orders() -> None:
     assert [name.rpartition(" ")[0] for name in names[::2]] == ["SIMULATION CONTEXT", "TRANSCRIPT", "LEDGER"]
 
 
-def test_under_compat_the_judge_is_not_told_who_the_user_was() -> None:
+def test_rasa_judge_does_not_see_simulation_context() -> None:
     judge = FakeJudge(YES)
     JudgedAssertion.model_validate("It says why").check(evidence(conversation(), judge, "rasa"))
     assert "SIMULATION CONTEXT" not in judge.asked[0].prompt
     assert "in a hurry" not in judge.asked[0].prompt
 
 
-def test_the_ledger_has_what_was_done_by_turns() -> None:
+def test_ledger_groups_actions_by_turn() -> None:
     assert render_ledger(evidence(conversation(), None)).splitlines() == [
         "[T0] before the first message",
         '  #1 slot_set: account_id = "12345" (set by the scenario)',
@@ -112,7 +112,7 @@ def test_the_ledger_has_what_was_done_by_turns() -> None:
     ]
 
 
-def test_the_ledger_shows_what_others_leave_out_and_leaves_out_routine() -> None:
+def test_ledger_omits_routine_events_only() -> None:
     story = Story()
     story.tell(AgentStarted(entry="on_task"), source="run")
     story.tell(FlowInterrupted(flow_id="pay"))
@@ -148,7 +148,7 @@ def test_the_ledger_shows_what_others_leave_out_and_leaves_out_routine() -> None
     ]
 
 
-def test_an_agent_that_tells_nothing_of_itself_is_said_to() -> None:
+def test_ledger_says_that_agent_reports_nothing() -> None:
     story = Story()
     story.said("Hello?", actor="person")
     story.said("Hi.")
@@ -156,7 +156,7 @@ def test_an_agent_that_tells_nothing_of_itself_is_said_to() -> None:
     assert render_transcript(evidence(story, None)) == '[T1.1] user: "Hello?"\n[T1.2] agent: "Hi."'
 
 
-def test_where_the_agent_did_nothing_nobody_is_asked() -> None:
+def test_inactive_agent_fails_without_asking_judge() -> None:
     story, judge = Story(), FakeJudge(YES)
     story.said("Hello?", actor="person")
     check = JudgedAssertion.model_validate("It says why").check(evidence(story, judge))
@@ -164,7 +164,7 @@ def test_where_the_agent_did_nothing_nobody_is_asked() -> None:
 
 
 @pytest.mark.parametrize("failure", [ModelOutage("gone"), BadAnswer("nonsense")])
-def test_what_cannot_be_judged_is_never_a_verdict(failure: Exception) -> None:
+def test_judge_failure_is_an_error(failure: Exception) -> None:
     with pytest.raises(type(failure)):
         JudgedAssertion.model_validate("It says why").check(evidence(conversation(), FakeJudge(failure), "rasa"))
     with pytest.raises(NoModel, match="give --judge, or --no-judge"):
@@ -183,12 +183,12 @@ def test_what_cannot_be_judged_is_never_a_verdict(failure: Exception) -> None:
         {"statement": "x", "votes": "3"},
     ],
 )
-def test_a_statement_is_text_with_something_in_it(written: object) -> None:
+def test_blank_statement_is_rejected(written: object) -> None:
     with pytest.raises(ValidationError):
         JudgedAssertion.model_validate(written)
 
 
-def test_what_an_agent_answers_and_shows_is_there_to_its_end() -> None:
+def test_long_answers_are_shown_completely() -> None:
     told = Story()
     told.said("Which?", actor="person")
     told.said("These.", custom={"rows": ["x" * 3000, "the last row"]})
@@ -198,7 +198,7 @@ def test_what_an_agent_answers_and_shows_is_there_to_its_end() -> None:
     assert "and that is all" in render_ledger(evidence)
 
 
-def test_keys_stand_in_one_order_whoever_wrote_them() -> None:
+def test_keys_are_sorted() -> None:
     def asked(**custom: str) -> str:
         told = Story()
         told.said("Which?", actor="person")
@@ -209,7 +209,7 @@ def test_keys_stand_in_one_order_whoever_wrote_them() -> None:
     assert asked(street="Oak", city="Hanover") == asked(city="Hanover", street="Oak")
 
 
-def test_a_judge_is_told_what_was_pressed_and_who_kept_whom_waiting() -> None:
+def test_transcript_shows_pressed_buttons_and_delays() -> None:
     told = Story()
     told.said("Hello", actor="person", at=0)
     told.said("Which?", at=1)
@@ -220,7 +220,7 @@ def test_a_judge_is_told_what_was_pressed_and_who_kept_whom_waiting() -> None:
 
 
 @pytest.mark.parametrize("quote", ["agent", "[T2] agent", "[T1.2]", "Agent:", "#3", "reported"])
-def test_our_own_labels_are_no_quotes(quote: str) -> None:
+def test_labels_cannot_be_quoted(quote: str) -> None:
     told = Story()
     told.said("Why?", actor="person")
     told.said("Snow.")

@@ -61,21 +61,21 @@ def test_requests_are_counted_by_sandbox_event_and_method(
     assert criterion.passed is passed
 
 
-def test_the_evidence_names_the_first_action_over_the_limit(tmp_path: Path) -> None:
+def test_evidence_shows_first_action_over_limit(tmp_path: Path) -> None:
     bench = Workbench(tmp_path)
     bench.write("suite.yml", SUITE.format(scenario="", arguments="3"))
     [row] = written(bench.run_one(busy))[0].evidence
     assert (row.path, row.expected, row.actual, row.passed, row.seq) == ("actions", {"lte": 3}, 5, False, 6)
 
 
-def test_a_request_that_a_fault_doubles_counts_once(tmp_path: Path) -> None:
+def test_request_doubled_by_fault_counts_once(tmp_path: Path) -> None:
     bench = Workbench(tmp_path)
     bench.write("suite.yml", SUITE.format(scenario="fault.duplicate: {sandbox: drop}", arguments="5"))
     [criterion] = written(bench.run_one(busy))
     assert criterion.detail.startswith("the agent took 5 actions")
 
 
-def test_a_bundle_of_many_entries_is_one_action(tmp_path: Path) -> None:
+def test_bundle_is_one_action(tmp_path: Path) -> None:
     def bundle(task_item: Any, sandboxes: Any) -> str:
         entry = {"resource": {"resourceType": "Patient"}, "request": {"method": "POST", "url": "Patient"}}
         sandboxes["drop"].transaction({"resourceType": "Bundle", "type": "batch", "entry": [entry] * 3})
@@ -91,7 +91,7 @@ def test_a_bundle_of_many_entries_is_one_action(tmp_path: Path) -> None:
     assert criterion.passed
 
 
-def test_messages_and_reports_count_and_what_others_do_does_not() -> None:
+def test_messages_and_reports_of_agent_count() -> None:
     story = Story()
     story.said("Hello", actor="person")
     story.tell(ActionExecuted(name="action_session_start"))
@@ -104,6 +104,6 @@ def test_messages_and_reports_count_and_what_others_do_does_not() -> None:
 
 
 @pytest.mark.parametrize("limit", [-1, "3", 1.5, True])
-def test_a_limit_is_a_whole_number_from_zero(limit: Any) -> None:
+def test_limit_must_be_a_whole_number_from_zero(limit: Any) -> None:
     with pytest.raises(ValidationError):
         MaxAgentActions.model_validate({"limit": limit})

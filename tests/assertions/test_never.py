@@ -4,7 +4,7 @@ from clerkship.assertions.never import Never
 from tests.assertions.story import Story
 
 
-def test_it_passes_when_nothing_fits() -> None:
+def test_passes_without_matching_event() -> None:
     story = Story()
     story.wrote("patients/1/a")
     args = {"event": "files.file.written", "where": {"path": {"matches": "^patients/(?!1/)"}}}
@@ -13,7 +13,7 @@ def test_it_passes_when_nothing_fits() -> None:
     assert found.detail.endswith("never happened")
 
 
-def test_it_fails_on_the_first_that_fits_and_shows_it() -> None:
+def test_fails_on_first_matching_event_and_shows_it() -> None:
     story = Story()
     story.wrote("patients/1/a")
     story.wrote("patients/2/a")
@@ -28,14 +28,14 @@ def test_it_fails_on_the_first_that_fits_and_shows_it() -> None:
     ]
 
 
-def test_a_bare_kind_is_enough_and_another_sandbox_does_not_count() -> None:
+def test_bare_kind_is_accepted_and_other_sandbox_does_not_count() -> None:
     story = Story()
     story.wrote("a", source="archive")
     assert not Never.model_validate("files.file.*").check(story.evidence()).passed
     assert Never.model_validate({"event": "files.file.*", "sandbox": "drop"}).check(story.evidence()).passed
 
 
-def test_before_something_else_only() -> None:
+def test_before_limits_to_earlier_events() -> None:
     story = Story()
     story.wrote("whole.csv")
     story.wrote("order")

@@ -91,7 +91,7 @@ def story() -> Story:
     ],
 )
 @pytest.mark.parametrize("compat", [None, "rasa"])
-def test_how_often_in_which_turn_and_not(story: Story, name: str, args: Any, passed: bool, compat: str | None) -> None:
+def test_count_turn_and_negation(story: Story, name: str, args: Any, passed: bool, compat: str | None) -> None:
     if compat and name == "flow_started" and len(args["flow_ids"]) > 1 and args.get("operator") != "any":
         passed = False
     found = check(story, name, args, compat)
@@ -192,13 +192,11 @@ def test_how_often_in_which_turn_and_not(story: Story, name: str, args: Any, pas
         ("skill_activated", "x", "skill x was never activated; no skill was activated"),
     ],
 )
-def test_a_check_says_what_was_expected_what_was_nearest_and_when(
-    story: Story, name: str, args: Any, detail: str
-) -> None:
+def test_detail_names_expectation_nearest_event_and_time(story: Story, name: str, args: Any, detail: str) -> None:
     assert check(story, name, args).detail == detail
 
 
-def test_without_a_conversation_no_turn_is_told() -> None:
+def test_detail_has_no_turn_without_conversation() -> None:
     story = Story()
     story.tell(agent.FlowStarted(flow_id="a"))
     assert check(story, "flow_started", "a").detail == "flow a started at #1"
@@ -206,11 +204,11 @@ def test_without_a_conversation_no_turn_is_told() -> None:
     assert check(story, "flow_started", {"flow_ids": ["a"], "turn": 0}).passed
 
 
-def test_in_part_is_a_part_of_the_score(story: Story) -> None:
+def test_partial_match_gives_partial_score(story: Story) -> None:
     assert check(story, "flow_started", {"flow_ids": ["refund", "exchange"]}).score == 0.5
 
 
-def test_the_rows_of_a_failure_stand_beside_the_nearest_event(story: Story) -> None:
+def test_rows_of_failure_show_nearest_event(story: Story) -> None:
     [row] = check(story, "flow_completed", "refund").evidence
     assert (row.path, row.expected, row.actual, row.seq) == (
         "flow_id",
@@ -220,7 +218,7 @@ def test_the_rows_of_a_failure_stand_beside_the_nearest_event(story: Story) -> N
     )
 
 
-def test_many_names_are_not_all_compared() -> None:
+def test_number_of_compared_names_is_limited() -> None:
     story = Story()
     for number in range(3000):
         story.tell(agent.FlowStarted(flow_id=f"flow_{number}"))

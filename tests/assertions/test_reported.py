@@ -33,7 +33,7 @@ def passes(*places: str) -> dict[str, Any]:
     return {"passed": True, "reasoning": "So.", "citations": [{"where": place, "quote": ""} for place in places]}
 
 
-def test_the_ledger_marks_what_was_not_observed() -> None:
+def test_ledger_marks_reported_events() -> None:
     lines = [line.strip() for line in render_ledger(story(None)).splitlines()]
     assert '#2 reported tool: write_letter() → ok: {"ok": true}' in lines
     assert "#3 reported action: action_file_letter" in lines
@@ -41,7 +41,7 @@ def test_the_ledger_marks_what_was_not_observed() -> None:
     assert '#7 slot_set: account = "1" (set by the scenario)' in lines
 
 
-def test_the_judge_is_told_which_sandboxes_observe() -> None:
+def test_judge_is_told_which_sandboxes_observe() -> None:
     judge = FakeJudge({"passed": False, "reasoning": "No."})
     JudgedAssertion(statement="It filed the letter").check(story(judge, "drop", "archive"))
     JudgedAssertion(statement="It filed the letter").check(story(judge))
@@ -51,22 +51,22 @@ def test_the_judge_is_told_which_sandboxes_observe() -> None:
 
 
 @pytest.mark.parametrize("places", [("#2",), ("#3",), ("#2", "#3")])
-def test_a_reported_deed_alone_carries_no_pass_where_a_sandbox_observes(places: tuple[str, ...]) -> None:
+def test_reported_action_is_no_evidence_if_sandbox_observes(places: tuple[str, ...]) -> None:
     judge = FakeJudge(passes(*places))
     with pytest.raises(BadAnswer, match=r"is only reported by the agent; cite what was observed instead"):
         JudgedAssertion(statement="It filed the letter").check(story(judge, "drop"))
 
 
 @pytest.mark.parametrize("places", [("#5",), ("#2", "#5"), ("#2", "T1.2"), ("#4",)])
-def test_what_was_observed_or_said_or_could_not_be_observed_carries_one(places: tuple[str, ...]) -> None:
+def test_observed_or_unobservable_events_are_evidence(places: tuple[str, ...]) -> None:
     assert JudgedAssertion(statement="It filed the letter").check(story(FakeJudge(passes(*places)), "drop")).passed
 
 
-def test_without_a_sandbox_a_report_is_all_there_is() -> None:
+def test_report_is_evidence_without_sandbox() -> None:
     assert JudgedAssertion(statement="It filed the letter").check(story(FakeJudge(passes("#2")))).passed
 
 
-def test_a_judge_that_cites_a_report_is_told_and_may_cite_what_was_observed() -> None:
+def test_judge_citing_a_report_is_asked_for_observed_event() -> None:
     judge = SeveralMinds(once=[passes("#2"), passes("#5")])
     assert JudgedAssertion(statement="It filed the letter").check(story(judge, "drop")).passed
     assert "#2 is only reported by the agent; cite what was observed instead (drop)" in judge.asked[1].prompt
@@ -84,7 +84,7 @@ task:
 """
 
 
-def test_in_a_run_the_sandboxes_of_the_environment_observe(bench: Workbench) -> None:
+def test_sandboxes_of_environment_are_observers(bench: Workbench) -> None:
     def agent(message: Any, sandboxes: Any) -> str:
         sandboxes.report(ToolExecuted(tool_name="write_letter", result={"ok": True}))
         return "It is filed."

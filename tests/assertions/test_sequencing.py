@@ -67,7 +67,7 @@ WHOLE: list[tuple[str, dict[str, Any], Payload, bool]] = [
 
 
 @pytest.mark.parametrize(("key", "payload"), BARE)
-def test_each_bare_step_of_the_seed_matches_its_event_and_no_other(key: str, payload: Payload) -> None:
+def test_each_bare_step_matches_only_its_event(key: str, payload: Payload) -> None:
     story = Story()
     story.tell(payload)
     assert sequence(story, {key: "x"}).passed
@@ -77,15 +77,13 @@ def test_each_bare_step_of_the_seed_matches_its_event_and_no_other(key: str, pay
 
 
 @pytest.mark.parametrize(("key", "args", "payload", "passed"), WHOLE)
-def test_a_step_may_say_all_that_its_assertion_says(
-    key: str, args: dict[str, Any], payload: Payload, passed: bool
-) -> None:
+def test_step_accepts_fields_of_its_assertion(key: str, args: dict[str, Any], payload: Payload, passed: bool) -> None:
     story = Story()
     story.tell(payload)
     assert sequence(story, {key: args}).passed is passed
 
 
-def test_the_example_of_the_seed_passes_in_order_and_fails_out_of_order() -> None:
+def test_example_passes_in_order_and_fails_out_of_order() -> None:
     events: list[Payload] = [
         agent.FlowStarted(flow_id="verify_identity"),
         agent.ActionExecuted(name="action_verify_account"),
@@ -111,7 +109,7 @@ def test_the_example_of_the_seed_passes_in_order_and_fails_out_of_order() -> Non
     assert not sequence(backwards, *steps).passed
 
 
-def test_one_event_cannot_be_two_steps() -> None:
+def test_one_event_cannot_match_two_steps() -> None:
     assert not sequence(story_of("a"), read("a"), read("a")).passed
     assert sequence(story_of("aa"), read("a"), read("a")).passed
 
@@ -121,7 +119,7 @@ def test_other_events_may_come_between() -> None:
     assert (found.passed, [row.seq for row in found.evidence]) == (True, [2, 5])
 
 
-def test_order_is_when_it_happened_not_when_it_arrived() -> None:
+def test_order_is_by_time_of_event_not_of_arrival() -> None:
     story = Story()
     story.read("b", at=10)
     story.read("a", at=5)
@@ -129,7 +127,7 @@ def test_order_is_when_it_happened_not_when_it_arrived() -> None:
     assert not sequence(story, read("b"), read("a")).passed
 
 
-def test_two_events_of_one_moment_keep_the_order_they_arrived_in() -> None:
+def test_simultaneous_events_keep_order_of_arrival() -> None:
     story = Story()
     story.read("a", at=5)
     story.read("b", at=5)
@@ -137,7 +135,7 @@ def test_two_events_of_one_moment_keep_the_order_they_arrived_in() -> None:
     assert not sequence(story, read("b"), read("a")).passed
 
 
-def test_within_bounds_the_time_since_the_step_before() -> None:
+def test_within_limits_time_since_step_before() -> None:
     story = Story()
     story.read("a", at=0)
     story.read("b", at=60)
@@ -165,7 +163,7 @@ def test_within_may_need_later_matches_of_several_steps() -> None:
     assert found.detail == "in order: #3 → #4 → #5"
 
 
-def test_a_later_match_of_the_step_before_may_not_be_reachable_itself() -> None:
+def test_later_match_of_step_before_may_be_unreachable() -> None:
     story = Story()
     for at, path in [(0, "a"), (10, "b"), (100, "b"), (110, "c")]:
         story.read(path, at=at)
@@ -186,13 +184,13 @@ def test_until_may_need_a_later_match_of_the_step_before() -> None:
     assert sequence(story_of("axab"), read("a"), read("b", until=until)).detail == "in order: #3 → #4"
 
 
-def test_the_event_that_ends_the_wait_may_be_the_step_itself() -> None:
+def test_until_event_may_be_the_step_itself() -> None:
     until = {"event": "files.file.read"}
     assert sequence(story_of("ab"), read("a"), read("b", until=until)).passed
     assert not sequence(story_of("acb"), read("a"), read("b", until=until)).passed
 
 
-def test_a_step_that_never_happened_shows_the_nearest_event() -> None:
+def test_missing_step_shows_nearest_event() -> None:
     story = story_of("a")
     story.wrote("b")
     step = {"event": "files.file.written", "where": {"path": "c"}}
@@ -207,14 +205,14 @@ def test_a_step_that_never_happened_shows_the_nearest_event() -> None:
     ]
 
 
-def test_a_step_that_came_too_early_says_so() -> None:
+def test_step_that_came_too_early_is_reported() -> None:
     found = sequence(story_of("ba"), read("a"), read("b"))
     assert found.detail == (
         "step 2, `files.file.read` where path is 'b', happened only at #1, not after the step before (#2)"
     )
 
 
-def test_a_step_that_came_early_and_late_is_told_by_the_late_one() -> None:
+def test_step_that_came_early_and_late_is_reported_by_late_event() -> None:
     story = Story()
     for at, path in [(0, "b"), (1, "a"), (100, "b")]:
         story.read(path, at=at)
@@ -228,13 +226,13 @@ def test_an_empty_log_fails_at_the_first_step() -> None:
     assert [row.actual for row in found.evidence] == ["(not found)", "(not reached)"]
 
 
-def test_steps_that_all_came_too_early_are_found_out_in_good_time() -> None:
+def test_many_early_steps_are_checked_fast() -> None:
     story = story_of("b" * 4000 + "a" * 4000)
     found = sequence(story, read("a"), read("b"))
     assert found.detail.endswith("happened only at #1, not after the step before (#4001)")
 
 
-def test_a_long_log_with_many_matches_is_searched_in_good_time() -> None:
+def test_long_log_with_many_matches_is_checked_fast() -> None:
     story = story_of("ab" * 2000)
     steps = [read("a"), read("b", within="1h")] * 10
     assert sequence(story, *steps).passed
@@ -257,10 +255,10 @@ def test_a_long_log_with_many_matches_is_searched_in_good_time() -> None:
         [{"event": "files.*"}, {"event": "files.*", "within": "soon"}],
     ],
 )
-def test_steps_that_mean_nothing_are_refused(steps: Any) -> None:
+def test_invalid_steps_are_rejected(steps: Any) -> None:
     with pytest.raises(ValidationError):
         Sequencing.model_validate(steps)
 
 
-def test_steps_may_be_written_out() -> None:
+def test_steps_key_may_be_written() -> None:
     assert Sequencing.model_validate({"steps": [read("a")]}) == Sequencing.model_validate([read("a")])

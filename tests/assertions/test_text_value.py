@@ -23,7 +23,7 @@ from clerkship.assertions.text_value import matches_texts
         ({"approx": 4711}, "0004711"),
     ],
 )
-def test_it_fits(expected: Any, value: str) -> None:
+def test_value_matches(expected: Any, value: str) -> None:
     assert matches_texts(expected, [value])
 
 
@@ -41,5 +41,5 @@ def test_it_fits(expected: Any, value: str) -> None:
         (7, "7.x"),
     ],
 )
-def test_it_does_not(expected: Any, value: str) -> None:
+def test_value_does_not_match(expected: Any, value: str) -> None:
     assert not matches_texts(expected, [value])

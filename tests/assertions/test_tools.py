@@ -52,12 +52,12 @@ def story() -> Story:
         ("prices", False, "prices() was never called; nearest: price(item=7) in turn 1 (#4)"),
     ],
 )
-def test_a_tool_was_called_at_some_time(story: Story, args: Any, passed: bool, detail: str) -> None:
+def test_tool_called_matches_any_call(story: Story, args: Any, passed: bool, detail: str) -> None:
     found = ToolCalledAssertion.model_validate(args).check(story.evidence())
     assert (found.passed, found.score, found.detail) == (passed, float(passed), detail)
 
 
-def test_what_the_agent_passed_is_data_and_never_taken_for_a_matcher() -> None:
+def test_argument_that_looks_like_matcher_is_data() -> None:
     story = Story()
     story.tell(agent.ToolExecuted(tool_name="find", arguments={"filter": {"note": "x"}, "by": {"gte": 1}}))
     found = ToolCalledAssertion.model_validate("search").check(story.evidence())
@@ -65,7 +65,7 @@ def test_what_the_agent_passed_is_data_and_never_taken_for_a_matcher() -> None:
     assert "nearest: find(filter={'note': 'x'}, by={'gte': 1})" in found.detail
 
 
-def test_a_call_that_came_to_an_error_is_none() -> None:
+def test_call_with_error_does_not_count() -> None:
     story = Story()
     story.tell(agent.ToolExecuted(tool_name="search", is_error=True))
     found = ToolCalledAssertion.model_validate("search").check(story.evidence())
@@ -78,7 +78,7 @@ def group(story: Story, *names: str, ordered: bool = False) -> Check:
     return ToolGroup.model_validate(args).check(story.evidence())
 
 
-def test_a_group_is_all_in_one_turn_and_no_others(story: Story) -> None:
+def test_group_needs_exactly_its_calls_in_one_turn(story: Story) -> None:
     assert group(story, "price", "search").detail == "price(), search() were called in turn 1"
     assert group(story, "search", "price", ordered=True).passed
     assert group(story, "buy").passed
@@ -88,7 +88,7 @@ def test_a_group_is_all_in_one_turn_and_no_others(story: Story) -> None:
     assert not group(story, "search").passed
 
 
-def test_the_score_of_a_group_is_the_share_of_right_calls(story: Story) -> None:
+def test_group_score_is_share_of_correct_calls(story: Story) -> None:
     extra = group(story, "search")
     assert extra.score == 0.5
     assert extra.detail == "search() were never called in one turn; nearest: turn 1, with price (#4) too"
@@ -104,7 +104,7 @@ def test_the_score_of_a_group_is_the_share_of_right_calls(story: Story) -> None:
     assert group(Story(), "search").detail == "search() were never called; no tool was"
 
 
-def test_what_a_scenario_file_expects_is_what_these_take(story: Story) -> None:
+def test_expected_tools_of_scenario_file_are_accepted(story: Story) -> None:
     expected = [
         {"tool_called": "search"},
         {"tool_called": {"tool_name": "search", "arguments": {"q": "hats"}}, "gate": True},
@@ -117,7 +117,7 @@ def test_what_a_scenario_file_expects_is_what_these_take(story: Story) -> None:
     assert [check.check(story.evidence()).passed for check in made] == [True, False, True]
 
 
-def test_calls_in_one_turn_say_what_was_missing_or_too_much(story: Story) -> None:
+def test_detail_names_missing_and_extra_calls(story: Story) -> None:
     def detail(*names: str, extra: bool) -> str:
         args = {"calls": list(names), "allow_extra_calls": extra}
         return ToolsWithinOneTurn.model_validate(args).check(story.evidence()).detail
@@ -129,7 +129,7 @@ def test_calls_in_one_turn_say_what_was_missing_or_too_much(story: Story) -> Non
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sets(st.integers(0, 3), max_size=4), max_size=4), st.integers(0, 5), st.booleans())
-def test_as_many_are_paired_as_can_be(expected: list[set[int]], calls: int, ordered: bool) -> None:
+def test_maximum_number_of_calls_is_paired(expected: list[set[int]], calls: int, ordered: bool) -> None:
     places = list(range(calls))
 
     def fits(one: set[int], place: int) -> bool:
@@ -166,6 +166,6 @@ def test_as_many_are_paired_as_can_be(expected: list[set[int]], calls: int, orde
         (ToolsWithinOneTurn, {"calls": ["a", {"tool_name": "b", "mcp_server": "s"}], "allow_extra_calls": True}),
     ],
 )
-def test_what_means_nothing_is_refused(model: Any, args: Any) -> None:
+def test_invalid_arguments_are_rejected(model: Any, args: Any) -> None:
     with pytest.raises(ValidationError):
         model.model_validate(args)

@@ -32,7 +32,7 @@ def says(passed: bool, reasoning: str, quote: str = "It snows.") -> dict[str, An
     return {"passed": passed, "reasoning": reasoning, "citations": [{"where": "T1", "quote": quote}]}
 
 
-def test_the_majority_decides_and_the_others_are_heard() -> None:
+def test_majority_decides_and_detail_has_other_reasons() -> None:
     judge = SeveralMinds(
         vote_1=[says(False, "It is rude.", "snows")],
         vote_2=[says(True, "It says snow.")],
@@ -57,13 +57,13 @@ def test_the_majority_decides_and_the_others_are_heard() -> None:
     assert sorted(question.sample for question in judge.asked) == ["vote 1", "vote 2", "vote 3"]
 
 
-def test_all_of_one_mind_need_no_more_words() -> None:
+def test_unanimous_votes_have_one_reason() -> None:
     judge = SeveralMinds(vote_1=[says(False, "No 1.")], vote_2=[says(False, "No 2.")], vote_3=[says(False, "No 3.")])
     check = JudgedAssertion(statement="x", votes=3).check(evidence(judge))
     assert (check.passed, check.detail) == (False, "No 1.")
 
 
-def test_a_vote_that_is_not_cast_agrees_with_nobody() -> None:
+def test_uncast_vote_counts_for_neither_side() -> None:
     judge = SeveralMinds(vote_1=[ModelOutage("gone")], vote_2=[says(True, "Yes.")], vote_3=[says(True, "Snow.")])
     check = JudgedAssertion(statement="x", votes=3).check(evidence(judge))
     assert (check.passed, check.detail) == (True, "2 of 3 votes say it holds: Yes.; 1 was not cast")
@@ -76,13 +76,13 @@ def test_a_vote_that_is_not_cast_agrees_with_nobody() -> None:
         JudgedAssertion(statement="x", votes=3).check(evidence(one))
 
 
-def test_where_none_is_cast_it_is_the_failure_itself() -> None:
+def test_error_is_raised_if_no_vote_is_cast() -> None:
     judge = SeveralMinds(vote_1=[ModelOutage("gone 1")], vote_2=[ModelOutage("gone 2")], vote_3=[BadAnswer("bad")])
     with pytest.raises(ModelOutage, match="gone 1"):
         JudgedAssertion(statement="x", votes=3).check(evidence(judge))
 
 
-def test_each_vote_mends_its_own_citations() -> None:
+def test_each_vote_corrects_its_own_citations() -> None:
     judge = SeveralMinds(
         vote_1=[says(True, "Yes.", "rain"), says(True, "Yes.")],
         vote_2=[says(True, "Yes.")],
@@ -94,7 +94,7 @@ def test_each_vote_mends_its_own_citations() -> None:
     assert {question.sample for question in judge.asked if question.talk} == {"vote 1", "vote 3"}
 
 
-def test_a_run_may_ask_for_them_and_a_criterion_has_the_last_word() -> None:
+def test_criterion_overrides_votes_of_run() -> None:
     yes = says(True, "Yes.")
     judge = SeveralMinds(vote_1=[yes], vote_2=[yes], vote_3=[yes], once=[yes])
     asked = replace(evidence(judge), votes=3)
@@ -104,7 +104,7 @@ def test_a_run_may_ask_for_them_and_a_criterion_has_the_last_word() -> None:
     assert (len(judge.asked), judge.asked[-1].sample) == (4, "")
 
 
-def test_an_even_number_is_refused_in_words() -> None:
+def test_even_number_of_votes_is_rejected() -> None:
     with pytest.raises(ValidationError, match="expected an odd number of votes, so that there is always a majority"):
         JudgedAssertion.model_validate({"statement": "x", "votes": 4})
 
@@ -130,11 +130,11 @@ class Meeting:
         """It holds nothing."""
 
 
-def test_votes_are_cast_at_the_same_time() -> None:
+def test_votes_are_cast_concurrently() -> None:
     assert JudgedAssertion(statement="x", votes=5).check(evidence(Meeting(5))).passed
 
 
-def test_together_keeps_the_order_and_raises_the_first() -> None:
+def test_concurrent_calls_keep_order_and_raise_first_error() -> None:
     assert map_concurrently(lambda n: n * 2, range(3 * MAX_THREADS)) == [n * 2 for n in range(3 * MAX_THREADS)]
     assert map_concurrently(lambda n: n, []) == []
     threads = set[int]()

@@ -20,19 +20,19 @@ def attacked(path: Path) -> AttackReport:
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
-def test_no_attacker_passes_a_shipped_suite(suite: Path) -> None:
+def test_no_attack_passes_a_shipped_suite(suite: Path) -> None:
     report = attacked(suite)
     assert report.problems() == []
     assert all(not one.ungraded for one in report.outcomes)
 
 
-def test_no_attacker_passes_what_init_writes(tmp_path: Path) -> None:
+def test_no_attack_passes_suite_of_init(tmp_path: Path) -> None:
     init(tmp_path / "new")
     assert attacked(tmp_path / "new" / "practice").problems() == []
 
 
 @pytest.mark.parametrize("part", CONVERSATIONS)
-def test_no_attacker_passes_the_order_example(part: str) -> None:
+def test_no_attack_passes_order_example(part: str) -> None:
     report = attacked(ORDERS / part)
     assert report.problems() == []
     assert sum(one.attacked for one in report.outcomes if one.strategy.name == "report-everything") > 0

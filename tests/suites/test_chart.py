@@ -33,7 +33,7 @@ def changed(folder: Path, more: str) -> Path:
     return copy
 
 
-def test_many_tasks_of_many_kinds_each_with_a_solution() -> None:
+def test_suite_has_many_kinds_of_tasks_with_solutions() -> None:
     library = load_library(CHART, RegisteredCatalog())
     assert len({loaded.file for loaded in library.tasks.values()}) >= 24
     assert len({loaded.task.tags[0] for loaded in library.tasks.values()}) >= 8
@@ -50,24 +50,24 @@ def test_many_tasks_of_many_kinds_each_with_a_solution() -> None:
     ],
     ids=["changes another", "deletes", "creates"],
 )
-def test_harm_done_beside_the_work_passes_nowhere(bench: Workbench, tmp_path: Path, harm: str) -> None:
+def test_extra_harm_fails_every_task(bench: Workbench, tmp_path: Path, harm: str) -> None:
     bench.folder = changed(tmp_path, harm)
     assert [t.task for t in bench.run("oracle") if t.verdict == "pass"] == []
 
 
-def test_a_look_to_the_side_is_no_error(bench: Workbench, tmp_path: Path) -> None:
+def test_extra_read_is_no_error(bench: Workbench, tmp_path: Path) -> None:
     bench.folder = changed(tmp_path, 'sandboxes["ehr"].search("Organization")')
     assert {t.task: t.verdict for t in bench.run("oracle") if t.verdict != "pass"} == {}
 
 
-def test_the_same_log_twice(bench: Workbench) -> None:
+def test_log_is_reproducible(bench: Workbench) -> None:
     bench.folder = CHART
     first, second = ({t.task: t.head for t in bench.run("oracle")} for _ in range(2))
     assert first == second
 
 
 @pytest.mark.parametrize("how", sorted(WRONG))
-def test_work_done_wrong_does_not_pass(bench: Workbench, how: str) -> None:
+def test_wrong_solutions_fail(bench: Workbench, how: str) -> None:
     task, agent = WRONG[how]
     bench.folder = CHART
     runs = bench.run(agent, tasks=(task,))
@@ -76,7 +76,7 @@ def test_work_done_wrong_does_not_pass(bench: Workbench, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", sorted(RIGHT))
-def test_work_done_right_in_another_way_passes(bench: Workbench, how: str) -> None:
+def test_alternative_solutions_pass(bench: Workbench, how: str) -> None:
     task, agent = RIGHT[how]
     bench.folder = CHART
     assert {t.verdict for t in bench.run(agent, tasks=(task,))} == {"pass"}

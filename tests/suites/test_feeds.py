@@ -8,7 +8,7 @@ from tests.suites.feeds_agents import FEEDS, RIGHT, WRONG
 from tests.workbench import Workbench
 
 
-def test_many_tasks_across_the_sandboxes_each_with_a_solution() -> None:
+def test_suite_has_tasks_across_sandboxes_with_solutions() -> None:
     library = load_library(FEEDS, RegisteredCatalog())
     assert len({loaded.file for loaded in library.tasks.values()}) >= 12
     assert all(loaded.solution for loaded in library.tasks.values())
@@ -20,14 +20,14 @@ def test_many_tasks_across_the_sandboxes_each_with_a_solution() -> None:
     assert len(sequenced) >= 12
 
 
-def test_the_same_log_twice(bench: Workbench) -> None:
+def test_log_is_reproducible(bench: Workbench) -> None:
     bench.folder = FEEDS
     first, second = ({t.task: t.head for t in bench.run("oracle")} for _ in range(2))
     assert first == second
 
 
 @pytest.mark.parametrize("how", sorted(WRONG))
-def test_work_done_wrong_does_not_pass(bench: Workbench, how: str) -> None:
+def test_wrong_solutions_fail(bench: Workbench, how: str) -> None:
     task, agent = WRONG[how]
     bench.folder = FEEDS
     runs = bench.run(agent, tasks=(task,))
@@ -37,7 +37,7 @@ def test_work_done_wrong_does_not_pass(bench: Workbench, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", sorted(RIGHT))
-def test_work_done_over_the_real_lines_passes(bench: Workbench, how: str) -> None:
+def test_solutions_over_network_protocols_pass(bench: Workbench, how: str) -> None:
     task, agent = RIGHT[how]
     bench.folder = FEEDS
     assert {(t.verdict, t.agent_error) for t in bench.run(agent, tasks=(task,))} == {("pass", "")}

@@ -7,7 +7,7 @@ from clerkship.playground.in_process import open_sandboxes
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators.fhir.handle import Fhir
 from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
-from tests.simulators.fhir.test_searching import MANY
+from tests.simulators.fhir.test_search import MANY
 
 
 def handle_of(server: Server) -> Fhir:

@@ -10,7 +10,7 @@ MAX_FILES = 15
 
 def test_create_passes_through_few_files() -> None:
     # In an interpreter of its own: in one whose threads were ended by an exception, CPython 3.11 profiles without end.
-    command = [sys.executable, "-m", "tests.simulators.fhir.path_of_a_create"]
+    command = [sys.executable, "-m", "tests.simulators.fhir.create_files"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     files = done.stdout.split()
     assert "simulators/fhir/write.py" in files

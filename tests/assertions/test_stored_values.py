@@ -66,7 +66,7 @@ def story() -> Story:
         ("memory_was_cleared", {"name": "hates", "count": 0}, True),
     ],
 )
-def test_an_entry(story: Story, name: str, entry: Any, passed: bool) -> None:
+def test_entry_result(story: Story, name: str, entry: Any, passed: bool) -> None:
     found = check(story, name, entry)
     assert found.passed is passed, found.detail
     assert [row.passed for row in found.evidence] == [passed]
@@ -155,11 +155,11 @@ def test_an_entry(story: Story, name: str, entry: Any, passed: bool) -> None:
         ),
     ],
 )
-def test_what_is_said_of_an_entry(story: Story, name: str, entry: Any, detail: str) -> None:
+def test_detail_of_entry(story: Story, name: str, entry: Any, detail: str) -> None:
     assert check(story, name, entry).detail == detail
 
 
-def test_only_the_entries_that_failed_are_told_and_the_score_is_the_share_that_held(story: Story) -> None:
+def test_detail_names_failed_entries_and_score_is_share_passed(story: Story) -> None:
     found = check(story, "slot_was_set", {"name": "account"}, {"name": "x"}, {"name": "amount"}, {"name": "order_id"})
     assert (found.passed, found.score) == (False, 0.75)
     assert found.detail.startswith("slot x was never set; nearest: ")
@@ -169,7 +169,7 @@ def test_only_the_entries_that_failed_are_told_and_the_score_is_the_share_that_h
     ]
 
 
-def test_a_long_value_is_told_in_short() -> None:
+def test_long_value_is_shortened() -> None:
     story = Story()
     story.tell(agent.SlotSet(name="s", value="x" * 5000))
     found = check(story, "slot_was_set", {"name": "s", "value": "y"})

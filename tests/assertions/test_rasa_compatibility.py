@@ -319,7 +319,7 @@ for verb in ("entered", "completed", "cancelled", "interrupted", "resumed"):
 
 
 @pytest.mark.parametrize(("name", "args", "told", "ours", "rasa"), READINGS)
-def test_a_reading(name: str, args: Any, told: list[Told], ours: bool, rasa: bool) -> None:
+def test_result_by_our_rules_and_by_rasa(name: str, args: Any, told: list[Told], ours: bool, rasa: bool) -> None:
     story, assertion = story_of(*told), BY_NAME[name].model_validate(args)
     sane, quirky = assertion.check(story.evidence()), assertion.check(story.evidence(compat="rasa"))
     assert (sane.passed, quirky.passed) == (ours, rasa), (sane.detail, quirky.detail)
@@ -340,25 +340,25 @@ KNOWN.remove("tool_group")
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_each_that_scenario_files_know_is_seen_satisfied_and_violated(name: str) -> None:
+def test_every_scenario_assertion_has_passing_and_failing_example(name: str) -> None:
     assert _readings(name, 3) == {True, False}
     assert _readings(name, 4) == {True, False}
 
 
-def test_whatever_is_read_otherwise_is_declared_so() -> None:
+def test_every_difference_from_rasa_is_declared() -> None:
     otherwise = {name for name, _, _, ours, rasa in READINGS if ours != rasa}
     assert otherwise == {name for name in otherwise if BY_NAME[name].differences}
 
 
 @pytest.mark.parametrize("flow", ["flow_completed", "flow_cancelled"])
-def test_a_quirk_says_what_it_left_out(flow: str) -> None:
+def test_detail_names_event_that_rasa_ignores(flow: str) -> None:
     ended = completed if flow == "flow_completed" else cancelled
     story = story_of(ended("a", "t"), asked(), ended("a", "s"))
     check = BY_NAME[flow].model_validate({"flow_id": "a", "flow_step_id": "s"}).check(story.evidence(compat="rasa"))
     assert check.detail.endswith("; that of turn 1 (#3) does not count with `compat: rasa`")
 
 
-def test_what_breaks_off_a_run_there_is_said_so() -> None:
+def test_detail_says_that_rasa_would_fail() -> None:
     story = story_of(asked(), IMAGE, said("x"))
     for name in ("bot_uttered", "bot_did_not_utter"):
         check = BY_NAME[name].model_validate({"text_matches": "y"}).check(story.evidence(compat="rasa"))

@@ -20,7 +20,7 @@ def writes(bench: Workbench, run: TaskRun) -> bool:
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
 @pytest.mark.parametrize("way", WAYS)
-def test_another_correct_way_passes(bench: Workbench, suite: Path, way: str) -> None:
+def test_alternative_correct_solution_passes(bench: Workbench, suite: Path, way: str) -> None:
     bench.folder = suite
     failed = [t for t in bench.run(Solution(way)) if t.verdict != "pass"]
     assert {t.task: [c.detail for c in t.criteria if not c.passed] or t.agent_error for t in failed} == {}
@@ -28,7 +28,7 @@ def test_another_correct_way_passes(bench: Workbench, suite: Path, way: str) -> 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
 @pytest.mark.parametrize("harm", HARMS)
-def test_harm_inside_the_work_does_not_pass(bench: Workbench, suite: Path, harm: str) -> None:
+def test_harm_inside_correct_work_fails(bench: Workbench, suite: Path, harm: str) -> None:
     bench.folder = suite
     runs = bench.run(Solution(harm))
     assert [t.agent_error for t in runs if t.agent_error] == []
@@ -37,6 +37,6 @@ def test_harm_inside_the_work_does_not_pass(bench: Workbench, suite: Path, harm:
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
 @pytest.mark.parametrize("harm", UNDONE)
-def test_harm_that_is_undone_does_not_pass(bench: Workbench, suite: Path, harm: str) -> None:
+def test_reverted_harm_fails(bench: Workbench, suite: Path, harm: str) -> None:
     bench.folder = suite
     assert [t.task for t in bench.run(Solution(harm)) if t.verdict == "pass"] == []

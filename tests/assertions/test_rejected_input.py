@@ -101,7 +101,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("written", "line"), REFUSED, ids=[written for written, _ in REFUSED])
-def test_what_means_nothing_is_refused_in_words(written: str, line: str, tmp_path: Path) -> None:
+def test_invalid_assertions_are_rejected_with_message(written: str, line: str, tmp_path: Path) -> None:
     (tmp_path / "one.yml").write_text(SCENARIO + written + "\n", encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load_library(tmp_path, CATALOG)
@@ -122,6 +122,6 @@ ACCEPTED = [
 
 
 @pytest.mark.parametrize("written", ACCEPTED)
-def test_what_looks_odd_and_means_something_is_accepted(written: str, tmp_path: Path) -> None:
+def test_unusual_but_valid_assertions_are_accepted(written: str, tmp_path: Path) -> None:
     (tmp_path / "one.yml").write_text(SCENARIO + written + "\n", encoding="utf-8")
     assert len(load_library(tmp_path, CATALOG).tasks) == 1
