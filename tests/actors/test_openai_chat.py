@@ -244,7 +244,7 @@ def test_an_outage_is_not_the_agents_fault(bench: Workbench, status: int) -> Non
     body = json.dumps({"error": {"message": f"sorry, {KEY}, all busy"}}).encode()
     with Served(lambda asked: (status, {"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, body)) as served:
         task_run = errored(bench, served)
-    assert f"the model cannot be asked: status {status}: sorry, [key], all busy, in 4 attempts" in task_run.error
+    assert f"the model cannot be reached: status {status}: sorry, [key], all busy, in 4 attempts" in task_run.error
     assert len(served.asked) == 4
     nowhere_is_the_key(bench)
 
@@ -255,7 +255,7 @@ def test_a_server_that_goes_away_after_the_preflight_is_an_outage(bench: Workben
         plan = plan_run(RunRequest(path=bench.folder, agent=solver(served.url)), Settings(timeout=20), CATALOG)
     [task_run] = bench.store.task_runs(execute(plan, bench.store, CATALOG).run.id)
     assert task_run.status == "errored"
-    assert "the model cannot be asked: All connection attempts failed" in task_run.error
+    assert "the model cannot be reached: All connection attempts failed" in task_run.error
 
 
 @pytest.mark.parametrize(
@@ -266,11 +266,11 @@ def test_a_server_that_goes_away_after_the_preflight_is_an_outage(bench: Workben
             b'{"error": {"message": "bad key %s"}}' % KEY.encode(),
             "status 401: bad key [key]; set CLERKSHIP_OPENAI",
         ),
-        (404, b"no such model", "refuses model `some-model` with status 404: no such model; is the model's name right"),
+        (404, b"no such model", "refuses model `some-model` with status 404: no such model; check the model's name"),
         (307, b"", "with status 307"),
-        (200, b"<html>", "answers what is not JSON: '<html>'"),
-        (200, b'{"choices": []}', 'answers without a message: {"choices":[]}'),
-        (200, b"[]", "answers without a message: []"),
+        (200, b"<html>", "is not JSON: '<html>'"),
+        (200, b'{"choices": []}', 'has no message: {"choices":[]}'),
+        (200, b"[]", "has no message: []"),
     ],
 )
 def test_a_mistake_in_the_setup_is_said_in_words(bench: Workbench, status: int, body: bytes, said: str) -> None:

@@ -88,7 +88,7 @@ def test_what_is_skipped_is_said_and_can_be_judged_later(capsys: pytest.CaptureF
     [
         (["--judge", "scripted:answers.yml", "--no-judge"], "--judge and --no-judge exclude each other"),
         (["--judge", "scripted:none.yml"], "none.yml: it is not a file"),
-        (["--judge", "openai:gpt-5.1"], "api.openai.com wants a key; set OPENAI_API_KEY"),
+        (["--judge", "openai:gpt-5.1"], "api.openai.com requires a key; set OPENAI_API_KEY"),
     ],
 )
 def test_a_judge_that_cannot_be_is_refused_before_anything_runs(

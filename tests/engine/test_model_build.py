@@ -168,7 +168,7 @@ def test_model_name_needs_no_key_and_resolves_to_the_same_model(who: str, name: 
         ("azure:m", "model `azure:m`: no address; write azure:m@https://host"),
         ("azure:m@https://host?api-version=1", "the address has a query"),
         ("vllm:", "model `vllm:`: no model"),
-        ("ollama:m@https://me:secret@host", "has a password in it"),
+        ("ollama:m@https://me:secret@host", "contains a password"),
     ],
 )
 def test_invalid_model_is_reported(who: str, told: str) -> None:

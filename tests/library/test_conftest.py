@@ -102,7 +102,7 @@ def test_a_file_of_that_name_above_which_is_something_else_is_left_alone(tmp_pat
             "own.jinja2:3:1: 'gaol' is undefined; available variables:",
         ),
         ("criteria_judge_prompt", "{{ transcript | shout }}", "own.jinja2:1:1: No filter named 'shout'"),
-        ("criteria_judge_prompt", "{% include 'mine.jinja2' %}", "no built-in prompt is called mine.jinja2"),
+        ("criteria_judge_prompt", "{% include 'mine.jinja2' %}", "unknown built-in prompt mine.jinja2"),
         (
             "criteria_judge_prompt",
             "{{ transcript }}",

@@ -10,14 +10,14 @@ import pytest
 from pydantic import BaseModel
 
 from clerkship.engine.model_build import build_model, model_name
-from clerkship.llm import patience
+from clerkship.llm import retry
 from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import Prices, Usage
 from clerkship.settings import Settings
-from llm.retry import ModelOutage, RequestDeclined
+from clerkship.llm.retry import ModelOutage, RequestDeclined
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import bodies, in_turn
 from tests.llm.messages import KEY, called, claude, failed, text, wrote
@@ -36,7 +36,7 @@ QUESTION = Question("Is it so?", Verdict, "Be strict.", "criterion")
 
 @pytest.fixture(autouse=True)
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "jitter", lambda: -0.499)
+    monkeypatch.setattr(retry, "random_fraction", lambda: -0.499)
 
 
 def test_the_shape_is_asked_for_by_schema_with_the_orders_apart_and_counted() -> None:
@@ -151,7 +151,7 @@ def test_an_outage_says_how_often_and_why() -> None:
 def test_what_is_no_message_is_an_outage() -> None:
     with Served(lambda asked: (200, {"Content-Type": "application/json"}, b'{"hello": "world"}')) as served:
         asked = claude(served)
-        with pytest.raises(ModelOutage, match="answers what is no message"):
+        with pytest.raises(ModelOutage, match="is not a message"):
             asked.ask(QUESTION)
         asked.close()
 
@@ -182,7 +182,7 @@ def test_it_has_no_vectors_and_says_where_they_would_come_from() -> None:
 def test_its_name_needs_no_address_and_no_key() -> None:
     settings = Settings(anthropic_base_url="https://api.anthropic.com")
     assert model_name(ModelChoice(who="anthropic:claude-x"), settings) == "anthropic:claude-x"
-    with pytest.raises(InputError, match=r"api\.anthropic\.com wants a key; set ANTHROPIC_API_KEY"):
+    with pytest.raises(InputError, match=r"api\.anthropic\.com requires a key; set ANTHROPIC_API_KEY"):
         build_model(ModelChoice(who="anthropic:claude-x"), settings)
 
 

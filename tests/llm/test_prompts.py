@@ -77,7 +77,7 @@ def test_a_fence_cannot_be_closed_from_inside() -> None:
 
 
 def test_a_template_that_fails_says_in_which_line() -> None:
-    with pytest.raises(BadPrompt, match="prompt `criterion` cannot be filled in: 'gaol' is undefined in line 2") as bad:
+    with pytest.raises(BadPrompt, match="prompt `criterion` cannot be rendered: 'gaol' is undefined in line 2") as bad:
         Prompt("criterion", "a\n{{ gaol }}").fill()
     assert (bad.value.line, bad.value.said) == (2, "'gaol' is undefined")
 

@@ -84,8 +84,8 @@ def test_mistakes_in_the_script_are_said_with_their_place(tmp_path: Path, text: 
         ("opnai:gpt", "unknown model `opnai:gpt`; did you mean"),
         ("gpt-5", "unknown model `gpt-5`"),
         ("openai:", "model `openai:`: no model"),
-        ("openai:gpt-5", "model `openai:gpt-5`: api.openai.com wants a key; set OPENAI_API_KEY"),
-        ("openai:m@https://u:p@host/v1", "the model's address has a password in it"),
+        ("openai:gpt-5", "model `openai:gpt-5`: api.openai.com requires a key; set OPENAI_API_KEY"),
+        ("openai:m@https://u:p@host/v1", "the model's address contains a password"),
     ],
 )
 def test_a_judge_that_cannot_be_is_said_before_anything_runs(who: str, told: str) -> None:

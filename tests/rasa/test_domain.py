@@ -109,7 +109,7 @@ def test_what_is_wrong_with_a_domain_is_said_at_its_place(folder: Shelf, text: s
 def test_a_domain_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
     assert "there is no such domain; give a file, or a folder of files" in refused(tmp_path / "domian.yml")[0]
     (tmp_path / "empty").mkdir()
-    assert "this is no Rasa domain" in refused(tmp_path / "empty")[0]
+    assert "this is not a Rasa domain" in refused(tmp_path / "empty")[0]
 
 
 # Finding.

@@ -291,7 +291,7 @@ def test_flows_that_call_and_link_are_followed_and_circles_end(given: Given) -> 
     assert [slot["name"] for slot in slots] == ["account", "amount"]
     assert asserted("a_happy_path", "action_executed") == ["action_show", "action_pay"]  # not in this flow's own order
     text = Path("eval/scenarios/a_happy_path.yml").read_text(encoding="utf-8")
-    assert "It calls some_tool, no flow that is known here" in text
+    assert "It calls some_tool, which is not a known flow" in text
     assert "It goes over into the flow c." in text
     assert [slot["name"] for slot in asserted("d_happy_path", "slot_was_set")[0]] == ["account"]
 

@@ -351,8 +351,7 @@ BAD: list[tuple[str, str]] = [
     ),
     (
         "- user: x\n  assertion_order_enabled: true",
-        "cases.yml:4:9: test_cases.0.steps.0: `assertion_order_enabled` without `assertions`: "
-        "there is nothing to order",
+        "cases.yml:4:9: test_cases.0.steps.0: `assertion_order_enabled` needs `assertions`: there is nothing to order",
     ),
     (
         "- user: x\n  assertions: [{flow_startd: y}]",
@@ -362,17 +361,17 @@ BAD: list[tuple[str, str]] = [
     (
         "- user: x\n  assertions: [{sequencing: [{action_executed: y}]}]",
         "cases.yml:5:23: test_cases.0.steps.0.assertions.0.sequencing: `sequencing` is not part of E2E test files; "
-        "`assertion_order_enabled: true` checks the order of a step's assertions; scenario files have it",
+        "use `assertion_order_enabled: true` to check the order of a step's assertions, or a scenario file",
     ),
     (
         "- user: x\n  assertions: [{event_occurred: {event: run.ended}}]",
         "cases.yml:5:23: test_cases.0.steps.0.assertions.0.event_occurred: `event_occurred` is not part of E2E test "
-        "files; a task or a scenario file takes it",
+        "files; use it in a task or a scenario file",
     ),
     (
         "- user: x\n  assertions: [{action_executed: y, bot_uttered: {utter_name: z}}]",
         "cases.yml:5:22: test_cases.0.steps.0.assertions.0: expected a map with one key, the assertion's name, not 2 "
-        "(action_executed, bot_uttered); indent what belongs to it, with a `-` before each assertion",
+        "(action_executed, bot_uttered); indent its arguments, and put `-` before each assertion",
     ),
     (
         "- user: x\n  assertions: [{bot_uttered: {text_matches: '('}}]",
@@ -401,7 +400,7 @@ BAD: list[tuple[str, str]] = [
     ),
     (
         "- user: x\n- bot: costs ${PRICE}",
-        "cases.yml:5:14: test_cases.0.steps.1.bot: `bot` is compared as it stands, and takes no environment variable; "
+        "cases.yml:5:14: test_cases.0.steps.1.bot: `bot` is compared literally: environment variables are not replaced; "
         "use the assertion `bot_uttered` with `text_matches`",
     ),
     (
@@ -457,7 +456,7 @@ BAD_FILES: list[tuple[str, list[str]]] = [
         "test_cases: [{test_case: a, fixtures: [noon], steps: [{user: x}]}]",
         [
             "2:19: fixtures.0.noon.1.mocked_datetime: `mocked_datetime` is not supported: the agent uses its own clock; "
-            "a task's environment has a `now`, for agents that ask the playground for the time"
+            "use `now` of an environment, for agents that read the playground's clock"
         ],
     ),
     (

@@ -115,7 +115,7 @@ BAD = {
     "flows:\n  x:\n steps": "flows.yml:3",
     "flows: {}": "there are no flows",
     "flows: {x: {}}": "there are no flows; ",
-    "slots: {}": "there are no flows; flows are YAML with the key `flows`",
+    "slots: {}": "there are no flows; expected YAML files with the key `flows`",
 }
 
 

@@ -179,29 +179,29 @@ def timed(*names: str, start: int = 0) -> list[dict[str, Any]]:
 
 def test_what_was_seen_is_not_seen_again() -> None:
     seen, rows = TrackerCursor(), timed("a", "b", "c", "d")
-    assert seen.fresh(rows[:2]) == rows[:2]
-    assert seen.fresh(rows[:2]) == []
-    assert seen.fresh(rows) == rows[2:]
+    assert seen.take_new(rows[:2]) == rows[:2]
+    assert seen.take_new(rows[:2]) == []
+    assert seen.take_new(rows) == rows[2:]
 
 
 def test_a_tracker_that_loses_its_beginning_is_read_on_from_where_it_was() -> None:
     seen, rows = TrackerCursor(), timed("a", "b", "c", "d", "e")
-    seen.fresh(rows[:4])
-    assert seen.fresh(rows[2:]) == rows[4:]
-    assert seen.fresh(rows[4:]) == []
+    seen.take_new(rows[:4])
+    assert seen.take_new(rows[2:]) == rows[4:]
+    assert seen.take_new(rows[4:]) == []
 
 
 def test_a_tracker_of_which_nothing_is_left_is_read_by_its_times() -> None:
     seen, old = TrackerCursor(), timed("a", "b", "c")
-    seen.fresh(old)
+    seen.take_new(old)
     moved = [old[1], *timed("x", "y", start=10)]
-    assert seen.fresh(moved) == moved[1:]
+    assert seen.take_new(moved) == moved[1:]
 
 
 def test_events_alike_and_without_times_are_told_apart_by_their_number() -> None:
     seen = TrackerCursor()
-    seen.fresh([LISTEN] * 3)
-    assert seen.fresh([LISTEN] * 5) == [LISTEN] * 2
+    seen.take_new([LISTEN] * 3)
+    assert seen.take_new([LISTEN] * 5) == [LISTEN] * 2
 
 
 @given(st.lists(st.sampled_from("ab"), max_size=12), st.data())
@@ -209,7 +209,7 @@ def test_every_event_is_seen_once_wherever_a_tracker_is_cut(names: list[str], da
     rows, seen, found, start = timed(*names), TrackerCursor(), [], 0
     stops = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
     for stop in [*stops, len(rows)]:
-        found += seen.fresh(rows[start:stop])
+        found += seen.take_new(rows[start:stop])
         start = data.draw(st.integers(start, stop))  # what is seen may be lost
     assert found == rows
 

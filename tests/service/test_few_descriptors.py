@@ -41,7 +41,7 @@ def run_with(limit: int, folder: Path, *arguments: str) -> subprocess.CompletedP
 def test_too_few_descriptors_are_one_plain_error(tmp_path: Path, limit: int, command: list[str]) -> None:
     ended = run_with(limit, tmp_path, *command)
     assert ended.returncode == 2
-    assert f"this process may open {limit} files and sockets, and a run needs at least 96" in ended.stderr
+    assert f"this process may open {limit} files and sockets; a run needs at least 96" in ended.stderr
     assert "ulimit -n" in ended.stderr
     assert len(ended.stderr.strip().splitlines()) == 1
 

@@ -193,7 +193,7 @@ def test_an_outage_is_the_criterions_error_and_never_a_pass(scenario: Workbench)
     assert scenario.exit_code() == 2
     assert [criterion.status for criterion in written(task_run)] == ["judged", "error", "error"]
     assert not any(criterion.passed for criterion in judged(task_run))
-    assert judged(task_run)[0].detail.startswith("the model cannot be asked: status 500: down [key], in 4 attempts")
+    assert judged(task_run)[0].detail.startswith("the model cannot be reached: status 500: down [key], in 4 attempts")
     nowhere_is_the_key(scenario, *(criterion.detail for criterion in task_run.criteria))
 
 
@@ -346,11 +346,11 @@ def test_what_is_asked_for_goes_before_the_settings_and_those_before_a_conftest(
 @pytest.mark.parametrize(
     ("llm", "told"),
     [
-        ("{provider: anthropic, model: claude}", "api.anthropic.com wants a key; set ANTHROPIC_API_KEY"),
-        ("{provider: azure, model: m, api_base: 'https://x'}", "x wants a key; set AZURE_API_KEY"),
+        ("{provider: anthropic, model: claude}", "api.anthropic.com requires a key; set ANTHROPIC_API_KEY"),
+        ("{provider: azure, model: m, api_base: 'https://x'}", "x requires a key; set AZURE_API_KEY"),
         ("{provider: azure, model: m}", "model `azure:m`: no address"),
         ("{provider: bedrock, model: m}", "the provider `bedrock` is not available; there is openai, azure, anthropic"),
-        ("{provider: openai, model: gpt-5.1}", "api.openai.com wants a key; set OPENAI_API_KEY"),
+        ("{provider: openai, model: gpt-5.1}", "api.openai.com requires a key; set OPENAI_API_KEY"),
         ("{provider: openai, model: m, api_key: '${NO_SUCH_KEY}'}", "variable NO_SUCH_KEY is not set"),
         ("{provider: openai, model: '${NO_SUCH_MODEL}'}", "variable NO_SUCH_MODEL is not set"),
     ],

@@ -17,7 +17,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.variables import expand_text
 
 MAX_INLINE_BYTES = 4096
-"""Bytes; a body above it is kept as a blob, by its hash."""
+"""A larger body is stored as a blob, by its hash."""
 
 NO_VALUES: Mapping[str, str] = MappingProxyType({})
 _OPTIONS = orjson.OPT_UTC_Z
@@ -28,12 +28,12 @@ class Payload(Frozen):
 
     kind: ClassVar[str]
     holds_body: ClassVar[bool] = False
-    """Whether it contains what the agent sent, so that the body of the request need not be kept as well."""
+    """Whether it contains the body of the request, so that the body need not be stored separately."""
     sums_up: ClassVar[bool] = False
-    """Whether it comes last of the events of one request and is the record of it; otherwise the first event is."""
+    """Whether the last event of a request is the record of the request; otherwise the first event is."""
     freezes: ClassVar[bool] = True
-    """Whether nested values are frozen when the event is appended. Only a simulator that builds them anew for each
-    event and never changes them may save the time: for a large resource it is a tenth of a request."""
+    """Whether nested values are frozen when the event is appended. A simulator that builds new values for each event
+    and never changes them may skip this: for a large resource it takes a tenth of a request."""
 
 
 class Utterance(Payload):
@@ -46,7 +46,7 @@ class Utterance(Payload):
     buttons: tuple[dict[str, Any], ...] = ()
     metadata: dict[str, Any] | None = None
     custom: dict[str, Any] | None = None
-    """What is not text: an image, an attachment, a payload that the channel draws."""
+    """Content other than text: an image, an attachment, a payload for the channel."""
 
 
 class Event(NamedTuple):
@@ -60,7 +60,7 @@ class Event(NamedTuple):
     cause: int | None
     payload: Payload
     request: AgentRequest | None = None
-    """The request of the agent that this event is the record of."""
+    """The agent's request that this event records."""
 
 
 def freeze_payload(payload: Payload) -> Payload:
@@ -73,7 +73,7 @@ def _to_json_value(value: Any) -> Any:
         return value.__dict__
     if isinstance(value, bytes):
         return value.decode()
-    raise TypeError(f"{type(value).__name__} cannot be kept in an event")
+    raise TypeError(f"{type(value).__name__} cannot be stored in an event")
 
 
 def _to_short_json_value(value: Any) -> Any:
@@ -82,7 +82,7 @@ def _to_short_json_value(value: Any) -> Any:
     Long bytes always become a blob. They are not decoded first, because there may be a gigabyte of them.
     """
     if isinstance(value, bytes) and len(value) > MAX_INLINE_BYTES:
-        raise TypeError("too long for a line")
+        raise TypeError("too long for a log line")
     return _to_json_value(value)
 
 

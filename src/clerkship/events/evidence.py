@@ -35,17 +35,17 @@ class Evidence:
     answered: bool = False
     entities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     model: Model | None = None
-    """Who can be asked what no rule decides; most checks have no need of one."""
+    """The judge model; most checks need none."""
     prompts: Prompts = BUILT_IN
-    """What it is told."""
+    """The prompts for the judge model."""
     parameters: Mapping[str, JsonValue] = field(default_factory=dict)
-    """What goes into each question to it besides; for the record."""
+    """Parameters of the judge model, stored with each verdict."""
     votes: int = 1
-    """How often it is asked what must be judged, where a criterion does not say."""
+    """How many votes the judge gives, if a criterion does not say."""
     observers: frozenset[str] = frozenset()
-    """The names of the sandboxes that record what is done to them; not of those that only carry a conversation."""
+    """The sandboxes that log the agent's actions; not those that only carry a conversation."""
     subject: str | None = None
-    """The entity that the criterion at hand is about, by its id in the task."""
+    """The id of the entity that the current criterion is about."""
 
     def about(self, entity: str) -> "Evidence":
         """Return the same evidence for a criterion about one entity; cached values are shared."""
@@ -71,14 +71,14 @@ class Evidence:
     @lazy_property
     def places(self) -> dict[str, list[int]]:
         """The indexes of the events of each kind; most checks need only a few kinds."""
-        found: dict[str, list[int]] = {}
-        for place, event in enumerate(self.events):
-            known = found.get(event.kind)
+        indexes: dict[str, list[int]] = {}
+        for index, event in enumerate(self.events):
+            known = indexes.get(event.kind)
             if known is None:
-                found[event.kind] = [place]
+                indexes[event.kind] = [index]
             else:
-                known.append(place)
-        return found
+                known.append(index)
+        return indexes
 
     def of_kind(self, *kinds: str) -> list[Event]:
         """Return the events of some kinds, in order."""
@@ -166,7 +166,9 @@ class Evidence:
     @property
     def _model(self) -> Model:
         if self.model is None:
-            raise NoModel("a model must judge it, and none is configured: give --judge, or --no-judge to skip it")
+            raise NoModel(
+                "a judge model is needed, and none is configured; add --judge, or --no-judge to skip the criterion"
+            )
         return self.model
 
     def state(self, kind: type[S], sandbox: str | None = None) -> S:

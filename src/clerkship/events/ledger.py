@@ -36,14 +36,14 @@ from clerkship.model.duration import render_duration
 
 NO_ACTIONS = "(the agent's system tells nothing of what it does)"
 REPORTED_MARKER = "reported"
-"""Stands before what the agent reports of itself and nothing observed."""
+"""Precedes events that only the agent reported, and no sandbox observed."""
 MAX_VALUE_LENGTH = 500
-"""Characters of a value or a text in the ledger; the transcript has them whole."""
+"""Characters of a value or a text in the ledger; the transcript is not cut."""
 MAX_ANSWER_LENGTH = 20_000
-"""Characters of what the agent gave to people, or gave as its answer: that is what is judged."""
+"""Characters of an answer or of what the agent showed to people, which is what is judged."""
 MAX_HEADER_LENGTH = 200
 MIN_SILENCE = timedelta(seconds=30)
-"""Simulated time without a word that a judge is told of."""
+"""A pause of at least this simulated time is shown to the judge."""
 _ROUTINE_ACTIONS = frozenset(
     {
         "action_listen",
@@ -61,10 +61,9 @@ _SHOWN_NOTES = frozenset(
     {"restart", "session_ended", "error", "action_execution_rejected", "unsupported_request_classified"}
 )
 _TEST_EVENTS: tuple[type[Payload], ...] = (RunStarted, StepRan, StepFailed, AgentStarted, RunEnded, FaultInjected)
-"""What the test did, and not the agent."""
+"""Events of the test itself, not of the agent."""
 _MINOR_EVENTS: tuple[type[Payload], ...] = (RequestAnswered, ClockAdvanced)
-"""Requests that changed nothing and showed no record, such as one for the attributes of a file, and waiting: the times
-of other events show it."""
+"""Waiting, and requests that changed nothing and returned no record, such as one for the attributes of a file."""
 
 
 class LedgerEntry(NamedTuple):
@@ -72,18 +71,18 @@ class LedgerEntry(NamedTuple):
 
     turn: int
     seqs: tuple[int, ...]
-    """The events it tells of."""
+    """The numbers of its events."""
     line: str
     text: str = ""
-    """Of what was said, the words as they were."""
+    """The text of an utterance."""
     speaker: str = ""
-    """Of what was said, by whom: `agent` or `user`."""
+    """The speaker of an utterance: `agent` or `user`."""
     number: int = 0
-    """Of what was said, the place in its turn, from 1: `[T2.1]` is the first line of turn 2."""
+    """The position of an utterance in its turn, from 1: `[T2.1]` is the first one of turn 2."""
     is_reported: bool = False
-    """Whether only the agent says that it happened: nothing observed it."""
+    """Whether only the agent reported it, and no sandbox observed it."""
     is_reported_action: bool = False
-    """Whether it is a tool or an action that the agent reports: something that a sandbox could have observed."""
+    """Whether it is a reported tool call or action, which a sandbox could have observed."""
 
 
 def list_utterances(evidence: Evidence) -> list[LedgerEntry]:

@@ -30,7 +30,7 @@ class StepFailed(Payload):
     step: str
     reason: str
     by_agent: bool = False
-    """Whether it could have been done but for what the agent did; the run is graded all the same."""
+    """Whether it failed because of the agent's actions; the run is graded nevertheless."""
 
 
 class AgentStarted(Payload):
@@ -63,7 +63,7 @@ class RunForked(Payload):
     trial: int
     turn: int
     told: Literal["history", "warm_up", "nothing"]
-    """How the agent knows what happened before: it was told, or it answered the earlier lines once more."""
+    """How the agent learned what happened before: from a history, or by replying to the earlier messages again."""
 
 
 class RunEnded(Payload):
@@ -95,7 +95,7 @@ class ClockAdvanced(Payload):
 
     kind: ClassVar[str] = "clock.advanced"
     seconds: float | None = None
-    """None where it waited for the next thing due."""
+    """None if it waited for the next scheduled event."""
 
 
 class FaultInjected(Payload):
@@ -117,8 +117,8 @@ OutboundOutcome = Literal[
     "not_acknowledged",
     "not_sent",
 ]
-"""How an attempt to deliver a message to the agent ended: `lost` is a connection that broke, `rejected` an HTTP status
-or a response that does not count, `not_sent` a message that a fault kept in the sandbox."""
+"""The outcome of an attempt to deliver a message to the agent: `lost` is a broken connection, `rejected` an HTTP status
+or a response that is not accepted, `not_sent` a message that a fault held back."""
 
 
 class OutboundAttempted(Payload):
@@ -147,7 +147,7 @@ class PersonBrokeContract(Payload):
     reason: str
     would_have_said: str = ""
     lines: tuple[str, ...] = ()
-    """What a judge relies on who found it, each line with its turn; and who that was, by which prompt."""
+    """The lines that the judge cites, each with its turn; then its model and prompt."""
     model: str = ""
     prompt: str = ""
 

@@ -15,7 +15,7 @@ DIGEST_SIZE = 32
 GENESIS = bytes(DIGEST_SIZE)
 MAX_EVENTS = 50_000
 MAX_LOG_BYTES = 500_000_000
-"""What one trial may record before nothing more is accepted from its agent."""
+"""When a log reaches this size, nothing more is accepted from the agent."""
 
 
 class LogClosed(PlatformError):
@@ -30,9 +30,9 @@ class Log:
         self.lines: list[bytes] = []
         self.blobs: dict[str, bytes] = {}
         self.size = 0
-        """Bytes, bodies included."""
+        """Bytes, including bodies."""
         self.request_bodies = 0
-        """Bytes kept of the bodies of requests."""
+        """Bytes of stored request bodies."""
         self.overflowed = False
         """Whether a report or a reply of the agent was refused because the log was full."""
         self._digest = GENESIS
@@ -125,7 +125,7 @@ class LogWriter:
             log.size += sum(map(len, islice(reversed(blobs.values()), len(blobs) - before)))
         chained = log._digest + line
         log._digest = hashlib.sha256(chained).digest()
-        log.lines.append(chained[DIGEST_SIZE:])  # a copy: what orjson returns holds on to the 4 KB it was written in
+        log.lines.append(chained[DIGEST_SIZE:])  # a copy: the bytes from orjson keep their 4 KB buffer alive
         log.size += len(line)
         for subscriber in log._subscribers:
             subscriber(event)

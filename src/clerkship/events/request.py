@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 MAX_BODY = 100_000
-"""Bytes kept of the body of one request."""
+"""Bytes stored of the body of one request."""
 MAX_TOTAL_BODIES = 10_000_000
-"""Bytes kept of the bodies of all requests of one trial."""
+"""Bytes stored of the bodies of all requests of one trial."""
 MAX_PATH = 1000
 MAX_QUERY = 2000
 MAX_INLINE_BODY = 512
-"""Bytes; a longer body, or one that is not text, is kept as a blob."""
+"""A longer body, or one that is not text, is stored as a blob."""
 BODY_FIELD = "request.body"
-"""The name of a request's body among the blobs of its event. No field of a payload can have it: it contains a dot."""
+"""The name of a request's body among the blobs of its event. The dot distinguishes it from fields of the payload."""
 
 
 class AgentRequest(NamedTuple):
@@ -25,15 +25,15 @@ class AgentRequest(NamedTuple):
     query: str = ""
     """`patient=p2&_count=5`, percent-encoded."""
     status: int = 0
-    """The HTTP status, or what corresponds to it; 0 if the connection broke before the answer."""
+    """The HTTP status, or its equivalent; 0 if the connection broke before the answer."""
     answer: str = ""
-    """The answer in the terms of the protocol, where a status does not say it: `AA`."""
+    """The answer in the terms of the protocol, if the status does not say it: `AA`."""
     over: str = ""
     """`sftp` or `mllp`; empty for HTTP and for calls in process, which are recorded alike."""
     size: int = 0
-    """Bytes of the body as it was sent, where it is not held by the event's payload."""
+    """Bytes of the body as it was sent, if the event's payload does not contain it."""
     body: bytes = b""
-    """What is kept of the body; shorter than `size` where it was cut, empty where it was not kept."""
+    """The stored part of the body; shorter than `size` if it was cut, empty if it was not stored."""
 
 
 def parse_request(record: Mapping[str, Any], blob: Callable[[str], bytes]) -> AgentRequest | None:

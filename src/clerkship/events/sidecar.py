@@ -5,7 +5,7 @@ from typing import Any
 
 MAX_TOUCHES = 10_000
 MAX_UNAUTHENTICATED = 50
-"""Requests without a valid credential that are described; further ones are counted."""
+"""Requests without a valid credential that are described; further ones are only counted."""
 MAX_UNAUTHENTICATED_LENGTH = 300
 """Characters of each part of such a request."""
 
@@ -37,9 +37,9 @@ class Sidecar:
     touches: list[tuple[int, str, str, int, float]] = field(default_factory=list)
     touches_dropped: int = 0
     handed: list[int] = field(default_factory=list)
-    """How many events there were when the agent was handed each message of a person."""
+    """The number of events when each message of a person was passed to the agent."""
     handed_from: list[str] = field(default_factory=list)
-    """The sandboxes of those messages, where there are several people."""
+    """The sandboxes of those messages, if there are several people."""
 
     unauthenticated: UnloggedRequests = field(default_factory=UnloggedRequests)
 

@@ -9,7 +9,7 @@ from clerkship.model.redaction import MIN_SECRET_LENGTH
 from clerkship.model.variables import join_escaped
 
 _AUTHORED = ("person", "scenario", "run")
-"""Actors whose events say what an author wrote. What an agent says is evidence, and stays as it was."""
+"""Actors whose events contain what an author wrote. The agent's words are evidence, and are not changed."""
 
 
 class VariableNames:
@@ -18,7 +18,7 @@ class VariableNames:
     def __init__(self, values: Mapping[str, str]) -> None:
         known = {value: name for name, value in sorted(values.items(), reverse=True) if len(value) >= MIN_SECRET_LENGTH}
         self.names = dict(sorted(known.items(), key=lambda item: -len(item[0])))
-        """By value; none if no value is long enough to be recognized."""
+        """Names by value; empty if no value is long enough to be recognized."""
 
     def payload(self, event: Event) -> dict[str, Any] | None:
         """Return the payload of an event with names for values; None if there is nothing to replace."""

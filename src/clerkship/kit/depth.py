@@ -6,9 +6,9 @@ orjson writes 254 levels and reads 1,024; pydantic reads 200.
 from typing import Any
 
 MAX_DEPTH = 64
-"""Levels of lists and maps in what an agent hands over, and in what evidence copies from it."""
+"""Levels of lists and maps in data from an agent, and in copies of it in evidence."""
 CUT_MARKER = f"(nested deeper than {MAX_DEPTH} levels)"
-"""What replaces data below the limit."""
+"""Replaces data below the limit."""
 
 
 def is_deeper_than(value: Any, limit: int = MAX_DEPTH) -> bool:

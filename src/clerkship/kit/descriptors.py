@@ -8,23 +8,23 @@ from clerkship.model.errors import PlatformError
 
 try:
     import resource
-except ImportError:  # not every system has such limits
+except ImportError:  # Windows has no such limits
     resource = None  # type: ignore[assignment]
 
 MAX_DESCRIPTORS = 16_384
-"""More than any run needs: what is beyond it would only be a longer list to go through."""
+"""More than any run needs; a higher limit would only slow down code that iterates over all descriptors."""
 RESERVED_DESCRIPTORS = 512
-"""For all that is no connection of an agent: stores, reports, programs that are started."""
+"""For everything but agents' connections: stores, reports, started programs."""
 SHARE_COUNT = 4
-"""HTTP, MLLP and SFTP have one each, and the agents in this process the last."""
+"""HTTP, MLLP and SFTP get one share each, and the agents in this process the last one."""
 MIN_DESCRIPTORS = 96
-"""Below it a run is refused: the store, the listener and one agent take about half of them."""
+"""With fewer, a run is refused: the store, the listener and one agent need about half of them."""
 UNLIMITED_FROM = 1024
-"""From here on the number of agents at once is not limited."""
+"""With so many descriptors, the number of concurrent agents is not limited."""
 DESCRIPTORS_PER_AGENT = 12
-"""What one agent may need: its event loop, connections and the pipes of a program."""
+"""For one agent: its event loop, connections and the pipes of a program."""
 REPEAT_AFTER = 10.0
-"""Seconds between two words about the same thing."""
+"""Seconds before the same warning is logged again."""
 
 logger = logging.getLogger("clerkship")
 
@@ -35,14 +35,14 @@ def raise_limit() -> int:
         return MAX_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(MAX_DESCRIPTORS, hard)
-    for wanted in (most, most // 2):  # some systems take less than they say
-        if soft == resource.RLIM_INFINITY or soft >= wanted:
+    for target in (most, most // 2):  # some systems accept less than they report
+        if soft == resource.RLIM_INFINITY or soft >= target:
             break
         try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
         except (OSError, ValueError):
             continue
-        return wanted
+        return target
     return MAX_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
 
 
@@ -55,7 +55,7 @@ def check_limit() -> None:
     limit = raise_limit()
     if limit < MIN_DESCRIPTORS:
         raise TooFewDescriptors(
-            f"this process may open {limit} files and sockets, and a run needs at least {MIN_DESCRIPTORS}; "
+            f"this process may open {limit} files and sockets; a run needs at least {MIN_DESCRIPTORS}; "
             "raise the limit, for example with `ulimit -n 1024`"
         )
 
@@ -84,11 +84,13 @@ class ThrottledErrorHandler:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._said: dict[str, float] = {}
+        self._logged_at: dict[str, float] = {}
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        what = f"{context.get('message', 'something went wrong')}" + (f": {type(error).__name__}" if error else "")
-        if loop.time() - self._said.get(what, -REPEAT_AFTER) >= REPEAT_AFTER:
-            self._said = {**self._said, what: loop.time()} if len(self._said) < MAX_DESCRIPTORS else {}
-            logger.warning("%s: %s", self._name, what)
+        message = f"{context.get('message', 'unknown error')}" + (f": {type(error).__name__}" if error else "")
+        if loop.time() - self._logged_at.get(message, -REPEAT_AFTER) >= REPEAT_AFTER:
+            self._logged_at = (
+                {**self._logged_at, message: loop.time()} if len(self._logged_at) < MAX_DESCRIPTORS else {}
+            )
+            logger.warning("%s: %s", self._name, message)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 _ID_PATTERN = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,63})_([0-9a-f]{12})(?![A-Za-z0-9_])")
 MAX_SKIPPED = 100_000
 MAX_UNUSED = 1_000
-"""How many that were given out may have left no trace, beside those that have."""
+"""How many issued ids may be missing from the texts."""
 
 
 class Ids:

@@ -38,7 +38,7 @@ class Registry(Generic[T]):
         self._things: dict[str, T | Deferred[T]] = {}
         self._aliases: dict[str, str] = {}
         self.missing: Callable[[str], str] = lambda name: ""
-        """Why something of this name is not here, where somebody knows; else the nearest name is said."""
+        """Returns why a name is not registered, if that is known; otherwise the nearest name is suggested."""
 
     def add(self, name: str, thing: T | Deferred[T], aliases: Iterable[str] = ()) -> None:
         """Register a value under a name and aliases; raise NameTaken. A deferred value is loaded on first use."""

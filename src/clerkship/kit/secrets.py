@@ -21,7 +21,7 @@ class NameGenerator:
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
-        self._numbers = count(1)  # of which no two threads get the same
+        self._numbers = count(1)  # thread-safe: no two threads get the same number
 
     def new(self, prefix: str) -> str:
         """Return the next name. Other names cannot be derived from known ones."""

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 _Z95 = 1.959963984540054
 SIGNIFICANCE_LEVEL = 0.05
-"""A difference less likely than this by chance alone is taken for one."""
+"""A difference with a lower p-value counts as significant."""
 
 
 class Interval(NamedTuple):
@@ -60,7 +60,7 @@ def fisher_exact_test(passed: int, total: int, other_passed: int, other_total: i
 
 
 MAX_EXACT_WORK = 500_000
-"""Beyond this the exact test gives way to the normal one, which for so many says nearly the same."""
+"""Above this, a normal approximation is used, which is close enough for so many values."""
 
 
 def paired_test(differences: Sequence[Fraction]) -> float:

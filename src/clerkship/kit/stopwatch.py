@@ -9,7 +9,7 @@ class Stopwatch:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._state: tuple[float, float | None] = (0.0, None)
-        """What there was, and since when it runs: one thing, so that nobody reads half of it."""
+        """The total before, and since when it runs: one tuple, so that other threads read a consistent state."""
 
     def __enter__(self) -> None:
         """Start; inside another `with` block it continues."""

@@ -61,8 +61,8 @@ def error_message(error: BaseException) -> str:
     """Return the message of an exception, whose `__str__` may raise."""
     try:
         return str(error)
-    except BaseException:  # foreign code may raise anything
-        return "(it cannot be described)"
+    except BaseException:  # the exception's own code may raise anything
+        return "(no description)"
 
 
 def _render_frames(error: BaseException) -> Iterable[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anthropic.types import Message
 
 DEFAULT_MAX_TOKENS = 4096
-"""Theirs is the one interface that must be told; `max_tokens` among the parameters goes before."""
+"""This API requires a limit; `max_tokens` in the parameters takes precedence."""
 TOOL_NAME = "answer"
 _STOP_REASONS: dict[str | None, StopReason] = {
     "max_tokens": "cut off",
@@ -26,8 +26,8 @@ _STOP_REASONS: dict[str | None, StopReason] = {
     "refusal": "refused",
 }
 _HINTS = {
-    403: "the key may not use this model",
-    404: "is the model's name right, and the address (without /v1)?",
+    403: "the key has no access to this model",
+    404: "check the model's name and the address (without /v1)",
 }
 
 
@@ -39,7 +39,7 @@ class AnthropicApi:
     forms: tuple[AnswerFormat, ...] = ("schema", "tool", "words")
 
     def __init__(self, place: ModelReference, door: ApiCredentials, manner: RequestOptions) -> None:
-        # Here and not where it is first asked: it takes seconds, and there everybody else's questions would wait.
+        # Import here, not on the first question: it takes seconds, during which other questions would wait.
         try:
             import anthropic  # noqa: PLC0415  (an extra)
         except ImportError:
@@ -63,7 +63,7 @@ class AnthropicApi:
         )
 
     def _client(self) -> "AsyncAnthropic":
-        # We ask again ourselves, so that who waits leaves the line to others; redirects would carry the key elsewhere.
+        # Retries are ours, so that a waiting request frees its slot; redirects would send the key elsewhere.
         http = self._library.DefaultAsyncHttpxClient(
             trust_env=not is_loopback(self._place.address), follow_redirects=False
         )
@@ -86,13 +86,13 @@ class AnthropicApi:
         except theirs.APIStatusError as error:
             raise self._trouble(error) from None
         except theirs.APITimeoutError:
-            raise EndpointBusy("it does not answer in time") from None
+            raise EndpointBusy("no answer in time") from None
         except theirs.APIConnectionError as error:
             raise EndpointBusy(self._door.redact_key(str(error.__cause__ or error)) or type(error).__name__) from None
         except (theirs.APIError, ValueError) as error:
-            raise EndpointBusy(f"it answers what is no message: {self._door.redact_key(str(error))[:200]}") from None
+            raise EndpointBusy(f"the answer is not a message: {self._door.redact_key(str(error))[:200]}") from None
         if not isinstance(getattr(message, "content", None), list) or message.usage is None:
-            raise ModelOutage(f"{self._place.address} answers what is no message: {str(message)[:200]!r}")
+            raise ModelOutage(f"the answer of {self._place.address} is not a message: {str(message)[:200]!r}")
         return message
 
     def _trouble(self, error: "APIStatusError") -> Exception:

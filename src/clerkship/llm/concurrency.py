@@ -8,9 +8,9 @@ from typing import TypeVar
 A = TypeVar("A")
 R = TypeVar("R")
 MAX_THREADS = 8
-"""Threads for one lot, the caller's own among them; an endpoint has a limit of its own besides."""
+"""Threads for one call, including the caller's own; endpoints have their own limit."""
 MAX_PROCESS_THREADS = 48
-"""Threads in the process from which on no more are begun: so many trials keep an endpoint busy by themselves."""
+"""With so many threads in the process no more are started: that many trials keep an endpoint busy."""
 
 
 def map_concurrently(ask: Callable[[A], R], items: Sequence[A], *, waits: bool = True) -> list[R]:
@@ -34,10 +34,10 @@ def map_concurrently(ask: Callable[[A], R], items: Sequence[A], *, waits: bool =
                 return
             try:
                 found[number] = ask(items[number])
-            except BaseException as error:  # raised again, in the thread that asked
+            except BaseException as error:  # re-raised in the calling thread
                 wrong[number] = error
 
-    # Not kept from ending by one of them: the process may, while a model that does not answer is waited for.
+    # Daemons: waiting for a model that does not answer must not keep the process from exiting.
     others = [threading.Thread(target=work, daemon=True) for _ in range(min(len(items), MAX_THREADS) - 1)]
     for thread in others:
         thread.start()

@@ -24,17 +24,17 @@ class Question(Generic[T]):
     """A question to a model: the prompt, and the shape of the answer."""
 
     prompt: str
-    """The matter itself. Where somebody else wrote a part of it, that part is quoted."""
+    """The content of the question. Parts written by others are quoted."""
     shape: type[T]
-    """What the answer must be; unknown keys in it are passed over."""
+    """The type of the answer; unknown keys are ignored."""
     orders: str = ""
-    """What it is to do, before it sees the matter; nothing that somebody else wrote is in here."""
+    """The system prompt: instructions without any text written by others."""
     about: str = ""
-    """What it is for, in a word or two."""
+    """The purpose, in a word or two."""
     talk: tuple[EarlierMessage, ...] = ()
-    """What was said between the orders and this prompt, oldest first."""
+    """The conversation between the system prompt and this prompt, oldest first."""
     sample: str = ""
-    """Which of several alike it is: the same question asked again on purpose is another one."""
+    """Distinguishes repetitions of the same question, such as votes."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def _build_schema(shape: type[BaseModel]) -> dict[str, Any]:
 
 
 _OMITTED_KEYWORDS = ("title", "default", "minimum", "maximum", "ge", "le")
-"""What some endpoints refuse in a schema. The answer is validated here all the same."""
+"""Keywords that some endpoints reject in a schema. Answers are validated here anyway."""
 
 
 def _close_schema(schema: Any) -> Any:
@@ -58,11 +58,11 @@ def _close_schema(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     closed = {key: _close_schema(value) for key, value in schema.items() if key not in _OMITTED_KEYWORDS}
-    for names in ("properties", "$defs"):  # whose keys are an author's words, and no keywords
+    for names in ("properties", "$defs"):  # whose keys are names, not keywords
         if names in schema:
             closed[names] = {name: _close_schema(part) for name, part in schema[names].items()}
     if "properties" in schema:
-        closed.pop("description", None)  # of the class, for who reads the code: a small model answers with it
+        closed.pop("description", None)  # the class docstring: small models answer with it
         closed |= {"additionalProperties": False, "required": list(schema["properties"])}
     return closed
 
@@ -130,17 +130,17 @@ class UnavailableModel:
     def __init__(self, name: str, reason: str = "", *, replayable: bool = False) -> None:
         self.name = name
         self.reason = reason
-        """Why it cannot be asked; empty in a replay, which asks no model."""
+        """Why it cannot be asked; empty in a replay."""
         self.replayable = replayable
         """Whether recorded answers are used before it would be asked."""
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Raise NoModel."""
-        raise NoModel(self.reason or f"{self.name} is replayed, and cannot be asked")
+        raise NoModel(self.reason or f"{self.name} cannot be asked in a replay")
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Raise NoModel."""
-        raise NoModel(self.reason or f"{self.name} is replayed, and cannot be asked")
+        raise NoModel(self.reason or f"{self.name} cannot be asked in a replay")
 
     def close(self) -> None:
         """Do nothing: it holds no resources."""

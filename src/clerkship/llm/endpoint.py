@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 READ_TIMEOUT = 180.0
 MAX_RESPONSE_BYTES = 20_000_000
 MIN_KEY_LENGTH = 12
-"""Letters that a key has at the least."""
+"""The shortest text that is treated as a key."""
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""What some say with the status of those who are busy, and no waiting helps."""
+"""Error codes that some endpoints send with status 429 when waiting does not help."""
 _DEFAULT_POLICY = ModelRetryPolicy()
 
 
@@ -41,11 +41,11 @@ class ApiCredentials(NamedTuple):
 
     key: str = ""
     header: str = "authorization"
-    """Where the key goes."""
+    """The header with the key."""
     query: str = ""
-    """What stands behind each path, without the `?`."""
+    """The query of each URL, without the `?`."""
     hint: str = "set CLERKSHIP_OPENAI_API_KEY or OPENAI_API_KEY"
-    """What to do where the key is not taken."""
+    """What to do if the key is rejected."""
 
     def headers(self) -> dict[str, str]:
         """Return the headers of each request."""
@@ -94,9 +94,9 @@ class Endpoint:
             with lend() as client:
                 response, data = await post(client, url, self._door.headers(), body, MAX_RESPONSE_BYTES)
         except ResponseTooLarge:
-            raise ModelOutage(f"a reply of {self.host} has more than {MAX_RESPONSE_BYTES:,} bytes") from None
+            raise ModelOutage(f"the answer of {self.host} has more than {MAX_RESPONSE_BYTES:,} bytes") from None
         except httpx.TimeoutException:
-            raise EndpointBusy("it does not answer in time") from None
+            raise EndpointBusy("no answer in time") from None
         except httpx.HTTPError as error:
             raise EndpointBusy(self._door.redact_key(str(error)) or type(error).__name__) from None
         text = self._door.redact_key(data.decode(errors="replace"))
@@ -105,19 +105,19 @@ class Endpoint:
         try:
             return orjson.loads(text)
         except orjson.JSONDecodeError:
-            said = f"{self.host} answers what is not JSON: {text[:200]!r}"
+            problem = f"the answer of {self.host} is not JSON: {text[:200]!r}"
         if text.startswith("{"):
-            raise EndpointBusy(said)  # half an answer; whatever else it is, it will be again
-        raise ModelOutage(said)
+            raise EndpointBusy(problem)  # half an answer: the next one may be complete
+        raise ModelOutage(problem)
 
     def build_no_message_error(self, found: Any, usage: Usage = NO_USAGE) -> ModelOutage:
         """Return the error for an answer without a message."""
-        return ModelOutage(f"{self.host} answers without a message: {orjson.dumps(found)[:200].decode()}", usage)
+        return ModelOutage(f"the answer of {self.host} has no message: {orjson.dumps(found)[:200].decode()}", usage)
 
     def _trouble(self, response: "httpx.Response", text: str, model: str) -> Exception:
         words, code = _parse_error(text)
         if code in QUOTA_CODES:
-            return ModelOutage(f"{self.host} has nothing left for model `{model}`: {words}")
+            return ModelOutage(f"{self.host}: the quota for model `{model}` is used up: {words}")
         refused, hints = f"{self.host} refuses model `{model}`", {401: self._door.hint, **_HINTS}
         error = build_status_error(response.status_code, words, response.headers.get("retry-after", ""), refused, hints)
         if isinstance(error, RequestDeclined):
@@ -156,8 +156,8 @@ def message_text(message: Mapping[str, Any]) -> str | None:
 
 
 _HINTS = {
-    403: "the key may not use this model",
-    404: "is the model's name right, and the address (it ends in /v1 at most places)?",
+    403: "the key has no access to this model",
+    404: "check the model's name and the address (most end in /v1)",
 }
 
 

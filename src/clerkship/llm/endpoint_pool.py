@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 H = TypeVar("H")
 DEFAULT_AT_ONCE = 8
-"""Requests under way at one endpoint if nothing else is set."""
+"""Concurrent requests to one endpoint, by default."""
 CLOSE_TIMEOUT = 5.0
 
 
@@ -37,7 +37,7 @@ class HostConnections:
         self._requested: list[int] = []
         self._limit: ConcurrencyLimit | None = None
         self._free: list[httpx.AsyncClient] = []
-        """The one that was used last is at the end: it is the likeliest to be open still."""
+        """The last used one is at the end: it is the most likely to be still open."""
         self._held: dict[Hashable, tuple[Any, Callable[[], Awaitable[None]]]] = {}
 
     def allow(self, at_once: int) -> None:
@@ -112,7 +112,7 @@ class EndpointPool:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                # A daemon: a request that is never answered must not keep the process from ending.
+                # A daemon: a request without an answer must not keep the process from exiting.
                 self._thread = threading.Thread(target=self._loop.run_forever, name="clerkship-models", daemon=True)
                 self._thread.start()
             return asyncio.run_coroutine_threadsafe(work(), self._loop)
@@ -128,7 +128,7 @@ class EndpointPool:
         try:
             closing.result(CLOSE_TIMEOUT)
         except concurrent.futures.TimeoutError:
-            return  # something does not end; the process will end without it
+            return  # a request does not end; the process can exit without it
         loop.call_soon_threadsafe(loop.stop)
         thread.join(CLOSE_TIMEOUT)
         if not thread.is_alive():

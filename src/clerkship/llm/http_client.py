@@ -28,9 +28,11 @@ def parse_address(text: str, name: str, who: str = "agent") -> str:
     except ValueError:
         usable = False
     if "@" in text.partition("://")[2].partition("/")[0]:
-        raise InputError.of(f"the {who}'s address has a password in it, and addresses are kept", hint="leave it out")
+        raise InputError.of(f"the {who}'s address contains a password, and addresses are stored", hint="remove it")
     if not usable or not text.isprintable() or " " in text:
-        raise InputError.of(f"{who} {name}: `{text}` is no address", hint="write http://host/path or https://host/path")
+        raise InputError.of(
+            f"{who} {name}: `{text}` is not an address", hint="write http://host/path or https://host/path"
+        )
     return text
 
 

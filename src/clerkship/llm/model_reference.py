@@ -13,7 +13,7 @@ OPENAI: Final = "openai"
 AZURE: Final = "azure"
 ANTHROPIC: Final = "anthropic"
 HOSTS_WITH_KEYS = frozenset({"api.openai.com", "api.anthropic.com"})
-"""Answer nobody without a key; others may."""
+"""Hosts that require a key."""
 DEFAULT_ADDRESSES: Mapping[str, str] = {
     OPENAI: "https://api.openai.com/v1",
     AZURE: "",
@@ -22,10 +22,10 @@ DEFAULT_ADDRESSES: Mapping[str, str] = {
     "lm_studio": "http://localhost:1234/v1",
     "vllm": "http://localhost:8000/v1",
 }
-"""The sorts there are, and where each is if nobody says; Azure's addresses are everybody's own."""
+"""The providers and their default addresses; Azure has none, because each user has their own address."""
 _PROVIDER_ALIASES = {"self-hosted": "vllm", "self_hosted": "vllm", "hosted_vllm": "vllm", "ollama_chat": "ollama"}
 _LOCAL_PROVIDERS = frozenset({"ollama", "lm_studio", "vllm"})
-"""Whose address is often given without the path that all of them have."""
+"""Providers whose address is often given without its path `/v1`."""
 _PROVIDER = re.compile(r"[a-z][a-z0-9_-]+")
 _REFERENCE = re.compile(r"(?P<model>\S+?)(?:@(?P<address>https?://\S+))?")
 
@@ -88,4 +88,4 @@ def check_key(place: ModelReference, key: str, variable: str, who: str = "agent"
     """Raise InputError if a host requires a key and there is none."""
     if place.requires_key and not key:
         host = urlsplit(place.address).hostname
-        raise InputError.of(f"{who} `{place.sort}:{place.model}`: {host} wants a key", hint=f"set {variable}")
+        raise InputError.of(f"{who} `{place.sort}:{place.model}`: {host} requires a key", hint=f"set {variable}")

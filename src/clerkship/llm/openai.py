@@ -54,7 +54,7 @@ class OpenAiEmbedder:
         """Return one vector per text, in order; raise NoModel if there is no key."""
         if self._place.requires_key and not self._door.key:
             address = self._place.address
-            raise NoModel(f"vectors of texts are made at {address}, and there is no key: set OPENAI_API_KEY")
+            raise NoModel(f"embeddings are computed at {address}, which needs a key; set OPENAI_API_KEY")
         asked = {"model": self._place.model, "input": texts, "encoding_format": "float"}
         limits = (*limits, self._connections.limit)
         found = await self._endpoint.post(self._connections.lend, "/embeddings", asked, limits)
@@ -64,8 +64,8 @@ class OpenAiEmbedder:
             vectors = [[float(number) for number in item["embedding"]] for item in items]
             if len(vectors) == len(texts) and all(vectors) and len({len(vector) for vector in vectors}) == 1:
                 return Embeddings(vectors, usage)
-        said = orjson.dumps(found)[:200].decode()
-        raise ModelOutage(f"{self._endpoint.host} gives no vector for each text: {said}", usage)
+        excerpt = orjson.dumps(found)[:200].decode()
+        raise ModelOutage(f"the answer of {self._endpoint.host} does not have one vector per text: {excerpt}", usage)
 
 
 def build_base_url(place: ModelReference, api_version: str) -> str:

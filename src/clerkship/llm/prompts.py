@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "templates"
 SUFFIX = ".jinja2"
 MAX_PROMPT_LENGTH = 2_000_000
-"""Characters that a prompt may come to."""
+"""Characters of a rendered prompt."""
 _SEPARATOR = "\x1e"
-"""Stands between orders and matter; nothing that is put in has it."""
+"""Separates orders and matter; removed from inserted values."""
 _PARTS = {"layout", "quoted", "counterpart"}
 _EXTENDS = re.compile(r"""\{%[-+]?\s*extends\s+["']([^"']+)["']""")
 _BLOCK = re.compile(r"\{%[-+]?\s*block\s+(\w+)")
@@ -34,7 +34,7 @@ class BadPrompt(InputError):
 
     def __init__(self, name: str, said: str, line: int = 0) -> None:
         place = f" in line {line}" if line else ""
-        super().__init__([InputProblem(message=f"prompt `{name}` cannot be filled in: {said}{place}")])
+        super().__init__([InputProblem(message=f"prompt `{name}` cannot be rendered: {said}{place}")])
         self.said, self.line = said, line
 
 
@@ -89,7 +89,9 @@ class Prompt(NamedTuple):
                 written.append(part)
                 size += len(part)
                 if size > MAX_PROMPT_LENGTH:
-                    raise InputError.of(f"prompt `{self.name}` comes to more than {MAX_PROMPT_LENGTH:,} characters")
+                    raise InputError.of(
+                        f"prompt `{self.name}` has more than {MAX_PROMPT_LENGTH:,} characters when rendered"
+                    )
         except (
             TemplateError,
             TypeError,
@@ -99,7 +101,7 @@ class Prompt(NamedTuple):
             LookupError,
             RecursionError,
         ) as error:
-            said = f"no built-in prompt is called {error.name}" if isinstance(error, TemplateNotFound) else str(error)
+            said = f"unknown built-in prompt {error.name}" if isinstance(error, TemplateNotFound) else str(error)
             raise BadPrompt(self.name, said, getattr(error, "lineno", None) or _template_line(error)) from None
         orders, mark, matter = "".join(written).partition(_SEPARATOR)
         return RenderedPrompt(orders.strip(), matter.strip()) if mark else RenderedPrompt("", orders.strip())
@@ -158,12 +160,12 @@ def _environment() -> "Environment":
     from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415  (as above)
 
     class Bounded(ImmutableSandboxedEnvironment):
-        """A sandbox in which a text cannot be multiplied until the memory is full."""
+        """A Jinja sandbox in which multiplying texts cannot exhaust the memory."""
 
         intercepted_binops = frozenset({"*", "**"})
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            """Numbers alone, and no large ones."""
+            """Multiply small numbers; raise SecurityError for anything else."""
             if (
                 all(isinstance(side, int | float) and abs(side) <= MAX_PROMPT_LENGTH for side in (left, right))
                 and operator == "*"
@@ -172,7 +174,7 @@ def _environment() -> "Environment":
             raise SecurityError(f"`{operator}` is for small numbers here")
 
     how = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
-    # What is built in does not change under a run: to look again for each question took longer than to fill it in.
+    # Built-in templates do not change during a run; checking them for each question took longer than rendering.
     return Bounded(loader=FileSystemLoader(FOLDER), auto_reload=False, **how)
 
 

@@ -24,12 +24,12 @@ from clerkship.model.usage import NO_USAGE, Prices, Usage
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 MAX_REPAIRS = 2
-"""How often it is told what is wrong with its answer, and asked again."""
+"""How often an invalid answer is sent back with its error."""
 ANSWER_TIMEOUT = 120.0
 """Seconds for one attempt."""
 AnswerFormat = Literal["schema", "tool", "object", "words"]
-"""How the shape is asked for besides in words: by a JSON schema, as a tool's arguments, as any JSON object, not at
-all."""
+"""How the shape is requested, in addition to the prompt: by a JSON schema, as a tool's arguments, as any JSON object,
+or not at all."""
 StopReason = Literal["", "refused", "cut off", "filtered"]
 
 
@@ -37,10 +37,10 @@ class RequestOptions(NamedTuple):
     """Options for requests to a model."""
 
     parameters: Mapping[str, JsonValue] = {}
-    """What goes into each request as it is: a temperature, a seed."""
+    """Passed on in each request: a temperature, a seed."""
     answer_within: float = ANSWER_TIMEOUT
     at_once: int | None = None
-    """Questions of this model under way; those at its endpoint are limited besides."""
+    """Concurrent questions to this model; the endpoint has its own limit."""
     backoff: float = INITIAL_BACKOFF
     prices: Prices | None = None
     api_version: str = ""
@@ -80,7 +80,7 @@ class ModelApi(Protocol):
     """One kind of model API."""
 
     forms: tuple[AnswerFormat, ...]
-    """How a shape can be asked for, the best first."""
+    """The supported formats, the best first."""
 
     async def say(self, asked: ChatRequest, connections: HostConnections) -> ModelReply:
         """Send one request; raise ModelOutage or RequestDeclined."""
@@ -109,7 +109,7 @@ class RemoteModel:
         if at_once is not None:
             self._connections.allow(at_once)
         self._forms: dict[type[BaseModel], int] = {}
-        """The first way of asking for each shape that the endpoint has not said no to."""
+        """For each shape, the index of the first format that the endpoint has not rejected."""
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Ask, and ask again with the error if the answer does not have the shape."""
@@ -127,7 +127,7 @@ class RemoteModel:
         try:
             return self._client.run(work)
         except CallCancelled:
-            raise ModelOutage(f"the question to {self.name} was called off: the run is over") from None
+            raise ModelOutage(f"the question to {self.name} was cancelled: the run is over") from None
 
     async def _asked(self, question: Question[T]) -> ModelAnswer[T]:
         turns, spent, usage, wrong, spoken = _build_messages(question), TimeSpent(), NO_USAGE, "", _NO_REPLY
@@ -140,7 +140,7 @@ class RemoteModel:
                 raise
             usage += spoken.usage
             if spoken.stop == "filtered":
-                raise BadAnswer(f"{self.name}: its answer was withheld by the endpoint's content filter", usage)
+                raise BadAnswer(f"{self.name}: the endpoint's content filter withheld the answer", usage)
             try:
                 return ModelAnswer(parse_answer(spoken.text, question.shape), self.name, usage)
             except BadAnswer as bad:
@@ -166,7 +166,7 @@ class RemoteModel:
                 spoken = await self._speaker.say(ChatRequest(turns, question, form, limits, spent), self._connections)
             except RequestDeclined as declined:
                 if declined.code in _FILTER_CODES:
-                    raise BadAnswer(f"{self.name}: the endpoint's content filter took no such question") from None
+                    raise BadAnswer(f"{self.name}: the endpoint's content filter rejected the question") from None
                 if declined.status not in (400, 422) or declined.code in _FINAL_CODES or form == "words":
                     raise
             else:
@@ -178,7 +178,7 @@ class RemoteModel:
 _NO_REPLY = ModelReply("", "", NO_USAGE)
 _FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
 _FINAL_CODES = frozenset({"context_length_exceeded", "model_not_found", "invalid_api_key"})
-"""What is refused however the shape is asked for."""
+"""Error codes that do not depend on the format."""
 _STOP_ERRORS: Mapping[str, str] = {
     "cut off": "it was cut off before its end, because it is too long; be brief",
     "refused": "it is a refusal",

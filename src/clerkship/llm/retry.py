@@ -15,13 +15,13 @@ from clerkship.model.usage import NO_USAGE, Usage
 R = TypeVar("R")
 MAX_ATTEMPTS = 4
 MAX_RATE_LIMITED = 10
-"""Attempts where each was told to come later: that is a queue, and no fault."""
+"""Attempts that may be rejected for too many requests: the endpoint is busy, not broken."""
 INITIAL_BACKOFF = 0.5
-"""Seconds before the second attempt; twice as many before each further one, if the server names none."""
+"""Seconds before the second attempt, doubled for each further one, unless the server sends Retry-After."""
 MAX_WAIT = 60.0
-"""Who says to come back later than this is not waited for."""
+"""A longer Retry-After is not waited for."""
 QUESTION_TIMEOUT = 600.0
-"""Seconds for one question with everything, the wait for its turn left out: attempts, waits between them, repairs."""
+"""Seconds for one question with its attempts, waits and repairs, not counting the wait for a slot."""
 TOO_MANY_REQUESTS = 429
 BUSY_STATUSES = frozenset({408, 409, 425, TOO_MANY_REQUESTS})
 
@@ -32,7 +32,7 @@ class ModelOutage(PlatformError):
     def __init__(self, message: str, usage: Usage = NO_USAGE) -> None:
         super().__init__(message)
         self.usage = usage
-        """What was paid for before."""
+        """The usage before the error."""
 
 
 class RequestDeclined(InputError):
@@ -41,7 +41,7 @@ class RequestDeclined(InputError):
     status: int = 0
     code: str = ""
     usage: Usage = NO_USAGE
-    """What was paid for before."""
+    """The usage before the error."""
 
 
 class EndpointBusy(Exception):
@@ -51,7 +51,7 @@ class EndpointBusy(Exception):
         super().__init__(reason)
         self.wait = wait
         self.is_rate_limited = crowded
-        """Whether it has to do with how much is asked, so that others had better wait too."""
+        """Whether the endpoint reports too many requests, so that other requests should wait too."""
 
 
 class ModelRetryPolicy(NamedTuple):
@@ -101,7 +101,7 @@ class ConcurrencyLimit:
     async def slot(self) -> AsyncIterator[None]:
         """Wait for a free slot, first come first served."""
         async with self._slots:
-            # A loop, because it may be put off further meanwhile.
+            # A loop, because the pause may be extended meanwhile.
             while (left := self._until - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110  (it is a time)
                 await asyncio.sleep(left)
             yield
@@ -133,12 +133,12 @@ async def call_with_retries(
                 async with spent.counted(), asyncio.timeout(_time_left(patience, spent)):
                     return await once()
         except TimeoutError:
-            said.append(EndpointBusy("it does not answer in time"))
+            said.append(EndpointBusy("no answer in time"))
         except EndpointBusy as busy:
             said.append(busy)
         wait = patience.wait(len(said), said[-1])
         if _is_exhausted(said, patience) or spent.seconds + wait > QUESTION_TIMEOUT:
-            raise ModelOutage(f"the model cannot be asked: {_describe_failures(said)} at {where}") from None
+            raise ModelOutage(f"the model cannot be reached: {_describe_failures(said)} at {where}") from None
         if said[-1].is_rate_limited:
             for limit in limits:
                 limit.pause(wait)
@@ -162,7 +162,7 @@ def _describe_failures(said: Sequence[EndpointBusy]) -> str:
     """Describe the last failure, the number of attempts, and other failures before it."""
     last = str(said[-1])
     wait = said[-1].wait
-    later = f" (and to come back in {wait:,.0f} seconds)" if wait is not None and wait > MAX_WAIT else ""
+    later = f" (Retry-After: {wait:,.0f} seconds)" if wait is not None and wait > MAX_WAIT else ""
     before = list(dict.fromkeys(str(busy) for busy in said if str(busy) != last))
     besides = f" (before that: {'; '.join(before)})" if before else ""
     return f"{last}{later}, in {len(said)} attempt{'s' * (len(said) > 1)}{besides}"
@@ -180,7 +180,7 @@ def build_status_error(
         crowded = status == TOO_MANY_REQUESTS or (status in (503, 529) and seconds is not None)
         return EndpointBusy(f"status {status}: {words}", seconds, is_rate_limited=crowded)
     declined = RequestDeclined.of(
-        f"{refused} with status {status}: {words}", hint=hints.get(status, "see what it says")
+        f"{refused} with status {status}: {words}", hint=hints.get(status, "see the message of the endpoint")
     )
     declined.status = status
     return declined

@@ -15,7 +15,7 @@ from clerkship.model.pattern import Regex
 T = TypeVar("T", bound=BaseModel)
 DIMENSIONS = 256
 SCRIPTED = "scripted:"
-"""What the names of these models begin with; the rest is the file."""
+"""The prefix of the names of these models; the rest is the file."""
 _WORD = re.compile(r"\w+")
 
 
