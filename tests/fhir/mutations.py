@@ -1,4 +1,4 @@
-"""Valid resources made wrong: one thing at a time, and where it is."""
+"""Mutations of valid resources: one error at a time, with its location."""
 
 import copy
 import re
@@ -15,12 +15,12 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 def steps(path: str) -> list[str | int]:
-    """`name[0].family` as keys and numbers."""
+    """Parse `name[0].family` to keys and indexes."""
     return [word or int(number) for word, number in _STEP.findall(path)]
 
 
 def changed(resource: Resource, path: str, value: Any) -> Resource:
-    """A copy of it with something else in one place, or nothing there (GONE)."""
+    """Return a copy with another value at one path, or none (GONE)."""
     made = copy.deepcopy(resource)
     *way, last = steps(path)
     place: Any = made
@@ -34,7 +34,7 @@ def changed(resource: Resource, path: str, value: Any) -> Resource:
 
 
 class Mutation(NamedTuple):
-    """A resource that is wrong now."""
+    """A resource with one error."""
 
     what: str
     where: str
@@ -43,7 +43,7 @@ class Mutation(NamedTuple):
 
 
 def sites(value: Any, path: str, fhirpath: str, type: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every object in some data: its path as keys, its FHIRPath."""
+    """Yield every object in the data with its path as keys and its FHIRPath."""
     if isinstance(value, dict):
         yield path, fhirpath, value
         known = _names(value["resourceType"] if type == "Resource" else type)
@@ -59,12 +59,12 @@ def sites(value: Any, path: str, fhirpath: str, type: str) -> Iterator[tuple[str
 
 @cache
 def _names(type: str) -> dict[str, tuple[str, str]]:
-    """By spelling, what FHIRPath calls an element and what type it has."""
+    """Return the FHIRPath name and the type of each JSON name."""
     return {name: (e.name, below) for e in get_structure(type).elements for name, below in e.spellings.items()}
 
 
 def mutations(resource: Resource, dice: Random | None = None, few: int = 4) -> Iterator[Mutation]:
-    """All of them; or those of a few places, drawn by somebody's dice."""
+    """Yield all mutations, or those at a few random places."""
     found = list(sites(resource, "", resource["resourceType"], "Resource"))
     for path, fhirpath, value in found if dice is None else dice.sample(found, min(len(found), few)):
         prefix = f"{path}." if path else ""
@@ -91,7 +91,7 @@ def _resource_mutations(whole: Resource, value: Resource, prefix: str, fhirpath:
 
 
 def wrongs(item: Any) -> Iterator[tuple[str, Any]]:
-    """What a value is not to be replaced by."""
+    """Yield values that must not replace a value."""
     yield "null", None
     if isinstance(item, list):
         yield "empty list", []
@@ -146,7 +146,7 @@ POOL: tuple[Any, ...] = (
 
 
 def swaps(resource: Resource, dice: Random, count: int) -> Iterator[Mutation]:
-    """Something else in some places, which may be as good as what was there."""
+    """Yield resources with other values in some places, which may be valid."""
     found = list(sites(resource, "", resource["resourceType"], "Resource"))
     for _ in range(count):
         path, fhirpath, value = dice.choice(found)

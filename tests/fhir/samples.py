@@ -1,4 +1,4 @@
-"""Valid resources of the kinds that offices write most, each with something in it that is easily got wrong."""
+"""Valid resources of common types, each with details that are easy to get wrong."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ ABSENT = {"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "
 
 
 def concept(system: str, code: str, text: str = "") -> dict[str, Any]:
-    """A concept with one coding."""
+    """Return a CodeableConcept with one coding."""
     return {"coding": [{"system": system, "code": code}], **({"text": text} if text else {})}
 
 
 def to(reference: str) -> dict[str, Any]:
-    """A reference."""
+    """Return a Reference."""
     return {"reference": reference}
 
 

@@ -1,4 +1,4 @@
-"""The table of definitions: facts of R4 that anyone can look up."""
+"""The table of definitions, compared with known facts of R4."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ from clerkship.fhir.type_rules import get_type_rules
 
 
 def element(type: str, name: str) -> ElementDefinition:
-    """One element of a type."""
+    """Return one element of a type."""
     return next(found for found in get_structure(type).elements if found.name == name)
 
 
@@ -101,6 +101,8 @@ def test_unknown_type_has_no_elements(question: type) -> None:
 
 
 def test_table_is_loaded_on_first_use() -> None:
-    code = "from clerkship.fhir import definitions as d; print(len(d.RESOURCE_TYPES), d._load_table.cache_info().misses)"
+    code = (
+        "from clerkship.fhir import definitions as d; print(len(d.RESOURCE_TYPES), d._load_table.cache_info().misses)"
+    )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "146 0"

@@ -1,4 +1,4 @@
-"""Paths into resources: plain ones by our own walk, which must agree with FHIRPath's, and expressions."""
+"""Paths into resources: plain paths, which must agree with FHIRPath, and FHIRPath expressions."""
 
 import copy
 import subprocess
@@ -215,7 +215,7 @@ def test_exact_decimals_are_returned_as_plain_numbers() -> None:
 
 
 def flat(items: list[Any]) -> list[Any]:
-    """FHIR has no lists of lists."""
+    """Flatten lists of lists, which FHIR does not have."""
     return [part for item in items for part in (item if isinstance(item, list) else [item])]
 
 

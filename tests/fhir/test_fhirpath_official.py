@@ -1,4 +1,4 @@
-"""FHIRPath against the official test suite for R4, which lies beside the project and is not copied into it."""
+"""FHIRPath compared with the official test suite for R4, which is not part of this repository."""
 
 import re
 from collections import Counter
@@ -41,7 +41,7 @@ class Case(NamedTuple):
 
 
 class Result(NamedTuple):
-    """How a test went: `passed`, `failed`, `refused` (at load) or `raised` (at evaluation)."""
+    """The outcome of a test: `passed`, `failed`, `refused` (at load) or `raised` (at evaluation)."""
 
     case: Case
     outcome: str
@@ -49,7 +49,7 @@ class Result(NamedTuple):
 
     @property
     def is_wrong_boolean(self) -> bool:
-        """Whether an expression came out true or false, and the suite says otherwise."""
+        """Whether the result is a boolean that contradicts the suite."""
         return self.outcome == "failed" and len(self.actual) == 1 and isinstance(self.actual[0], bool)
 
 

@@ -1,4 +1,4 @@
-"""What we say of R4, held against the official package: its definitions, its patterns, its 5,300 resources."""
+"""Validation compared with the official package of R4: its definitions, patterns and 5,300 resources."""
 
 import re
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ WRONG = {
 
 
 def resources() -> Iterator[tuple[Path, Resource]]:
-    """All of them."""
+    """Return all resources of the package."""
     for file in sorted(package_folder().glob("*.json")):
         found = parse_resource(file.read_bytes())
         if "resourceType" in found:
@@ -69,7 +69,7 @@ def resources() -> Iterator[tuple[Path, Resource]]:
 
 @cache
 def examples() -> tuple[tuple[str, Resource], ...]:
-    """Those that are about somebody, and not too large to be broken many times."""
+    """Return examples that are small enough to be mutated many times."""
     defined = {"StructureDefinition", "SearchParameter", "ValueSet", "CodeSystem", "ConceptMap", "OperationDefinition"}
     return tuple(
         (file.name, found)
@@ -109,7 +109,7 @@ def test_rendering_keeps_every_digit_of_the_examples() -> None:
 
 
 def patterns() -> dict[str, str]:
-    """R4's own pattern for each primitive."""
+    """Return the official pattern of each primitive."""
     found = {}
     for name in PRIMITIVES:
         definition = orjson.loads((package_folder() / f"StructureDefinition-{name}.json").read_bytes())
@@ -181,7 +181,7 @@ def test_examples_without_optional_elements_stay_valid() -> None:
 
 
 def judged(resource: Resource) -> tuple[bool, bool]:
-    """What the schema says of it, and what the models say; yes, where they are known to be wrong."""
+    """Return the verdicts of the schema and the models; True where they are known to be wrong."""
     data, type = to_plain_json(resource), resource["resourceType"]
     by_text = "fhirVersion" in data or by_schema(type)(data)  # it was made before there was a 4.0.1
     return by_text, type == "Evidence" or by_models(type)(data)  # which R4B has anew

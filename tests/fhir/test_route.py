@@ -1,4 +1,4 @@
-"""Whether a plain path can lead anywhere in a type."""
+"""Checks of paths and expectations against the definitions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Dates moved: every date that is one, at its precision, and nothing else."""
+"""Shifting dates: every date at its precision, and nothing else."""
 
 from datetime import date, timedelta
 from typing import Any

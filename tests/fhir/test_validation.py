@@ -1,4 +1,4 @@
-"""What is wrong with a resource: what is found, where, and in which words."""
+"""Validation: which issues are found, where, and with which text."""
 
 import time
 from typing import Any
@@ -56,7 +56,7 @@ JSON = st.recursive(
 
 @st.composite
 def near_resources(draw: st.DrawFn) -> Any:
-    """A resource type with any of its elements holding anything."""
+    """Draw a resource with arbitrary values in some elements."""
     type = draw(st.sampled_from(sorted(RESOURCE_TYPES)))
     names = st.sampled_from(sorted(element_names(type) | {"_" + name for name in element_names(type)}))
     return {"resourceType": type, **draw(st.dictionaries(names, JSON, max_size=6))}
@@ -129,7 +129,7 @@ def test_issues_that_a_lenient_server_refuses(path: str, value: Any) -> None:
 
 
 def nested(deep: int) -> Resource:
-    """Questions within questions."""
+    """Return nested questions."""
     item: dict[str, Any] = {"linkId": "last", "type": "boolean"}
     for number in range(deep):
         item = {"linkId": str(number), "type": "group", "item": [item]}

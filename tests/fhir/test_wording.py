@@ -1,4 +1,4 @@
-"""FHIR's data types in words, and what a template may ask of a resource besides."""
+"""FHIR datatypes as text, and derived fields for templates."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -84,7 +84,7 @@ def test_title_of_a_resource(resource: Any, told: str) -> None:
 
 
 def charted(**more: Any) -> ResourceView:
-    """A patient."""
+    """Return the view of a patient."""
     return ResourceView({"resourceType": "Patient", "id": "p", **more}, NOW)
 
 

@@ -40,25 +40,23 @@ class LoggedOut(Payload):
 
 
 class AboutRead(Payload):
-    """The agent read what anyone may read."""
+    """The agent read the public description."""
 
     kind: ClassVar[str] = "locked.about.read"
 
 
 class LockedState(State):
-    """Notes."""
+    """The state: notes."""
 
     def __init__(self, config: Any, records: Any) -> None:
         super().__init__(config, records)
         self.notes: list[str] = []
 
     def apply(self, event: Event) -> None:
-        """Add a note."""
         if isinstance(event.payload, NoteAdded):
             self.notes.append(event.payload.text)
 
     def dump(self) -> list[str]:
-        """Return the notes."""
         return list(self.notes)
 
 
@@ -66,13 +64,11 @@ Context = OperationContext[LockedState]
 
 
 class Note(Frozen):
-    """A note."""
-
     text: str
 
 
 class LockedConfig(Frozen):
-    """Who the user is."""
+    """The config, which has the user."""
 
     account: str = "AC0001"
 
@@ -91,7 +87,7 @@ def add_note(context: Context, note: Note) -> None:
 
 @operation(access="open")
 def about(context: Context, _: NoInput) -> dict[str, str]:
-    """Say what this is."""
+    """Describe the simulator."""
     context.action.emit(AboutRead())
     return {"name": "locked"}
 

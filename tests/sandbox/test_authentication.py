@@ -1,4 +1,4 @@
-"""Authentication schemes, by real clients over HTTP and by requests in process."""
+"""Authentication schemes, tested with real clients over HTTP and with requests in process."""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -158,7 +158,7 @@ def test_no_session_id_access_token_or_password_gets_into_the_log() -> None:
 
 
 class ClientCredentialsAuth(httpx.Auth):
-    """Gets a token when it has none, or when its token was refused."""
+    """Requests a token if it has none, or its token was refused."""
 
     requires_response_body = True
 
@@ -259,7 +259,7 @@ def test_token_request_that_is_not_a_form_or_repeats_a_parameter_is_invalid() ->
 
 
 class SignatureAuth(httpx.Auth):
-    """Signs requests with the key and the time that it is told."""
+    """Signs requests with the key and headers of the connection info."""
 
     requires_request_body = True
 

@@ -1,4 +1,4 @@
-"""Inputs of operations that are declared by a JSON Schema: judged by the `jsonschema` package on generated cases."""
+"""Inputs of operations that are declared by a JSON Schema, compared with the `jsonschema` package on generated cases."""
 
 from collections.abc import Mapping
 from dataclasses import replace

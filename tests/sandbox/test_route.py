@@ -1,4 +1,4 @@
-"""Which request is which operation, and what HTTP says of those that are none."""
+"""Route matching, and refusals of unknown paths and methods."""
 
 import pytest
 
@@ -8,7 +8,6 @@ from tests.raw_routes import RawCall, raw_route
 
 
 def handler(call: RawCall) -> Reply:
-    """Says nothing."""
     return Reply(204)
 
 
@@ -22,7 +21,6 @@ ROUTES = (
 
 
 def find_operation_name(method: str, path: str) -> str:
-    """The one that is found."""
     return find_route(ROUTES, Request(method, path))[0].operation.name
 
 

@@ -1,4 +1,4 @@
-"""A sandbox's operations as tools: names a model may call, schemas that hold, calls that go where they should."""
+"""Operations as tools of a model: names, parameter schemas, and conversion of calls to requests."""
 
 import re
 from typing import Annotated, Any
@@ -31,7 +31,7 @@ class Order(Frozen):
 
 
 class OrderId(Frozen):
-    """Which order."""
+    """The id of an order."""
 
     id: str
     expand: Annotated[str, Field(description="what to show with it")] = ""

@@ -1,4 +1,4 @@
-"""The same arguments, the same bytes: in this process, in another, at another time, with more patients."""
+"""Determinism: the same arguments give the same bytes in any process, at any time, and with more patients."""
 
 import hashlib
 import subprocess
@@ -94,7 +94,7 @@ def test_invalid_arguments_are_refused_first(patients: int, now: datetime) -> No
 
 @pytest.mark.parametrize("text", ["2099-12-31T23:30:00-05:00", "2000-01-01T00:30:00+14:00"])
 def test_year_limit_applies_to_the_given_zone(text: str) -> None:
-    """In UTC it is another year already, or still."""
+    """The time is in another year in UTC."""
     assert generate_lines(2, 1, parse_now(text))
 
 

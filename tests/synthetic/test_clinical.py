@@ -1,4 +1,4 @@
-"""Clinical sense: codes that belong together, values that fit, drugs that fit, each rule over several valleys."""
+"""Clinical plausibility: codes, values and drugs that fit together, checked over several datasets."""
 
 import base64
 from collections import Counter
@@ -38,7 +38,7 @@ def labs(found: GeneratedClinic, patient: Resource) -> list[Resource]:
 
 
 def at_visit(found: GeneratedClinic, patient: Resource, code: str) -> dict[str, float]:
-    """Values of one code by visit."""
+    """Return the values of one code by visit."""
     return {
         made["encounter"]["reference"]: value(made)
         for made in found.of(patient, "Observation")
@@ -381,7 +381,7 @@ def test_notes_match_the_chart(seed: int, now: datetime) -> None:
 
 
 def _pressure_in(found: GeneratedClinic, made: Resource, text: str) -> None:
-    """The pressure that the note says is the one that was measured then."""
+    """Return whether the blood pressure in a note is the one that was measured."""
     tag, visit = made["subject"]["reference"].rpartition("-")[2], made["context"]["encounter"][0]["reference"]
     measured = found.by_key.get(f"Observation/obs-{tag}-bp-{visit.rpartition('-')[2]}")
     if measured is not None:

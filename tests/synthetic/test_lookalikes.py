@@ -1,4 +1,4 @@
-"""Namesakes and near-duplicates are planted, and listed as what they are."""
+"""Look-alike patients exist and are listed."""
 
 from datetime import date, datetime
 from itertools import product
@@ -129,7 +129,7 @@ def test_two_records_of_one_person_have_the_same_body(seed: int, now: datetime) 
 
 
 def _body(found: GeneratedClinic, patient: Resource) -> dict[str, str]:
-    """Height, build and smoking, as one record has them."""
+    """Return height, build and smoking status of one record."""
     made = {one["id"].split("-")[2]: one for one in found.of(patient, "Observation")}
     signs = {key: str(made[key]["valueQuantity"]["value"]) for key in ("height", "bmi") if key in made}
     return signs | ({"smoking": made["smoking"]["valueCodeableConcept"]["text"]} if "smoking" in made else {})

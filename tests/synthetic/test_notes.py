@@ -1,4 +1,4 @@
-"""Notes, letters and summaries speak of the drugs that are in the chart, and of no others."""
+"""Notes, letters and summaries name the drugs of the chart, and no others."""
 
 import base64
 import re
@@ -19,7 +19,7 @@ CLASSES = ("statin", "antibiotic", "anticoag", "antihistamine", "nsaid", "iron",
 
 
 def word(drug: Drug) -> str:
-    """What a drug is known by: `lisinopril`, `potassium chloride`."""
+    """Return the name of a drug: `lisinopril`, `potassium chloride`."""
     return re.split(r" \d|/| inhaler", drug.name)[0].lower()
 
 
@@ -32,7 +32,7 @@ def without_allergies(text: str) -> str:
 
 
 def requests(found: GeneratedClinic, made: Resource) -> list[tuple[Drug, Resource]]:
-    """What the patient of a note was ever prescribed."""
+    """Return all prescriptions of the patient of a note."""
     given = found.of(found.at(made["subject"]), "MedicationRequest")
     return [(BY_RXNORM[get_code(one["medicationCodeableConcept"])], one) for one in given]
 

@@ -1,4 +1,4 @@
-"""The front desk: books that add up, bills that go to whoever paid, numbers that are nobody's."""
+"""Scheduling, claims, insurance and fictional identifiers."""
 
 import re
 from collections import Counter

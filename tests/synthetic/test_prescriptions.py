@@ -1,4 +1,4 @@
-"""Orders that agree with themselves: dose, words, quantity, days and refills; no infection goes without one."""
+"""Consistency of orders: dose, instructions, quantity, days and refills."""
 
 import re
 from datetime import datetime
@@ -36,7 +36,7 @@ def drug_key(made: Resource) -> str:
 
 
 def at(found: GeneratedClinic, made: Resource, key: str) -> Resource | None:
-    """A measurement of the visit of an order."""
+    """Return a measurement of the visit of an order."""
     visit = made["encounter"]["reference"].rpartition("-")[2]
     tag = made["subject"]["reference"].rpartition("-")[2]
     return found.by_key.get(f"Observation/obs-{tag}-{key}-{visit}")
@@ -98,7 +98,7 @@ def test_children_get_liquids_dosed_by_weight() -> None:
 
 
 def weighed_out(found: GeneratedClinic) -> int:
-    """How many children got a liquid; each by weight."""
+    """Check that liquids are dosed by weight; return their number."""
     seen = 0
     for made in found.all("MedicationRequest"):
         key, born = drug_key(made), parse_day(found.at(made["subject"])["birthDate"])

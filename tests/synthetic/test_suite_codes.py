@@ -1,4 +1,4 @@
-"""The codes that the chart suite writes and asks for mean what its tasks say."""
+"""The codes of the chart suite match what its tasks say."""
 
 import re
 from pathlib import Path

@@ -43,7 +43,7 @@ ROWS: dict[str, type] = {
 
 
 def mistakes(path: Path, row: type) -> Iterator[str]:
-    """What is wrong in a table, by file, line and column."""
+    """Yield errors in a table by file, line and column."""
     first, *lines, last = path.read_text().splitlines()
     assert (first, last) == ("[", "]"), f"{path.name}: one array, one row to a line"
     adapter: TypeAdapter[Any] = TypeAdapter(row)

@@ -1,4 +1,4 @@
-"""Things happen in order: nothing before birth, nothing after death, nothing after now but what is planned."""
+"""Order of time: nothing before birth, nothing after death, and only planned things after now."""
 
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -142,7 +142,7 @@ def test_conditions_begin_before_they_are_recorded_and_end_after(seed: int, now:
 
 @cases
 def test_last_updated_is_not_before_the_dates_of_a_resource(seed: int, now: datetime) -> None:
-    """A result is on record when it is issued, a visit when it is over."""
+    """A result is recorded when it is issued, a visit when it ends."""
     for made in generate_clinic(seed, now).resources:
         kept = instant(made["meta"]["lastUpdated"])
         if made["resourceType"] in ("Observation", "DiagnosticReport"):

@@ -1,4 +1,4 @@
-"""Vaccines by the schedule: series without gaps, the right volume and way, at visits."""
+"""Vaccines by the schedule: series without gaps, the right volume and route, at visits."""
 
 from collections import defaultdict
 from datetime import date, datetime

@@ -1,4 +1,4 @@
-"""Every resource is valid and whole, and points at what is there."""
+"""All resources are valid, complete, and refer to existing resources."""
 
 from datetime import datetime
 
@@ -93,7 +93,7 @@ def test_resources_of_a_patient_refer_to_no_other_patient(seed: int, now: dateti
 
 @cases
 def test_references_within_a_chart_are_consistent(seed: int, now: datetime) -> None:
-    """Encounters, conditions and orders that are pointed at are the same patient's."""
+    """Encounters, conditions and orders that are referred to belong to the same patient."""
     found = generate_clinic(seed, now)
     owned = ("Encounter", "Condition", "Observation", "ServiceRequest", "Coverage", "Appointment")
     checked = 0

@@ -1,4 +1,4 @@
-"""A generated valley, read as a stranger would: by its resources alone."""
+"""Generated resources, indexed by type and patient."""
 
 from collections import defaultdict
 from datetime import UTC, date, datetime
@@ -19,7 +19,7 @@ CASES = ((7, NOWS[0]), (1, NOWS[1]), (2, NOWS[2]), (3, NOWS[3]), (-1234567890123
 
 
 class GeneratedClinic:
-    """What `generate` gave."""
+    """The generated resources of a clinic."""
 
     def __init__(self, resources: list[Resource], now: datetime) -> None:
         self.now = now
@@ -33,20 +33,19 @@ class GeneratedClinic:
                 self._charts[patient][resource["resourceType"]].append(resource)
 
     def all(self, type: str) -> list[Resource]:
-        """Those of a type."""
         return self._types[type]
 
     def of(self, patient: Resource, type: str) -> list[Resource]:
-        """Those of a type that are about somebody."""
+        """Return the resources of a type that belong to a patient."""
         return self._charts[get_key(patient)][type]
 
     def at(self, reference: dict[str, Any]) -> Resource:
-        """What a reference means."""
+        """Return the target of a reference."""
         return self.by_key[reference["reference"]]
 
 
 def find_patient_key(resource: Resource) -> str | None:
-    """Whom it is about."""
+    """Return the key of the patient that a resource belongs to."""
     for name in ("subject", "patient", "beneficiary"):
         if name in resource:
             found: str = resource[name]["reference"]
@@ -60,24 +59,24 @@ def find_patient_key(resource: Resource) -> str | None:
 
 @lru_cache(maxsize=16)
 def generate_clinic(seed: int, now: datetime, patients: int = 100) -> GeneratedClinic:
-    """One of them, made once for all tests."""
+    """Generate a clinic, cached for all tests."""
     return GeneratedClinic(list(generate(patients, seed, now)), now)
 
 
 def parse_day(text: str) -> date:
-    """The day of a date or of a dateTime."""
+    """Return the day of a date or dateTime."""
     return date.fromisoformat(text[:10])
 
 
 def get_code(concept: dict[str, Any], system: str = "") -> str:
-    """The code, of a system if one is named."""
+    """Return the code of a concept, of one system if it is given."""
     codes = (coding["code"] for coding in concept["coding"] if system in coding["system"])
     found: str = next(codes)
     return found
 
 
 def list_dates(data: Any, path: str = "") -> "list[tuple[str, str]]":
-    """Every date and dateTime in a resource, and where it is."""
+    """Return every date and dateTime in the data with its path."""
     if isinstance(data, dict):
         return [found for name, value in data.items() for found in list_dates(value, f"{path}.{name}")]
     if isinstance(data, list):

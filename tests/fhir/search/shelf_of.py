@@ -1,4 +1,4 @@
-"""A few resources to search, and a view of them that changes."""
+"""A few resources to search, and a view of them that can be changed."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Changed:
-    """A chart, and what was written or deleted since."""
+    """A view of a chart with changes."""
 
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
@@ -20,56 +20,52 @@ class Changed:
         self.now: dict[str, Resource | None] = {}
 
     def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
-        """Nothing is remembered."""
+        """Build the value each time."""
         return build()
 
     def resource(self, key: str) -> Resource | None:
-        """One as it is now."""
         if key in self.now:
             return self.now[key]
         line = self.chart.get(key)
         return parse_resource(line) if line is not None else None
 
     def changed(self, type: str) -> Mapping[str, Resource | None]:
-        """What differs."""
         return {key: resource for key, resource in self.now.items() if key.partition("/")[0] == type}
 
     def put(self, *resources: Resource) -> None:
-        """Write some."""
         self.now |= {get_key(resource): resource for resource in resources}
 
     def delete(self, key: str) -> None:
-        """Take one away."""
         self.now[key] = None
 
 
 def view_of(*resources: Resource) -> Changed:
-    """A chart of these, unchanged."""
+    """Return an unchanged view of some resources."""
     return Changed(Chart(map(render_resource, resources)))
 
 
 def made(type: str, id: str, **elements: Any) -> Resource:
-    """A resource."""
+    """Return a resource."""
     return {"resourceType": type, "id": id, **elements}
 
 
 def ids(view: Changed, type: str, *asked: str) -> list[str]:
-    """The ids that a query such as `name=ann` finds, in order."""
+    """Return the ids that a query such as `name=ann` finds, in order."""
     return [key.partition("/")[2] for key in search_keys(view, type, pairs(*asked))]
 
 
 def keys(view: Changed, type: str, *asked: str) -> list[str]:
-    """The keys that a query finds."""
+    """Return the keys that a query finds."""
     return list(run_search(view, parse_query(type, pairs(*asked))).keys)
 
 
 def pairs(*asked: str) -> list[tuple[str, str]]:
-    """`name=value`, each."""
+    """Split each `name=value` into a pair."""
     return [(name, value) for name, _, value in (each.partition("=") for each in asked)]
 
 
 def refusal(type: str, *asked: str, strict: bool = True) -> tuple[str, str]:
-    """The code and text with which a query is refused."""
+    """Return the code and text with which a query is refused."""
     try:
         parse_query(type, pairs(*asked), strict=strict)
     except FhirError as error:

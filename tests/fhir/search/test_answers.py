@@ -1,4 +1,4 @@
-"""How an answer looks: order, pages, what comes along, how much of each resource (R4 §3.1.1.5)."""
+"""Search results: order, pages, included resources, and subsets of resources (R4 §3.1.1.5)."""
 
 import base64
 
@@ -65,7 +65,7 @@ def test_number_with_as_many_digits_as_a_float_is_found() -> None:
 
 
 def walked(view: Changed, *asked: str, between: object = None) -> list[str]:
-    """The ids on every page, one page after the other."""
+    """Return the ids on each page, in order."""
     found: list[str] = []
     cursor = ""
     while True:

@@ -1,4 +1,4 @@
-"""Search held against the official package: its 1,400 definitions, and its thousands of resources as one chart."""
+"""Search compared with the official package: its 1,400 definitions, and thousands of resources as one chart."""
 
 import re
 from collections import Counter
@@ -41,7 +41,7 @@ def test_tables_match_the_official_definitions() -> None:
 
 @cache
 def examples() -> dict[str, Resource]:
-    """What the package has of resources with an id, its definitions among them."""
+    """Return all resources of the package with an id, including its definitions."""
     found: dict[str, Resource] = {}
     for path in sorted(package_folder().glob("*.json")):
         resource = parse_resource(path.read_bytes())
@@ -51,12 +51,12 @@ def examples() -> dict[str, Resource]:
 
 
 def escaped(text: str) -> str:
-    """A value as it is written in a query."""
+    """Return a value as it is written in a query."""
     return re.sub(r"([\\,|$])", r"\\\1", text)
 
 
 def asked(type: str, resource: Resource) -> Iterator[tuple[str, str]]:
-    """For every parameter that finds something in a resource, a value that is there."""
+    """Yield a value of the resource for every parameter that finds one."""
     for name, parameter in get_parameters(type).items():
         for path in parameter.paths if parameter.type != "composite" and name != "_id" else ():
             said = list(islice(_said(parameter, path, resource), 1))
@@ -77,7 +77,7 @@ def _said(parameter: SearchParameter, path: ParameterPath, resource: Resource) -
 
 
 def test_every_value_of_the_official_examples_finds_its_resource() -> None:
-    """Some resources of every type, by all that can be said of them, most in a chart and some changed since."""
+    """Search some resources of every type by all their values, most of them in a chart and some changed."""
     kept = {key: resource for number, (key, resource) in enumerate(examples().items()) if number % 50}
     view = Changed(Chart(map(render_resource, kept.values())))
     view.put(*(resource for key, resource in examples().items() if key not in kept))

@@ -1,4 +1,4 @@
-"""The table of search parameters: every official one is in it, refused by name, or left out for a reason."""
+"""The table of search parameters: every official parameter is supported, or refused with a reason."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_table_file_is_small() -> None:
 
 
 def ends(type: str, path: ParameterPath) -> set[str]:
-    """Where an path leads, by the other table: that of the elements."""
+    """Return the types at the end of a path, by the table of elements."""
     here = {type}
     for step in path.steps:
         if step.name == "%resource":
@@ -56,7 +56,7 @@ def ends(type: str, path: ParameterPath) -> set[str]:
 
 @pytest.mark.parametrize("type", sorted(searchable_types()))
 def test_every_path_ends_in_its_declared_datatype(type: str) -> None:
-    """Two tables, compiled by two scripts, agree on every path and what is at its end."""
+    """Compare two tables that are compiled by two scripts."""
     for parameter in get_parameters(type).values():
         for path in parameter.paths:
             if path.kind in {"root", "deceased"}:

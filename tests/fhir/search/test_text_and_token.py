@@ -1,4 +1,4 @@
-"""Words, codes and addresses (R4 §3.1.1.4.9, §3.1.1.4.10, §3.1.1.4.13)."""
+"""Search by string, token and URI (R4 §3.1.1.4.9, §3.1.1.4.10, §3.1.1.4.13)."""
 
 import pytest
 
