@@ -17,7 +17,7 @@ import orjson
 from clerkship.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.fhir.validation import validate
 from scripts.fhir_package import package_folder
-from tests.fhir.judges import by_models, by_schema, is_modelled
+from tests.fhir.judges import build_model_test, build_schema_test, is_modelled
 
 DEFINED = {"StructureDefinition", "SearchParameter", "ValueSet", "CodeSystem", "ConceptMap", "OperationDefinition"}
 AIM = 10_000
@@ -74,12 +74,12 @@ def ours(resource: Resource) -> bool:
 
 def schema(resource: Resource) -> bool:
     """Whether the schema takes it: structure, formats, codes; nothing of choices, references, or what is inside."""
-    return by_schema(resource["resourceType"])(resource)
+    return build_schema_test(resource["resourceType"])(resource)
 
 
 def models(resource: Resource) -> bool:
     """Whether fhir.resources takes it: structure, formats and choices; no codes, no references."""
-    return by_models(resource["resourceType"])(resource)
+    return build_model_test(resource["resourceType"])(resource)
 
 
 def compared(resources: Sequence[Resource], rounds: int = 5) -> list[Rate]:

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from clerkship.fhir.resource import Resource
-from tests.fhir.mutations import GONE, changed
+from tests.fhir.mutations import GONE, change_value
 from tests.fhir.samples import (
     ALLERGY,
     APPOINTMENT,
@@ -22,8 +22,8 @@ from tests.fhir.samples import (
     PARAMETERS,
     PATIENT,
     QUESTIONNAIRE,
-    concept,
-    to,
+    build_concept,
+    build_reference,
 )
 
 DIV = '<div xmlns="http://www.w3.org/1999/xhtml">{}</div>'
@@ -43,7 +43,7 @@ CASES: list[tuple[Resource, str, Any, str, str, str]] = [
     (PATIENT, "id", "x" * 65, "Patient.id", "value", "is not an id"),
     (MEDICATION_REQUEST, "medicationCodeableConcept", GONE, "MedicationRequest.medication", "required", "one of medicationCodeableConcept, medicationReference"),
     (OBSERVATION, "code", "85354-9", "Observation.code", "structure", "a string; expected an object (CodeableConcept)"),
-    (OBSERVATION, "subject", to("Medication/1"), "Observation.subject", "invalid", "refers to Medication; it may refer to Device, Group, Location, Patient"),
+    (OBSERVATION, "subject", build_reference("Medication/1"), "Observation.subject", "invalid", "refers to Medication; it may refer to Device, Group, Location, Patient"),
     # dates and times that look right
     (PATIENT, "birthDate", "1983-02-29", "Patient.birthDate", "value", "is not an existing date"),
     (PATIENT, "birthDate", "1984-04-31", "Patient.birthDate", "value", "is not an existing date"),
@@ -120,23 +120,23 @@ CASES: list[tuple[Resource, str, Any, str, str, str]] = [
     (PATIENT, "extension[0]", {"url": "a", "valueHuman": 1}, "Patient.extension[0].valueHuman", "invalid", "Extension has no such element"),
     (PATIENT, "extension[0]", {"url": "a", "valueCoding": "x"}, "Patient.extension[0].value", "structure", "expected an object (Coding)"),
     # codes that concepts must have
-    (CONDITION, "clinicalStatus", concept("http://example.org", "resolved"), "Condition.clinicalStatus", "code-invalid", "no coding is one of http://terminology.hl7.org/CodeSystem/condition-clinical: active"),
+    (CONDITION, "clinicalStatus", build_concept("http://example.org", "resolved"), "Condition.clinicalStatus", "code-invalid", "no coding is one of http://terminology.hl7.org/CodeSystem/condition-clinical: active"),
     (CONDITION, "clinicalStatus", {"text": "resolved"}, "Condition.clinicalStatus", "code-invalid", "no coding is one of"),
     (CONDITION, "clinicalStatus", {"coding": [{"code": "resolved"}]}, "Condition.clinicalStatus", "code-invalid", "no coding is one of"),
     (ALLERGY, "category", ["drug"], "AllergyIntolerance.category[0]", "code-invalid", "'drug' is not one of food, medication, environment, biologic"),
     # references
-    (PATIENT, "generalPractitioner[0]", to("Practitioner/"), "Patient.generalPractitioner[0].reference", "value", "is not a reference; expected Type/id"),
-    (PATIENT, "generalPractitioner[0]", to("Doctor/7"), "Patient.generalPractitioner[0].reference", "value", "is not a reference"),
-    (PATIENT, "generalPractitioner[0]", to("Practitioner/../Patient/1"), "Patient.generalPractitioner[0].reference", "value", "is not a reference"),
-    (PATIENT, "generalPractitioner[0]", to("7"), "Patient.generalPractitioner[0].reference", "value", "is not a reference"),
-    (PATIENT, "generalPractitioner[0]", to("https://example.org/fhir/Patient/7"), "Patient.generalPractitioner[0]", "invalid", "refers to Patient; it may refer to Organization, Practitioner, PractitionerRole"),
-    (PATIENT, "generalPractitioner[0]", to("Patient?name=x"), "Patient.generalPractitioner[0]", "invalid", "refers to Patient"),
+    (PATIENT, "generalPractitioner[0]", build_reference("Practitioner/"), "Patient.generalPractitioner[0].reference", "value", "is not a reference; expected Type/id"),
+    (PATIENT, "generalPractitioner[0]", build_reference("Doctor/7"), "Patient.generalPractitioner[0].reference", "value", "is not a reference"),
+    (PATIENT, "generalPractitioner[0]", build_reference("Practitioner/../Patient/1"), "Patient.generalPractitioner[0].reference", "value", "is not a reference"),
+    (PATIENT, "generalPractitioner[0]", build_reference("7"), "Patient.generalPractitioner[0].reference", "value", "is not a reference"),
+    (PATIENT, "generalPractitioner[0]", build_reference("https://example.org/fhir/Patient/7"), "Patient.generalPractitioner[0]", "invalid", "refers to Patient; it may refer to Organization, Practitioner, PractitionerRole"),
+    (PATIENT, "generalPractitioner[0]", build_reference("Patient?name=x"), "Patient.generalPractitioner[0]", "invalid", "refers to Patient"),
     (PATIENT, "generalPractitioner[1].type", "Patient", "Patient.generalPractitioner[1]", "invalid", "refers to Patient"),
     (PATIENT, "generalPractitioner[0].type", "Organization", "Patient.generalPractitioner[0].type", "invalid", "says Organization, but the reference is to Practitioner"),
     (PATIENT, "generalPractitioner[0]", "Practitioner/7", "Patient.generalPractitioner[0]", "structure", "expected an object (Reference)"),
-    (OBSERVATION, "device", to("#monitor"), "Observation.device.reference", "invariant", "nothing contained has the id 'monitor' (ref-1)"),
-    (OBSERVATION, "subject", to("#"), "Observation.subject", "invalid", "refers to Observation"),
-    (OBSERVATION, "encounter", to("#cuff"), "Observation.encounter", "invalid", "refers to Device; it may refer to Encounter"),
+    (OBSERVATION, "device", build_reference("#monitor"), "Observation.device.reference", "invariant", "nothing contained has the id 'monitor' (ref-1)"),
+    (OBSERVATION, "subject", build_reference("#"), "Observation.subject", "invalid", "refers to Observation"),
+    (OBSERVATION, "encounter", build_reference("#cuff"), "Observation.encounter", "invalid", "refers to Device; it may refer to Encounter"),
     # what is inside
     (OBSERVATION, "contained[0].status", "on", "Observation.contained[0].status", "code-invalid", "'on' is not one of active,"),
     (OBSERVATION, "contained[0].resourceType", GONE, "Observation.contained[0]", "structure", "resourceType: missing"),
@@ -144,11 +144,11 @@ CASES: list[tuple[Resource, str, Any, str, str, str]] = [
     (OBSERVATION, "contained[0].meta", {"versionId": "1"}, "Observation.contained[0].meta.versionId", "invariant", "(dom-4)"),
     (OBSERVATION, "device", GONE, "Observation.contained[0]", "invariant", "it is not referenced by its id, and does not refer to its container (dom-3)"),
     (OBSERVATION, "device", {"display": "cuff", "identifier": {"system": "#cuff"}}, "", "", ""),
-    (OBSERVATION, "contained[0]", {"resourceType": "Device", "patient": to("#")}, "Observation.contained[0].patient", "invalid", "refers to Observation"),
+    (OBSERVATION, "contained[0]", {"resourceType": "Device", "patient": build_reference("#")}, "Observation.contained[0].patient", "invalid", "refers to Observation"),
     (OBSERVATION, "contained[0]", "cuff", "Observation.contained[0]", "structure", "a string; expected a resource"),
     (BUNDLE, "entry[0].resource.gender", "x", "Bundle.entry[0].resource.gender", "code-invalid", "'x' is not one of"),
     (BUNDLE, "entry[0].resource", [PATIENT], "Bundle.entry[0].resource", "structure", "a list; expected a resource"),
-    (BUNDLE, "entry[1].resource.subject", to("#p"), "Bundle.entry[1].resource.subject.reference", "invariant", "(ref-1)"),
+    (BUNDLE, "entry[1].resource.subject", build_reference("#p"), "Bundle.entry[1].resource.subject.reference", "invariant", "(ref-1)"),
     (PARAMETERS, "parameter[0].resource.status", GONE, "Parameters.parameter[0].resource.status", "required", "missing"),
     # narratives
     (PATIENT, "text.div", "Ada", "Patient.text.div", "value", "not well-formed XHTML"),
@@ -166,8 +166,8 @@ CASES: list[tuple[Resource, str, Any, str, str, str]] = [
     (PATIENT, "contact[0].name", GONE, "Patient.contact[0]", "invariant", "(pat-1)"),
     (PATIENT, "telecom[0].system", GONE, "Patient.telecom[0]", "invariant", "value without system (cpt-2)"),
     (OBSERVATION, "component[0].valueQuantity.system", GONE, "Observation.component[0].value", "invariant", "(qty-3)"),
-    (changed(OBSERVATION, "dataAbsentReason", {"text": "?"}), "valueString", "high", "Observation", "invariant", "(obs-6)"),
-    (changed(OBSERVATION, "valueString", "x"), "component[0].code", OBSERVATION["code"], "Observation", "invariant", "(obs-7)"),
+    (change_value(OBSERVATION, "dataAbsentReason", {"text": "?"}), "valueString", "high", "Observation", "invariant", "(obs-6)"),
+    (change_value(OBSERVATION, "valueString", "x"), "component[0].code", OBSERVATION["code"], "Observation", "invariant", "(obs-7)"),
     (OBSERVATION, "referenceRange[0]", {"appliesTo": [{"text": "x"}]}, "Observation.referenceRange[0]", "invariant", "(obs-3)"),
     (CONDITION, "clinicalStatus.coding[0].code", "active", "Condition", "invariant", "(con-4)"),
     (CONDITION, "verificationStatus.coding[0].code", "entered-in-error", "Condition", "invariant", "(con-5)"),

@@ -48,7 +48,7 @@ def _reachable(type: str) -> dict[str, Any]:
 
 
 @cache
-def by_schema(type: str) -> Verdict:
+def build_schema_test(type: str) -> Verdict:
     """Return a function that tests a resource of this type with the published schema."""
     schema = {
         "$schema": "http://json-schema.org/draft-06/schema#",
@@ -68,7 +68,7 @@ def is_modelled(type: str) -> bool:
 
 
 @cache
-def by_models(type: str) -> Verdict:
+def build_model_test(type: str) -> Verdict:
     """Return a function that tests a resource with fhir.resources; it accepts types without a model."""
     if not is_modelled(type):
         return lambda resource: True

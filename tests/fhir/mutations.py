@@ -14,15 +14,15 @@ GONE = object()
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
-def steps(path: str) -> list[str | int]:
+def parse_steps(path: str) -> list[str | int]:
     """Parse `name[0].family` to keys and indexes."""
     return [word or int(number) for word, number in _STEP.findall(path)]
 
 
-def changed(resource: Resource, path: str, value: Any) -> Resource:
+def change_value(resource: Resource, path: str, value: Any) -> Resource:
     """Return a copy with another value at one path, or none (GONE)."""
     made = copy.deepcopy(resource)
-    *way, last = steps(path)
+    *way, last = parse_steps(path)
     place: Any = made
     for step in way:
         place = place[step]
@@ -42,7 +42,7 @@ class Mutation(NamedTuple):
     resource: Resource
 
 
-def sites(value: Any, path: str, fhirpath: str, type: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def iter_objects(value: Any, path: str, fhirpath: str, type: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield every object in the data with its path as keys and its FHIRPath."""
     if isinstance(value, dict):
         yield path, fhirpath, value
@@ -51,10 +51,10 @@ def sites(value: Any, path: str, fhirpath: str, type: str) -> Iterator[tuple[str
             if name.removeprefix("_") in known:
                 label, below = known[name.removeprefix("_")]
                 way = f"{path}.{name}" if path else name
-                yield from sites(item, way, f"{fhirpath}.{label}", "Element" if name[0] == "_" else below)
+                yield from iter_objects(item, way, f"{fhirpath}.{label}", "Element" if name[0] == "_" else below)
     elif isinstance(value, list):
         for number, item in enumerate(value):
-            yield from sites(item, f"{path}[{number}]", f"{fhirpath}[{number}]", type)
+            yield from iter_objects(item, f"{path}[{number}]", f"{fhirpath}[{number}]", type)
 
 
 @cache
@@ -63,34 +63,34 @@ def _names(type: str) -> dict[str, tuple[str, str]]:
     return {name: (e.name, below) for e in get_structure(type).elements for name, below in e.spellings.items()}
 
 
-def mutations(resource: Resource, dice: Random | None = None, few: int = 4) -> Iterator[Mutation]:
+def iter_mutations(resource: Resource, dice: Random | None = None, few: int = 4) -> Iterator[Mutation]:
     """Yield all mutations, or those at a few random places."""
-    found = list(sites(resource, "", resource["resourceType"], "Resource"))
+    found = list(iter_objects(resource, "", resource["resourceType"], "Resource"))
     for path, fhirpath, value in found if dice is None else dice.sample(found, min(len(found), few)):
         prefix = f"{path}." if path else ""
-        yield Mutation("unknown element", fhirpath, changed(resource, f"{prefix}zzz", "x"))
+        yield Mutation("unknown element", fhirpath, change_value(resource, f"{prefix}zzz", "x"))
         if value.get("resourceType") in RESOURCE_TYPES:
             yield from _resource_mutations(resource, value, prefix, fhirpath)
         for name, item in value.items():
             if name != "resourceType":
-                for what, wrong in wrongs(item):
-                    yield Mutation(f"{what}: {name}", fhirpath, changed(resource, prefix + name, wrong))
+                for what, wrong in iter_wrong_values(item):
+                    yield Mutation(f"{what}: {name}", fhirpath, change_value(resource, prefix + name, wrong))
 
 
 def _resource_mutations(whole: Resource, value: Resource, prefix: str, fhirpath: str) -> Iterator[Mutation]:
-    yield Mutation("unknown type", fhirpath, changed(whole, f"{prefix}resourceType", "Nothing"))
-    yield Mutation("no type", fhirpath, changed(whole, f"{prefix}resourceType", GONE))
-    yield Mutation("bad id", fhirpath, changed(whole, f"{prefix}id", "a/b"))
+    yield Mutation("unknown type", fhirpath, change_value(whole, f"{prefix}resourceType", "Nothing"))
+    yield Mutation("no type", fhirpath, change_value(whole, f"{prefix}resourceType", GONE))
+    yield Mutation("bad id", fhirpath, change_value(whole, f"{prefix}id", "a/b"))
     for name in mandatory_elements(value["resourceType"]) & value.keys():
-        yield Mutation(f"without {name}", fhirpath, changed(whole, prefix + name, GONE))
+        yield Mutation(f"without {name}", fhirpath, change_value(whole, prefix + name, GONE))
     for element in get_structure(value["resourceType"]).elements:
         given = element.spellings.keys() & value.keys()
         if element.choice and given and "valueBoolean" not in given:
             other = next(name for name in element.spellings if name not in given)
-            yield Mutation(f"two of {element.name}", fhirpath, changed(whole, prefix + other, value[given.pop()]))
+            yield Mutation(f"two of {element.name}", fhirpath, change_value(whole, prefix + other, value[given.pop()]))
 
 
-def wrongs(item: Any) -> Iterator[tuple[str, Any]]:
+def iter_wrong_values(item: Any) -> Iterator[tuple[str, Any]]:
     """Yield values that must not replace a value."""
     yield "null", None
     if isinstance(item, list):
@@ -145,13 +145,15 @@ POOL: tuple[Any, ...] = (
 )
 
 
-def swaps(resource: Resource, dice: Random, count: int) -> Iterator[Mutation]:
+def iter_swaps(resource: Resource, dice: Random, count: int) -> Iterator[Mutation]:
     """Yield resources with other values in some places, which may be valid."""
-    found = list(sites(resource, "", resource["resourceType"], "Resource"))
+    found = list(iter_objects(resource, "", resource["resourceType"], "Resource"))
     for _ in range(count):
         path, fhirpath, value = dice.choice(found)
         name = dice.choice(list(value))
         if name != "resourceType":
             other = dice.choice(POOL)
             swapped = [other] if isinstance(value[name], list) else other
-            yield Mutation(f"{name} = {other!r}", fhirpath, changed(resource, f"{path}.{name}".lstrip("."), swapped))
+            yield Mutation(
+                f"{name} = {other!r}", fhirpath, change_value(resource, f"{path}.{name}".lstrip("."), swapped)
+            )

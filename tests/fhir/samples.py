@@ -9,12 +9,12 @@ TERMS = "http://terminology.hl7.org/CodeSystem"
 ABSENT = {"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "valueCode": "unknown"}
 
 
-def concept(system: str, code: str, text: str = "") -> dict[str, Any]:
+def build_concept(system: str, code: str, text: str = "") -> dict[str, Any]:
     """Return a CodeableConcept with one coding."""
     return {"coding": [{"system": system, "code": code}], **({"text": text} if text else {})}
 
 
-def to(reference: str) -> dict[str, Any]:
+def build_reference(reference: str) -> dict[str, Any]:
     """Return a Reference."""
     return {"reference": reference}
 
@@ -40,41 +40,44 @@ PATIENT: Resource = {
     "deceasedBoolean": False,
     "address": [{"use": "home", "line": ["1 Main St"], "city": "Springfield", "postalCode": "01101", "country": "US"}],
     "multipleBirthInteger": 2,
-    "contact": [{"relationship": [concept(f"{TERMS}/v2-0131", "C")], "name": {"text": "Byron"}}],
-    "communication": [{"language": concept("urn:ietf:bcp:47", "en"), "preferred": True}],
-    "generalPractitioner": [to("Practitioner/7"), {"type": "Organization", "identifier": {"value": "9"}}],
-    "link": [{"other": to("Patient/ada2"), "type": "seealso"}],
+    "contact": [{"relationship": [build_concept(f"{TERMS}/v2-0131", "C")], "name": {"text": "Byron"}}],
+    "communication": [{"language": build_concept("urn:ietf:bcp:47", "en"), "preferred": True}],
+    "generalPractitioner": [build_reference("Practitioner/7"), {"type": "Organization", "identifier": {"value": "9"}}],
+    "link": [{"other": build_reference("Patient/ada2"), "type": "seealso"}],
 }
 OBSERVATION: Resource = {
     "resourceType": "Observation",
     "id": "bp",
     "contained": [{"resourceType": "Device", "id": "cuff", "status": "active"}],
     "status": "final",
-    "category": [concept(f"{TERMS}/observation-category", "vital-signs")],
-    "code": concept(LOINC, "85354-9", "Blood pressure"),
-    "subject": to("Patient/ada"),
+    "category": [build_concept(f"{TERMS}/observation-category", "vital-signs")],
+    "code": build_concept(LOINC, "85354-9", "Blood pressure"),
+    "subject": build_reference("Patient/ada"),
     "effectivePeriod": {"start": "2026-01-31T23:59:60Z", "end": "2026-02-01T00:10:00Z"},
     "issued": "2026-02-01T08:00:00Z",
     "performer": [
-        to("https://fhir.example.org/r4/Practitioner/7/_history/2"),
-        to("urn:uuid:1b7b3c1e-5f0a-4c0e-9d1c-0d0f0e0a0b0c"),
+        build_reference("https://fhir.example.org/r4/Practitioner/7/_history/2"),
+        build_reference("urn:uuid:1b7b3c1e-5f0a-4c0e-9d1c-0d0f0e0a0b0c"),
     ],
-    "device": to("#cuff"),
+    "device": build_reference("#cuff"),
     "component": [
         {
-            "code": concept(LOINC, "8480-6"),
+            "code": build_concept(LOINC, "8480-6"),
             "valueQuantity": {"value": 128, "unit": "mmHg", "system": UCUM, "code": "mm[Hg]"},
         },
-        {"code": concept(LOINC, "8462-4"), "dataAbsentReason": concept(f"{TERMS}/data-absent-reason", "unknown")},
+        {
+            "code": build_concept(LOINC, "8462-4"),
+            "dataAbsentReason": build_concept(f"{TERMS}/data-absent-reason", "unknown"),
+        },
     ],
     "referenceRange": [{"low": {"value": 90.5}, "high": {"value": 140}, "text": "adult"}],
 }
 CONDITION: Resource = {
     "resourceType": "Condition",
-    "clinicalStatus": concept(f"{TERMS}/condition-clinical", "resolved"),
-    "verificationStatus": concept(f"{TERMS}/condition-ver-status", "confirmed"),
-    "code": concept(SNOMED, "44054006", "Type 2 diabetes"),
-    "subject": to("Patient/ada"),
+    "clinicalStatus": build_concept(f"{TERMS}/condition-clinical", "resolved"),
+    "verificationStatus": build_concept(f"{TERMS}/condition-ver-status", "confirmed"),
+    "code": build_concept(SNOMED, "44054006", "Type 2 diabetes"),
+    "subject": build_reference("Patient/ada"),
     "onsetAge": {"value": 41, "system": UCUM, "code": "a", "unit": "years"},
     "abatementString": "last year",
 }
@@ -82,10 +85,10 @@ MEDICATION_REQUEST: Resource = {
     "resourceType": "MedicationRequest",
     "status": "active",
     "intent": "order",
-    "medicationCodeableConcept": concept("http://www.nlm.nih.gov/research/umls/rxnorm", "860975"),
-    "subject": to("Patient/ada"),
+    "medicationCodeableConcept": build_concept("http://www.nlm.nih.gov/research/umls/rxnorm", "860975"),
+    "subject": build_reference("Patient/ada"),
     "authoredOn": "2026-02-28",
-    "requester": to("Practitioner/7"),
+    "requester": build_reference("Practitioner/7"),
     "dosageInstruction": [
         {
             "timing": {"repeat": {"frequency": 2, "period": 1, "periodUnit": "d", "timeOfDay": ["08:00:00"]}},
@@ -101,8 +104,8 @@ APPOINTMENT: Resource = {
     "start": "2026-03-02T09:00:00Z",
     "end": "2026-03-02T09:20:00Z",
     "minutesDuration": 20,
-    "slot": [to("Slot/1")],
-    "participant": [{"actor": to("Patient/ada"), "status": "accepted"}],
+    "slot": [build_reference("Slot/1")],
+    "participant": [{"actor": build_reference("Patient/ada"), "status": "accepted"}],
 }
 DOCUMENT: Resource = {
     "resourceType": "DocumentReference",
@@ -111,36 +114,36 @@ DOCUMENT: Resource = {
 }
 ALLERGY: Resource = {
     "resourceType": "AllergyIntolerance",
-    "clinicalStatus": concept(f"{TERMS}/allergyintolerance-clinical", "active"),
+    "clinicalStatus": build_concept(f"{TERMS}/allergyintolerance-clinical", "active"),
     "type": "allergy",
     "category": ["medication"],
     "criticality": "high",
-    "code": concept(SNOMED, "91936005"),
-    "patient": to("Patient/ada"),
-    "reaction": [{"manifestation": [concept(SNOMED, "247472004")], "severity": "mild"}],
+    "code": build_concept(SNOMED, "91936005"),
+    "patient": build_reference("Patient/ada"),
+    "reaction": [{"manifestation": [build_concept(SNOMED, "247472004")], "severity": "mild"}],
 }
 COVERAGE: Resource = {
     "resourceType": "Coverage",
     "status": "active",
-    "beneficiary": to("Patient/ada"),
-    "payor": [to("Organization/payer")],
-    "class": [{"type": concept(f"{TERMS}/coverage-class", "group"), "value": "A1"}],
+    "beneficiary": build_reference("Patient/ada"),
+    "payor": [build_reference("Organization/payer")],
+    "class": [{"type": build_concept(f"{TERMS}/coverage-class", "group"), "value": "A1"}],
     "costToBeneficiary": [{"valueMoney": {"value": 20.0, "currency": "USD"}}],
 }
 CLAIM: Resource = {
     "resourceType": "Claim",
     "status": "active",
-    "type": concept(f"{TERMS}/claim-type", "professional"),
+    "type": build_concept(f"{TERMS}/claim-type", "professional"),
     "use": "claim",
-    "patient": to("Patient/ada"),
+    "patient": build_reference("Patient/ada"),
     "created": "2026-02-28T10:00:00-05:00",
-    "provider": to("Organization/us"),
-    "priority": concept(f"{TERMS}/processpriority", "normal"),
-    "insurance": [{"sequence": 1, "focal": True, "coverage": to("Coverage/1")}],
+    "provider": build_reference("Organization/us"),
+    "priority": build_concept(f"{TERMS}/processpriority", "normal"),
+    "insurance": [{"sequence": 1, "focal": True, "coverage": build_reference("Coverage/1")}],
     "item": [
         {
             "sequence": 1,
-            "productOrService": concept("http://www.ama-assn.org/go/cpt", "99213"),
+            "productOrService": build_concept("http://www.ama-assn.org/go/cpt", "99213"),
             "servicedDate": "2026-02",
         }
     ],
@@ -161,7 +164,7 @@ BUNDLE: Resource = {
             "request": {"method": "POST", "url": "Patient", "ifNoneExist": "identifier=42"},
         },
         {
-            "resource": {**CONDITION, "subject": to("Patient?identifier=42")},
+            "resource": {**CONDITION, "subject": build_reference("Patient?identifier=42")},
             "request": {"method": "POST", "url": "Condition"},
         },
     ],

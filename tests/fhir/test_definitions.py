@@ -19,7 +19,7 @@ from clerkship.fhir.primitives import PRIMITIVES
 from clerkship.fhir.type_rules import get_type_rules
 
 
-def element(type: str, name: str) -> ElementDefinition:
+def find_element(type: str, name: str) -> ElementDefinition:
     """Return one element of a type."""
     return next(found for found in get_structure(type).elements if found.name == name)
 
@@ -66,32 +66,36 @@ def test_summary_elements() -> None:
 def test_choice_elements_list_all_json_names() -> None:
     assert {"valueQuantity", "valueDateTime", "status", "id", "contained"} <= element_names("Observation")
     assert not {"value", "value[x]", "valueAddress", "resourceType"} & element_names("Observation")
-    assert set(element("Patient", "deceased").spellings) == {"deceasedBoolean", "deceasedDateTime"}
-    assert len(element("Extension", "value").spellings) == 50
-    assert element("Range", "low").spellings == {"low": "SimpleQuantity"}
-    assert "doseQuantity" in element("Dosage.doseAndRate", "dose").spellings
+    assert set(find_element("Patient", "deceased").spellings) == {"deceasedBoolean", "deceasedDateTime"}
+    assert len(find_element("Extension", "value").spellings) == 50
+    assert find_element("Range", "low").spellings == {"low": "SimpleQuantity"}
+    assert "doseQuantity" in find_element("Dosage.doseAndRate", "dose").spellings
 
 
 def test_cardinality_reference_targets_and_backbone_elements() -> None:
-    assert element("Patient", "name").many
-    assert not element("Patient", "birthDate").many
-    assert element("Patient", "generalPractitioner").targets == {"Organization", "Practitioner", "PractitionerRole"}
-    assert element("Observation", "focus").targets == frozenset()
-    assert element("Questionnaire.item", "item").spellings == {"item": "Questionnaire.item"}
-    assert element("Patient", "id").spellings == {"id": "id"}
-    assert element("Patient", "id").bare
-    assert element("HumanName", "id").spellings == {"id": "string"}
-    assert not element("Patient", "birthDate").bare
+    assert find_element("Patient", "name").many
+    assert not find_element("Patient", "birthDate").many
+    assert find_element("Patient", "generalPractitioner").targets == {
+        "Organization",
+        "Practitioner",
+        "PractitionerRole",
+    }
+    assert find_element("Observation", "focus").targets == frozenset()
+    assert find_element("Questionnaire.item", "item").spellings == {"item": "Questionnaire.item"}
+    assert find_element("Patient", "id").spellings == {"id": "id"}
+    assert find_element("Patient", "id").bare
+    assert find_element("HumanName", "id").spellings == {"id": "string"}
+    assert not find_element("Patient", "birthDate").bare
 
 
 def test_codes_of_required_bindings() -> None:
     assert get_value_set("administrative-gender") == {
         "http://hl7.org/fhir/administrative-gender": ("male", "female", "other", "unknown")
     }
-    assert element("Patient", "gender").codes == "administrative-gender"
-    assert element("Patient", "language").codes is None, "preferred, not required"
-    assert element("Attachment", "contentType").codes is None, "media types are somebody else's to list"
-    assert element("Condition", "clinicalStatus").codes == "condition-clinical"
+    assert find_element("Patient", "gender").codes == "administrative-gender"
+    assert find_element("Patient", "language").codes is None, "preferred, not required"
+    assert find_element("Attachment", "contentType").codes is None, "media types are somebody else's to list"
+    assert find_element("Condition", "clinicalStatus").codes == "condition-clinical"
 
 
 @pytest.mark.parametrize("question", [element_names, mandatory_elements, summary_elements])

@@ -214,7 +214,7 @@ def test_exact_decimals_are_returned_as_plain_numbers() -> None:
         assert not exact.has_exact_decimals(find_values(resource, path))
 
 
-def flat(items: list[Any]) -> list[Any]:
+def flatten(items: list[Any]) -> list[Any]:
     """Flatten lists of lists, which FHIR does not have."""
     return [part for item in items for part in (item if isinstance(item, list) else [item])]
 
@@ -222,7 +222,7 @@ def flat(items: list[Any]) -> list[Any]:
 NAMES = st.sampled_from(["status", "name", "given", "coding", "code", "subject", "use"])
 DATA = st.recursive(
     st.text("ab", min_size=1, max_size=2) | st.integers(0, 3) | st.booleans(),
-    lambda inner: st.dictionaries(NAMES, inner, min_size=1) | st.lists(inner, min_size=1, max_size=3).map(flat),
+    lambda inner: st.dictionaries(NAMES, inner, min_size=1) | st.lists(inner, min_size=1, max_size=3).map(flatten),
     max_leaves=12,
 )
 

@@ -20,8 +20,8 @@ from clerkship.fhir.resource import Resource, parse_resource, render_resource, t
 from clerkship.fhir.validation import validate
 from scripts.fhir_package import package_folder
 from scripts.fhir_tables import TABLE, compiled, unpacked, written
-from tests.fhir.judges import by_models, by_schema, is_modelled
-from tests.fhir.mutations import GONE, changed, mutations, swaps
+from tests.fhir.judges import build_model_test, build_schema_test, is_modelled
+from tests.fhir.mutations import GONE, change_value, iter_mutations, iter_swaps
 
 pytestmark = pytest.mark.fhir
 
@@ -59,7 +59,7 @@ WRONG = {
 """Resources of the package that are not valid R4 themselves: where, and why. Each was looked at by hand."""
 
 
-def resources() -> Iterator[tuple[Path, Resource]]:
+def load_resources() -> Iterator[tuple[Path, Resource]]:
     """Return all resources of the package."""
     for file in sorted(package_folder().glob("*.json")):
         found = parse_resource(file.read_bytes())
@@ -68,12 +68,12 @@ def resources() -> Iterator[tuple[Path, Resource]]:
 
 
 @cache
-def examples() -> tuple[tuple[str, Resource], ...]:
+def load_examples() -> tuple[tuple[str, Resource], ...]:
     """Return examples that are small enough to be mutated many times."""
     defined = {"StructureDefinition", "SearchParameter", "ValueSet", "CodeSystem", "ConceptMap", "OperationDefinition"}
     return tuple(
         (file.name, found)
-        for file, found in resources()
+        for file, found in load_resources()
         if found["resourceType"] not in defined and file.stat().st_size < 30_000 and file.name not in WRONG
     )
 
@@ -90,7 +90,7 @@ def test_types_are_the_concrete_types_of_the_definitions() -> None:
 
 def test_official_examples_are_valid_except_for_known_errors() -> None:
     seen, refused = 0, {}
-    for file, resource in resources():
+    for file, resource in load_resources():
         seen += 1
         found = validate(resource)
         if found:
@@ -102,13 +102,13 @@ def test_official_examples_are_valid_except_for_known_errors() -> None:
 
 
 def test_rendering_keeps_every_digit_of_the_examples() -> None:
-    for file, resource in resources():
+    for file, resource in load_resources():
         data = render_resource(resource)
         assert render_resource(parse_resource(data)) == data, file
         assert to_plain_json(resource) == orjson.loads(file.read_bytes()), file
 
 
-def patterns() -> dict[str, str]:
+def load_patterns() -> dict[str, str]:
     """Return the official pattern of each primitive."""
     found = {}
     for name in PRIMITIVES:
@@ -127,7 +127,7 @@ NO_TEXT = {"boolean", "decimal", "integer", "positiveInt", "unsignedInt"}
 @given(st.data())
 @pytest.mark.parametrize("name", sorted(set(PRIMITIVES) - NO_TEXT - {"xhtml", "base64Binary"}))
 def test_values_that_match_official_patterns_are_accepted(name: str, data: st.DataObject) -> None:
-    text = data.draw(st.from_regex(re.compile(patterns()[name], re.ASCII), fullmatch=True))
+    text = data.draw(st.from_regex(re.compile(load_patterns()[name], re.ASCII), fullmatch=True))
     refused = not PRIMITIVES[name].test(text)
     forbidden = not text or any(ord(letter) < 32 and letter not in "\t\r\n" for letter in text)  # R4 §2.24.0.1, §2.6.2
     if refused and not forbidden:
@@ -139,7 +139,7 @@ def test_values_that_match_official_patterns_are_accepted(name: str, data: st.Da
 @given(st.data())
 @pytest.mark.parametrize("name", ["date", "dateTime", "instant", "time", "id", "oid", "uuid"])
 def test_accepted_values_match_official_patterns(name: str, data: st.DataObject) -> None:
-    official = re.compile(patterns()[name], re.ASCII)
+    official = re.compile(load_patterns()[name], re.ASCII)
     text = data.draw(st.from_regex(official, fullmatch=True))
     place = data.draw(st.integers(0, max(len(text) - 1, 0)))
     other = text[:place] + data.draw(st.sampled_from("0123456789-:.TZ+ aA\n")) + text[place + 1 :]
@@ -174,17 +174,17 @@ def _is_made(type: str) -> bool:
 
 
 def test_examples_without_optional_elements_stay_valid() -> None:
-    for name, resource in examples():
+    for name, resource in load_examples():
         for optional in resource.keys() - mandatory_elements(resource["resourceType"]) - {"resourceType"}:
-            found = validate(changed(resource, optional, GONE))
+            found = validate(change_value(resource, optional, GONE))
             assert {issue.code for issue in found} <= {"invariant"}, (name, optional, found)
 
 
-def judged(resource: Resource) -> tuple[bool, bool]:
+def judge(resource: Resource) -> tuple[bool, bool]:
     """Return the verdicts of the schema and the models; True where they are known to be wrong."""
     data, type = to_plain_json(resource), resource["resourceType"]
-    by_text = "fhirVersion" in data or by_schema(type)(data)  # it was made before there was a 4.0.1
-    return by_text, type == "Evidence" or by_models(type)(data)  # which R4B has anew
+    by_text = "fhirVersion" in data or build_schema_test(type)(data)  # it was made before there was a 4.0.1
+    return by_text, type == "Evidence" or build_model_test(type)(data)  # which R4B has anew
 
 
 SURE = {
@@ -204,16 +204,18 @@ SURE = {
 
 def test_refused_mutations_are_refused_by_another_validator() -> None:
     asked = 0
-    for name, resource in examples():
+    for name, resource in load_examples():
         type = resource["resourceType"]
         if not is_modelled(type) or type in ("Bundle", "Parameters"):
             continue
-        for what, where, broken in mutations(resource, Random(name), 2):
+        for what, where, broken in iter_mutations(resource, Random(name), 2):
             assert validate(broken), (name, what, where)
             kind = what.partition(":")[0]
             if ".contained[" not in where and (kind in SURE or kind.startswith(("without", "two of"))):
                 asked += 1
-                assert not by_schema(type)(to_plain_json(broken)) or not by_models(type)(to_plain_json(broken)), (
+                assert not build_schema_test(type)(to_plain_json(broken)) or not build_model_test(type)(
+                    to_plain_json(broken)
+                ), (
                     name,
                     what,
                     where,
@@ -223,11 +225,11 @@ def test_refused_mutations_are_refused_by_another_validator() -> None:
 
 def test_mutations_refused_by_another_validator_are_refused() -> None:
     agreed = 0
-    for name, resource in examples():
-        for what, where, made in [("as it is", "", resource), *swaps(resource, Random(name), 12)]:
+    for name, resource in load_examples():
+        for what, where, made in [("as it is", "", resource), *iter_swaps(resource, Random(name), 12)]:
             if not validate(made):
                 agreed += 1
-                assert judged(made) == (True, True), (name, what, where)
+                assert judge(made) == (True, True), (name, what, where)
     assert agreed > 2000
 
 

@@ -11,8 +11,8 @@ from clerkship.fhir.definitions import RESOURCE_TYPES, element_names
 from clerkship.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.fhir.validation import MAX_DEPTH, MAX_ISSUES, split_lenient, validate
 from tests.fhir.cases import CASES
-from tests.fhir.mutations import GONE, changed, mutations
-from tests.fhir.samples import BUNDLE, OBSERVATION, PATIENT, QUESTIONNAIRE, SAMPLES, to
+from tests.fhir.mutations import GONE, change_value, iter_mutations
+from tests.fhir.samples import BUNDLE, OBSERVATION, PATIENT, QUESTIONNAIRE, SAMPLES, build_reference
 
 
 @pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
@@ -27,7 +27,7 @@ def test_valid_resource_has_no_issues(resource: Resource) -> None:
 def test_issue_names_the_error_and_its_location(
     resource: Resource, path: str, value: Any, where: str, code: str, text: str
 ) -> None:
-    made = changed(resource, path, value) if path else {**resource, "": value}
+    made = change_value(resource, path, value) if path else {**resource, "": value}
     found = validate(made)
     if not code:
         assert found == []
@@ -38,7 +38,7 @@ def test_issue_names_the_error_and_its_location(
 
 @pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
 def test_mutation_is_reported_at_its_location(resource: Resource) -> None:
-    made = list(mutations(resource))
+    made = list(iter_mutations(resource))
     assert len(made) > 15
     for what, where, broken in made:
         found = validate(broken)
@@ -55,7 +55,7 @@ JSON = st.recursive(
 
 
 @st.composite
-def near_resources(draw: st.DrawFn) -> Any:
+def draw_resource(draw: st.DrawFn) -> Any:
     """Draw a resource with arbitrary values in some elements."""
     type = draw(st.sampled_from(sorted(RESOURCE_TYPES)))
     names = st.sampled_from(sorted(element_names(type) | {"_" + name for name in element_names(type)}))
@@ -63,7 +63,7 @@ def near_resources(draw: st.DrawFn) -> Any:
 
 
 @settings(max_examples=200, deadline=None)
-@given(JSON | near_resources())
+@given(JSON | draw_resource())
 def test_validation_never_raises(value: Any) -> None:
     for issue in validate(value):
         assert issue.text
@@ -99,13 +99,13 @@ def test_data_that_is_not_a_resource_is_always_refused(nothing: Any) -> None:
         ("zzz", 1),
         ("gender", "girl"),
         ("link[0].other", GONE),
-        ("generalPractitioner[0]", to("Patient/1")),
+        ("generalPractitioner[0]", build_reference("Patient/1")),
         ("name", []),
         ("contact[0].name", GONE),
     ],
 )
 def test_issues_that_a_lenient_server_accepts(path: str, value: Any) -> None:
-    found = validate(changed(PATIENT, path, value))
+    found = validate(change_value(PATIENT, path, value))
     assert found
     assert split_lenient(found) == ([], found)
 
@@ -123,12 +123,12 @@ def test_issues_that_a_lenient_server_accepts(path: str, value: Any) -> None:
     ],
 )
 def test_issues_that_a_lenient_server_refuses(path: str, value: Any) -> None:
-    found = validate(changed(PATIENT, path, value))
+    found = validate(change_value(PATIENT, path, value))
     assert found
     assert split_lenient(found) == (found, [])
 
 
-def nested(deep: int) -> Resource:
+def build_nested_questionnaire(deep: int) -> Resource:
     """Return nested questions."""
     item: dict[str, Any] = {"linkId": "last", "type": "boolean"}
     for number in range(deep):
@@ -137,8 +137,8 @@ def nested(deep: int) -> Resource:
 
 
 def test_nesting_depth_is_limited() -> None:
-    assert validate(nested(MAX_DEPTH - 2)) == []
-    [issue] = validate(nested(5000))
+    assert validate(build_nested_questionnaire(MAX_DEPTH - 2)) == []
+    [issue] = validate(build_nested_questionnaire(5000))
     assert issue.code == "too-long"
     assert f"nested more than {MAX_DEPTH} deep" in issue.text
     assert split_lenient([issue]) == ([issue], [])
@@ -172,7 +172,7 @@ def test_long_values_are_truncated_in_issues() -> None:
 
 HOSTILE = {
     "code": ("gender", "a " * 100_000 + " "),
-    "reference": ("managingOrganization", to("http://" + "A/" * 100_000 + "?")),
+    "reference": ("managingOrganization", build_reference("http://" + "A/" * 100_000 + "?")),
     "base64": ("photo", [{"data": " " * 200_000 + "!", "contentType": "x"}]),
     "date": ("birthDate", "9" * 200_000),
     "div": ("text", {"status": "generated", "div": "<b>" * 200_000}),

@@ -83,7 +83,7 @@ def test_title_of_a_resource(resource: Any, told: str) -> None:
     assert format_title(resource) == told
 
 
-def charted(**more: Any) -> ResourceView:
+def build_patient_view(**more: Any) -> ResourceView:
     """Return the view of a patient."""
     return ResourceView({"resourceType": "Patient", "id": "p", **more}, NOW)
 
@@ -92,20 +92,20 @@ def charted(**more: Any) -> ResourceView:
     ("born", "age"), [("1965-03-02", 61), ("1965-03-03", 60), ("2026-03-02", 0), ("1965", None), ("soon", None)]
 )
 def test_an_age_is_in_whole_years_on_the_day(born: str, age: int | None) -> None:
-    assert charted(birthDate=born).get("age") == age
+    assert build_patient_view(birthDate=born).get("age") == age
 
 
 def test_mrn_is_the_identifier_of_type_mr() -> None:
     typed = {"type": {"coding": [{"code": "MR"}]}, "value": "1"}
-    assert charted(identifier=[{"system": "urn:ssn", "value": "0"}, typed]).get("mrn") == "1"
-    assert charted(identifier=[{"system": "http://x/MRN", "value": "2"}]).get("mrn") == "2"
-    assert charted(identifier=[{"value": "3", "use": "usual"}]).get("mrn") == "3"
-    assert charted(identifier=[{"system": "urn:ssn", "value": "0"}]).get("mrn") is None
+    assert build_patient_view(identifier=[{"system": "urn:ssn", "value": "0"}, typed]).get("mrn") == "1"
+    assert build_patient_view(identifier=[{"system": "http://x/MRN", "value": "2"}]).get("mrn") == "2"
+    assert build_patient_view(identifier=[{"value": "3", "use": "usual"}]).get("mrn") == "3"
+    assert build_patient_view(identifier=[{"system": "urn:ssn", "value": "0"}]).get("mrn") is None
 
 
 def test_resource_view_as_data_is_the_resource_only() -> None:
     own = {"name": [{"family": "Kim"}], "valueQuantity": {"value": 1}}
-    found = charted(**own)
+    found = build_patient_view(**own)
     assert dict(found) == {"resourceType": "Patient", "id": "p", **own}
     assert found.get("value") == {"value": 1}
     assert found.get("reference") == "Patient/p"
@@ -119,4 +119,4 @@ def test_derived_fields_tolerate_malformed_resources(name: str) -> None:
     odd: list[Any] = [7, "x", [], [7], [{}], {}, None, [{"value": 7, "type": 7}], [{"coding": "x"}]]
     for value in odd:
         fields = dict.fromkeys(("name", "identifier", "telecom", "address", "birthDate"), value)
-        charted(**fields).get(name)
+        build_patient_view(**fields).get(name)

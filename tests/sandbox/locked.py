@@ -154,7 +154,7 @@ TOKEN_ROUTES = (Route("POST", "/token", issue_token, **OAUTH.route_options),)
 TOKEN_EXERCISE = (Request("POST", "/token", {}, {"content-type": FORM}, b"grant_type=client_credentials"),)
 
 
-def locked(
+def build_locked_spec(
     *schemes: AuthenticationScheme, routes: tuple[Route, ...] = (), exercise: tuple[Request, ...] = (), **options: Any
 ) -> Spec:
     """Return a simulator with these schemes."""
@@ -174,11 +174,11 @@ def locked(
     )
 
 
-BASIC_SPEC = locked(BASIC)
-COOKIE_SPEC = locked(SESSION, routes=COOKIE_ROUTES, exercise=COOKIE_EXERCISE)
-OAUTH_SPEC = locked(OAUTH, routes=TOKEN_ROUTES, exercise=TOKEN_EXERCISE)
-SIGNED_SPEC = locked(SIGNED)
-SEVERAL_SPEC = locked(BearerToken(), BASIC, OAUTH, routes=TOKEN_ROUTES, exercise=TOKEN_EXERCISE)
+BASIC_SPEC = build_locked_spec(BASIC)
+COOKIE_SPEC = build_locked_spec(SESSION, routes=COOKIE_ROUTES, exercise=COOKIE_EXERCISE)
+OAUTH_SPEC = build_locked_spec(OAUTH, routes=TOKEN_ROUTES, exercise=TOKEN_EXERCISE)
+SIGNED_SPEC = build_locked_spec(SIGNED)
+SEVERAL_SPEC = build_locked_spec(BearerToken(), BASIC, OAUTH, routes=TOKEN_ROUTES, exercise=TOKEN_EXERCISE)
 SPECS = {
     "basic": BASIC_SPEC,
     "cookie": COOKIE_SPEC,

@@ -38,7 +38,7 @@ from tests.sandbox.locked import (
     SIGNED,
     SIGNED_SPEC,
     SPECS,
-    locked,
+    build_locked_spec,
 )
 
 ANSWERED = "sandbox.answered"
@@ -97,7 +97,7 @@ def test_malformed_basic_header_is_refused_with_401(header: str) -> None:
 
 
 def test_basic_user_defaults_to_the_name_of_the_sandbox() -> None:
-    with SimulatorRig(locked(BasicPassword())) as rig:
+    with SimulatorRig(build_locked_spec(BasicPassword())) as rig:
         header = {"authorization": f"basic {encode_basic('box', rig.token)}"}
         assert rig.send(Request("GET", "/notes", {}, header), token="").status == 200
 
@@ -430,7 +430,7 @@ def test_agent_gets_the_credentials_of_each_scheme_besides_the_token() -> None:
 
 
 def test_agent_gets_only_url_and_token_for_a_bearer_token() -> None:
-    with SimulatorRig(locked()) as rig:
+    with SimulatorRig(build_locked_spec()) as rig:
         [place] = describe_sandboxes(open_handles(rig))["sandboxes"].values()
         assert place.keys() == {"kind", "url", "token"}
 

@@ -7,12 +7,12 @@ from clerkship.conformance.rig import SimulatorRig
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.cors import CorsPolicy
 from clerkship.sandbox.request import Reply, Request
-from tests.sandbox.locked import SESSION, locked
+from tests.sandbox.locked import SESSION, build_locked_spec
 
 PAGE = "https://app.example"
-ANY = locked(BearerToken(), cors=CorsPolicy(expose=("ETag", "Location")))
-LISTED = locked(BearerToken(), cors=CorsPolicy(origins=(PAGE,), credentials=True))
-OFF = locked(BearerToken())
+ANY = build_locked_spec(BearerToken(), cors=CorsPolicy(expose=("ETag", "Location")))
+LISTED = build_locked_spec(BearerToken(), cors=CorsPolicy(origins=(PAGE,), credentials=True))
+OFF = build_locked_spec(BearerToken())
 PREFLIGHT = {
     "origin": PAGE,
     "access-control-request-method": "POST",
@@ -85,4 +85,4 @@ def test_malformed_requested_header_names_are_not_echoed() -> None:
 def test_policy_with_credentials_requires_listed_origins() -> None:
     with pytest.raises(ValueError, match="CORS with credentials needs a list of origins"):
         CorsPolicy(credentials=True)
-    assert locked(SESSION, cors=CorsPolicy(origins=(PAGE,), credentials=True)).cors is not None
+    assert build_locked_spec(SESSION, cors=CorsPolicy(origins=(PAGE,), credentials=True)).cors is not None

@@ -37,7 +37,7 @@ def labs(found: GeneratedClinic, patient: Resource) -> list[Resource]:
     ]
 
 
-def at_visit(found: GeneratedClinic, patient: Resource, code: str) -> dict[str, float]:
+def list_values_by_visit(found: GeneratedClinic, patient: Resource, code: str) -> dict[str, float]:
     """Return the values of one code by visit."""
     return {
         made["encounter"]["reference"]: value(made)
@@ -164,13 +164,13 @@ def test_derived_values_match_their_formula(seed: int, now: datetime) -> None:
     seen: Counter[str] = Counter()
     for patient in found.all("Patient"):
         born = parse_day(patient["birthDate"])
-        creatinine = at_visit(found, patient, "2160-0")
-        for visit, rate in at_visit(found, patient, "98979-8").items():
+        creatinine = list_values_by_visit(found, patient, "2160-0")
+        for visit, rate in list_values_by_visit(found, patient, "98979-8").items():
             age = age_in_years(born, parse_day(found.by_key[visit]["period"]["start"]))
             assert rate == round(estimate_gfr(creatinine[visit], patient["gender"], age))
             seen["egfr"] += 1
-        parts = [at_visit(found, patient, code) for code in ("2085-9", "13457-7", "2571-8")]
-        for visit, total in at_visit(found, patient, "2093-3").items():
+        parts = [list_values_by_visit(found, patient, code) for code in ("2085-9", "13457-7", "2571-8")]
+        for visit, total in list_values_by_visit(found, patient, "2093-3").items():
             hdl, ldl, triglycerides = (part[visit] for part in parts)
             assert total == hdl + ldl + triglycerides // 5
             seen["lipids"] += 1
@@ -179,8 +179,8 @@ def test_derived_values_match_their_formula(seed: int, now: datetime) -> None:
 
 
 def _bmi(found: GeneratedClinic, patient: Resource) -> int:
-    weight, height = at_visit(found, patient, "29463-7"), at_visit(found, patient, "8302-2")
-    for visit, bmi in at_visit(found, patient, "39156-5").items():
+    weight, height = list_values_by_visit(found, patient, "29463-7"), list_values_by_visit(found, patient, "8302-2")
+    for visit, bmi in list_values_by_visit(found, patient, "39156-5").items():
         tall = height.get(visit) or next(iter(height.values()))
         assert bmi == pytest.approx(weight[visit] / (tall / 100) ** 2, abs=0.06)
     return len(weight)
@@ -206,7 +206,7 @@ def test_diabetics_have_a_series_of_hba1c_and_those_on_warfarin_an_inr(seed: int
     found = generate_clinic(seed, now)
     longest = 0
     for patient in found.all("Patient"):
-        series = at_visit(found, patient, "4548-4")
+        series = list_values_by_visit(found, patient, "4548-4")
         if "diabetes" in illnesses(found, patient):
             longest = max(longest, len(series))
             assert all(4.0 <= one <= 12 for one in series.values())
@@ -214,7 +214,7 @@ def test_diabetics_have_a_series_of_hba1c_and_those_on_warfarin_an_inr(seed: int
             assert all(abs(b - a) <= 2.5 for a, b in pairwise(steps))
         elif "prediabetes" not in illnesses(found, patient):
             assert not series
-        if at_visit(found, patient, "6301-6"):
+        if list_values_by_visit(found, patient, "6301-6"):
             assert any("warfarin" in made["id"] for made in found.of(patient, "MedicationRequest"))
     assert longest >= 3
 
@@ -241,7 +241,7 @@ def test_weight_changes_plausibly_between_visits(seed: int, now: datetime) -> No
     found = generate_clinic(seed, now, 300)
     for patient in found.all("Patient"):
         born = parse_day(patient["birthDate"])
-        for (first, light), (second, heavy) in pairwise(at_visit(found, patient, "29463-7").items()):
+        for (first, light), (second, heavy) in pairwise(list_values_by_visit(found, patient, "29463-7").items()):
             before, after = (parse_day(found.by_key[visit]["period"]["start"]) for visit in (first, second))
             grown = 12 * (after - before).days / 365 if age_in_years(born, before) < 18 else 0
             assert abs(heavy - light) < 6 + grown, get_key(patient)
@@ -293,7 +293,7 @@ def test_children_grow(seed: int, now: datetime) -> None:
     found = generate_clinic(seed, now)
     for patient in found.all("Patient"):
         if age_in_years(parse_day(patient["birthDate"]), parse_day(now.isoformat())) < 14:
-            lengths = list(at_visit(found, patient, "8302-2").values())
+            lengths = list(list_values_by_visit(found, patient, "8302-2").values())
             assert lengths == sorted(lengths), get_key(patient)
 
 

@@ -117,7 +117,7 @@ def test_look_alikes_are_alive_and_record_numbers_are_unique(seed: int, now: dat
 def test_two_records_of_one_person_have_the_same_body(seed: int, now: datetime) -> None:
     found = generate_clinic(seed, now)
     for first, second in pairs(found, "registered twice"):
-        both = [_body(found, patient) for patient in (first, second)]
+        both = [get_body(found, patient) for patient in (first, second)]
         for sign in both[0].keys() & both[1].keys():
             apart_by = abs(float(both[0][sign]) - float(both[1][sign])) if sign != "smoking" else 0
             grows = age_in_years(parse_day(first["birthDate"]), parse_day(now.isoformat())) < 20
@@ -128,7 +128,7 @@ def test_two_records_of_one_person_have_the_same_body(seed: int, now: datetime) 
         assert allergies[0] - {none} == allergies[1] - {none}
 
 
-def _body(found: GeneratedClinic, patient: Resource) -> dict[str, str]:
+def get_body(found: GeneratedClinic, patient: Resource) -> dict[str, str]:
     """Return height, build and smoking status of one record."""
     made = {one["id"].split("-")[2]: one for one in found.of(patient, "Observation")}
     signs = {key: str(made[key]["valueQuantity"]["value"]) for key in ("height", "bmi") if key in made}

@@ -18,7 +18,7 @@ BY_ALLERGEN = {allergen.term.code: allergen for allergen in ALLERGENS}
 CLASSES = ("statin", "antibiotic", "anticoag", "antihistamine", "nsaid", "iron", "continue", "insulin", "taper")
 
 
-def word(drug: Drug) -> str:
+def get_drug_name(drug: Drug) -> str:
     """Return the name of a drug: `lisinopril`, `potassium chloride`."""
     return re.split(r" \d|/| inhaler", drug.name)[0].lower()
 
@@ -31,7 +31,7 @@ def without_allergies(text: str) -> str:
     return re.sub(r"Allergies: [^.]*\.", "", text).lower()
 
 
-def requests(found: GeneratedClinic, made: Resource) -> list[tuple[Drug, Resource]]:
+def list_prescriptions(found: GeneratedClinic, made: Resource) -> list[tuple[Drug, Resource]]:
     """Return all prescriptions of the patient of a note."""
     given = found.of(found.at(made["subject"]), "MedicationRequest")
     return [(BY_RXNORM[get_code(one["medicationCodeableConcept"])], one) for one in given]
@@ -44,7 +44,7 @@ def visit_of(found: GeneratedClinic, made: Resource) -> Resource:
 def test_plans_of_illnesses_name_no_drugs() -> None:
     for illness in ILLNESSES.values():
         if illness.regimens:
-            named = [name for name in (*map(word, DRUGS.values()), *CLASSES) if name in illness.plan.lower()]
+            named = [name for name in (*map(get_drug_name, DRUGS.values()), *CLASSES) if name in illness.plan.lower()]
             assert set(named) <= ({"nsaid"} if illness.plan.find("void NSAIDs") > 0 else set()), illness.key
 
 
@@ -53,8 +53,14 @@ def test_note_names_only_drugs_prescribed_by_then(seed: int, now: datetime) -> N
     found, seen = generate_clinic(seed, now), 0
     for made in found.all("DocumentReference"):
         end = datetime.fromisoformat(visit_of(found, made)["period"]["end"])
-        known = {word(drug) for drug, one in requests(found, made) if datetime.fromisoformat(one["authoredOn"]) <= end}
-        named = {word(drug) for drug in DRUGS.values() if word(drug) in without_allergies(text_of(made))}
+        known = {
+            get_drug_name(drug)
+            for drug, one in list_prescriptions(found, made)
+            if datetime.fromisoformat(one["authoredOn"]) <= end
+        }
+        named = {
+            get_drug_name(drug) for drug in DRUGS.values() if get_drug_name(drug) in without_allergies(text_of(made))
+        }
         assert named <= known, get_key(made)
         seen += len(named)
     assert seen > 100
@@ -71,7 +77,7 @@ def test_note_mentions_allergens_only_in_the_list_of_allergies(seed: int, now: d
             assert f" {allergen.name.lower()}" not in text, get_key(made)
             if allergen.ingredient:
                 barred = [drug for drug in DRUGS.values() if allergen.ingredient in drug.ingredients]
-                assert not [drug.name for drug in barred if word(drug) in text], get_key(made)
+                assert not [drug.name for drug in barred if get_drug_name(drug) in text], get_key(made)
 
 
 @cases
@@ -82,7 +88,9 @@ def test_note_lists_previous_continued_and_started_drugs(seed: int, now: datetim
             continue
         visit, text = visit_of(found, made), text_of(made)
         day, start = parse_day(visit["period"]["start"]), datetime.fromisoformat(visit["period"]["start"])
-        before = [(d, one) for d, one in requests(found, made) if datetime.fromisoformat(one["authoredOn"]) < start]
+        before = [
+            (d, one) for d, one in list_prescriptions(found, made) if datetime.fromisoformat(one["authoredOn"]) < start
+        ]
         had = [
             (drug, one)
             for drug, one in before
@@ -102,7 +110,9 @@ def test_note_lists_previous_continued_and_started_drugs(seed: int, now: datetim
             seen["stops"] += f"Stop {drug.name}" in text
         for drug in DRUGS.values():
             begun = [
-                one for d, one in requests(found, made) if d is drug and one["encounter"]["reference"] == get_key(visit)
+                one
+                for d, one in list_prescriptions(found, made)
+                if d is drug and one["encounter"]["reference"] == get_key(visit)
             ]
             assert (f"Start {drug.name}: " in text) == bool(begun), (get_key(made), drug.name)
             seen["begins"] += len(begun)
@@ -121,7 +131,7 @@ def test_discharge_summary_lists_medication_at_discharge(seed: int, now: datetim
         listed = set(re.findall(r"^- ([^:\n]+): ", text_of(made), re.MULTILINE))
         taken = {
             drug.name
-            for drug, one in requests(found, made)
+            for drug, one in list_prescriptions(found, made)
             if datetime.fromisoformat(one["authoredOn"]) <= end
             and (one["status"] == "active" or parse_day(one["meta"]["lastUpdated"]) > end.date())
         }

@@ -35,7 +35,7 @@ def drug_key(made: Resource) -> str:
     return BY_RXNORM[get_code(made["medicationCodeableConcept"])].key
 
 
-def at(found: GeneratedClinic, made: Resource, key: str) -> Resource | None:
+def find_measurement(found: GeneratedClinic, made: Resource, key: str) -> Resource | None:
     """Return a measurement of the visit of an order."""
     visit = made["encounter"]["reference"].rpartition("-")[2]
     tag = made["subject"]["reference"].rpartition("-")[2]
@@ -94,10 +94,10 @@ def test_stimulants_and_courses_have_no_refills(seed: int, now: datetime) -> Non
 
 
 def test_children_get_liquids_dosed_by_weight() -> None:
-    assert sum(weighed_out(generate_clinic(seed, now, 300)) for seed, now in CASES) > 5
+    assert sum(count_weighed_doses(generate_clinic(seed, now, 300)) for seed, now in CASES) > 5
 
 
-def weighed_out(found: GeneratedClinic) -> int:
+def count_weighed_doses(found: GeneratedClinic) -> int:
     """Check that liquids are dosed by weight; return their number."""
     seen = 0
     for made in found.all("MedicationRequest"):
@@ -106,7 +106,7 @@ def weighed_out(found: GeneratedClinic) -> int:
         if illness.key not in ("strep", "otitis") or age_in_years(born, parse_day(made["authoredOn"])) >= 12:
             continue
         assert key in STRENGTH, get_key(made)
-        weighed = at(found, made, "weight")
+        weighed = find_measurement(found, made, "weight")
         assert weighed is not None
         kilos = weighed["valueQuantity"]["value"]
         dosage = made["dosageInstruction"][0]
@@ -138,7 +138,7 @@ def test_pneumonia_affects_white_cells_and_oxygen_saturation(seed: int, now: dat
     found, seen = generate_clinic(seed, now, 300), 0
     for made in found.all("Condition"):
         if get_code(made["code"], SNOMED) == ILLNESSES["pneumonia"].snomed.code:
-            cells, oxygen = at(found, made, "leukocytes"), at(found, made, "oxygen")
+            cells, oxygen = find_measurement(found, made, "leukocytes"), find_measurement(found, made, "oxygen")
             assert cells is not None
             assert oxygen is not None
             assert cells["valueQuantity"]["value"] > 11, get_key(made)

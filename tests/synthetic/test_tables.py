@@ -42,7 +42,7 @@ ROWS: dict[str, type] = {
 }
 
 
-def mistakes(path: Path, row: type) -> Iterator[str]:
+def find_mistakes(path: Path, row: type) -> Iterator[str]:
     """Yield errors in a table by file, line and column."""
     first, *lines, last = path.read_text().splitlines()
     assert (first, last) == ("[", "]"), f"{path.name}: one array, one row to a line"
@@ -61,7 +61,7 @@ def test_every_file_is_a_table_that_is_checked() -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_every_row_has_the_columns_and_types_of_its_table(name: str) -> None:
-    assert list(mistakes(TABLE_FOLDER / f"{name}.json", ROWS[name])) == []
+    assert list(find_mistakes(TABLE_FOLDER / f"{name}.json", ROWS[name])) == []
     assert len(read_table(name, ROWS[name])) == len((TABLE_FOLDER / f"{name}.json").read_text().splitlines()) - 2
 
 
@@ -73,7 +73,7 @@ def test_a_bad_row_is_reported_by_file_line_and_column(tmp_path: Path) -> None:
         '{"cause": "gout"',
     ]
     path.write_text("[\n" + ",\n".join(rows) + "\n]\n")
-    assert list(mistakes(path, Effect)) == [
+    assert list(find_mistakes(path, Effect)) == [
         "effects.json:2: low: Input should be a valid number",
         "effects.json:3: high: Field required",
         "effects.json:3: hihg: Extra inputs are not permitted",

@@ -11,7 +11,7 @@ from clerkship.fhir.search import parse_query, run_search, search_keys
 T = TypeVar("T")
 
 
-class Changed:
+class MutableView:
     """A view of a chart with changes."""
 
     def __init__(self, chart: Chart) -> None:
@@ -39,35 +39,35 @@ class Changed:
         self.now[key] = None
 
 
-def view_of(*resources: Resource) -> Changed:
+def build_view(*resources: Resource) -> MutableView:
     """Return an unchanged view of some resources."""
-    return Changed(Chart(map(render_resource, resources)))
+    return MutableView(Chart(map(render_resource, resources)))
 
 
-def made(type: str, id: str, **elements: Any) -> Resource:
+def build_resource(type: str, id: str, **elements: Any) -> Resource:
     """Return a resource."""
     return {"resourceType": type, "id": id, **elements}
 
 
-def ids(view: Changed, type: str, *asked: str) -> list[str]:
+def search_ids(view: MutableView, type: str, *asked: str) -> list[str]:
     """Return the ids that a query such as `name=ann` finds, in order."""
-    return [key.partition("/")[2] for key in search_keys(view, type, pairs(*asked))]
+    return [key.partition("/")[2] for key in search_keys(view, type, parse_pairs(*asked))]
 
 
-def keys(view: Changed, type: str, *asked: str) -> list[str]:
+def search_keys_of(view: MutableView, type: str, *asked: str) -> list[str]:
     """Return the keys that a query finds."""
-    return list(run_search(view, parse_query(type, pairs(*asked))).keys)
+    return list(run_search(view, parse_query(type, parse_pairs(*asked))).keys)
 
 
-def pairs(*asked: str) -> list[tuple[str, str]]:
+def parse_pairs(*asked: str) -> list[tuple[str, str]]:
     """Split each `name=value` into a pair."""
     return [(name, value) for name, _, value in (each.partition("=") for each in asked)]
 
 
-def refusal(type: str, *asked: str, strict: bool = True) -> tuple[str, str]:
+def get_refusal(type: str, *asked: str, strict: bool = True) -> tuple[str, str]:
     """Return the code and text with which a query is refused."""
     try:
-        parse_query(type, pairs(*asked), strict=strict)
+        parse_query(type, parse_pairs(*asked), strict=strict)
     except FhirError as error:
         return error.issues[0].code, error.issues[0].text
     raise AssertionError(f"{asked} was not refused")

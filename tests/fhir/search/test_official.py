@@ -21,7 +21,7 @@ from clerkship.fhir.search.extract import (
 from clerkship.fhir.search_parameters import TABLE, ParameterPath, SearchParameter, get_parameters
 from scripts.fhir_package import package_folder
 from scripts.fhir_parameters import Package, compartments, compiled, rendered
-from tests.fhir.search.shelf_of import Changed
+from tests.fhir.search.shelf_of import MutableView
 
 pytestmark = pytest.mark.fhir
 
@@ -40,7 +40,7 @@ def test_tables_match_the_official_definitions() -> None:
 
 
 @cache
-def examples() -> dict[str, Resource]:
+def load_examples() -> dict[str, Resource]:
     """Return all resources of the package with an id, including its definitions."""
     found: dict[str, Resource] = {}
     for path in sorted(package_folder().glob("*.json")):
@@ -50,52 +50,52 @@ def examples() -> dict[str, Resource]:
     return found
 
 
-def escaped(text: str) -> str:
+def escape_value(text: str) -> str:
     """Return a value as it is written in a query."""
     return re.sub(r"([\\,|$])", r"\\\1", text)
 
 
-def asked(type: str, resource: Resource) -> Iterator[tuple[str, str]]:
+def iter_searches(type: str, resource: Resource) -> Iterator[tuple[str, str]]:
     """Yield a value of the resource for every parameter that finds one."""
     for name, parameter in get_parameters(type).items():
         for path in parameter.paths if parameter.type != "composite" and name != "_id" else ():
-            said = list(islice(_said(parameter, path, resource), 1))
+            said = list(islice(_iter_values(parameter, path, resource), 1))
             if said:
                 yield name, said[0]
 
 
-def _said(parameter: SearchParameter, path: ParameterPath, resource: Resource) -> Iterator[str]:
+def _iter_values(parameter: SearchParameter, path: ParameterPath, resource: Resource) -> Iterator[str]:
     if parameter.type == "token":
         for system, code in extract_tokens(path, resource, resource):
             if code:
-                yield f"{escaped(system)}|{escaped(code)}" if isinstance(system, str) else escaped(code)
+                yield f"{escape_value(system)}|{escape_value(code)}" if isinstance(system, str) else escape_value(code)
     elif parameter.type == "string":
-        yield from (escaped(text) for text in extract_strings(path, resource, resource) if normalize_text(text))
+        yield from (escape_value(text) for text in extract_strings(path, resource, resource) if normalize_text(text))
     elif parameter.type in {"reference", "uri"}:
         texts = (text for text in extract_references(path, resource, resource) if ":" in text or "/" in text)
-        yield from (text if parameter.type == "uri" else escaped(text) for text in texts)
+        yield from (text if parameter.type == "uri" else escape_value(text) for text in texts)
 
 
 def test_every_value_of_the_official_examples_finds_its_resource() -> None:
     """Search some resources of every type by all their values, most of them in a chart and some changed."""
-    kept = {key: resource for number, (key, resource) in enumerate(examples().items()) if number % 50}
-    view = Changed(Chart(map(render_resource, kept.values())))
-    view.put(*(resource for key, resource in examples().items() if key not in kept))
+    kept = {key: resource for number, (key, resource) in enumerate(load_examples().items()) if number % 50}
+    view = MutableView(Chart(map(render_resource, kept.values())))
+    view.put(*(resource for key, resource in load_examples().items() if key not in kept))
     of_type: Counter[str] = Counter()
     checked = 0
-    for key, resource in examples().items():
+    for key, resource in load_examples().items():
         type = resource["resourceType"]
         of_type[type] += 1
         if of_type[type] > 4:
             continue
-        for name, text in asked(type, resource):
+        for name, text in iter_searches(type, resource):
             assert key in search_keys(view, type, [(name, text)]), (key, name, text)
             checked += 1
     assert checked > 2000
 
 
 def test_all_dates_of_the_official_examples_are_parsed() -> None:
-    for resource in examples().values():
+    for resource in load_examples().values():
         for parameter in get_parameters(resource["resourceType"]).values():
             for path in parameter.paths if parameter.type == "date" else ():
                 for low, high in extract_dates(path, resource, resource, 0):

@@ -6,7 +6,7 @@ from clerkship.fhir.issue import FhirError
 from clerkship.fhir.search import matches_search, parse_query, run_search, search_keys
 from clerkship.fhir.search.compartment import compartment_parameters
 from clerkship.fhir.search.find import list_compartment_keys
-from tests.fhir.search.shelf_of import ids, made, pairs, refusal, view_of
+from tests.fhir.search.shelf_of import build_resource, build_view, get_refusal, parse_pairs, search_ids
 
 BASE = "http://127.0.0.1:8080/fhir"
 LOINC = "http://loinc.org"
@@ -16,14 +16,16 @@ def part(code: str, value: float) -> dict[str, object]:
     return {"code": {"coding": [{"system": LOINC, "code": code}]}, "valueQuantity": {"value": value, "code": "mm[Hg]"}}
 
 
-CLINIC = view_of(
-    made("Organization", "west", name="West Clinic", partOf={"reference": "Organization/all"}),
-    made("Organization", "all", name="All Clinics"),
-    made("Patient", "ann", name=[{"family": "Ash"}], managingOrganization={"reference": "Organization/west"}),
-    made("Patient", "bob", name=[{"family": "Beech"}], generalPractitioner=[{"reference": "Practitioner/ann"}]),
-    made("Practitioner", "ann", name=[{"family": "Ash"}]),
-    made("Device", "ann", identifier=[{"value": "d"}]),
-    made(
+CLINIC = build_view(
+    build_resource("Organization", "west", name="West Clinic", partOf={"reference": "Organization/all"}),
+    build_resource("Organization", "all", name="All Clinics"),
+    build_resource("Patient", "ann", name=[{"family": "Ash"}], managingOrganization={"reference": "Organization/west"}),
+    build_resource(
+        "Patient", "bob", name=[{"family": "Beech"}], generalPractitioner=[{"reference": "Practitioner/ann"}]
+    ),
+    build_resource("Practitioner", "ann", name=[{"family": "Ash"}]),
+    build_resource("Device", "ann", identifier=[{"value": "d"}]),
+    build_resource(
         "Observation",
         "1",
         subject={"reference": "Patient/ann"},
@@ -31,22 +33,24 @@ CLINIC = view_of(
         component=[part("8480-6", 150), part("8462-4", 80)],
         performer=[{"reference": "Practitioner/ann"}],
     ),
-    made(
+    build_resource(
         "Observation",
         "2",
         subject={"reference": f"{BASE}/Patient/bob/_history/3"},
         code={"coding": [{"system": LOINC, "code": "85354-9"}]},
         component=[part("8480-6", 120), part("8462-4", 95)],
     ),
-    made("Observation", "3", subject={"reference": "Device/ann"}, code={"coding": [{"system": LOINC, "code": "x"}]}),
-    made("Observation", "4", subject={"reference": "http://elsewhere.org/Patient/ann"}, status="final"),
-    made("Observation", "5", subject={"identifier": {"system": "urn:mrn", "value": "77"}, "type": "Patient"}),
-    made("Observation", "6", subject={"reference": "#p"}, contained=[{"resourceType": "Patient", "id": "p"}]),
+    build_resource(
+        "Observation", "3", subject={"reference": "Device/ann"}, code={"coding": [{"system": LOINC, "code": "x"}]}
+    ),
+    build_resource("Observation", "4", subject={"reference": "http://elsewhere.org/Patient/ann"}, status="final"),
+    build_resource("Observation", "5", subject={"identifier": {"system": "urn:mrn", "value": "77"}, "type": "Patient"}),
+    build_resource("Observation", "6", subject={"reference": "#p"}, contained=[{"resourceType": "Patient", "id": "p"}]),
 )
 
 
 def found(type: str, *asked: str) -> list[str]:
-    return [key.partition("/")[2] for key in search_keys(CLINIC, type, pairs(*asked), base=BASE)]
+    return [key.partition("/")[2] for key in search_keys(CLINIC, type, parse_pairs(*asked), base=BASE)]
 
 
 @pytest.mark.parametrize(
@@ -117,17 +121,17 @@ def test_composite_matches_within_one_element(asked: str, expected: list[str]) -
 
 
 def test_composite_components_may_apply_to_the_whole_resource() -> None:
-    view = view_of(
-        made(
+    view = build_view(
+        build_resource(
             "MolecularSequence",
             "m",
             referenceSeq={"chromosome": {"coding": [{"code": "1"}]}, "windowStart": 5, "windowEnd": 9},
             variant=[{"start": 100, "end": 200}, {"start": 300, "end": 400}],
         )
     )
-    assert ids(view, "MolecularSequence", "chromosome-variant-coordinate=1$ge100$le200") == ["m"]
-    assert ids(view, "MolecularSequence", "chromosome-variant-coordinate=1$ge300$le200") == []
-    assert ids(view, "MolecularSequence", "chromosome-variant-coordinate=2$ge100$le200") == []
+    assert search_ids(view, "MolecularSequence", "chromosome-variant-coordinate=1$ge100$le200") == ["m"]
+    assert search_ids(view, "MolecularSequence", "chromosome-variant-coordinate=1$ge300$le200") == []
+    assert search_ids(view, "MolecularSequence", "chromosome-variant-coordinate=2$ge100$le200") == []
 
 
 @pytest.mark.parametrize(
@@ -152,15 +156,17 @@ def test_composite_components_may_apply_to_the_whole_resource() -> None:
     ],
 )
 def test_invalid_references_and_chains_are_refused(asked: str, code: str) -> None:
-    assert refusal("Observation", asked)[0] == code
+    assert get_refusal("Observation", asked)[0] == code
 
 
 def test_resource_that_is_not_stored_can_be_matched() -> None:
-    new = made("Observation", "new", subject={"reference": "Patient/ann"}, status="final")
-    assert matches_search(CLINIC, "Observation", pairs("patient.family=ash", "status=final"), new)
-    assert not matches_search(CLINIC, "Observation", pairs("patient.family=beech"), new)
-    assert not matches_search(CLINIC, "Condition", pairs("patient=ann"), new)
-    assert matches_search(CLINIC, "Patient", pairs("_has:Observation:patient:_id=1"), made("Patient", "ann"))
+    new = build_resource("Observation", "new", subject={"reference": "Patient/ann"}, status="final")
+    assert matches_search(CLINIC, "Observation", parse_pairs("patient.family=ash", "status=final"), new)
+    assert not matches_search(CLINIC, "Observation", parse_pairs("patient.family=beech"), new)
+    assert not matches_search(CLINIC, "Condition", parse_pairs("patient=ann"), new)
+    assert matches_search(
+        CLINIC, "Patient", parse_pairs("_has:Observation:patient:_id=1"), build_resource("Patient", "ann")
+    )
 
 
 def test_compartments() -> None:
@@ -173,7 +179,7 @@ def test_compartments() -> None:
 
 def test_search_can_be_restricted_to_a_compartment() -> None:
     def inside(type: str, *asked: str) -> list[str]:
-        return list(run_search(CLINIC, parse_query(type, pairs(*asked), compartment=("Patient", "ann"))).keys)
+        return list(run_search(CLINIC, parse_query(type, parse_pairs(*asked), compartment=("Patient", "ann"))).keys)
 
     assert inside("Observation") == ["Observation/1"]
     assert inside("Observation", "code=x") == []
@@ -183,24 +189,28 @@ def test_search_can_be_restricted_to_a_compartment() -> None:
 
 
 def test_chains_use_changed_resources_at_both_ends() -> None:
-    view = view_of(
-        made("Patient", "a", name=[{"family": "Ash"}]),
-        made("Patient", "b", name=[{"family": "Beech"}]),
-        made("Observation", "1", subject={"reference": "Patient/a"}),
-        made("Observation", "2", subject={"reference": "Patient/b"}),
+    view = build_view(
+        build_resource("Patient", "a", name=[{"family": "Ash"}]),
+        build_resource("Patient", "b", name=[{"family": "Beech"}]),
+        build_resource("Observation", "1", subject={"reference": "Patient/a"}),
+        build_resource("Observation", "2", subject={"reference": "Patient/b"}),
     )
     asked = "patient.family=ash"
-    assert ids(view, "Observation", asked) == ["1"]
-    view.put(made("Patient", "a", name=[{"family": "Cedar"}]), made("Patient", "b", name=[{"family": "Ash"}]))
-    assert ids(view, "Observation", asked) == ["2"]
+    assert search_ids(view, "Observation", asked) == ["1"]
     view.put(
-        made("Observation", "3", subject={"reference": "Patient/b"}), made("Patient", "c", name=[{"family": "Ash"}])
+        build_resource("Patient", "a", name=[{"family": "Cedar"}]),
+        build_resource("Patient", "b", name=[{"family": "Ash"}]),
     )
-    view.put(made("Observation", "0", subject={"reference": "Patient/c"}))
-    assert ids(view, "Observation", asked) == ["0", "2", "3"]
+    assert search_ids(view, "Observation", asked) == ["2"]
+    view.put(
+        build_resource("Observation", "3", subject={"reference": "Patient/b"}),
+        build_resource("Patient", "c", name=[{"family": "Ash"}]),
+    )
+    view.put(build_resource("Observation", "0", subject={"reference": "Patient/c"}))
+    assert search_ids(view, "Observation", asked) == ["0", "2", "3"]
     view.delete("Observation/2")
     view.delete("Patient/c")
-    assert ids(view, "Observation", asked) == ["3"]
-    assert ids(view, "Patient", "_has:Observation:patient:_id=1,2,3") == ["a", "b"]
-    view.put(made("Observation", "1", subject={"reference": "Patient/b"}))
-    assert ids(view, "Patient", "_has:Observation:patient:_id=1,2,3") == ["b"]
+    assert search_ids(view, "Observation", asked) == ["3"]
+    assert search_ids(view, "Patient", "_has:Observation:patient:_id=1,2,3") == ["a", "b"]
+    view.put(build_resource("Observation", "1", subject={"reference": "Patient/b"}))
+    assert search_ids(view, "Patient", "_has:Observation:patient:_id=1,2,3") == ["b"]

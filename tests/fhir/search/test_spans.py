@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.search import SearchContext, parse_query, run_search, to_microseconds
-from tests.fhir.search.shelf_of import ids, made, pairs, refusal, view_of
+from tests.fhir.search.shelf_of import build_resource, build_view, get_refusal, parse_pairs, search_ids
 
 
 def seen(id: str, **elements: Any) -> dict[str, Any]:
-    return made("Observation", id, **elements)
+    return build_resource("Observation", id, **elements)
 
 
-TIMES = view_of(
+TIMES = build_view(
     seen("a-midnight", effectiveDateTime="2013-01-14T00:00:00Z"),
     seen("b-ten", effectiveDateTime="2013-01-14T10:00:00Z"),
     seen("c-next-day", effectiveDateTime="2013-01-15T00:00:00Z"),
@@ -57,36 +57,36 @@ TIMES = view_of(
     ],
 )
 def test_date_search_uses_the_range_of_its_precision(asked: str, expected: str) -> None:
-    assert "".join(id[0] for id in ids(TIMES, "Observation", f"date={asked}")) == expected
+    assert "".join(id[0] for id in search_ids(TIMES, "Observation", f"date={asked}")) == expected
 
 
 def test_repeated_date_parameters_form_a_range() -> None:
-    assert ids(TIMES, "Observation", "date=ge2013-01-14T05:00:00Z", "date=lt2013-01-14T23:00:00Z") == [
+    assert search_ids(TIMES, "Observation", "date=ge2013-01-14T05:00:00Z", "date=lt2013-01-14T23:00:00Z") == [
         "b-ten",
         "d-day",
         "e-month",
         "h-instant",
     ]
-    assert ids(TIMES, "Observation", "date:missing=true") == ["j-none"]
+    assert search_ids(TIMES, "Observation", "date:missing=true") == ["j-none"]
 
 
 def test_date_without_a_zone_is_in_the_zone_of_the_server() -> None:
-    view = view_of(seen("evening", effectiveDateTime="2026-03-02T20:00:00-05:00"))
+    view = build_view(seen("evening", effectiveDateTime="2026-03-02T20:00:00-05:00"))
     here = SearchContext(zone=-5 * 60)
     for meaning, day in ((None, "2026-03-03"), (here, "2026-03-02")):
-        query = parse_query("Observation", pairs(f"date={day}"), context=meaning)
+        query = parse_query("Observation", parse_pairs(f"date={day}"), context=meaning)
         assert list(run_search(view, query).keys) == ["Observation/evening"]
 
 
 def test_prefix_ap_of_a_date_is_a_tenth_of_the_distance_to_now() -> None:
     now = SearchContext(now=to_microseconds(datetime(2013, 1, 29, tzinfo=UTC)))
-    query = parse_query("Observation", pairs("date=ap2013-01-16"), context=now)
+    query = parse_query("Observation", parse_pairs("date=ap2013-01-16"), context=now)
     assert [key.partition("/")[2][0] for key in run_search(TIMES, query).keys] == ["c", "d", "e"]
-    assert ids(TIMES, "Observation", "date=ap2013-01-16") == ["e-month"]
+    assert search_ids(TIMES, "Observation", "date=ap2013-01-16") == ["e-month"]
 
 
 MG = {"system": "http://unitsofmeasure.org", "code": "mg", "unit": "milligram"}
-DOSES = view_of(
+DOSES = build_view(
     *(seen(f"{value}", valueQuantity={"value": value, **MG}) for value in (5.34, 5.35, 5.4, 5.45, 6, 100, 99.4, 104)),
     seen("grams", valueQuantity={"value": 5.4, "unit": "g"}),
     seen("below", valueQuantity={"value": 5, "comparator": "<", **MG}),
@@ -117,34 +117,34 @@ DOSES = view_of(
     ],
 )
 def test_number_search_uses_the_range_that_rounds_to_it(asked: str, expected: list[str]) -> None:
-    assert ids(DOSES, "Observation", f"value-quantity={asked}") == expected
+    assert search_ids(DOSES, "Observation", f"value-quantity={asked}") == expected
 
 
 def test_numbers_and_ranges() -> None:
-    view = view_of(
-        made("RiskAssessment", "point", prediction=[{"probabilityDecimal": 0.8}]),
-        made(
+    view = build_view(
+        build_resource("RiskAssessment", "point", prediction=[{"probabilityDecimal": 0.8}]),
+        build_resource(
             "RiskAssessment",
             "range",
             prediction=[{"probabilityRange": {"low": {"value": 0.5}, "high": {"value": 0.9}}}],
         ),
-        made("RiskAssessment", "open", prediction=[{"probabilityRange": {"low": {"value": 0.7}}}]),
+        build_resource("RiskAssessment", "open", prediction=[{"probabilityRange": {"low": {"value": 0.7}}}]),
     )
-    assert ids(view, "RiskAssessment", "probability=0.8") == ["point"]
-    assert ids(view, "RiskAssessment", "probability=gt0.8") == ["open", "range"]
-    assert ids(view, "RiskAssessment", "probability=ge0.8") == ["open", "point", "range"]
-    assert ids(view, "RiskAssessment", "probability=sa0.6") == ["open", "point"]
+    assert search_ids(view, "RiskAssessment", "probability=0.8") == ["point"]
+    assert search_ids(view, "RiskAssessment", "probability=gt0.8") == ["open", "range"]
+    assert search_ids(view, "RiskAssessment", "probability=ge0.8") == ["open", "point", "range"]
+    assert search_ids(view, "RiskAssessment", "probability=sa0.6") == ["open", "point"]
 
 
 def test_money_and_samples() -> None:
-    view = view_of(
-        made("Invoice", "dear", totalGross={"value": 12.5, "currency": "USD"}),
+    view = build_view(
+        build_resource("Invoice", "dear", totalGross={"value": 12.5, "currency": "USD"}),
         seen("wave", valueSampledData={"origin": {"value": 10, "code": "mV"}, "factor": 2, "data": "1 E 5 -3"}),
     )
-    assert ids(view, "Invoice", "totalgross=12.5|urn:iso:std:iso:4217|USD") == ["dear"]
-    assert ids(view, "Invoice", "totalgross=12.5||EUR") == []
-    assert ids(view, "Observation", "value-quantity=gt19.9||mV") == ["wave"]
-    assert ids(view, "Observation", "value-quantity=lt4") == []
+    assert search_ids(view, "Invoice", "totalgross=12.5|urn:iso:std:iso:4217|USD") == ["dear"]
+    assert search_ids(view, "Invoice", "totalgross=12.5||EUR") == []
+    assert search_ids(view, "Observation", "value-quantity=gt19.9||mV") == ["wave"]
+    assert search_ids(view, "Observation", "value-quantity=lt4") == []
 
 
 @pytest.mark.parametrize(
@@ -163,6 +163,6 @@ def test_money_and_samples() -> None:
     ],
 )
 def test_malformed_date_or_number_is_refused(asked: str) -> None:
-    code, text = refusal("Observation", asked)
+    code, text = get_refusal("Observation", asked)
     assert code == "value"
     assert asked.partition("=")[0] in text

@@ -37,7 +37,7 @@ def test_table_file_is_small() -> None:
     assert TABLE.stat().st_size < 230_000
 
 
-def ends(type: str, path: ParameterPath) -> set[str]:
+def list_end_types(type: str, path: ParameterPath) -> set[str]:
     """Return the types at the end of a path, by the table of elements."""
     here = {type}
     for step in path.steps:
@@ -61,7 +61,7 @@ def test_every_path_ends_in_its_declared_datatype(type: str) -> None:
         for path in parameter.paths:
             if path.kind in {"root", "deceased"}:
                 continue
-            kinds = {kind.replace("SimpleQuantity", "Quantity") for kind in ends(type, path)}
+            kinds = {kind.replace("SimpleQuantity", "Quantity") for kind in list_end_types(type, path)}
             assert path.kind in kinds or (path.kind == "string" and parameter.name == "_id"), (
                 type,
                 parameter.name,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.fhir.search.shelf_of import ids, made, refusal, view_of
+from tests.fhir.search.shelf_of import build_resource, build_view, get_refusal, search_ids
 
-PEOPLE = view_of(
-    made(
+PEOPLE = build_view(
+    build_resource(
         "Patient",
         "muller",
         name=[{"family": "Müller", "given": ["Ann", "Eve"], "prefix": ["Dr."]}],
@@ -21,7 +21,7 @@ PEOPLE = view_of(
             }
         ],
     ),
-    made(
+    build_resource(
         "Patient",
         "obrien",
         name=[{"text": "Bob O'Brien", "family": "O'Brien", "given": ["Bob"]}],
@@ -31,7 +31,7 @@ PEOPLE = view_of(
         identifier=[{"value": "a1"}, {"system": "urn:ssn", "value": "99|9"}],
         communication=[{"language": {"coding": [{"system": "urn:ietf:bcp:47", "code": "es"}], "text": "Español"}}],
     ),
-    made("Patient", "nobody", deceasedDateTime="2020-01-01"),
+    build_resource("Patient", "nobody", deceasedDateTime="2020-01-01"),
 )
 
 
@@ -61,7 +61,7 @@ PEOPLE = view_of(
     ],
 )
 def test_string_matches_prefix_without_case_and_accents(asked: str, expected: list[str]) -> None:
-    assert ids(PEOPLE, "Patient", asked) == expected
+    assert search_ids(PEOPLE, "Patient", asked) == expected
 
 
 @pytest.mark.parametrize(
@@ -97,26 +97,29 @@ def test_string_matches_prefix_without_case_and_accents(asked: str, expected: li
     ],
 )
 def test_search_by_token(asked: str, expected: list[str]) -> None:
-    assert ids(PEOPLE, "Patient", *asked.split("&")) == expected
+    assert search_ids(PEOPLE, "Patient", *asked.split("&")) == expected
 
 
 def test_repeated_parameter_means_and_comma_means_or() -> None:
-    assert ids(PEOPLE, "Patient", "given=ann", "given=eve") == ["muller"]
-    assert ids(PEOPLE, "Patient", "given=ann", "given=bob") == []
-    assert ids(PEOPLE, "Patient", "given=ann,bob", "gender=male") == ["obrien"]
+    assert search_ids(PEOPLE, "Patient", "given=ann", "given=eve") == ["muller"]
+    assert search_ids(PEOPLE, "Patient", "given=ann", "given=bob") == []
+    assert search_ids(PEOPLE, "Patient", "given=ann,bob", "gender=male") == ["obrien"]
 
 
 def test_escaped_comma_is_part_of_a_value() -> None:
-    view = view_of(made("Patient", "1", name=[{"text": "Smith, Ann"}]), made("Patient", "2", name=[{"text": "Smith"}]))
-    assert ids(view, "Patient", "name:exact=Smith\\, Ann") == ["1"]
-    assert ids(view, "Patient", "name:exact=Smith,Smith\\, Ann") == ["1", "2"]
+    view = build_view(
+        build_resource("Patient", "1", name=[{"text": "Smith, Ann"}]),
+        build_resource("Patient", "2", name=[{"text": "Smith"}]),
+    )
+    assert search_ids(view, "Patient", "name:exact=Smith\\, Ann") == ["1"]
+    assert search_ids(view, "Patient", "name:exact=Smith,Smith\\, Ann") == ["1", "2"]
 
 
-SETS = view_of(
-    made("ValueSet", "a", url="http://acme.org/fhir/ValueSet/123"),
-    made("ValueSet", "b", url="http://acme.org/fhir/ValueSet/1234"),
-    made("ValueSet", "c", url="urn:oid:1.2.3"),
-    made(
+SETS = build_view(
+    build_resource("ValueSet", "a", url="http://acme.org/fhir/ValueSet/123"),
+    build_resource("ValueSet", "b", url="http://acme.org/fhir/ValueSet/1234"),
+    build_resource("ValueSet", "c", url="urn:oid:1.2.3"),
+    build_resource(
         "Patient",
         "p",
         meta={"profile": ["http://acme.org/P|2.0"], "tag": [{"system": "t", "code": "x"}], "source": "urn:s"},
@@ -136,14 +139,14 @@ SETS = view_of(
     ],
 )
 def test_search_by_uri(asked: str, expected: list[str]) -> None:
-    assert ids(SETS, "ValueSet", asked) == expected
+    assert search_ids(SETS, "ValueSet", asked) == expected
 
 
 def test_search_by_parameters_of_every_resource() -> None:
-    assert ids(SETS, "Patient", "_profile=http://acme.org/P") == ["p"]
-    assert ids(SETS, "Patient", "_profile=http://acme.org/P|2.0") == ["p"]
-    assert ids(SETS, "Patient", "_profile=http://acme.org/P|1.0") == []
-    assert ids(SETS, "Patient", "_tag=t|x", "_source=urn:s") == ["p"]
+    assert search_ids(SETS, "Patient", "_profile=http://acme.org/P") == ["p"]
+    assert search_ids(SETS, "Patient", "_profile=http://acme.org/P|2.0") == ["p"]
+    assert search_ids(SETS, "Patient", "_profile=http://acme.org/P|1.0") == []
+    assert search_ids(SETS, "Patient", "_tag=t|x", "_source=urn:s") == ["p"]
 
 
 @pytest.mark.parametrize(
@@ -173,15 +176,18 @@ def test_search_by_parameters_of_every_resource() -> None:
     ],
 )
 def test_invalid_strings_and_tokens_are_refused(asked: str, code: str) -> None:
-    found, text = refusal("Patient", asked)
+    found, text = get_refusal("Patient", asked)
     assert found == code
     assert text
 
 
 def test_too_many_values_are_refused() -> None:
-    assert refusal("Patient", "identifier=" + ",".join(map(str, range(10_000)))) == (
+    assert get_refusal("Patient", "identifier=" + ",".join(map(str, range(10_000)))) == (
         "too-costly",
         "identifier has 10000 values; at most 1000 are allowed",
     )
-    assert ids(PEOPLE, "Patient", "identifier=" + ",".join(["A1", *map(str, range(999))])) == ["muller", "obrien"]
-    assert refusal("Patient", *["given=a"] * 201)[0] == "too-costly"
+    assert search_ids(PEOPLE, "Patient", "identifier=" + ",".join(["A1", *map(str, range(999))])) == [
+        "muller",
+        "obrien",
+    ]
+    assert get_refusal("Patient", *["given=a"] * 201)[0] == "too-costly"
