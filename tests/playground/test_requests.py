@@ -276,4 +276,4 @@ def test_invalid_http_requests_are_listed_beside_the_log(drop: SimulatorRig) -> 
             pass
     head, line = describe_unauthenticated_requests(drop.playground.sidecar.data())
     assert head == "1 request without a valid credential, not in the log"
-    assert line.startswith("unreadable request box → 400 that is not HTTP")
+    assert line.startswith("unreadable request box → 400 the request is not valid HTTP")

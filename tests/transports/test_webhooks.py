@@ -219,14 +219,14 @@ def test_reading_a_notice_for_delivery_is_not_an_agent_action(open_site: OpenSit
     assert [each.outcome for each in site.attempts] == ["connection_refused"] * 4
     assert find_first_action_kind(site) is None
     assert find_agent_actions(build_evidence(site)) == ()
-    read = [event for event in site.playground.log.events if event.kind == "sandbox.response_body"]
+    read = [event for event in site.playground.log.events if event.kind == "sandbox.answered"]
     assert [(event.actor, event.request) for event in read] == [("run", None)] * 4
 
 
 def test_failed_attempts_are_repeated_with_growing_delays_in_simulated_time(open_site: OpenSite) -> None:
     site = open_site(answer_with_status(500, 503, 429, 200))
     site.handle.register(site.agent.url)
-    began = time.monotonic()
+    started = time.monotonic()
     site.notify("one")
     site.sandboxes.wait("5s")
     assert site.outcomes == [("1", 1, "rejected", 500)]
@@ -237,7 +237,7 @@ def test_failed_attempts_are_repeated_with_growing_delays_in_simulated_time(open
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(times)]
     tick = site.playground.environment.tick.total_seconds()
     assert gaps == [10 + tick, 20 + tick, 40 + tick]  # one request to the sandbox in each attempt
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - started < 5
 
 
 def test_idle_run_skips_to_the_next_attempt(open_site: OpenSite) -> None:
@@ -457,9 +457,9 @@ def test_crashed_delivery_restarts_when_the_agent_registers_again(open_site: Ope
     site.sandboxes.wait("1s")
     assert site.playground.broken == "notices: outbound webhook: RuntimeError: a bug"
     site.handle.register(site.agent.url)
-    began = time.monotonic()
+    started = time.monotonic()
     site.sandboxes.wait("1s")
-    assert time.monotonic() - began < 1.5  # the clock is held for two seconds by a delivery that never ends
+    assert time.monotonic() - started < 1.5  # the clock is held for two seconds by a delivery that never ends
     assert site.agent.texts == ["one"]
 
 
@@ -500,10 +500,10 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a file with a self-signed certificate for agent.example and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "agent.example")])
-    began = datetime(2020, 1, 1, tzinfo=UTC)
+    started = datetime(2020, 1, 1, tzinfo=UTC)
     built = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(began)
+        .not_valid_before(started)
         .not_valid_after(datetime(2120, 1, 1, tzinfo=UTC))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("agent.example")]), critical=False)
         .sign(key, hashes.SHA256())
@@ -614,10 +614,10 @@ def test_retry_delays_on_a_paced_clock_are_wall_time(open_site: OpenSite) -> Non
     site = open_site(answer_with_status(500, 500, 200), time="paced", first_delay="50ms")
     with run_paced_clock(site.playground):
         site.handle.register(site.agent.url)
-        began = time.monotonic()
+        started = time.monotonic()
         site.notify("one")
         wait_until(lambda: len(site.attempts) == 3)
-        assert time.monotonic() - began >= 0.15
+        assert time.monotonic() - started >= 0.15
     assert [each.outcome for each in site.attempts] == ["rejected", "rejected", "delivered"]
 
 

@@ -75,12 +75,12 @@ class EchoHandler(WebSocketHandler):
     watches_events: ClassVar[bool] = True
 
     def on_open(self, session: WebSocketSession) -> None:
-        """Greet."""
+        """Send a greeting."""
         self.session = session
         session.send("welcome")
 
     def on_message(self, message: WebSocketMessage) -> WebSocketCall[Any, Any] | None:
-        """Say it; some words are for the handler itself."""
+        """Return a call of `say`; some messages make the handler itself do something."""
         if message == "break":
             raise ZeroDivisionError("in the handler")
         if message == "bye":
@@ -96,11 +96,11 @@ class EchoHandler(WebSocketHandler):
         return WebSocketCall(say, Sentence(text=text), body=text.encode())
 
     def on_event(self, kind: str, state: Any) -> None:
-        """Push the kind of an event, and that the state can be read."""
+        """Push the kind of an event and the type of the state."""
         self.session.send(f"event {kind} {type(state).__name__}")
 
     def on_close(self, code: int) -> None:
-        """Keep the code."""
+        """Store the close code."""
         CLOSE_CODES.append(code)
 
 

@@ -136,7 +136,6 @@ class UnencodablePushHandler(UnencodableReplyHandler):
     """A handler that also pushes text that is not UTF-8."""
 
     def on_open(self, session: WebSocketSession) -> None:
-        """Push it."""
         session.send("\ud800")
 
 
@@ -161,12 +160,10 @@ class FailingHandler(EchoHandler):
     watches_events: ClassVar[bool] = False
 
     def on_message(self, message: WebSocketMessage) -> WebSocketCall[Any, Any] | None:
-        """Fail."""
         FAILED.set()
         raise ZeroDivisionError("in the handler")
 
     def on_close(self, code: int) -> None:
-        """Fail."""
         FAILED.set()
         raise ZeroDivisionError("when closed")
 

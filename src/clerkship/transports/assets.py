@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from clerkship.sandbox.request import Refusal, Reply, Request
 
 CACHE_CONTROL = "public, max-age=86400, immutable"
-"""The address of a sandbox is another one in each run, and its files do not change while the run lasts."""
+"""Each run has its own sandbox addresses, and the files do not change during a run."""
 MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".gif": "image/gif",
@@ -30,7 +30,7 @@ MEDIA_TYPES = {
     ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
-"""Not from `mimetypes`, whose answers differ between machines."""
+"""Listed here because the results of `mimetypes` differ between machines."""
 ALLOWED = {"Allow": "GET, HEAD"}
 
 
@@ -64,7 +64,7 @@ class AssetFolder:
 
     def __post_init__(self) -> None:
         if not self.prefix.startswith("/") or self.prefix.endswith("/"):
-            raise ValueError(f"the prefix of assets must begin with a slash and not end with one: {self.prefix!r}")
+            raise ValueError(f"the prefix of assets must start with a slash and not end with one: {self.prefix!r}")
 
     def covers(self, request: Request) -> bool:
         """Return whether the path of a request is below the prefix."""
@@ -76,7 +76,7 @@ class AssetFolder:
         Raise Refusal for a file that does not exist, and for methods other than GET and HEAD.
         """
         if request.method not in ("GET", "HEAD"):
-            raise Refusal(405, "method_not_allowed", "static files can only be read: GET or HEAD", ALLOWED)
+            raise Refusal(405, "method_not_allowed", "static files allow only GET and HEAD", ALLOWED)
         asset = self._find(request.path.removeprefix(f"{self.prefix}/"))
         if _matches_etag(request.headers.get("if-none-match", ""), asset.etag):
             return Reply(304, headers=asset.headers)
@@ -87,7 +87,7 @@ class AssetFolder:
         folder.
         """
         if path not in self._files:
-            raise Refusal(404, "no_such_asset", f"there is no static file `{path[:200]}`")
+            raise Refusal(404, "no_such_asset", f"static file `{path[:200]}` does not exist")
         if path not in self._loaded:
             data = self._files[path].read_bytes()
             media = MEDIA_TYPES.get(PurePosixPath(path).suffix.lower(), "application/octet-stream")

@@ -6,10 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 MAX_WAITING_THREADS = 256
-"""Threads for requests that wait for a model: they need no processor meanwhile. Further requests wait for one of
-them."""
+"""Threads for requests that wait for a model and need no processor meanwhile. Further requests wait for a thread."""
 MAX_WORKERS = 4
-"""Threads for requests that need the processor. More would finish no sooner, and each takes turns with the loop."""
+"""Threads for requests that need the processor. More threads would not be faster, and each competes with the loop."""
 T = TypeVar("T")
 
 

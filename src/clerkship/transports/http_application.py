@@ -16,7 +16,7 @@ class IncomingRequest:
     sandbox_name: str
     request: Request
     base: str = ""
-    """The address of the sandbox as the client wrote it; absolute links begin with it."""
+    """The address of the sandbox as the client wrote it; absolute links start with it."""
     objection: Refusal | None = None
     """What is wrong with the request. It is refused only after the client is authenticated."""
 

@@ -21,7 +21,7 @@ from clerkship.transports.tcp import OpenPort, TcpConnection
 from clerkship.transports.websocket import WebSocketConnection
 
 MAX_QUEUED = 64
-"""Requests that are received and not answered; further ones are not read yet."""
+"""Received requests that are not answered yet; more are read only after one is answered."""
 MAX_FIRST_LINE = 4000
 
 
@@ -33,7 +33,7 @@ class QueuedRequest(NamedTuple):
     chunked: bool = True
     """Whether the client understands a chunked body."""
     upgrade: bool = False
-    """Whether it asks for a WebSocket."""
+    """Whether it is a WebSocket handshake."""
 
 
 class QueuedRefusal(NamedTuple):
@@ -231,7 +231,7 @@ class HttpConnection(TcpConnection):
         while await self.can_write():
             try:
                 chunk = await self._workers.run(queued.incoming.playground_id, read, waits=pending.waits)
-            except PlatformError:  # the client must not take what it has for all
+            except PlatformError:  # abort, so that the client does not take the part it has for the whole body
                 self._transport.abort()
                 return False
             if chunk is None:

@@ -14,7 +14,7 @@ from clerkship.transports.tcp import TcpListener
 HOST = "127.0.0.1"
 START_TIMEOUT = 10.0
 GRACE_SECONDS = 1.0
-"""Seconds that requests under way have when the listener closes."""
+"""Seconds that running requests have to finish when the listener closes."""
 
 
 class HttpListener:

@@ -13,10 +13,10 @@ from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.websocket_handshake import is_handshake, read_token
 
 MAX_URL = 1_000_000
-"""Ten thousand values to search for fit, with forty bytes each to spare."""
+"""Enough for a search with ten thousand values of a hundred bytes each."""
 MAX_HEAD = 2_000_000
 MAX_SKIPPED = 10 * MAX_BODY
-"""Bytes that are read of a body that is too large, so that its sender comes to read the refusal."""
+"""Bytes of a too large body that are read and discarded: most clients read the refusal only after sending the body."""
 MAX_HEADERS = 200
 
 
@@ -45,11 +45,11 @@ class HttpParser:
         self._head_size = 0
         self._version = ""
         self.suspended, self._rest = False, b""
-        """Whether a handshake is not answered yet, and the bytes that came after it."""
+        """Whether a handshake waits for its answer, and the bytes that followed it."""
         self.stopped = False
-        """Whether all further bytes are ignored."""
+        """Whether further bytes are ignored."""
         self.began: float | None = None
-        """When the first byte of the incomplete request came."""
+        """When the first byte of the incomplete request was received."""
         self.last_byte = monotonic()
         self._begin()
 
@@ -73,11 +73,11 @@ class HttpParser:
         try:
             self._read(data)
         except httptools.HttpParserInvalidMethodError:
-            self._break(data, Refusal(501, "unknown_method", "HTTP has no such method"))
+            self._break(data, Refusal(501, "unknown_method", "unknown HTTP method"))
         except httptools.HttpParserError as error:
-            self._break(data, Refusal(400, "bad_request", f"that is not HTTP: {error}"))
+            self._break(data, Refusal(400, "bad_request", f"the request is not valid HTTP: {error}"))
         if self._head_size > MAX_HEAD:
-            too_long = Refusal(431, "head_too_large", f"address and headers may have {MAX_HEAD} bytes")
+            too_long = Refusal(431, "head_too_large", f"address and headers may have at most {MAX_HEAD} bytes")
             self.stop(self._objection or too_long)
 
     def take_rest(self) -> bytes:
@@ -122,14 +122,14 @@ class HttpParser:
                 self.suspended, self._rest = True, data[upgrade.args[0] :]
                 self._complete(keep_alive=True, upgrade=True)
                 return
-            # An offer, which may be ignored (RFC 9110 §7.8); the parser has not looked at the body, if there is one.
-            head = self._head_without_offer()
+            # Other upgrades may be ignored (RFC 9110 §7.8). The parser stopped before the body, so parse it again.
+            head = self._head_without_upgrade()
             self._parser = httptools.HttpRequestParser(self)
             self._read(head + data[upgrade.args[0] :])
 
-    def _head_without_offer(self) -> bytes:
+    def _head_without_upgrade(self) -> bytes:
         if self._parser.get_method() == b"CONNECT":
-            raise httptools.HttpParserError("there is nothing to connect to here") from None
+            raise httptools.HttpParserError("CONNECT is not supported") from None
         kept = [f"{key}: {text}\r\n" for key, text in self._headers.items() if key not in ("connection", "upgrade")]
         return b"%s %s HTTP/1.1\r\n%s\r\n" % (self._parser.get_method(), self.url, "".join(kept).encode("latin-1"))
 
@@ -143,7 +143,8 @@ class HttpParser:
     def on_url(self, url: bytes) -> None:
         """Add a piece of the address."""
         if len(self.url) + len(url) > MAX_URL:
-            self._objection = Refusal(414, "uri_too_long", f"an address may have {MAX_URL} bytes; POST the query")
+            reason = f"an address may have at most {MAX_URL} bytes; send the query with POST"
+            self._objection = Refusal(414, "uri_too_long", reason)
         else:
             self.url += url
 
@@ -165,14 +166,14 @@ class HttpParser:
         self._version = self._parser.get_http_version()
         modern = self._version != "1.0"
         if modern and "," in self._headers.get("host", ","):  # missing, or a list
-            no_host = "a request says once for which host it is (RFC 9112 §3.2)"
-            self._objection = self._objection or Refusal(400, "bad_request", no_host)
+            reason = "a request must have exactly one Host header (RFC 9112 §3.2)"
+            self._objection = self._objection or Refusal(400, "bad_request", reason)
         if self.stopped or not modern or self._headers.get("expect", "").lower() != "100-continue":
             return
         if self._objection is None and int(self._headers.get("content-length", 0)) <= MAX_BODY:
             self.expecting = True
             self._sink.body_expected()
-        else:  # refuse it before the body is sent
+        else:  # refuse the request before the client sends the body
             self._objection = self._objection or _build_too_large_refusal()
             self._complete(keep_alive=False)
             self.stopped = True
@@ -205,4 +206,4 @@ class HttpParser:
 
 
 def _build_too_large_refusal() -> Refusal:
-    return Refusal(413, "too_large", f"a body may have {MAX_BODY} bytes")
+    return Refusal(413, "too_large", f"a body may have at most {MAX_BODY} bytes")

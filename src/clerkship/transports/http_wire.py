@@ -12,7 +12,7 @@ CHALLENGE = 'Bearer realm="clerkship"'
 MAX_PARAMETERS = 2000
 _NO_QUERY = QueryParams()
 _NO_BODY = (101, 204, 304)
-"""Answers that have none (RFC 9110 §15.3.5, §15.4.5)."""
+"""Statuses of replies without a body (RFC 9110 §15.3.5, §15.4.5)."""
 _HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(?::\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?")
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for status in HTTPStatus}
@@ -20,19 +20,19 @@ _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for st
 
 def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> IncomingRequest:
     """Parse a request to `/{playground}/{sandbox}/…`. Malformed parts are reported as the objection of the result."""
-    raw, _, behind = url.partition(b"?")
-    playground, sandbox, rest = split_path(raw)
+    raw_path, _, raw_query = url.partition(b"?")
+    playground, sandbox, path_in_sandbox = split_path(raw_path)
     objection: Refusal | None = None
     path, query = "/", _NO_QUERY
     try:
-        path += unquote(rest.decode(), errors="strict")
+        path += unquote(path_in_sandbox.decode(), errors="strict")
     except UnicodeDecodeError:
         objection = Refusal(400, "bad_path", "the path is not UTF-8")
-    if behind:
+    if raw_query:
         try:
-            query = _parse_query(behind.decode())
+            query = _parse_query(raw_query.decode())
         except UnicodeDecodeError:
-            objection = Refusal(400, "bad_query", "what stands behind the `?` is not UTF-8")
+            objection = Refusal(400, "bad_query", "the query is not UTF-8")
         except ValueError:
             objection = Refusal(400, "bad_query", f"the query has more than {MAX_PARAMETERS} parameters")
     request = Request(method, path, query, headers, body)
@@ -74,14 +74,14 @@ def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET", chunked:
     if reply.stream is not None:
         headers = _stream_headers(reply, chunked=chunked)
     elif reply.status not in _NO_BODY and (length or method != "HEAD"):
-        # A simulator may answer HEAD with no body: that is not how long GET's would be (RFC 9110 §8.6).
+        # A simulator may answer HEAD without a body; its length is not that of GET's body (RFC 9110 §8.6).
         headers["content-length"] = str(length)
         if length:
             headers["content-type"] = reply.media
     if reply.status == 401:
         headers["www-authenticate"] = CHALLENGE
     for name, value in reply.headers.items():
-        headers[name.lower()] = _CONTROL_CHARACTERS.sub(" ", value)  # or an agent's text in one could begin another
+        headers[name.lower()] = _CONTROL_CHARACTERS.sub(" ", value)  # text of an agent must not start another header
     if "location" in headers and headers["location"].startswith("/"):
         headers["location"] = base + headers["location"]
     if not keep_alive:

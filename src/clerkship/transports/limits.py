@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 MAX_REFUSED = 64
-"""Refused connections at a time that are told why before they are closed; further ones are closed at once."""
+"""Refused connections at a time that get a reason before they are closed; others are closed at once."""
 SWEEPS_PER_TIMEOUT = 8
-"""Sweeps over the connections within the shortest of their times."""
+"""Sweeps over the connections within the shortest timeout."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class ConnectionLimits:
     """The limits of one listener. The defaults are those of HTTP; times are seconds of wall time."""
 
     first: float = 30.0
-    """From the start of a connection to its first byte, or, where a protocol says so, to its first message."""
+    """From the start of a connection to its first byte, or to its first message in protocols that require one."""
     head: float = 10.0
     """From the first byte of a request to the end of its headers, or to the end of a handshake."""
     body: float = 30.0
@@ -24,12 +24,12 @@ class ConnectionLimits:
     request: float = 300.0
     """From the first byte of a request or frame to its last."""
     idle: float = 120.0
-    """Without a request, and for a client that does not read its replies. Longer than most clients keep a connection,
-    so that the client closes it first and no request meets a connection that was just closed."""
+    """Without a request, and for a client that does not read its replies. Longer than most clients keep a connection
+    open, so that the client closes it first: a request could fail on a connection that the server has just closed."""
     connections: int = 2000
-    """Open at once on all ports of a listener; fewer where the process may open fewer files."""
+    """Open at once on all ports of a listener; fewer if the process may open fewer files."""
     per_sandbox: int = 500
-    """Open at once for one sandbox, in protocols where a connection belongs to one."""
+    """Open at once for one sandbox, in protocols whose connections belong to a sandbox."""
     held: int = 200_000_000
     """Bytes of messages that are incomplete or not answered, in protocols that count them."""
     held_per_sandbox: int = 50_000_000
@@ -73,7 +73,7 @@ class ConnectionTable:
 
     limits: ConnectionLimits
     max_connections: int
-    """Connections at once: at most `limits.connections`, and fewer where the process may open fewer files."""
+    """At most `limits.connections`, and fewer if the process may open fewer files."""
     held: int = 0
     """Bytes held by all connections."""
     _unclaimed: Connections = field(default_factory=OrderedDict)

@@ -67,12 +67,12 @@ class LoopThread:
             task.add_done_callback(self._tasks.discard)
 
         if self._loop is not None:
-            with suppress(RuntimeError):  # it is closed
+            with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(begin)
 
     def stop(self, within: float) -> None:
         """Close the server and wait up to `within` seconds for it. Can be called from any thread."""
         if self._loop is not None and self._stopping is not None and self._thread is not None:
-            with suppress(RuntimeError):  # it is closed already
+            with suppress(RuntimeError):  # the loop is closed already
                 self._loop.call_soon_threadsafe(self._stopping.set)
             self._thread.join(within)

@@ -15,7 +15,7 @@ MAX_PARTS = 200
 MAX_PART_HEADERS = 8
 MAX_PART_HEADER = 4096
 _PATH_SEPARATORS = re.compile(r"[\\/]")
-logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it warns of malformed forms, which are refused
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it warns about malformed forms, which are refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class FormPart:
     name: str
     data: bytes
     filename: str | None = None
-    """The name of the file without folders; None for a field that is no file."""
+    """The name of the file without folders; None for a field that is not a file."""
     media: str = "text/plain"
 
     @property
@@ -51,18 +51,18 @@ def parse_form(request: Request, max_parts: int = MAX_PARTS) -> tuple[FormPart, 
         raise Refusal(415, "unsupported_media_type", f"the body must be {FORM}")
     boundary = options.get(b"boundary", b"")
     if not boundary:
-        raise _build_malformed_refusal("its Content-Type has no boundary")
-    reader = _FormParser(max_parts)
+        raise _build_malformed_refusal("the Content-Type has no boundary")
+    collector = _PartCollector(max_parts)
     limits = {"max_header_count": MAX_PART_HEADERS, "max_header_size": MAX_PART_HEADER}
     try:
-        parser = library.MultipartParser(boundary, reader.callbacks(), **limits)
+        parser = library.MultipartParser(boundary, collector.callbacks(), **limits)
         parser.write(request.body)
         parser.finalize()
     except FormParserError as error:
         raise _build_malformed_refusal(str(error)) from None
-    if not reader.ended:
+    if not collector.ended:
         raise _build_malformed_refusal("it ends before its last boundary")
-    return tuple(_build_part(headers, data) for headers, data in reader.parts)
+    return tuple(_build_part(headers, data) for headers, data in collector.parts)
 
 
 def _build_malformed_refusal(reason: str) -> Refusal:
@@ -70,7 +70,7 @@ def _build_malformed_refusal(reason: str) -> Refusal:
 
 
 @dataclass
-class _FormParser:
+class _PartCollector:
     """Callbacks for the multipart parser, which collect the parts."""
 
     max_parts: int
@@ -94,7 +94,7 @@ class _FormParser:
 
     def _begin(self) -> None:
         if len(self.parts) >= self.max_parts:
-            raise Refusal(413, "too_many_parts", f"a form may have {self.max_parts} parts")
+            raise Refusal(413, "too_many_parts", f"a form may have at most {self.max_parts} parts")
         self._headers, self._data = {}, []
 
     def _add_data(self, data: bytes, start: int, end: int) -> None:

@@ -15,18 +15,18 @@ from clerkship.transports.limits import ConnectionLimits, ConnectionTable
 
 BACKLOG = 1024
 MAX_ACCEPTED = 64
-"""Connections accepted in one turn of the loop: each is an open file before any limit has seen it."""
+"""Connections accepted in one turn of the loop: each is an open file before a limit is checked."""
 LINGER_SECONDS = 2.0
-"""Seconds that a client which is still sending has to read the last reply."""
+"""Seconds in which a client that is still sending can read the last reply."""
 POLL_SECONDS = 0.005
 SWITCH_INTERVAL = 0.001
-"""Seconds after which a worker thread lets the event loop run; Python's own 5 ms would add up with each system call."""
+"""Seconds after which a worker thread lets the event loop run. Python's default of 5 ms would slow each system call."""
 
 
 def bind(host: str, port: int) -> socket.socket:
     """Bind a port, or any free port if it is 0. Raise OSError if that fails."""
     listening = socket.create_server((host, port), backlog=BACKLOG)
-    # asyncio does not set it on connections of a socket it did not make; without it each reply waits 40 ms.
+    # asyncio does not set this for a socket that it did not create; without it, each reply is delayed by 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
@@ -51,7 +51,7 @@ class OpenPort:
         self.is_served = True
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: make(self), sock=self.socket, backlog=MAX_ACCEPTED)
-        self.socket.listen(BACKLOG)  # asyncio has set the backlog to the number it accepts at once
+        self.socket.listen(BACKLOG)  # create_server has set the backlog to MAX_ACCEPTED
 
     def stop(self) -> None:
         """Stop accepting connections."""
@@ -121,7 +121,7 @@ class TcpListener:
         for connection in self.table:
             connection.leave()
         until = monotonic() + grace
-        while any(True for _ in self.table) and monotonic() < until:  # noqa: ASYNC110  (each goes by itself)
+        while any(True for _ in self.table) and monotonic() < until:  # noqa: ASYNC110  (each connection closes by itself)
             await asyncio.sleep(POLL_SECONDS)
 
 
@@ -133,7 +133,7 @@ class TcpConnection(ABC, asyncio.Protocol):
         self._transport: asyncio.Transport = cast(asyncio.Transport, None)
         self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._writable = asyncio.Event()
-        """Cleared while the client does not read what it is sent."""
+        """Cleared while the client does not read."""
         self._writable.set()
         self._task: asyncio.Task[None] | None = None
         self._ignores_input = False

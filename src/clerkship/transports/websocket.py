@@ -17,7 +17,7 @@ from clerkship.transports.tcp import OpenPort, TcpConnection
 from clerkship.transports.websocket_frames import GOING_AWAY, INTERNAL_ERROR, NORMAL, TRY_LATER, WebSocketFrames
 
 MAX_QUEUED = 64
-"""Messages that are received and not answered; further ones are not read yet."""
+"""Received messages that are not answered yet; more are read only after one is answered."""
 
 
 class QueuedEvent(NamedTuple):
@@ -27,7 +27,7 @@ class QueuedEvent(NamedTuple):
 
 
 class WebSocketConnection(TcpConnection):
-    """A connection that handles messages and events one at a time, in order of arrival. It replaces an HTTP connection."""
+    """A connection that handles messages and events one at a time, in order. It replaces an HTTP connection."""
 
     def __init__(self, port: OpenPort, client: SandboxClient, handler: WebSocketHandler) -> None:
         super().__init__(port)
@@ -54,7 +54,7 @@ class WebSocketConnection(TcpConnection):
         if received:
             self.data_received(received)
 
-    # The session, as the handler uses it: from any thread.
+    # The session that the handler uses, from any thread.
 
     def send(self, message: WebSocketMessage) -> None:
         """Send a message."""
@@ -131,14 +131,14 @@ class WebSocketConnection(TcpConnection):
         except Exception as error:
             await self._fail(error)
         finally:
-            if self._task is asyncio.current_task():  # when the client is gone, another task may be under way
+            if self._task is asyncio.current_task():  # after connection_lost, another task may be running
                 self._task = None
         self._start()
 
     async def _fail(self, error: Exception) -> None:
         """Record a bug of the simulator, and close the WebSocket."""
         try:
-            if not isinstance(error, PlatformError):  # which is recorded already
+            if not isinstance(error, PlatformError):  # a PlatformError is recorded already
                 await self._client.fail(error)
         finally:
             self._frames.close(INTERNAL_ERROR, "the simulator failed; the run will be errored")
@@ -146,9 +146,9 @@ class WebSocketConnection(TcpConnection):
     async def _open(self) -> None:
         self._handler.on_open(self)
         if self._handler.watches_events:
-            self._stop_watching = await self._client.read_state(lambda _: self._client.subscribe(self._happened))
+            self._stop_watching = await self._client.read_state(lambda _: self._client.subscribe(self._on_event))
 
-    def _happened(self, kind: str) -> None:
+    def _on_event(self, kind: str) -> None:
         """Queue an event. Called in the thread that logs it."""
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._queue_event, kind)

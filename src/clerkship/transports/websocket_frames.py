@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from websockets.frames import Frame
 
 MAX_UNSENT = 1_000_000
-"""Bytes that the client has not read; then it is too slow for what the sandbox pushes, and is closed."""
+"""Bytes that the client has not read. Beyond that it reads too slowly, and the WebSocket is closed."""
 MAX_FRAGMENTS = 4096
-"""Frames of one message: empty ones add nothing to its size."""
+"""Frames of one message, limited because empty frames do not add to its size."""
 NORMAL, GOING_AWAY, ABNORMAL, NOT_TEXT, TOO_BIG, INTERNAL_ERROR, TRY_LATER = 1000, 1001, 1006, 1007, 1009, 1011, 1013
 
 
@@ -28,7 +28,7 @@ class WebSocketFrames:
         self._fragments: list[bytes] = []
         self._is_text = False
         self._held: list[WebSocketMessage] = []
-        """Messages that are pushed while another is sent in pieces."""
+        """Messages that were pushed while another is sent in pieces."""
         self._held_size = 0
         self._is_in_pieces = False
 
@@ -69,8 +69,8 @@ class WebSocketFrames:
         self._is_in_pieces = not fin
         if fin and self._held:
             held, self._held, self._held_size = self._held, [], 0
-            for each in held:
-                self.send(each)
+            for held_message in held:
+                self.send(held_message)
 
     def ping(self) -> None:
         """Send a ping."""
@@ -109,7 +109,7 @@ class WebSocketFrames:
         elif frame.opcode.name != "CONT":
             return None
         if len(self._fragments) == MAX_FRAGMENTS:
-            self.close(TOO_BIG, f"a message may have {MAX_FRAGMENTS} fragments")
+            self.close(TOO_BIG, f"a message may have at most {MAX_FRAGMENTS} fragments")
             return None
         self._fragments.append(bytes(frame.data))
         if not frame.fin:

@@ -15,7 +15,7 @@ from clerkship.sandbox.websocket import WebSocketHandler
 VERSION = "13"
 SWITCHING = 101
 BEARER_PREFIX = "bearer."
-"""How a subprotocol begins that carries the token: a browser can set no other header."""
+"""The prefix of a subprotocol that carries the token: a browser cannot set other headers."""
 TOKEN_PARAMETER = "access_token"
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _KEY_SIZE = 16
@@ -60,13 +60,13 @@ def _render_handshake(call: HttpCall, context: OperationContext[Any], handler: W
 def check_handshake(request: Request) -> None:
     """Raise Refusal if a request is not a valid handshake, or if the package `websockets` is not installed."""
     if not is_handshake(request.method, request.headers):
-        raise Refusal(426, "upgrade_required", "this address is a WebSocket", {"Upgrade": "websocket"})
+        raise Refusal(426, "upgrade_required", "this address accepts only WebSocket handshakes", {"Upgrade": "websocket"})
     if request.headers.get("sec-websocket-version") != VERSION:
         headers = {"Upgrade": "websocket", "Sec-WebSocket-Version": VERSION}
-        raise Refusal(426, "unsupported_version", f"the version of WebSocket must be {VERSION}", headers)
+        raise Refusal(426, "unsupported_version", f"the WebSocket version must be {VERSION}", headers)
     _compute_accept_key(request)
     if find_spec("websockets") is None:
-        raise Refusal(501, "not_installed", "WebSocket needs a package: pip install clerkship[websocket]")
+        raise Refusal(501, "not_installed", "WebSocket support is not installed; install it with: pip install clerkship[websocket]")
 
 
 def _compute_accept_key(request: Request) -> str:

@@ -37,7 +37,7 @@ class OutboundAddress:
         if len(text) > MAX_ADDRESS:
             raise BadAddress(f"an address has at most {MAX_ADDRESS} characters, not {len(text)}")
         if not text.isascii() or not text.isprintable() or " " in text:
-            raise BadAddress("an address has printable ASCII characters only; encode others")
+            raise BadAddress("an address must consist of printable ASCII characters; percent-encode others")
         return _parse_url(text) if "://" in text else _parse_host_and_port(text)
 
     @property
@@ -89,13 +89,13 @@ def _parse_url(text: str) -> OutboundAddress:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise BadAddress("this is not a URL; write http://host:port/path or https://host/path") from None
+        raise BadAddress("not a URL (expected: http://host:port/path or https://host/path)") from None
     if parts.scheme not in ("http", "https"):
         raise BadAddress(f"unknown scheme {parts.scheme[:20]!r} (expected: http, https, or host:port without a scheme)")
     if "@" in parts.netloc:
-        raise BadAddress("a URL must not contain a user name or password; have requests signed instead")
+        raise BadAddress("a URL must not contain a user name or password; sign the requests instead")
     if port == 0:
-        raise BadAddress(f"a port is a number from 1 to {MAX_PORT}")
+        raise BadAddress(f"port 0 is not allowed (expected: a number from 1 to {MAX_PORT})")
     scheme: Scheme = "https" if parts.scheme == "https" else "http"
     return OutboundAddress(
         scheme, _parse_host(parts.hostname or ""), port or DEFAULT_PORTS[scheme], _build_target(parts)
@@ -114,5 +114,5 @@ def _parse_host(host: str) -> str:
     if ip is None and not _HOST_NAME.fullmatch(host):
         raise BadAddress(f"{host[:MAX_QUOTED]!r} is neither a host name nor an IP address")
     if getattr(ip, "scope_id", None):
-        raise BadAddress("an IPv6 address with a zone is not supported; leave out what follows the %")
+        raise BadAddress("an IPv6 address with a zone is not supported; remove the % and what follows it")
     return host

@@ -89,19 +89,19 @@ class OutboundDelivery(ABC):
     """
 
     name: ClassVar[str]
-    """What the log calls it, such as `mllp`."""
+    """Its name in the log, such as `mllp`."""
     link: ClassVar[str] = "listener"
     """The name under which the agent registers its address, with `OperationContext.register_callback`."""
     wakes_on: ClassVar[str] = ".arrived"
-    """How the kinds of events end after which there may be something to deliver."""
+    """The ending of the event kinds after which there may be a message to deliver."""
     in_order: ClassVar[bool] = True
-    """Whether later messages wait while an earlier one is tried again."""
+    """Whether later messages wait while an earlier one is retried."""
 
     def __init__(self, client: OutboundClient) -> None:
         self.client = client
         self._attempts: dict[str, int] = {}
         self._finished: set[str] = set()
-        """Messages that were delivered or given up; they are not sent again until the agent registers anew."""
+        """Messages that were delivered or given up; they are sent again only if the agent registers again."""
         self._backing_off: set[str] = set()
         self._generation = 0
         self._news = asyncio.Event()
@@ -130,7 +130,7 @@ class OutboundDelivery(ABC):
         one.
         """
 
-    async def disconnect(self) -> None:  # noqa: B027  (most protocols keep no connection)
+    async def disconnect(self) -> None:  # noqa: B027  (most protocols open a connection per message)
         """Close a connection that is kept between messages: an attempt failed, or the agent removed its address."""
 
     @property
@@ -157,8 +157,8 @@ class OutboundDelivery(ABC):
         Can be called from any thread.
         """
         self._generation += 1
-        for known in (self._attempts, self._finished, self._backing_off):
-            known.clear()
+        for messages in (self._attempts, self._finished, self._backing_off):
+            messages.clear()
         self.wake()
 
     async def run(self) -> None:
@@ -176,7 +176,7 @@ class OutboundDelivery(ABC):
                 await self.client.finish(begun)
         finally:
             await self.disconnect()
-            if self.client.open:  # it failed
+            if self.client.open:  # the delivery failed while the run continues
                 await self.client.read_state(lambda _: unsubscribe())
 
     async def _deliver_next(self) -> bool:
@@ -195,24 +195,24 @@ class OutboundDelivery(ABC):
         return None if message_id in self._backing_off else message_id
 
     def _first_pending(self, state: Any) -> str | None:
-        passed_over = self._finished if self.in_order else self._finished | self._backing_off
-        return next((each for each in self.pending(state) if each not in passed_over), None)
+        skipped = self._finished if self.in_order else self._finished | self._backing_off
+        return next((message_id for message_id in self.pending(state) if message_id not in skipped), None)
 
     async def _attempt(self, message_id: str) -> None:
         generation = self._generation
         number = self._attempts[message_id] = self._attempts.get(message_id, 0) + 1
         self.client.extend()
         failure = await self._try(message_id)
-        again = None
+        delay = None
         if failure is None or failure.is_final:
             self._finished.add(message_id)
         elif generation == self._generation:
-            again = self.retry.delay(number, self.client.random)
-        await self.client.record(self._describe(message_id, number, failure, again))
+            delay = self.retry.delay(number, self.client.random)
+        await self.client.record(self._describe(message_id, number, failure, delay))
         if failure is not None:
             await self.disconnect()
             if not failure.is_final and generation == self._generation:
-                await self._retry(message_id, again)
+                await self._retry(message_id, delay)
 
     async def _try(self, message_id: str) -> DeliveryFailed | None:
         """Make one attempt; return the failure, or None."""
@@ -236,9 +236,9 @@ class OutboundDelivery(ABC):
             self._finished.add(message_id)
             return
         self._backing_off.add(message_id)
-        await self.client.schedule(after, partial(self._be_due, message_id, self._generation))
+        await self.client.schedule(after, partial(self._retry_now, message_id, self._generation))
 
-    def _be_due(self, message_id: str, generation: int) -> None:
+    def _retry_now(self, message_id: str, generation: int) -> None:
         if generation == self._generation:
             self._backing_off.discard(message_id)
             self.wake()
@@ -253,7 +253,7 @@ class OutboundDelivery(ABC):
             outcome="delivered" if failure is None else failure.outcome,
             status=None if failure is None else failure.status,
             reason="" if failure is None else failure.reason,
-            retry_in=None if again is None else again.total_seconds(),
+            retry_in=None if delay is None else delay.total_seconds(),
         )
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     import httpx
 
 Sign = Callable[["OutboundRequest"], Mapping[str, str]]
-"""Returns headers to add to a request: a signature over its URL and its body. Called again after a redirect."""
+"""Returns headers to add to a request, such as a signature over URL and body. Called again for each redirect."""
 USER_AGENT = "clerkship"
 _METHOD_KEEPING_REDIRECTS = frozenset({307, 308})
-"""Redirects that keep method and body (RFC 9110, 15.4.8 and 15.4.9)."""
+"""Redirects that keep method and body (RFC 9110 §15.4.8, §15.4.9)."""
 _REDIRECTS = frozenset({301, 302, 303}) | _METHOD_KEEPING_REDIRECTS
 _PRIVATE_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 _RETRIED_STATUSES = frozenset({408, 425, 429})
@@ -36,7 +36,7 @@ class HttpLimits:
     """How long a request may take, in wall time, and how large its response may be."""
 
     timeout: float = 15.0
-    """Seconds for one request with its response, redirects included."""
+    """Seconds for one request and its response, including redirects."""
     max_body: int = 1_000_000
     max_redirects: int = 3
 
@@ -54,7 +54,7 @@ class OutboundRequest:
     body: bytes = b""
     sign: Sign | None = None
     url: str = ""
-    """Set when it is sent: that of the address that was checked."""
+    """Set when the request is sent, to the URL of the checked address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ async def send_request(
 
     Raise DeliveryFailed, OutboundRefused for a redirect to a refused address, TimeoutError or OSError.
     """
-    import httpx  # noqa: F401, PLC0415  (most runs call no agent; not in the time that the agent has)
+    import httpx  # noqa: F401, PLC0415  (most runs call no agent; imported before the timeout starts)
 
     client.extend()
     sent = replace(sent, url=resolved.address.url)
@@ -151,7 +151,7 @@ async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: H
             raise _to_delivery_error(error) from None
         except ResponseTooLarge:
             raise DeliveryFailed("rejected", None, "response_too_large", is_final=True) from None
-        except (httpx.StreamError, ValueError, EOFError):  # what httpx and the parsers below it do not translate
+        except (httpx.StreamError, ValueError, EOFError):  # exceptions that httpx does not convert to HTTPError
             raise DeliveryFailed("lost", reason="bad_response") from None
         else:
             return HttpResponse(response.status_code, dict(response.headers), body)
@@ -172,7 +172,7 @@ def _build_request(ip: str, address: OutboundAddress, sent: OutboundRequest) -> 
 
 
 @asynccontextmanager
-async def _open_response(built: "httpx.Request", scheme: Scheme) -> "AsyncIterator[httpx.Response]":
+async def _open_response(request: "httpx.Request", scheme: Scheme) -> "AsyncIterator[httpx.Response]":
     """Send a request and open its response.
 
     Uses the transport of httpx without its client: the client would follow redirects, use the proxies of the
@@ -180,9 +180,9 @@ async def _open_response(built: "httpx.Request", scheme: Scheme) -> "AsyncIterat
     """
     import httpx  # noqa: PLC0415  (as above)
 
-    trust = _load_tls_context() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    async with httpx.AsyncHTTPTransport(verify=trust, trust_env=False) as transport:
-        response = await transport.handle_async_request(built)
+    tls = _load_tls_context() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
+        response = await transport.handle_async_request(request)
         try:
             yield response
         finally:
@@ -219,8 +219,8 @@ def _build_redirect(sent: OutboundRequest, response: HttpResponse) -> OutboundRe
     if sent.url.startswith("https:") and not url.startswith("https:"):
         raise DeliveryFailed("rejected", response.status, "redirect_without_tls", is_final=True)
     if _parse_origin(url) != _parse_origin(sent.url):
-        kept = {name: value for name, value in sent.headers.items() if name not in _PRIVATE_HEADERS}
-        return replace(sent, url=url, headers=kept)
+        headers = {name: value for name, value in sent.headers.items() if name not in _PRIVATE_HEADERS}
+        return replace(sent, url=url, headers=headers)
     return replace(sent, url=url)
 
 

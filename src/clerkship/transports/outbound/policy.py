@@ -23,10 +23,10 @@ _NON_PUBLIC_IPV6 = tuple(
         "fec0::/10",  # site-local (deprecated)
     )
 )
-"""IPv6 ranges that lead to an IPv4 address, which would have to be checked in turn, or to a site's own network."""
+"""IPv6 ranges that map to IPv4 addresses, which would need a check too, or to a private network."""
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Returns the IP addresses of a host name; raises OSError where there is none."""
+"""Returns the IP addresses of a host name; raises OSError if there is none."""
 
 
 class OutboundRefused(Exception):
@@ -70,7 +70,7 @@ class LocalPolicy:
     def check_written(self, address: OutboundAddress) -> None:
         """Raise OutboundRefused for all hosts except `localhost`, 127.0.0.0/8 and ::1."""
         if not address.is_loopback:
-            raise OutboundRefused("not_this_machine", "a listener is on this machine: 127.0.0.1, ::1 or localhost")
+            raise OutboundRefused("not_this_machine", "the agent's listener must be on this machine (expected: 127.0.0.1, ::1 or localhost)")
 
     async def check(self, address: OutboundAddress) -> ResolvedAddress:
         """Return the address itself; `localhost` resolves to both loopback addresses."""
@@ -84,8 +84,8 @@ LOCAL_ONLY = LocalPolicy()
 async def _resolve_name(host: str, port: int) -> Sequence[str]:
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(MAX_RESOLVE_SECONDS):
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(sockaddr[0]) for *_, sockaddr in found]
+        infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(sockaddr[0]) for *_, sockaddr in infos]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +108,10 @@ class PublicPolicy:
     async def check(self, address: OutboundAddress) -> ResolvedAddress:
         """Resolve the name; refuse it if one of its IP addresses is not public."""
         self.check_written(address)
-        found = [str(address.ip)] if address.ip is not None else await self.resolve(address.host, address.port)
-        ips = tuple(dict.fromkeys(found))
+        resolved = [str(address.ip)] if address.ip is not None else await self.resolve(address.host, address.port)
+        ips = tuple(dict.fromkeys(resolved))
         if not ips:
-            raise OSError("the host name has no address")
+            raise OSError("the host name has no IP address")
         for text in ips:
             ip = parse_ip(text)
             if ip is None:  # an address with a zone, which is link-local
@@ -129,4 +129,4 @@ def check_public(ip: IpAddress) -> None:
 
 
 def _build_not_public_error() -> OutboundRefused:
-    return OutboundRefused("not_public", "only public addresses can be called from here")
+    return OutboundRefused("not_public", "only public addresses can be called from this server")

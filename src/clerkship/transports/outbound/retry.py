@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 MAX_EXPONENT = 64
-"""Failures after which a delay grows no more: it is at its maximum long before."""
+"""Limits the exponent of the delay, so that the power cannot overflow."""
 
 
 @dataclass(frozen=True, slots=True)
