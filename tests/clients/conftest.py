@@ -1,4 +1,4 @@
-"""A health record over real HTTP, for clients that nobody here wrote."""
+"""A FHIR server over real HTTP for third-party clients."""
 
 import shutil
 import subprocess
@@ -26,7 +26,7 @@ MRN = "urn:example:mrn"
 
 
 def patient(number: int, family: str = "Okafor") -> Resource:
-    """One of several with the same family name."""
+    """Build one of several patients with the same family name."""
     return {
         "resourceType": "Patient",
         "id": f"p{number}",
@@ -39,7 +39,7 @@ def patient(number: int, family: str = "Okafor") -> Resource:
 
 
 def observation(number: int) -> Resource:
-    """A potassium of one of them."""
+    """Build a potassium result of one of them."""
     return {
         "resourceType": "Observation",
         "id": f"o{number}",
@@ -53,7 +53,7 @@ def observation(number: int) -> Resource:
 
 
 class Ehr:
-    """A playground with one record in it: seven patients, twenty-five results; its doors are open."""
+    """A playground with one chart over HTTP: seven patients, twenty-five results."""
 
     def __init__(self, resources: Iterable[Resource], **config: Any) -> None:
         environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
@@ -67,18 +67,17 @@ class Ehr:
         self.url, self.token = self.handle.url, self.handle.token
 
     def kinds(self) -> list[str]:
-        """What the log says has happened."""
+        """Return the kinds of all events."""
         return [event.kind for event in self.playground.log.events]
 
     def end(self) -> None:
-        """The run is over."""
+        """End the run."""
         self.playground.close()
         self.gateway.remove_playground(self.playground)
 
 
 @pytest.fixture
 def ehr() -> Iterator[Ehr]:
-    """Closed when the client has done its work."""
     served = Ehr([*(patient(number) for number in range(7)), *(observation(number) for number in range(25))])
     yield served
     served.listener.close()
@@ -86,18 +85,18 @@ def ehr() -> Iterator[Ehr]:
 
 @pytest.fixture(scope="session")
 def kit() -> Path:
-    """fhir-kit-client, installed once under .cache."""
+    """Return fhir-kit-client, installed once under .cache."""
     return installed("fhir-kit-client")
 
 
 @pytest.fixture(scope="session")
 def medplum() -> Path:
-    """@medplum/hl7, an MLLP client and server, installed once under .cache."""
+    """Return @medplum/hl7, an MLLP client and server, installed once under .cache."""
     return installed("@medplum/hl7")
 
 
 def installed(package: str) -> Path:
-    """Where a package from npm is, in the version that tests name; a test that needs it is skipped without npm."""
+    """Return the path of an npm package in the version under test; skip the test without npm."""
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         pytest.skip("npm is not installed")

@@ -1,4 +1,4 @@
-"""Programs that speak SFTP, and a drop for them."""
+"""SFTP programs, and a drop for them."""
 
 import os
 import shutil
@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulators.files.served import Served
+from tests.simulators.files.served import SftpDrop
 
 
-class Programs:
-    """OpenSSH's and lftp, with all they need to come into one drop."""
+class SftpPrograms:
+    """OpenSSH's programs and lftp, configured for one drop."""
 
-    def __init__(self, drop: Served, folder: Path) -> None:
+    def __init__(self, drop: SftpDrop, folder: Path) -> None:
         self.drop, self.folder = drop, folder
         self.key, self.known_hosts = drop.write_keys(folder)
         self.files = folder / "files"
         self.files.mkdir()
 
     def options(self, *, password: bool = False) -> list[str]:
-        """For ssh, by whatever program it is started."""
+        """Return options for ssh, for any program that starts it."""
         chosen = {
             "UserKnownHostsFile": str(self.known_hosts),
             "StrictHostKeyChecking": "yes",
@@ -34,7 +34,7 @@ class Programs:
         return ["-F", "none", *(flag for name, value in chosen.items() for flag in ("-o", f"{name}={value}"))]
 
     def run(self, *command: str, text: str = "", password: str = "") -> "subprocess.CompletedProcess[str]":
-        """A program, with a password for whoever asks for one."""
+        """Run a program; answer its password prompt."""
         ask = self.folder / "ask.sh"
         ask.write_text('#!/bin/sh\nprintf "%s\\n" "$DROP_PASSWORD"\n')
         ask.chmod(0o700)
@@ -58,8 +58,8 @@ class Programs:
         )
 
     def sftp(self, *commands: str, password: str = "") -> "subprocess.CompletedProcess[str]":
-        """OpenSSH's, in batch mode."""
-        needs("sftp")
+        """Run OpenSSH's sftp in batch mode."""
+        require_program("sftp")
         batch = "\n".join(commands)
         # `-b` turns passwords off; a batch on its input does not.
         way = ["-b", "-"] if not password else []
@@ -67,15 +67,15 @@ class Programs:
         return self.run("sftp", *way, *flags, f"{self.drop.user}@127.0.0.1", text=batch, password=password)
 
     def scp(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """OpenSSH's; `drop:` before a path is the drop."""
-        needs("scp")
+        """Run OpenSSH's scp; `drop:` before a path is the drop."""
+        require_program("scp")
         there = f"{self.drop.user}@127.0.0.1:"
         words = [there + word.removeprefix("drop:") if word.startswith("drop:") else word for word in arguments]
         return self.run("scp", *self.options(), "-P", str(self.drop.port), *words)
 
     def lftp(self, *commands: str) -> "subprocess.CompletedProcess[str]":
-        """lftp, which starts ssh itself."""
-        needs("lftp")
+        """Run lftp, which starts ssh itself."""
+        require_program("lftp")
         ssh = " ".join(["ssh", "-a", "-x", *self.options()])
         script = [
             f'set sftp:connect-program "{ssh}"',
@@ -87,7 +87,7 @@ class Programs:
         return self.run("lftp", "--norc", "-c", "; ".join(script))
 
 
-def needs(program: str) -> None:
-    """It is installed, or the test is skipped."""
+def require_program(program: str) -> None:
+    """Skip the test if a program is not installed."""
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")

@@ -1,4 +1,4 @@
-"""curl, which nobody here wrote, drives the file drop over HTTP."""
+"""curl drives the file drop over HTTP."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ TASK = """
 
 
 def curl(*arguments: str, token: str) -> tuple[int, bytes]:
-    """Status and body."""
+    """Return status and body."""
     command = ["curl", "-sS", "-w", "\\n%{http_code}", "-H", f"Authorization: Bearer {token}", *arguments]
     done = subprocess.run(command, capture_output=True, check=True, timeout=20)
     body, _, status = done.stdout.rpartition(b"\n")

@@ -1,4 +1,4 @@
-"""curl, which nobody here wrote, meets each fault and says what it saw by its exit code."""
+"""curl meets each fault and reports it by its exit code."""
 
 import shutil
 import subprocess
@@ -22,7 +22,7 @@ EMPTY_REPLY, PARTIAL_FILE, TIMED_OUT = 52, 18, 28
 
 
 def curl(bench: Workbench, fault: str, *options: str, time: str = "") -> tuple[int, str, str]:
-    """Exit code, head and body of one download."""
+    """Return exit code, headers and body of one download."""
     seen: list[Any] = []
 
     def downloads(task_item: Any, sandboxes: Any) -> None:

@@ -1,4 +1,4 @@
-"""curl drives a record over HTTP, as a person at a terminal would."""
+"""curl drives a FHIR server over HTTP."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ FHIR = "Content-Type: application/fhir+json"
 
 
 def curl(ehr: Ehr, path: str, *arguments: str, token: str | None = None) -> tuple[int, Any, dict[str, str]]:
-    """Status, body as JSON, and headers."""
+    """Return status, JSON body and headers."""
     given = ehr.token if token is None else token
     command = ["curl", "-sS", "-g", "-D", "-", "-H", f"Authorization: Bearer {given}", *arguments, f"{ehr.url}{path}"]
     done = subprocess.run(command, capture_output=True, check=True, timeout=20)

@@ -1,4 +1,4 @@
-"""fhir-kit-client, from npm, drives a record over HTTP."""
+"""fhir-kit-client, from npm, drives a FHIR server over HTTP."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from tests.clients.conftest import NODE, Ehr, patient
 
 
 def drive(kit: Path, ehr: Ehr) -> dict[str, Any]:
-    """What the script was answered."""
+    """Return the script's output."""
     command = ["node", str(NODE / "drive.mjs"), str(kit), ehr.url, ehr.token]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""fhirclient (SMART) drives a record over HTTP; what it sends and reads goes through its own strict models."""
+"""fhirclient (SMART) drives a FHIR server over HTTP, through its own strict models."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from tests.clients.test_fhirpy import ACTIVATE, TOGETHER
 
 @pytest.fixture
 def server(ehr: Ehr) -> Iterator[Any]:
-    """As a backend service has it: with its token, and no user."""
+    """Return a server as a backend service uses it: with a token, without a user."""
     opened = FHIRServer(None, base_uri=ehr.url)
     opened.session.headers["Authorization"] = f"Bearer {ehr.token}"
     yield opened
@@ -59,7 +59,7 @@ def test_fhirclient_searches_and_pages(server: Any) -> None:
 
 
 def test_fhirclient_patches_and_updates_with_if_match(ehr: Ehr, server: Any) -> None:
-    """It has no verbs for either; its session has."""
+    """fhirclient has no methods for either; its session has."""
     url, media = f"{ehr.url}/Patient/p1", {"Content-Type": "application/json-patch+json"}
     patched = server.session.patch(url, data=json.dumps(ACTIVATE), headers=media)
     assert (patched.status_code, patched.headers["ETag"], patched.json()["active"]) == (200, 'W/"2"', False)

@@ -1,4 +1,4 @@
-"""fhirpy drives a record over HTTP, waiting and not waiting."""
+"""fhirpy drives a FHIR server over HTTP, with its sync and async clients."""
 
 import asyncio
 import json
@@ -35,12 +35,10 @@ ACTIVATE: Any = [{"op": "replace", "path": "/active", "value": False}]
 
 
 def sync_client(ehr: Ehr, **headers: str) -> SyncFHIRClient:
-    """With these headers on each request."""
     return SyncFHIRClient(ehr.url, authorization=f"Bearer {ehr.token}", extra_headers=headers)
 
 
 def async_client(ehr: Ehr, **headers: str) -> AsyncFHIRClient:
-    """With these headers on each request."""
     return AsyncFHIRClient(ehr.url, authorization=f"Bearer {ehr.token}", extra_headers=headers)
 
 

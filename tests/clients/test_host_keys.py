@@ -1,4 +1,4 @@
-"""Clients that accept only one kind of host key."""
+"""Clients that accept only one type of host key."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,23 +8,23 @@ import pytest
 
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
-from tests.clients.sftp_programs import Programs, needs
-from tests.simulators.files.served import Served
+from tests.clients.sftp_programs import SftpPrograms, require_program
+from tests.simulators.files.served import SftpDrop
 
 
 @pytest.fixture
-def drop() -> Iterator[Served]:
-    """With one file in it."""
+def drop() -> Iterator[SftpDrop]:
+    """Return a drop with one file."""
     gateway = Gateway()
     lines = ListenerPool(gateway)
-    yield Served(gateway, lines, {"inbox/a": b"a"})
+    yield SftpDrop(gateway, lines, {"inbox/a": b"a"})
     lines.close()
 
 
 @pytest.mark.parametrize("algorithm", ["ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-256", "rsa-sha2-512"])
-def test_openssh_connects_with_each_kind_of_host_key(drop: Served, tmp_path: Path, algorithm: str) -> None:
-    needs("ssh")
-    programs = Programs(drop, tmp_path)
+def test_openssh_connects_with_each_kind_of_host_key(drop: SftpDrop, tmp_path: Path, algorithm: str) -> None:
+    require_program("ssh")
+    programs = SftpPrograms(drop, tmp_path)
     known = tmp_path / "learned"
     options = [f"HostKeyAlgorithms={algorithm}", "StrictHostKeyChecking=accept-new", f"UserKnownHostsFile={known}"]
     flags = [flag for option in options for flag in ("-o", option)]
@@ -36,7 +36,7 @@ def test_openssh_connects_with_each_kind_of_host_key(drop: Served, tmp_path: Pat
     assert line.split()[1] == ("ssh-rsa" if algorithm.startswith("rsa") else algorithm)
 
 
-def test_paramiko_connects_to_an_rsa_host_key(drop: Served) -> None:
+def test_paramiko_connects_to_an_rsa_host_key(drop: SftpDrop) -> None:
     transport = paramiko.Transport(("127.0.0.1", drop.port))
     transport.get_security_options().key_types = ("rsa-sha2-256",)
     transport.connect(username=drop.user, password=drop.password)
@@ -45,9 +45,9 @@ def test_paramiko_connects_to_an_rsa_host_key(drop: Served) -> None:
     transport.close()
 
 
-def test_rsa_with_sha1_is_refused(drop: Served, tmp_path: Path) -> None:
-    needs("ssh")
-    programs = Programs(drop, tmp_path)
+def test_rsa_with_sha1_is_refused(drop: SftpDrop, tmp_path: Path) -> None:
+    require_program("ssh")
+    programs = SftpPrograms(drop, tmp_path)
     flags = [*programs.options(), "-o", "HostKeyAlgorithms=ssh-rsa", "-p", str(drop.port)]
     done = programs.run("ssh", *flags, "-s", f"{drop.user}@127.0.0.1", "sftp")
     assert done.returncode == 255

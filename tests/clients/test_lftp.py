@@ -1,4 +1,4 @@
-"""lftp mirrors a folder, and goes on with an upload."""
+"""lftp mirrors folders and resumes uploads."""
 
 import os
 from collections.abc import Iterator
@@ -8,21 +8,21 @@ import pytest
 
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
-from tests.clients.sftp_programs import Programs
-from tests.simulators.files.served import Served
+from tests.clients.sftp_programs import SftpPrograms
+from tests.simulators.files.served import SftpDrop
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> Iterator[Programs]:
-    """In a drop with a few files in folders."""
+def programs(tmp_path: Path) -> Iterator[SftpPrograms]:
+    """Return programs for a drop with a few files in folders."""
     gateway = Gateway()
     lines = ListenerPool(gateway)
     dataset = {f"inbox/day{number % 3}/{number}.txt": b"x" * number for number in range(12)}
-    yield Programs(Served(gateway, lines, dataset), tmp_path)
+    yield SftpPrograms(SftpDrop(gateway, lines, dataset), tmp_path)
     lines.close()
 
 
-def test_lftp_mirrors_both_ways(programs: Programs) -> None:
+def test_lftp_mirrors_both_ways(programs: SftpPrograms) -> None:
     done = programs.lftp("mirror inbox got", "mirror -R got outbound/again", "cls -l outbound/again")
     assert done.returncode == 0, done.stderr
     got = {str(path.relative_to(programs.files / "got")): path.read_bytes() for path in programs.files.rglob("*.txt")}
@@ -31,7 +31,7 @@ def test_lftp_mirrors_both_ways(programs: Programs) -> None:
     assert {path: records[f"outbound/again/{path}"] for path in got} == got
 
 
-def test_second_mirror_transfers_nothing(programs: Programs) -> None:
+def test_second_mirror_transfers_nothing(programs: SftpPrograms) -> None:
     assert programs.lftp("mirror inbox got").returncode == 0
     before = len(programs.drop.events("files.file."))
     done = programs.lftp("mirror inbox got")
@@ -39,7 +39,7 @@ def test_second_mirror_transfers_nothing(programs: Programs) -> None:
     assert programs.drop.events("files.file.")[before:] == [], "times and sizes are as they were: nothing is read again"
 
 
-def test_lftp_resumes_upload(programs: Programs) -> None:
+def test_lftp_resumes_upload(programs: SftpPrograms) -> None:
     data = os.urandom(200_000)
     (programs.files / "long.bin").write_bytes(data)
     programs.drop.handle.write("outbound/long.bin", data[:50_000])

@@ -1,5 +1,4 @@
-"""Clients and servers of MLLP that nobody here wrote: mllp_send and the asyncio client of `hl7`, and @medplum/hl7 from
-npm."""
+"""Third-party MLLP clients and servers: mllp_send and the asyncio client of `hl7`, and @medplum/hl7 from npm."""
 
 import asyncio
 import json
@@ -17,7 +16,7 @@ from hl7.mllp import open_hl7_connection
 
 from clerkship.hl7.message import parse_message
 from tests.clients.conftest import NODE
-from tests.simulators.hl7.feed import BODIES, Feed, Lab, message, said, until
+from tests.simulators.hl7.feed import BODIES, Feed, Lab, message, read_msa, wait_until
 
 SENT = [f"hl7.{kind[:3].lower()}.sent" for kind in BODIES]
 MLLP_SEND = shutil.which("mllp_send", path=str(Path(sys.executable).parent)) or "mllp_send"
@@ -25,14 +24,14 @@ MLLP_SEND = shutil.which("mllp_send", path=str(Path(sys.executable).parent)) or 
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    """A laboratory that is reached by MLLP."""
+    """Return a laboratory over MLLP."""
     feed = Feed()
     yield feed.lab()
     feed.close()
 
 
-def all_of_them(lab: Lab) -> list[str]:
-    """A message of each kind, as somebody's file has it."""
+def build_messages(lab: Lab) -> list[str]:
+    """Build a message of each type, as in a file."""
     return [message(lab.facility, kind, f"C{number}").decode() for number, kind in enumerate(BODIES)]
 
 
@@ -41,28 +40,28 @@ def all_of_them(lab: Lab) -> list[str]:
 
 def test_mllp_send_sends_a_file(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "feed.hl7"
-    file.write_text("\n".join(all_of_them(lab)).replace("\r", "\n"), encoding="utf-8")
-    command = [MLLP_SEND, "--loose", "--file", str(file), "--port", str(lab.told["port"]), "127.0.0.1"]
+    file.write_text("\n".join(build_messages(lab)).replace("\r", "\n"), encoding="utf-8")
+    command = [MLLP_SEND, "--loose", "--file", str(file), "--port", str(lab.connection_info["port"]), "127.0.0.1"]
     done = subprocess.run(command, capture_output=True, timeout=30, check=False)
     assert done.returncode == 0, done.stderr
     answered = [parse_message(frame.strip(b"\x0b\r\n")) for frame in done.stdout.split(b"\x1c") if frame.strip()]
-    assert [said(ack) for ack in answered] == [("AA", f"C{number}") for number in range(len(BODIES))]
+    assert [read_msa(ack) for ack in answered] == [("AA", f"C{number}") for number in range(len(BODIES))]
     assert lab.kinds() == SENT
 
 
 def test_mllp_send_prints_reason_of_refusal(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "bad.hl7"
-    bad = all_of_them(lab)[0].replace("PV1|1|I\r", "")
+    bad = build_messages(lab)[0].replace("PV1|1|I\r", "")
     file.write_bytes(b"\x0b" + bad.encode() + b"\x1c\r")
-    command = [MLLP_SEND, "--file", str(file), "--port", str(lab.told["port"]), "127.0.0.1"]
+    command = [MLLP_SEND, "--file", str(file), "--port", str(lab.connection_info["port"]), "127.0.0.1"]
     done = subprocess.run(command, capture_output=True, timeout=30, check=False)
     assert b"MSA|AE|C0" in done.stdout
     assert b"PV1" in done.stdout
 
 
 def test_blocking_client_of_hl7_library(lab: Lab) -> None:
-    with MLLPClient("127.0.0.1", lab.told["port"]) as client:
-        for number, text in enumerate(all_of_them(lab)):
+    with MLLPClient("127.0.0.1", lab.connection_info["port"]) as client:
+        for number, text in enumerate(build_messages(lab)):
             ack = library.parse(client.send_message(text).strip(b"\x0b\x1c\r").decode())
             assert (str(ack.segment("MSA")[1]), str(ack.segment("MSA")[2])) == ("AA", f"C{number}")
     assert lab.kinds() == SENT
@@ -70,9 +69,9 @@ def test_blocking_client_of_hl7_library(lab: Lab) -> None:
 
 def test_asyncio_client_of_hl7_library(lab: Lab) -> None:
     async def talk() -> list[tuple[str, str]]:
-        reader, writer = await asyncio.wait_for(open_hl7_connection("127.0.0.1", lab.told["port"]), 10)
+        reader, writer = await asyncio.wait_for(open_hl7_connection("127.0.0.1", lab.connection_info["port"]), 10)
         answered = []
-        for text in [*all_of_them(lab), message("NOBODY", control_id="N").decode()]:
+        for text in [*build_messages(lab), message("NOBODY", control_id="N").decode()]:
             writer.writemessage(library.parse(text))
             await writer.drain()
             ack = await asyncio.wait_for(reader.readmessage(), 10)
@@ -89,14 +88,14 @@ def test_asyncio_client_of_hl7_library(lab: Lab) -> None:
 
 
 def test_medplum_sends_sequentially_and_concurrently(lab: Lab, medplum: Path) -> None:
-    command = ["node", str(NODE / "mllp_send.mjs"), str(medplum), str(lab.told["port"])]
-    sent = json.dumps(all_of_them(lab))
+    command = ["node", str(NODE / "mllp_send.mjs"), str(medplum), str(lab.connection_info["port"])]
+    sent = json.dumps(build_messages(lab))
     done = subprocess.run(command, input=sent, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     answered = [("AA", f"C{number}") for number in range(len(BODIES))]
-    assert [said(parse_message(ack)) for ack in told["oneByOne"]] == answered
-    assert [said(parse_message(ack)) for ack in told["together"]] == answered
+    assert [read_msa(parse_message(ack)) for ack in told["oneByOne"]] == answered
+    assert [read_msa(parse_message(ack)) for ack in told["together"]] == answered
     assert lab.kinds() == SENT + ["hl7.message.repeated"] * len(BODIES)
 
 
@@ -115,7 +114,7 @@ def test_medplum_listener_acknowledges_deliveries(lab: Lab, medplum: Path, mode:
         codes = ["CA", "AA"] if mode == "enhanced" else ["AA"]
         wanted = sorted((str(number + 1), code) for number in range(len(BODIES)) for code in codes)
         try:
-            until(lambda: sorted(acks(lab)) == wanted, within=20)
+            wait_until(lambda: sorted(acks(lab)) == wanted, within=20)
         finally:
             lab.end()
         out, err = node.communicate(timeout=20)
@@ -127,4 +126,4 @@ def test_medplum_listener_acknowledges_deliveries(lab: Lab, medplum: Path, mode:
 
 
 def acks(lab: Lab) -> list[tuple[str, str]]:
-    return [(said.id, said.ack) for said in lab.payloads("hl7.message.acknowledged")]
+    return [(read_msa.id, read_msa.ack) for read_msa in lab.payloads("hl7.message.acknowledged")]

@@ -1,4 +1,4 @@
-"""paramiko, as most agents written in Python would use it."""
+"""paramiko, the client that most Python agents use."""
 
 import base64
 import io
@@ -14,25 +14,25 @@ import pytest
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
-from tests.simulators.files.served import Served
+from tests.simulators.files.served import SftpDrop
 
 LONG_AGO = 1_700_000_000
 
 
 @pytest.fixture
-def drop() -> Iterator[Served]:
-    """With one file in it."""
+def drop() -> Iterator[SftpDrop]:
+    """Return a drop with one file."""
     gateway = Gateway()
     lines = ListenerPool(gateway)
-    yield Served(gateway, lines, {"inbox/a.txt": b"line 1\nline 2\n"})
+    yield SftpDrop(gateway, lines, {"inbox/a.txt": b"line 1\nline 2\n"})
     lines.close()
 
 
 @pytest.fixture
-def sftp(drop: Served) -> Iterator[Any]:
-    """Connected by password, the host known."""
+def sftp(drop: SftpDrop) -> Iterator[Any]:
+    """Return a client that is logged in by password and knows the host key."""
     with paramiko.SSHClient() as client:
-        kind, data = str(drop.told["host_key"]).split()[1:]
+        kind, data = str(drop.connection_info["host_key"]).split()[1:]
         client.get_host_keys().add(f"[127.0.0.1]:{drop.port}", kind, paramiko.Ed25519Key(data=base64.b64decode(data)))
         client.connect(
             "127.0.0.1", drop.port, drop.user, drop.password, allow_agent=False, look_for_keys=False, timeout=20
@@ -41,8 +41,8 @@ def sftp(drop: Served) -> Iterator[Any]:
             yield opened
 
 
-def test_paramiko_logs_in_with_private_key(drop: Served) -> None:
-    key = paramiko.Ed25519Key.from_private_key(io.StringIO(str(drop.told["private_key"])))
+def test_paramiko_logs_in_with_private_key(drop: SftpDrop) -> None:
+    key = paramiko.Ed25519Key.from_private_key(io.StringIO(str(drop.connection_info["private_key"])))
     transport = paramiko.Transport(("127.0.0.1", drop.port))
     transport.connect(username=drop.user, pkey=key)
     opened = paramiko.SFTPClient.from_transport(transport)
@@ -51,7 +51,7 @@ def test_paramiko_logs_in_with_private_key(drop: Served) -> None:
     transport.close()
 
 
-def test_paramiko_uploads_and_downloads(drop: Served, sftp: Any, tmp_path: Path) -> None:
+def test_paramiko_uploads_and_downloads(drop: SftpDrop, sftp: Any, tmp_path: Path) -> None:
     data = os.urandom(500_000)
     (tmp_path / "up").write_bytes(data)
     attrs = sftp.put(str(tmp_path / "up"), "outbound/up")
@@ -75,7 +75,7 @@ def test_paramiko_lists_with_attributes(sftp: Any) -> None:
     assert sftp.getcwd() == "/inbox"
 
 
-def test_paramiko_renames(drop: Served, sftp: Any) -> None:
+def test_paramiko_renames(drop: SftpDrop, sftp: Any) -> None:
     with sftp.open("inbox/b.txt", "w") as file:
         file.write("b")
     with pytest.raises(OSError, match="already exists"):
@@ -89,7 +89,7 @@ def test_paramiko_renames(drop: Served, sftp: Any) -> None:
         sftp.rename("inbox/nothing", "inbox/c")
 
 
-def test_paramiko_sets_times_and_truncates(drop: Served, sftp: Any) -> None:
+def test_paramiko_sets_times_and_truncates(drop: SftpDrop, sftp: Any) -> None:
     sftp.utime("inbox/a.txt", (LONG_AGO, LONG_AGO))
     assert sftp.stat("inbox/a.txt").st_mtime == LONG_AGO
     sftp.truncate("inbox/a.txt", 6)
@@ -103,7 +103,7 @@ def test_paramiko_sets_times_and_truncates(drop: Served, sftp: Any) -> None:
         sftp.chmod("inbox/nothing", 0o600)
 
 
-def test_paramiko_appends_and_writes_without_reading(drop: Served, sftp: Any) -> None:
+def test_paramiko_appends_and_writes_without_reading(drop: SftpDrop, sftp: Any) -> None:
     with sftp.open("inbox/a.txt", "a") as file:
         file.write("line 3\n")
         file.write("line 4\n")
@@ -117,7 +117,7 @@ def test_paramiko_appends_and_writes_without_reading(drop: Served, sftp: Any) ->
     assert drop.events("files.file.read") == []
 
 
-def test_paramiko_reads_and_writes_one_handle(drop: Served, sftp: Any) -> None:
+def test_paramiko_reads_and_writes_one_handle(drop: SftpDrop, sftp: Any) -> None:
     with sftp.open("inbox/a.txt", "r+") as file:
         assert file.read(6) == b"line 1"
         file.seek(5)
@@ -128,7 +128,7 @@ def test_paramiko_reads_and_writes_one_handle(drop: Served, sftp: Any) -> None:
     assert [type(event) for event in drop.events("files.file.")] == [FileRead, FileWritten]
 
 
-def test_open_flags_are_respected(drop: Served, sftp: Any) -> None:
+def test_open_flags_are_respected(drop: SftpDrop, sftp: Any) -> None:
     with pytest.raises(OSError, match="already exists"):
         sftp.open("inbox/a.txt", "wx")
     with pytest.raises(FileNotFoundError):
@@ -145,7 +145,7 @@ def test_open_flags_are_respected(drop: Served, sftp: Any) -> None:
     assert not drop.state.volume.incomplete
 
 
-def test_upload_is_visible_while_growing(drop: Served, sftp: Any) -> None:
+def test_upload_is_visible_while_growing(drop: SftpDrop, sftp: Any) -> None:
     with sftp.open("inbox/slow.bin", "w") as file:
         file.set_pipelined(True)
         file.write(b"x" * 40_000)
@@ -157,7 +157,7 @@ def test_upload_is_visible_while_growing(drop: Served, sftp: Any) -> None:
     assert drop.state.records["inbox/slow.bin"] == b"x" * 40_000
 
 
-def test_open_file_is_not_affected_by_changes(drop: Served, sftp: Any) -> None:
+def test_open_file_is_not_affected_by_changes(drop: SftpDrop, sftp: Any) -> None:
     with sftp.open("inbox/a.txt") as file:
         drop.handle.write("inbox/a.txt", b"something else")
         assert file.read() == b"line 1\nline 2\n"

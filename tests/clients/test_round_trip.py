@@ -1,4 +1,4 @@
-"""Every resource of the official R4 package is kept over HTTP and comes back with nothing lost."""
+"""Every resource of the official R4 package is stored over HTTP and returned without loss."""
 
 import http.client
 import shutil
@@ -28,18 +28,18 @@ REFUSED = {
 """What is larger than a body may be, an id of 67 letters, and two guides of over 100,000 elements."""
 
 
-def official() -> list[Path]:
-    """All of its resources; not its own description."""
+def load_official_resources() -> list[Path]:
+    """Return all resources of the package, without its own description."""
     return [file for file in sorted(package_folder().glob("*.json")) if b'"resourceType"' in file.read_bytes()]
 
 
-def without_meta(resource: Resource) -> bytes:
-    """In its one byte form, every digit as written, but for what a server writes itself."""
+def render_without_meta(resource: Resource) -> bytes:
+    """Render a resource with exact digits, without `meta`, which the server sets."""
     return render_resource({name: value for name, value in resource.items() if name != "meta"})
 
 
-class Far:
-    """A record at the other end of one connection."""
+class RemoteRecord:
+    """A chart over one HTTP connection."""
 
     def __init__(self, **config: str) -> None:
         self.ehr = Ehr([], **config)
@@ -48,22 +48,21 @@ class Far:
         self._connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
-        """Status and body."""
+        """Return status and body."""
         headers = {"Authorization": f"Bearer {self.ehr.token}", "Content-Type": "application/fhir+json"}
         self._connection.request(method, self._path + path, body, headers)
         answer = self._connection.getresponse()
         return answer.status, answer.read()
 
     def close(self) -> None:
-        """Hang up."""
         self._connection.close()
         self.ehr.listener.close()
 
 
-def far(files: list[Path], **config: str) -> Iterator[tuple[Far, Path]]:
-    """Each file, with the record it is for."""
+def open_records(files: list[Path], **config: str) -> Iterator[tuple[RemoteRecord, Path]]:
+    """Return each file with its chart."""
     for start in range(0, len(files), AT_ONCE):
-        record = Far(**config)
+        record = RemoteRecord(**config)
         try:
             for file in files[start : start + AT_ONCE]:
                 yield record, file
@@ -74,7 +73,7 @@ def far(files: list[Path], **config: str) -> Iterator[tuple[Far, Path]]:
 @pytest.mark.parametrize("validation", ["lenient", "strict"])
 def test_official_resources_round_trip(validation: str) -> None:
     kept, refused = 0, dict[str, int]()
-    for record, file in far(official(), validation=validation, references="unchecked"):
+    for record, file in open_records(load_official_resources(), validation=validation, references="unchecked"):
         sent = parse_resource(file.read_bytes())
         path = f"/{sent['resourceType']}/{sent['id']}"
         status, answer = record.ask("PUT", path, file.read_bytes())
@@ -85,7 +84,7 @@ def test_official_resources_round_trip(validation: str) -> None:
             continue
         status, read = record.ask("GET", path)
         assert status == 200, (file.name, read[:500])
-        assert without_meta(parse_resource(read)) == without_meta(sent), file.name
+        assert render_without_meta(parse_resource(read)) == render_without_meta(sent), file.name
         meta = {name: value for name, value in sent.get("meta", {}).items() if name not in ("versionId", "lastUpdated")}
         assert meta.items() <= parse_resource(read)["meta"].items(), file.name
         kept += 1
@@ -96,9 +95,9 @@ def test_official_resources_round_trip(validation: str) -> None:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_one_resource_of_each_type_round_trips_by_curl(tmp_path: Path) -> None:
-    record, seen = Far(validation="lenient", references="unchecked"), set()
+    record, seen = RemoteRecord(validation="lenient", references="unchecked"), set()
     token = f"Authorization: Bearer {record.ehr.token}"
-    for file in official():
+    for file in load_official_resources():
         sent = parse_resource(file.read_bytes())
         if sent["resourceType"] in seen or file.stat().st_size > 500_000:
             continue
@@ -108,6 +107,6 @@ def test_one_resource_of_each_type_round_trips_by_curl(tmp_path: Path) -> None:
         put = ["curl", "-sS", "-f", "-H", token, "-H", media, "-T", str(file), url]
         subprocess.run(put, check=True, capture_output=True, timeout=60)
         read = subprocess.run(["curl", "-sS", "-f", "-H", token, url], check=True, capture_output=True, timeout=60)
-        assert without_meta(parse_resource(read.stdout)) == without_meta(sent), file.name
+        assert render_without_meta(parse_resource(read.stdout)) == render_without_meta(sent), file.name
     record.close()
     assert len(seen) >= 140

@@ -1,4 +1,4 @@
-"""OpenSSH's scp, over SFTP and in the protocol it had before, both ways."""
+"""OpenSSH's scp in both directions, over SFTP and over its older protocol."""
 
 import os
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from clerkship.events.lifecycle import RequestRefused
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
-from tests.clients.sftp_programs import Programs
-from tests.simulators.files.served import Served
+from tests.clients.sftp_programs import SftpPrograms
+from tests.simulators.files.served import SftpDrop
 
 DATASET = {"inbox/a.txt": b"A", "inbox/b.txt": b"", "inbox/deep/er/c.bin": bytes(range(256)) * 3000}
 WAYS = pytest.mark.parametrize("way", [[], ["-O"]], ids=["over sftp", "legacy"])
@@ -19,16 +19,16 @@ LONG_AGO = 1_700_000_000
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> Iterator[Programs]:
-    """In a drop with three files, and room for a megabyte."""
+def programs(tmp_path: Path) -> Iterator[SftpPrograms]:
+    """Return programs for a drop with three files and a quota of one megabyte."""
     gateway = Gateway()
     lines = ListenerPool(gateway)
-    yield Programs(Served(gateway, lines, DATASET, quota=1_000_000), tmp_path)
+    yield SftpPrograms(SftpDrop(gateway, lines, DATASET, quota=1_000_000), tmp_path)
     lines.close()
 
 
 @WAYS
-def test_scp_copies_file_both_ways(programs: Programs, way: list[str]) -> None:
+def test_scp_copies_file_both_ways(programs: SftpPrograms, way: list[str]) -> None:
     data = os.urandom(600_000)
     (programs.files / "für alle.bin").write_bytes(data)
     done = programs.scp(*way, "für alle.bin", "drop:outbound/")
@@ -41,7 +41,7 @@ def test_scp_copies_file_both_ways(programs: Programs, way: list[str]) -> None:
 
 
 @WAYS
-def test_scp_copies_folder_with_times_both_ways(programs: Programs, way: list[str]) -> None:
+def test_scp_copies_folder_with_times_both_ways(programs: SftpPrograms, way: list[str]) -> None:
     done = programs.scp(*way, "-rp", "drop:inbox", "got")
     assert done.returncode == 0, done.stderr
     got = programs.files / "got"
@@ -62,14 +62,14 @@ def test_scp_copies_folder_with_times_both_ways(programs: Programs, way: list[st
 
 
 @WAYS
-def test_scp_expands_wildcards(programs: Programs, way: list[str]) -> None:
+def test_scp_expands_wildcards(programs: SftpPrograms, way: list[str]) -> None:
     done = programs.scp(*way, "drop:inbox/*.txt", ".")
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in programs.files.iterdir()) == ["a.txt", "b.txt"]
 
 
 @WAYS
-def test_scp_reports_missing_and_oversized_files(programs: Programs, way: list[str]) -> None:
+def test_scp_reports_missing_and_oversized_files(programs: SftpPrograms, way: list[str]) -> None:
     done = programs.scp(*way, "drop:inbox/nothing", ".")
     assert done.returncode == 1
     assert any(words in done.stderr.lower() for words in ("no such file", "no matches found"))
@@ -90,7 +90,7 @@ def test_scp_reports_missing_and_oversized_files(programs: Programs, way: list[s
     assert programs.scp(*way, "small", "drop:outbound/").returncode == 0
 
 
-def test_scp_copies_others_if_one_file_is_refused(programs: Programs) -> None:
+def test_scp_copies_others_if_one_file_is_refused(programs: SftpPrograms) -> None:
     for name in ("one", "two"):
         (programs.files / name).write_text(name)
     (programs.files / "big").write_bytes(bytes(1_100_000))

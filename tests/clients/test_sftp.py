@@ -1,4 +1,4 @@
-"""OpenSSH's sftp, which nobody here wrote, works in a drop."""
+"""OpenSSH's sftp drives a drop."""
 
 import os
 import stat
@@ -11,23 +11,23 @@ import pytest
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileRenamed, FileStamped, FileWritten, FolderListed, FolderMade
-from tests.clients.sftp_programs import Programs
-from tests.simulators.files.served import Served
+from tests.clients.sftp_programs import SftpPrograms
+from tests.simulators.files.served import SftpDrop
 
 DATASET = {"inbox/referral.csv": b"mrn,reason\n1,knee\n", "inbox/für Ärzte.txt": "Grüße".encode()}
 LONG_AGO = 1_700_000_000
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> Iterator[Programs]:
-    """In a drop with two files."""
+def programs(tmp_path: Path) -> Iterator[SftpPrograms]:
+    """Return programs for a drop with two files."""
     gateway = Gateway()
     lines = ListenerPool(gateway)
-    yield Programs(Served(gateway, lines, DATASET), tmp_path)
+    yield SftpPrograms(SftpDrop(gateway, lines, DATASET), tmp_path)
     lines.close()
 
 
-def test_sftp_lists_like_ls(programs: Programs) -> None:
+def test_sftp_lists_like_ls(programs: SftpPrograms) -> None:
     done = programs.sftp("ls -l", "ls -la inbox", "ls -ln inbox")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -39,7 +39,7 @@ def test_sftp_lists_like_ls(programs: Programs) -> None:
     assert [event.count for event in programs.drop.events() if isinstance(event, FolderListed)] == [3, 2, 2]
 
 
-def test_sftp_puts_gets_renames_and_removes(programs: Programs) -> None:
+def test_sftp_puts_gets_renames_and_removes(programs: SftpPrograms) -> None:
     data = os.urandom(700_000)
     (programs.files / "up.bin").write_bytes(data)
     done = programs.sftp(
@@ -69,7 +69,7 @@ def test_sftp_puts_gets_renames_and_removes(programs: Programs) -> None:
     assert drop.events("sandbox.refused") == []
 
 
-def test_sftp_keeps_times_and_ignores_permissions(programs: Programs) -> None:
+def test_sftp_keeps_times_and_ignores_permissions(programs: SftpPrograms) -> None:
     local = programs.files / "kept.txt"
     local.write_text("kept")
     local.chmod(0o640)
@@ -86,7 +86,7 @@ def test_sftp_keeps_times_and_ignores_permissions(programs: Programs) -> None:
     assert stamped.modified == datetime.fromtimestamp(LONG_AGO, UTC).isoformat()
 
 
-def test_sftp_resumes_interrupted_transfer(programs: Programs) -> None:
+def test_sftp_resumes_interrupted_transfer(programs: SftpPrograms) -> None:
     data = os.urandom(300_000)
     (programs.files / "long.bin").write_bytes(data)
     programs.drop.handle.write("inbox/long.bin", data[:100_000])
@@ -103,7 +103,7 @@ def test_sftp_resumes_interrupted_transfer(programs: Programs) -> None:
     assert isinstance(read, FileRead)
 
 
-def test_sftp_errors_are_protocol_errors(programs: Programs) -> None:
+def test_sftp_errors_are_protocol_errors(programs: SftpPrograms) -> None:
     (programs.files / "x").write_text("x")
     done = programs.sftp(
         "-get inbox/nothing",
@@ -134,7 +134,7 @@ def test_sftp_errors_are_protocol_errors(programs: Programs) -> None:
     assert programs.drop.state.records["inbox/x"] == b"x"  # into a folder, under its own name
 
 
-def test_sftp_logs_in_with_password(programs: Programs) -> None:
+def test_sftp_logs_in_with_password(programs: SftpPrograms) -> None:
     done = programs.sftp("ls inbox/referral.csv", password=programs.drop.password)
     assert done.returncode == 0, done.stderr
     assert "inbox/referral.csv" in done.stdout
@@ -143,7 +143,7 @@ def test_sftp_logs_in_with_password(programs: Programs) -> None:
     assert "Permission denied (publickey" in refused.stderr
 
 
-def test_commands_and_forwarding_are_refused(programs: Programs) -> None:
+def test_commands_and_forwarding_are_refused(programs: SftpPrograms) -> None:
     there = f"{programs.drop.user}@127.0.0.1"
     way = [*programs.options(), "-p", str(programs.drop.port)]
     for command in (["id"], ["scp", "-t"], ["scp -t x; id"], []):

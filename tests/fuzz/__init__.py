@@ -1,1 +1,1 @@
-"""Property tests of what reads bytes from outside: HL7 messages, streams, frames and paths."""
+"""Property tests of parsers of untrusted bytes: HL7 messages, batches, frames and paths."""

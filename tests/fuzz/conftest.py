@@ -1,4 +1,4 @@
-"""The profile of `make fuzz`: many more examples than in the ordinary run, which has Hypothesis's default."""
+"""The Hypothesis profile of `make fuzz`: many more examples than the default."""
 
 from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for inputs of the fuzz targets: words of the formats, and valid inputs with a few edits."""
+"""Hypothesis strategies for inputs of the fuzz targets: tokens of the formats, and edited valid inputs."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -21,7 +21,7 @@ _PLACES = st.integers(0, MAX_BYTES)
 
 
 class Edit(NamedTuple):
-    """One change of an input. Places count from the start, again and again where the input is shorter."""
+    """One change of an input. A position beyond the end wraps around."""
 
     kind: Literal["insert", "replace", "delete", "repeat", "swap lines", "splice"]
     start: int
@@ -33,7 +33,7 @@ class Edit(NamedTuple):
 
 
 def inputs(seeds: Sequence[bytes]) -> st.SearchStrategy[bytes]:
-    """Any sequence of words, or one of the seeds with up to MAX_EDITS edits."""
+    """Return any sequence of tokens, or a seed with up to MAX_EDITS edits."""
     edits = st.builds(
         Edit,
         st.sampled_from(("insert", "replace", "delete", "repeat", "swap lines", "splice")),

@@ -1,4 +1,4 @@
-"""Fuzz targets: functions that take any bytes and check what must hold, with valid inputs to start from."""
+"""Fuzz targets: functions that take any bytes and check invariants, with valid seeds."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -45,8 +45,8 @@ FRAMES = [b"".join(b"\x0b%b\x1c\r" % text for text in MESSAGES[:2]), b"x\x0by\x1
 PATHS = [b"PID.5.1", b"OBX[2].5", b"PID-3[*].1.2", b"inbox/a.hl7", b"a/../b"]
 
 
-def judge(data: bytes) -> None:
-    """Read, judged and answered."""
+def check_message(data: bytes) -> None:
+    """Parse, validate and acknowledge a message."""
     try:
         message = parse_message(data)
     except BadMessage:
@@ -75,18 +75,18 @@ def _answered(message: Hl7Message, flaws: list[Flaw]) -> None:
         assert [flaw.code for flaw in said.errors] == [flaw.code for flaw in flaws]
 
 
-def streamed(data: bytes) -> None:
-    """Split into messages, from bytes and from text."""
+def check_stream(data: bytes) -> None:
+    """Split a stream into messages, from bytes and from text."""
     batch = split_messages(data)
     assert len(batch.flaws) <= MAX_AROUND
     assert split_messages("".join(batch.messages)).messages == batch.messages
     for text in batch.messages:
-        judge(text.encode())
+        check_message(text.encode())
     split_messages(data.decode("latin-1"))
 
 
-def deframed(data: bytes, deframer: type[Deframer] = Deframer) -> None:
-    """Cut out of a stream, in one piece and in single bytes."""
+def check_frames(data: bytes, deframer: type[Deframer] = Deframer) -> None:
+    """Find frames in a stream, in one chunk and in single bytes."""
     whole, single = deframer(200), deframer(200)
     found = whole.feed(data)
     assert found == [frame for at in range(len(data)) for frame in single.feed(data[at : at + 1])]
@@ -94,8 +94,8 @@ def deframed(data: bytes, deframer: type[Deframer] = Deframer) -> None:
     assert all(len(frame.data) <= 200 for frame in found)
 
 
-def pathed(data: bytes) -> None:
-    """Paths into messages, and those of files."""
+def check_path_parsers(data: bytes) -> None:
+    """Parse paths into messages and paths of files."""
     text = data.decode("utf-8", errors="surrogateescape")
     with suppress(BadMessagePath):
         parse_path(text)

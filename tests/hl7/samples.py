@@ -1,4 +1,4 @@
-"""Messages made from the tables: every required thing of a structure, or everything it has."""
+"""Messages generated from the tables: with the required parts of a structure, or with all parts."""
 
 import re
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ _SPECIAL = {("OBX", 2): "ST", ("MSH", 11): "P"}
 Fields = list[str]
 
 
-def sample(version: str, kind: str, *, full: bool = False) -> list[Fields]:
-    """The segments of a message of this kind (`ADT^A01`), each as its fields; `full` has all that may be there."""
+def build_segments(version: str, kind: str, *, full: bool = False) -> list[Fields]:
+    """Return the segments of a message type (`ADT^A01`), each as its fields; `full` includes optional parts."""
     table = load_tables(version)
     type, _, event = kind.partition("^")
     structure = table["events"][type][event]
     names = all_names(table["structures"][structure]) if full else required_names(table["structures"][structure])
-    segments = [segment(table, name, full=full) for name in names]
+    segments = [build_segment(table, name, full=full) for name in names]
     stated = kind if version == "2.3" else f"{kind}^{structure}"
     header = segments[0]
     header[1:3] = ["|", "^~\\&"]
@@ -29,18 +29,18 @@ def sample(version: str, kind: str, *, full: bool = False) -> list[Fields]:
 
 
 def render(segments: list[Fields]) -> str:
-    """As it is sent."""
+    """Render the message."""
     lines = ["|".join([fields[0], *fields[2:]] if fields[0] == "MSH" else fields) for fields in segments]
     return "".join(f"{line}\r" for line in lines)
 
 
-def segment(table: VersionTables, name: str, *, full: bool = False) -> Fields:
-    """One segment with a value in each field that must have one, or in each that is there."""
+def build_segment(table: VersionTables, name: str, *, full: bool = False) -> Fields:
+    """Build a segment with a value in each required field, or in each field."""
     listed = table["segments"][name]
     fields = [name]
     for number, kind in enumerate(listed, 1):
         wanted = kind and (full or "!" in kind)
-        fields.append((_SPECIAL.get((name, number)) or value(table, kind, full=full)) if wanted else "")
+        fields.append((_SPECIAL.get((name, number)) or build_value(table, kind, full=full)) if wanted else "")
     if name == "MSH":
         fields += [""] * (13 - len(fields))
     while not fields[-1] and name != "MSH":
@@ -48,8 +48,8 @@ def segment(table: VersionTables, name: str, *, full: bool = False) -> Fields:
     return fields
 
 
-def value(table: VersionTables, kind: str, *, full: bool = False, depth: int = 0) -> str:
-    """A value that fits a data type."""
+def build_value(table: VersionTables, kind: str, *, full: bool = False, depth: int = 0) -> str:
+    """Build a valid value of a data type."""
     name = kind.rstrip("!*")
     components = table["types"].get(name)
     if components is None:
@@ -57,19 +57,19 @@ def value(table: VersionTables, kind: str, *, full: bool = False, depth: int = 0
     if depth == 2:  # there is no delimiter left for these
         return ""
     parts = [
-        value(table, part, full=full, depth=depth + 1) if full or "!" in part or number == 0 else ""
+        build_value(table, part, full=full, depth=depth + 1) if full or "!" in part or number == 0 else ""
         for number, part in enumerate(components)
     ]
     return "^&"[depth].join(parts).rstrip("^&")
 
 
 def all_names(notation: str) -> list[str]:
-    """Every segment of a structure once, one of each choice."""
+    """Return every segment of a structure once, one of each choice."""
     return re.findall(r"\w+", re.sub(r"<(\w+)\|[^>]*>", r"\1", notation))
 
 
 def required_names(notation: str) -> list[str]:
-    """The segments that must be there."""
+    """Return the required segments."""
     return list(_required(re.sub(r"<(\w+)\|[^>]*>", r"\1", notation)))
 
 
@@ -82,7 +82,7 @@ def _required(notation: str) -> Iterator[str]:
             yield token
 
 
-def kinds(version: str) -> list[str]:
-    """Those of EVENTS that a version has."""
+def list_message_types(version: str) -> list[str]:
+    """Return those of EVENTS that a version has."""
     events = load_tables(version)["events"]
     return [kind for kind in EVENTS if kind[4:] in events.get(kind[:3], {})]

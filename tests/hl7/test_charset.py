@@ -1,4 +1,4 @@
-"""Charsets as MSH-18 names them: read as what they are, and answered in them."""
+"""Tests of the charsets of MSH-18: decoding, and acknowledgments in them."""
 
 from datetime import UTC, datetime
 

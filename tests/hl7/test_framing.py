@@ -1,4 +1,4 @@
-"""MLLP: frames out of bytes, however they are cut."""
+"""Tests of MLLP framing with bytes in any chunks."""
 
 import time
 

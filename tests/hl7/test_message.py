@@ -1,4 +1,4 @@
-"""Messages in their ER7 form: read leniently, written as they were, found by path."""
+"""Tests of messages in ER7: parsing, rendering, paths, charsets."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What two libraries say of the same messages, valid ones and changed ones; where they are of another opinion, why."""
+"""Compare the validation with two libraries, on valid and changed messages; deviations are listed with reasons."""
 
 import warnings
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from hl7types import decode_er7
 from clerkship.hl7.message import parse_message
 from clerkship.hl7.tables import VersionTables, load_tables
 from clerkship.hl7.validation import validate_message
-from tests.hl7.samples import VERSIONS, Fields, kinds, render, sample
+from tests.hl7.samples import VERSIONS, Fields, build_segments, list_message_types, render
 
 JUDGED = ("2.3", "2.4", "2.5.1", "2.7")
 """The versions whose messages others judge: a model of hl7types takes up to half a second to build."""
@@ -54,15 +54,15 @@ HL7APY_LACKS = {("2.3", "ADT^A08"), ("2.3", "ADT^A40"), ("2.3", "SIU^S15")}
 
 
 class Change(NamedTuple):
-    """A message that was valid."""
+    """A change of a valid message."""
 
     kind: str
     what: str
     text: str
 
 
-def of_hl7types(text: str) -> str | None:
-    """Why it refuses a message; None if it takes it."""
+def judge_by_hl7types(text: str) -> str | None:
+    """Return why hl7types refuses a message; None if it accepts it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -72,8 +72,8 @@ def of_hl7types(text: str) -> str | None:
     return None
 
 
-def of_hl7apy(text: str) -> str | None:
-    """The same."""
+def judge_by_hl7apy(text: str) -> str | None:
+    """Return why hl7apy refuses a message; None if it accepts it."""
     try:
         parse_with_hl7apy(text, validation_level=VALIDATION_LEVEL.STRICT).validate()
     except (HL7apyException, ValueError) as wrong:
@@ -81,14 +81,14 @@ def of_hl7apy(text: str) -> str | None:
     return None
 
 
-def ours(text: str) -> list[str]:
-    """What we say of it."""
+def judge_here(text: str) -> list[str]:
+    """Return the flaws found by `validate_message`."""
     return [flaw.text for flaw in validate_message(parse_message(text))]
 
 
-def comparable(version: str, kind: str, *, full: bool = False) -> list[Fields]:
-    """A valid message without what is known to divide us."""
-    segments = sample(version, kind, full=full)
+def build_comparable_message(version: str, kind: str, *, full: bool = False) -> list[Fields]:
+    """Build a valid message without parts on which the validators are known to differ."""
+    segments = build_segments(version, kind, full=full)
     segments = [fields for at, fields in enumerate(segments) if fields[0] != "ROL" or segments[at - 1][0] != "PV2"]
     for of_version, name, number in THEY_DEMAND:
         for fields in segments:
@@ -105,9 +105,9 @@ def comparable(version: str, kind: str, *, full: bool = False) -> list[Fields]:
     return segments
 
 
-def changes(version: str, kind: str) -> Iterator[Change]:
-    """Everything that is tried on a message of this kind."""
-    whole = comparable(version, kind)
+def list_changes(version: str, kind: str) -> Iterator[Change]:
+    """Return all changes that are tried on a message of this type."""
+    whole = build_comparable_message(version, kind)
     yield from _moved(version, whole)
     for at, fields in enumerate(whole):
         for number, of_type in enumerate(load_tables(version)["segments"][fields[0]], 1):
@@ -167,75 +167,75 @@ def _wrong_values(table: VersionTables, of_type: str) -> Iterator[tuple[str, str
         yield "missing component", "^" * (components[1:].index("ST") + 1) + "X"
 
 
-CASES = [(version, kind) for version in VERSIONS for kind in kinds(version)]
+CASES = [(version, kind) for version in VERSIONS for kind in list_message_types(version)]
 OTHERS = [case for case in CASES if case[0] in JUDGED]
 
 
 @pytest.mark.parametrize(("version", "kind"), CASES)
 @pytest.mark.parametrize("full", [False, True])
 def test_generated_message_is_valid(version: str, kind: str, full: bool) -> None:
-    assert ours(render(sample(version, kind, full=full))) == []
+    assert judge_here(render(build_segments(version, kind, full=full))) == []
 
 
 @pytest.mark.parametrize(("version", "kind"), OTHERS)
 @pytest.mark.parametrize("full", [False, True])
 def test_generated_message_is_accepted_by_hl7types(version: str, kind: str, full: bool) -> None:
-    assert of_hl7types(render(comparable(version, kind, full=full))) is None
+    assert judge_by_hl7types(render(build_comparable_message(version, kind, full=full))) is None
 
 
 def test_null_is_valid_for_any_type_only_here() -> None:
-    head, event, patient, visit = sample("2.5.1", "ADT^A01")
+    head, event, patient, visit = build_segments("2.5.1", "ADT^A01")
     text = render([head, event, [*patient, "", '""'], visit])
-    assert ours(text) == []
-    assert of_hl7types(text) is not None  # "" is no date; §2.5.3 has it for any field
-    assert of_hl7apy(text) is not None
+    assert judge_here(text) == []
+    assert judge_by_hl7types(text) is not None  # "" is no date; §2.5.3 has it for any field
+    assert judge_by_hl7apy(text) is not None
 
 
 def test_only_hl7apy_requires_all_of_a_choice() -> None:
-    order = [*sample("2.5.1", "ORM^O01"), ["OBR", "1", "", "", "K"]]
-    assert ours(render(order)) == []
-    assert of_hl7types(render(order)) is None
-    assert of_hl7apy(render(order)) is not None
+    order = [*build_segments("2.5.1", "ORM^O01"), ["OBR", "1", "", "", "K"]]
+    assert judge_here(render(order)) == []
+    assert judge_by_hl7types(render(order)) is None
+    assert judge_by_hl7apy(render(order)) is not None
 
 
 def test_only_hl7types_ignores_repeated_name_in_structure() -> None:
     first, second = [["ROL", "", "AD", "AT", "7^Who"] for _ in range(2)]
-    head, event, patient, visit = sample("2.5.1", "ADT^A01")
+    head, event, patient, visit = build_segments("2.5.1", "ADT^A01")
     procedure = ["PR1", "1", "", "99^Some", "", "20260302"]
     text = render([head, event, patient, first, visit, second, procedure])
-    assert ours(text) == []
-    assert of_hl7apy(text) is None
+    assert judge_here(text) == []
+    assert judge_by_hl7apy(text) is None
     assert (
-        of_hl7types(text) is not None
+        judge_by_hl7types(text) is not None
     )  # it takes the second ROL for a part of the procedure, which then lacks its PR1
 
 
 @pytest.mark.parametrize(("version", "kind"), [case for case in OTHERS if case not in HL7APY_LACKS])
 def test_generated_message_is_accepted_by_hl7apy(version: str, kind: str) -> None:
-    assert of_hl7apy(render(comparable(version, kind))) is None
+    assert judge_by_hl7apy(render(build_comparable_message(version, kind))) is None
 
 
 @pytest.mark.parametrize(("version", "kind"), OTHERS)
 def test_changed_message_is_judged_as_by_hl7types(version: str, kind: str) -> None:
     disagreed = []
-    for change in chosen(version, kind):
-        theirs = of_hl7types(change.text)
-        if not ours(change.text) or (theirs is None) != (change.kind in HL7TYPES_TAKES):
-            disagreed.append((change.kind, change.what, ours(change.text), theirs))
+    for change in choose_changes(version, kind):
+        theirs = judge_by_hl7types(change.text)
+        if not judge_here(change.text) or (theirs is None) != (change.kind in HL7TYPES_TAKES):
+            disagreed.append((change.kind, change.what, judge_here(change.text), theirs))
     assert disagreed == []
 
 
 @pytest.mark.parametrize(("version", "kind"), [case for case in OTHERS if case not in HL7APY_LACKS])
 def test_changed_message_is_judged_as_by_hl7apy(version: str, kind: str) -> None:
     disagreed = []
-    for change in chosen(version, kind)[:30]:
-        theirs = of_hl7apy(change.text)
+    for change in choose_changes(version, kind)[:30]:
+        theirs = judge_by_hl7apy(change.text)
         if theirs is None and change.kind in HL7APY_REFUSES:
-            disagreed.append((change.kind, change.what, ours(change.text)))
+            disagreed.append((change.kind, change.what, judge_here(change.text)))
     assert disagreed == []
 
 
-def chosen(version: str, kind: str) -> list[Change]:
-    """Some of them, the same each time."""
-    every = list(changes(version, kind))
+def choose_changes(version: str, kind: str) -> list[Change]:
+    """Return a sample of the changes, the same each time."""
+    every = list(list_changes(version, kind))
     return Random(7).sample(every, min(EACH, len(every)))

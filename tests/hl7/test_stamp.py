@@ -1,4 +1,4 @@
-"""Dates and times as HL7 writes them."""
+"""Tests of HL7 dates and times."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Several messages in one text, with and without headers and trailers around them."""
+"""Tests of several messages in one text, with and without headers and trailers."""
 
 import pytest
 
@@ -14,7 +14,7 @@ BHS = "BHS|^~\\&|A|B|C|D|20260302||||B8\r"
 WHOLE = f"{FHS}{BHS}{message(1)}{message(2)}BTS|2\rFTS|1\r"
 
 
-def wrong(text: str | bytes) -> list[str]:
+def list_flaws(text: str | bytes) -> list[str]:
     return [f"{flaw.code} {flaw.segment} {flaw.text}" for flaw in split_messages(text).flaws]
 
 
@@ -33,7 +33,7 @@ def test_line_ends_and_blank_lines_are_accepted(start: str, end: str) -> None:
     text = start + (message(1) + message(2)).replace("\r", end)
     assert split_messages(text).messages == [message(1), message(2)]
     assert split_messages(text.encode()).messages == [message(1), message(2)]
-    assert wrong(text) == []
+    assert list_flaws(text) == []
 
 
 def test_file_of_batches_is_split() -> None:
@@ -58,7 +58,7 @@ def test_file_of_batches_is_split() -> None:
     ],
 )
 def test_valid_files_have_no_flaws(text: str) -> None:
-    assert wrong(text) == []
+    assert list_flaws(text) == []
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_valid_files_have_no_flaws(text: str) -> None:
     ],
 )
 def test_flaws_outside_messages_are_reported(text: str, expected: list[str]) -> None:
-    assert wrong(text) == expected
+    assert list_flaws(text) == expected
 
 
 def test_text_without_message_gives_empty_list() -> None:
     assert split_messages("").messages == split_messages(b"").messages == split_messages("  \r\n").messages == []
     assert split_messages(b"\x00\xff\xfe").messages == []
-    assert wrong("") == []
+    assert list_flaws("") == []
 
 
 def test_invalid_line_stays_with_its_message() -> None:
@@ -113,7 +113,7 @@ def test_each_message_is_decoded_by_its_own_charset() -> None:
 def test_mllp_framing_bytes_in_file_are_ignored() -> None:
     framed = f"\x0b{message(1)}\x1c\r\x0b{message(2)}\x1c\r"
     assert split_messages(framed).messages == [message(1), message(2)]
-    assert wrong(framed) == []
+    assert list_flaws(framed) == []
 
 
 def test_byte_order_marks_in_concatenated_files_are_ignored() -> None:

@@ -1,4 +1,4 @@
-"""The order of segments, held against a plain and slow reading of the same notation."""
+"""Compare the automaton with a slow, plain interpreter of the same notation."""
 
 import re
 from random import Random
@@ -12,8 +12,8 @@ STRUCTURES = [(version, name) for version in VERSIONS for name in load_tables(ve
 Tree = str | tuple[str, list["Tree"]]
 
 
-def as_tree(notation: str) -> Tree:
-    """`MSH [{NTE}]` as a tree."""
+def parse_notation(notation: str) -> Tree:
+    """Parse `MSH [{NTE}]` into a tree."""
     tokens = re.findall(r"[\[\]{}<>|]|\w+", notation)[::-1]
 
     def members(end: str) -> list[Tree]:
@@ -31,18 +31,18 @@ def as_tree(notation: str) -> Tree:
         end = len(tokens) - 1 - tokens[::-1].index(">")
         inside = " ".join(tokens[end + 1 :][::-1])
         del tokens[end:]
-        return [as_tree(part) for part in inside.split("|")]
+        return [parse_notation(part) for part in inside.split("|")]
 
     return ("", members(""))
 
 
-def ends(tree: Tree, names: list[str], starts: frozenset[int]) -> frozenset[int]:
-    """Where it may end, if it begins at any of these places: slow and plain."""
+def find_ends(tree: Tree, names: list[str], starts: frozenset[int]) -> frozenset[int]:
+    """Return the positions where a match may end, given where it may start."""
     if isinstance(tree, str):
         return frozenset(at + 1 for at in starts if at < len(names) and names[at] == tree)
     mark, members = tree
     if mark == "<":
-        return frozenset(at for member in members for at in ends(member, names, starts))
+        return frozenset(at for member in members for at in find_ends(member, names, starts))
     found = _in_turn(members, names, starts)
     if mark == "[":
         return found | starts
@@ -53,12 +53,12 @@ def ends(tree: Tree, names: list[str], starts: frozenset[int]) -> frozenset[int]
 
 def _in_turn(members: list[Tree], names: list[str], starts: frozenset[int]) -> frozenset[int]:
     for member in members:
-        starts = ends(member, names, starts)
+        starts = find_ends(member, names, starts)
     return starts
 
 
-def walked(notation: str, rng: Random) -> list[str]:
-    """A message that follows the notation, at random."""
+def generate_message(notation: str, rng: Random) -> list[str]:
+    """Generate a random message that follows the notation."""
     tokens = re.findall(r"[\[\]{}<>|]|\w+", notation)[::-1]
 
     def sequence(end: str) -> list[str]:
@@ -87,14 +87,14 @@ def walked(notation: str, rng: Random) -> list[str]:
             end = len(tokens) - 1 - tokens[::-1].index(">")
             inside = " ".join(tokens[end + 1 :][::-1])
             del tokens[end:]
-            return walked(rng.choice(inside.split("|")), rng)
+            return generate_message(rng.choice(inside.split("|")), rng)
         return [token]
 
     return sequence("")
 
 
-def changed(names: list[str], rng: Random) -> list[str]:
-    """With a segment less, or more, or two that have changed places."""
+def change_message(names: list[str], rng: Random) -> list[str]:
+    """Remove, add or swap segments at random."""
     found = list(names)
     at = rng.randrange(len(found))
     match rng.randrange(3):
@@ -111,12 +111,12 @@ def changed(names: list[str], rng: Random) -> list[str]:
 @pytest.mark.parametrize(("version", "name"), STRUCTURES)
 def test_automaton_accepts_same_messages_as_notation(version: str, name: str) -> None:
     notation = load_tables(version)["structures"][name]
-    structure, tree, rng = find_structure(version, name), as_tree(notation), Random(f"{version} {name}")
+    structure, tree, rng = find_structure(version, name), parse_notation(notation), Random(f"{version} {name}")
     for _ in range(40):
-        names = walked(notation, rng)
+        names = generate_message(notation, rng)
         assert structure.find_deviations(names, 20) == []
-        other = changed(names, rng)
-        fits = len(other) in ends(tree, other, frozenset({0}))
+        other = change_message(names, rng)
+        fits = len(other) in find_ends(tree, other, frozenset({0}))
         assert (structure.find_deviations(other, 20) == []) == fits, other
 
 

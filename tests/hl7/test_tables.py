@@ -1,4 +1,4 @@
-"""The tables that ship are what the libraries they are compiled from make of them."""
+"""The shipped tables equal what the script compiles from the libraries."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is wrong with a message is said with its code and its place, in words that help."""
+"""Tests of validation: each flaw has a code, a location and a helpful text."""
 
 import time
 
@@ -19,21 +19,21 @@ def message(kind: str, *lines: str, version: str = "2.5.1") -> Hl7Message:
     return parse_message("\r".join([HEAD.format(kind=kind, version=version), *lines]))
 
 
-def lenient(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
+def list_lenient_flaws(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
     found = validate_message(message(kind, *lines, version=version), "lenient")
     return [f"{flaw.code} {flaw.segment}-{flaw.field} {flaw.repetition} {flaw.component}" for flaw in found]
 
 
-def said(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
+def list_flaws(kind: str, *lines: str, version: str = "2.5.1") -> list[str]:
     return [f"{flaw.code} {flaw.text}" for flaw in validate_message(message(kind, *lines, version=version))]
 
 
 def test_valid_messages_have_no_flaws() -> None:
-    assert said("ORU^R01^ORU_R01", PID, OBR, OBX) == []
-    assert said("ADT^A08^ADT_A01", EVN, PID, PV1) == []
-    assert said("ADT^A08", EVN, PID, PV1) == []
-    assert said("ORM^O01", PID, "ORC|NW|1", OBR, version="2.3") == []
-    assert said("ORU^R01^ORU_R01", PID, OBR, OBX, version="2.8.2") == []
+    assert list_flaws("ORU^R01^ORU_R01", PID, OBR, OBX) == []
+    assert list_flaws("ADT^A08^ADT_A01", EVN, PID, PV1) == []
+    assert list_flaws("ADT^A08", EVN, PID, PV1) == []
+    assert list_flaws("ORM^O01", PID, "ORC|NW|1", OBR, version="2.3") == []
+    assert list_flaws("ORU^R01^ORU_R01", PID, OBR, OBX, version="2.8.2") == []
 
 
 @pytest.mark.parametrize(
@@ -51,20 +51,20 @@ def test_valid_messages_have_no_flaws() -> None:
     ],
 )
 def test_segment_order_is_validated(lines: list[str], expected: list[str]) -> None:
-    assert said("ADT^A01^ADT_A01", *lines) == expected
+    assert list_flaws("ADT^A01^ADT_A01", *lines) == expected
 
 
 def test_observation_before_order_is_one_flaw() -> None:
-    assert said("ORU^R01", PID, OBX, OBR) == ["100 OBX (segment 3) may not precede OBR (segment 4)"]
-    assert said("ORU^R01", PID, OBX) == ["100 OBR is missing after PID"]
+    assert list_flaws("ORU^R01", PID, OBX, OBR) == ["100 OBX (segment 3) may not precede OBR (segment 4)"]
+    assert list_flaws("ORU^R01", PID, OBX) == ["100 OBR is missing after PID"]
 
 
 def test_exactly_one_of_a_choice_is_required() -> None:
-    assert said("ORM^O01", "ORC|NW|1", OBR, version="2.4") == []
-    assert said("ORM^O01", "ORC|NW|1", "DG1|1||||20260101|A", version="2.4") == [
+    assert list_flaws("ORM^O01", "ORC|NW|1", OBR, version="2.4") == []
+    assert list_flaws("ORM^O01", "ORC|NW|1", "DG1|1||||20260101|A", version="2.4") == [
         "100 OBR or RQD or RQ1 or RXO or ODS or ODT is missing after ORC"
     ]
-    assert said("ORM^O01", "ORC|NW|1", OBR, "RXO|1", version="2.4") == ["100 RXO (segment 4) may not follow OBR"]
+    assert list_flaws("ORM^O01", "ORC|NW|1", OBR, "RXO|1", version="2.4") == ["100 RXO (segment 4) may not follow OBR"]
 
 
 RXO, RXR, RXC = "RXO|00074-4332^Ampicillin^NDC|500||mg", "RXR|PO", "RXC|B|D5W^Dextrose^LN|1000|ml"
@@ -76,11 +76,11 @@ def test_pharmacy_order_has_routes_and_components(version: str) -> None:
     order = "ORC|NW|1"
     note, kind = "NTE|1||with food", "ORM^O01" if version != "2.6" else "ORM^O01^ORM_O01"
     rest = [RXO, note, RXR, RXC, note, RXC, "OBX|1|ST|9^Weight||70||||||F"]
-    assert said(kind, PID, order, *rest, version=version) == []
-    assert said(kind, PID, order, RXO, version=version) == []
-    assert said(kind, PID, order, RXO, RXC, RXR, version=version) == ["100 RXR (segment 6) may not follow RXC"]
-    assert said(kind, PID, order, OBR, RXR, version=version) == ["100 RXR (segment 5) may not follow OBR"]
-    assert said(kind, PID, order, RXO, "RXC|B", version=version)[:1] == [
+    assert list_flaws(kind, PID, order, *rest, version=version) == []
+    assert list_flaws(kind, PID, order, RXO, version=version) == []
+    assert list_flaws(kind, PID, order, RXO, RXC, RXR, version=version) == ["100 RXR (segment 6) may not follow RXC"]
+    assert list_flaws(kind, PID, order, OBR, RXR, version=version) == ["100 RXR (segment 5) may not follow OBR"]
+    assert list_flaws(kind, PID, order, RXO, "RXC|B", version=version)[:1] == [
         f"101 RXC-2 is missing: it is required in version {version}"
     ]
 
@@ -88,12 +88,12 @@ def test_pharmacy_order_has_routes_and_components(version: str) -> None:
 @pytest.mark.parametrize("version", ["2.4", "2.5", "2.5.1", "2.6"])
 def test_order_may_have_timing_from_2_5(version: str) -> None:
     kind = "ORM^O01" if version != "2.6" else "ORM^O01^ORM_O01"
-    found = said(kind, PID, "ORC|NW|1", TIMING, "TQ2|1|S", TIMING, OBR, "ORC|NW|2", TIMING, OBR, version=version)
+    found = list_flaws(kind, PID, "ORC|NW|1", TIMING, "TQ2|1|S", TIMING, OBR, "ORC|NW|2", TIMING, OBR, version=version)
     assert bool(found) == (version < "2.5")
 
 
 def test_z_segments_are_allowed_anywhere() -> None:
-    assert said("ADT^A01^ADT_A01", "ZAA|1", EVN, "ZBB|x", PID, "ZCC", PV1, "ZDD|1") == []
+    assert list_flaws("ADT^A01^ADT_A01", "ZAA|1", EVN, "ZBB|x", PID, "ZCC", PV1, "ZDD|1") == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_unsupported_header_values_are_flaws(kind: str, version: str, expected: 
 
 @pytest.mark.parametrize("structure", ["", "^ADT_A01", "^ADT_A08"])
 def test_msh_9_3_accepts_event_or_structure_name(structure: str) -> None:
-    assert said(f"ADT^A08{structure}", EVN, PID, PV1) == []
+    assert list_flaws(f"ADT^A08{structure}", EVN, PID, PV1) == []
 
 
 @pytest.mark.parametrize(
@@ -169,43 +169,43 @@ def test_field_values_are_validated(line: str, expected: Flaw | None) -> None:
 )
 def test_obx_5_must_match_type_in_obx_2(type: str, value: str, expected: str | None) -> None:
     line = f"OBX|1|{type}|2823-3^Potassium^LN||{value}||||||F"
-    assert said("ORU^R01", PID, OBR, line) == ([] if expected is None else [expected])
+    assert list_flaws("ORU^R01", PID, OBR, line) == ([] if expected is None else [expected])
 
 
 def test_time_with_hours_only_is_valid_from_2_5() -> None:
     line = PID.replace("19650315", "1965031509")
-    assert said("ADT^A01", EVN, line, PV1, version="2.5") == []
-    assert said("ADT^A01", "EVN|A01|20260302", line, PV1, version="2.4") == [
+    assert list_flaws("ADT^A01", EVN, line, PV1, version="2.5") == []
+    assert list_flaws("ADT^A01", "EVN|A01|20260302", line, PV1, version="2.4") == [
         "102 PID-7.1: '1965031509' is not a time as YYYY[MM[DD[HHMM[SS[.S]]]]][+/-ZZZZ]"
     ]
 
 
 def test_required_component_is_checked() -> None:
     line = PID.replace("77^^^NORTH^MR", "^^^NORTH^MR")
-    assert said("ADT^A01^ADT_A01", EVN, line, PV1) == []
-    assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.6") == ["101 PID-3.1: it is required"]
+    assert list_flaws("ADT^A01^ADT_A01", EVN, line, PV1) == []
+    assert list_flaws("ADT^A01^ADT_A01", EVN, line, PV1, version="2.6") == ["101 PID-3.1: it is required"]
 
 
 @pytest.mark.parametrize("version", ["2.6", "2.7", "2.8"])
 def test_msh_9_3_may_be_missing(version: str) -> None:
-    assert said("ADT^A08", EVN, PID, PV1, version=version) == []
-    assert said("ADT^^ADT_A01", EVN, PID, PV1, version=version)[0].startswith("201")
+    assert list_flaws("ADT^A08", EVN, PID, PV1, version=version) == []
+    assert list_flaws("ADT^^ADT_A01", EVN, PID, PV1, version=version)[0].startswith("201")
 
 
 def test_withdrawn_fields_are_allowed() -> None:
     line = PID.replace("PID|1||", "PID|1|old^id|")
-    assert said("ADT^A01^ADT_A01", EVN, line, PV1, version="2.8") == []
+    assert list_flaws("ADT^A01^ADT_A01", EVN, line, PV1, version="2.8") == []
 
 
 @pytest.mark.parametrize("missing", [6, 16, 20])
 def test_missing_required_sch_field_is_a_flaw(missing: int) -> None:
     values = {1: "1", 6: "R^Routine", 16: "9^Who", 20: "8^Who"}
     line = "|".join(["SCH", *("" if number == missing else values.get(number, "") for number in range(1, 21))])
-    assert said("SIU^S12", line, "RGS|1") == [f"101 SCH-{missing} is missing: it is required in version 2.5.1"]
+    assert list_flaws("SIU^S12", line, "RGS|1") == [f"101 SCH-{missing} is missing: it is required in version 2.5.1"]
 
 
 def test_missing_required_txa_field_is_a_flaw() -> None:
-    assert said("MDM^T01", EVN, PID, PV1, "TXA|1|CN||||||||||9") == [
+    assert list_flaws("MDM^T01", EVN, PID, PV1, "TXA|1|CN||||||||||9") == [
         "101 TXA-17 is missing: it is required in version 2.5.1"
     ]
 
@@ -257,15 +257,15 @@ def test_validating_hundred_thousand_segments_takes_seconds(lines: list[str]) ->
 )
 @pytest.mark.parametrize("version", ["2.3", "2.8"])
 def test_lenient_level_checks_readable_values(line: str, expected: str | None, version: str) -> None:
-    assert lenient("ADT^A01^WHAT", line, version=version) == ([] if expected is None else [expected])
+    assert list_lenient_flaws("ADT^A01^WHAT", line, version=version) == ([] if expected is None else [expected])
 
 
 def test_lenient_level_refuses_unknown_message_type() -> None:
-    assert lenient("ADT^A01", version="3") == ["203 MSH-12 1 1"]
-    assert lenient("ADT^A01", version="") == ["101 MSH-12 None None"]
-    assert lenient("ADT^A99") == lenient("ADT") == ["201 MSH-9 1 2"]
-    assert lenient("DFT^P03") == ["200 MSH-9 1 1"]
-    assert lenient("") == ["101 MSH-9 None None"]
+    assert list_lenient_flaws("ADT^A01", version="3") == ["203 MSH-12 1 1"]
+    assert list_lenient_flaws("ADT^A01", version="") == ["101 MSH-12 None None"]
+    assert list_lenient_flaws("ADT^A99") == list_lenient_flaws("ADT") == ["201 MSH-9 1 2"]
+    assert list_lenient_flaws("DFT^P03") == ["200 MSH-9 1 1"]
+    assert list_lenient_flaws("") == ["101 MSH-9 None None"]
 
 
 def test_file_flaws_include_flaws_of_each_message() -> None:

@@ -8,15 +8,15 @@ import pytest
 
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
-from tests.simulators.files.served import Served
+from tests.simulators.files.served import SftpDrop
 from tests.simulators.hl7.feed import Feed
 
 
 @pytest.fixture
-def drop() -> Iterator[Served]:
+def drop() -> Iterator[SftpDrop]:
     gateway = Gateway()
     lines = ListenerPool(gateway)
-    served = Served(gateway, lines)
+    served = SftpDrop(gateway, lines)
     yield served
     served.playground.close()
     gateway.remove_playground(served.playground)
@@ -34,7 +34,7 @@ def has_leak(words: str, received: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("change", [str, str.upper, str.lower, repr, lambda text: orjson.dumps(text).decode()])
-def test_connection_details_are_redacted_in_every_form(drop: Served, change: Any) -> None:
+def test_connection_details_are_redacted_in_every_form(drop: SftpDrop, change: Any) -> None:
     received = dict(drop.told)
     text = change("\n".join(f"{key} is <{value}>" for key, value in received.items()))
     assert has_leak(text, received)
@@ -45,7 +45,7 @@ def test_connection_details_are_redacted_in_every_form(drop: Served, change: Any
     assert "host is <127.0.0.1>" in words.lower()
 
 
-def test_lines_of_a_key_are_redacted_one_by_one(drop: Served) -> None:
+def test_lines_of_a_key_are_redacted_one_by_one(drop: SftpDrop) -> None:
     lines = str(drop.told["private_key"]).splitlines()
     text = "\n".join(f"line {number}: {line}" for number, line in enumerate(reversed(lines)))
     words = drop.playground.redact(text)
@@ -53,7 +53,7 @@ def test_lines_of_a_key_are_redacted_one_by_one(drop: Served) -> None:
     assert "-----BEGIN OPENSSH PRIVATE KEY-----" in words
 
 
-def test_addresses_and_ports_are_redacted(drop: Served) -> None:
+def test_addresses_and_ports_are_redacted(drop: SftpDrop) -> None:
     port = drop.told["port"]
     for place in (
         f"127.0.0.1:{port}",

@@ -8,13 +8,13 @@ from clerkship.hl7.ack import parse_ack
 from clerkship.hl7.batch import split_messages
 from clerkship.hl7.message import parse_message
 from clerkship.hl7.validation import ValidationLevel
-from tests.simulators.hl7.interface import Interface, admission, head, results
+from tests.simulators.hl7.interface import Interface, admission, build_msh, results
 
 LEVELS: st.SearchStrategy[ValidationLevel] = st.sampled_from(["strict", "lenient"])
 WHOLE = (
     admission("A1"),
     results("R1", "4.2", "6.1"),
-    f"{head('X', 'ACK')}\rMSA|AA|A1\r",
+    f"{build_msh('X', 'ACK')}\rMSA|AA|A1\r",
     admission("A2", accept="AL|AL"),
 )
 SIGNS = st.sampled_from(

@@ -4,31 +4,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clerkship.events.lifecycle import RequestRefused
-from tests.reactions.hl7_to_fhir.clinic import CHART, PID, Clinic, head
-from tests.reactions.hl7_to_fhir.test_adt import NEW, visit
-from tests.reactions.hl7_to_fhir.test_mdm import mdm
+from tests.reactions.hl7_to_fhir.clinic import CHART, PID, Clinic, build_msh
+from tests.reactions.hl7_to_fhir.test_adt import NEW, build_pv1
+from tests.reactions.hl7_to_fhir.test_mdm import build_mdm
 from tests.reactions.hl7_to_fhir.test_mdm import obx as line
 from tests.reactions.hl7_to_fhir.test_merge import OLD
 from tests.reactions.hl7_to_fhir.test_oru import obr, obx
 from tests.reactions.hl7_to_fhir.test_reports import organisms, series
-from tests.reactions.hl7_to_fhir.test_siu import booked
+from tests.reactions.hl7_to_fhir.test_siu import build_booking
 
 EVN = "EVN||20260302090000"
 MESSAGES: tuple[tuple[str, ...], ...] = (
-    (head("ADT^A01^ADT_A01"), EVN, NEW, visit()),
+    (build_msh("ADT^A01^ADT_A01"), EVN, NEW, build_pv1()),
     (
-        head("ADT^A08^ADT_A01"),
+        build_msh("ADT^A08^ADT_A01"),
         EVN,
         f"{NEW}|||||Y|2||||20260301|Y".replace("5000", "4711")
         .replace("Lee", "Silva")
         .replace("Jo^Q", "Ana")
         .replace("|M|||", "|F|||"),
-        visit(),
+        build_pv1(),
     ),
-    (head("ADT^A40^ADT_A39"), EVN, PID, "MRG|4799^^^CLINIC^MR"),
-    (head("ORU^R01^ORU_R01"), PID, obr(), obx(), "NTE|1||late", obx("SN", "^1^:^128", code="X^Y^L"), "ZZZ|1"),
+    (build_msh("ADT^A40^ADT_A39"), EVN, PID, "MRG|4799^^^CLINIC^MR"),
+    (build_msh("ORU^R01^ORU_R01"), PID, obr(), obx(), "NTE|1||late", obx("SN", "^1^:^128", code="X^Y^L"), "ZZZ|1"),
     (
-        head("ORU^R01^ORU_R01"),
+        build_msh("ORU^R01^ORU_R01"),
         PID,
         obr("P"),
         obx("CWE", "1^Detected^SCT"),
@@ -37,15 +37,15 @@ MESSAGES: tuple[tuple[str, ...], ...] = (
     organisms(),
     series(("20260302080000", "90"), ("20260302100000", "210")),
     (
-        head("ORM^O01^ORM_O01"),
+        build_msh("ORM^O01^ORM_O01"),
         PID,
         "ORC|NW|O-1|||||^^^20260303^^S||20260302",
         "OBR|1|O-1||1^K^LN",
         "DG1|1||I10^H^I10C|||W",
     ),
-    booked(),
-    booked("S12", "", "AIS|1||99213^Visit^C4|20260305100000|||45|MIN", "AIP|1||9999910000"),
-    mdm("T02", line("All well."), line("L^AP^pdf^Base64^JVBERi0=", "ED")),
+    build_booking(),
+    build_booking("S12", "", "AIS|1||99213^Visit^C4|20260305100000|||45|MIN", "AIP|1||9999910000"),
+    build_mdm("T02", line("All well."), line("L^AP^pdf^Base64^JVBERi0=", "ED")),
 )
 ODD = (
     '""',

@@ -13,7 +13,7 @@ from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.tree import DatasetFiles
 
 
-def copied(box: dict[str, Any], copy: dict[str, Any]) -> tuple[Playground, Files]:
+def open_copied_drop(box: dict[str, Any], copy: dict[str, Any]) -> tuple[Playground, Files]:
     """Return a playground of two drops, of which one copies the other, and a handle of the one that is copied."""
     written = {"name": "x", "simulators": {"box": {"kind": "files"}, "copy": {"kind": "files"}}}
     environment = Environment.model_validate(written | {"reactions": ["box.* -> copy"]})
@@ -26,7 +26,7 @@ def copied(box: dict[str, Any], copy: dict[str, Any]) -> tuple[Playground, Files
 
 
 def test_every_change_is_copied() -> None:
-    playground, drop = copied({}, {})
+    playground, drop = open_copied_drop({}, {})
     drop.make_folder("inbox/new")
     drop.write("inbox/new/a", "1")
     drop.write("inbox/b", "2")
@@ -43,7 +43,7 @@ def test_every_change_is_copied() -> None:
 
 
 def test_change_refused_by_copy_stays_in_source() -> None:
-    playground, drop = copied({"only/here": b""}, {"only": b"a file"})
+    playground, drop = open_copied_drop({"only/here": b""}, {"only": b"a file"})
     drop.rename("only/here", "inbox/here")
     drop.remove_folder("only")
     drop.make_folder("only")

@@ -14,12 +14,12 @@ from clerkship.reactions.registry import PAIRS, ReactionRegistry
 KINDS = {"drop": "files", "archive": "files", "lab": "hl7", "ehr": "fhir"}
 
 
-def arrows(*written: str) -> list[Reaction]:
+def parse_reactions(*written: str) -> list[Reaction]:
     """Parse reactions as an environment has them."""
     return [Reaction.model_validate(each) for each in written]
 
 
-def pair(folder: Path, name: str, source: str) -> ReactionPair:
+def write_pair(folder: Path, name: str, source: str) -> ReactionPair:
     """Write the module of a pair to a folder on the import path."""
     (folder / f"{name}.py").write_text(source, encoding="utf-8")
     return ReactionPair(source="hl7", target="chat", module=name)
@@ -40,7 +40,8 @@ def test_pairs_react_only_to_events_of_their_source(registered: ReactionPair) ->
 
 def test_reactions_are_bound_in_environment_order() -> None:
     bound = ReactionRegistry().bind(
-        arrows("drop.file.written -> archive", "lab.oru.sent -> ehr", "drop.file.* -> ehr2"), {**KINDS, "ehr2": "files"}
+        parse_reactions("drop.file.written -> archive", "lab.oru.sent -> ehr", "drop.file.* -> ehr2"),
+        {**KINDS, "ehr2": "files"},
     )
     assert [each.target for each in bound["drop", "files.file.written"]] == ["archive", "ehr2"]
     assert [each.target for each in bound["drop", "files.file.deleted"]] == ["ehr2"]
@@ -50,14 +51,14 @@ def test_reactions_are_bound_in_environment_order() -> None:
 
 
 def test_unused_pair_is_not_imported(folder: Path) -> None:
-    registry = ReactionRegistry([*PAIRS, pair(folder, "never_imported", "1 / 0")])
-    registry.bind(arrows("drop.file.written -> archive"), KINDS)
+    registry = ReactionRegistry([*PAIRS, write_pair(folder, "never_imported", "1 / 0")])
+    registry.bind(parse_reactions("drop.file.written -> archive"), KINDS)
     assert "never_imported" not in sys.modules
 
 
 def test_reaction_without_pair_is_an_error() -> None:
     with pytest.raises(UnknownName, match="unknown reaction `fhir to files`"):
-        ReactionRegistry().bind(arrows("ehr.resource.created -> drop"), KINDS)
+        ReactionRegistry().bind(parse_reactions("ehr.resource.created -> drop"), KINDS)
 
 
 def test_duplicate_pair_is_an_error() -> None:
@@ -77,7 +78,7 @@ def test_duplicate_pair_is_an_error() -> None:
     ],
 )
 def test_broken_pair_error_has_reason(folder: Path, name: str, source: str, message: str) -> None:
-    broken = pair(folder, name, source)
+    broken = write_pair(folder, name, source)
     with pytest.raises(
         BrokenReactions, match=f"the reactions of chat to hl7 cannot be loaded from {name}: .*{message}"
     ):
@@ -86,10 +87,10 @@ def test_broken_pair_error_has_reason(folder: Path, name: str, source: str, mess
 
 def test_broken_pair_is_left_out_of_events_for(folder: Path) -> None:
     other = ReactionPair(source="files", target="chat", module="clerkship.reactions.files_to_files")
-    registry = ReactionRegistry([pair(folder, "pair_broken", "1 / 0"), other])
+    registry = ReactionRegistry([write_pair(folder, "pair_broken", "1 / 0"), other])
     assert registry.events_for("chat") == list(other.load())
 
 
 def test_output_of_pair_module_goes_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pair(folder, "pair_prints", "print('hello')\nREACTIONS = {}").load()
+    write_pair(folder, "pair_prints", "print('hello')\nREACTIONS = {}").load()
     assert capsys.readouterr() == ("", "hello\n")

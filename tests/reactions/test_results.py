@@ -11,14 +11,14 @@ from clerkship.simulators.files.config import FilesConfig
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.hl7.filed import FiledMessage
 from clerkship.simulators.hl7.state import Hl7State
-from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, build_msh
 
 
 def send(clinic: Clinic, pid: str, trigger: str = "A01", id: str = "1") -> tuple[ActionContext, Event]:
     """Send a message as the HL7 simulator's operation does; return its context and the event that it emitted."""
     state = clinic.playground.sandboxes["lab"].state
     assert isinstance(state, Hl7State)
-    segments = [head(f"ADT^{trigger}^ADT_A01", id), "EVN||20260302085500", pid, "PV1|1|I|||||||||||||||||V-1"]
+    segments = [build_msh(f"ADT^{trigger}^ADT_A01", id), "EVN||20260302085500", pid, "PV1|1|I|||||||||||||||||V-1"]
     action = clinic.playground.context_for("lab", "agent")
     state.receive(action, parse_message("\r".join(segments)))
     [event] = [each for each in clinic.playground.log.events if each.kind == "hl7.adt.sent"][-1:]
@@ -52,7 +52,7 @@ def test_refused_reaction_gives_objection_and_no_result() -> None:
     assert action.results(event, FiledMessage) == []
 
 
-def playground_of(*reactions: str) -> Playground:
+def open_playground(*reactions: str) -> Playground:
     """A playground of three file drops, one of which takes only small files."""
     environment = Environment.model_validate(
         {"name": "x", "simulators": {name: {"kind": "files"} for name in "abc"}, "reactions": reactions}
@@ -71,20 +71,20 @@ def write(playground: Playground, data: bytes) -> tuple[ActionContext, Event]:
 
 
 def test_results_are_in_environment_order() -> None:
-    action, event = write(playground_of("a.file -> c", "a.file -> b"), b"too large for b")
+    action, event = write(open_playground("a.file -> c", "a.file -> b"), b"too large for b")
     results = action.reactions_to(event)
     assert [(each.target, each.refusal is None) for each in results] == [("c", True), ("b", False)]
 
 
 def test_event_without_reactions_has_no_results() -> None:
     for reactions in ([], ["a.file.deleted -> b"]):
-        action, event = write(playground_of(*reactions), b"x")
+        action, event = write(open_playground(*reactions), b"x")
         assert list(action.reactions_to(event)) == []
         assert action.reaction_refusals(event) == []
 
 
 def test_rewind_clears_results() -> None:
-    playground = playground_of("a.file -> b")
+    playground = open_playground("a.file -> b")
     action, event = write(playground, b"x")
     assert action.reactions_to(event) == [ReactionResult("b")]
     playground.rewind(SavedLog())

@@ -1,4 +1,4 @@
-"""A chart beside a lab's interface, whose messages are filed in it; and how a test sends one."""
+"""A chart whose reactions file the messages of an hl7 sandbox."""
 
 from typing import Any
 
@@ -90,13 +90,12 @@ PID = "PID|1||4711^^^CLINIC^MR||Silva^Ana||19650315|F"
 NOW = "2026-03-02T09:00:00-05:00"
 
 
-def head(type: str, id: str = "1", version: str = "2.5.1") -> str:
-    """An MSH."""
+def build_msh(type: str, id: str = "1", version: str = "2.5.1") -> str:
     return f"MSH|^~\\&|LAB|VALLEY|EHR|CLINIC|20260302085500||{type}|{id}|P|{version}"
 
 
 class Clinic:
-    """One chart, told of messages."""
+    """One chart that receives messages."""
 
     def __init__(self, *resources: Resource, **config: Any) -> None:
         environment = Environment.model_validate(
@@ -117,19 +116,18 @@ class Clinic:
 
     @property
     def state(self) -> FhirState:
-        """The chart's store."""
         state = self.playground.sandboxes["ehr"].state
         assert isinstance(state, FhirState)
         return state
 
-    def tell(self, *segments: str, way: str = "sent", checked: bool = True) -> list[Event]:
-        """A message comes in; what the chart did about it. Where it is `checked`, HL7 has nothing against it."""
+    def receive(self, *segments: str, direction: str = "sent", checked: bool = True) -> list[Event]:
+        """Deliver a message, and return the chart's reaction. With `checked`, the message must be valid HL7."""
         text = "".join(f"{line}\r" for line in segments)
         message = parse_message(text)
         if checked:
             assert flaws(message) == []
         common = {"control_id": message.control_id, "trigger": message.trigger, "message": text}
-        if way == "sent":
+        if direction == "sent":
             payload: Any = SENT_EVENTS[message.type](**common)
         else:
             payload = ARRIVED_EVENTS[message.type](id="1", **common)
@@ -141,36 +139,35 @@ class Clinic:
                 assert [issue for issue in validate(each.payload.resource) if issue.severity == "error"] == []
         return found
 
-    def file(self, *segments: str, way: str = "sent") -> list[str]:
-        """The same of one that is filed: the keys of what was written, in order."""
-        found = self.tell(*segments, way=way)
+    def file(self, *segments: str, direction: str = "sent") -> list[str]:
+        """Deliver a message that is filed; return the keys of the written resources in order."""
+        found = self.receive(*segments, direction=direction)
         assert [each.payload for each in found if isinstance(each.payload, RequestRefused)] == []
         written = (each.payload for each in found)
         return [f"{one.type}/{one.id}" for one in written if isinstance(one, ResourceWritten | ResourceDeleted)]
 
-    def refused(self, *segments: str, checked: bool = True) -> str:
-        """The same of one that is refused: why; and that nothing has changed."""
+    def refusal_text(self, *segments: str, checked: bool = True) -> str:
+        """Deliver a message that is refused; return the reason, and check that nothing changed."""
         return self.objection(*segments, checked=checked).reason
 
     def objection(self, *segments: str, checked: bool = True) -> RequestRefused:
-        """All that is said then."""
+        """Deliver a message that is refused; return the refusal."""
         before, ids = self.state.dump(), self.playground.ids.mark()
-        [event] = self.tell(*segments, checked=checked)
+        [event] = self.receive(*segments, checked=checked)
         assert isinstance(event.payload, RequestRefused), event
         assert (self.state.dump(), self.playground.ids.mark()) == (before, ids)
         return event.payload
 
-    def one(self, type: str, *pairs: tuple[str, str]) -> Resource:
-        """The one that a search finds."""
+    def find_one(self, type: str, *pairs: tuple[str, str]) -> Resource:
+        """Return the only resource that a search matches."""
         [found] = self.state.find(type, pairs)
         return found
 
     def get(self, key: str) -> Resource:
-        """One by its key."""
         found = self.state.resource(key)
         assert found is not None
         return found
 
-    def replayed(self) -> Any:
-        """What the log alone leads to."""
+    def replay(self) -> Any:
+        """Return the state after replaying the log."""
         return replay(self.rooms, self.playground.log.events)["ehr"].dump()

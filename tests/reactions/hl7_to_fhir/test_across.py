@@ -1,4 +1,4 @@
-"""A whole task: what comes from the scenario and what the agent sends are both filed, each with its cause."""
+"""A whole task: messages of the scenario and of the agent are filed, each with its cause."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ RESULT = (
 
 
 def sends(task_item: Any, sandboxes: Any) -> None:
-    """One result of a patient whom the chart knows, and one of nobody's."""
+    """Send one result of a known patient and one of an unknown patient."""
     lab = sandboxes.get_as(Hl7)
     lab.send(RESULT.format(id="1", mrn="4711"))
     lab.send(RESULT.format(id="2", mrn="99"))

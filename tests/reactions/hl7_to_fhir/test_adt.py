@@ -1,10 +1,10 @@
-"""Who is in the chart and where they are, as ADT messages tell it; and whom a message is not about."""
+"""Tests of ADT: patients, visits, and messages that do not match their patient."""
 
 import pytest
 
 from clerkship.fhir.resource import Resource
 from clerkship.simulators.fhir.events import NothingChanged
-from tests.reactions.hl7_to_fhir.clinic import ANA, CHART, EVA, MAY, MRN, PID, WARD, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import ANA, CHART, EVA, MAY, MRN, PID, WARD, Clinic, build_msh
 
 EVN = "EVN||20260302090000"
 NEW = (
@@ -14,10 +14,9 @@ NEW = (
 )
 
 
-def visit(
+def build_pv1(
     *, number: str = "V-1", place: str = "W3^12^A", kind: str = "I", start: str = "20260302084500", end: str = ""
 ) -> str:
-    """A PV1."""
     fields = {
         2: kind,
         3: place,
@@ -32,19 +31,18 @@ def visit(
 
 
 def adt(trigger: str, structure: str = "") -> str:
-    """An MSH."""
-    return head(f"ADT^{trigger}^ADT_{structure or trigger}")
+    return build_msh(f"ADT^{trigger}^ADT_{structure or trigger}")
 
 
-def admitted(clinic: Clinic) -> str:
-    """Ana is in; the key of her visit."""
-    [key] = clinic.file(adt("A01"), EVN, PID, visit())
+def admit_patient(clinic: Clinic) -> str:
+    """Admit Ana, and return the key of her visit."""
+    [key] = clinic.file(adt("A01"), EVN, PID, build_pv1())
     return key
 
 
 def test_a04_registers_new_patient_with_all_fields() -> None:
     clinic = Clinic()
-    patient, encounter = clinic.file(adt("A04", "A01"), EVN, NEW, visit(kind="O", number="V-9^^^CLINIC"))
+    patient, encounter = clinic.file(adt("A04", "A01"), EVN, NEW, build_pv1(kind="O", number="V-9^^^CLINIC"))
     found = clinic.get(patient)
     assert [(each.get("use"), each.get("system"), each["value"]) for each in found["identifier"]] == [
         ("usual", None, "5000"),
@@ -74,7 +72,7 @@ def test_a04_registers_new_patient_with_all_fields() -> None:
     assert found["communication"][0]["language"]["coding"][0]["system"] == "urn:ietf:bcp:47"
     assert found["maritalStatus"]["coding"][0]["code"] == "M"
     assert clinic.get(encounter)["class"]["code"] == "AMB"
-    assert clinic.replayed() == clinic.state.dump()
+    assert clinic.replay() == clinic.state.dump()
 
 
 def test_configured_authority_sets_identifier_system() -> None:
@@ -83,29 +81,29 @@ def test_configured_authority_sets_identifier_system() -> None:
     assert clinic.get(key)["identifier"][0]["system"] == MRN
     assert clinic.file(adt("A31", "A05"), EVN, PID.replace("|F", "|U"), "PV1|1|N") == ["Patient/ana"]
     other = Clinic(authorities={"CLINIC": "http://other.example/mrn"})
-    assert "no patient in this chart" in other.refused(adt("A31", "A05"), EVN, PID, "PV1|1|N")
+    assert "no patient in this chart" in other.refusal_text(adt("A31", "A05"), EVN, PID, "PV1|1|N")
 
 
 def test_admission_creates_encounter_that_is_moved_and_ended() -> None:
     clinic = Clinic()
-    key = admitted(clinic)
+    key = admit_patient(clinic)
     found = clinic.get(key)
     assert (found["status"], found["class"]["code"]) == ("in-progress", "IMP")
     assert found["subject"]["reference"] == "Patient/ana"
     assert found["period"] == {"start": "2026-03-02T08:45:00-05:00"}
     assert found["participant"][0]["individual"] == {"reference": "Practitioner/may", "display": "Ida May"}
     assert found["location"][0]["location"] == {"reference": "Location/ward", "display": "Ward 3, room 12, bed A"}
-    clinic.file(adt("A02"), "EVN||20260302120000", PID, visit(place="ICU^1"))
+    clinic.file(adt("A02"), "EVN||20260302120000", PID, build_pv1(place="ICU^1"))
     stays = clinic.get(key)["location"]
     assert [each["status"] for each in stays] == ["completed", "active"]
     assert stays[0]["period"]["end"] == stays[1]["period"]["start"] == "2026-03-02T12:00:00-05:00"
     assert stays[1]["location"] == {"display": "ICU, room 1"}
-    clinic.file(adt("A03"), "EVN||20260304101500", PID, visit(place="ICU^1", end="20260304100000"))
+    clinic.file(adt("A03"), "EVN||20260304101500", PID, build_pv1(place="ICU^1", end="20260304100000"))
     found = clinic.get(key)
     assert (found["status"], found["period"]["end"]) == ("finished", "2026-03-04T10:00:00-05:00")
     assert found["hospitalization"]["dischargeDisposition"]["coding"][0]["code"] == "01"
     assert [each["status"] for each in found["location"]] == ["completed", "completed"]
-    clinic.file(adt("A13", "A01"), EVN, PID, visit())
+    clinic.file(adt("A13", "A01"), EVN, PID, build_pv1())
     found = clinic.get(key)
     assert (found["status"], "end" in found["period"]) == ("in-progress", False)
     assert found["location"][-1]["status"] == "active"
@@ -114,46 +112,48 @@ def test_admission_creates_encounter_that_is_moved_and_ended() -> None:
 def test_repeated_visit_messages_change_nothing() -> None:
     clinic = Clinic()
     for message in (
-        (adt("A01"), EVN, PID, visit()),
-        (adt("A02"), EVN, PID, visit(place="ICU")),
-        (adt("A03"), EVN, PID, visit(end="20260304100000")),
+        (adt("A01"), EVN, PID, build_pv1()),
+        (adt("A02"), EVN, PID, build_pv1(place="ICU")),
+        (adt("A03"), EVN, PID, build_pv1(end="20260304100000")),
     ):
         clinic.file(*message)
         before = clinic.state.dump()
-        [event] = clinic.tell(*message)
+        [event] = clinic.receive(*message)
         assert isinstance(event.payload, NothingChanged)
         assert clinic.state.dump() == before
-    assert "is finished: ADT^A01 cannot start it again" in clinic.refused(adt("A01"), EVN, PID, visit())
+    assert "is finished: ADT^A01 cannot start it again" in clinic.refusal_text(adt("A01"), EVN, PID, build_pv1())
 
 
 def test_planned_visit_starts_and_cancelled_visit_ends() -> None:
     clinic = Clinic()
-    [key] = clinic.file(adt("A05"), EVN, PID, visit(start=""), "PV2||||||||20260310")
+    [key] = clinic.file(adt("A05"), EVN, PID, build_pv1(start=""), "PV2||||||||20260310")
     assert (clinic.get(key)["status"], clinic.get(key)["period"]) == ("planned", {"start": "2026-03-10"})
-    assert clinic.file(adt("A01"), EVN, PID, visit()) == [key]
+    assert clinic.file(adt("A01"), EVN, PID, build_pv1()) == [key]
     assert clinic.get(key)["period"] == {"start": "2026-03-02T08:45:00-05:00"}
-    clinic.file(adt("A06"), EVN, PID, visit(kind="O"))
+    clinic.file(adt("A06"), EVN, PID, build_pv1(kind="O"))
     assert clinic.get(key)["class"]["code"] == "AMB"
-    clinic.file(adt("A11", "A09"), EVN, PID, visit())
+    clinic.file(adt("A11", "A09"), EVN, PID, build_pv1())
     assert clinic.get(key)["status"] == "cancelled"
-    assert "is cancelled" in clinic.refused(adt("A03"), EVN, PID, visit())
+    assert "is cancelled" in clinic.refusal_text(adt("A03"), EVN, PID, build_pv1())
 
 
 def test_visit_without_number_matches_the_open_one() -> None:
     clinic = Clinic()
-    nameless = visit(number="")
-    assert "has 0 visits that are in-progress" in clinic.refused(adt("A03"), EVN, PID, nameless)
+    nameless = build_pv1(number="")
+    assert "has 0 visits that are in-progress" in clinic.refusal_text(adt("A03"), EVN, PID, nameless)
     [key] = clinic.file(adt("A01"), EVN, PID, nameless)
-    assert [event.kind for event in clinic.tell(adt("A01"), EVN, PID, nameless)] == ["fhir.nothing.changed"]
+    assert [event.kind for event in clinic.receive(adt("A01"), EVN, PID, nameless)] == ["fhir.nothing.changed"]
     assert clinic.file(adt("A03"), EVN, PID, nameless) == [key]
-    assert "has no visit with the number `V-7` (VN)" in clinic.refused(adt("A03"), EVN, PID, visit(number="V-7"))
+    assert "has no visit with the number `V-7` (VN)" in clinic.refusal_text(
+        adt("A03"), EVN, PID, build_pv1(number="V-7")
+    )
 
 
 def test_visit_of_other_patient_is_refused() -> None:
     clinic = Clinic()
-    admitted(clinic)
+    admit_patient(clinic)
     eva = "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701|F"
-    assert "is Patient/ana's" in clinic.refused(adt("A03"), EVN, eva, visit())
+    assert "is Patient/ana's" in clinic.refusal_text(adt("A03"), EVN, eva, build_pv1())
 
 
 def test_update_leaves_missing_fields_unchanged() -> None:
@@ -168,7 +168,7 @@ def test_update_leaves_missing_fields_unchanged() -> None:
     assert found["telecom"] == ANA["telecom"]
     assert found["identifier"] == ANA["identifier"]
     assert [(each["line"], each["postalCode"]) for each in found["address"]] == [(["7 Ash St"], "00103")]
-    [event] = clinic.tell(adt("A08", "A01"), EVN, moved, "PV1|1|O")
+    [event] = clinic.receive(adt("A08", "A01"), EVN, moved, "PV1|1|O")
     assert isinstance(event.payload, NothingChanged)
 
 
@@ -185,9 +185,9 @@ def test_new_name_replaces_same_use_and_null_removes() -> None:
 def test_two_telecoms_of_one_use_are_both_kept() -> None:
     clinic = Clinic()
     both = f"{PID}|||||(518) 555-0111{'|' * 27}^PRN^PH^^^518^5550122~^PRN^PH^^^518^5550133"
-    message = head("ADT^A08^ADT_A01", version="2.7"), "EVN||20260302090000", both, "PV1|1|O"
+    message = build_msh("ADT^A08^ADT_A01", version="2.7"), "EVN||20260302090000", both, "PV1|1|O"
     for _ in range(2):
-        clinic.tell(*message, checked=False)
+        clinic.receive(*message, checked=False)
         phones = [each["value"] for each in clinic.get("Patient/ana")["telecom"] if each["system"] == "phone"]
         assert phones == ["(518) 555-0111", "(518) 5550122", "(518) 5550133"]
 
@@ -240,7 +240,7 @@ def test_deceased_is_set_and_removed() -> None:
     ],
 )
 def test_mismatching_patient_is_refused(pid: str, why: str) -> None:
-    assert why in Clinic().refused(adt("A08", "A01"), EVN, pid, "PV1|1|O", checked=False)
+    assert why in Clinic().refusal_text(adt("A08", "A01"), EVN, pid, "PV1|1|O", checked=False)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_mismatching_patient_is_refused(pid: str, why: str) -> None:
     ],
 )
 def test_matching_name_or_birth_date_suffices(pid: str) -> None:
-    assert Clinic().tell(adt("A08", "A01"), EVN, pid, "PV1|1|O")[0].kind in (
+    assert Clinic().receive(adt("A08", "A01"), EVN, pid, "PV1|1|O")[0].kind in (
         "fhir.resource.updated",
         "fhir.nothing.changed",
     )
@@ -274,7 +274,7 @@ def test_matching_name_or_birth_date_suffices(pid: str) -> None:
 def test_ambiguous_number_is_refused() -> None:
     twin = {**EVA, "id": "twin"}
     clinic = Clinic(*CHART, twin)
-    reason = clinic.refused(adt("A04", "A01"), EVN, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "PV1|1|O")
+    reason = clinic.refusal_text(adt("A04", "A01"), EVN, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "PV1|1|O")
     assert "match several patients" in reason
 
 
@@ -282,7 +282,7 @@ def test_ambiguous_number_is_refused() -> None:
 def test_same_number_of_other_type_does_not_create_duplicate(type: str) -> None:
     clinic = Clinic(EVA, authorities={"OTHER": "http://other.example/ids"})
     pid = f"PID|1||4712^^^OTHER^{type}||Brandt^Eva||19710701|F"
-    reason = clinic.refused(adt("A04", "A01"), EVN, pid, "PV1|1|O", checked=False)
+    reason = clinic.refusal_text(adt("A04", "A01"), EVN, pid, "PV1|1|O", checked=False)
     assert "Patient/eva, who is Eva Brandt, born 1971-07-01, has the number `4712`" in reason
     stranger = pid.replace("Brandt^Eva||19710701", "Roe^Jane||19700101")
     [patient, _] = clinic.file(adt("A04", "A01"), EVN, stranger, "PV1|1|O")
@@ -324,15 +324,15 @@ def test_refusal_has_issue_code(trigger: str, pid: str, status: int, code: str) 
 
 def test_invalid_message_is_refused_completely() -> None:
     clinic = Clinic()
-    bad = clinic.refused(adt("A01"), EVN, NEW, visit(start="2026-03-02"), checked=False)
+    bad = clinic.refusal_text(adt("A01"), EVN, NEW, build_pv1(start="2026-03-02"), checked=False)
     assert "PV1-44: `2026-03-02` is not a time" in bad
-    assert "PID-8: `Q` is not a valid administrative sex" in clinic.refused(
-        adt("A04", "A01"), EVN, NEW.replace("|M|||", "|Q|||"), visit()
+    assert "PID-8: `Q` is not a valid administrative sex" in clinic.refusal_text(
+        adt("A04", "A01"), EVN, NEW.replace("|M|||", "|Q|||"), build_pv1()
     )
-    assert "unsupported trigger event ADT^A21" in clinic.refused(adt("A21"), EVN, PID, "PV1|1|O")
-    assert "no PID" in clinic.refused(adt("A01"), EVN, checked=False)
+    assert "unsupported trigger event ADT^A21" in clinic.refusal_text(adt("A21"), EVN, PID, "PV1|1|O")
+    assert "no PID" in clinic.refusal_text(adt("A01"), EVN, checked=False)
     assert len(clinic.state.find("Patient")) == 2
 
 
 def test_messages_are_filed_in_read_only_chart() -> None:
-    assert Clinic(ANA, MAY, WARD, read_only=True).file(adt("A01"), EVN, PID, visit())
+    assert Clinic(ANA, MAY, WARD, read_only=True).file(adt("A01"), EVN, PID, build_pv1())

@@ -1,8 +1,8 @@
-"""Two charts that are one person's become one; and what is said of both before that."""
+"""Tests of merging, linking and unlinking patients."""
 
 from clerkship.fhir.resource import Resource
 from clerkship.simulators.fhir.events import NothingChanged
-from tests.reactions.hl7_to_fhir.clinic import ANA, CHART, MRN, ORDER, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import ANA, CHART, MRN, ORDER, Clinic, build_msh
 
 OLD: Resource = {
     **ANA,
@@ -50,7 +50,7 @@ THEIRS: tuple[Resource, ...] = (
 )
 EVN = "EVN||20260302090000"
 PID = "PID|1||4711^^^CLINIC^MR||Silva^Ana||19650315|F"
-MERGE = (head("ADT^A40^ADT_A39"), EVN, PID, "MRG|4799^^^CLINIC^MR")
+MERGE = (build_msh("ADT^A40^ADT_A39"), EVN, PID, "MRG|4799^^^CLINIC^MR")
 
 
 def test_merge_moves_all_resources_to_survivor() -> None:
@@ -65,16 +65,16 @@ def test_merge_moves_all_resources_to_survivor() -> None:
     assert (gone["active"], gone["link"]) == (False, [{"other": {"reference": "Patient/ana"}, "type": "replaced-by"}])
     assert (here["active"], here["link"]) == (True, [{"other": {"reference": "Patient/anna"}, "type": "replaces"}])
     assert here["identifier"][-1] == {"system": MRN, "value": "4799", "use": "old"}
-    assert clinic.replayed() == clinic.state.dump()
+    assert clinic.replay() == clinic.state.dump()
 
 
 def test_repeated_merge_changes_nothing_and_old_number_finds_survivor() -> None:
     clinic = Clinic(*CHART, OLD)
     clinic.file(*MERGE)
-    [event] = clinic.tell(*MERGE)
+    [event] = clinic.receive(*MERGE)
     assert isinstance(event.payload, NothingChanged)
     late = "PID|1||4799^^^CLINIC^MR||Sylva^Anna||19650315|F"
-    [visit] = clinic.file(head("ADT^A01^ADT_A01"), EVN, late, "PV1|1|O")
+    [visit] = clinic.file(build_msh("ADT^A01^ADT_A01"), EVN, late, "PV1|1|O")
     assert clinic.get(visit)["subject"]["reference"] == "Patient/ana"
     assert clinic.get("Patient/ana")["name"] == ANA["name"]
 
@@ -83,32 +83,32 @@ def test_merged_patient_is_matched_by_former_name() -> None:
     clinic = Clinic(*CHART, {**OLD, "name": [{"family": "Doe", "given": ["Jane"]}], "birthDate": "1900-01-01"})
     clinic.file(*MERGE)
     late = "PID|1||4799^^^CLINIC^MR||Doe^Jane||19000101|F"
-    [visit] = clinic.file(head("ADT^A01^ADT_A01"), EVN, late, "PV1|1|O")
+    [visit] = clinic.file(build_msh("ADT^A01^ADT_A01"), EVN, late, "PV1|1|O")
     assert clinic.get(visit)["subject"]["reference"] == "Patient/ana"
     assert clinic.get("Patient/ana")["name"] == ANA["name"]
     stranger = late.replace("Doe^Jane||19000101", "Roe^Rita||19700101")
-    assert "they are different patients" in clinic.refused(head("ADT^A01^ADT_A01"), EVN, stranger, "PV1|1|O")
+    assert "they are different patients" in clinic.refusal_text(build_msh("ADT^A01^ADT_A01"), EVN, stranger, "PV1|1|O")
 
 
 def test_merge_without_mrg_is_refused() -> None:
     clinic = Clinic(*CHART, OLD)
     other = "MRG|4799^^^CLINIC^MR||||||Zhou^Bao"
-    reason = clinic.refused(*MERGE[:3], other)
+    reason = clinic.refusal_text(*MERGE[:3], other)
     assert "MRG-1 names Patient/anna, who is Anna Sylva, born 1965-03-15, female; MRG-7 says Bao Zhou" in reason
     assert clinic.file(*MERGE[:3], other.replace("Zhou^Bao", "SYLVA^A"))
 
 
 def test_merge_of_unknown_patient_is_refused() -> None:
     clinic = Clinic(*CHART, OLD)
-    assert "no patient in this chart has the number `1` of MRG-1" in clinic.refused(*MERGE[:3], "MRG|1")
-    assert "has no MRG" in clinic.refused(*MERGE[:3], checked=False)
+    assert "no patient in this chart has the number `1` of MRG-1" in clinic.refusal_text(*MERGE[:3], "MRG|1")
+    assert "has no MRG" in clinic.refusal_text(*MERGE[:3], checked=False)
     stranger = "PID|1||4711^^^CLINIC^MR||Roe^Jane||19700101|F"
-    assert "they are different patients" in clinic.refused(*MERGE[:2], stranger, MERGE[3])
+    assert "they are different patients" in clinic.refusal_text(*MERGE[:2], stranger, MERGE[3])
 
 
 def test_merge_of_several_is_atomic() -> None:
     clinic = Clinic(*CHART, OLD)
-    assert "no patient in this chart" in clinic.refused(
+    assert "no patient in this chart" in clinic.refusal_text(
         *MERGE, "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701", "MRG|1^^^CLINIC^MR"
     )
     assert clinic.get("Patient/anna")["active"] is True
@@ -116,14 +116,14 @@ def test_merge_of_several_is_atomic() -> None:
 
 def test_merge_over_limit_is_refused_completely() -> None:
     clinic = Clinic(*CHART, OLD, *THEIRS, max_entries=2)
-    assert "this server moves 2 at once" in clinic.refused(*MERGE)
+    assert "this server moves 2 at once" in clinic.refusal_text(*MERGE)
 
 
 def test_patients_are_linked_and_unlinked() -> None:
     clinic = Clinic(ANA, OLD, ORDER)
     lines = (EVN, PID, "PID|2||4799^^^CLINIC^MR||Sylva^Anna||19650315|F")
-    clinic.file(head("ADT^A24^ADT_A24"), *lines)
+    clinic.file(build_msh("ADT^A24^ADT_A24"), *lines)
     assert clinic.get("Patient/anna")["link"] == [{"other": {"reference": "Patient/ana"}, "type": "seealso"}]
-    clinic.file(head("ADT^A37^ADT_A37"), *lines)
+    clinic.file(build_msh("ADT^A37^ADT_A37"), *lines)
     assert "link" not in clinic.get("Patient/anna")
-    assert "both PID name Patient/ana" in clinic.refused(head("ADT^A24^ADT_A24"), EVN, PID, PID)
+    assert "both PID name Patient/ana" in clinic.refusal_text(build_msh("ADT^A24^ADT_A24"), EVN, PID, PID)

@@ -1,11 +1,11 @@
-"""Orders: made, changed, held, called off."""
+"""Tests of ORM: orders created, changed, held and cancelled."""
 
 import pytest
 
 from clerkship.simulators.fhir.events import NothingChanged
-from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, build_msh
 
-ORM = head("ORM^O01^ORM_O01")
+ORM = build_msh("ORM^O01^ORM_O01")
 
 
 def order(
@@ -16,7 +16,6 @@ def order(
     status: str = "",
     code: str = "2823-3^Potassium^LN",
 ) -> tuple[str, ...]:
-    """One order."""
     orc = (
         f"ORC|{control}|{placer}|{filler}||{status}||^^^20260303080000^^S||20260302084000|||9999910000^May^Ida^^^^^^NPI"
     )
@@ -35,9 +34,9 @@ def test_new_order_creates_service_request() -> None:
     assert found["requester"] == {"reference": "Practitioner/may", "display": "Ida May"}
     assert [each["coding"][0]["code"] for each in found["reasonCode"]] == ["N18.3", "I10"]
     assert found["note"] == [{"text": "fasting"}]
-    [event] = clinic.tell(*order())
+    [event] = clinic.receive(*order())
     assert isinstance(event.payload, NothingChanged)
-    assert clinic.replayed() == clinic.state.dump()
+    assert clinic.replay() == clinic.state.dump()
 
 
 def test_order_control_changes_status() -> None:
@@ -49,10 +48,10 @@ def test_order_control_changes_status() -> None:
         ("SC", "IP", "active"),
         ("SC", "CM", "completed"),
     ):
-        clinic.tell(*order(control, status=status, filler="L-7^LAB"))
+        clinic.receive(*order(control, status=status, filler="L-7^LAB"))
         assert clinic.get(key)["status"] == expected
     assert [each["value"] for each in clinic.get(key)["identifier"]] == ["O-9", "L-7"]
-    assert "is completed: ORC-1 CA cannot change it" in clinic.refused(*order("CA"))
+    assert "is completed: ORC-1 CA cannot change it" in clinic.refusal_text(*order("CA"))
 
 
 @pytest.mark.parametrize("control", ["CA", "DC", "OC"])
@@ -62,7 +61,7 @@ def test_order_is_cancelled_without_obr(control: str) -> None:
     assert clinic.file(ORM, PID, f"ORC|{control}|O-9^EHR") == [key]
     found = clinic.get(key)
     assert (found["status"], found["code"]["text"]) == ("revoked", "Potassium")
-    assert "is revoked" in clinic.refused(*order("XO"))
+    assert "is revoked" in clinic.refusal_text(*order("XO"))
 
 
 def test_order_is_changed_and_found_by_id() -> None:
@@ -77,7 +76,7 @@ def test_orders_of_message_are_filed_atomically() -> None:
     first, second = order(), order(placer="O-10")
     assert len(clinic.file(*first[:4], *second[2:4])) == 2
     bad = ("ORC|CA|O-77", "OBR|1|O-77||X^Y^L")
-    assert "has no order `O-77` (PLAC)" in clinic.refused(*order(placer="O-11")[:4], *bad)
+    assert "has no order `O-77` (PLAC)" in clinic.refusal_text(*order(placer="O-11")[:4], *bad)
 
 
 @pytest.mark.parametrize(
@@ -92,4 +91,4 @@ def test_orders_of_message_are_filed_atomically() -> None:
     ],
 )
 def test_invalid_order_is_refused(lines: tuple[str, ...], why: str) -> None:
-    assert why in Clinic().refused(*lines, checked=False)
+    assert why in Clinic().refusal_text(*lines, checked=False)

@@ -1,4 +1,4 @@
-"""Results: filed once, corrected in place, all of a message or nothing."""
+"""Tests of ORU: results are filed once, corrected in place, and filed atomically."""
 
 from typing import Any
 
@@ -7,13 +7,12 @@ import pytest
 from clerkship.simulators.fhir.events import NothingChanged, ResourceWritten
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.write import put_resource
-from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, build_msh
 
-ORU = head("ORU^R01^ORU_R01")
+ORU = build_msh("ORU^R01^ORU_R01")
 
 
 def obr(status: str = "F", *, filler: str = "L-1", placer: str = "order-1", at: str = "20260302085500") -> str:
-    """One panel."""
     asked = f"OBR|1|{placer}|{filler}|24323-8^Metabolic panel^LN|||20260302083000"
     return f"{asked}|||||||||9999910000^May^Ida^^^^^^NPI||||||{at}||CH|{status}"
 
@@ -21,14 +20,14 @@ def obr(status: str = "F", *, filler: str = "L-1", placer: str = "order-1", at: 
 def obx(
     kind: str = "NM", value: str = "6.1", *, code: str = "2823-3^Potassium^LN", sub: str = "", more: str = ""
 ) -> str:
-    """One result; `more` is what stands from OBX-6 on."""
+    """Build an OBX; `more` is what follows from OBX-6 on."""
     return f"OBX|1|{kind}|{code}|{sub}|{value}|{more or 'mmol/L^^UCUM|3.5-5.1|H|||F'}"
 
 
-def observed(clinic: Clinic, *lines: str) -> dict[str, Any]:
-    """The one Observation that some lines make."""
-    clinic.tell(ORU, PID, obr(), *lines, checked=False)
-    return clinic.one("Observation")
+def file_observation(clinic: Clinic, *lines: str) -> dict[str, Any]:
+    """File these lines and return their only Observation."""
+    clinic.receive(ORU, PID, obr(), *lines, checked=False)
+    return clinic.find_one("Observation")
 
 
 def test_result_creates_observation_and_report_based_on_order() -> None:
@@ -51,7 +50,7 @@ def test_result_creates_observation_and_report_based_on_order() -> None:
     assert (report["status"], report["issued"]) == ("final", "2026-03-02T08:55:00-05:00")
     assert report["basedOn"] == [{"reference": "ServiceRequest/order-1"}]
     assert report["subject"] == {"reference": "Patient/ana", "display": "Ana Maria Silva"}
-    assert clinic.replayed() == clinic.state.dump()
+    assert clinic.replay() == clinic.state.dump()
 
 
 @pytest.mark.parametrize("way", ["sent", "arrived"])
@@ -68,10 +67,10 @@ def test_corrected_result_updates_observation() -> None:
     assert "note" not in clinic.get(first[0])
     corrected = obr("C", at="20260302110000")
     assert clinic.file(ORU, PID, corrected, obx(value="4.2", more="mmol/L|3.5-5.1||||C")) == first
-    now = clinic.one("Observation")
+    now = clinic.find_one("Observation")
     assert (now["meta"]["versionId"], now["status"], now["valueQuantity"]["value"]) == ("3", "corrected", 4.2)
     assert "interpretation" not in now
-    assert clinic.one("DiagnosticReport")["status"] == "corrected"
+    assert clinic.find_one("DiagnosticReport")["status"] == "corrected"
 
 
 def test_repeated_result_changes_nothing() -> None:
@@ -79,7 +78,7 @@ def test_repeated_result_changes_nothing() -> None:
     lines = (ORU, PID, obr(), obx(value="6.10"), obx("CWE", "260373001^Detected^SCT", code="X^Y^L"))
     clinic.file(*lines)
     before = clinic.state.dump()
-    [event] = clinic.tell(*lines)
+    [event] = clinic.receive(*lines)
     assert isinstance(event.payload, NothingChanged)
     assert clinic.state.dump() == before
 
@@ -87,24 +86,24 @@ def test_repeated_result_changes_nothing() -> None:
 def test_outdated_result_is_refused() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr("F"), obx())
-    assert "is final and this is preliminary" in clinic.refused(ORU, PID, obr("P", at=""), obx(value="9"))
-    late = clinic.refused(ORU, PID, obr("F", at="20260302080000"), obx(value="9"))
+    assert "is final and this is preliminary" in clinic.refusal_text(ORU, PID, obr("P", at=""), obx(value="9"))
+    late = clinic.refusal_text(ORU, PID, obr("F", at="20260302080000"), obx(value="9"))
     assert "an outdated result is not filed" in late
     clinic.file(ORU, PID, obr("C", at="20260302110000"), obx(value="4", more="|||||C"))
-    assert "is corrected and this is final" in clinic.refused(ORU, PID, obr("F", at=""), obx(value="9"))
-    mixed = clinic.refused(ORU, PID, obr("F", at="20260302120000"), obx(value="9", more="|||||P"))
+    assert "is corrected and this is final" in clinic.refusal_text(ORU, PID, obr("F", at=""), obx(value="9"))
+    mixed = clinic.refusal_text(ORU, PID, obr("F", at="20260302120000"), obx(value="9", more="|||||P"))
     assert "OBX-11 is preliminary" in mixed
-    assert clinic.one("Observation")["valueQuantity"]["value"] == 4
+    assert clinic.find_one("Observation")["valueQuantity"]["value"] == 4
 
 
 def test_withdrawn_result_keeps_value() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx())
     clinic.file(ORU, PID, obr("X"), obx(value="", more="|||||W"))
-    now = clinic.one("Observation")
+    now = clinic.find_one("Observation")
     assert (now["status"], now["valueQuantity"]["value"]) == ("entered-in-error", 6.1)
     assert now["interpretation"]
-    assert clinic.one("DiagnosticReport")["status"] == "cancelled"
+    assert clinic.find_one("DiagnosticReport")["status"] == "cancelled"
 
 
 def test_reports_with_same_number_differ_by_code() -> None:
@@ -119,9 +118,9 @@ def test_reports_with_same_number_differ_by_code() -> None:
 def test_report_without_number_is_found_by_time() -> None:
     clinic = Clinic()
     lines = (ORU, PID, obr(placer="", filler=""))
-    clinic.tell(*lines, obx(), checked=False)
-    clinic.tell(*lines, obx(value="6.2"), checked=False)
-    assert clinic.one("Observation")["valueQuantity"]["value"] == 6.2
+    clinic.receive(*lines, obx(), checked=False)
+    clinic.receive(*lines, obx(value="6.2"), checked=False)
+    assert clinic.find_one("Observation")["valueQuantity"]["value"] == 6.2
 
 
 @pytest.mark.parametrize(
@@ -159,7 +158,7 @@ def test_report_without_number_is_found_by_time() -> None:
     ],
 )
 def test_value_type_follows_obx_2(kind: str, value: str, expected: dict[str, Any]) -> None:
-    found = observed(Clinic(), obx(kind, value, more="|||||F"))
+    found = file_observation(Clinic(), obx(kind, value, more="|||||F"))
     assert {name: item for name, item in found.items() if name.startswith("value")} == expected
 
 
@@ -177,7 +176,7 @@ def test_value_type_follows_obx_2(kind: str, value: str, expected: dict[str, Any
     ],
 )
 def test_reference_range_is_parsed_if_possible(said: str, low: float | None, high: float | None) -> None:
-    [found] = observed(Clinic(), obx(more=f"|{said}||||F"))["referenceRange"]
+    [found] = file_observation(Clinic(), obx(more=f"|{said}||||F"))["referenceRange"]
     assert found["text"] == said
     assert (found.get("low", {}).get("value"), found.get("high", {}).get("value")) == (low, high)
 
@@ -193,13 +192,13 @@ def test_text_lines_are_joined_and_sub_ids_distinguish() -> None:
     assert found == {"first\nsecond", "a", "b"}
     clinic.file(ORU, PID, obr("C"), obx("ST", "c", code="600-7^Organism^LN", sub="2", more="|||||C"))
     assert {each["valueString"] for each in clinic.state.find("Observation")} == {"first\nsecond", "a", "c"}
-    assert "they cannot be distinguished" in clinic.refused(ORU, PID, obr(filler="L-2"), obx(), obx(value="7"))
+    assert "they cannot be distinguished" in clinic.refusal_text(ORU, PID, obr(filler="L-2"), obx(), obx(value="7"))
 
 
 def test_embedded_document_is_presented_form() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx("ED", "LAB^application^pdf^Base64^JVBERi0=", code="PDF^Report^L", more="|||||F"))
-    [form] = clinic.one("DiagnosticReport")["presentedForm"]
+    [form] = clinic.find_one("DiagnosticReport")["presentedForm"]
     assert form == {"contentType": "application/pdf", "title": "Report", "data": "JVBERi0=", "size": 5}
     assert clinic.state.find("Observation") == []
 
@@ -218,39 +217,43 @@ def test_embedded_document_is_presented_form() -> None:
 def test_pointer_to_document_is_url(pointer: str, form: dict[str, Any]) -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx(), obx("RP", pointer, code="PDF^Report^L", more="|||||F"))
-    assert clinic.one("DiagnosticReport")["presentedForm"] == [form]
-    assert clinic.one("Observation")["valueQuantity"]["value"] == 6.1
+    assert clinic.find_one("DiagnosticReport")["presentedForm"] == [form]
+    assert clinic.find_one("Observation")["valueQuantity"]["value"] == 6.1
 
 
 def test_result_without_value_has_absent_reason_and_keeps_old_value() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx(value=""))
     absent = {"system": "http://terminology.hl7.org/CodeSystem/data-absent-reason", "code": "unknown"}
-    assert clinic.one("Observation")["dataAbsentReason"]["coding"] == [{**absent, "display": "Unknown"}]
+    assert clinic.find_one("Observation")["dataAbsentReason"]["coding"] == [{**absent, "display": "Unknown"}]
     clinic.file(ORU, PID, obr(), obx())
-    assert "dataAbsentReason" not in clinic.one("Observation")
-    assert "OBX-5 is missing, OBX-11 is corrected" in clinic.refused(ORU, PID, obr("C"), obx(value="", more="|||||C"))
+    assert "dataAbsentReason" not in clinic.find_one("Observation")
+    assert "OBX-5 is missing, OBX-11 is corrected" in clinic.refusal_text(
+        ORU, PID, obr("C"), obx(value="", more="|||||C")
+    )
     clinic.file(ORU, PID, obr("C"), obx(value='""', more="|||||C"))
-    now = clinic.one("Observation")
+    now = clinic.find_one("Observation")
     assert ("valueQuantity" in now, "dataAbsentReason" in now) == (False, True)
 
 
 def test_reports_are_ordered_by_date_alone() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr("C", at="20260303"), obx(value="4", more="|||||C"))
-    assert "issued" not in clinic.one("DiagnosticReport")
-    late = clinic.refused(ORU, PID, obr("C", at="20260302"), obx(value="9", more="|||||C"))
+    assert "issued" not in clinic.find_one("DiagnosticReport")
+    late = clinic.refusal_text(ORU, PID, obr("C", at="20260302"), obx(value="9", more="|||||C"))
     assert "was reported at 2026-03-03, which is after OBR-22 (2026-03-02)" in late
-    assert "which is after OBR-22" in clinic.refused(
+    assert "which is after OBR-22" in clinic.refusal_text(
         ORU, PID, obr("C", at="20260302235900"), obx(value="9", more="|||||C")
     )
-    assert "is corrected and this is final" in clinic.refused(ORU, PID, obr("F", at="20260303100000"), obx(value="9"))
+    assert "is corrected and this is final" in clinic.refusal_text(
+        ORU, PID, obr("F", at="20260303100000"), obx(value="9")
+    )
     clinic.file(ORU, PID, obr("C", at="20260303100000"), obx(value="5", more="|||||C"))
-    report = clinic.one("DiagnosticReport")
+    report = clinic.find_one("DiagnosticReport")
     assert ("_issued" in report, report["issued"]) == (False, "2026-03-03T10:00:00-05:00")
     clinic.file(ORU, PID, obr("F", at="20260304"), obx(value="6"))
-    assert "issued" not in clinic.one("DiagnosticReport")
-    assert "issued" not in clinic.one("Observation")
+    assert "issued" not in clinic.find_one("DiagnosticReport")
+    assert "issued" not in clinic.find_one("Observation")
 
 
 @pytest.mark.parametrize(
@@ -268,23 +271,23 @@ def test_reports_are_ordered_by_date_alone() -> None:
 )
 def test_invalid_result_refuses_whole_message(line: str, why: str) -> None:
     clinic = Clinic()
-    assert why in clinic.refused(ORU, PID, obr(), obx(code="2951-2^Sodium^LN"), line, checked=False)
+    assert why in clinic.refusal_text(ORU, PID, obr(), obx(code="2951-2^Sodium^LN"), line, checked=False)
 
 
 def test_result_of_other_or_unknown_patient_is_refused() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx())
-    nobody = clinic.refused(ORU, "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F", obr(filler="L-2"), obx())
+    nobody = clinic.refusal_text(ORU, "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F", obr(filler="L-2"), obx())
     assert nobody == "no patient in this chart has the number `99` (CLINIC, MR) of PID-3: Jane Roe, born 19700101"
     eva = "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701|F"
-    assert "results are not moved between patients" in clinic.refused(ORU, eva, obr(), obx())
-    assert "order `order-1` (PLAC) is Patient/ana's" in clinic.refused(ORU, eva, obr(filler="L-3"), obx())
+    assert "results are not moved between patients" in clinic.refusal_text(ORU, eva, obr(), obx())
+    assert "order `order-1` (PLAC) is Patient/ana's" in clinic.refusal_text(ORU, eva, obr(filler="L-3"), obx())
 
 
 def test_results_of_two_patients_are_filed_atomically() -> None:
     clinic = Clinic()
     nobody = "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F"
-    reason = clinic.refused(ORU, PID, obr(), obx(), nobody, obr(filler="L-2", placer=""), obx())
+    reason = clinic.refusal_text(ORU, PID, obr(), obx(), nobody, obr(filler="L-2", placer=""), obx())
     assert "no patient in this chart" in reason
     eva = nobody.replace("99^", "4712^")
     keys = clinic.file(
@@ -311,5 +314,5 @@ def test_observation_written_over_fhir_is_updated() -> None:
 
 def test_events_name_operation() -> None:
     clinic = Clinic()
-    found = [each.payload for each in clinic.tell(ORU, PID, obr(), obx())]
+    found = [each.payload for each in clinic.receive(ORU, PID, obr(), obx())]
     assert {each.operation for each in found if isinstance(each, ResourceWritten)} == {"ORU^R01"}

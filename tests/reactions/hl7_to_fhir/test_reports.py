@@ -1,23 +1,23 @@
-"""Which report an OBR is about: nothing of one message takes the place of something else in it."""
+"""Tests of matching an OBR to its report."""
 
 from clerkship.simulators.fhir.events import NothingChanged
-from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, head
+from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, build_msh
 from tests.reactions.hl7_to_fhir.test_oru import obx
 
-ORU = head("ORU^R01^ORU_R01")
+ORU = build_msh("ORU^R01^ORU_R01")
 CULTURE = "600-7^Bacteria identified^LN"
 GLUCOSE = "2345-7^Glucose^LN"
 
 
 def obr(code: str = GLUCOSE, start: str = "20260302080000", *, status: str = "F", **more: str) -> str:
-    """One panel; `more` is what other fields have: `f26="…"`."""
+    """Build an OBR; `more` sets other fields: `f26="…"`."""
     fields = {"f1": "1", "f3": "L-1", "f4": code, "f7": start, "f22": "20260302110000", "f24": "MB", "f25": status}
     fields |= more
     return "|".join(["OBR", *(fields.get(f"f{number}", "") for number in range(1, 30))]).rstrip("|")
 
 
 def organisms(first: str = "R", second: str = "S", status: str = "F") -> tuple[str, ...]:
-    """A blood culture with two organisms, and what each is susceptible to."""
+    """Build a blood culture with two organisms and their susceptibilities."""
 
     def panel(number: int, sub: str, found: str) -> tuple[str, str]:
         parent = f"600-7&Bacteria&LN^{sub}"
@@ -36,7 +36,7 @@ def organisms(first: str = "R", second: str = "S", status: str = "F") -> tuple[s
 
 
 def susceptible(clinic: Clinic) -> dict[str, str]:
-    """By organism, what was found of ampicillin."""
+    """Return the ampicillin result of each organism."""
     found = clinic.state.find("Observation", [("code", "18862-3")])
     named = {each["id"]: clinic.get(each["derivedFrom"][0]["reference"])["valueString"] for each in found}
     return {named[each["id"]]: each["valueString"] for each in found}
@@ -48,17 +48,17 @@ def test_susceptibilities_stay_with_their_organism() -> None:
     assert susceptible(clinic) == {"E. coli": "R", "Klebsiella": "S"}
     numbers = [each["value"] for one in clinic.state.find("Observation") for each in one["identifier"]]
     assert len(numbers) == len(set(numbers)) == 4
-    [event] = clinic.tell(*organisms())
+    [event] = clinic.receive(*organisms())
     assert isinstance(event.payload, NothingChanged)
     clinic.file(*organisms(second="I", status="C"))
     assert susceptible(clinic) == {"E. coli": "R", "Klebsiella": "I"}
     assert len(clinic.state.find("DiagnosticReport")) == 3
     bare = obr("18769-0^Susceptibility^LN", status="C"), obx("ST", "S", code="18862-3^Ampicillin^LN", more="|||||C")
-    assert "matches several reports" in clinic.refused(ORU, PID, *bare)
+    assert "matches several reports" in clinic.refusal_text(ORU, PID, *bare)
 
 
 def series(*found: tuple[str, str], status: str = "F", at: str = "20260302110000") -> tuple[str, ...]:
-    """Glucoses of one number: when, and how much."""
+    """Build glucose results with one number at several times."""
     lines = [ORU, PID]
     for number, (start, value) in enumerate(found, 1):
         lines += [obr(start=start, f1=str(number), status=status, f22=at), obx(value=value, code=GLUCOSE)]
@@ -66,7 +66,7 @@ def series(*found: tuple[str, str], status: str = "F", at: str = "20260302110000
 
 
 def glucoses(clinic: Clinic) -> dict[str, float]:
-    """By hour."""
+    """Return the glucose values by hour."""
     found = clinic.state.find("Observation")
     return {each["effectiveDateTime"][11:13]: float(each["valueQuantity"]["value"]) for each in found}
 
@@ -76,7 +76,7 @@ def test_specimens_with_same_number_are_separate_reports() -> None:
     both = series(("20260302080000", "90"), ("20260302100000", "210"))
     clinic.file(*both)
     assert glucoses(clinic) == {"08": 90, "10": 210}
-    [event] = clinic.tell(*both)
+    [event] = clinic.receive(*both)
     assert isinstance(event.payload, NothingChanged)
     clinic.file(*series(("20260302100000", "201"), status="C", at="20260302120000"))
     assert glucoses(clinic) == {"08": 90, "10": 201}
@@ -102,18 +102,18 @@ def test_correction_may_change_specimen_time() -> None:
 
 def test_indistinguishable_reports_are_refused() -> None:
     clinic = Clinic()
-    assert "distinguishes them" in clinic.refused(*series(("20260302080000", "90"), ("20260302080000", "210")))
-    assert "distinguishes them" in clinic.refused(*series(("20260302080000", "90"), ("20260302", "210")))
-    assert "distinguishes them" in clinic.refused(*series(("", "90"), ("20260302", "210")), checked=False)
+    assert "distinguishes them" in clinic.refusal_text(*series(("20260302080000", "90"), ("20260302080000", "210")))
+    assert "distinguishes them" in clinic.refusal_text(*series(("20260302080000", "90"), ("20260302", "210")))
+    assert "distinguishes them" in clinic.refusal_text(*series(("", "90"), ("20260302", "210")), checked=False)
     clinic.file(*series(("20260302080000", "90"), ("20260302100000", "210")))
-    assert "matches several reports" in clinic.refused(*series(("", "90")), checked=False)
+    assert "matches several reports" in clinic.refusal_text(*series(("", "90")), checked=False)
 
 
 def test_results_of_report_without_number_are_updated() -> None:
     clinic = Clinic()
     found = [obx("ST", name, code=CULTURE, sub=sub, more="|||||F") for name, sub in (("a", "1"), ("b", "2"))]
     for _ in range(2):
-        clinic.tell(ORU, PID, obr(CULTURE, f3=""), *found, checked=False)
+        clinic.receive(ORU, PID, obr(CULTURE, f3=""), *found, checked=False)
         assert {each["valueString"] for each in clinic.state.find("Observation")} == {"a", "b"}
         assert len(clinic.state.find("Observation")) == 2
 
@@ -123,7 +123,7 @@ def test_preliminary_report_without_filler_number_is_updated() -> None:
     early = obr(f2="P-1", f3="", status="P"), obx(code=GLUCOSE, more="|||||P")
     first = clinic.file(ORU, PID, *early)
     assert clinic.file(ORU, PID, obr(f2="P-1"), obx(value="5", code=GLUCOSE, more="|||||F")) == first
-    assert [each["value"] for each in clinic.one("DiagnosticReport")["identifier"]] == ["P-1", "L-1"]
-    assert clinic.one("Observation")["valueQuantity"]["value"] == 5
+    assert [each["value"] for each in clinic.find_one("DiagnosticReport")["identifier"]] == ["P-1", "L-1"]
+    assert clinic.find_one("Observation")["valueQuantity"]["value"] == 5
     clinic.file(ORU, PID, obr(f2="P-1", f3="L-2"), obx(code=GLUCOSE))
     assert len(clinic.state.find("DiagnosticReport")) == 2

@@ -1,4 +1,4 @@
-"""Drops that are up over SFTP."""
+"""Fixtures for drops over SFTP."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,20 +6,20 @@ import pytest
 
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
-from tests.simulators.files.served import Served
+from tests.simulators.files.served import SftpDrop
 
-Serve = Callable[..., Served]
+Serve = Callable[..., SftpDrop]
 
 
 @pytest.fixture
 def lines() -> Iterator[ListenerPool]:
-    """One listener, which is closed when a test has what it wants."""
-    found = ListenerPool(Gateway())
-    yield found
-    found.close()
+    """Return one listener pool, which is closed after the test."""
+    pool = ListenerPool(Gateway())
+    yield pool
+    pool.close()
 
 
 @pytest.fixture
 def serve(lines: ListenerPool) -> Serve:
-    """As many drops as a test wants, behind one listener."""
-    return lambda *args, **config: Served(lines._gateway, lines, *args, **config)
+    """Return a function that opens drops behind one listener."""
+    return lambda *args, **config: SftpDrop(lines._gateway, lines, *args, **config)

@@ -1,4 +1,4 @@
-"""SFTP packets written by hand, over a real connection."""
+"""Hand-written SFTP packets over a real connection."""
 
 import asyncio
 import struct
@@ -8,11 +8,11 @@ from typing import Any
 
 import asyncssh
 
-from tests.simulators.files.served import Served
+from tests.simulators.files.served import SftpDrop
 
 
-class Kind(IntEnum):
-    """The kinds of packets (draft-ietf-secsh-filexfer-02 §3)."""
+class PacketType(IntEnum):
+    """Packet types (draft-ietf-secsh-filexfer-02 §3)."""
 
     INIT = 1
     VERSION = 2
@@ -43,8 +43,8 @@ class Kind(IntEnum):
     EXTENDED_REPLY = 201
 
 
-class Code(IntEnum):
-    """What a status says (§7)."""
+class StatusCode(IntEnum):
+    """Status codes (§7)."""
 
     OK = 0
     EOF = 1
@@ -55,8 +55,8 @@ class Code(IntEnum):
     OP_UNSUPPORTED = 8
 
 
-class Flag(IntEnum):
-    """How a file is opened (§6.3)."""
+class OpenFlag(IntEnum):
+    """Flags of open (§6.3)."""
 
     READ = 1
     WRITE = 2
@@ -66,67 +66,69 @@ class Flag(IntEnum):
     EXCL = 32
 
 
-def string(data: bytes) -> bytes:
-    """Bytes with their length before them."""
+def encode_string(data: bytes) -> bytes:
+    """Return bytes with their length in front."""
     return struct.pack(">I", len(data)) + data
 
 
-class Raw:
-    """A session whose packets are written by hand."""
+class RawSession:
+    """A session whose packets are hand-written."""
 
     def __init__(self, stdin: Any, stdout: Any) -> None:
         self.stdin, self.stdout = stdin, stdout
 
     async def ask(self, kind: int, body: bytes) -> tuple[int, bytes]:
-        """Send a packet; return the kind of the answer, and what follows its number."""
-        self.stdin.write(string(bytes([kind]) + body))
+        """Send a packet; return the type of the reply, and its content after the request id."""
+        self.stdin.write(encode_string(bytes([kind]) + body))
         return await self.answer()
 
     async def answer(self) -> tuple[int, bytes]:
-        """Read the next answer."""
+        """Read the next reply."""
         (length,) = struct.unpack(">I", await self.stdout.readexactly(4))
         packet = await self.stdout.readexactly(length)
         return packet[0], packet[5:]
 
-    async def code(self, kind: int, *fields: bytes) -> Code:
-        """Send a packet; return the code of the status that answers it."""
+    async def code(self, kind: int, *fields: bytes) -> StatusCode:
+        """Send a packet; return the status code of the reply."""
         answered, body = await self.ask(kind, struct.pack(">I", 7) + b"".join(fields))
-        assert answered == Kind.STATUS, answered
-        return Code(struct.unpack_from(">I", body)[0])
+        assert answered == PacketType.STATUS, answered
+        return StatusCode(struct.unpack_from(">I", body)[0])
 
     async def open(self, path: bytes, flags: int) -> bytes:
-        """Open a file; return its handle, as it goes into a packet."""
-        kind, handle = await self.ask(Kind.OPEN, struct.pack(">I", 1) + string(path) + struct.pack(">II", flags, 0))
-        assert kind == Kind.HANDLE, handle
+        """Open a file; return its handle, encoded for a packet."""
+        kind, handle = await self.ask(
+            PacketType.OPEN, struct.pack(">I", 1) + encode_string(path) + struct.pack(">II", flags, 0)
+        )
+        assert kind == PacketType.HANDLE, handle
         return handle
 
-    async def write(self, handle: bytes, data: bytes, offset: int = 0) -> Code:
+    async def write(self, handle: bytes, data: bytes, offset: int = 0) -> StatusCode:
         """Write to a file."""
-        return await self.code(Kind.WRITE, handle, struct.pack(">Q", offset), string(data))
+        return await self.code(PacketType.WRITE, handle, struct.pack(">Q", offset), encode_string(data))
 
 
-def connect(drop: Served) -> Any:
-    """Connect to a drop, by password."""
+def connect(drop: SftpDrop) -> Any:
+    """Connect to a drop by password."""
     return asyncssh.connect(
         "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
     )
 
 
-async def open_raw(connection: Any, *, begin: bool = True) -> Raw:
-    """Open a channel for SFTP without a client on it."""
+async def open_raw_session(connection: Any, *, begin: bool = True) -> RawSession:
+    """Open an SFTP channel without a client."""
     stdin, stdout, _ = await connection.open_session(subsystem="sftp", encoding=None)
-    session = Raw(stdin, stdout)
+    session = RawSession(stdin, stdout)
     if begin:
-        assert (await session.ask(Kind.INIT, struct.pack(">I", 3)))[0] == Kind.VERSION
+        assert (await session.ask(PacketType.INIT, struct.pack(">I", 3)))[0] == PacketType.VERSION
     return session
 
 
-async def raw(drop: Served, work: Any, *, begin: bool = True) -> Any:
-    """Work on a channel without a client on it."""
+async def run_raw_session(drop: SftpDrop, work: Any, *, begin: bool = True) -> Any:
+    """Run work on an SFTP channel without a client."""
     async with connect(drop) as connection:
-        return await work(await open_raw(connection, begin=begin))
+        return await work(await open_raw_session(connection, begin=begin))
 
 
-def within(seconds: float, work: Coroutine[Any, Any, Any]) -> Any:
-    """Run something that has to end in time."""
+def run_within(seconds: float, work: Coroutine[Any, Any, Any]) -> Any:
+    """Run work that must end in time."""
     return asyncio.run(asyncio.wait_for(work, seconds))

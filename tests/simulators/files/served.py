@@ -1,4 +1,4 @@
-"""A drop that is up over SFTP, in a playground of its own."""
+"""A drop served over SFTP, in its own playground."""
 
 import time
 from collections.abc import Callable
@@ -18,8 +18,8 @@ from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.state import FilesState
 
 
-class Served:
-    """One playground with one drop. Several may share a gateway and its lines."""
+class SftpDrop:
+    """One playground with one drop. Several may share a gateway and its listeners."""
 
     def __init__(
         self,
@@ -31,56 +31,52 @@ class Served:
         **config: Any,
     ) -> None:
         environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")}, time=time)
-        room = PreparedSimulator(files.SPEC, files.SPEC.config(**config), dataset or {})
+        prepared = PreparedSimulator(files.SPEC, files.SPEC.config(**config), dataset or {})
         self.gateway = gateway
-        self.playground = Playground(environment, {"drop": room}, seed)
+        self.playground = Playground(environment, {"drop": prepared}, seed)
         self.handle = open_sandboxes(gateway, self.playground, lambda: "http://nowhere.invalid", lines).get_as(Files)
-        self.told: ConnectionInfo = self.handle.listeners.get("sftp", {})
+        self.connection_info: ConnectionInfo = self.handle.listeners.get("sftp", {})
 
     @property
     def port(self) -> int:
-        """Where it listens."""
-        return int(self.told["port"])
+        return int(self.connection_info["port"])
 
     @property
     def user(self) -> str:
-        """Who comes in."""
-        return str(self.told["user"])
+        return str(self.connection_info["user"])
 
     @property
     def password(self) -> str:
-        """With what."""
-        return str(self.told["password"])
+        return str(self.connection_info["password"])
 
     @property
     def state(self) -> FilesState:
-        """What the drop holds."""
         state = self.playground.sandboxes["drop"].state
         assert isinstance(state, FilesState)
         return state
 
     def events(self, kind: str = "files.") -> list[Payload]:
-        """What has happened to its files, in order."""
+        """Return the payloads of events whose kind starts so, in order."""
         return [event.payload for event in self.playground.log.events if event.kind.startswith(kind)]
 
     def end(self) -> None:
-        """The run is over."""
+        """End the run."""
         self.playground.close()
         self.gateway.remove_playground(self.playground)
 
     def write_keys(self, folder: Path) -> tuple[Path, Path]:
-        """Its private key and its host's, as OpenSSH wants them in files."""
+        """Write the private key and the host key to files for OpenSSH."""
         key, known = folder / "id_drop", folder / "known_hosts"
-        key.write_text(str(self.told["private_key"]))
+        key.write_text(str(self.connection_info["private_key"]))
         key.chmod(0o600)
-        known.write_text(f"{self.told['host_key']}\n")
+        known.write_text(f"{self.connection_info['host_key']}\n")
         return key, known
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether it came true in time."""
+def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Return whether a condition becomes true in time."""
     deadline = time.monotonic() + seconds
-    while not true():
+    while not condition():
         if time.monotonic() > deadline:
             return False
         time.sleep(0.01)

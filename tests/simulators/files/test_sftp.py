@@ -1,4 +1,4 @@
-"""SFTP as a way into a drop: the same log and the same faults as over HTTP, and nobody else's files."""
+"""Tests of the SFTP listener: the same log and faults as over HTTP, and isolation between sandboxes."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -20,13 +20,13 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
 from clerkship.simulators.files.sftp.listener import LIMITS, Sftp
 from tests.simulators.files.conftest import Serve
-from tests.simulators.files.served import Served, wait_until
+from tests.simulators.files.served import SftpDrop, wait_until
 
 Work = Callable[[asyncssh.SFTPClient], Coroutine[Any, Any, Any]]
 
 
-async def connected(drop: Served, work: Work, **options: Any) -> Any:
-    """Something done by asyncssh's own client, as the drop's agent unless the options say otherwise."""
+async def run_connected(drop: SftpDrop, work: Work, **options: Any) -> Any:
+    """Run work with asyncssh's client, with the drop's credentials unless options say otherwise."""
     said = {"username": drop.user, "password": drop.password, "client_keys": None, "agent_path": None} | options
     async with (
         asyncssh.connect("127.0.0.1", drop.port, known_hosts=None, config=None, **said) as connection,
@@ -35,36 +35,35 @@ async def connected(drop: Served, work: Work, **options: Any) -> Any:
         return await work(sftp)
 
 
-def use(drop: Served, work: Work, **options: Any) -> Any:
-    """The same, waited for."""
-    return asyncio.run(asyncio.wait_for(connected(drop, work, **options), 60))
+def run_client(drop: SftpDrop, work: Work, **options: Any) -> Any:
+    """Run work with asyncssh's client, and wait for it."""
+    return asyncio.run(asyncio.wait_for(run_connected(drop, work, **options), 60))
 
 
-async def look(sftp: asyncssh.SFTPClient) -> list[str]:
-    """What is in the inbox."""
+async def list_inbox(sftp: asyncssh.SFTPClient) -> list[str]:
     return sorted(str(name) for name in await sftp.listdir("inbox") if name not in (".", ".."))
 
 
 async def put(sftp: asyncssh.SFTPClient, path: str, data: bytes) -> None:
-    """A file, whole."""
+    """Write a whole file."""
     async with sftp.open(path, "wb") as file:
         await file.write(data)
 
 
 async def get(sftp: asyncssh.SFTPClient, path: str) -> bytes:
-    """Likewise."""
+    """Read a whole file."""
     async with sftp.open(path, "rb") as file:
         data: bytes = await file.read()
         return data
 
 
 def test_log_over_sftp_equals_log_over_http(serve: Serve) -> None:
-    """Payload by payload: only the way differs."""
+    """Payloads are equal; only the transport differs."""
     dataset = {"inbox/a.csv": b"1,2\n"}
     one, other = serve(dataset), serve(dataset)
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
-        await look(sftp)
+        await list_inbox(sftp)
         await get(sftp, "inbox/a.csv")
         await put(sftp, "outbound/b.bin", bytes(range(256)) * 100)
         await sftp.rename("inbox/a.csv", "archive/a.csv")
@@ -74,7 +73,7 @@ def test_log_over_sftp_equals_log_over_http(serve: Serve) -> None:
         with pytest.raises(asyncssh.SFTPNoSuchFile):
             await sftp.remove("outbound/b.bin")
 
-    use(one, work)
+    run_client(one, work)
     drop = other.handle
     drop._json("GET", "/folders/inbox")
     drop.read("inbox/a.csv")
@@ -102,9 +101,9 @@ def test_same_actions_give_same_log_bytes(serve: Serve) -> None:
         async def work(sftp: asyncssh.SFTPClient) -> None:
             await put(sftp, "outbound/b", b"b" * 100_000)
             await get(sftp, "outbound/b")
-            await look(sftp)
+            await list_inbox(sftp)
 
-        use(drop, work)
+        run_client(drop, work)
         data: bytes = drop.playground.log.data()
         for secret in (drop.user, drop.user.upper(), drop.password):
             assert secret.encode() not in data
@@ -115,33 +114,38 @@ def test_same_actions_give_same_log_bytes(serve: Serve) -> None:
 
 def test_connection_info_is_sufficient_and_stable(serve: Serve) -> None:
     drop = serve({"inbox/a": b""})
-    assert drop.told == drop.handle.listeners["sftp"]
-    assert set(drop.told) == {"host", "port", "user", "password", "private_key", "host_key"}
-    key = asyncssh.import_private_key(str(drop.told["private_key"]))
-    hosts = asyncssh.import_known_hosts(str(drop.told["host_key"]))
+    assert drop.connection_info == drop.handle.listeners["sftp"]
+    assert set(drop.connection_info) == {"host", "port", "user", "password", "private_key", "host_key"}
+    key = asyncssh.import_private_key(str(drop.connection_info["private_key"]))
+    hosts = asyncssh.import_known_hosts(str(drop.connection_info["host_key"]))
 
     async def work() -> list[str]:
         async with (
             asyncssh.connect(
-                str(drop.told["host"]), drop.port, username=drop.user, client_keys=[key], known_hosts=hosts, config=None
+                str(drop.connection_info["host"]),
+                drop.port,
+                username=drop.user,
+                client_keys=[key],
+                known_hosts=hosts,
+                config=None,
             ) as connection,
             connection.start_sftp_client() as sftp,
         ):
-            return await look(sftp)
+            return await list_inbox(sftp)
 
     assert asyncio.run(work()) == ["a"]
     other = serve()
     assert other.port == drop.port
-    assert other.told["host_key"] == drop.told["host_key"]
-    assert other.told["private_key"] != drop.told["private_key"]
+    assert other.connection_info["host_key"] == drop.connection_info["host_key"]
+    assert other.connection_info["private_key"] != drop.connection_info["private_key"]
     assert other.user != drop.user
 
 
 def test_credentials_of_other_sandbox_are_rejected(serve: Serve) -> None:
     one, other = serve({"inbox/one": b"1"}), serve({"inbox/other": b"2"})
-    assert use(one, look) == ["one"]
-    assert use(other, look) == ["other"]
-    key = asyncssh.import_private_key(str(other.told["private_key"]))
+    assert run_client(one, list_inbox) == ["one"]
+    assert run_client(other, list_inbox) == ["other"]
+    key = asyncssh.import_private_key(str(other.connection_info["private_key"]))
     strange = asyncssh.generate_private_key("ssh-ed25519")
     tries: list[dict[str, Any]] = [
         {"password": other.password},
@@ -156,15 +160,15 @@ def test_credentials_of_other_sandbox_are_rejected(serve: Serve) -> None:
     ]
     for options in tries:
         with pytest.raises((asyncssh.PermissionDenied, asyncssh.ConnectionLost)):
-            use(one, look, **options)
+            run_client(one, list_inbox, **options)
     assert [len(drop.events("")) for drop in (one, other)] == [1, 1], "a stranger's knock is not taken down"
-    assert use(one, look, username=one.user.upper()) == ["one"]
+    assert run_client(one, list_inbox, username=one.user.upper()) == ["one"]
 
 
 def test_wrong_passwords_are_recorded_outside_log(serve: Serve) -> None:
     drop = serve({"inbox/one": b"1"})
     with pytest.raises(asyncssh.PermissionDenied):
-        use(drop, look, password="wrong")
+        run_client(drop, list_inbox, password="wrong")
     count, line = describe_unauthenticated_requests(drop.playground.sidecar.data())
     assert count == "1 request without a valid credential, not in the log"
     assert line == "login /drop → wrong user or password"
@@ -175,7 +179,7 @@ def test_login_attempts_are_limited(serve: Serve) -> None:
     drop = serve()
     keys = [asyncssh.generate_private_key("ssh-ed25519") for _ in range(12)]
     with pytest.raises((asyncssh.DisconnectError, asyncssh.ConnectionLost), match=r"(?i)too many|lost"):
-        use(drop, look, client_keys=keys, password=None)
+        run_client(drop, list_inbox, client_keys=keys, password=None)
 
 
 def test_concurrent_sandboxes_are_isolated(serve: Serve) -> None:
@@ -185,9 +189,9 @@ def test_concurrent_sandboxes_are_isolated(serve: Serve) -> None:
         async def inside(sftp: asyncssh.SFTPClient) -> tuple[list[str], bytes]:
             for count in range(5):
                 await put(sftp, f"inbox/{number}-{count}", bytes([number]) * 70_000)
-            return await look(sftp), await get(sftp, f"inbox/{number}-3")
+            return await list_inbox(sftp), await get(sftp, f"inbox/{number}-3")
 
-        found: tuple[list[str], bytes] = await connected(drops[number], inside)
+        found: tuple[list[str], bytes] = await run_connected(drops[number], inside)
         return found
 
     async def all_of_them() -> list[tuple[list[str], bytes]]:
@@ -206,7 +210,7 @@ def test_ended_run_closes_and_refuses_connections(serve: Serve) -> None:
             "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
         ) as connection:
             async with connection.start_sftp_client() as sftp:
-                assert await look(sftp) == ["a"]
+                assert await list_inbox(sftp) == ["a"]
                 drop.end()
                 with pytest.raises((asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.ConnectionLost)):
                     await sftp.listdir("inbox")
@@ -214,10 +218,10 @@ def test_ended_run_closes_and_refuses_connections(serve: Serve) -> None:
 
     asyncio.run(work())
     with pytest.raises(asyncssh.PermissionDenied):
-        use(drop, look)
-    key = asyncssh.import_private_key(str(drop.told["private_key"]))
+        run_client(drop, list_inbox)
+    key = asyncssh.import_private_key(str(drop.connection_info["private_key"]))
     with pytest.raises(asyncssh.PermissionDenied):
-        use(drop, look, password=None, client_keys=[key])
+        run_client(drop, list_inbox, password=None, client_keys=[key])
 
 
 def test_idle_connection_is_closed_when_run_ends(serve: Serve) -> None:
@@ -242,7 +246,7 @@ def test_idle_connection_times_out(monkeypatch: pytest.MonkeyPatch, serve: Serve
         with pytest.raises((asyncssh.SFTPNoConnection, asyncssh.SFTPConnectionLost)):
             await sftp.listdir("inbox")
 
-    use(drop, work)
+    run_client(drop, work)
 
 
 def test_connections_per_sandbox_are_limited(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
@@ -250,21 +254,21 @@ def test_connections_per_sandbox_are_limited(monkeypatch: pytest.MonkeyPatch, se
     drop, other = serve(), serve({"inbox/a": b"a"})
 
     async def third(_: asyncssh.SFTPClient) -> None:
-        await connected(drop, look)
+        await run_connected(drop, list_inbox)
 
     async def second(_: asyncssh.SFTPClient) -> list[str]:
         with pytest.raises((asyncssh.DisconnectError, asyncssh.ChannelOpenError), match=r"(?i)too many|closed|lost"):
-            await connected(drop, third)
-        found: list[str] = await connected(other, look)
+            await run_connected(drop, third)
+        found: list[str] = await run_connected(other, list_inbox)
         return found
 
-    assert use(drop, second) == ["a"]
-    assert use(drop, look) == []
+    assert run_client(drop, second) == ["a"]
+    assert run_client(drop, list_inbox) == []
 
 
 def test_ended_run_leaves_no_account(serve: Serve, lines: ListenerPool) -> None:
     drop = serve()
-    use(drop, look)
+    run_client(drop, list_inbox)
     listener = lines._running["files", "sftp"].listener
     assert isinstance(listener, Sftp)
     assert len(listener._accounts) == 1
@@ -280,7 +284,7 @@ def test_closing_listener_stores_open_uploads(serve: Serve, lines: ListenerPool)
         await file.write(b"half")
         await asyncio.to_thread(lines.close)
 
-    use(drop, work)
+    run_client(drop, work)
     (written,) = drop.events("files.file.written")
     assert isinstance(written, FileWritten)
     assert (written.data, written.complete) == (b"half", False)
@@ -298,7 +302,7 @@ def test_interrupted_upload_is_stored_as_incomplete(serve: Serve) -> None:
         await whole.close()
         sftp.exit()
 
-    use(drop, work)
+    run_client(drop, work)
     assert wait_until(lambda: len(drop.events("files.file.written")) == 3)
     written = [event for event in drop.events() if isinstance(event, FileWritten)]
     assert [(event.path, event.data, event.complete) for event in written] == [
@@ -320,7 +324,7 @@ def test_read_only_drop_refuses_open_for_writing(serve: Serve) -> None:
             with pytest.raises(asyncssh.SFTPPermissionDenied):
                 await change
 
-    use(drop, work)
+    run_client(drop, work)
     refused = [event for event in drop.events("") if isinstance(event, RequestRefused)]
     assert [event.status for event in refused] == [403] * 6
 
@@ -333,7 +337,7 @@ def test_statvfs_reports_free_space(serve: Serve) -> None:
         space = await sftp.statvfs("/")
         return space.blocks * space.frsize, space.bavail * space.frsize
 
-    assert use(drop, work) == (1_000_000, 700_000)
+    assert run_client(drop, work) == (1_000_000, 700_000)
 
 
 def test_copy_data_between_open_files(serve: Serve) -> None:
@@ -345,7 +349,7 @@ def test_copy_data_between_open_files(serve: Serve) -> None:
             await sftp.remote_copy(source, target)
             await target.fsync()
 
-    use(drop, work)
+    run_client(drop, work)
     assert drop.state.records["inbox/b"] == drop.state.records["inbox/a"]
     assert [type(event) for event in drop.events("files.file.")] == [FileRead, FileWritten]
 
@@ -355,11 +359,11 @@ def test_drop_fault_breaks_connection(serve: Serve) -> None:
     drop.playground.inject(DropFault(operation="read_file"))
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
-        assert await look(sftp) == ["a"]
+        assert await list_inbox(sftp) == ["a"]
         await get(sftp, "inbox/a")
 
     with pytest.raises((asyncssh.SFTPConnectionLost, asyncssh.ConnectionLost)):
-        use(drop, work)
+        run_client(drop, work)
 
 
 def test_error_fault_replaces_reply(serve: Serve) -> None:
@@ -371,7 +375,7 @@ def test_error_fault_replaces_reply(serve: Serve) -> None:
             await put(sftp, "inbox/a", b"a")
         await put(sftp, "inbox/b", b"b")
 
-    use(drop, work)
+    run_client(drop, work)
     assert list(drop.state.records) == ["inbox/b"]
 
 
@@ -381,11 +385,11 @@ def test_latency_fault_advances_simulated_clock(serve: Serve) -> None:
     before = drop.playground.now
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
-        assert await look(sftp) == ["a"]
+        assert await list_inbox(sftp) == ["a"]
         assert await get(sftp, "inbox/a") == b"a"
 
     began = perf_counter()
-    use(drop, work)
+    run_client(drop, work)
     assert perf_counter() - began < 30
     assert timedelta(minutes=5) <= drop.playground.now - before < timedelta(minutes=6)
     assert len(drop.events("fault.")) == 1
@@ -400,12 +404,12 @@ def test_latency_fault_does_not_delay_other_clients(serve: Serve) -> None:
         began = perf_counter()
         reading = asyncio.create_task(get(sftp, "inbox/a"))
         reading.add_done_callback(lambda _: ends.append("slow"))
-        assert await connected(other, look) == ["b"]
+        assert await run_connected(other, list_inbox) == ["b"]
         ends.append("other")
         assert await reading == b"a"
         assert perf_counter() - began >= 1
 
-    use(drop, slow)
+    run_client(drop, slow)
     assert ends == ["other", "slow"]
 
 
@@ -420,5 +424,5 @@ def test_truncated_fault_cuts_download(serve: Serve) -> None:
                 got.append(data)
 
     with pytest.raises((asyncssh.SFTPConnectionLost, asyncssh.ConnectionLost)):
-        use(drop, work)
+        run_client(drop, work)
     assert sum(map(len, got)) == 20_000

@@ -1,4 +1,4 @@
-"""What hostile clients try: the protocol's own no, bounded memory, and the others go on."""
+"""SFTP against hostile clients: protocol errors, bounded memory, no effect on others."""
 
 import asyncio
 import os
@@ -21,25 +21,34 @@ from clerkship.simulators.files.sftp.handler import MAX_HANDLES
 from clerkship.simulators.files.sftp.listener import LIMITS, SETTINGS, Sftp, max_connections
 from clerkship.simulators.files.sftp.upload import Uploads
 from tests.simulators.files.conftest import Serve
-from tests.simulators.files.packets import Code, Kind, Raw, connect, open_raw, raw, string, within
-from tests.simulators.files.served import Served, wait_until
-from tests.simulators.files.test_sftp import connected, look, put, use
+from tests.simulators.files.packets import (
+    PacketType,
+    RawSession,
+    StatusCode,
+    connect,
+    encode_string,
+    open_raw_session,
+    run_raw_session,
+    run_within,
+)
+from tests.simulators.files.served import SftpDrop, wait_until
+from tests.simulators.files.test_sftp import list_inbox, put, run_client, run_connected
 
 MEGABYTE = 1_000_000
 
 
-def resident() -> int:
-    """The most bytes this process has had in memory."""
+def peak_memory() -> int:
+    """Return the peak resident memory of this process in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def held(serve_lines: ListenerPool) -> int:
-    """Bytes on their way into any drop."""
-    return sum(uploads.buffered_bytes for uploads in uploads_of(serve_lines))
+def count_buffered_bytes(serve_lines: ListenerPool) -> int:
+    """Return the bytes of open uploads to all drops."""
+    return sum(uploads.buffered_bytes for uploads in find_uploads(serve_lines))
 
 
-def uploads_of(serve_lines: ListenerPool) -> list[Uploads]:
-    """What is on its way into each drop."""
+def find_uploads(serve_lines: ListenerPool) -> list[Uploads]:
+    """Return the open uploads of each drop."""
     listener = serve_lines._running["files", "sftp"].listener
     assert isinstance(listener, Sftp)
     return [account.uploads for account in listener._accounts.values()]
@@ -64,9 +73,9 @@ def test_invalid_names_are_refused(serve: Serve, name: str) -> None:
         ):
             with pytest.raises((asyncssh.SFTPFailure, asyncssh.SFTPNoSuchFile)):
                 await change
-        assert await look(sftp) == ["a"]
+        assert await list_inbox(sftp) == ["a"]
 
-    use(drop, work)
+    run_client(drop, work)
     assert drop.playground.broken is None
 
 
@@ -75,7 +84,7 @@ def test_path_that_is_not_utf_8_is_refused(serve: Serve) -> None:
         with pytest.raises(asyncssh.SFTPFailure, match="UTF-8"):
             await sftp.stat(b"inbox/\xff\xfe")
 
-    use(serve(), work)
+    run_client(serve(), work)
 
 
 def test_paths_stay_in_drop_and_links_are_unsupported(serve: Serve) -> None:
@@ -103,31 +112,44 @@ def test_paths_stay_in_drop_and_links_are_unsupported(serve: Serve) -> None:
             with pytest.raises(asyncssh.SFTPFailure):
                 await sftp.mkdir(path)
 
-    use(drop, work)
+    run_client(drop, work)
     assert list(drop.state.records) == ["inbox/a"]
 
 
 def test_huge_offsets_are_refused(serve: Serve) -> None:
     drop = serve({"inbox/a": b"abc"}, max_file=MEGABYTE)
 
-    async def work(session: Raw) -> None:
+    async def work(session: RawSession) -> None:
         kind, handle = await session.ask(
-            Kind.OPEN, struct.pack(">I", 1) + string(b"inbox/a") + struct.pack(">II", 1, 0)
+            PacketType.OPEN, struct.pack(">I", 1) + encode_string(b"inbox/a") + struct.pack(">II", 1, 0)
         )
-        assert kind == Kind.HANDLE
+        assert kind == PacketType.HANDLE
         for offset in (3, 2**32, 2**63, 2**64 - 1):
-            assert await session.code(Kind.READ, handle, struct.pack(">QI", offset, 2**32 - 1)) is Code.EOF
-        kind, body = await session.ask(Kind.READ, struct.pack(">I", 1) + handle + struct.pack(">QI", 1, 2**32 - 1))
-        assert (kind, body) == (Kind.DATA, string(b"bc"))
-        assert await session.code(Kind.WRITE, handle, struct.pack(">Q", 0), string(b"x")) is Code.PERMISSION_DENIED
-        _, handle = await session.ask(Kind.OPEN, struct.pack(">I", 1) + string(b"inbox/b") + struct.pack(">II", 26, 0))
-        assert await session.code(Kind.WRITE, handle, struct.pack(">Q", 2**64 - 1), string(b"x")) is Code.FAILURE
-        assert await session.code(Kind.WRITE, handle, struct.pack(">Q", 0), string(b"x")) is Code.FAILURE
-        assert await session.code(Kind.CLOSE, handle) is Code.OK
+            assert await session.code(PacketType.READ, handle, struct.pack(">QI", offset, 2**32 - 1)) is StatusCode.EOF
+        kind, body = await session.ask(
+            PacketType.READ, struct.pack(">I", 1) + handle + struct.pack(">QI", 1, 2**32 - 1)
+        )
+        assert (kind, body) == (PacketType.DATA, encode_string(b"bc"))
+        assert (
+            await session.code(PacketType.WRITE, handle, struct.pack(">Q", 0), encode_string(b"x"))
+            is StatusCode.PERMISSION_DENIED
+        )
+        _, handle = await session.ask(
+            PacketType.OPEN, struct.pack(">I", 1) + encode_string(b"inbox/b") + struct.pack(">II", 26, 0)
+        )
+        assert (
+            await session.code(PacketType.WRITE, handle, struct.pack(">Q", 2**64 - 1), encode_string(b"x"))
+            is StatusCode.FAILURE
+        )
+        assert (
+            await session.code(PacketType.WRITE, handle, struct.pack(">Q", 0), encode_string(b"x"))
+            is StatusCode.FAILURE
+        )
+        assert await session.code(PacketType.CLOSE, handle) is StatusCode.OK
         size = struct.pack(">IQ", 1, 2**63)
-        assert await session.code(Kind.SETSTAT, string(b"inbox/a"), size) is Code.FAILURE
+        assert await session.code(PacketType.SETSTAT, encode_string(b"inbox/a"), size) is StatusCode.FAILURE
 
-    within(30, raw(drop, work))
+    run_within(30, run_raw_session(drop, work))
     assert dict(drop.state.records) == {"inbox/a": b"abc", "inbox/b": b""}
     assert drop.state.volume.incomplete == {"inbox/b"}
 
@@ -135,49 +157,51 @@ def test_huge_offsets_are_refused(serve: Serve) -> None:
 def test_malformed_packets_are_refused(serve: Serve) -> None:
     drop = serve({"inbox/a": b"abc"})
 
-    async def work(session: Raw) -> None:
-        assert await session.code(Kind.OPEN, b"\0\0\xff\xff", b"inbox") is Code.BAD_MESSAGE
-        assert await session.code(Kind.OPEN, string(b"inbox/a")) is Code.BAD_MESSAGE
-        assert await session.code(Kind.CLOSE, string(b"nobody")) is Code.FAILURE
-        assert await session.code(Kind.READ, string(b"nobody"), bytes(12)) is Code.FAILURE
-        assert await session.code(Kind.READDIR, string(b"")) is Code.FAILURE
-        assert await session.code(Kind.EXTENDED, string(b"evil@example.com")) is Code.OP_UNSUPPORTED
-        for kind in (0, Kind.INIT, Kind.SYMLINK, Kind.READLINK, 21, Kind.STATUS, 255):
-            assert await session.code(kind, bytes(40)) is Code.OP_UNSUPPORTED
+    async def work(session: RawSession) -> None:
+        assert await session.code(PacketType.OPEN, b"\0\0\xff\xff", b"inbox") is StatusCode.BAD_MESSAGE
+        assert await session.code(PacketType.OPEN, encode_string(b"inbox/a")) is StatusCode.BAD_MESSAGE
+        assert await session.code(PacketType.CLOSE, encode_string(b"nobody")) is StatusCode.FAILURE
+        assert await session.code(PacketType.READ, encode_string(b"nobody"), bytes(12)) is StatusCode.FAILURE
+        assert await session.code(PacketType.READDIR, encode_string(b"")) is StatusCode.FAILURE
+        assert await session.code(PacketType.EXTENDED, encode_string(b"evil@example.com")) is StatusCode.OP_UNSUPPORTED
+        for kind in (0, PacketType.INIT, PacketType.SYMLINK, PacketType.READLINK, 21, PacketType.STATUS, 255):
+            assert await session.code(kind, bytes(40)) is StatusCode.OP_UNSUPPORTED
         session.stdin.write(b"\xff\xff\xff\xff")
         assert await session.stdout.read() == b""
 
-    within(30, raw(drop, work))
-    assert use(drop, look) == ["a"]
+    run_within(30, run_raw_session(drop, work))
+    assert run_client(drop, list_inbox) == ["a"]
 
 
-@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n\r\n", bytes(100_000), string(bytes([Kind.OPEN]) + bytes(20))])
+@pytest.mark.parametrize(
+    "first", [b"GET / HTTP/1.1\r\n\r\n", bytes(100_000), encode_string(bytes([PacketType.OPEN]) + bytes(20))]
+)
 def test_session_without_init_ends(serve: Serve, first: bytes) -> None:
-    async def work(session: Raw) -> None:
+    async def work(session: RawSession) -> None:
         session.stdin.write(first)
         assert await session.stdout.read() == b""
 
-    within(30, raw(serve(), work, begin=False))
+    run_within(30, run_raw_session(serve(), work, begin=False))
 
 
 PACKETS = st.lists(
     st.one_of(
         st.binary(min_size=1, max_size=60),
         st.tuples(
-            st.sampled_from([*Kind]),
+            st.sampled_from([*PacketType]),
             st.lists(
                 st.sampled_from(
                     [
-                        string(b"inbox/a"),
-                        string(b"inbox"),
-                        string(b"../b"),
-                        string(b""),
-                        string(b"\0\0\0\1"),
-                        string(b"\0\0\0\2"),
-                        string(b"\0\0\0\3"),
-                        string(b"copy-data"),
-                        string(b"posix-rename@openssh.com"),
-                        string(b"statvfs@openssh.com"),
+                        encode_string(b"inbox/a"),
+                        encode_string(b"inbox"),
+                        encode_string(b"../b"),
+                        encode_string(b""),
+                        encode_string(b"\0\0\0\1"),
+                        encode_string(b"\0\0\0\2"),
+                        encode_string(b"\0\0\0\3"),
+                        encode_string(b"copy-data"),
+                        encode_string(b"posix-rename@openssh.com"),
+                        encode_string(b"statvfs@openssh.com"),
                         bytes(4),
                         bytes(8),
                         b"\0\0\0\1",
@@ -198,18 +222,18 @@ PACKETS = st.lists(
 @settings(max_examples=300, deadline=None)
 @given(PACKETS)
 def answer_or_end(run: Callable[[list[bytes]], None], packets: list[bytes]) -> None:
-    """Run packets in a session of their own."""
+    """Send packets in their own session."""
     run(packets)
 
 
 def test_random_packets_are_answered_or_end_session(serve: Serve, lines: ListenerPool) -> None:
-    """By a whole packet, or the session ends; the sandbox is never broken by it, nor is anything left behind."""
+    """The sandbox is never broken, and nothing is left behind."""
     drop = serve({"inbox/a": b"abc"}, quota=10_000, max_file=5000)
 
     async def answered(connection: Any, packets: list[bytes]) -> None:
-        session = await open_raw(connection)
+        session = await open_raw_session(connection)
         for packet in packets:
-            session.stdin.write(string(packet))
+            session.stdin.write(encode_string(packet))
             try:
                 await session.answer()
             except asyncio.IncompleteReadError:
@@ -226,8 +250,8 @@ def test_random_packets_are_answered_or_end_session(serve: Serve, lines: Listene
 
             await asyncio.to_thread(answer_or_end, run)
 
-    within(120, work())
-    assert wait_until(lambda: uploads_of(lines) == [Uploads()])
+    run_within(120, work())
+    assert wait_until(lambda: find_uploads(lines) == [Uploads()])
     assert drop.playground.broken is None
 
 
@@ -246,7 +270,7 @@ def test_client_that_does_not_speak_ssh_is_disconnected(serve: Serve, said: byte
         except ConnectionResetError:
             pass
         assert len(heard) < 5000
-    assert use(drop, look) == ["a"]
+    assert run_client(drop, list_inbox) == ["a"]
 
 
 def test_stalled_handshake_times_out(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
@@ -263,7 +287,7 @@ def test_stalled_handshake_times_out(monkeypatch: pytest.MonkeyPatch, serve: Ser
 
 @pytest.fixture
 def many_files() -> Iterator[None]:
-    """As many open files as the machine lets us have: both ends of every connection are in this process."""
+    """Raise the limit of open files: both ends of every connection are in this process."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
     if 0 < before[1] < 2000:
@@ -282,11 +306,11 @@ def test_five_hundred_silent_connections_do_not_block_others(serve: Serve) -> No
             stranger.sendall(b"SSH-2.0-many\r\n")
             strangers.append(stranger)
         began = time.monotonic()
-        assert use(drop, look) == ["a"]
+        assert run_client(drop, list_inbox) == ["a"]
         assert time.monotonic() - began < 20
         strangers += [socket.create_connection(("127.0.0.1", drop.port), 10) for _ in range(LIMITS.connections - 450)]
         began = time.monotonic()
-        assert use(drop, look) == ["a"], "there are too many, and still"
+        assert run_client(drop, list_inbox) == ["a"], "there are too many, and still"
         assert time.monotonic() - began < 20
         assert wait_until(lambda: _is_closed(strangers[500]), 20), "of those who say nothing, the first has to go"
     finally:
@@ -300,12 +324,12 @@ def test_connection_over_limit_is_refused(monkeypatch: pytest.MonkeyPatch, serve
 
     async def third(_: asyncssh.SFTPClient) -> None:
         with pytest.raises((asyncssh.Error, OSError)):
-            await connected(other, look)
+            await run_connected(other, list_inbox)
 
     async def second(_: asyncssh.SFTPClient) -> None:
-        await connected(other, third)
+        await run_connected(other, third)
 
-    use(drop, second)
+    run_client(drop, second)
     assert wait_until(lambda: _comes_in(drop), 20)
 
 
@@ -332,17 +356,17 @@ def test_five_hundred_concurrent_clients_are_served(serve: Serve) -> None:
         everybody = asyncio.Event()
 
         async def wait(sftp: asyncssh.SFTPClient) -> None:
-            inside.append(await look(sftp))
+            inside.append(await list_inbox(sftp))
             if len(inside) == 500:
                 everybody.set()
             await everybody.wait()
 
-        waiting = [asyncio.create_task(connected(drop, wait)) for _ in range(500)]
-        found: list[str] = await connected(other, look)
+        waiting = [asyncio.create_task(run_connected(drop, wait)) for _ in range(500)]
+        found: list[str] = await run_connected(other, list_inbox)
         await asyncio.gather(*waiting)
         return found
 
-    assert within(120, all_of_them()) == ["b"]
+    assert run_within(120, all_of_them()) == ["b"]
     assert inside == [["a"]] * 500
 
 
@@ -354,9 +378,9 @@ def _is_closed(stranger: socket.socket) -> bool:
         return True
 
 
-def _comes_in(drop: Served) -> bool:
+def _comes_in(drop: SftpDrop) -> bool:
     try:
-        return bool(use(drop, look) == ["a"])
+        return bool(run_client(drop, list_inbox) == ["a"])
     except (asyncssh.Error, OSError):
         return False
 
@@ -374,13 +398,13 @@ def test_upload_over_quota_stops_at_quota(serve: Serve, lines: ListenerPool) -> 
                 await file.write(block, number * len(block))
                 sent += len(block)
         finally:
-            assert held(lines) == sent, "nothing of what was too much is held"
+            assert count_buffered_bytes(lines) == sent, "nothing of what was too much is held"
             await file.close()
 
     with pytest.raises(asyncssh.SFTPFailure, match="may hold 5000000 bytes"):
-        use(drop, work)
+        run_client(drop, work)
     assert 4 * MEGABYTE < sent <= 5 * MEGABYTE
-    assert held(lines) == 0
+    assert count_buffered_bytes(lines) == 0
     assert {path: len(data) for path, data in drop.state.records.items()} == {"inbox/big.bin": sent}
     assert drop.state.volume.incomplete == {"inbox/big.bin"}
     (refused,) = drop.events("sandbox.refused")
@@ -389,60 +413,74 @@ def test_upload_over_quota_stops_at_quota(serve: Serve, lines: ListenerPool) -> 
 
 
 def test_client_that_ignores_refused_writes_uses_bounded_memory(serve: Serve, lines: ListenerPool) -> None:
-    """A gigabyte that nobody has room for, sent by a client that never looks at what it is told."""
+    """A client sends a gigabyte over the quota and never reads the replies."""
     drop, other = serve(quota=5 * MEGABYTE), serve({"inbox/a": b"a"})
-    before = resident()
+    before = peak_memory()
     block = bytes(200_000)
 
-    async def work(session: Raw) -> None:
-        _, handle = await session.ask(Kind.OPEN, struct.pack(">I", 1) + string(b"inbox/b") + struct.pack(">II", 26, 0))
+    async def work(session: RawSession) -> None:
+        _, handle = await session.ask(
+            PacketType.OPEN, struct.pack(">I", 1) + encode_string(b"inbox/b") + struct.pack(">II", 26, 0)
+        )
         for number in range(300):
             session.stdin.write(
-                string(bytes([Kind.WRITE]) + bytes(4) + handle + struct.pack(">Q", number * len(block)) + string(block))
+                encode_string(
+                    bytes([PacketType.WRITE])
+                    + bytes(4)
+                    + handle
+                    + struct.pack(">Q", number * len(block))
+                    + encode_string(block)
+                )
             )
             await session.stdin.drain()
             if number % 100 == 0:
-                assert await connected(other, look) == ["a"]
+                assert await run_connected(other, list_inbox) == ["a"]
 
-    within(60, raw(drop, work))
-    assert resident() - before < 100 * MEGABYTE
-    assert wait_until(lambda: held(lines) == 0)
+    run_within(60, run_raw_session(drop, work))
+    assert peak_memory() - before < 100 * MEGABYTE
+    assert wait_until(lambda: count_buffered_bytes(lines) == 0)
     assert wait_until(lambda: drop.state.volume.incomplete == {"inbox/b"})
     assert len(drop.state.records["inbox/b"]) == 5 * MEGABYTE
 
 
 def test_client_that_never_reads_replies_uses_bounded_memory(serve: Serve) -> None:
-    """Two gigabytes of answers are asked for, and none read: no more are made than fit."""
+    """A client requests two gigabytes and reads no reply."""
     drop = serve({"inbox/a": bytes(MEGABYTE)})
-    before = resident()
+    before = peak_memory()
 
     async def work() -> None:
         async with asyncssh.connect(
             "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
         ) as connection:
             stdin, stdout, _ = await connection.open_session(subsystem="sftp", encoding=None, window=1000)
-            session = Raw(stdin, stdout)
-            await session.ask(Kind.INIT, struct.pack(">I", 3))
+            session = RawSession(stdin, stdout)
+            await session.ask(PacketType.INIT, struct.pack(">I", 3))
             _, handle = await session.ask(
-                Kind.OPEN, struct.pack(">I", 1) + string(b"inbox/a") + struct.pack(">II", 1, 0)
+                PacketType.OPEN, struct.pack(">I", 1) + encode_string(b"inbox/a") + struct.pack(">II", 1, 0)
             )
             for _ in range(10_000):
-                stdin.write(string(bytes([Kind.READ]) + bytes(4) + handle + struct.pack(">QI", 0, 250_000)))
-            assert await connected(drop, look) == ["a"]
+                stdin.write(
+                    encode_string(bytes([PacketType.READ]) + bytes(4) + handle + struct.pack(">QI", 0, 250_000))
+                )
+            assert await run_connected(drop, list_inbox) == ["a"]
 
-    within(60, work())
-    assert resident() - before < 100 * MEGABYTE
+    run_within(60, work())
+    assert peak_memory() - before < 100 * MEGABYTE
 
 
 def test_open_handles_are_limited(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"})
 
-    async def work(session: Raw) -> None:
+    async def work(session: RawSession) -> None:
         opened, refused = [], 0
         for number in range(10_000):
-            kind, path = (Kind.OPENDIR, string(b"inbox")) if number % 2 else (Kind.OPEN, string(b"inbox/a") + bytes(8))
+            kind, path = (
+                (PacketType.OPENDIR, encode_string(b"inbox"))
+                if number % 2
+                else (PacketType.OPEN, encode_string(b"inbox/a") + bytes(8))
+            )
             answered, body = await session.ask(kind, struct.pack(">I", 1) + path)
-            if answered == Kind.HANDLE:
+            if answered == PacketType.HANDLE:
                 opened.append(body)
             else:
                 refused += 1
@@ -450,11 +488,11 @@ def test_open_handles_are_limited(serve: Serve) -> None:
                 break
         assert len(opened) == MAX_HANDLES
         for handle in opened:
-            assert await session.code(Kind.CLOSE, handle) is Code.OK
-        answered, _ = await session.ask(Kind.OPENDIR, struct.pack(">I", 1) + string(b"inbox"))
-        assert answered == Kind.HANDLE
+            assert await session.code(PacketType.CLOSE, handle) is StatusCode.OK
+        answered, _ = await session.ask(PacketType.OPENDIR, struct.pack(">I", 1) + encode_string(b"inbox"))
+        assert answered == PacketType.HANDLE
 
-    within(60, raw(drop, work))
+    run_within(60, run_raw_session(drop, work))
 
 
 def test_channels_are_limited(serve: Serve) -> None:
@@ -471,7 +509,7 @@ def test_channels_are_limited(serve: Serve) -> None:
                     return number
         return 50
 
-    assert within(30, work()) == 10
+    assert run_within(30, work()) == 10
 
 
 def test_folder_with_hundred_thousand_files_is_listed(serve: Serve) -> None:
@@ -486,7 +524,7 @@ def test_folder_with_hundred_thousand_files_is_listed(serve: Serve) -> None:
             await sftp.listdir("archive")
 
     began = time.monotonic()
-    use(drop, work)
+    run_client(drop, work)
     assert time.monotonic() - began < 40
 
 
@@ -520,8 +558,8 @@ def test_invalid_scp_input_is_refused(serve: Serve, said: bytes) -> None:
             process.stdin.write(said)
             process.stdin.write_eof()
             await process.wait()
-        assert await connected(drop, look) in ([], ["d"])
+        assert await run_connected(drop, list_inbox) in ([], ["d"])
 
-    within(30, work())
+    run_within(30, work())
     assert all(path.startswith("inbox/") for path in drop.state.records)
     assert drop.playground.broken is None

@@ -1,4 +1,4 @@
-"""SFTP is an extra: a drop without it does not need asyncssh."""
+"""SFTP is an optional extra: a drop without it does not need asyncssh."""
 
 import subprocess
 import sys

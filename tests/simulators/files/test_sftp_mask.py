@@ -1,11 +1,11 @@
-"""A drop's address is its user's name: wherever a client writes it, it does not get into the log."""
+"""The user name is a drop's secret address: it is masked in the log wherever a client writes it."""
 
 import asyncssh
 import pytest
 
 from clerkship.sandbox.handle import Refused
 from tests.simulators.files.conftest import Serve
-from tests.simulators.files.test_sftp import get, look, put, use
+from tests.simulators.files.test_sftp import get, list_inbox, put, run_client
 
 
 def test_user_name_in_path_is_masked_in_log(serve: Serve) -> None:
@@ -30,11 +30,11 @@ def test_user_name_in_path_is_masked_in_log(serve: Serve) -> None:
             assert (await sftp.stat(f"{user}/{user}.csv")).size == 1
             assert await sftp.listdir(user) == [".", "..", "[address].csv"]
             await sftp.rename(f"{user}/{user}.csv", f"inbox/of-{user}.csv")
-            assert await look(sftp) == ["of-[address].csv"]
+            assert await list_inbox(sftp) == ["of-[address].csv"]
             await sftp.remove(f"inbox/of-{user}.csv")
             await sftp.rmdir(user)
 
-        use(drop, work)
+        run_client(drop, work)
     for asked in ({"prefix": f"inbox/{drop.user}"}, {"after": f"{drop.user}.csv"}):
         drop.handle.request("GET", "/files", query=asked)
     with pytest.raises(Refused):
@@ -49,4 +49,4 @@ def test_name_with_line_end_is_refused(serve: Serve) -> None:
             with pytest.raises(asyncssh.SFTPFailure, match="control characters"):
                 await refused
 
-    use(serve(), work)
+    run_client(serve(), work)

@@ -1,4 +1,4 @@
-"""Bytes that come in any order, against a plain array of them."""
+"""Property tests of uploads: writes in any order, compared with a plain byte array."""
 
 import pytest
 from hypothesis import given
@@ -9,15 +9,15 @@ from clerkship.simulators.files.sftp.upload import Upload, Uploads, UploadTooLar
 WRITES = st.lists(st.tuples(st.integers(0, 60), st.binary(max_size=20)), max_size=30)
 
 
-def opened(base: bytes = b"", *, max_size: int = 1000, room: int = 1000, append: bool = False) -> Upload:
-    """An upload beside no other."""
+def build_upload(base: bytes = b"", *, max_size: int = 1000, room: int = 1000, append: bool = False) -> Upload:
+    """Return the only open upload of a drop."""
     upload = Upload("a", max_size, room, Uploads(), append=append)
     upload.load(base)
     return upload
 
 
-def lay(data: bytearray, offset: int, part: bytes) -> None:
-    """As a file system does it."""
+def write_reference(data: bytearray, offset: int, part: bytes) -> None:
+    """Write to a byte array as a file system does."""
     if part:
         data.extend(bytes(max(0, offset - len(data))))
         data[offset : offset + len(part)] = part
@@ -25,10 +25,10 @@ def lay(data: bytearray, offset: int, part: bytes) -> None:
 
 @given(WRITES, st.one_of(st.none(), st.integers(0, 90)))
 def test_writes_in_any_order_give_same_content(writes: list[tuple[int, bytes]], cut: int | None) -> None:
-    upload, plain = opened(), bytearray()
+    upload, plain = build_upload(), bytearray()
     for offset, part in writes:
         upload.write(offset, part)
-        lay(plain, offset, part)
+        write_reference(plain, offset, part)
     if cut is not None:
         upload.truncate(cut)
         plain = plain[:cut] + bytes(max(0, cut - len(plain)))
@@ -42,26 +42,26 @@ def test_writes_in_any_order_give_same_content(writes: list[tuple[int, bytes]], 
 
 @given(st.binary(max_size=50), WRITES, st.one_of(st.none(), st.integers(0, 60)))
 def test_writes_over_existing_file(base: bytes, writes: list[tuple[int, bytes]], cut: int | None) -> None:
-    upload, plain = opened(base), bytearray(base)
+    upload, plain = build_upload(base), bytearray(base)
     if cut is not None:
         upload.truncate(cut)
         plain = plain[:cut] + bytes(max(0, cut - len(plain)))
     for offset, part in writes:
         upload.write(offset, part)
-        lay(plain, offset, part)
+        write_reference(plain, offset, part)
     assert upload.content() == plain
 
 
 @given(st.lists(st.binary(max_size=9), max_size=9), st.binary(max_size=30))
 def test_append_writes_at_end(parts: list[bytes], base: bytes) -> None:
-    upload = opened(base, append=True)
+    upload = build_upload(base, append=True)
     for part in parts:
         upload.write(3, part)
     assert upload.content() == base + b"".join(parts)
 
 
 def test_write_over_limit_changes_nothing() -> None:
-    upload = opened(max_size=100)
+    upload = build_upload(max_size=100)
     upload.write(0, bytes(90))
     with pytest.raises(UploadTooLarge) as large:
         upload.write(90, bytes(11))
@@ -84,7 +84,7 @@ def test_open_uploads_share_free_space() -> None:
 
 
 def test_hole_counts_as_zero_bytes() -> None:
-    upload = opened(max_size=1000, room=500)
+    upload = build_upload(max_size=1000, room=500)
     with pytest.raises(UploadTooLarge):
         upload.write(10**11, b"x")
     with pytest.raises(UploadTooLarge):

@@ -9,11 +9,21 @@ import pytest
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.simulators.files.events import FileWritten
 from tests.simulators.files.conftest import Serve
-from tests.simulators.files.packets import Code, Flag, Kind, Raw, connect, open_raw, raw, string, within
-from tests.simulators.files.test_sftp import connected, get, put, use
+from tests.simulators.files.packets import (
+    OpenFlag,
+    PacketType,
+    RawSession,
+    StatusCode,
+    connect,
+    encode_string,
+    open_raw_session,
+    run_raw_session,
+    run_within,
+)
+from tests.simulators.files.test_sftp import get, put, run_client, run_connected
 
-CREATE = Flag.WRITE | Flag.CREAT | Flag.TRUNC
-EXCLUSIVE = Flag.WRITE | Flag.CREAT | Flag.EXCL
+CREATE = OpenFlag.WRITE | OpenFlag.CREAT | OpenFlag.TRUNC
+EXCLUSIVE = OpenFlag.WRITE | OpenFlag.CREAT | OpenFlag.EXCL
 
 
 def test_exclusive_create_excludes_an_open_upload(serve: Serve) -> None:
@@ -21,15 +31,15 @@ def test_exclusive_create_excludes_an_open_upload(serve: Serve) -> None:
 
     async def work() -> None:
         async with connect(drop) as connection, connect(drop) as other_connection:
-            first, second = await open_raw(connection), await open_raw(other_connection)
+            first, second = await open_raw_session(connection), await open_raw_session(other_connection)
             handle = await first.open(b"inbox/lock", EXCLUSIVE)
             for session in (first, second):
                 attrs = EXCLUSIVE.to_bytes(4, "big") + bytes(4)
-                assert await session.code(Kind.OPEN, string(b"inbox/lock"), attrs) is Code.FAILURE
-            assert await first.write(handle, b"mine") is Code.OK
-            assert await first.code(Kind.CLOSE, handle) is Code.OK
+                assert await session.code(PacketType.OPEN, encode_string(b"inbox/lock"), attrs) is StatusCode.FAILURE
+            assert await first.write(handle, b"mine") is StatusCode.OK
+            assert await first.code(PacketType.CLOSE, handle) is StatusCode.OK
 
-    within(10, work())
+    run_within(10, work())
     (written,) = drop.events("files.file.written")
     assert isinstance(written, FileWritten)
     assert written.data == b"mine"
@@ -38,12 +48,14 @@ def test_exclusive_create_excludes_an_open_upload(serve: Serve) -> None:
 def test_exclusive_create_by_two_clients_at_once_gives_it_to_one(serve: Serve) -> None:
     drop = serve()
 
-    async def work(session: Raw) -> list[int]:
-        packet = bytes([Kind.OPEN]) + bytes(4) + string(b"inbox/lock") + EXCLUSIVE.to_bytes(4, "big") + bytes(4)
-        session.stdin.write(string(packet) * 2)
+    async def work(session: RawSession) -> list[int]:
+        packet = (
+            bytes([PacketType.OPEN]) + bytes(4) + encode_string(b"inbox/lock") + EXCLUSIVE.to_bytes(4, "big") + bytes(4)
+        )
+        session.stdin.write(encode_string(packet) * 2)
         return sorted([(await session.answer())[0], (await session.answer())[0]])
 
-    assert within(10, raw(drop, work)) == [Kind.STATUS, Kind.HANDLE]
+    assert run_within(10, run_raw_session(drop, work)) == [PacketType.STATUS, PacketType.HANDLE]
 
 
 def test_exclusive_create_works_again_after_the_upload_was_removed(serve: Serve) -> None:
@@ -53,7 +65,7 @@ def test_exclusive_create_works_again_after_the_upload_was_removed(serve: Serve)
                 pass
             await sftp.remove("inbox/lock")
 
-    use(serve(), work)
+    run_client(serve(), work)
 
 
 @pytest.mark.parametrize("before", [False, True], ids=["new", "overwritten"])
@@ -83,7 +95,7 @@ def test_every_request_agrees_that_an_upload_exists(serve: Serve, before: bool) 
         await file.close()
         await sftp.rename("outbound/x", "outbound/y")
 
-    use(drop, work)
+    run_client(drop, work)
     assert drop.state.records["outbound/y"] == b"12345"
     assert list(drop.state.volume.paths()) == ["inbox/a", "outbound/y"]
     refusals = [event for event in drop.events("sandbox.refused") if isinstance(event, RequestRefused)]
@@ -99,7 +111,7 @@ def test_reading_an_upload_is_refused_unless_the_drop_has_an_earlier_version(ser
         await new.close()
         await old.close()
 
-    use(serve({"inbox/old": b"old"}), work)
+    run_client(serve({"inbox/old": b"old"}), work)
 
 
 def test_attributes_set_by_path_go_to_the_upload(serve: Serve) -> None:
@@ -112,7 +124,7 @@ def test_attributes_set_by_path_go_to_the_upload(serve: Serve) -> None:
             await sftp.utime("inbox/x", (1, 1_700_000_000))
             assert (await sftp.stat("inbox/x")).mtime == 1_700_000_000
 
-    use(drop, work)
+    run_client(drop, work)
     assert drop.state.records["inbox/x"] == b"123"
     assert int(drop.state.volume.modified("inbox/x").timestamp()) == 1_700_000_000
 
@@ -129,9 +141,9 @@ def test_an_upload_in_one_connection_exists_for_another(serve: Serve) -> None:
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
         async with sftp.open("inbox/x", "wb"):
-            await connected(drop, other)
+            await run_connected(drop, other)
 
-    use(drop, work)
+    run_client(drop, work)
 
 
 def test_of_two_uploads_to_one_path_the_first_exists_after_the_second_is_closed(serve: Serve) -> None:
@@ -146,4 +158,4 @@ def test_of_two_uploads_to_one_path_the_first_exists_after_the_second_is_closed(
         await first.close()
         await sftp.remove("inbox/x")
 
-    use(serve(), work)
+    run_client(serve(), work)

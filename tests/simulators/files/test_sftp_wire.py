@@ -1,4 +1,4 @@
-"""SFTP's packets: whatever comes, in whatever pieces."""
+"""Tests of SFTP packets: splitting, lengths, attributes and paths."""
 
 import itertools
 import struct
@@ -13,38 +13,47 @@ from hypothesis import strategies as st
 from clerkship.simulators.files.sftp.server import GROUP, OWNER, build_name, file_attrs, folder_attrs
 from clerkship.simulators.files.sftp.session import parse_path
 from tests.simulators.files.conftest import Serve
-from tests.simulators.files.packets import Code, Kind, Raw, connect, raw, string, within
+from tests.simulators.files.packets import (
+    PacketType,
+    RawSession,
+    StatusCode,
+    connect,
+    encode_string,
+    run_raw_session,
+    run_within,
+)
 
 
 def test_packets_split_into_pieces_are_answered(serve: Serve) -> None:
-    packets = [string(bytes([Kind.REALPATH]) + struct.pack(">I", n) + string(b"x" * n)) for n in range(40)]
+    packets = [
+        encode_string(bytes([PacketType.REALPATH]) + struct.pack(">I", n) + encode_string(b"x" * n)) for n in range(40)
+    ]
     stream = b"".join(packets)
 
-    async def work(session: Raw) -> None:
+    async def work(session: RawSession) -> None:
         for size in (1, 3, 4, 5, 17, 100, len(stream)):
             for start in range(0, len(stream), size):
                 session.stdin.write(stream[start : start + size])
             for number in range(40):
                 kind, body = await session.answer()
-                path = string(b"/" + b"x" * number)
-                assert (kind, body) == (Kind.NAME, struct.pack(">I", 1) + path + string(b"") + bytes(4))
+                path = encode_string(b"/" + b"x" * number)
+                assert (kind, body) == (PacketType.NAME, struct.pack(">I", 1) + path + encode_string(b"") + bytes(4))
 
-    within(20, raw(serve(), work))
+    run_within(20, run_raw_session(serve(), work))
 
 
 @pytest.mark.parametrize("length", [0, MAX_SFTP_PACKET_LEN + 1, 0xFFFFFFFF])
 def test_invalid_packet_length_ends_session(serve: Serve, length: int) -> None:
-    async def work(session: Raw) -> int:
+    async def work(session: RawSession) -> int:
         session.stdin.write(struct.pack(">I", length))
         assert await session.stdout.read() == b""
         status: int = session.stdin.channel.get_exit_status()
         return status
 
-    assert within(10, raw(serve(), work)) == 255
+    assert run_within(10, run_raw_session(serve(), work)) == 255
 
 
 def test_attributes_in_every_combination_are_set(serve: Serve) -> None:
-    """Every combination of size, owner, permissions and times sets what it says."""
     drop = serve({"inbox/a": b"abcdef"})
     fields = [
         (1, struct.pack(">Q", 3)),
@@ -53,17 +62,17 @@ def test_attributes_in_every_combination_are_set(serve: Serve) -> None:
         (8, struct.pack(">II", 5, 1_700_000_000)),
     ]
 
-    async def work(session: Raw) -> None:
+    async def work(session: RawSession) -> None:
         for chosen in itertools.chain.from_iterable(itertools.combinations(fields, count) for count in range(5)):
             drop.handle.write("inbox/a", b"abcdef")
             flags = sum(bit for bit, _ in chosen)
             attrs = struct.pack(">I", flags) + b"".join(data for _, data in chosen)
-            assert await session.code(Kind.SETSTAT, string(b"inbox/a"), attrs) is Code.OK
+            assert await session.code(PacketType.SETSTAT, encode_string(b"inbox/a"), attrs) is StatusCode.OK
             assert drop.state.records["inbox/a"] == (b"abc" if flags & 1 else b"abcdef")
             modified = int(drop.state.volume.modified("inbox/a").timestamp())
             assert (modified == 1_700_000_000) == bool(flags & 8)
 
-    within(20, raw(drop, work))
+    run_within(20, run_raw_session(drop, work))
 
 
 @pytest.mark.parametrize(
@@ -108,13 +117,13 @@ def test_long_name_of_old_file_shows_year() -> None:
 
 
 def test_home_folder_is_root(serve: Serve) -> None:
-    async def work(session: Raw) -> None:
+    async def work(session: RawSession) -> None:
         for said, meant in ((b"~", b"/"), (b"~/inbox/..", b"/"), (b"~/inbox", b"/inbox"), (b"a", b"/a")):
-            body = struct.pack(">I", 1) + string(b"expand-path@openssh.com") + string(said)
-            kind, answer = await session.ask(Kind.EXTENDED, body)
-            assert (kind, answer[4 : 8 + len(meant)]) == (Kind.NAME, string(meant))
+            body = struct.pack(">I", 1) + encode_string(b"expand-path@openssh.com") + encode_string(said)
+            kind, answer = await session.ask(PacketType.EXTENDED, body)
+            assert (kind, answer[4 : 8 + len(meant)]) == (PacketType.NAME, encode_string(meant))
 
-    within(10, raw(serve(), work))
+    run_within(10, run_raw_session(serve(), work))
 
 
 COMMANDS = [
@@ -149,4 +158,4 @@ def test_only_scp_commands_are_accepted(serve: Serve) -> None:
             for command, accepted in COMMANDS:
                 assert await accepts(connection, command) is accepted, command
 
-    within(20, work())
+    run_within(20, work())

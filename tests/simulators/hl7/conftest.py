@@ -1,4 +1,4 @@
-"""A feed for each test, closed when it is done."""
+"""Fixtures for tests over MLLP."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from tests.simulators.hl7.feed import Feed
 
 @pytest.fixture
 def feed() -> Iterator[Feed]:
-    """Its listener is opened when somebody asks where it is."""
+    """Return a feed; its listener is opened on first use."""
     made = Feed()
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""A laboratory over real MLLP, and a bare client that sends what it is told to."""
+"""Laboratories over real MLLP, and a plain TCP client."""
 
 import socket
 import time
@@ -41,30 +41,27 @@ BODIES = {
 
 
 def message(facility: str, type: str = "ORU^R01^ORU_R01", control_id: str = "1", version: str = "2.5.1") -> bytes:
-    """A message that nothing is wrong with."""
+    """Build a valid message."""
     head = rf"MSH|^~\&|AGENT|CLINIC|LAB|{facility}|20260302090000||{type}|{control_id}|P|{version}"
     return f"{head}\r{BODIES[type]}".encode()
 
 
-def framed(data: bytes) -> bytes:
-    """As it goes over the line."""
+def frame_bytes(data: bytes) -> bytes:
     return START + data + END
 
 
-def until(true: Callable[[], bool], within: float = 10.0) -> None:
-    """Wait for something that happens in another thread."""
+def wait_until(condition: Callable[[], bool], within: float = 10.0) -> None:
+    """Wait for a condition that another thread makes true."""
     end = time.monotonic() + within
-    while not true():
+    while not condition():
         assert time.monotonic() < end, "it never came to that"
         time.sleep(0.002)
 
 
-def limited(limits: ConnectionLimits) -> type[Mllp]:
-    """The line with limits that a test can reach."""
+def build_limited_listener(limits: ConnectionLimits) -> type[Mllp]:
+    """Return a listener class with small limits."""
 
     class Limited(Mllp):
-        """It."""
-
         def __init__(self, directory: SandboxDirectory) -> None:
             super().__init__(directory, limits)
 
@@ -72,81 +69,76 @@ def limited(limits: ConnectionLimits) -> type[Mllp]:
 
 
 class Feed:
-    """Laboratories, each in a playground of its own, behind one listener."""
+    """Laboratories behind one listener, each in its own playground."""
 
     def __init__(self, limits: ConnectionLimits | None = None) -> None:
         self.gateway = Gateway()
-        self.lines = ListenerPool(self.gateway)
+        self.listener_pool = ListenerPool(self.gateway)
         self.http = open_http(self.gateway)
-        self.spec = hl7.SPEC if limits is None else replace(hl7.SPEC, listeners=(limited(limits),))
+        self.spec = hl7.SPEC if limits is None else replace(hl7.SPEC, listeners=(build_limited_listener(limits),))
         self.playgrounds: list[Playground] = []
 
     def lab(self, time: Any = "stepped", **config: Any) -> "Lab":
-        """One more."""
+        """Add a laboratory."""
         environment = Environment(name="lab", simulators={"lab": Simulator(kind="hl7")}, time=time)
-        room = PreparedSimulator(self.spec, self.spec.config(**config))
-        lab = Lab(self, Playground(environment, {"lab": room}, "feed"))
+        prepared = PreparedSimulator(self.spec, self.spec.config(**config))
+        lab = Lab(self, Playground(environment, {"lab": prepared}, "feed"))
         self.playgrounds.append(lab.playground)
         return lab
 
     @property
-    def line(self) -> Mllp:
-        """The listener itself."""
-        [running] = self.lines._running.values()
+    def listener(self) -> Mllp:
+        [running] = self.listener_pool._running.values()
         assert isinstance(running.listener, Mllp)
         return running.listener
 
     def delivery(self, lab: "Lab") -> MllpDelivery:
-        """The delivery of a laboratory's inbox, which must be running."""
-        delivery = self.lines._outbound._running[lab.facility, "mllp"].delivery
+        """Return the running delivery of a laboratory's inbox."""
+        delivery = self.listener_pool._outbound._running[lab.facility, "mllp"].delivery
         assert isinstance(delivery, MllpDelivery)
         return delivery
 
     def close(self) -> None:
-        """All of it."""
         for playground in self.playgrounds:
             playground.close()
             self.gateway.remove_playground(playground)
-        self.lines.close()
+        self.listener_pool.close()
         self.http.close()
 
 
 class Lab:
-    """One sandbox, as its agent has it."""
+    """One `hl7` sandbox from the agent's point of view."""
 
     def __init__(self, feed: Feed, playground: Playground) -> None:
         self.feed, self.playground = feed, playground
-        self.handle = open_sandboxes(feed.gateway, playground, feed.http.url, feed.lines).get_as(Hl7)
+        self.handle = open_sandboxes(feed.gateway, playground, feed.http.url, feed.listener_pool).get_as(Hl7)
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What the agent is told of MLLP."""
+    def connection_info(self) -> dict[str, Any]:
         return dict(self.handle.listeners["mllp"])
 
     @property
     def facility(self) -> str:
-        """What to write in MSH-6."""
-        return str(self.told["facility"])
+        return str(self.connection_info["facility"])
 
     def kinds(self) -> list[str]:
-        """What the log says has happened."""
+        """Return the kinds of all events."""
         return [event.kind for event in self.playground.log.events]
 
     def payloads(self, kind: str) -> list[Any]:
-        """Of one kind."""
+        """Return the payloads of events of one kind."""
         return [event.payload for event in self.playground.log.events if event.kind == kind]
 
-    def connect(self) -> "Wire":
-        """A connection."""
-        return Wire(int(self.told["port"]))
+    def connect(self) -> "RawConnection":
+        return RawConnection(int(self.connection_info["port"]))
 
     def ask(self, data: bytes | None = None, **about: Any) -> Hl7Message:
-        """One message on a connection of its own, and what is answered."""
-        with self.connect() as wire:
-            return wire.ask(message(self.facility, **about) if data is None else data)
+        """Send one message on a new connection, and return the answer."""
+        with self.connect() as connection:
+            return connection.ask(message(self.facility, **about) if data is None else data)
 
     def arrive(self, control_id: str, type: str = "ORU^R01^ORU_R01", **changed: str) -> str:
-        """A message comes for the agent; its place in the inbox."""
+        """Put a message into the inbox, and return its id."""
         text = message("CLINIC", type, control_id).decode()
         for old, new in changed.items():
             text = text.replace(old, new)
@@ -155,61 +147,58 @@ class Lab:
             return state.deliver(action, parse_message(text))  # type: ignore[attr-defined, no-any-return]
 
     def end(self) -> None:
-        """The run is over."""
+        """End the run."""
         self.playground.close()
         self.feed.gateway.remove_playground(self.playground)
 
 
-class Wire:
-    """A bare connection."""
+class RawConnection:
+    """A plain TCP connection."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
         self._rest = b""
 
     def send(self, data: bytes) -> None:
-        """Bytes as they are."""
         self.socket.sendall(data)
 
     def frame(self) -> bytes | None:
-        """The next whole frame; None if the connection ends before it does."""
+        """Return the next frame; None if the connection ends first."""
         while END not in self._rest:
             try:
-                more = self.socket.recv(65536)
+                chunk = self.socket.recv(65536)
             except ConnectionResetError:
-                more = b""
-            if not more:
+                chunk = b""
+            if not chunk:
                 return None
-            self._rest += more
+            self._rest += chunk
         frame, _, self._rest = self._rest.partition(END)
         assert frame.startswith(START)
         return frame[1:]
 
     @property
-    def rest(self) -> bytes:
-        """What came of a frame that did not end."""
+    def unread(self) -> bytes:
+        """The received bytes of an unfinished frame."""
         return self._rest
 
     def answer(self) -> Hl7Message:
-        """The next frame, read."""
+        """Return the next message."""
         data = self.frame()
         assert data is not None, "the connection ended"
         return parse_message(data)
 
     def ask(self, data: bytes) -> Hl7Message:
-        """There and back."""
-        self.send(framed(data))
+        """Send a message and return the answer."""
+        self.send(frame_bytes(data))
         return self.answer()
 
-    def __enter__(self) -> "Wire":
-        """It."""
+    def __enter__(self) -> "RawConnection":
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Hang up."""
         self.socket.close()
 
 
-def said(ack: Hl7Message) -> tuple[str | None, str | None]:
-    """MSA-1 and MSA-2."""
+def read_msa(ack: Hl7Message) -> tuple[str | None, str | None]:
+    """Return MSA-1 and MSA-2."""
     return ack.value("MSA.1"), ack.value("MSA.2")

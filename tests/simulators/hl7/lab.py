@@ -1,4 +1,4 @@
-"""A suite of one task on a lab's interface and a small chart, to be run whole."""
+"""A suite with one task on an hl7 sandbox and a small chart."""
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
@@ -38,16 +38,16 @@ CATALOG = RegisteredCatalog()
 
 
 def task(bench: Workbench, body: str) -> None:
-    """Write one with its scenario and criteria, indented by two."""
+    """Write a task with this scenario and criteria, indented by two."""
     bench.write("lab.yml", ENVIRONMENT)
     bench.write("task.yml", TASK.format(body=body.strip("\n")))
 
 
-def mistakes(bench: Workbench, body: str) -> list[str]:
-    """What is wrong with it before anything runs, by line."""
+def find_errors(bench: Workbench, body: str) -> list[str]:
+    """Return the validation errors of such a task, with lines."""
     task(bench, body)
     try:
         load_library(bench.folder, CATALOG)
     except InputError as error:
-        return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in error.problems]
+        return [f"{problem.listener}: {problem.message}; {problem.hint}" for problem in error.problems]
     return []

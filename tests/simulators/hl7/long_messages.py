@@ -1,10 +1,10 @@
-"""How long a client waits while a long message of another is weighed; run in an interpreter of its own."""
+"""Measures how long a client waits while another's long message is validated; run in its own interpreter."""
 
 import time
 
 import pytest
 
-from tests.simulators.hl7.feed import Feed, framed, message, said, until
+from tests.simulators.hl7.feed import Feed, frame_bytes, message, read_msa, wait_until
 from tests.simulators.hl7.test_mllp_bad_input import still_serves
 
 
@@ -13,13 +13,13 @@ def test_other_clients_are_served_while_long_message_is_validated(feed: Feed, se
     heavy, other = feed.lab(), feed.lab()
     still_serves(other)
     with heavy.connect() as long, other.connect() as wire:
-        long.send(framed(message(heavy.facility) + b"ZZZ\r" * segments))
+        long.send(frame_bytes(message(heavy.facility) + b"ZZZ\r" * segments))
         slowest, number = 0.0, 0
-        until(lambda: bool(feed.line.tcp.ports[""].connections))
+        wait_until(lambda: bool(feed.listener.tcp.ports[""].connections))
         while not heavy.kinds():
             began = time.monotonic()
             number += 1
-            assert said(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
+            assert read_msa(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
             slowest = max(slowest, time.monotonic() - began)
         ack = long.answer()
     assert slowest < 0.5

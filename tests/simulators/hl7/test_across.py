@@ -1,4 +1,4 @@
-"""A whole task over an interface and a chart: order across both, and what a Python agent holds."""
+"""A whole task over an hl7 and a fhir sandbox, with an in-process agent."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ BODY = """
 
 
 def careful(task_item: Any, sandboxes: Any) -> None:
-    """Looks, files and answers, and says so."""
+    """Read, file and acknowledge correctly."""
     lab = sandboxes.get_as(Hl7)
     [entry] = lab.inbox()
     assert parse_message(lab.take(entry["id"])).value("OBX.5") == "6.2"
@@ -54,7 +54,7 @@ def careful(task_item: Any, sandboxes: Any) -> None:
 
 
 def careless(task_item: Any, sandboxes: Any) -> None:
-    """Answers before it looks, and sends what is not taken."""
+    """Acknowledge before reading, and send a message that is refused."""
     lab = sandboxes["lab"]
     lab.acknowledge("1", "AE", "later")
     assert parse_ack(parse_message(lab.send(results("R1").replace("4711^^^CLINIC^MR", "")))).code == "AE"
@@ -74,8 +74,8 @@ def test_sequencing_spans_hl7_and_fhir_sandboxes(bench: Workbench) -> None:
 def test_failed_criteria_explain_what_is_missing(bench: Workbench) -> None:
     task(bench, BODY)
     run = bench.run_one(careless)
-    order, acknowledged, told = written(run)
+    order, acknowledged, structural = written(run)
     assert not order.passed
     assert "AE (later) after" in acknowledged.detail
-    assert "about other patients: ADT^A08 A8" in told.detail
+    assert "about other patients: ADT^A08 A8" in structural.detail
     assert run.verdict == "fail"

@@ -1,4 +1,4 @@
-"""MLLP: whose a message is, what comes back, and what faults, limits and the end of a run make of it."""
+"""Tests of the MLLP listener: routing, replies, faults, limits and the end of a run."""
 
 import subprocess
 import threading
@@ -14,14 +14,14 @@ from clerkship.faults.error import ErrorFault
 from clerkship.faults.expired import ExpiredFault
 from clerkship.faults.latency import LatencyFault
 from clerkship.faults.truncated import TruncatedFault
-from tests.simulators.hl7.feed import BODIES, START, Feed, Wire, framed, message, said, until
+from tests.simulators.hl7.feed import BODIES, START, Feed, RawConnection, frame_bytes, message, read_msa, wait_until
 
 
 @pytest.mark.parametrize("type", BODIES)
 def test_message_is_accepted_and_acknowledged(feed: Feed, type: str) -> None:
     lab = feed.lab()
     ack = lab.ask(type=type, control_id="C1")
-    assert said(ack) == ("AA", "C1"), ack.render
+    assert read_msa(ack) == ("AA", "C1"), ack.render
     assert ack.value("MSH.4") == lab.facility
     assert lab.kinds() == [f"hl7.{type[:3].lower()}.sent"]
     assert lab.facility not in lab.playground.log.data().decode()
@@ -29,27 +29,27 @@ def test_message_is_accepted_and_acknowledged(feed: Feed, type: str) -> None:
 
 def test_msh_6_selects_sandbox_on_shared_port(feed: Feed) -> None:
     labs = [feed.lab() for _ in range(3)]
-    assert len({lab.told["port"] for lab in labs}) == 1
-    with labs[0].connect() as wire:  # one connection may carry messages for several
+    assert len({lab.connection_info["port"] for lab in labs}) == 1
+    with labs[0].connect() as connection:  # one connection may carry messages for several
         for number, lab in enumerate([*labs, *labs]):
-            assert said(wire.ask(message(lab.facility, control_id=str(number)))) == ("AA", str(number))
+            assert read_msa(connection.ask(message(lab.facility, control_id=str(number)))) == ("AA", str(number))
         lower = message(labs[0].facility.lower() + "^1.2.3^ISO", control_id="low")
-        assert said(wire.ask(lower)) == ("AA", "low")
+        assert read_msa(connection.ask(lower)) == ("AA", "low")
     assert [len(lab.kinds()) for lab in labs] == [3, 2, 2]
 
 
 @pytest.mark.parametrize("prefix", [b"\xef\xbb\xbf", b"\r\n", b" "])
 def test_facility_is_found_after_leading_characters(feed: Feed, prefix: bytes) -> None:
     lab = feed.lab()
-    assert said(lab.ask(prefix + message(lab.facility)))[0] == "AA"
+    assert read_msa(lab.ask(prefix + message(lab.facility)))[0] == "AA"
 
 
 def test_utf_16_and_custom_delimiters_are_parsed(feed: Feed) -> None:
     lab = feed.lab()
     text = message(lab.facility, control_id="U").decode()
-    assert said(lab.ask(text.encode("utf-16")))[1] == "U"
+    assert read_msa(lab.ask(text.encode("utf-16")))[1] == "U"
     other = text.replace("|", "!").replace("^", "$")
-    assert said(lab.ask(other.replace("!U!", "!D!").encode())) == ("AA", "D")
+    assert read_msa(lab.ask(other.replace("!U!", "!D!").encode())) == ("AA", "D")
 
 
 def test_batch_is_routed_by_header_or_first_message(feed: Feed) -> None:
@@ -57,61 +57,61 @@ def test_batch_is_routed_by_header_or_first_message(feed: Feed) -> None:
     one, two = (message(lab.facility, control_id=number) for number in ("1", "2"))
     for header in (rf"FHS|^~\&|AGENT|CLINIC|LAB|{lab.facility}", r"FHS|^~\&|AGENT|CLINIC"):
         batch = f"{header}\rBHS|^~\\&|AGENT|CLINIC\r".encode() + one + two + b"BTS|2\rFTS|1\r"
-        with lab.connect() as wire:
-            wire.send(framed(batch))
-            data = wire.frame() or b""
+        with lab.connect() as connection:
+            connection.send(frame_bytes(batch))
+            data = connection.frame() or b""
         assert data.count(b"MSA|AA|") == 2, data
     assert lab.kinds() == ["hl7.oru.sent"] * 2 + ["hl7.message.repeated"] * 2
 
 
 def test_message_for_unknown_facility_is_rejected_and_not_logged(feed: Feed) -> None:
     lab = feed.lab()
-    with lab.connect() as wire:
+    with lab.connect() as connection:
         for facility in ("NOBODY", "", "CLERKSHIP"):
-            ack = wire.ask(message(facility, control_id="7"))
-            assert said(ack) == ("AR", "7")
+            ack = connection.ask(message(facility, control_id="7"))
+            assert read_msa(ack) == ("AR", "7")
             assert ack.value("ERR.2") == "MSH^1^6"
             assert ack.value("ERR.3.1") == "103"
-        assert "NOBODY" in (wire.ask(message("NOBODY")).value("ERR.8") or "")
-        assert said(wire.ask(message(lab.facility)))[0] == "AA"  # the connection is as good as before
+        assert "NOBODY" in (connection.ask(message("NOBODY")).value("ERR.8") or "")
+        assert read_msa(connection.ask(message(lab.facility)))[0] == "AA"  # the connection is as good as before
     assert lab.kinds() == ["hl7.oru.sent"]
     assert feed.gateway.unmatched.count == 4
 
 
 def test_listener_reject_respects_msh_15_and_msh_16(feed: Feed) -> None:
     lab = feed.lab()
-    head, _, rest = message("NOBODY").decode().partition("\r")
-    with lab.connect() as wire:
-        wire.send(framed(f"{head}|||NE|NE\r{rest}".encode()))  # nothing comes back
-        assert said(wire.ask(f"{head}|||AL|NE\r{rest}".replace("|1|P|", "|2|P|").encode())) == ("CR", "2")
-        assert said(wire.ask(f"{head}|||NE|AL\r{rest}".replace("|1|P|", "|3|P|").encode())) == ("AR", "3")
+    head, _, segments = message("NOBODY").decode().partition("\r")
+    with lab.connect() as connection:
+        connection.send(frame_bytes(f"{head}|||NE|NE\r{segments}".encode()))  # nothing comes back
+        assert read_msa(connection.ask(f"{head}|||AL|NE\r{segments}".replace("|1|P|", "|2|P|").encode())) == ("CR", "2")
+        assert read_msa(connection.ask(f"{head}|||NE|AL\r{segments}".replace("|1|P|", "|3|P|").encode())) == ("AR", "3")
 
 
 def test_message_requesting_no_acknowledgment_gets_none(feed: Feed) -> None:
     lab = feed.lab()
-    head, _, rest = message(lab.facility).decode().partition("\r")
-    with lab.connect() as wire:
-        wire.send(framed(f"{head}|||NE|NE\r{rest}".encode()))
-        assert said(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
+    head, _, segments = message(lab.facility).decode().partition("\r")
+    with lab.connect() as connection:
+        connection.send(frame_bytes(f"{head}|||NE|NE\r{segments}".encode()))
+        assert read_msa(connection.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
     assert lab.kinds() == ["hl7.oru.sent"] * 2
 
 
 def test_frames_sent_at_once_are_answered_in_order(feed: Feed) -> None:
     lab = feed.lab()
-    with lab.connect() as wire:
+    with lab.connect() as connection:
         threading.Thread(
-            target=wire.send,
-            args=(b"".join(framed(message(lab.facility, control_id=str(n))) for n in range(500)),),
+            target=connection.send,
+            args=(b"".join(frame_bytes(message(lab.facility, control_id=str(n))) for n in range(500)),),
         ).start()
-        assert [said(wire.answer()) for _ in range(500)] == [("AA", str(n)) for n in range(500)]
+        assert [read_msa(connection.answer()) for _ in range(500)] == [("AA", str(n)) for n in range(500)]
 
 
 def test_frame_may_arrive_byte_by_byte(feed: Feed) -> None:
     lab = feed.lab()
-    with lab.connect() as wire:
-        for byte in framed(message(lab.facility, control_id="B")):
-            wire.send(bytes([byte]))
-        assert said(wire.answer()) == ("AA", "B")
+    with lab.connect() as connection:
+        for byte in frame_bytes(message(lab.facility, control_id="B")):
+            connection.send(bytes([byte]))
+        assert read_msa(connection.answer()) == ("AA", "B")
 
 
 def test_log_over_mllp_equals_log_over_http(feed: Feed) -> None:
@@ -130,26 +130,26 @@ def test_log_over_mllp_equals_log_over_http(feed: Feed) -> None:
 
 def test_own_port_accepts_any_facility_and_closes_with_run(feed: Feed) -> None:
     own, shared = feed.lab(own_port=True), feed.lab()
-    assert own.told["port"] != shared.told["port"]
-    assert own.told == own.told
-    with own.connect() as wire:
+    assert own.connection_info["port"] != shared.connection_info["port"]
+    assert own.connection_info == own.connection_info
+    with own.connect() as connection:
         for number, facility in enumerate((own.facility, "WHATEVER", "", shared.facility)):
-            assert said(wire.ask(message(facility, control_id=str(number)))) == ("AA", str(number))
+            assert read_msa(connection.ask(message(facility, control_id=str(number)))) == ("AA", str(number))
         assert shared.kinds() == []
-        port = own.told["port"]
+        port = own.connection_info["port"]
         own.end()
-        assert wire.frame() is None
+        assert connection.frame() is None
     with pytest.raises(ConnectionRefusedError):
-        Wire(port)
-    assert said(shared.ask()) == ("AA", "1")
+        RawConnection(port)
+    assert read_msa(shared.ask()) == ("AA", "1")
 
 
 def test_own_port_answers_immediately(feed: Feed) -> None:
     lab = feed.lab(own_port=True)
-    with lab.connect() as wire:
+    with lab.connect() as connection:
         began = time.monotonic()
         for number in range(20):
-            wire.ask(message("X", control_id=str(number)))
+            connection.ask(message("X", control_id=str(number)))
         assert time.monotonic() - began < 0.6  # 40 ms each, if small packets were held back
 
 
@@ -159,12 +159,12 @@ def test_own_port_answers_immediately(feed: Feed) -> None:
 def test_unavailable_service_rejects_with_reason(feed: Feed) -> None:
     lab = feed.lab()
     lab.playground.inject(ErrorFault(sandbox="lab", times=1))
-    with lab.connect() as wire:
-        ack = wire.ask(message(lab.facility, control_id="9"))
-        assert said(ack) == ("AR", "9")
+    with lab.connect() as connection:
+        ack = connection.ask(message(lab.facility, control_id="9"))
+        assert read_msa(ack) == ("AR", "9")
         assert ack.value("ERR.3.1") == "207"
         assert "(503)" in (ack.value("ERR.8") or "")
-        assert said(wire.ask(message(lab.facility, control_id="9"))) == ("AA", "9")
+        assert read_msa(connection.ask(message(lab.facility, control_id="9"))) == ("AA", "9")
     assert lab.kinds() == ["fault.injected", "hl7.oru.sent"]
 
 
@@ -172,37 +172,37 @@ def test_expired_credential_is_rejected(feed: Feed) -> None:
     lab = feed.lab()
     lab.playground.inject(ExpiredFault(sandbox="lab", times=1))
     ack = lab.ask()
-    assert said(ack) == ("AR", "1")
+    assert read_msa(ack) == ("AR", "1")
     assert "(401)" in (ack.value("ERR.8") or "")
 
 
 def test_lost_reply_breaks_connection(feed: Feed) -> None:
     lab = feed.lab()
     lab.playground.inject(DropFault.model_validate({"sandbox": "lab", "times": 1}))
-    with lab.connect() as wire:
-        wire.send(framed(message(lab.facility)))
-        assert wire.frame() is None
-        assert wire.rest == b""
-    assert said(lab.ask(control_id="2")) == ("AA", "2")
+    with lab.connect() as connection:
+        connection.send(frame_bytes(message(lab.facility)))
+        assert connection.frame() is None
+        assert connection.unread == b""
+    assert read_msa(lab.ask(control_id="2")) == ("AA", "2")
 
 
 def test_truncated_reply_is_unfinished_frame(feed: Feed) -> None:
     lab = feed.lab()
     lab.playground.inject(TruncatedFault(sandbox="lab", times=1, keep=20))
-    with lab.connect() as wire:
-        wire.send(framed(message(lab.facility)))
-        assert wire.frame() is None
-        assert wire.rest[:5] == START + b"MSH|"
-        assert len(wire.rest) == 21
+    with lab.connect() as connection:
+        connection.send(frame_bytes(message(lab.facility)))
+        assert connection.frame() is None
+        assert connection.unread[:5] == START + b"MSH|"
+        assert len(connection.unread) == 21
     assert lab.kinds() == ["hl7.oru.sent", "fault.injected"]
 
 
 def test_dripping_reply_arrives_completely(feed: Feed) -> None:
     lab = feed.lab(time="paced")
     lab.playground.inject(DripFault.model_validate({"sandbox": "lab", "over": "0.2s", "pieces": 10, "times": 1}))
-    with lab.connect() as wire:
+    with lab.connect() as connection:
         began = time.monotonic()
-        assert said(wire.ask(message(lab.facility))) == ("AA", "1")
+        assert read_msa(connection.ask(message(lab.facility))) == ("AA", "1")
         assert time.monotonic() - began >= 0.15
 
 
@@ -210,19 +210,19 @@ def test_delayed_reply_does_not_delay_other_clients(feed: Feed) -> None:
     slow, quick = feed.lab(time="paced"), feed.lab()
     slow.playground.inject(LatencyFault.model_validate({"sandbox": "lab", "by": "1.5s", "times": 1}))
     with slow.connect() as one, quick.connect() as other:
-        one.send(framed(message(slow.facility)))
+        one.send(frame_bytes(message(slow.facility)))
         began = time.monotonic()
         for number in range(20):
-            assert said(other.ask(message(quick.facility, control_id=str(number))))[0] == "AA"
+            assert read_msa(other.ask(message(quick.facility, control_id=str(number))))[0] == "AA"
         assert time.monotonic() - began < 1.2
-        assert said(one.answer()) == ("AA", "1")
+        assert read_msa(one.answer()) == ("AA", "1")
         assert time.monotonic() - began >= 1.2
 
 
 def test_duplicated_message_is_logged_as_repeated(feed: Feed) -> None:
     lab = feed.lab()
     lab.playground.inject(DuplicateFault(sandbox="lab", times=1))
-    assert said(lab.ask()) == ("AA", "1")
+    assert read_msa(lab.ask()) == ("AA", "1")
     assert lab.kinds() == ["hl7.oru.sent", "fault.injected", "hl7.message.repeated"]
 
 
@@ -231,14 +231,14 @@ def test_duplicated_message_is_logged_as_repeated(feed: Feed) -> None:
 
 def test_facility_of_ended_run_is_unknown(feed: Feed) -> None:
     lab, other = feed.lab(), feed.lab()
-    with lab.connect() as wire:
-        assert said(wire.ask(message(lab.facility))) == ("AA", "1")
+    with lab.connect() as connection:
+        assert read_msa(connection.ask(message(lab.facility))) == ("AA", "1")
         facility = lab.facility
         lab.end()
-        ack = wire.ask(message(facility, control_id="2"))
-        assert said(ack) == ("AR", "2")
+        ack = connection.ask(message(facility, control_id="2"))
+        assert read_msa(ack) == ("AR", "2")
         assert "its run has ended" in (ack.value("ERR.8") or "")
-        assert said(wire.ask(message(other.facility, control_id="3"))) == ("AA", "3")
+        assert read_msa(connection.ask(message(other.facility, control_id="3"))) == ("AA", "3")
     assert lab.kinds() == ["hl7.oru.sent"]
 
 
@@ -246,35 +246,37 @@ def test_full_log_rejects_message(feed: Feed, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 2)
     lab = feed.lab()
     for number in range(3):
-        assert said(lab.ask(control_id=str(number)))[0] == "AA"
+        assert read_msa(lab.ask(control_id=str(number)))[0] == "AA"
     ack = lab.ask(control_id="full")
-    assert said(ack) == ("AR", "full")
+    assert read_msa(ack) == ("AR", "full")
     assert "log of this run is full" in (ack.value("ERR.8") or "")
 
 
 def test_simulator_error_rejects_and_listener_continues(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     lab, other = feed.lab(), feed.lab()
     monkeypatch.setattr(type(lab.playground.sandboxes["lab"].state), "receive", lambda *_: 1 / 0)
-    assert said(lab.ask()) == ("AR", "1")
+    assert read_msa(lab.ask()) == ("AR", "1")
     monkeypatch.undo()
     assert lab.playground.broken is not None
-    assert said(other.ask()) == ("AA", "1")
+    assert read_msa(other.ask()) == ("AA", "1")
 
 
 def test_closing_listener_closes_connections(feed: Feed) -> None:
     lab = feed.lab()
-    with lab.connect() as wire, lab.connect() as half:
-        wire.ask(message(lab.facility))
+    with lab.connect() as connection, lab.connect() as half:
+        connection.ask(message(lab.facility))
         half.send(START + b"MSH|")
-        feed.lines.close()
-        assert wire.frame() is None
+        feed.listener_pool.close()
+        assert connection.frame() is None
         assert half.frame() is None
 
 
 def test_example_command_runs(feed: Feed) -> None:
     lab = feed.lab()
-    told = lab.told
-    done = subprocess.run(feed.line.example(told), shell=True, capture_output=True, text=True, timeout=20, check=True)
+    told = lab.connection_info
+    done = subprocess.run(
+        feed.listener.example(told), shell=True, capture_output=True, text=True, timeout=20, check=True
+    )
     assert "MSA|AA|1" in done.stdout
     assert lab.kinds() == ["hl7.adt.sent"]
 
@@ -282,16 +284,18 @@ def test_example_command_runs(feed: Feed) -> None:
 def test_ended_playgrounds_leave_no_state(feed: Feed) -> None:
     for _ in range(100):
         lab = feed.lab(own_port=True)
-        assert said(lab.ask()) == ("AA", "1")
+        assert read_msa(lab.ask()) == ("AA", "1")
         lab.end()
-    until(lambda: set(feed.line.tcp.ports) == {""})
-    assert feed.lines._outbound._running == {}
+    wait_until(lambda: set(feed.listener.tcp.ports) == {""})
+    assert feed.listener_pool._outbound._running == {}
 
 
 def test_half_closed_connection_is_answered_then_closed(feed: Feed) -> None:
     lab = feed.lab()
-    with lab.connect() as wire:
-        wire.send(framed(message(lab.facility, control_id="1")) + framed(message(lab.facility, control_id="2")))
-        wire.socket.shutdown(1)
-        assert [said(wire.answer()) for _ in range(2)] == [("AA", "1"), ("AA", "2")]
-        assert wire.frame() is None
+    with lab.connect() as connection:
+        connection.send(
+            frame_bytes(message(lab.facility, control_id="1")) + frame_bytes(message(lab.facility, control_id="2"))
+        )
+        connection.socket.shutdown(1)
+        assert [read_msa(connection.answer()) for _ in range(2)] == [("AA", "1"), ("AA", "2")]
+        assert connection.frame() is None

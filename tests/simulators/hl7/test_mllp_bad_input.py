@@ -1,5 +1,4 @@
-"""MLLP against those who do it wrong, or mean ill: a protocol's own no, in bounded time and memory, and nobody else
-notices."""
+"""The MLLP listener against faulty and hostile clients: protocol errors, bounded time and memory, no side effects."""
 
 import socket
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 
 from clerkship.simulators.hl7.mllp import LIMITS
 from clerkship.simulators.hl7.mllp_connection import MAX_UNFRAMED_BYTES
-from tests.simulators.hl7.feed import END, START, Feed, Lab, Wire, framed, message, said, until
+from tests.simulators.hl7.feed import END, START, Feed, Lab, RawConnection, frame_bytes, message, read_msa, wait_until
 
 ROOT = Path(__file__).parents[3]
 LONG_MESSAGES = Path(__file__).with_name("long_messages.py")
@@ -26,20 +25,20 @@ MAX_OVERTAKEN = 8 * 4
 
 @pytest.fixture
 def strict() -> Iterator[Feed]:
-    """A feed whose limits can be reached."""
+    """Return a feed with small limits."""
     made = Feed(replace(LIMITS, idle=0.6, request=0.4, connections=20))
     yield made
     made.close()
 
 
 def memory() -> int:
-    """Bytes of this process that are in memory."""
+    """Return the resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * 4096
 
 
 def still_serves(lab: Lab, control_id: str = "after") -> None:
-    assert said(lab.ask(control_id=control_id)) == ("AA", control_id)
+    assert read_msa(lab.ask(control_id=control_id)) == ("AA", control_id)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_acknowledgment_uses_charset_of_message(feed: Feed) -> None:
     lab = feed.lab()
     text = message("KRANKENHAUS-SÜD").decode().replace("|2.5.1\r", "|2.5.1||||||8859/1\r", 1)
     with lab.connect() as wire:
-        wire.send(framed(text.encode("latin-1")))
+        wire.send(frame_bytes(text.encode("latin-1")))
         assert "KRANKENHAUS-SÜD".encode("latin-1") in (wire.frame() or b"")
 
 
@@ -91,8 +90,8 @@ def test_minimal_msh_is_answered(feed: Feed) -> None:
     lab = feed.lab()
     with lab.connect() as wire:
         for data in (b"MSH|^~\\&", b"MSH|^~\\&|||||||||", b"MSH|^", b"MSH|^~\\&|A|B|C"):
-            assert said(wire.ask(data)) == ("AR", "")
-        assert said(wire.ask(message(lab.facility))) == ("AA", "1")
+            assert read_msa(wire.ask(data)) == ("AR", "")
+        assert read_msa(wire.ask(message(lab.facility))) == ("AA", "1")
     assert lab.kinds() == ["hl7.oru.sent"]
 
 
@@ -102,16 +101,19 @@ def test_garbage_after_valid_msh_is_refused_by_sandbox(feed: Feed) -> None:
     with lab.connect() as wire:
         for noise in (b"\x00\x01\x02\r\xff\xfe|||", b"P" * 60_000, b"|" * 60_000):
             assert (wire.ask(head + b"\r" + noise).value("MSA.1")) == "AE"
-        assert said(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
+        assert read_msa(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
 
 
 def test_unframed_bytes_are_ignored_up_to_limit(feed: Feed) -> None:
     lab = feed.lab()
     with lab.connect() as wire:
         wire.send(
-            b"noise\r\n" + framed(message(lab.facility)) + b"\n\n" + framed(message(lab.facility, control_id="2"))
+            b"noise\r\n"
+            + frame_bytes(message(lab.facility))
+            + b"\n\n"
+            + frame_bytes(message(lab.facility, control_id="2"))
         )
-        assert [said(wire.answer()) for _ in range(2)] == [("AA", "1"), ("AA", "2")]
+        assert [read_msa(wire.answer()) for _ in range(2)] == [("AA", "1"), ("AA", "2")]
         wire.send(b"x" * (MAX_UNFRAMED_BYTES + 1))
         assert "not MLLP" in (wire.answer().value("ERR.8") or "")
         assert wire.frame() is None
@@ -121,7 +123,7 @@ def test_restarted_frame_discards_first_one(feed: Feed) -> None:
     lab = feed.lab()
     with lab.connect() as wire:
         wire.send(START + message(lab.facility, control_id="1")[:90])
-        assert said(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
+        assert read_msa(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
     assert len(lab.kinds()) == 1
 
 
@@ -132,7 +134,7 @@ def test_unfinished_frame_is_reported_at_end_of_input(feed: Feed) -> None:
             wire.send(START + message(lab.facility, control_id="1") + ending)
             wire.socket.shutdown(socket.SHUT_WR)
             ack = wire.answer()
-            assert said(ack) == ("AR", "1")
+            assert read_msa(ack) == ("AR", "1")
             assert "not ended" in (ack.value("ERR.8") or "")
             assert wire.frame() is None
     assert lab.kinds() == []
@@ -142,16 +144,16 @@ def test_missing_final_carriage_return_is_accepted(feed: Feed) -> None:
     lab = feed.lab()
     with lab.connect() as wire:
         wire.send(START + message(lab.facility) + END[:1])
-        assert said(wire.answer()) == ("AA", "1")
+        assert read_msa(wire.answer()) == ("AA", "1")
 
 
 def test_client_that_disconnects_mid_frame_is_removed(feed: Feed) -> None:
     lab = feed.lab()
     for cut in (1, 3, 50, 200):
         with lab.connect() as wire:
-            wire.send(framed(message(lab.facility))[:cut])
+            wire.send(frame_bytes(message(lab.facility))[:cut])
     still_serves(lab)
-    until(lambda: not feed.line.tcp.ports[""].connections)
+    wait_until(lambda: not feed.listener.tcp.ports[""].connections)
     assert lab.kinds() == ["hl7.oru.sent"]
 
 
@@ -192,9 +194,9 @@ def test_fifty_megabyte_message_is_rejected_and_not_buffered(feed: Feed, known: 
             most = max(most, memory())
         wire.send(b"\r" + END)
         ack = wire.answer()
-        assert said(ack) == ("AR", "BIG")
+        assert read_msa(ack) == ("AR", "BIG")
         assert not known or "5000000 bytes" in (ack.value("ERR.8") or "")
-        assert said(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")  # the connection goes on
+        assert read_msa(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")  # the connection goes on
     assert most - before < 30_000_000
     still_serves(other)
     refused = lab.payloads("hl7.message.refused")
@@ -206,9 +208,9 @@ def test_message_limit_is_per_sandbox(feed: Feed) -> None:
     small, large = feed.lab(max_message=2000), feed.lab(max_message=20_000_000, validation="lenient")
     note = b"NTE|1||" + b"A" * 100_000 + b"\r"
     ack = small.ask(message(small.facility) + note)
-    assert said(ack) == ("AR", "1")
+    assert read_msa(ack) == ("AR", "1")
     assert "2000 bytes" in (ack.value("ERR.8") or "")
-    assert said(large.ask(message(large.facility) + note * 150)) == ("AA", "1")
+    assert read_msa(large.ask(message(large.facility) + note * 150)) == ("AA", "1")
 
 
 def test_slow_frame_times_out(strict: Feed) -> None:
@@ -216,7 +218,7 @@ def test_slow_frame_times_out(strict: Feed) -> None:
     with lab.connect() as slow, lab.connect() as quick:
         began = time.monotonic()
         slow.socket.settimeout(0.01)
-        data = iter(framed(message(lab.facility) * 100))
+        data = iter(frame_bytes(message(lab.facility) * 100))
         while time.monotonic() - began < 5:
             try:
                 slow.send(bytes([next(data)]))
@@ -245,19 +247,19 @@ def test_longest_idle_connection_is_evicted_when_full() -> None:
     greedy, other = feed.lab(), feed.lab()
     with ExitStack() as stack:
         first = stack.enter_context(other.connect())
-        assert said(first.ask(message(other.facility)))[0] == "AA"
+        assert read_msa(first.ask(message(other.facility)))[0] == "AA"
         silent = [stack.enter_context(greedy.connect()) for _ in range(19)]
-        until(lambda: len(feed.line.tcp.table) == 20)
+        wait_until(lambda: len(feed.listener.tcp.table) == 20)
         extra = stack.enter_context(other.connect())
-        assert said(extra.ask(message(other.facility, control_id="2"))) == ("AA", "2")
+        assert read_msa(extra.ask(message(other.facility, control_id="2"))) == ("AA", "2")
         assert silent[0].frame() is None
         for number, wire in enumerate(silent[1:]):
-            assert said(wire.ask(message(greedy.facility, control_id=str(number))))[0] == "AA"
+            assert read_msa(wire.ask(message(greedy.facility, control_id=str(number))))[0] == "AA"
         third = stack.enter_context(other.connect())  # now it is the ones of whom there are most
-        assert said(third.ask(message(other.facility, control_id="3"))) == ("AA", "3")
+        assert read_msa(third.ask(message(other.facility, control_id="3"))) == ("AA", "3")
         assert silent[1].frame() is None
-        assert said(first.ask(message(other.facility, control_id="4"))) == ("AA", "4")
-    until(lambda: len(feed.line.tcp.table) == 0)
+        assert read_msa(first.ask(message(other.facility, control_id="4"))) == ("AA", "4")
+    wait_until(lambda: len(feed.listener.tcp.table) == 0)
     feed.close()
 
 
@@ -268,13 +270,13 @@ def test_connection_over_limit_is_refused_with_reason() -> None:
         lab.playground.lock.acquire()
         wires = [stack.enter_context(lab.connect()) for _ in range(5)]
         for number, wire in enumerate(wires):
-            wire.send(framed(message(lab.facility, control_id=str(number))))
-        until(lambda: len(feed.line.tcp.table._sandbox) == 5)
+            wire.send(frame_bytes(message(lab.facility, control_id=str(number))))
+        wait_until(lambda: len(feed.listener.tcp.table._sandbox) == 5)
         extra = stack.enter_context(lab.connect())
         assert "too many connections (5)" in (extra.answer().value("ERR.8") or "")
         assert extra.frame() is None
         lab.playground.lock.release()
-        assert [said(wire.answer())[0] for wire in wires] == ["AA"] * 5
+        assert [read_msa(wire.answer())[0] for wire in wires] == ["AA"] * 5
     feed.close()
 
 
@@ -284,15 +286,15 @@ def test_connections_per_sandbox_are_limited() -> None:
     with ExitStack() as stack:
         wires = [stack.enter_context(lab.connect()) for _ in range(4)]
         for number, wire in enumerate(wires):
-            assert said(wire.ask(message(lab.facility, control_id=str(number))))[0] == "AA"
+            assert read_msa(wire.ask(message(lab.facility, control_id=str(number))))[0] == "AA"
         assert wires[0].frame() is None
         lab.playground.lock.acquire()
         for wire in wires[1:]:
-            wire.send(framed(message(lab.facility, control_id="x")))
-        until(lambda: not any(each.is_evictable for each in feed.line.tcp.table._sandbox))
+            wire.send(frame_bytes(message(lab.facility, control_id="x")))
+        wait_until(lambda: not any(each.is_evictable for each in feed.listener.tcp.table._sandbox))
         extra = stack.enter_context(lab.connect())
         ack = extra.ask(message(lab.facility, control_id="y"))
-        assert (said(ack), "3 connections" in (ack.value("ERR.8") or "")) == (("AR", "y"), True)
+        assert (read_msa(ack), "3 connections" in (ack.value("ERR.8") or "")) == (("AR", "y"), True)
         still_serves(other)
         lab.playground.lock.release()
     feed.close()
@@ -303,15 +305,15 @@ def test_silent_new_connection_is_closed_when_half_full() -> None:
     lab = feed.lab()
     with ExitStack() as stack:
         few = [stack.enter_context(lab.connect()) for _ in range(5)]
-        until(lambda: len(feed.line.tcp.table) == 5)
+        wait_until(lambda: len(feed.listener.tcp.table) == 5)
         time.sleep(0.3)  # longer than they may take, were there more of them
-        assert len(feed.line.tcp.table) == 5
+        assert len(feed.listener.tcp.table) == 5
         more = [stack.enter_context(lab.connect()) for _ in range(2)]
         speaker = stack.enter_context(lab.connect())
-        assert said(speaker.ask(message(lab.facility))) == ("AA", "1")
+        assert read_msa(speaker.ask(message(lab.facility))) == ("AA", "1")
         assert few[0].frame() is None
-        until(lambda: len(feed.line.tcp.table) <= 5)
-        assert said(speaker.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
+        wait_until(lambda: len(feed.listener.tcp.table) <= 5)
+        assert read_msa(speaker.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
         assert more
     feed.close()
 
@@ -326,22 +328,22 @@ def test_buffered_bytes_are_limited() -> None:
         wires = [stack.enter_context(greedy.connect()) for _ in range(30)]
         for wire in wires:
             wire.send(half)
-        until(lambda: feed.line.tcp.table.held > 15_000_000)
+        wait_until(lambda: feed.listener.tcp.table.held > 15_000_000)
         assert memory() - before < 70_000_000  # and not 150
         whole = message(other.facility) + b"ZZZ|" + b"x" * 4_900_000 + b"\r"
-        assert said(other.ask(whole)) == ("AA", "1")  # it is not the others' share
+        assert read_msa(other.ask(whole)) == ("AA", "1")  # it is not the others' share
         for wire in wires:
             wire.send(b"\r" + END)
         codes = [wire.answer() for wire in wires]
-    assert {said(ack)[0] for ack in codes} == {"AA", "AR"}
-    refused = next(ack for ack in codes if said(ack)[0] == "AR")
+    assert {read_msa(ack)[0] for ack in codes} == {"AA", "AR"}
+    refused = next(ack for ack in codes if read_msa(ack)[0] == "AR")
     assert "send it again later" in (refused.value("ERR.8") or "")
-    until(lambda: feed.line.tcp.table.held == 0)
-    assert said(greedy.ask(message(greedy.facility, control_id="after") + b"ZZZ|" + b"x" * 4_900_000)) == (
+    wait_until(lambda: feed.listener.tcp.table.held == 0)
+    assert read_msa(greedy.ask(message(greedy.facility, control_id="after") + b"ZZZ|" + b"x" * 4_900_000)) == (
         "AA",
         "after",
     )
-    until(lambda: not feed.line.tcp.table._held and not feed.line.tcp.table._holding)
+    wait_until(lambda: not feed.listener.tcp.table._held and not feed.listener.tcp.table._holding)
     feed.close()
 
 
@@ -350,21 +352,21 @@ def test_five_hundred_connections_are_answered(feed: Feed) -> None:
     with ExitStack() as stack:
         wires = [stack.enter_context(labs[number % 5].connect()) for number in range(500)]
         for number, wire in enumerate(wires):
-            wire.send(framed(message(labs[number % 5].facility, control_id=str(number))))
-        answers = [said(wire.answer()) for wire in wires]
+            wire.send(frame_bytes(message(labs[number % 5].facility, control_id=str(number))))
+        answers = [read_msa(wire.answer()) for wire in wires]
     assert answers == [("AA", str(number)) for number in range(500)]
     assert [len(lab.kinds()) for lab in labs] == [100] * 5
 
 
 def test_client_that_never_reads_is_paused_then_closed(strict: Feed) -> None:
     lab, other = strict.lab(), strict.lab()
-    flood = framed(message("NOBODY")) * 100_000
+    flood = frame_bytes(message("NOBODY")) * 100_000
     before = memory()
     with lab.connect() as deaf, pytest.raises((TimeoutError, ConnectionError)):
         deaf.send(flood)
     assert memory() - before < 30_000_000
     still_serves(other)
-    until(lambda: not strict.line.tcp.ports[""].connections)
+    wait_until(lambda: not strict.listener.tcp.ports[""].connections)
 
 
 def test_other_playgrounds_are_served_during_flood(feed: Feed) -> None:
@@ -388,7 +390,7 @@ def test_other_playgrounds_are_served_during_flood(feed: Feed) -> None:
         for number in range(50):
             sent.acquire(timeout=10)
             before = sum(answered)
-            assert said(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
+            assert read_msa(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
             overtaken.append(sum(answered) - before)
     over.set()
     for thread in flooding:
@@ -409,9 +411,9 @@ def test_other_clients_are_served_while_long_message_is_validated() -> None:
 def test_garbage_on_many_connections_leaves_listener_working(feed: Feed) -> None:
     lab = feed.lab()
     with ExitStack() as stack:
-        wires: list[Wire] = [stack.enter_context(lab.connect()) for _ in range(100)]
+        wires: list[RawConnection] = [stack.enter_context(lab.connect()) for _ in range(100)]
         for number, wire in enumerate(wires):
             wire.send(bytes((number * step) % 256 for step in range(5000)))
         still_serves(lab)
-    until(lambda: not feed.line.tcp.ports[""].connections)
+    wait_until(lambda: not feed.listener.tcp.ports[""].connections)
     assert lab.kinds() == ["hl7.oru.sent"]

@@ -1,4 +1,4 @@
-"""The inbox is delivered to where the agent listens: in order, once, and again where no answer comes."""
+"""Tests of deliveries to an agent's listener: order, acknowledgments and retries."""
 
 import asyncio
 import socket
@@ -21,14 +21,14 @@ from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators.hl7 import mllp_delivery as module
 from clerkship.simulators.hl7.config import Hl7Config
-from tests.simulators.hl7.feed import END, START, Feed, Lab, until
+from tests.simulators.hl7.feed import END, START, Feed, Lab, wait_until
 
 QUICK = {"resend": "50ms", "attempts": 3}
 Answer = Callable[[Hl7Message], str | None]
 
 
-class Bystander:
-    """A listener: hears frames, and answers each with a code, with nothing, or by hanging up."""
+class RecordingListener:
+    """A listener that records frames, and answers each with a code, with nothing, or by closing the connection."""
 
     def __init__(self, answer: Answer, port: int) -> None:
         self.heard: list[str] = []
@@ -73,7 +73,6 @@ class Bystander:
                             connection.sendall(START + ack_of(message, code) + END)
 
     def close(self) -> None:
-        """Listen no more."""
         with suppress(OSError):
             self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
@@ -87,12 +86,12 @@ def ack_of(message: Hl7Message, code: str, control_id: str = "") -> bytes:
 
 
 @pytest.fixture
-def listen() -> Iterator[Callable[..., Bystander]]:
-    """Listeners that are closed in the end."""
-    made: list[Bystander] = []
+def listen() -> Iterator[Callable[..., RecordingListener]]:
+    """Return a function that opens listeners, which are closed after the test."""
+    made: list[RecordingListener] = []
 
-    def listen(answer: Answer = lambda _: "AA", port: int = 0) -> Bystander:
-        made.append(Bystander(answer, port))
+    def listen(answer: Answer = lambda _: "AA", port: int = 0) -> RecordingListener:
+        made.append(RecordingListener(answer, port))
         return made[-1]
 
     yield listen
@@ -100,7 +99,7 @@ def listen() -> Iterator[Callable[..., Bystander]]:
         each.close()
 
 
-Listen = Callable[..., Bystander]
+Listen = Callable[..., RecordingListener]
 
 
 def acks(lab: Lab) -> list[tuple[str, str]]:
@@ -112,14 +111,14 @@ def attempts(lab: Lab) -> list[tuple[str, int, str]]:
     return [(attempt.message, attempt.attempt, attempt.outcome) for attempt in made]
 
 
-def eventually(lab: Lab, true: Callable[[], bool]) -> None:
-    """Wait for something while an idle run jumps to whatever is due next."""
+def wait_while_idle(lab: Lab, true: Callable[[], bool]) -> None:
+    """Wait for a condition while an idle run jumps to the next due time."""
 
     def check() -> bool:
         skip(lab.playground)
         return true()
 
-    until(check)
+    wait_until(check)
 
 
 def test_pending_messages_are_delivered_in_order_once_agent_listens(feed: Feed, listen: Listen) -> None:
@@ -127,11 +126,11 @@ def test_pending_messages_are_delivered_in_order_once_agent_listens(feed: Feed, 
     for number in range(5):
         lab.arrive(f"C{number}")
     lab.handle.listen("127.0.0.1", agent.port)
-    until(lambda: len(acks(lab)) == 5)
+    wait_until(lambda: len(acks(lab)) == 5)
     assert agent.heard == [f"C{number}" for number in range(5)]
     assert acks(lab) == [(str(number), "AA") for number in range(1, 6)]
     lab.arrive("C5")  # and what comes from then on
-    until(lambda: len(acks(lab)) == 6)
+    wait_until(lambda: len(acks(lab)) == 6)
     assert agent.connections == 1
     assert lab.handle.inbox() == []
     assert [taken.over for taken in lab.payloads("hl7.message.taken")] == ["mllp"] * 6
@@ -146,7 +145,7 @@ def test_listener_may_be_configured(feed: Feed, listen: Listen) -> None:
     agent = listen()
     lab = feed.lab(listener=f"127.0.0.1:{agent.port}", **QUICK)
     lab.arrive("C1")
-    until(lambda: acks(lab) == [("1", "AA")])
+    wait_until(lambda: acks(lab) == [("1", "AA")])
 
 
 def test_duplicate_message_is_delivered_and_acknowledged_twice(feed: Feed, listen: Listen) -> None:
@@ -155,7 +154,7 @@ def test_duplicate_message_is_delivered_and_acknowledged_twice(feed: Feed, liste
     for control_id in ("C1", "C1", "C2"):
         lab.arrive(control_id)
     lab.handle.listen("127.0.0.1", agent.port)
-    until(lambda: not lab.handle.inbox())
+    wait_until(lambda: not lab.handle.inbox())
     assert agent.heard == ["C1", "C1", "C2"]
     assert lab.kinds().count("hl7.message.acknowledged") == 3
 
@@ -166,7 +165,7 @@ def test_negative_acknowledgment_ends_delivery(feed: Feed, listen: Listen, code:
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
     lab.arrive("C2")
-    until(lambda: len(acks(lab)) == 2)
+    wait_until(lambda: len(acks(lab)) == 2)
     assert acks(lab) == [("1", code), ("2", "AA")]
     assert agent.heard == ["C1", "C2"]
 
@@ -181,10 +180,10 @@ def test_unacknowledged_message_is_resent_then_given_up(
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
     lab.arrive("C2")
-    eventually(lab, lambda: acks(lab) == [("2", "AA")])
+    wait_while_idle(lab, lambda: acks(lab) == [("2", "AA")])
     assert agent.heard == ["C1", "C1", "C1", "C2"]
     outcome = "lost" if how else "timed_out"
-    eventually(lab, lambda: len(attempts(lab)) == 4)
+    wait_while_idle(lab, lambda: len(attempts(lab)) == 4)
     assert attempts(lab) == [*[("1", number, outcome) for number in (1, 2, 3)], ("2", 1, "delivered")]
     assert [entry["id"] for entry in lab.handle.inbox()] == ["1"]
     lab.handle.acknowledge("1")  # it can still be had by hand
@@ -219,7 +218,7 @@ def test_attempts_are_spaced_in_wall_time_on_paced_clock(feed: Feed, listen: Lis
         began = time.monotonic()
         lab.handle.listen("127.0.0.1", agent.port)
         lab.arrive("C1")
-        until(lambda: len(attempts(lab)) == 3)
+        wait_until(lambda: len(attempts(lab)) == 3)
         assert time.monotonic() - began >= 0.1
     assert agent.heard == ["C1"] * 3
 
@@ -229,11 +228,11 @@ def test_returning_listener_gets_missed_messages(feed: Feed, listen: Listen) -> 
     agent = listen()
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
-    until(lambda: len(acks(lab)) == 1)
+    wait_until(lambda: len(acks(lab)) == 1)
     agent.close()
     lab.arrive("C2")
     back = listen(port=agent.port)
-    eventually(lab, lambda: len(acks(lab)) == 2)
+    wait_while_idle(lab, lambda: len(acks(lab)) == 2)
     assert back.heard == ["C2"]
 
 
@@ -245,10 +244,10 @@ def test_listener_may_be_moved_or_deregistered(feed: Feed, listen: Listen) -> No
     lab.arrive("C1")
     agent = listen()
     lab.handle.listen("127.0.0.1", agent.port)  # it does not wait an hour
-    until(lambda: acks(lab) == [("1", "AA")])
+    wait_until(lambda: acks(lab) == [("1", "AA")])
     lab.handle.request("DELETE", "/hl7/listener")
     lab.arrive("C2")
-    until(lambda: "C2" in lab.handle.inbox()[0]["control_id"])
+    wait_until(lambda: "C2" in lab.handle.inbox()[0]["control_id"])
     assert agent.heard == ["C1"]
 
 
@@ -264,7 +263,7 @@ def test_agent_may_use_sandboxes_before_acknowledging(feed: Feed, listen: Listen
     lab.handle.listen("127.0.0.1", agent.port)
     for number in range(3):
         lab.arrive(f"C{number}")
-    until(lambda: len(acks(lab)) == 3)
+    wait_until(lambda: len(acks(lab)) == 3)
 
 
 def test_acknowledgment_of_other_message_is_not_accepted(feed: Feed, listen: Listen) -> None:
@@ -277,9 +276,9 @@ def test_acknowledgment_of_other_message_is_not_accepted(feed: Feed, listen: Lis
     agent = listen(answer)
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
-    until(lambda: heard == ["C1"])
+    wait_until(lambda: heard == ["C1"])
     agent.open[0].sendall(START + ack_of(parse_message(lab.handle.take("1")), "AA", "OTHER") + END)
-    eventually(lab, lambda: acks(lab) == [("1", "AA")])
+    wait_while_idle(lab, lambda: acks(lab) == [("1", "AA")])
     assert agent.heard == ["C1", "C1"]
     assert "sandbox.refused" in lab.kinds()
 
@@ -289,11 +288,11 @@ def test_application_acknowledgment_may_follow_accept_acknowledgment(feed: Feed,
     agent = listen(lambda _: "CA")
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1", **{"|P|2.5.1": "|P|2.5.1|||AL|AL"})
-    until(lambda: acks(lab) == [("1", "CA")])
+    wait_until(lambda: acks(lab) == [("1", "CA")])
     agent.open[0].sendall(START + ack_of(parse_message(lab.handle.take("1")), "AA") + END)
-    until(lambda: acks(lab) == [("1", "CA"), ("1", "AA")])
+    wait_until(lambda: acks(lab) == [("1", "CA"), ("1", "AA")])
     lab.arrive("C2")
-    until(lambda: acks(lab)[-1] == ("2", "CA"))
+    wait_until(lambda: acks(lab)[-1] == ("2", "CA"))
     assert agent.heard == ["C1", "C2"]
 
 
@@ -302,7 +301,7 @@ def test_message_requesting_no_acknowledgment_is_delivered_once(feed: Feed, list
     lab.arrive("C1", **{"|P|2.5.1": "|P|2.5.1|||NE|NE"})
     lab.arrive("C2")
     lab.handle.listen("127.0.0.1", agent.port)
-    until(lambda: acks(lab) == [("2", "AA")])
+    wait_until(lambda: acks(lab) == [("2", "AA")])
     assert agent.heard == ["C1", "C2"]
 
 
@@ -312,7 +311,7 @@ def test_faults_apply_to_deliveries(feed: Feed, listen: Listen) -> None:
     lab.playground.inject(DropFault.model_validate({"sandbox": "lab", "operation": "acknowledge_message", "times": 1}))
     lab.handle.listen("127.0.0.1", agent.port)
     lab.arrive("C1")
-    eventually(lab, lambda: lab.payloads("hl7.message.taken") != [] and lab.handle.inbox() == [])
+    wait_while_idle(lab, lambda: lab.payloads("hl7.message.taken") != [] and lab.handle.inbox() == [])
     assert agent.heard[0] == "C1"
     assert lab.kinds().count("fault.injected") == 2
 
@@ -332,27 +331,27 @@ def test_deregistering_also_disables_configured_listener(feed: Feed, listen: Lis
     agent = listen()
     lab = feed.lab(listener=f"127.0.0.1:{agent.port}", **QUICK)
     lab.arrive("C1")
-    until(lambda: acks(lab) == [("1", "AA")])
+    wait_until(lambda: acks(lab) == [("1", "AA")])
     lab.handle.stop_listening()
     lab.arrive("C2")
-    until(lambda: feed.delivery(lab)._writer is None)
+    wait_until(lambda: feed.delivery(lab)._writer is None)
     assert agent.heard == ["C1"]
     lab.handle.listen("127.0.0.1", agent.port)
-    until(lambda: agent.heard == ["C1", "C2"])
+    wait_until(lambda: agent.heard == ["C1", "C2"])
 
 
 def test_own_ports_are_refused_as_listener(feed: Feed) -> None:
     lab, own = feed.lab(), feed.lab(own_port=True)
     door = int(lab.handle.url.split(":")[2].split("/")[0])
-    for port in (int(lab.told["port"]), int(own.told["port"]), door):
+    for port in (int(lab.connection_info["port"]), int(own.connection_info["port"]), door):
         with pytest.raises(Refused, match="a simulator listens on that port"):
             lab.handle.listen("127.0.0.1", port)
         assert str(port) not in lab.playground.log.data().decode()
     assert set(lab.kinds()) == {"sandbox.refused"}
-    assert feed.lines._outbound._running == {}
-    own_port = int(own.told["port"])
+    assert feed.listener_pool._outbound._running == {}
+    own_port = int(own.connection_info["port"])
     own.end()  # and then it is anybody's
-    until(lambda: own_port not in feed.line.ports())
+    wait_until(lambda: own_port not in feed.listener.ports())
     lab.handle.listen("127.0.0.1", own_port)
 
 
@@ -366,7 +365,7 @@ def test_agent_that_never_reads_is_not_read_from(feed: Feed, monkeypatch: pytest
         with connection:
             sent = parse_message(connection.recv(65536).strip(START + END))
             connection.sendall(START + ack_of(sent, "AA") + END)
-            until(lambda: acks(lab) == [("1", "AA")])
+            wait_until(lambda: acks(lab) == [("1", "AA")])
             writer = feed.delivery(lab)._writer
             assert writer is not None
             flood = START + rf"MSH|^~\&|{'A' * 200_000}|B|C|D|20260302||XXX^Y|1|P|2.5.1".encode() + END
@@ -377,7 +376,7 @@ def test_agent_that_never_reads_is_not_read_from(feed: Feed, monkeypatch: pytest
                     connection.sendall(flood)
                     most = max(most, writer.transport.get_write_buffer_size())
             assert most < 1_000_000
-            until(writer.is_closing)
+            wait_until(writer.is_closing)
 
 
 def test_delivery_ends_with_run(feed: Feed, listen: Listen) -> None:
@@ -386,13 +385,13 @@ def test_delivery_ends_with_run(feed: Feed, listen: Listen) -> None:
         lab, agent = feed.lab(), listen()
         lab.handle.listen("127.0.0.1", agent.port)
         lab.arrive("C1")
-        until(lambda lab=lab: len(acks(lab)) == 1)  # type: ignore[misc]
+        wait_until(lambda lab=lab: len(acks(lab)) == 1)  # type: ignore[misc]
         lab.end()
         agent.close()
-    until(lambda: feed.lines._outbound._running == {})
+    wait_until(lambda: feed.listener_pool._outbound._running == {})
     pooled = [each for each in threading.enumerate() if each.name.startswith("clerkship-worker")]
     assert len(pooled) < 10  # kept for whoever comes next, not one for each
-    until(lambda: threading.active_count() - len(pooled) <= before + 1)
+    wait_until(lambda: threading.active_count() - len(pooled) <= before + 1)
 
 
 def test_delivery_works_with_hl7_library_server(feed: Feed) -> None:
@@ -430,7 +429,7 @@ def test_delivery_works_with_hl7_library_server(feed: Feed) -> None:
     for number, type in enumerate(("ADT^A01^ADT_A01", "ORM^O01^ORM_O01", "ORU^R01^ORU_R01", "SIU^S12^SIU_S12")):
         lab.arrive(f"C{number}", type)
     try:
-        until(lambda: len(acks(lab)) == 4)
+        wait_until(lambda: len(acks(lab)) == 4)
     finally:
         lab.end()
         assert hung_up.wait(10)
@@ -454,8 +453,8 @@ def test_slow_agent_does_not_delay_other_deliveries(feed: Feed, listen: Listen) 
     began = time.monotonic()
     for number in range(10):
         other.arrive(f"C{number}")
-    until(lambda: len(acks(other)) == 10)
+    wait_until(lambda: len(acks(other)) == 10)
     assert time.monotonic() - began < 5
     assert acks(one) == []
     held.set()
-    until(lambda: acks(one) == [("1", "AA")])
+    wait_until(lambda: acks(one) == [("1", "AA")])

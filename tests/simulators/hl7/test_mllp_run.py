@@ -1,4 +1,4 @@
-"""Whole runs over MLLP: agents that send, agents that listen, and logs that have nothing of the machine in them."""
+"""Whole runs over MLLP: agents that send, agents that listen, and reproducible logs."""
 
 import socket
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from clerkship.hl7.message import parse_message
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.simulators.hl7.handle import Hl7
-from tests.simulators.hl7.feed import END, START, Wire, message, said, until
+from tests.simulators.hl7.feed import END, START, RawConnection, message, read_msa, wait_until
 from tests.workbench import Workbench
 
 SENDS = """
@@ -39,14 +39,14 @@ LISTENS = """
 
 
 def send(task_item: Any, sandboxes: Sandboxes) -> None:
-    """Over MLLP, with what it was told."""
+    """Send a message over MLLP."""
     told = sandboxes.get_as(Hl7).mllp
-    with Wire(int(told["port"])) as wire:
-        assert said(wire.ask(message(str(told["facility"])))) == ("AA", "1")
+    with RawConnection(int(told["port"])) as wire:
+        assert read_msa(wire.ask(message(str(told["facility"])))) == ("AA", "1")
 
 
 def listen(task_item: Any, sandboxes: Sandboxes) -> None:
-    """Until one message has come, and then until that is acknowledged."""
+    """Listen until one message has arrived and is acknowledged."""
     lab = sandboxes.get_as(Hl7)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(10)
@@ -59,7 +59,7 @@ def listen(task_item: Any, sandboxes: Sandboxes) -> None:
             heard = parse_message(data.removeprefix(START).removesuffix(END))
             head = r"MSH|^~\&|AGENT|CLINIC|LAB|CLERKSHIP|20260302||ACK|A1|P|2.5.1"
             connection.sendall(START + f"{head}\rMSA|AA|{heard.control_id}\r".encode() + END)
-            until(lambda: not lab.inbox())
+            wait_until(lambda: not lab.inbox())
 
 
 def test_agent_that_sends_over_mllp_is_graded(bench: Workbench) -> None:

@@ -1,4 +1,4 @@
-"""What the chart has against a message, its sender is told: interface and application answer as one."""
+"""Objections of the chart to a message are in its acknowledgment."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ task:
 
 
 def update(mrn: str, control_id: str, enhanced: str = "") -> str:
-    """News of a phone number."""
+    """Build an ADT^A08 with a new phone number."""
     return "\r".join(
         [
             f"MSH|^~\\&|A|B|LAB|CLERKSHIP|20260302090000||ADT^A08^ADT_A01|{control_id}|P|2.5.1{enhanced}",

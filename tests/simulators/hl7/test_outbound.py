@@ -1,4 +1,4 @@
-"""What an agent sends: taken, refused, repeated; acknowledged in original and enhanced mode, alone and in batches."""
+"""Tests of messages from the agent: accepted, refused, repeated; in both acknowledgment modes, alone and in batches."""
 
 import re
 
@@ -10,7 +10,7 @@ from clerkship.hl7.batch import split_messages
 from clerkship.hl7.message import parse_message
 from clerkship.sandbox.request import Request
 from clerkship.simulators.hl7.mllp_call import SendMessage
-from tests.simulators.hl7.interface import Interface, admission, head, results
+from tests.simulators.hl7.interface import Interface, admission, build_msh, results
 
 
 def test_acknowledgment_names_control_id() -> None:
@@ -59,7 +59,7 @@ def test_flaws_have_error_codes(message: str, ack: str, code: str, kind: str) ->
 
 APPOINTMENT = "SCH|1||||||R^Routine||||^^30^202603020900^202603020930"
 ROUND = results("R1", "<5").replace("O-1|L-1", "O-1|L-1~L-2")
-UPDATE = "\r".join((head("U1", "ADT^A08"), "EVN||20260302090000", "PID|1||4711||Okafor^Ada", ""))
+UPDATE = "\r".join((build_msh("U1", "ADT^A08"), "EVN||20260302090000", "PID|1||4711||Okafor^Ada", ""))
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,16 @@ UPDATE = "\r".join((head("U1", "ADT^A08"), "EVN||20260302090000", "PID|1||4711||
     [
         (ROUND, ""),
         (UPDATE, ""),
-        (head("S1", "SIU^S12") + f"\r{APPOINTMENT}\r", ""),
-        (head("R2", "ORU^R01"), ""),
+        (build_msh("S1", "SIU^S12") + f"\r{APPOINTMENT}\r", ""),
+        (build_msh("R2", "ORU^R01"), ""),
         (admission("A1").replace("|P|", "||"), ""),
-        (head("R3", "ORU^R01", version="1.9"), "203"),
-        (head("R3", "ORU^R01", version=""), "101"),
-        (head("", "ORU^R01"), "101"),
-        (head("R3", "ORU^R99"), "201"),
-        (head("R3", "ORU"), "201"),
-        (head("R3", "QRY^A19"), "200"),
-        (head("R3", "ADT^A01") + "\rgood morning\r", "100"),
+        (build_msh("R3", "ORU^R01", version="1.9"), "203"),
+        (build_msh("R3", "ORU^R01", version=""), "101"),
+        (build_msh("", "ORU^R01"), "101"),
+        (build_msh("R3", "ORU^R99"), "201"),
+        (build_msh("R3", "ORU"), "201"),
+        (build_msh("R3", "QRY^A19"), "200"),
+        (build_msh("R3", "ADT^A01") + "\rgood morning\r", "100"),
         (results("R1", "many"), "102"),
         (f"BHS|^~\\&\r{admission('A1')}BTS|2\r", "102"),
     ],
@@ -163,18 +163,18 @@ GOOD, BAD, FOREIGN = admission("A1"), admission("A1").replace("4711^^^CLINIC^MR"
 )
 def test_enhanced_mode_follows_msh_15_and_msh_16(accept: str, message: str, now: str, later: str) -> None:
     engine = Interface()
-    first, _, rest = message.partition("\r")
-    reply = engine.post(f"{first}|||{accept}\r{rest}")
+    header, _, segments = message.partition("\r")
+    reply = engine.post(f"{header}|||{accept}\r{segments}")
     assert reply.status == (200 if now else 204)
     if now:
-        said = parse_ack(parse_message(reply.body))
-        assert (said.code, said.control_id) == (now, "A1")
+        ack = parse_ack(parse_message(reply.body))
+        assert (ack.code, ack.control_id) == (now, "A1")
     waiting = engine.inbox()
     assert [parse_ack(parse_message(entry["message"])).code for entry in waiting] == ([later] if later else [])
     if later:
         assert engine.kinds[1] == "hl7.ack.arrived"
         assert (waiting[0]["type"], engine.state.inbox["1"].message.value("MSA.2")) == ("ACK^A01", "A1")
-    engine.post(f"{first}|||{accept}\r{rest}")
+    engine.post(f"{header}|||{accept}\r{segments}")
     assert len(engine.inbox()) == len(waiting) or message is not GOOD  # a repetition brings nothing new
 
 
@@ -226,7 +226,7 @@ def test_secret_facility_is_masked_in_log_but_in_answer(case: type[str]) -> None
     engine.post(f"{written}\r{HEADERS}{admission('A2', to=written)}")
     engine.post(f"{HEADERS.replace('CLERKSHIP', written)}{admission('A3', to=written)}BTS|1\rFTS|1\r")
     engine.post(f"MSH{written}")
-    log = b"".join([*engine.rig.lines, *engine.rig.playground.log.blobs.values()]).lower()
+    log = b"".join([*engine.rig.listener_pool, *engine.rig.playground.log.blobs.values()]).lower()
     assert written.lower().encode() not in log
     assert b"|lab|clerkship|" in log
     listed = engine.ask("GET", "/hl7/outbound").body
@@ -237,7 +237,7 @@ def test_application_acknowledgment_may_be_a_separate_message() -> None:
     engine = Interface()
     engine.arrive(message=results("IN-1", accept="AL|AL"))
     assert engine.ask("POST", "/hl7/inbox/1/ack", code="CA").status == 204
-    ack = f"{head('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-1\r"
+    ack = f"{build_msh('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-1\r"
     assert engine.post(ack).status == 204
     assert [said.code for said in engine.state.inbox["1"].acks] == ["CA", "AA"]
 
@@ -245,12 +245,12 @@ def test_application_acknowledgment_may_be_a_separate_message() -> None:
 @pytest.mark.parametrize(
     "ack",
     [
-        f"{head('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-9\r",  # of nothing that is there
-        f"{head('X1', 'ACK^R01^ACK', accept='AL|AL')}\rMSA|AA|IN-9\r",
-        f"{head('X1', 'ACK^R01^ACK')}\rMSA|XX|IN-1\r",
-        f"{head('X1', 'ACK^R01^ACK')}\r",
-        f"{head('', 'ACK')}\rMSA|AA|IN-9\r",
-        f"{head('X1', 'ACK')}\rMSA|AA|IN-9|{'x' * 2000}\r",
+        f"{build_msh('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-9\r",  # of nothing that is there
+        f"{build_msh('X1', 'ACK^R01^ACK', accept='AL|AL')}\rMSA|AA|IN-9\r",
+        f"{build_msh('X1', 'ACK^R01^ACK')}\rMSA|XX|IN-1\r",
+        f"{build_msh('X1', 'ACK^R01^ACK')}\r",
+        f"{build_msh('', 'ACK')}\rMSA|AA|IN-9\r",
+        f"{build_msh('X1', 'ACK')}\rMSA|AA|IN-9|{'x' * 2000}\r",
     ],
 )
 def test_acknowledgment_is_never_acknowledged(ack: str) -> None:
@@ -274,7 +274,7 @@ def test_listing_sent_messages_changes_nothing() -> None:
     assert (other["control_id"], other["ack"], other["taken"]) == ("A2", "AE", False)
     assert re.search(r"PID.3", other["reasons"][0])
     assert engine.kinds == [*before, "sandbox.answered"]
-    assert engine.holds_by_its_log()
+    assert engine.replays_to_same_state()
 
 
 def test_charset_of_request_precedes_charset_of_message() -> None:
@@ -325,7 +325,7 @@ def test_text_charset_is_decoded_and_undecodable_body_is_safe(charset: str, tail
 
 def test_batch_over_message_limit_is_refused_completely() -> None:
     engine = Interface()
-    batch = head("B1", "ADT").replace("MSH", "BHS") + "\r" + "".join(admission(f"A{n}") for n in range(1001))
+    batch = build_msh("B1", "ADT").replace("MSH", "BHS") + "\r" + "".join(admission(f"A{n}") for n in range(1001))
     reply = engine.post(batch)
     error = orjson.loads(reply.body)["error"]
     assert (reply.status, error["code"]) == (413, "too_many_messages")

@@ -1,4 +1,4 @@
-"""`hl7.send`: a message comes for the agent, before it starts or while it works; a bad one is told at its line."""
+"""Tests of the step `hl7.send`."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from clerkship.hl7.message import parse_message
 from clerkship.simulators.hl7.steps.send import Hl7Send
 from tests.simulators.hl7.interface import Interface, results
-from tests.simulators.hl7.lab import mistakes, task
+from tests.simulators.hl7.lab import find_errors, task
 from tests.workbench import Workbench
 
 SEGMENTS = results().partition("\r")[2].replace("\r", "\n")
@@ -67,7 +67,7 @@ def test_generated_ids_differ_per_message_and_repeat_per_run() -> None:
     for engine in (one, other):
         engine.arrive(type="ORU^R01^ORU_R01", segments=SEGMENTS)
         engine.arrive(type="ORU^R01^ORU_R01", segments=SEGMENTS.replace("Okafor", "Öztürk"), version="2.4")
-    assert one.rig.lines == other.rig.lines
+    assert one.rig.listener_pool == other.rig.listener_pool
     first, second = (entry.message for entry in one.state.inbox.values())
     assert first.control_id != second.control_id
     assert [second.value(path) for path in ("MSH.3", "MSH.4", "MSH.12", "MSH.18")] == [
@@ -108,7 +108,7 @@ def test_step_errors_have_lines(bench: Workbench) -> None:
     body = (
         STEPS.replace("|P|2.5.1", "|P|1.0").replace("OBX|1|NM", "QQQ|1|NM").replace("{{ patient.mrn }}^^^CLINIC^MR", "")
     )
-    lines = mistakes(bench, body)
+    lines = find_errors(bench, body)
     assert {int(line.partition(":")[0]) for line in lines} == {12, 20}, lines
 
 

@@ -1,1 +1,1 @@
-"""Tests of its criteria."""
+"""Tests of the assertions of the hl7 simulator."""

@@ -1,4 +1,4 @@
-"""Evidence for checks on messages: an engine that was sent some and got some, and the patient they are about."""
+"""Evidence for assertions on messages: an engine with sent and received messages, and their patient."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ NOBODY: Mapping[str, Any] = {"resourceType": "Practitioner", "id": "may"}
 
 
 def evidence(engine: Interface, about: str = "") -> Evidence:
-    """What a check sees."""
+    """Build the evidence of a check."""
     found = Evidence(
         task=Task(name="a task"),
         events=engine.rig.playground.log.events,

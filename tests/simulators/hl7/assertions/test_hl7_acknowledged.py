@@ -1,4 +1,4 @@
-"""`hl7_acknowledged`: the agent said of the messages that came for it what it should have said."""
+"""Tests of `hl7_acknowledged`."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,12 +9,14 @@ from pydantic import ValidationError
 from clerkship.assertions.contract import Check
 from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
 from tests.simulators.hl7.assertions.ledger import evidence
-from tests.simulators.hl7.interface import Interface, admission, head, results
+from tests.simulators.hl7.interface import Interface, admission, build_msh, results
 
 
-def answered() -> Interface:
-    """Three messages: one accepted at once and then by the application, one rejected late, one never taken; and an
-    acknowledgement, which nobody answers."""
+def build_engine() -> Interface:
+    """Build an engine with three messages and an ACK in its inbox.
+
+    One message was accepted at once and then by the application, one was rejected late, one was never read.
+    """
     engine = Interface()
     engine.arrive(message=results("IN-1"))
     engine.arrive(message=results("IN-2", mrn="4712"))
@@ -23,15 +25,14 @@ def answered() -> Interface:
     engine.ask("POST", "/hl7/inbox/1/ack", code="CA")
     engine.ask("POST", "/hl7/inbox/1/ack", code="AA")
     engine.rig.playground.advance(timedelta(minutes=10))
-    engine.ask("POST", "/hl7/inbox/2/ack", f"{head('X', 'ACK')}\rMSA|AR|IN-2|unknown patient 4712\r")
+    engine.ask("POST", "/hl7/inbox/2/ack", f"{build_msh('X', 'ACK')}\rMSA|AR|IN-2|unknown patient 4712\r")
     return engine
 
 
-ENGINE = answered()
+ENGINE = build_engine()
 
 
 def check(args: Any, about: str = "") -> Check:
-    """Of what that engine holds."""
     return Hl7Acknowledged.model_validate(args).check(evidence(ENGINE, about))
 
 

@@ -1,4 +1,4 @@
-"""`hl7_structural`: the right message was sent, or arrived, with the right values in it."""
+"""Tests of `hl7_structural`."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from clerkship.model.errors import InputError
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from tests.simulators.hl7.assertions.ledger import evidence
 from tests.simulators.hl7.interface import Interface, admission, results
-from tests.simulators.hl7.lab import mistakes
+from tests.simulators.hl7.lab import find_errors
 from tests.workbench import Workbench
 
 
-def busy() -> Interface:
-    """One that was sent two results and an admission, refused one, and has two results for the agent."""
+def build_engine() -> Interface:
+    """Build an engine with two sent results, a sent admission, a refused result, and two results in its inbox."""
     engine = Interface()
     engine.send(results("R1", "4.2", "6.1"))
     engine.send(results("R2", "3.9", mrn="4712"))
@@ -28,16 +28,14 @@ def busy() -> Interface:
     return engine
 
 
-ENGINE = busy()
+ENGINE = build_engine()
 
 
 def check(args: Any, about: str = "") -> Check:
-    """Of what that engine holds."""
     return Hl7Structural.model_validate(args).check(evidence(ENGINE, about))
 
 
-def has(path: str, expected: Any) -> dict[str, Any]:
-    """One field."""
+def expect(path: str, expected: Any) -> dict[str, Any]:
     return {"type": "ORU", "fields": [{"path": path, "expected": expected}]}
 
 
@@ -50,18 +48,18 @@ def has(path: str, expected: Any) -> dict[str, Any]:
         {"type": "ORU", "sandbox": "lab", "valid": False},
         {"type": "ORU^R01", "correlate_by": {"PID.3.1": "4712"}, "fields": [{"path": "OBX.5", "expected": "3.9"}]},
         {"correlate_by": {"MSH.10": {"matches": "^R"}, "OBX[*].5": "6.1"}, "segments": {"OBX": 2, "NTE": 0}},
-        has("OBX[2].5", 6.1),
-        has("OBX[2].5", {"gt": 6}),
-        has("OBX[*].5", {"lt": 4}),
-        has("OBX[*].5", {"not": "9.9"}),
-        has("OBX[2].5", {"approx": {"value": 6.0, "tolerance": 0.2}}),
-        has("OBX[3].5", {"exists": False}),
-        has("PID.9", ""),
-        has("PID.9", None),
-        has("PID.8", {"exists": True, "in": ["F", "M"]}),
-        has("PID.7", {"lt": "1970-01-01", "gte": "1965-03-15"}),
-        has("OBR.7", {"within": {"of": "2026-03-02T08:30:00", "by": "1m"}}),
-        has("PID-5.1", {"contains": "kaf"}),
+        expect("OBX[2].5", 6.1),
+        expect("OBX[2].5", {"gt": 6}),
+        expect("OBX[*].5", {"lt": 4}),
+        expect("OBX[*].5", {"not": "9.9"}),
+        expect("OBX[2].5", {"approx": {"value": 6.0, "tolerance": 0.2}}),
+        expect("OBX[3].5", {"exists": False}),
+        expect("PID.9", ""),
+        expect("PID.9", None),
+        expect("PID.8", {"exists": True, "in": ["F", "M"]}),
+        expect("PID.7", {"lt": "1970-01-01", "gte": "1965-03-15"}),
+        expect("OBR.7", {"within": {"of": "2026-03-02T08:30:00", "by": "1m"}}),
+        expect("PID-5.1", {"contains": "kaf"}),
         {"type": "ADT", "fields": [{"path": "PID.5.1", "expected": "O&Hara"}]},
         {"type": "ORU", "count": 2},
         {"type": "ORU", "count": {"gte": 1, "lt": 3}},
@@ -100,7 +98,7 @@ def test_expected_message_passes(args: Any) -> None:
         ({"type": "ORU", "correlate_by": {"MSH.10": "R3"}}, 0, "it sent ORU^R01 R3 (#4), which was refused with AE"),
         ({"direction": "arrived", "type": "ADT"}, 0, "no ADT arrived; there is ORU^R01 IN-1 (#5)"),
         ({"direction": "arrived", "correlate_by": {"MSH.10": "IN-2"}}, 0, "but not as expected: valid"),
-        (has("OBX[*].5", {"not": {"lt": 10}}), 0.5, "not as expected: OBX[*].5"),
+        (expect("OBX[*].5", {"not": {"lt": 10}}), 0.5, "not as expected: OBX[*].5"),
         ({"type": "ORU", "segments": {"OBX": {"gte": 3}}}, 0.5, "not as expected: OBX segments"),
     ],
 )
@@ -121,8 +119,8 @@ def test_each_field_has_field_check_with_event_number() -> None:
 
 def test_patient_criterion_selects_only_messages_of_patient() -> None:
     assert check({"type": "ORU", "count": 1}, "ana").passed
-    assert check(has("OBX.5", 4.2), "ana").passed
-    found = check(has("OBX.5", 3.9), "ana")
+    assert check(expect("OBX.5", 4.2), "ana").passed
+    found = check(expect("OBX.5", 3.9), "ana")
     assert not found.passed
     missing = check("MDM", "ana")
     assert "the agent sent no MDM about ana (PID-3 4711, 999-99, ana)" in missing.detail
@@ -156,7 +154,7 @@ def test_invalid_options_are_rejected(args: Any, said: str) -> None:
 
 
 def test_error_has_line_and_name_accepts_hyphens(bench: Workbench) -> None:
-    lines = mistakes(
+    lines = find_errors(
         bench,
         """
   criteria:
