@@ -20,8 +20,8 @@ from clerkship.fhir.resource import Resource, parse_resource, render_resource, t
 from clerkship.fhir.validation import validate
 from scripts.fhir_package import package_folder
 from scripts.fhir_tables import TABLE, compiled, unpacked, written
-from tests.fhir.judges import build_model_test, build_schema_test, is_modelled
 from tests.fhir.mutations import GONE, change_value, iter_mutations, iter_swaps
+from tests.fhir.other_validators import build_model_test, build_schema_test, is_modelled
 
 pytestmark = pytest.mark.fhir
 
