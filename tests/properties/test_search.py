@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clerkship.fhir.search import build_page, find_included, matches_search, parse_query, run_search
-from tests.fhir.search.shelf_of import MutableView, build_view
+from tests.fhir.search.searching import MutableView, build_view
 from tests.properties.naive_search import Pair, Resource, date_range, naive_includes, naive_search, sort_keys
 
 ID_POOL = "abcdefghij"

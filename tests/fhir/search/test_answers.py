@@ -7,7 +7,7 @@ import pytest
 from clerkship.fhir.issue import FhirError
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.search import ResultPage, build_page, find_included, parse_query, run_search, subset_resource
-from tests.fhir.search.shelf_of import (
+from tests.fhir.search.searching import (
     MutableView,
     build_resource,
     build_view,

@@ -21,7 +21,7 @@ from clerkship.fhir.search.extract import (
 from clerkship.fhir.search_parameters import TABLE, ParameterPath, SearchParameter, get_parameters
 from scripts.fhir_package import package_folder
 from scripts.fhir_parameters import Package, compartments, compiled, rendered
-from tests.fhir.search.shelf_of import MutableView
+from tests.fhir.search.searching import MutableView
 
 pytestmark = pytest.mark.fhir
 

@@ -6,7 +6,7 @@ from clerkship.fhir.issue import FhirError
 from clerkship.fhir.search import matches_search, parse_query, run_search, search_keys
 from clerkship.fhir.search.compartment import compartment_parameters
 from clerkship.fhir.search.find import list_compartment_keys
-from tests.fhir.search.shelf_of import build_resource, build_view, get_refusal, parse_pairs, search_ids
+from tests.fhir.search.searching import build_resource, build_view, get_refusal, parse_pairs, search_ids
 
 BASE = "http://127.0.0.1:8080/fhir"
 LOINC = "http://loinc.org"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.search import SearchContext, parse_query, run_search, to_microseconds
-from tests.fhir.search.shelf_of import build_resource, build_view, get_refusal, parse_pairs, search_ids
+from tests.fhir.search.searching import build_resource, build_view, get_refusal, parse_pairs, search_ids
 
 
 def seen(id: str, **elements: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fhir.search.shelf_of import build_resource, build_view, get_refusal, search_ids
+from tests.fhir.search.searching import build_resource, build_view, get_refusal, search_ids
 
 PEOPLE = build_view(
     build_resource(
