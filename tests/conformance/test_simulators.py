@@ -161,7 +161,7 @@ def test_registry_refuses_duplicate_kinds_and_invalid_specs() -> None:
         load_simulators([files.SPEC, files.SPEC])
     with pytest.raises(BrokenSimulator, match=r"does not start with `other\."):
         load_simulators([_changed(kind="other")])
-    with pytest.raises(BrokenSimulator, match="no exercise"):
+    with pytest.raises(BrokenSimulator, match="`exercise` is empty"):
         load_simulators([_changed(exercise=())])
 
 

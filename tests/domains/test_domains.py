@@ -19,7 +19,8 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.reactions.contract import ReactionPair
 from clerkship.sandbox.handle import Refused, Sandboxes
-from clerkship.service.fork import ForkRequest, plan_fork
+from clerkship.service.fork import plan_fork
+from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rerun import plan_rerun
@@ -259,8 +260,12 @@ MISTAKES_IN_ENVIRONMENT = [
     ("kind: clinic.book,", "kind: clinic.boook,", "7:26: environment.domains.book.kind: unknown domain `clinic.boook`"),
     ("{most: 1}", "{most: 0}", "7:54: environment.domains.book.config.most: "),
     ("{most: 1}", "{least: 1}", "environment.domains.book.config.least: unknown key"),
-    ("domains: {book:", "domains: {desk:", "7:13: environment.domains.desk: `desk` is the name of a sandbox"),
-    ("domains: {book:", "domains: {run:", "`run` is the name of the events of the run"),
+    (
+        "domains: {book:",
+        "domains: {desk:",
+        "7:13: environment.domains.desk: the name `desk` is reserved: it is a sandbox",
+    ),
+    ("domains: {book:", "domains: {run:", "the name `run` is reserved: it is the events of the run"),
     ("domains: {book:", "domains: {clock:", "the name `clock` is reserved: it is the playground's own clock"),
     ("config: {most: 1}}}", "datasets: [slots, other]}}", "`other` is not a dataset of this environment"),
     (

@@ -17,7 +17,7 @@ from clerkship.faults.duplicate import DuplicateFault
 from clerkship.faults.latency import LatencyFault
 from clerkship.model.duration import parse_duration
 from clerkship.model.environment import Environment, Simulator
-from clerkship.playground import gateway as gate
+from clerkship.playground import gateway
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.in_process import open_sandboxes
@@ -144,7 +144,7 @@ def test_token_of_an_ended_run_is_refused_in_protocol_format(site: EchoSite, dis
 
 
 def test_number_of_remembered_ended_runs_is_limited(site: EchoSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "MAX_REMEMBERED", 2)
+    monkeypatch.setattr(gateway, "MAX_ENDED_PLAYGROUNDS", 2)
     site.gateway.remove_playground(site.playground)
     for _ in range(2):
         assert site.ask("/x")[0] == 401

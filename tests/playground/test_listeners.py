@@ -301,7 +301,7 @@ def test_listener_that_fails_to_open_reports_why_and_leaves_no_thread(
 ) -> None:
     with pytest.raises(ListenerFailed, match="broken did not start: ValueError: no key can be made"):
         site.connection_info(site.play(FailingListener))
-    monkeypatch.setattr(module, "START_LIMIT", 0.05)
+    monkeypatch.setattr(module, "MAX_START_SECONDS", 0.05)
     with pytest.raises(ListenerFailed, match="stuck did not start within"):
         site.connection_info(site.play(StuckListener))
     wait_until(lambda: not threads("broken") and not threads("stuck"))

@@ -126,7 +126,7 @@ def test_messages_of_hl7_are_rendered_with_type_control_id_and_acknowledgement()
         shown = lines(lab)
     assert shown[1] == "POST hl7/outbound → 200 AA, ADT^A01 (1)"
     assert shown[2] == "POST hl7/outbound → 200 AA (1)"
-    assert str(shown[3]).startswith("POST hl7/outbound → 200 AE, ADT^A01 (1): MSH-10: the control id 1 is")
+    assert str(shown[3]).startswith("POST hl7/outbound → 200 AE, ADT^A01 (1): MSH-10: the control id 1 was")
 
 
 def test_rename_is_rendered_with_both_paths(drop: SimulatorRig) -> None:

@@ -74,13 +74,13 @@ def _claims_of_assertion(assertion: Assertion) -> Iterator[ReplyPart]:
 
 
 def _entry_value(entry: Any) -> Any:
-    return entry.value if getattr(entry, "is_valued", False) else True
+    return entry.value if getattr(entry, "has_value", False) else True
 
 
-def _build_message(wording: UtteranceMatch) -> Say:
-    text = example_text(wording.text_matches) if wording.text_matches is not None else "Certainly."
-    buttons = tuple(dict(button.given_keys) for button in wording.buttons or ())
-    return Say(text, utter_name=wording.utter_name, buttons=buttons)
+def _build_message(match: UtteranceMatch) -> Say:
+    text = example_text(match.text_matches) if match.text_matches is not None else "Certainly."
+    buttons = tuple(dict(button.given_keys) for button in match.buttons or ())
+    return Say(text, utter_name=match.utter_name, buttons=buttons)
 
 
 def _claims_of_event(match: EventMatch) -> Iterator[ReplyPart]:
