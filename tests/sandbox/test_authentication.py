@@ -28,7 +28,7 @@ from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.request import QueryParams, Request
 from clerkship.service.up import _ways
 from clerkship.simulators.spec import Spec
-from tests.sandbox.locked import (
+from tests.sandbox.locked_simulators import (
     BASIC_SPEC,
     COOKIE_SPEC,
     OAUTH,

@@ -7,7 +7,7 @@ from clerkship.conformance.rig import SimulatorRig
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.cors import CorsPolicy
 from clerkship.sandbox.request import Reply, Request
-from tests.sandbox.locked import SESSION, build_locked_spec
+from tests.sandbox.locked_simulators import SESSION, build_locked_spec
 
 PAGE = "https://app.example"
 ANY = build_locked_spec(BearerToken(), cors=CorsPolicy(expose=("ETag", "Location")))
