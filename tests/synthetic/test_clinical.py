@@ -17,7 +17,7 @@ from clerkship.synthetic.labs import estimate_gfr, list_affected_analytes
 from clerkship.synthetic.planted_illnesses import PLANTED_ILLNESSES
 from clerkship.synthetic.terms import ICD10, LOINC, RXNORM, SNOMED
 from clerkship.synthetic.times import age_in_months, age_in_years
-from tests.synthetic.valley import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
+from tests.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 BY_SNOMED = {illness.snomed.code: illness for illness in ILLNESSES.values()}

@@ -6,14 +6,13 @@ from itertools import product
 import pytest
 
 from clerkship.fhir.resource import Resource
-from clerkship.synthetic import LookAlike, list_look_alikes
 from clerkship.synthetic.addresses import PHONE_NUMBERS
-from clerkship.synthetic.lookalikes import LOOK_ALIKE_RULES
+from clerkship.synthetic.lookalikes import LOOK_ALIKE_RULES, LookAlike, list_look_alikes
 from clerkship.synthetic.names import ORIGINS
 from clerkship.synthetic.organizations import ORGANIZATIONS
 from clerkship.synthetic.people import PatientRegister, SyntheticPerson
 from clerkship.synthetic.times import age_in_years
-from tests.synthetic.valley import CASES, GeneratedClinic, generate_clinic, parse_day
+from tests.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 NAMES = {

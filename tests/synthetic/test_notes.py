@@ -10,7 +10,7 @@ from clerkship.fhir.resource import Resource, get_key
 from clerkship.synthetic.allergies import ALLERGENS
 from clerkship.synthetic.conditions import ILLNESSES
 from clerkship.synthetic.drugs import DRUGS, Drug
-from tests.synthetic.valley import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
+from tests.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 BY_RXNORM = {drug.term.code: drug for drug in DRUGS.values()}

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from clerkship.fhir.resource import Resource, get_key
-from tests.synthetic.valley import CASES, generate_clinic, parse_day
+from tests.synthetic.generated_clinic import CASES, generate_clinic, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 EASTERN = ZoneInfo("America/New_York")

@@ -10,7 +10,7 @@ from clerkship.synthetic.conditions import ILLNESSES
 from clerkship.synthetic.drugs import DRUGS, compute_dose
 from clerkship.synthetic.terms import SNOMED
 from clerkship.synthetic.times import age_in_years
-from tests.synthetic.valley import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
+from tests.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 BY_SNOMED = {illness.snomed.code: illness for illness in ILLNESSES.values()}

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.fhir.resource import get_key
 from clerkship.synthetic.times import clinic_time, to_local
-from tests.synthetic.valley import CASES, generate_clinic, list_dates, parse_day
+from tests.synthetic.generated_clinic import CASES, generate_clinic, list_dates, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 EASTERN = ZoneInfo("America/New_York")

@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.fhir.resource import get_key
 from clerkship.synthetic.times import age_in_months, age_in_years
-from tests.synthetic.valley import CASES, generate_clinic, get_code, parse_day
+from tests.synthetic.generated_clinic import CASES, generate_clinic, get_code, parse_day
 
 cases = pytest.mark.parametrize(("seed", "now"), CASES)
 

@@ -7,7 +7,7 @@ import pytest
 from clerkship.fhir.reference import iter_references, parse_reference
 from clerkship.fhir.resource import get_key
 from clerkship.fhir.validation import validate
-from tests.synthetic.valley import CASES, find_patient_key, generate_clinic
+from tests.synthetic.generated_clinic import CASES, find_patient_key, generate_clinic
 
 TYPES = {
     "Organization",

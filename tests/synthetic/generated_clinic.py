@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from clerkship.fhir.resource import Resource, get_key
-from clerkship.synthetic import generate
+from clerkship.synthetic.generator import generate
 
 NOWS = (
     datetime(2026, 3, 2, 14, tzinfo=UTC),
