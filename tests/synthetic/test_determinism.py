@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from clerkship.fhir.resource import parse_key, parse_resource
 from clerkship.model.errors import InputError
 from clerkship.service.generating import parse_now
-from clerkship.synthetic import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS, generate, generate_lines
+from clerkship.synthetic.generator import generate, generate_lines
+from clerkship.synthetic.version import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS
 
 PINNED = {"1": "cfdef041e70786ce2dbc2499e5646bb58b6fd60e4a5b2206bf95d3ab6cd58a63"}
 """By the generator's version: the hash of 100 patients of seed 7 at the default time."""
 SCRIPT = """
 import hashlib
-from clerkship.synthetic import generate_lines
+from clerkship.synthetic.generator import generate_lines
 print(hashlib.sha256(b"\\n".join(generate_lines(30, 11))).hexdigest())
 """
 
