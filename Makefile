@@ -55,6 +55,9 @@ new-simulator: setup ## Start a simulator of ours: make new-simulator NAME=pager
 bench: setup ## Measure, and print the table of docs/performance.md
 	@$(RUN) python benchmarks/overhead.py
 
+bench-start: setup ## Measure the processor time that commands take to start: a minute
+	@$(RUN) python -m benchmarks.startup $(ARGS)
+
 bench-scenarios: setup ## Measure scenario files, and draw docs/scenarios.svg: a minute
 	@$(RUN) python -m benchmarks.scenarios --picture docs/scenarios.svg
 
@@ -80,4 +83,4 @@ bench-peers: setup ## Install other harnesses under .cache/peers and measure the
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live test-model test-fhir fuzz check format docs new-simulator bench bench-scenarios bench-judging bench-load bench-slow bench-fhir bench-feeds bench-peers pins
+.PHONY: help setup test test-live test-model test-fhir fuzz check format docs new-simulator bench bench-start bench-scenarios bench-judging bench-load bench-slow bench-fhir bench-feeds bench-peers pins

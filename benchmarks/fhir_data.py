@@ -8,7 +8,7 @@ import gc
 import time
 from typing import NamedTuple
 
-from clerkship.synthetic import generate_lines
+from clerkship.synthetic.generator import generate_lines
 
 SEED = 7
 

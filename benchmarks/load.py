@@ -36,8 +36,8 @@ from clerkship.model.task import Task
 from clerkship.sandbox.request import Request
 from clerkship.service.planning.plan import new_run, plan_run
 from clerkship.service.planning.request import RunRequest
-from clerkship.service.reading import Wanted, view_task
 from clerkship.service.running import execute
+from clerkship.service.task_view import Wanted, view_task
 from clerkship.settings import Settings
 from clerkship.simulators import files
 from clerkship.simulators.files.events import FileRead

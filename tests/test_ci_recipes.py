@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.core import TyperGroup
 
 from clerkship.cli.app import app
@@ -57,11 +56,12 @@ def calls(text: str) -> list[list[str]]:
 
 def options(words: list[str]) -> tuple[set[str], set[str]]:
     """What a call gives, and what the command that is called has."""
-    command: Any = typer.main.get_command(app)
+    command: Any = app
     rest = words[1:]
     while isinstance(command, TyperGroup):
         assert rest[0] in command.commands, words
         command, rest = command.commands[rest[0]], rest[1:]
+    command = command.loaded
     known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
     return {word for word in rest if re.match(r"-{1,2}[a-z]", word)}, known
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.checking import ValidationRequest, validate
-from clerkship.service.exporting import Targets, write_reports
-from clerkship.service.reading import show_task
+from clerkship.service.exporting import write_reports
+from clerkship.service.report_targets import Targets
+from clerkship.service.task_view import show_task
 from clerkship.settings import Settings
 from tests.workbench import Workbench
 

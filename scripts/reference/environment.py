@@ -8,7 +8,7 @@ from clerkship.domains.contract import DomainSpec
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.request import MAX_BODY, MAX_INLINE_BODY, MAX_TOTAL_BODIES
 from clerkship.events.sidecar import MAX_UNAUTHENTICATED
-from clerkship.faults.chaos import PROFILES
+from clerkship.faults.chaos import PROFILES, find_chaos_profile
 from clerkship.model.environment import RESERVED_NAMES, RESERVED_SOURCES
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
@@ -74,8 +74,8 @@ def steps_page(catalog: RegisteredCatalog) -> str:
         for name, model in catalog.steps.items()
     )
     chaos = rows(
-        (f"`{profile}`", "<br>".join(f"`{call.name}: {_flow_style(call.args)}`" for call in calls))
-        for profile, calls in PROFILES.items()
+        (f"`{name}`", "<br>".join(f"`{call.name}: {_flow_style(call.args)}`" for call in find_chaos_profile(name)))
+        for name in PROFILES
     )
     return render_page("steps.md", sections=sections, chaos=chaos)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import clerkship.plugin
 from clerkship.domains.contract import DomainSpec
 from clerkship.library.dataset_type import DatasetType
-from clerkship.plugin.contract import CONTRACT, Plugin
-from clerkship.plugin.load import ENTRY_POINT_GROUP
+from clerkship.plugin_loading.contract import CONTRACT, Plugin
+from clerkship.plugin_loading.load import ENTRY_POINT_GROUP
 from clerkship.simulators.spec import Spec
 from scripts.reference.render import AUTHENTICATION, render_page
 from scripts.reference.signatures import stub_of

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, get_args
 
-import typer
-
 from clerkship.cli.app import app
+from clerkship.cli.lazy_command import LazyCommand
 from clerkship.library.conftest import PROMPT_CHECKS
 from clerkship.llm.prompts import BUILT_IN, list_prompt_parts, list_prompts
 from clerkship.model.run import TaskRun, Verdict
@@ -16,7 +15,7 @@ from clerkship.rasa.results import MAX_EVENTS
 from clerkship.report.jsonl import FORMAT, MAX_BLOB_BYTES
 from clerkship.report.junit import ELEMENTS
 from clerkship.report.junit import MAX_TEXT_BYTES as JUNIT_BUDGET
-from clerkship.report.markdown import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES
+from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES
 from clerkship.report.outcome import OUTCOMES, classify_result
 from clerkship.service.attacking import AttackReport
 from clerkship.service.testing import Result
@@ -48,18 +47,17 @@ _PROMPT_QUESTIONS = {
 
 def commands_page() -> str:
     """Return the page of commands."""
-    group: Any = typer.main.get_command(app)
-    sections = "\n".join(_command(name, command) for name, command in _list_commands(group))
+    sections = "\n".join(_command(name, command) for name, command in _list_commands(app))
     return render_page("commands.md", sections=sections)
 
 
 def _list_commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     for name in group.list_commands(None):
         command = group.get_command(None, name)
-        if hasattr(command, "commands"):
-            yield from _list_commands(command, f"{before}{name} ")
+        if isinstance(command, LazyCommand):
+            yield f"{before}{name}", command.loaded
         else:
-            yield f"{before}{name}", command
+            yield from _list_commands(command, f"{before}{name} ")
 
 
 def _command(name: str, command: Any) -> str:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
+from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationMode
-from clerkship.model.scenario import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 
 T = TypeVar("T")
 MIN_SEAL_KEY = 16

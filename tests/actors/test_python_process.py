@@ -19,7 +19,8 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.wall import monotonic
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
-from clerkship.service.fork import ForkRequest, plan_fork
+from clerkship.service.fork import plan_fork
+from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.running import execute
 from clerkship.service.testing import as_agent

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from clerkship.assertions.contract import Assertion
-from clerkship.assertions.registry import ASSERTIONS
+from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from tests.assertions.story import Story
 
-BY_NAME = {assertion.name: assertion for assertion in ASSERTIONS}
+BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 # Each as it passes, and as it fails after having looked at everything.
 ASKED: dict[str, tuple[Any, Any]] = {
     "flow_started": ({"flow_ids": ["last"]}, {"flow_ids": ["last", "none"]}),

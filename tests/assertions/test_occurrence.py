@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from clerkship.assertions.contract import Check
-from clerkship.assertions.registry import ASSERTIONS
+from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
 from tests.assertions.story import Story
 
-BY_NAME = {assertion.name: assertion for assertion in ASSERTIONS}
+BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 
 
 def check(story: Story, name: str, args: Any, compat: str | None = None) -> Check:

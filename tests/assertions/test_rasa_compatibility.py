@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 import pytest
 
-from clerkship.assertions.registry import ASSERTIONS
+from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from tests.assertions.story import Story
 
-BY_NAME = {assertion.name: assertion for assertion in ASSERTIONS}
+BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 Told = Payload | dict[str, Any]
 
 
@@ -335,7 +335,9 @@ def _readings(name: str, column: Literal[3, 4]) -> set[bool]:
 
 
 # Those of `goals.expected_tools` are in test_tools.
-KNOWN = [check.name for check in ASSERTIONS if check.engines and not check.judged and "tool_called" not in check.name]
+KNOWN = [
+    check.name for check in load_assertions() if check.engines and not check.judged and "tool_called" not in check.name
+]
 KNOWN.remove("tool_group")
 
 

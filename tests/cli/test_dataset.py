@@ -10,7 +10,7 @@ from clerkship.cli.app import run
 from clerkship.fhir.resource import Resource, parse_key, parse_resource, render_resource
 from clerkship.fhir.validation import validate
 from clerkship.service.generating import TYPES
-from clerkship.synthetic import generate_lines
+from clerkship.synthetic.generator import generate_lines
 from tests.cli.terminal import clerkship
 
 ARGUMENTS = ["dataset", "generate", "--patients", "5", "--seed", "3"]

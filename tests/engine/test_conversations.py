@@ -10,7 +10,7 @@ import pytest
 from clerkship.actors.contract import Message, ReplyPart, Say, Start
 from clerkship.events.agent import ActionExecuted, FlowCompleted, FlowStarted, SlotSet
 from clerkship.model.errors import InputError
-from clerkship.service.reading import Wanted, view_task
+from clerkship.service.task_view import Wanted, view_task
 from tests.workbench import Workbench
 
 TALK = """\

@@ -13,7 +13,7 @@ from clerkship.kit.ids import Ids
 from clerkship.llm.contract import ModelAnswer, Question
 from clerkship.llm.scripted import ScriptedModel
 from clerkship.model.scenario import ScenarioPerson
-from clerkship.service.reading import show_task
+from clerkship.service.task_view import show_task
 from tests.service.forks import fork
 from tests.workbench import Workbench
 

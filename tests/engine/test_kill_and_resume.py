@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from clerkship.model.run import TaskRun
-from clerkship.service.reading import view_task
+from clerkship.service.task_view import view_task
 from clerkship.store.sqlite import SqliteStore
 from tests.engine.killable_process import TRIALS
 

@@ -8,7 +8,7 @@ import pytest
 from clerkship.actors.contract import Agent, History, Message, Say, Start
 from clerkship.actors.python import PythonSolver
 from clerkship.model.run import TaskRun
-from clerkship.service.reading import show_task
+from clerkship.service.task_view import show_task
 from tests.actors.servers import Served
 from tests.llm.endpoint import in_turn
 from tests.llm.endpoint import said as played

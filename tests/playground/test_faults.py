@@ -22,7 +22,7 @@ from clerkship.faults.duplicate import DuplicateFault
 from clerkship.faults.error import ErrorFault
 from clerkship.faults.expired import ExpiredFault
 from clerkship.faults.latency import LatencyFault
-from clerkship.faults.registry import FAULTS
+from clerkship.faults.registry import load_faults
 from clerkship.faults.truncated import TruncatedFault
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
@@ -395,7 +395,7 @@ def test_lost_reply_is_not_ok_for_any_transport() -> None:
     assert not Reply(200).lost
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", load_faults(), ids=lambda fault: fault.name)
 def test_times_and_probability_hold_for_every_fault(at: Any, fault: type[Fault]) -> None:
     needed = {"by": "1s"} if fault is LatencyFault else {"over": "1s"} if fault is DripFault else {}
 

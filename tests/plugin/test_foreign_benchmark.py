@@ -14,7 +14,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
-from clerkship.plugin.contract import InvalidPlugin, Plugin, collect_claims
+from clerkship.plugin_loading.contract import InvalidPlugin, Plugin, collect_claims
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rescore import rescore

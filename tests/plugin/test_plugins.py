@@ -15,7 +15,7 @@ from clerkship.conformance import DOMAIN_CHECKS
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.registry import UnknownName
 from clerkship.model.errors import InputError
-from clerkship.plugin.load import InstalledPlugins
+from clerkship.plugin_loading.load import InstalledPlugins
 from clerkship.service.conforming import conform
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest

@@ -3,10 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.faults.chaos import PROFILES
+from clerkship.faults.chaos import PROFILES, find_chaos_profile
 from clerkship.faults.contract import Fault
 from clerkship.faults.error import ErrorFault
-from clerkship.faults.registry import FAULTS
+from clerkship.faults.registry import load_faults
 from clerkship.kit.rng import Rng
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.faults import ActiveFault
@@ -52,8 +52,8 @@ def play(seed: str, faults: list[Fault]) -> list[bytes]:
 
 
 def faults_of(profile: str) -> list[Fault]:
-    by_name = {f"fault.{fault.name}": fault for fault in FAULTS}
-    return [by_name[call.name].model_validate(call.args) for call in PROFILES[profile]]
+    by_name = {f"fault.{fault.name}": fault for fault in load_faults()}
+    return [by_name[call.name].model_validate(call.args) for call in find_chaos_profile(profile)]
 
 
 @given(st.text(max_size=8), st.sampled_from(sorted(PROFILES)))
@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_bytes_under_chaos(seed: str, profile: str)
 
 
 def test_rough_profile_has_every_fault() -> None:
-    assert {fault.name for fault in faults_of("rough")} == {fault.name for fault in FAULTS}
+    assert {fault.name for fault in faults_of("rough")} == {fault.name for fault in load_faults()}
 
 
 @given(st.binary(max_size=300), st.integers(min_value=1, max_value=50))

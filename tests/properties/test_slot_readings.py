@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.assertions.registry import ASSERTIONS
+from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from tests.assertions.story import Story
 
-BY_NAME = {assertion.name: assertion for assertion in ASSERTIONS}
+BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 NAMES = st.sampled_from("ab")
 VALUES = st.sampled_from([None, "", "v", 0, 1, True, ["v"], {"gte": 1}])
 MATCHERS = st.sampled_from([{"not": None}, {"not": "v"}, {"gte": 1}, {"in": ["v", None]}, {"equals": None}])

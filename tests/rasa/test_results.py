@@ -14,7 +14,8 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.rasa.results import RasaResults, ScenarioSummary, build_slugs, find_results_folder, to_path_component
 from clerkship.report.jsonl import StoredTrial
-from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from clerkship.service.exporting import write_reports
+from clerkship.service.report_targets import ResultsFolder, Targets
 from tests import workbench
 from tests.report.made_up import RUN
 from tests.workbench import Workbench

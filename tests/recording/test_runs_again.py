@@ -12,9 +12,10 @@ from clerkship.actors.python import PythonSolver
 from clerkship.model.errors import InputError
 from clerkship.model.usage import Prices
 from clerkship.recording.session import RecordingSession
-from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from clerkship.service.exporting import write_reports
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
+from clerkship.service.report_targets import ResultsFolder, Targets
 from clerkship.service.rescore import rescore
 from clerkship.service.running import execute
 from clerkship.settings import Settings

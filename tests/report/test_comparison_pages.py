@@ -10,8 +10,7 @@ from clerkship.report.comparison import build_comparison
 from clerkship.report.comparison_html import render_comparison
 from clerkship.report.comparison_markdown import render_comparison_markdown
 from clerkship.report.gates import GatedComparison
-from clerkship.report.markdown import MAX_COMMENT_BYTES
-from clerkship.report.markdown_page import MIN_PAGE_BYTES
+from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MIN_PAGE_BYTES
 from tests.report import made_up
 from tests.report.test_html import Elements
 from tests.report.test_markdown import check_harmless

@@ -16,7 +16,8 @@ from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.report.detail import TaskDetail
 from clerkship.report.plain_text import explain_failure
 from clerkship.report.trial_card import build_body
-from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.exporting import write_reports
+from clerkship.service.report_targets import Targets
 from tests.assertions.story import Story
 from tests.workbench import Workbench, written
 

@@ -25,9 +25,11 @@ from clerkship.report.junit import JunitCase, render_junit
 from clerkship.report.markdown import render_markdown
 from clerkship.report.plain_text import explain_failure
 from clerkship.report.trial_card import build_body
-from clerkship.service.exporting import ResultsFolder, Targets, write_reports
-from clerkship.service.reading import RunView, show_run, show_task
+from clerkship.service.exporting import write_reports
+from clerkship.service.reading import RunView, show_run
+from clerkship.service.report_targets import ResultsFolder, Targets
 from clerkship.service.rescore import rescore
+from clerkship.service.task_view import show_task
 from tests.report import made_up
 from tests.report.test_html import Elements, data_of
 from tests.workbench import CATALOG, Workbench

@@ -15,7 +15,8 @@ from junitparser import TestSuite as Suite
 from clerkship.model.run import BenchmarkRun, Status, TaskRun, Verdict
 from clerkship.report.junit import MAX_TEXT_BYTES, JunitCase, render_junit
 from clerkship.report.outcome import classify_result
-from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.exporting import write_reports
+from clerkship.service.report_targets import Targets
 from tests.report import made_up
 from tests.workbench import Workbench
 

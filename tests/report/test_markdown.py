@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from clerkship.model.run import BenchmarkRun, FieldCheck, TaskRun
-from clerkship.report.markdown import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES, render_markdown
+from clerkship.report.markdown import render_markdown
 from clerkship.report.markdown_escape import escape_markdown
-from clerkship.report.markdown_page import MIN_PAGE_BYTES
+from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES, MIN_PAGE_BYTES
 from tests.report import made_up
 
 TAGS = {"h2", "h3", "p", "strong", "em", "i", "code", "ul", "li", "br", "details", "summary", "pre"}

@@ -20,10 +20,11 @@ from clerkship.model.errors import InputError
 from clerkship.report.calibration import compute_kappa, describe_calibration, find_judge_calibration
 from clerkship.service.calibrating import Calibrated, CalibrationRequest, calibrate, keep, plan_calibration
 from clerkship.service.checking import ValidationRequest, validate
-from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.exporting import write_reports
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import show_run
+from clerkship.service.report_targets import Targets
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import Rejudging, rescore
 from clerkship.service.running import execute

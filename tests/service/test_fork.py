@@ -12,12 +12,14 @@ from clerkship.actors.python import PythonSolver
 from clerkship.events.agent import SlotSet
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
-from clerkship.service.fork import ForkRequest, plan_fork
-from clerkship.service.reading import compare_runs, show_task
+from clerkship.service.comparing import compare_runs
+from clerkship.service.fork import plan_fork
+from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import execute
+from clerkship.service.task_view import show_task
 from clerkship.settings import Settings
 from clerkship.store.contract import SealBroken, UnknownRun
 from tests.service.forks import fork

@@ -14,10 +14,10 @@ from clerkship.actors.isolation.protected import installation
 from clerkship.actors.webhook import WebhookSolver
 from clerkship.model.errors import InputError
 from clerkship.report.jsonl import render_jsonl
+from clerkship.service.comparing import compare_runs
 from clerkship.service.isolating import isolated, level_of, masks, task_files
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
-from clerkship.service.reading import compare_runs
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.resume import plan_resume
 from clerkship.service.running import execute

@@ -17,9 +17,10 @@ from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.report.markdown import render_markdown
-from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.exporting import write_reports
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
+from clerkship.service.report_targets import Targets
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import Rejudging, rescore
 from clerkship.service.resume import plan_resume

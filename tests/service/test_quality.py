@@ -14,7 +14,8 @@ from clerkship.engine.quality import RatingsAnswer
 from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.errors import InputError
 from clerkship.model.quality import Quality
-from clerkship.service.exporting import ResultsFolder, Targets, write_reports
+from clerkship.service.exporting import write_reports
+from clerkship.service.report_targets import ResultsFolder, Targets
 from clerkship.service.rescore import Rejudging, rescore
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served

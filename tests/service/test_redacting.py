@@ -16,8 +16,9 @@ from clerkship.cli.app import run
 from clerkship.cli.console import out
 from clerkship.cli.up import Tail
 from clerkship.events.agent import SlotSet
-from clerkship.service.exporting import ResultsFolder, Targets, write_reports
-from clerkship.service.reading import compare_runs
+from clerkship.service.comparing import compare_runs
+from clerkship.service.exporting import write_reports
+from clerkship.service.report_targets import ResultsFolder, Targets
 from clerkship.service.up import PlayRequest, open_play
 from clerkship.settings import load_settings
 from tests.workbench import CATALOG, Workbench

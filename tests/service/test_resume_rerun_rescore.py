@@ -13,14 +13,15 @@ from clerkship.model.run import TaskRun
 from clerkship.report.gates import GatedComparison
 from clerkship.service import frozen
 from clerkship.service import resume as resuming
+from clerkship.service.comparing import compare_runs
 from clerkship.service.planning import plan as planning
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
-from clerkship.service.reading import compare_runs, show_task
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import execute
+from clerkship.service.task_view import show_task
 from clerkship.settings import Settings
 from clerkship.store.contract import RunBusy, SealBroken
 from tests.workbench import CATALOG, Workbench, unseal, written

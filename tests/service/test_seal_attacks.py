@@ -10,9 +10,9 @@ import pytest
 
 from clerkship.actors.python import PythonSolver
 from clerkship.cli.shown import RunShown
-from clerkship.service.exporting import Targets
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
+from clerkship.service.report_targets import Targets
 from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import RunResult
 from clerkship.settings import Settings

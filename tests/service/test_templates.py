@@ -14,11 +14,14 @@ from clerkship.report.html import render_html
 from clerkship.report.jsonl import render_jsonl
 from clerkship.report.junit import render_junit
 from clerkship.report.markdown import render_markdown
-from clerkship.service.exporting import Targets, write_reports
-from clerkship.service.reading import compare_runs, show_run, show_task
+from clerkship.service.comparing import compare_runs
+from clerkship.service.exporting import write_reports
+from clerkship.service.reading import show_run
+from clerkship.service.report_targets import Targets
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.running import execute
+from clerkship.service.task_view import show_task
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 

@@ -19,9 +19,9 @@ from clerkship.service import running
 from clerkship.service.planning import plan as planning
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
-from clerkship.service.reading import Wanted, view_task
 from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import execute
+from clerkship.service.task_view import Wanted, view_task
 from clerkship.settings import Settings
 from clerkship.store.contract import StoreFailed
 from clerkship.store.sqlite import SqliteStore

@@ -21,10 +21,10 @@ NAMES = {
 }
 
 
-def pairs(found: GeneratedClinic, kind: str) -> list[tuple[Resource, Resource]]:
+def pairs(clinic: GeneratedClinic, kind: str) -> list[tuple[Resource, Resource]]:
     listed: list[LookAlike] = [pair for pair in list_look_alikes(100) if pair.kind == kind]
     assert len(listed) == 2
-    return [(found.by_key[pair.first], found.by_key[pair.second]) for pair in listed]
+    return [(clinic.by_key[pair.first], clinic.by_key[pair.second]) for pair in listed]
 
 
 def called(patient: Resource) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def test_every_kind_is_in_the_list_and_the_list_grows_with_the_patients() -> Non
 
 @cases
 def test_namesakes(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     for first, second in pairs(found, "same name"):
         assert called(first) == called(second)
         assert first["gender"] == second["gender"]
@@ -104,40 +104,40 @@ def test_father_and_son(seed: int, now: datetime) -> None:
 
 @cases
 def test_look_alikes_are_alive_and_record_numbers_are_unique(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     for pair in list_look_alikes(100):
-        assert "deceasedDateTime" not in found.by_key[pair.first]
-        assert "deceasedDateTime" not in found.by_key[pair.second]
-    numbers = [number(patient) for patient in found.all("Patient")]
+        assert "deceasedDateTime" not in clinic.by_key[pair.first]
+        assert "deceasedDateTime" not in clinic.by_key[pair.second]
+    numbers = [number(patient) for patient in clinic.all("Patient")]
     assert len(set(numbers)) == len(numbers)
 
 
 @cases
 def test_two_records_of_one_person_have_the_same_body(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     for first, second in pairs(found, "registered twice"):
-        both = [get_body(found, patient) for patient in (first, second)]
+        both = [get_body(clinic, patient) for patient in (first, second)]
         for sign in both[0].keys() & both[1].keys():
             apart_by = abs(float(both[0][sign]) - float(both[1][sign])) if sign != "smoking" else 0
             grows = age_in_years(parse_day(first["birthDate"]), parse_day(now.isoformat())) < 20
             assert apart_by <= ({"height": 8, "bmi": 1.5} if grows else {"height": 0, "bmi": 1.5}).get(sign, 0), both
             assert sign != "smoking" or both[0][sign] == both[1][sign]
-        allergies = [{m["code"]["text"] for m in found.of(p, "AllergyIntolerance")} for p in (first, second)]
+        allergies = [{m["code"]["text"] for m in clinic.of(p, "AllergyIntolerance")} for p in (first, second)]
         none = "No known allergies"
         assert allergies[0] - {none} == allergies[1] - {none}
 
 
-def get_body(found: GeneratedClinic, patient: Resource) -> dict[str, str]:
+def get_body(clinic: GeneratedClinic, patient: Resource) -> dict[str, str]:
     """Return height, build and smoking status of one record."""
-    made = {one["id"].split("-")[2]: one for one in found.of(patient, "Observation")}
-    signs = {key: str(made[key]["valueQuantity"]["value"]) for key in ("height", "bmi") if key in made}
-    return signs | ({"smoking": made["smoking"]["valueCodeableConcept"]["text"]} if "smoking" in made else {})
+    resource = {one["id"].split("-")[2]: one for one in clinic.of(patient, "Observation")}
+    signs = {key: str(resource[key]["valueQuantity"]["value"]) for key in ("height", "bmi") if key in resource}
+    return signs | ({"smoking": resource["smoking"]["valueCodeableConcept"]["text"]} if "smoking" in resource else {})
 
 
 @cases
 def test_contact_fits_age_and_marital_status(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now, 300)
-    for patient in found.all("Patient"):
+    clinic = generate_clinic(seed, now, 300)
+    for patient in clinic.all("Patient"):
         contact = patient["contact"][0]
         relation = contact["relationship"][0]["coding"][0]["code"]
         age = age_in_years(parse_day(patient["birthDate"]), parse_day(now.isoformat()))

@@ -1,7 +1,6 @@
 """The sandboxes of a trial for an agent in its own process: each operation is a request to the platform."""
 
 import base64
-import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -9,6 +8,7 @@ from typing import Any
 
 from clerkship.actors.host_link import HostLink
 from clerkship.actors.reply import parse_event, report_fields
+from clerkship.by_name import load
 from clerkship.events.event import Event, Payload
 from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.handle import Handle, Sandboxes
@@ -42,7 +42,7 @@ class HostTransport:
         return operations
 
     def _spec(self) -> Any:
-        return importlib.import_module("clerkship.engine.catalog").Registered().simulator(self._kind)
+        return load("clerkship.engine.catalog:Registered")().simulator(self._kind)
 
     @property
     def url(self) -> str:

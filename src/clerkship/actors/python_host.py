@@ -9,7 +9,6 @@ few, because every trial waits for them.
 
 import contextvars
 import faulthandler
-import importlib
 import inspect
 import math
 import os
@@ -27,6 +26,7 @@ from clerkship.actors.python_target import (
     find_target,
     import_from_here,
 )
+from clerkship.by_name import load
 from clerkship.kit.text import replace_surrogates
 
 MAX_PLAIN_TEXT = 100_000
@@ -89,14 +89,14 @@ class Host:
 
     def _get_sandboxes(self) -> Any:
         if self._sandboxes is None:
-            module = importlib.import_module("clerkship.actors.host_sandboxes")
-            self._sandboxes = module.open_host_sandboxes(self._link, self._places)
+            open_sandboxes = load("clerkship.actors.host_sandboxes:open_host_sandboxes")
+            self._sandboxes = open_sandboxes(self._link, self._places)
         return self._sandboxes
 
     def _await(self, awaitable: Any) -> Any:
         """Run a coroutine on the agent's event loop, which lives as long as the process."""
         if self._loop is None:
-            self._loop = importlib.import_module("asyncio").new_event_loop()
+            self._loop = load("asyncio:new_event_loop")()
         return self._loop.run_until_complete(self._loop.create_task(_awaited(awaitable), context=self._context))
 
 
@@ -134,7 +134,7 @@ def _decode(entry: EntryPointName, argument: Any) -> Any:
 
 def _said(part: dict[str, Any]) -> Any:
     if "kind" in part:
-        return importlib.import_module("clerkship.actors.reply").parse_report(part)
+        return load("clerkship.actors.reply:parse_report")(part)
     return Say(**{**part, "buttons": tuple(part["buttons"])})
 
 
@@ -143,11 +143,11 @@ def _encode(entry: EntryPointName, value: Any) -> Any:
     if entry == "on_history":
         return None
     if entry == "on_task":
-        return value if _is_plain(value) else importlib.import_module("clerkship.actors.reply").parse_answer(value)
+        return value if _is_plain(value) else load("clerkship.actors.reply:parse_answer")(value)
     items = [_fields(item) for item in value] if type(value) is list else _fields(value)
     if _is_plain(items):
         return items
-    parts = importlib.import_module("clerkship.actors.reply").parse_replies(value, None)
+    parts = load("clerkship.actors.reply:parse_replies")(value, None)
     return [_part(part) for part in parts]
 
 
@@ -161,7 +161,7 @@ def _fields(item: Any) -> Any:
 def _part(part: Any) -> Any:
     if isinstance(part, Say):
         return _fields(part)
-    return importlib.import_module("clerkship.actors.reply").report_fields(part)
+    return load("clerkship.actors.reply:report_fields")(part)
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:

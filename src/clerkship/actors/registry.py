@@ -1,18 +1,11 @@
-"""The kinds of agents, by the first word of `--agent`."""
+"""The kinds of agents, by the first word of `--agent`, whose module is imported when an agent is named."""
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import cast
 
-from clerkship.actors.command import load_command
 from clerkship.actors.contract import Solver
-from clerkship.actors.nop import Nop
-from clerkship.actors.openai_chat import load_openai
-from clerkship.actors.oracle import Oracle
-from clerkship.actors.python import load_python
-from clerkship.actors.python_process import load_python_process
 from clerkship.actors.recorded import RECORDED, load_recorded
-from clerkship.actors.webhook import load_http, load_https
+from clerkship.by_name import load
 from clerkship.model.errors import InputError
 from clerkship.settings import Settings
 
@@ -20,36 +13,42 @@ LoadSolver = Callable[[str, Settings], Solver]
 """Takes what follows the sort and its colon, and the settings."""
 
 
-def _built_in(solver: type[Nop | Oracle]) -> LoadSolver:
+def _built_in(name: str, target: str) -> LoadSolver:
     """Return a loader for an agent without parameters."""
 
-    def load(rest: str, settings: Settings) -> Solver:
+    def load_built_in(rest: str, settings: Settings) -> Solver:
         if rest:
-            name = solver.name
             raise InputError.of(f"agent `{name}:{rest}`: {name} takes nothing more", hint=f"write `{name}`")
-        return solver()
+        return cast(Solver, load(target)())
 
-    return load
+    return load_built_in
+
+
+def _loaded_by(target: str) -> LoadSolver:
+    """Return a loader that imports a function and calls it."""
+
+    def load_agent(rest: str, settings: Settings) -> Solver:
+        return cast(Solver, load(target)(rest, settings))
+
+    return load_agent
 
 
 def _python(rest: str, settings: Settings) -> Solver:
     if not rest:
         raise InputError.of("agent `python:`: no module", hint="write `python:module:name`")
-    return load_python_process(rest) if settings.agent_process == "on" else load_python(rest)
-
-
-def _rasa(rest: str, settings: Settings) -> Solver:
-    return cast(Solver, import_module("clerkship.rasa.agent").load_rasa(rest, settings))
+    has_process = settings.agent_process == "on"
+    target = "python_process:load_python_process" if has_process else "python:load_python"
+    return cast(Solver, load(f"clerkship.actors.{target}")(rest))
 
 
 AGENTS: Mapping[str, LoadSolver] = {
-    "nop": _built_in(Nop),
-    "oracle": _built_in(Oracle),
+    "nop": _built_in("nop", "clerkship.actors.nop:Nop"),
+    "oracle": _built_in("oracle", "clerkship.actors.oracle:Oracle"),
     "python": _python,
-    "command": load_command,
-    "http": load_http,
-    "https": load_https,
-    "openai": load_openai,
-    "rasa": _rasa,
+    "command": _loaded_by("clerkship.actors.command:load_command"),
+    "http": _loaded_by("clerkship.actors.webhook:load_http"),
+    "https": _loaded_by("clerkship.actors.webhook:load_https"),
+    "openai": _loaded_by("clerkship.actors.openai_chat:load_openai"),
+    "rasa": _loaded_by("clerkship.rasa.agent:load_rasa"),
     RECORDED: load_recorded,
 }

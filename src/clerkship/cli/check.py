@@ -7,9 +7,11 @@ import orjson
 import typer
 from rich.markup import escape
 
-from clerkship.cli.console import out, print_json, registered
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json, PlaygroundName
-from clerkship.cli.verdicts import print_criterion, styled
+from clerkship.cli.outcome_style import styled
+from clerkship.cli.verdicts import print_criterion
 from clerkship.model.errors import InputError
 from clerkship.service.live_check import Answer, Checked, check_now
 from clerkship.service.up_registry import find, folder_of

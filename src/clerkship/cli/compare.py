@@ -6,13 +6,16 @@ import typer
 
 from clerkship.cli.comparison import print_gated
 from clerkship.cli.console import damage_data, err, out, print_json, print_notes, report_damage, warn_unset
-from clerkship.cli.options import Json, Markdown, MarkdownLimit, Report, StorePath
-from clerkship.cli.shown import say_written
+from clerkship.cli.options import Json, StorePath
+from clerkship.cli.report_options import Markdown, MarkdownLimit, Report
+from clerkship.cli.run_notes import say_written
 from clerkship.report.gates import GatedComparison
-from clerkship.report.markdown import MAX_COMMENT_BYTES
-from clerkship.service.exporting import Targets, write_comparison
-from clerkship.service.reading import compare_runs, open_store
+from clerkship.report.markdown_page import MAX_COMMENT_BYTES
+from clerkship.service.comparing import compare_runs
+from clerkship.service.exporting import write_comparison
 from clerkship.service.redacting import unset_variables
+from clerkship.service.report_targets import Targets
+from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
 
 

@@ -6,7 +6,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.console import out, print_json, registered
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.service.conforming import Outcome, conform
 

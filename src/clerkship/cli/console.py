@@ -2,9 +2,7 @@
 
 import os
 import sys
-import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +16,10 @@ from rich.table import Column, Table
 from rich.text import Text
 from rich.theme import Theme
 
-from clerkship.actors.agent_output import show_output
-from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.worker import THREAD_NAME
 from clerkship.model.errors import InputProblem
-from clerkship.model.redaction import NO_REDACTION, Redactor
 from clerkship.model.seals import SealCheck
 from clerkship.report.plain_text import escape_ci_commands, replace_control_characters
 
-MAX_PARTIAL_LINE = 10_000
-"""Characters of a line that are kept until it is complete."""
 _THEME = Theme(
     {
         "pass": "green",
@@ -75,58 +67,6 @@ def _console(*, stderr: bool) -> Console:
     if not console.is_terminal:
         console = _Guarded(theme=_THEME, stderr=stderr, highlight=False, emoji=False, width=200, soft_wrap=True)
     return console
-
-
-class AgentConsole:
-    """Shows what agents print on standard error, without values of variables or commands to a CI system.
-
-    Where a run uses variables, output is shown line by line, so that a value written in parts is recognised.
-    """
-
-    def __init__(self, by: Redactor) -> None:
-        self._redactor = by
-        self._partial: dict[int, str] = {}
-        """Text of each thread that has no line end yet."""
-        self._last = "\n"
-        """The last character that was shown."""
-
-    def takes(self) -> bool:
-        """Return whether the current thread runs a trial: plug-ins print there too, and stdout is for verdicts."""
-        return threading.current_thread().name.startswith(THREAD_NAME)
-
-    def write(self, text: str) -> None:
-        """Show text, or keep it until its line is complete."""
-        if not self._redactor:
-            self._show(text)
-            return
-        thread = threading.get_ident()
-        whole, end, rest = (self._partial.pop(thread, "") + text).rpartition("\n")
-        if len(rest) > MAX_PARTIAL_LINE:
-            whole, end, rest = whole + end + rest, "", ""
-        if rest:
-            self._partial[thread] = rest
-        self._show(whole + end)
-
-    def flush(self) -> None:
-        """Show the lines that were never completed."""
-        while self._partial:
-            self._show(self._partial.popitem()[1])
-
-    def _show(self, text: str) -> None:
-        if text:
-            sys.stderr.write(escape_ci_commands(self._last + self._redactor.text(text))[1:])
-            self._last = text[-1]
-
-
-@contextmanager
-def agents_print_to_stderr(by: Redactor = NO_REDACTION) -> Iterator[None]:
-    """Show on standard error what agents print: standard output is for verdicts, and a reader may close it."""
-    console = AgentConsole(by)
-    with show_output(console):
-        try:
-            yield
-        finally:
-            console.flush()
 
 
 def plain_table(*columns: Column) -> Table:
@@ -211,14 +151,6 @@ def _told(problem: InputProblem) -> str:
     key = f"[bold]{escape(problem.key)}[/]: " if problem.key else ""
     hint = f"; [quiet]{escape(problem.hint)}[/]" if problem.hint else ""
     return f"{place}{key}{escape(problem.message)}{hint}"
-
-
-def registered() -> RegisteredCatalog:
-    """Everything there is to name, after a word about what could not be loaded."""
-    catalog = RegisteredCatalog()
-    for warning in catalog.warnings():
-        err().print(f"[partial]![/] {escape(warning)}", soft_wrap=True)
-    return catalog
 
 
 def print_changes(console: Console, check: SealCheck) -> None:

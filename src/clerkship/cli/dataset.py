@@ -9,21 +9,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from clerkship.cli.console import err, out, plain_table, print_json, print_more, print_warning, registered
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import err, out, plain_table, print_json, print_more, print_warning
 from clerkship.cli.options import Json
 from clerkship.cli.progress import Gauge
 from clerkship.fhir import exact
 from clerkship.service.datasets import DatasetView, find_dataset
 from clerkship.service.generating import Generated, GenerateRequest, Place, generate_dataset, parse_now, save
 from clerkship.settings import load_settings
-from clerkship.synthetic import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS
+from clerkship.synthetic.version import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS
 
-COMMANDS = typer.Typer(name="dataset")
 MAX_LISTED = 200
 MAX_FOUND = 50
 
 
-@COMMANDS.command()
 def show(
     name: Annotated[
         str,
@@ -119,7 +118,6 @@ def _print_dataset(console: Console, view: DatasetView) -> None:
     print_more(console, len(patients) - MAX_LISTED, " patients")
 
 
-@COMMANDS.command()
 def generate(
     patients: Annotated[
         int, typer.Option("--patients", "-n", metavar="N", help="How many.", min=0, max=MAX_PATIENTS)

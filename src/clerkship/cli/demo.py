@@ -6,8 +6,9 @@ import typer
 from rich.markup import escape
 
 from clerkship.cli.console import out
-from clerkship.cli.options import Json, OutputOptions, Report, StorePath
-from clerkship.cli.run import run_and_show
+from clerkship.cli.options import Json, StorePath
+from clerkship.cli.report_options import OutputOptions, Report
+from clerkship.cli.running import run_and_show
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import program
 

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from clerkship.cli.console import err, out, print_json, print_json_line, registered
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import err, out, print_json, print_json_line
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import PlaygroundName
 from clerkship.service.live_check import check_kinds, is_wanted, read_events, redactor_of

@@ -9,19 +9,18 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.console import out, print_json, print_warning, registered
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.options import Json
 from clerkship.library.foreign import find_domain
 from clerkship.rasa.drafts.drafting import DraftFile, DraftRequest, DraftResult, draft_scenarios
 from clerkship.rasa.drafts.kinds import KINDS
 from clerkship.settings import load_settings, program
 
-COMMANDS = typer.Typer(name="generate")
 _MAX_SHOWN = 40
 T = TypeVar("T")
 
 
-@COMMANDS.command()
 def scenarios(
     source: Annotated[
         list[Path],

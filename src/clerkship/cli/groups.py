@@ -9,8 +9,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
-from clerkship.service.planning.options import Option
 
 _PLAIN = (bool, int, float, Path, str)
 _REQUIRED = inspect.Parameter.empty

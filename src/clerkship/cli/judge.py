@@ -6,7 +6,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.console import err, number_column, out, plain_table, print_json, registered, text_column
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import err, number_column, out, plain_table, print_json, text_column
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.progress import Gauge
@@ -17,23 +18,12 @@ from clerkship.report.calibration import agreement_figures, compute_kappa, count
 from clerkship.report.costs import render_used
 from clerkship.service.calibrating import Calibrated, CalibrationRequest, Judgement, keep, plan_calibration
 from clerkship.service.calibrating import calibrate as hold_against
-from clerkship.service.reading import open_store
+from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
 
-judge = typer.Typer(
-    name="judge",
-    help="Is the model that judges any good? Hold it against what people say.",
-    no_args_is_help=True,
-)
 MAX_SHOWN = 50
 
 
-@judge.callback()
-def _group() -> None:
-    """A group, though it has one command so far."""
-
-
-@judge.command()
 @grouped
 def calibrate(
     *,

@@ -11,11 +11,11 @@ from rich.table import Column
 
 from clerkship.cli.console import err, number_column, out, plain_table, print_changes, print_json, report_damage
 from clerkship.cli.options import Json, StorePath
-from clerkship.cli.verdicts import styled, unfinished
+from clerkship.cli.outcome_style import styled, unfinished
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
 from clerkship.report.outcome import GRADED, count_outcomes
-from clerkship.service.reading import open_store
+from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings, program
 
 MAX_AGENT_LENGTH = 24

@@ -8,18 +8,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from clerkship.cli.console import out, print_json, registered
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.service.scaffold_plugin import new_assertion, new_simulator
 from clerkship.service.scaffold_task import new_scenario, new_task
 from clerkship.settings import program
 
-new = typer.Typer(
-    name="new",
-    help="Start something that works as it is: a task, a scenario, a simulator, an assertion. Nothing that exists is "
-    "overwritten.",
-    no_args_is_help=True,
-)
 PluginName = Annotated[
     str, typer.Argument(metavar="NAME", help="Your prefix and a name, such as acme.pager; acme_pager is the same.")
 ]
@@ -29,7 +24,6 @@ EnvironmentName = Annotated[
 In = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Where to.")]
 
 
-@new.command()
 def task(
     name: Annotated[str, typer.Argument(metavar="NAME", help='What it is called, such as "Refill a prescription".')],
     folder: In = Path("practice"),
@@ -48,7 +42,6 @@ def task(
     _say(written, [f"{program()} run {quote(str(folder))} --task {quote(name)} --agent oracle"], json=json)
 
 
-@new.command()
 def scenario(
     name: Annotated[str, typer.Argument(metavar="NAME", help='What it is called, such as "Where is my order".')],
     folder: In = Path("eval/scenarios"),
@@ -66,7 +59,6 @@ def scenario(
     _say(written, [f"{program()} validate {file}", f"{program()} run {file} --agent WHO"], json=json)
 
 
-@new.command()
 def simulator(name: PluginName, folder: In = Path(), json: Json = False) -> None:
     """Write a package with a simulator of your own: it installs, conforms, and has a task and tests.
 
@@ -79,7 +71,6 @@ def simulator(name: PluginName, folder: In = Path(), json: Json = False) -> None
     _say(written, there, json=json)
 
 
-@new.command()
 def assertion(name: PluginName, folder: In = Path(), json: Json = False) -> None:
     """Write an assertion of your own: a package, or a file more in the package that the folder is.
 

@@ -19,7 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from clerkship.cli.verdicts import styled
+from clerkship.cli.outcome_style import styled
 from clerkship.model.run import Attempt, TaskRun
 from clerkship.report.outcome import outcome
 

@@ -6,14 +6,16 @@ from typing import Annotated
 
 import typer
 
+from clerkship.cli.catalog import registered
 from clerkship.cli.comparison import print_comparison
-from clerkship.cli.console import out, print_json, print_notes, registered
+from clerkship.cli.console import out, print_json, print_notes
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, RunReference, StorePath
 from clerkship.cli.shown import print_recording, say_ungraded
-from clerkship.service.reading import compare_runs, open_store
+from clerkship.service.comparing import compare_runs
 from clerkship.service.rescore import Rejudging
 from clerkship.service.rescore import rescore as grade_again
+from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
 
 

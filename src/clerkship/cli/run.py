@@ -3,23 +3,14 @@
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from clerkship.cli.console import out, registered
+from clerkship.by_name import load
 from clerkship.cli.groups import grouped
-from clerkship.cli.options import OutputOptions, Results, RunReference
-from clerkship.cli.shown import RunShown, opened_run
-from clerkship.service.exporting import check_results_writable
-from clerkship.service.fork import ForkRequest, plan_fork
+from clerkship.cli.options import RunReference
+from clerkship.cli.report_options import OutputOptions, Results
+from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.options import ResourceOptions
-from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
-from clerkship.service.reading import RunView, open_store
-from clerkship.service.rerun import plan_rerun
-from clerkship.service.resume import plan_resume
-from clerkship.service.resume import resume as resume_run
-from clerkship.service.running import RunResult
-from clerkship.settings import load_settings, override
 
 OtherAgent = Annotated[str | None, typer.Option("--agent", "-a", metavar="WHO", help="Another agent than the run had.")]
 
@@ -35,16 +26,8 @@ def run(*, request: RunRequest, output: OutputOptions, results: Results = None) 
 
         clerkship run suites/clinic --agent python:my_agent:Agent --tag scheduling -k 5
     """
-    raise typer.Exit(run_and_show(request, output, results)[0].exit_code())
-
-
-def run_and_show(request: RunRequest, output: OutputOptions, results: str | None = None) -> tuple[RunResult, RunView]:
-    """Plan, execute with progress, keep, show, report."""
-    targets, settings, catalog = output.reports(results), override(load_settings(), store=output.store), registered()
-    plan = plan_run(request, settings, catalog)
-    check_results_writable(targets, plan.run.path)
-    with open_store(settings, create=True) as store:
-        return RunShown(store, settings.store, targets, catalog, json=output.json).execute(plan)
+    result, _ = load("clerkship.cli.running:run_and_show")(request, output, results)
+    raise typer.Exit(result.exit_code())
 
 
 @grouped
@@ -59,10 +42,7 @@ def rerun(
 
         clerkship rerun latest --agent python:my_agent:Agent
     """
-    with opened_run(run, resources, output) as (shown, settings):
-        plan = plan_rerun(shown.store, run, shown.catalog, settings, agent)
-        result, _ = shown.execute(plan)
-    raise typer.Exit(result.exit_code())
+    raise typer.Exit(load("clerkship.cli.running_again:rerun_and_show")(run, agent, resources, output))
 
 
 @grouped
@@ -87,16 +67,9 @@ def resume(
 
         clerkship resume latest
     """
-    with opened_run(run, resources, output) as (shown, settings):
-        store, catalog = shown.store, shown.catalog
-        resumed = plan_resume(store, run, catalog, settings, agent=agent, retry_errored=errored)
-        plan = resumed.plan
-        if not resumed.left and plan.run.status == "completed" and not output.json:
-            out().print(f"[quiet]{escape(plan.run.id)} has nothing left to do[/]")
-            raise typer.Exit(plan.run.exit_code(store.counts(plan.run.id)))
-        shown.announce(plan, f"{resumed.left} of {plan.run.total} trials left")
-        result, _ = shown.follow(plan, resumed.left, lambda watch: resume_run(resumed, store, catalog, [watch]))
-    raise typer.Exit(result.exit_code())
+    raise typer.Exit(
+        load("clerkship.cli.running_again:resume_and_show")(run, agent, resources, output, retry_errored=errored)
+    )
 
 
 @grouped
@@ -110,8 +83,4 @@ def fork(request: ForkRequest, resources: ResourceOptions, output: OutputOptions
 
         clerkship fork latest refund --at-turn 4 --agent python:my_agent:Agent
     """
-    with opened_run(request.run, resources, output) as (shown, settings):
-        plan = plan_fork(shown.store, request, shown.catalog, settings)
-        times = f" × {plan.run.trials}" if plan.run.trials > 1 else ""
-        result, _ = shown.execute(plan, f"{plan.snapshots[0].task.name} from turn {request.turn} on{times}")
-    raise typer.Exit(result.exit_code())
+    raise typer.Exit(load("clerkship.cli.running_again:fork_and_show")(request, resources, output))

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from clerkship.cli.console import print_json, registered
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import print_json
 from clerkship.cli.options import Json
 from clerkship.service.schemas import FILES
 from clerkship.service.schemas import schema as schema_of

@@ -10,22 +10,27 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.console import agents_print_to_stderr, out, print_json, print_warning, registered
-from clerkship.cli.options import OutputOptions
+from clerkship.cli.agent_console import agents_print_to_stderr
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.progress import RunProgress
+from clerkship.cli.report_options import OutputOptions
+from clerkship.cli.run_notes import print_missing, say_written
 from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.request_line import describe_unmatched_requests
 from clerkship.model.errors import InputProblem
 from clerkship.model.run import BenchmarkRun, Counts
-from clerkship.recording.session import REFRESH_HINT, RecordingReport
+from clerkship.recording.session import RecordingReport
 from clerkship.report.outcome import classify_result
-from clerkship.service.exporting import ReportFailed, Targets, write_reports
+from clerkship.service.exporting import ReportFailed, write_reports
 from clerkship.service.planning.options import ResourceOptions
 from clerkship.service.planning.plan import RunPlan
-from clerkship.service.reading import RunView, open_store, show_run
+from clerkship.service.reading import RunView, show_run
 from clerkship.service.redacting import redactor_for
+from clerkship.service.report_targets import Targets
 from clerkship.service.running import RunResult, Watch, execute
+from clerkship.service.store_access import open_store
 from clerkship.settings import Settings, isolating, load_settings, override, program
 from clerkship.store.contract import Store
 
@@ -150,12 +155,6 @@ def say_unplaced(console: Console, result: RunResult) -> None:
         console.print(f"  [quiet]{escape(line)}[/]", soft_wrap=True)
 
 
-def say_written(console: Console, written: dict[str, Path]) -> None:
-    """Where the reports are."""
-    for sort, target in written.items():
-        console.print(f"[quiet]{'report' if sort == 'html' else sort}[/] {escape(str(target))}", soft_wrap=True)
-
-
 @contextmanager
 def opened_run(
     reference: str, resources: ResourceOptions, output: OutputOptions
@@ -189,10 +188,3 @@ def print_recording(console: Console, report: RecordingReport | None) -> None:
     if report.failed:
         console.print(f"[errored]not recorded:[/] {escape(report.failed)}", soft_wrap=True)
     print_missing(console, report.missed)
-
-
-def print_missing(console: Console, missed: int) -> None:
-    """Print how many trials were not recorded, if any, and what to do."""
-    if missed:
-        trials = "1 trial asks" if missed == 1 else f"{missed:,} trials ask"
-        console.print(f"[errored]not recorded:[/] {trials} for what is on no cassette; {REFRESH_HINT}", soft_wrap=True)

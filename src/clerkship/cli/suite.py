@@ -12,7 +12,9 @@ from rich.table import Column, Table
 
 from clerkship.attacks.contract import AttackStrategy
 from clerkship.attacks.registry import STRATEGIES
-from clerkship.cli.console import agents_print_to_stderr, number_column, out, plain_table, print_json, registered
+from clerkship.cli.agent_console import agents_print_to_stderr
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import number_column, out, plain_table, print_json
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json
 from clerkship.cli.progress import Gauge
@@ -23,18 +25,11 @@ from clerkship.service.attacking import attack as attack_suite
 from clerkship.service.running import Watch
 from clerkship.settings import load_settings
 
-suite = typer.Typer(name="suite", help="Is a suite of tasks any good? Attack it.", no_args_is_help=True)
 _OUTCOME = ("run", "attacked", "passed", "failed", "ungraded", "broken", "not_attacked")
 MAX_TASKS = 10
 """Names of tasks that are printed for one strategy; --json has all of them."""
 
 
-@suite.callback()
-def _group() -> None:
-    """Keep the group though it has one command."""
-
-
-@suite.command()
 @grouped
 def attack(
     *,

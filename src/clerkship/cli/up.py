@@ -13,7 +13,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.console import err, out, print_json_line, registered
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import err, out, print_json_line
 from clerkship.cli.event_line import print_event
 from clerkship.cli.groups import grouped
 from clerkship.events.event import Event

@@ -4,7 +4,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.console import out, print_json, print_problem, print_warning, registered
+from clerkship.cli.catalog import registered
+from clerkship.cli.console import out, print_json, print_problem, print_warning
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json
 from clerkship.library.library import Library

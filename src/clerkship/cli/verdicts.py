@@ -10,16 +10,17 @@ from rich.padding import Padding
 from rich.table import Column, Table
 
 from clerkship.cli.console import number_column, plain_table, print_changes, print_more, text_column
+from clerkship.cli.outcome_style import styled
 from clerkship.kit.statistics import Interval, wilson_interval
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
-from clerkship.recording.session import REFRESH_HINT
+from clerkship.recording.advice import REFRESH_HINT
 from clerkship.report.axes import axis_name, list_axes
 from clerkship.report.costs import render_used
 from clerkship.report.isolation import describe_isolation
 from clerkship.report.judge_evidence import parse_judge_evidence
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary, describe_answer, is_judged_by_model
-from clerkship.report.outcome import ENDINGS, OUTCOMES, count_outcomes, describe_ending, outcome, why_undecided
+from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, outcome, why_undecided
 from clerkship.report.percent import percent
 from clerkship.report.plain_text import (
     comparisons,
@@ -34,16 +35,6 @@ from clerkship.report.repeats import Repeats, TaskRate, compute_repeats, group_b
 from clerkship.service.reading import RunView
 from clerkship.settings import program
 
-MARKS = {
-    "pass": "✓",
-    "partial": "◐",
-    "fail": "✗",
-    "ungraded": "○",
-    "inconclusive": "?",
-    "errored": "!",
-    "invalid_person": "!",
-    "cancelled": "–",
-}
 _BESIDE = {"turn_limit": "turn limit", "agent_silent": "no reply", "agent_failed": "crashed"}
 _CHANGED_BY = {
     "turn_limit": "`max_turns` in the file, or --max-turns,",
@@ -61,11 +52,6 @@ MAX_VALUE = 250
 MAX_CITES = 5
 _ADVICE = f"\n{REFRESH_HINT}"
 """Said once for all trials that are not recorded, and not of each."""
-
-
-def styled(name: str) -> str:
-    """An outcome with its mark and colour."""
-    return f"[{name}]{MARKS[name]} {OUTCOMES[name][0].lower()}[/]"
 
 
 def verdict(task_run: TaskRun) -> str:
@@ -398,17 +384,6 @@ def _print_field(console: Console, field: FieldCheck) -> None:
         print_indented(console, indent, f"[quiet]actual  [/] {escape(to_one_line(actual, MAX_VALUE))}")
     if field.differences_left_out:
         print_indented(console, 8, f"[quiet]{describe_left_out(field)}[/]")
-
-
-def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
-    """What there is to say of a run that has not come to its end."""
-    if run.status == "completed":
-        return ""
-    if held:
-        return "[partial]running[/]"
-    how = "stopped" if run.status == "cancelled" else "interrupted"
-    again = f"rescore {run.origin}" if run.made_by == "rescore" else f"resume {run.id}"
-    return f"[fail]{how}:[/] {program()} {again}{escape(elsewhere)}"
 
 
 def _unjudged(task_runs: Sequence[TaskRun]) -> int:

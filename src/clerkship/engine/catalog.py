@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 
 from pydantic import ValidationError
 
@@ -15,18 +15,16 @@ from clerkship.events.agent import AgentEvents
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import LIFECYCLE_EVENTS
+from clerkship.faults.contract import ON_TURN
 from clerkship.kit.registry import UnknownName
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.template import Filter
 from clerkship.model.call import AssertionCall
 from clerkship.model.task import Task
-from clerkship.playground.faults import ON_TURN
-from clerkship.plugin.load import NO_PLUGINS
+from clerkship.plugin_loading.load import NO_PLUGINS
 from clerkship.settings import variables
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
-
-_EMPTY_RUN = Evidence(Task(name="inaction"), (), {}, "agent_done")
 
 
 class RegisteredCatalog(Registrations):
@@ -80,7 +78,7 @@ class RegisteredCatalog(Registrations):
             return False
         if assertion.asks_model:
             return False
-        return assertion.passes_on_inaction or evaluate(assertion, _EMPTY_RUN).check.passed
+        return assertion.passes_on_inaction or evaluate(assertion, _empty_run()).check.passed
 
     def reads(self, name: str) -> frozenset[str]:
         """Return the agent's own events that an assertion looks for; none if the name is unknown."""
@@ -148,6 +146,11 @@ class RegisteredCatalog(Registrations):
     def filter(self, name: str) -> Filter:
         """Return a template filter."""
         return self.filters.get(name)
+
+
+@cache
+def _empty_run() -> Evidence:
+    return Evidence(Task(name="inaction"), (), {}, "agent_done")
 
 
 def _matches(name: str, event: str) -> bool:

@@ -19,8 +19,8 @@ from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.setup import open_conversations
 from clerkship.engine.watchdog import Watchdog
 from clerkship.events.event import Event, Utterance
+from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.model.run import Ending
-from clerkship.model.scenario import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.playground.agent_clock import skip
 from clerkship.playground.conversation import Participant
 from clerkship.playground.playground import Playground

@@ -20,9 +20,10 @@ from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, f
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan
+from clerkship.faults.contract import ON_TURN
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.model.run import ForkOrigin
-from clerkship.playground.faults import ON_TURN, ActiveFault
+from clerkship.playground.faults import ActiveFault
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.steps.contract import Step

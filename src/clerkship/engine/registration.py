@@ -17,8 +17,8 @@ from clerkship.library.dataset_type import DatasetType
 from clerkship.library.records import RECORDS_DATASET
 from clerkship.library.template import Filter, build_filter_registry
 from clerkship.model.names import canonical_name, find_nearest_name
-from clerkship.plugin.contract import ExtensionKind, NameClaim
-from clerkship.plugin.load import BrokenPlugin, InstalledPlugins, LoadedPlugin, discover_plugins
+from clerkship.plugin_loading.contract import ExtensionKind, NameClaim
+from clerkship.plugin_loading.load import BrokenPlugin, InstalledPlugins, LoadedPlugin, discover_plugins
 from clerkship.reactions.registry import ReactionRegistry
 from clerkship.settings import load_settings
 from clerkship.simulators.registry import KindEntry, build_spec_registry, load_simulators
@@ -66,7 +66,10 @@ class Registrations:
             self.agents.add(sort, load)
         for event in AGENT_EVENTS:
             self.agent_event_kinds.add(event.kind, event)
-        self._add_classes(ASSERTIONS, STEPS)
+        for name, entry in ASSERTIONS.items():
+            self.assertions.add(name, Deferred(entry.load), entry.aliases)
+        for name, load_step in STEPS.items():
+            self.steps.add(name, Deferred(load_step))
         self.dataset_types.add(RECORDS_DATASET.name, RECORDS_DATASET)
         for _, domain in self.domains.items():
             self._add_classes(domain.assertions, domain.steps)

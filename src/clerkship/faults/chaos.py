@@ -6,19 +6,14 @@ from clerkship.model.call import StepCall
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 
-
-def _parse_steps(*steps: Mapping[str, Mapping[str, str | float]]) -> tuple[StepCall, ...]:
-    return tuple(StepCall.model_validate(step) for step in steps)
-
-
-PROFILES: Mapping[str, tuple[StepCall, ...]] = {
-    "gentle": _parse_steps(
+PROFILES: Mapping[str, tuple[Mapping[str, Mapping[str, str | float]], ...]] = {
+    "gentle": (
         {"fault.latency": {"by": "1s", "jitter": "2s", "probability": 0.05}},
         {"fault.error": {"status": 503, "retry_after": "5s", "probability": 0.02}},
         {"fault.drop": {"when": "request", "probability": 0.01}},
         {"fault.duplicate": {"probability": 0.01}},
     ),
-    "rough": _parse_steps(
+    "rough": (
         {"fault.latency": {"by": "2s", "jitter": "28s", "probability": 0.2}},
         {"fault.expired": {"probability": 0.03}},
         {"fault.error": {"status": 503, "retry_after": "30s", "probability": 0.08}},
@@ -38,4 +33,4 @@ def find_chaos_profile(profile: str) -> tuple[StepCall, ...]:
     """
     if profile not in PROFILES:
         raise InputError.of(f"unknown chaos profile `{profile}`", hint=did_you_mean(profile, PROFILES))
-    return PROFILES[profile]
+    return tuple(StepCall.model_validate(step) for step in PROFILES[profile])

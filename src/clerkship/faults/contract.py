@@ -13,6 +13,9 @@ from clerkship.sandbox.request import Refusal, Reply
 MAX_STREAM_PEEK = 65_536
 """The number of bytes of a streamed reply that a fault looks at."""
 
+ON_TURN = "on_turn"
+"""The operation of a reply in a conversation, which is no request."""
+
 
 class FaultEffect(NamedTuple):
     """How a fault changes a request, a reply or a turn, and what the log says about it."""

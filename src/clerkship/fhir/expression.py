@@ -79,12 +79,13 @@ def _build_depth_error(text: str) -> InvalidFhirPath:
 
 
 def _parse(text: str) -> SyntaxTree:
-    from fhirpathpy.parser import parse  # noqa: PLC0415  (0.1 s, and most paths are plain ones)
+    from antlr4.tree.Tree import ParseTreeWalker  # noqa: PLC0415  (0.1 s, and most paths are plain ones)
+    from fhirpathpy.parser.ASTPathListener import ASTPathListener  # noqa: PLC0415
 
+    listener = ASTPathListener()
     with _lock:  # the parser has shared mutable tables
-        _check_syntax(text)
-        tree: SyntaxTree = parse(text)
-    return _bind_types(tree)
+        ParseTreeWalker().walk(listener, _parse_syntax(text))
+    return _bind_types(listener.parentStack[0])
 
 
 def _bind_types(node: SyntaxTree) -> SyntaxTree:
@@ -97,8 +98,11 @@ def _bind_types(node: SyntaxTree) -> SyntaxTree:
     return {**node, "children": children} if children else node
 
 
-def _check_syntax(text: str) -> None:
-    """Raise InvalidFhirPath on a syntax error; the library's parser itself accepts `status status`."""
+def _parse_syntax(text: str) -> Any:
+    """Return the parse tree. Raise InvalidFhirPath on a syntax error.
+
+    The library's own `parse` continues after errors and accepts `status status`.
+    """
     from antlr4 import CommonTokenStream, InputStream  # noqa: PLC0415
     from antlr4.error.ErrorListener import ErrorListener  # noqa: PLC0415
     from fhirpathpy.parser.generated.FHIRPathLexer import FHIRPathLexer  # noqa: PLC0415
@@ -108,7 +112,9 @@ def _check_syntax(text: str) -> None:
         def syntaxError(  # noqa: N802  (its name and arguments are theirs)
             self, recognizer: Any, symbol: Any, line: int, column: int, message: str, error: Any
         ) -> NoReturn:
-            reason = message.partition(" expecting ")[0].replace("<EOF>", "end")  # the list of expected tokens is long
+            reason = message.partition(" expecting ")[0].replace(
+                "<EOF>", "end"
+            )  # what else may stand there is a long list
             raise InvalidFhirPath(f"`{text}` is not valid FHIRPath: at character {column + 1}, {reason}")
 
     lexer = FHIRPathLexer(InputStream(text))
@@ -116,7 +122,7 @@ def _check_syntax(text: str) -> None:
     for part in (lexer, parser):
         part.removeErrorListeners()
         part.addErrorListener(Strict())
-    parser.entireExpression()
+    return parser.entireExpression().expression()
 
 
 def _check_names(tree: SyntaxTree) -> None:

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from clerkship.by_name import load
 from clerkship.library.library import LoadedTask
 from clerkship.library.yaml import YamlTree
 from clerkship.model.agent_domain import AgentDomain
@@ -41,7 +41,7 @@ class ForeignTests(Protocol):
 
 
 def _reader(module: str) -> Any:
-    return import_module(f"{_PACKAGE}.{module}")
+    return load(f"{_PACKAGE}.{module}")
 
 
 def is_project_file(path: Path) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from clerkship.by_name import load
 from clerkship.kit.memory import pause_garbage_collection
 from clerkship.library.agent_check import AgentCheck
 from clerkship.library.attachments import Attachments
@@ -40,9 +41,11 @@ from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.labelled import LabelledFile
 from clerkship.model.names import did_you_mean
-from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import MAX_NAME_LENGTH, Entity, Task
 from clerkship.model.variables import UnknownVariable, expand_task
+
+if TYPE_CHECKING:
+    from clerkship.model.scenario_file import ScenarioFile
 
 _TEMPLATE_KEYS = ("task_item", "scenario", "criteria")
 
@@ -234,7 +237,8 @@ class LibraryLoader:
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         is_map = isinstance(definition.data, dict)
         data = self._attachments.inline_files(definition, definition.data) if is_map else definition.data
-        written = definition.read(ScenarioFile, data)
+        model: type[ScenarioFile] = load("clerkship.model.scenario_file:ScenarioFile")
+        written = definition.read(model, data)
         self._build_check(definition, self._get_info(name)).check_scenario(self._expand(definition, data))
         solution = self._attachments.read_solution(definition)
         if written is None or environment is None:

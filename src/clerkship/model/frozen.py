@@ -13,7 +13,7 @@ Number = Annotated[float, Strict()]
 class Frozen(BaseModel):
     """An immutable model. An unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def encode_model(value: object) -> object:

@@ -1,12 +1,15 @@
 """Regular expressions with a time limit for each search, so that no pattern can hang a run."""
 
 from functools import lru_cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import regex
 from pydantic import AfterValidator
 
+from clerkship.by_name import load
 from clerkship.model.slow_pattern import PROBE_LENGTH, PROBE_LIMIT, is_slow
+
+if TYPE_CHECKING:
+    import regex
 
 TIME_LIMIT = 1.0
 
@@ -18,10 +21,12 @@ class PatternTooSlow(Exception):
 @lru_cache(maxsize=1024)
 def compile_pattern(pattern: str) -> "regex.Pattern[str]":
     """Compile a pattern, once per process. Raise ValueError, with the position, if it is invalid."""
+    engine = load("regex")  # when the first pattern is compiled: most commands have none
     try:
-        return regex.compile(pattern)
-    except (regex.error, OverflowError, RecursionError) as error:
+        compiled: regex.Pattern[str] = engine.compile(pattern)
+    except (engine.error, OverflowError, RecursionError) as error:
         raise ValueError(f"not a regular expression: {error}") from None
+    return compiled
 
 
 def has_match(pattern: str, text: str) -> bool:

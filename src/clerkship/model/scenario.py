@@ -11,8 +11,6 @@ from clerkship.model.matcher import check_expected
 from clerkship.model.pattern import Regex
 from clerkship.model.persona import Persona
 
-DEFAULT_MAX_TURNS = 50
-DEFAULT_TURN_TIMEOUT = 60.0
 DEFAULT_LANGUAGE = "English"
 
 Expected = Annotated[JsonValue, AfterValidator(check_expected)]

@@ -5,9 +5,10 @@ import re._constants as sre  # type: ignore[import-not-found]  # it has no stubs
 import re._parser as parser  # type: ignore[import-not-found]
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import regex
+if TYPE_CHECKING:
+    import regex
 
 PROBE_LENGTH = 500
 """Characters of a probe. Longer texts can slow down ordinary patterns too."""

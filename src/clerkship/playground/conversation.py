@@ -18,10 +18,11 @@ from clerkship.actors.contract import (
 from clerkship.actors.reply import check_log_capacity
 from clerkship.events.event import Event, Utterance
 from clerkship.events.lifecycle import PersonBrokeContract
+from clerkship.faults.contract import ON_TURN
 from clerkship.kit.stopwatch import Stopwatch
 from clerkship.kit.wall import monotonic
 from clerkship.model.run import Ending
-from clerkship.playground.faults import ON_TURN, FaultInjector
+from clerkship.playground.faults import FaultInjector
 from clerkship.playground.host import PlaygroundHost
 from clerkship.sandbox.state import Conversation
 

@@ -7,11 +7,8 @@ from typing import Any
 
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import FaultInjected
-from clerkship.faults.contract import Fault
+from clerkship.faults.contract import ON_TURN, Fault
 from clerkship.playground.host import PlaygroundHost
-
-ON_TURN = "on_turn"
-"""The operation of a reply in a conversation, which is no request."""
 
 
 @dataclass

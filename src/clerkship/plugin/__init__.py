@@ -92,8 +92,8 @@ from clerkship.model.run import FieldCheck as FieldCheck
 from clerkship.model.scenario import EventMatch as EventMatch
 from clerkship.model.scenario import Expected as Expected
 from clerkship.model.task import Entity as Entity
-from clerkship.plugin.contract import CONTRACT as CONTRACT
-from clerkship.plugin.contract import Plugin as Plugin
+from clerkship.plugin_loading.contract import CONTRACT as CONTRACT
+from clerkship.plugin_loading.contract import Plugin as Plugin
 from clerkship.reactions.contract import React as React
 from clerkship.reactions.contract import ReactionPair as ReactionPair
 from clerkship.sandbox.attack import Harm as Harm

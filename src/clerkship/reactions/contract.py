@@ -1,12 +1,12 @@
 """The contract of a reaction, and of the pair of kinds that it belongs to."""
 
 import contextlib
-import importlib
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clerkship.by_name import load
 from clerkship.events.event import Event
 from clerkship.kit.traceback_text import describe_error
 from clerkship.model.errors import PlatformError
@@ -51,7 +51,7 @@ class ReactionPair:
         """
         try:
             with contextlib.redirect_stdout(sys.stderr):  # a plug-in may print, and standard output is for results
-                reactions: Mapping[str, React] = importlib.import_module(self.module).REACTIONS
+                reactions: Mapping[str, React] = load(f"{self.module}:REACTIONS")
         except (Exception, SystemExit) as error:  # a plug-in's module may raise anything
             raise self._broken(describe_error(error)) from error
         if not isinstance(reactions, Mapping) or not all(map(callable, reactions.values())):

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from clerkship.llm.contract import BadAnswer, Embeddings, Model, ModelAnswer, Question, is_instant
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import NO_USAGE, Role
+from clerkship.recording.advice import REFRESH_HINT
 from clerkship.recording.cassette import (
     CassetteEntry,
     RecordedEmbedding,
@@ -23,7 +24,7 @@ from clerkship.recording.cassette import (
     unpack_vector,
 )
 from clerkship.recording.nearest_entry import describe_nearest_embedding, describe_nearest_question
-from clerkship.recording.session import REFRESH_HINT, DescribeNearest, NotRecorded, RecordingSession
+from clerkship.recording.session import DescribeNearest, NotRecorded, RecordingSession
 
 T = TypeVar("T", bound=BaseModel)
 

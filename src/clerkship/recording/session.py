@@ -14,6 +14,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.run import RecordingMode, TaskRun
 from clerkship.model.usage import Role
+from clerkship.recording.advice import REFRESH_HINT
 from clerkship.recording.cassette import (
     Cassette,
     CassetteEntry,
@@ -27,7 +28,6 @@ from clerkship.recording.cassette import (
 )
 from clerkship.recording.redaction import CassetteRedactor
 
-REFRESH_HINT = "--refresh records what is missing, and nothing else"
 SAVE_EVERY = 5.0
 """Seconds between saves: what is lost if the process is killed."""
 

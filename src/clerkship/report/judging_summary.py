@@ -17,7 +17,7 @@ from clerkship.report.percent import percent
 
 MAX_FLIPS = 5
 """Criteria that are named where they come out differently."""
-_JUDGED_ASSERTIONS = frozenset(assertion.name for assertion in ASSERTIONS if assertion.judged)
+_JUDGED_ASSERTIONS = frozenset(name for name, entry in ASSERTIONS.items() if entry.is_judged)
 _UNFINISHED = ("errored", "cancelled")
 NOT_IN_VERDICT = "not part of the verdict"
 

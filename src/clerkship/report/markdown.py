@@ -16,7 +16,7 @@ from clerkship.report.isolation import describe_isolation
 from clerkship.report.judge_evidence import parse_judge_evidence
 from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.markdown_escape import escape_markdown, escape_markdown_lines
-from clerkship.report.markdown_page import MIN_PAGE_BYTES, MarkdownPage
+from clerkship.report.markdown_page import MAX_SUMMARY_BYTES, MIN_PAGE_BYTES, MarkdownPage
 from clerkship.report.outcome import (
     OUTCOMES,
     classify_result,
@@ -38,10 +38,6 @@ from clerkship.report.plain_text import (
 from clerkship.report.repeats import TaskRate, compute_repeats, list_curves
 from clerkship.report.templates import TemplateRates
 
-MAX_SUMMARY_BYTES = 1_000_000
-"""Bytes that a job's summary may have: GitHub takes 1 MiB."""
-MAX_COMMENT_BYTES = 65_000
-"""Bytes that fit a comment: GitHub takes 65,536 characters."""
 MAX_ROWS = 500
 MAX_CRITERIA = 10
 MAX_EVIDENCE = 5

@@ -2,6 +2,10 @@
 
 from collections.abc import Iterable
 
+MAX_SUMMARY_BYTES = 1_000_000
+"""Bytes that a job's summary may have: GitHub takes 1 MiB."""
+MAX_COMMENT_BYTES = 65_000
+"""Bytes that fit a comment: GitHub takes 65,536 characters."""
 MIN_PAGE_BYTES = 10_000
 """Bytes that a page may have at least."""
 MAX_MISFITS = 5

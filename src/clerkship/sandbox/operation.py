@@ -100,7 +100,10 @@ class Operation(Generic[InputT, ResultT]):
     @cached_property
     def fields(self) -> frozenset[str]:
         """The names of the fields that an agent may set."""
-        return frozenset(self.schema.get("properties", ()))
+        if self._schema is not None or self.input.model_config.get("alias_generator"):
+            return frozenset(self.schema.get("properties", ()))
+        # Not from the schema: it is needed for tools alone, and takes a while.
+        return frozenset(info.alias or name for name, info in self.input.model_fields.items())
 
     @cached_property
     def description(self) -> str:

@@ -19,9 +19,9 @@ from clerkship.service.checking import domain_for
 from clerkship.service.planning.options import Concurrency, DomainPath, Judge, PersonModel, Seed, Selection
 from clerkship.service.planning.plan import RunPlan, new_run, plan_run
 from clerkship.service.planning.request import RunRequest, split_case
-from clerkship.service.reading import open_store
 from clerkship.service.running import Watch, execute
 from clerkship.service.sealing import require
+from clerkship.service.store_access import open_store
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 from clerkship.store.sqlite import SqliteStore

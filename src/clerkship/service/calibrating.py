@@ -11,6 +11,7 @@ from clerkship.engine.labelled import EVENTS, JudgedConversation, build_events, 
 from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, find_missing_models, resolve_models
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import parse_log
+from clerkship.kit.command_option import Option
 from clerkship.kit.wall import now
 from clerkship.library.calibration import check_writable, save_calibration
 from clerkship.library.conftest import find_conftest_near, load_conftest
@@ -22,9 +23,9 @@ from clerkship.model.labelled import Label
 from clerkship.model.run import CriterionRun, ModelOptions
 from clerkship.model.usage import Role, Usage
 from clerkship.report.calibration import compute_kappa, count_noun
-from clerkship.service.planning.options import Option, check_votes
-from clerkship.service.reading import show_task
+from clerkship.service.planning.options import check_votes
 from clerkship.service.sealing import require
+from clerkship.service.task_view import show_task
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 

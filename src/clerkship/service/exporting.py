@@ -1,21 +1,16 @@
 """Write a run that is kept to files: for people a page and a summary, for machines JUnit XML, JSON Lines, results."""
 
-import errno
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import orjson
 from pydantic import ValidationError
 
-from clerkship.model.errors import InputError, InputProblem, PlatformError
-from clerkship.model.names import did_you_mean
+from clerkship.model.errors import PlatformError
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import TaskRun
 from clerkship.model.seals import SealCheck
@@ -28,127 +23,17 @@ from clerkship.report.html import render_html
 from clerkship.report.jsonl import StoredTrial, render_jsonl
 from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.junit import JunitCase, render_junit
-from clerkship.report.markdown import MAX_SUMMARY_BYTES, render_markdown
+from clerkship.report.markdown import render_markdown
 from clerkship.report.outcome import urgency
 from clerkship.service.frozen import snapshot_at
 from clerkship.service.reading import known, played_in
 from clerkship.service.redacting import redactor_for
+from clerkship.service.report_targets import STDOUT, Targets
 from clerkship.store.contract import Store
-
-STDOUT = Path("-")
-RESULTS = {"rasa": "clerkship.rasa.results_folder"}
-"""Formats of results for other tools, each with the module that writes it: imported when results are wanted."""
 
 
 class ReportFailed(PlatformError):
     """A report could not be written; the run is kept all the same."""
-
-
-@dataclass(frozen=True)
-class ResultsFolder:
-    """A folder of results as other tools have them: in a folder that is named, or where those tools look for it."""
-
-    folder: Path | None = None
-    format: str = "rasa"
-
-    @classmethod
-    def parse(cls, text: str) -> "ResultsFolder":
-        """`rasa`, or `rasa:DIR`."""
-        form, colon, folder = text.partition(":")
-        if form not in RESULTS:
-            hint = did_you_mean(form, RESULTS)
-            raise InputError.of(f"no form of results is called `{form[:60]}`", hint=hint)
-        if colon and not folder.strip():
-            raise InputError.of(f"`{form}:` is followed by a folder", hint=f"write `{form}` for the usual one")
-        return cls(Path(folder) if folder else None, form)
-
-    def usual_for(self, run_path: str) -> Path:
-        """Return the folder in which the other tool looks for the results of what is at a path."""
-        return cast(Path, import_module(RESULTS[self.format]).place_for(run_path))
-
-    def write(self, store: Store, reference: str) -> Path:
-        """Write the results of a run into a new folder, and return it; raises OSError."""
-        return cast(Path, import_module(RESULTS[self.format]).write_results(store, reference, self.folder))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Targets:
-    """Which reports are wanted, and where; `-` is standard output."""
-
-    html: Path | None = None
-    junit: Path | None = None
-    jsonl: Path | None = None
-    markdown: Path | None = None
-    markdown_limit: int = MAX_SUMMARY_BYTES
-    results: ResultsFolder | None = None
-
-    def __post_init__(self) -> None:
-        """Two reports on one stream are none."""
-        if list(self.wanted().values()).count(STDOUT) > 1:
-            raise InputError.of("only one report can go to standard output", hint="name a file for the others")
-
-    def wanted(self) -> dict[str, Path]:
-        """The files by what is in them."""
-        named = {"html": self.html, "junit": self.junit, "jsonl": self.jsonl, "markdown": self.markdown}
-        return {sort: target for sort, target in named.items() if target is not None}
-
-    def is_any(self) -> bool:
-        """Tell whether any report is wanted."""
-        return bool(self.wanted()) or self.results is not None
-
-    def to_stdout(self) -> bool:
-        """Whether one of them goes there, so that nothing else may."""
-        return STDOUT in self.wanted().values()
-
-
-def check_writable(targets: Targets) -> None:
-    """Raise InputError for every report that names a folder, or a place where nothing can be written."""
-    problems = [_file_problem(sort, target) for sort, target in targets.wanted().items() if target != STDOUT]
-    if targets.results is not None and targets.results.folder is not None:
-        problems.append(_folder_problem(targets.results.folder))
-    found = [problem for problem in problems if problem is not None]
-    if found:
-        raise InputError(found)
-
-
-def check_results_writable(targets: Targets, run_path: str) -> None:
-    """Raise InputError if --results names no folder, and the usual one for this path cannot be written."""
-    if targets.results is not None and targets.results.folder is None:
-        problem = _folder_problem(targets.results.usual_for(run_path))
-        if problem is not None:
-            raise InputError([problem])
-
-
-def _file_problem(sort: str, target: Path) -> InputProblem | None:
-    option = "--report" if sort == "html" else f"--{sort}"
-    try:
-        if target.is_dir():
-            return InputProblem(message=f"{option} {target} is a folder", hint="name a file")
-        if target.is_file():
-            target.open("ab").close()
-        elif not target.exists():  # a device or a pipe is not opened twice
-            _check_folder(target.parent)
-    except OSError as error:
-        message = f"{option} {target} cannot be written: {error.strerror}"
-        return InputProblem(message=message, hint="choose a file elsewhere")
-    return None
-
-
-def _folder_problem(folder: Path) -> InputProblem | None:
-    try:
-        _check_folder(folder)
-    except OSError as error:
-        message = f"--results cannot be written to {folder}: {error.strerror}"
-        return InputProblem(message=message, hint="choose a folder with rasa:DIR")
-    return None
-
-
-def _check_folder(folder: Path) -> None:
-    """Raise OSError unless a file can be written in a folder, or in the nearest one above it that exists."""
-    existing = next(place for place in (folder, *folder.parents) if place.exists())
-    if not existing.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    TemporaryFile(dir=existing).close()  # permissions do not tell everything: the disk may be read-only
 
 
 def write_reports(store: Store, reference: str, targets: Targets, seals: SealCheck | None = None) -> dict[str, Path]:

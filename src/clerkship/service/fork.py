@@ -1,50 +1,23 @@
 """Continue a recorded conversation from one of its turns, with another agent or the same."""
 
-from dataclasses import dataclass
-from typing import Annotated
-
 from clerkship.actors.contract import AgentError, Solver
 from clerkship.actors.recorded import RecordedSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import ModelRequest
+from clerkship.kit.command_option import words_of
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun, ModelOptions
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.frozen import plan_of, snapshot_at
+from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.models import choose_models
-from clerkship.service.planning.options import AllowUngraded, Judge, Option, PersonModel, Trials, words_of
 from clerkship.service.planning.plan import RunPlan, plan
 from clerkship.service.planning.stored import open_stored
 from clerkship.service.prefixes import read_prefix
-from clerkship.service.reading import find_trials
 from clerkship.service.sealing import require_intact
+from clerkship.service.task_view import find_trials
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForkRequest:
-    """Which conversation to continue, from which turn, and with which agent and models."""
-
-    run: Annotated[str, Option(help="Id of a run or its start; `latest`, `latest~1`.", metavar="RUN", is_kept=False)]
-    task: Annotated[str, Option(help="Name of a task of the run, or a part of it.", metavar="TASK", is_kept=False)]
-    turn: Annotated[
-        int, Option(("--at-turn",), "The first turn that is answered anew; turns before it stay.", "N", is_kept=False)
-    ]
-    trial: Annotated[
-        int | None,
-        Option(("--trial",), "Which trial. [default: the first that did not pass]", "K", min=1, is_kept=False),
-    ] = None
-    agent: Annotated[
-        str | Solver | None, Option(("--agent", "-a"), "Another agent than the run had.", "WHO", is_kept=False)
-    ] = None
-    warm_up: Annotated[
-        bool, Option(("--warm-up",), "Have the agent answer the earlier lines, instead of telling it of them.")
-    ] = False
-    judge: Judge = None
-    allow_ungraded: AllowUngraded = False
-    person: PersonModel = None
-    trials: Trials = None
 
 
 def plan_fork(store: Store, request: ForkRequest, catalog: RegisteredCatalog, settings: Settings) -> RunPlan:

@@ -12,9 +12,10 @@ import orjson
 from clerkship.fhir.resource import parse_key
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.errors import InputError, PlatformError
-from clerkship.synthetic import DEFAULT_NOW, LookAlike, generate_lines, list_look_alikes
-from clerkship.synthetic.generator import ReportProgress
+from clerkship.synthetic.generator import ReportProgress, generate_lines
+from clerkship.synthetic.lookalikes import LookAlike, list_look_alikes
 from clerkship.synthetic.times import format_instant
+from clerkship.synthetic.version import DEFAULT_NOW
 
 BASE = "https://riverbend.example/fhir/"
 """What resources of a Bundle are at; relative references in them mean the same place."""

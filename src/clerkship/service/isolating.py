@@ -12,7 +12,10 @@ from pathlib import Path
 from clerkship.actors.contract import Solver
 from clerkship.actors.isolation.contract import LEVELS, NOT_ISOLATED, Isolated, Isolation, offered
 from clerkship.actors.isolation.protected import installation
+from clerkship.actors.python_process import PythonProcessSolver
+from clerkship.library.library import Library
 from clerkship.library.source import SUFFIXES
+from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
 from clerkship.recording.cassette import cassette_path
@@ -217,3 +220,12 @@ def _masks(path: Path, shown: set[Path]) -> list[Path]:
     if not path.is_dir():
         return []
     return [mask for entry in path.iterdir() if not entry.is_symlink() for mask in _masks(entry, shown)]
+
+
+def ask_isolated(solver: PythonProcessSolver, library: Library, settings: Settings) -> AgentCapabilities:
+    """Ask an agent about itself in a process that cannot see the files of the tasks."""
+    level = level_of(solver, settings.isolate)
+    if level in LEVELS:
+        files = task_files(library.root, library.files, settings, solver.paths())
+        isolate_import(solver, level, files, settings.store)
+    return solver.capabilities()

@@ -2,10 +2,10 @@
 
 import orjson
 
+from clerkship.by_name import load
 from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.variables import find_variable_names
-from clerkship.service.frozen import snapshots_of
 from clerkship.settings import load_settings, secrets, variables
 from clerkship.store.contract import Store
 
@@ -40,7 +40,8 @@ def unset_variables(store: Store, run: BenchmarkRun) -> list[str]:
 def _names(store: Store, run: BenchmarkRun) -> set[str]:
     names = set(run.variables or ())
     if run.variables is None and run.plan:
-        names |= {name for snapshot in snapshots_of(store, run) for name in snapshot.variables()}
+        snapshots = load("clerkship.service.frozen:snapshots_of")(store, run)  # a run of before variables were stored
+        names |= {name for snapshot in snapshots for name in snapshot.variables()}
     for choice in (run.judge, run.person):
         if choice is not None:
             names |= find_variable_names(orjson.dumps(choice.parameters).decode())

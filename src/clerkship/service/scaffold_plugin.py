@@ -10,7 +10,7 @@ from typing import Any
 import clerkship.plugin
 from clerkship.model.errors import InputError
 from clerkship.model.names import canonical_name
-from clerkship.plugin.load import ENTRY_POINT_GROUP
+from clerkship.plugin_loading.load import ENTRY_POINT_GROUP
 from clerkship.service.scaffold import Files, Values, render, write
 
 MAX_NAME_LENGTH = 40

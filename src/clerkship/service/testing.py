@@ -21,12 +21,15 @@ from clerkship.report.command import show_command
 from clerkship.report.outcome import classify_result
 from clerkship.report.plain_text import escape_ci_commands, explain_failure, headline, trial_name
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
-from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.exporting import write_reports
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest, split_case
-from clerkship.service.reading import open_store, show_run, show_task
+from clerkship.service.reading import show_run
 from clerkship.service.redacting import redactor_for
+from clerkship.service.report_targets import Targets
 from clerkship.service.running import execute
+from clerkship.service.store_access import open_store
+from clerkship.service.task_view import show_task
 from clerkship.settings import load_settings, override
 from clerkship.store.sqlite import SqliteStore
 

@@ -20,6 +20,7 @@ from clerkship.engine.setup import open_conversations, set_up
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import Subscriber
 from clerkship.events.variable_names import VariableNames
+from clerkship.kit.command_option import Option
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.rng import derive_seed
 from clerkship.kit.wall import now
@@ -44,7 +45,6 @@ from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
-from clerkship.service.planning.options import Option
 from clerkship.service.unoffered import unoffered
 from clerkship.service.up_registry import Whereabouts, check_name, folder_of, others, posted
 from clerkship.settings import Settings

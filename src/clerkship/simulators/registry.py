@@ -6,8 +6,8 @@ See docs/decisions/0012-kinds-plugins-and-reactions.md.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 
+from clerkship.by_name import load
 from clerkship.domains.component import InvalidSpec, find_misnamed
 from clerkship.kit.registry import Deferred, Registry
 from clerkship.sandbox.route import Route
@@ -40,7 +40,7 @@ class KindEntry:
     @cached_property
     def spec(self) -> Spec:
         """Import the kind and return its SPEC; raise BrokenSimulator if it contradicts itself."""
-        spec: Spec = import_module(f"{__package__}.{self.kind}").SPEC
+        spec: Spec = load(f"{__package__}.{self.kind}:SPEC")
         check_spec(spec)
         return spec
 

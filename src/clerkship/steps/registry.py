@@ -1,8 +1,26 @@
-"""The steps that belong to no simulator."""
+"""The steps that belong to no simulator, by name. The module of one is imported when a file names it."""
 
-from clerkship.faults.registry import FAULTS
-from clerkship.steps.clock_advance import ClockAdvance
-from clerkship.steps.contract import Step
-from clerkship.steps.fault_step import build_fault_step
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
-STEPS: tuple[type[Step], ...] = (ClockAdvance, *map(build_fault_step, FAULTS))
+from clerkship.by_name import load
+from clerkship.faults.registry import FAULTS, load_fault
+
+if TYPE_CHECKING:
+    from clerkship.steps.contract import Step
+
+
+def _load_fault_step(name: str) -> "type[Step]":
+    return cast("type[Step]", load("clerkship.steps.fault_step:build_fault_step")(load_fault(name)))
+
+
+def _load_clock_advance() -> "type[Step]":
+    return cast("type[Step]", load("clerkship.steps.clock_advance:ClockAdvance"))
+
+
+STEPS: "Mapping[str, Callable[[], type[Step]]]" = {
+    "clock.advance": _load_clock_advance,
+    **{f"fault.{name}": partial(_load_fault_step, name) for name in FAULTS},
+}
+"""What returns the class of each."""

@@ -23,12 +23,8 @@ from clerkship.synthetic.results import build_results
 from clerkship.synthetic.scheduling import build_appointments, build_schedule
 from clerkship.synthetic.staff import TEAM_SIZE, Clinician, build_staff, draw_specialists, draw_team
 from clerkship.synthetic.times import clinic_time, to_local
+from clerkship.synthetic.version import DEFAULT_NOW, MAX_PATIENTS
 
-GENERATOR_VERSION = "1"
-"""Increased whenever the same arguments give other bytes."""
-DEFAULT_NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
-"""The current time by default, the same as in an environment."""
-MAX_PATIENTS = 100_000
 YEAR_RANGE = (2000, 2100)
 ReportProgress = Callable[[int], None]
 

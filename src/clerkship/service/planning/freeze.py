@@ -10,6 +10,7 @@ from clerkship.actors.isolation.contract import LEVELS
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, find_model_needs
+from clerkship.kit.command_option import words_of
 from clerkship.library.calibration import find_calibration_file
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputProblem
@@ -18,7 +19,6 @@ from clerkship.model.snapshot import Plan, Snapshot, UntilSure
 from clerkship.service.frozen import without_solution
 from clerkship.service.isolating import paths_of, task_files
 from clerkship.service.planning.load import LoadedSuite
-from clerkship.service.planning.options import words_of
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import SelectedTasks
 from clerkship.service.unoffered import warnings_for

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 
 from clerkship.actors.contract import Solver
+from clerkship.engine.agents import check_process
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
 from clerkship.model.run import IsolationLevel
-from clerkship.service.checking import check_process, load_checked
+from clerkship.service.checking import load_checked
 from clerkship.service.isolating import level_of
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.settings import Settings, isolating, override

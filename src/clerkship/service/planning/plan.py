@@ -7,6 +7,7 @@ from typing import Any
 
 from clerkship import __version__
 from clerkship.actors.contract import Solver
+from clerkship.engine.agents import options_with
 from clerkship.engine.build import BuiltTask, build_tasks, find_plugins_used
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import find_missing_models, resolve_agent
@@ -17,7 +18,6 @@ from clerkship.library.calibration import load_calibrations
 from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest_calibration
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
-from clerkship.service.checking import options_with
 from clerkship.service.planning.freeze import FrozenRun, freeze
 from clerkship.service.planning.load import load_suite
 from clerkship.service.planning.models import choose_models

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Annotated
 
 from clerkship.actors.contract import Solver
+from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
 from clerkship.service.planning.options import (
     MAX_TIMEOUT,
     MAX_TURN_LIMIT,
     ExecutionOptions,
     GradingOptions,
-    Option,
     PersonOptions,
     RecordingOptions,
     ResourceOptions,

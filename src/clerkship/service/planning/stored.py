@@ -8,6 +8,7 @@ from typing import Any
 
 from clerkship.actors.contract import Solver, takes_solution
 from clerkship.actors.isolation.contract import LEVELS
+from clerkship.engine.agents import build_agent, check_reachable, settings_of
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, find_model_needs
 from clerkship.library.library import Library
@@ -16,7 +17,6 @@ from clerkship.library.source import SourceFolder
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel
 from clerkship.model.snapshot import Plan, Snapshot
-from clerkship.service.checking import build_agent, check_reachable, settings_of
 from clerkship.service.frozen import datasets_of, graded_now, without_solution
 from clerkship.service.isolating import isolate_import, level_of, paths_of, task_files
 from clerkship.service.planning.freeze import FrozenRun

@@ -14,10 +14,7 @@ import orjson
 from clerkship.assertions.contract import compare_value
 from clerkship.assertions.field_rows import compare_texts
 from clerkship.assertions.text_value import matches_texts
-from clerkship.hl7.batch import split_messages
-from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
-from clerkship.hl7.path import parse_path
-from clerkship.hl7.validation import validate_message
+from clerkship.by_name import load
 from clerkship.model.path import MISSING
 from clerkship.model.path import lookup as lookup_json
 from clerkship.model.run import FieldCheck
@@ -27,7 +24,6 @@ MAX_PARSED_BYTES = 20_000_000
 """A larger file is not parsed."""
 MAX_COLUMNS = 10_000
 MAX_CELLS = 2_000_000
-MAX_LINES = 500_000
 DELIMITERS = ",;\t|"
 ENCODING_PREFIXES = (
     "utf-8",
@@ -119,21 +115,6 @@ class CsvContent(Content):
         return [self.compare(f"rows[{best}].{name}", expected) for name, expected in expected_cells.items()]
 
 
-class Hl7Content(Content):
-    """An HL7 message."""
-
-    def __init__(self, message: Hl7Message) -> None:
-        self._message = message
-
-    def compare(self, path: str, expected: Any) -> FieldCheck:
-        """Compare the value at a path such as `PID.5.1`; with `[*]`, any value may match."""
-        return compare_texts(path, expected, [value for value in self._message.values(path) if value])
-
-    def flaws(self) -> Sequence[str]:
-        """Return the violations of HL7 v2."""
-        return [flaw.text for flaw in validate_message(self._message)]
-
-
 def parse_cell_path(path: str) -> tuple[str, str]:
     """Return the row and the column of a path in CSV. Raises ValueError if it is not one."""
     match = _CELL.fullmatch(path)
@@ -145,7 +126,7 @@ def parse_cell_path(path: str) -> tuple[str, str]:
 def check_content_path(format: ContentFormat, path: str) -> None:
     """Raise ValueError if a path is not valid for the format."""
     if format == "hl7":
-        parse_path(path)
+        load("clerkship.hl7.path:parse_path")(path)
     elif format == "csv" and path != "rows" and _COLUMN.fullmatch(path) is None:
         parse_cell_path(path)
     elif format == "text":
@@ -174,7 +155,8 @@ def parse_file(format: ContentFormat, data: bytes, encoding: str | None = None) 
     if len(data) > MAX_PARSED_BYTES:
         raise UnreadableContent(f"too large to be parsed: {len(data):,} bytes (limit: {MAX_PARSED_BYTES:,})")
     if format == "hl7":
-        return _parse_hl7(data)
+        messages: list[Content] = load("clerkship.simulators.files.hl7_content:parse_messages")(data)
+        return messages
     try:
         text = decode_text(data, encoding)
     except UnicodeError:
@@ -231,15 +213,3 @@ def _detect_delimiter(text: str) -> str:
     header = re.split(r"[\r\n]", text[:MAX_HEADER_LENGTH].lstrip("\r\n"), maxsplit=1)[0]
     unquoted = _QUOTED.sub("", header)
     return max(DELIMITERS, key=unquoted.count)
-
-
-def _parse_hl7(data: bytes) -> list[Content]:
-    if data.count(b"\r") + data.count(b"\n") > MAX_LINES:
-        raise UnreadableContent(f"too large to be parsed: it has more than {MAX_LINES:,} lines")
-    messages = split_messages(data).messages
-    if not messages:
-        raise UnreadableContent("not HL7: it contains no MSH segment")
-    try:
-        return [Hl7Content(parse_message(message)) for message in messages]
-    except BadMessage as bad:
-        raise UnreadableContent(f"not HL7: {str(bad)[:MAX_REASON_LENGTH]}") from None

@@ -244,7 +244,7 @@ class OutboundDelivery(ABC):
             self.wake()
 
     def _describe(
-        self, message_id: str, number: int, failure: DeliveryFailed | None, again: timedelta | None
+        self, message_id: str, number: int, failure: DeliveryFailed | None, delay: timedelta | None
     ) -> OutboundAttempted:
         return OutboundAttempted(
             channel=self.name,

@@ -1,12 +1,12 @@
 """Policies for outbound addresses: where a sandbox may connect to. The entry point chooses the policy."""
 
-import asyncio
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from clerkship.by_name import load
 from clerkship.transports.outbound.address import IpAddress, OutboundAddress, is_loopback, parse_ip
 
 MAX_RESOLVE_SECONDS = 5.0
@@ -82,6 +82,7 @@ LOCAL_ONLY = LocalPolicy()
 
 
 async def _resolve_name(host: str, port: int) -> Sequence[str]:
+    asyncio = load("asyncio")  # not above: the requests of `clerkship run` name a policy, and its help needs no loop
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(MAX_RESOLVE_SECONDS):
         infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)

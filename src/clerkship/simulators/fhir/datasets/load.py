@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 
 from clerkship import __version__
+from clerkship.by_name import load
 from clerkship.library.dataset_cache import CachedDataset, DatasetCache, build_cache_key
 from clerkship.library.dataset_type import ConflictingTimes, DatasetSource, DatasetType
 from clerkship.library.documents.document import (
@@ -27,7 +28,7 @@ from clerkship.model.errors import InputError, InputProblem
 from clerkship.simulators.fhir.datasets.compile import CompileOptions, build_options, compile_dataset
 from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
 from clerkship.simulators.fhir.datasets.finder import FhirFinder
-from clerkship.synthetic import GENERATOR_VERSION, generate_lines
+from clerkship.synthetic.version import GENERATOR_VERSION
 
 FORMS = FileFormats("FHIR")
 BUILT_IN = {
@@ -79,7 +80,9 @@ def _load_or_compile(
         for number, warning in kept.warnings:
             source.warn(_relocate_warning(warning, documents, number))
         return kept.dataset
-    beside = list(generate_lines(generate.patients, generate.seed, now)) if generate is not None else []
+    beside = []
+    if generate is not None:  # not in the cache: the generator is imported only then
+        beside = list(load("clerkship.synthetic.generator:generate_lines")(generate.patients, generate.seed, now))
     made = compile_dataset(documents, options, beside)
     for problem in made.problems:
         source.problem(problem)

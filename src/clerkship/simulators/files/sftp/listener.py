@@ -6,9 +6,9 @@ import asyncio
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from clerkship.by_name import load
 from clerkship.kit.descriptors import raise_limit
 from clerkship.sandbox.authentication.ssh import SshUser
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
@@ -96,8 +96,8 @@ class Sftp(ProtocolListener):
         opened = self.tcp.open_port(host, port)
         self._key = generate_key()
         # Loaded here because asyncssh is an extra.
-        connection = import_module("clerkship.simulators.files.sftp.connection")
-        self._acceptor = await connection.listen(self, opened.socket, self._key)
+        listen = load("clerkship.simulators.files.sftp.connection:listen")
+        self._acceptor = await listen(self, opened.socket, self._key)
         self._host, self._port = host, opened.number
         self.tcp.start_sweeping(self._forget_accounts)
 

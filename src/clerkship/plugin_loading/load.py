@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from clerkship.domains.component import InvalidSpec
-from clerkship.plugin.contract import InvalidPlugin, NameClaim, collect_claims
+from clerkship.plugin_loading.contract import InvalidPlugin, NameClaim, collect_claims
 
 ENTRY_POINT_GROUP = "clerkship.plugins"
 _OWN_FOLDER = Path(__file__).parent.parent

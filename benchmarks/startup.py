@@ -1,0 +1,98 @@
+"""Measure what a command costs before it does anything: the processor time of each, beside an empty Python.
+
+    python -m benchmarks.startup [--repeats 5]
+
+Processor time is the user and system time of the process and its children. The smallest of several is printed: it
+varies least. Bytecode is cached, as it is from the second start on, whatever the environment says.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+CLERKSHIP = (str(Path(sys.executable).with_name("clerkship")),)
+TASK = "Sort the inbox"
+
+
+class Command(NamedTuple):
+    """A command line, and the seconds that it is to take at most."""
+
+    name: str
+    words: Sequence[str]
+    aim: float | None = None
+
+
+class Measured(NamedTuple):
+    """A command, and the seconds of processor time that it took."""
+
+    command: Command
+    seconds: float
+
+
+COMMANDS = (
+    Command("`python -c pass`", (sys.executable, "-c", "pass")),
+    Command("`clerkship --version`", (*CLERKSHIP, "--version"), 0.02),
+    Command("`clerkship --help`", (*CLERKSHIP, "--help"), 0.15),
+    Command("`clerkship run --help`", (*CLERKSHIP, "run", "--help"), 0.15),
+    Command("`clerkship list`, one run", (*CLERKSHIP, "list"), 0.35),
+    Command("`clerkship show`, one task", (*CLERKSHIP, "show"), 0.35),
+    Command("`clerkship validate`, one task on files", (*CLERKSHIP, "validate", "practice"), 0.5),
+    Command("`clerkship run`, one task on files", (*CLERKSHIP, "run", "practice", "--agent", "oracle")),
+    Command(
+        "`clerkship run`, one task of `suites/chart`",
+        (*CLERKSHIP, "run", str(ROOT / "suites" / "chart"), "--task", "find_by_maiden_name", "--agent", "oracle"),
+        0.9,
+    ),
+)
+
+
+def measure(commands: Sequence[Command], folder: Path, repeats: int) -> list[Measured]:
+    """Run each command in a folder with one task and one run, and return the smallest time of each."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+    _run((*CLERKSHIP, "new", "task", TASK, "--in", "practice"), folder, environment)
+    _run((*CLERKSHIP, "run", "practice", "--agent", "oracle"), folder, environment)
+    found = []
+    for command in commands:
+        _run(command.words, folder, environment)  # bytecode and datasets are cached from here on
+        times = [_run(command.words, folder, environment) for _ in range(repeats)]
+        found.append(Measured(command, min(times)))
+    return found
+
+
+def _run(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)} exits with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def render(measured: Sequence[Measured]) -> str:
+    """Return the table of docs/performance.md."""
+    rows = [
+        f"| {command.name} | {seconds:.3f} s | {'' if command.aim is None else f'≤ {command.aim:g} s'} |"
+        for command, seconds in measured
+    ]
+    return "\n".join(["| command | processor time | aim |", "|---|---|---|", *rows])
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        print(render(measure(COMMANDS, Path(folder), options.repeats)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Commands whose modules are imported when they are used, or when their own help is asked for."""
+
+import gc
+from functools import cached_property
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from clerkship.by_name import load
+from clerkship.cli.commands import CommandEntry, GroupEntry
+
+PLAIN: Any = {"rich_markup_mode": None}
+"""Help is plain text: to lay it out with rich takes longer than everything else that `--help` does."""
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help has a section for each panel of options."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write a table of arguments, of options, and of the options of each panel."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            row = parameter.get_help_record(ctx)
+            title = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            if row is not None:
+                sections.setdefault(getattr(parameter, "rich_help_panel", None) or title, []).append(row)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+class LazyCommand(TyperCommand):
+    """A command of which only the name and the help are known until it parses arguments."""
+
+    def __init__(self, name: str, entry: CommandEntry) -> None:
+        super().__init__(name, help=entry.help, **PLAIN)
+        self._target = entry.target
+
+    @cached_property
+    def loaded(self) -> Any:
+        """The command itself; its module is imported the first time."""
+        app = typer.Typer(add_completion=False, **PLAIN)
+        app.command(name=self.name, cls=PlainCommand)(load(self._target))
+        gc.freeze()  # what was imported stays: the collector need not look at it
+        gc.enable()
+        return typer.main.get_command(app)
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Parse arguments with the command itself, which is the context's command from then on."""
+        return self.loaded.make_context(*args, **options)
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the help for a list of commands, which is not cut."""
+        return self.help or ""
+
+
+class CommandGroup(TyperGroup):
+    """A command that has commands of its own."""
+
+    @classmethod
+    def build(cls, name: str, entry: GroupEntry) -> "CommandGroup":
+        """Return the group of an entry."""
+        commands = [LazyCommand(name, command) for name, command in entry.commands.items()]
+        return cls(name=name, help=entry.help, commands=commands, **PLAIN)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments; print the help where there are none, and exit with 2."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the help for a list of commands, which is not cut."""
+        return self.help or ""

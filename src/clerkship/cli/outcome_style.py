@@ -1,0 +1,34 @@
+"""How outcomes, and runs that have not finished, are printed."""
+
+from rich.markup import escape
+
+from clerkship.model.run import BenchmarkRun
+from clerkship.report.outcome import OUTCOMES
+from clerkship.settings import program
+
+MARKS = {
+    "pass": "✓",
+    "partial": "◐",
+    "fail": "✗",
+    "ungraded": "○",
+    "inconclusive": "?",
+    "errored": "!",
+    "invalid_person": "!",
+    "cancelled": "–",
+}
+
+
+def styled(name: str) -> str:
+    """An outcome with its mark and colour."""
+    return f"[{name}]{MARKS[name]} {OUTCOMES[name][0].lower()}[/]"
+
+
+def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
+    """What there is to say of a run that has not come to its end."""
+    if run.status == "completed":
+        return ""
+    if held:
+        return "[partial]running[/]"
+    how = "stopped" if run.status == "cancelled" else "interrupted"
+    again = f"rescore {run.origin}" if run.made_by == "rescore" else f"resume {run.id}"
+    return f"[fail]{how}:[/] {program()} {again}{escape(elsewhere)}"

@@ -1,0 +1,46 @@
+"""Repeat, finish or fork a stored run: what those commands of `clerkship.cli.run` do, imported when one is used."""
+
+from rich.markup import escape
+
+from clerkship.cli.console import out
+from clerkship.cli.report_options import OutputOptions
+from clerkship.cli.shown import opened_run
+from clerkship.service.fork import plan_fork
+from clerkship.service.planning.fork_request import ForkRequest
+from clerkship.service.planning.options import ResourceOptions
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.resume import plan_resume
+from clerkship.service.resume import resume as resume_run
+
+
+def rerun_and_show(run: str, agent: str | None, resources: ResourceOptions, output: OutputOptions) -> int:
+    """Do a run again, show it, and return the exit code."""
+    with opened_run(run, resources, output) as (shown, settings):
+        plan = plan_rerun(shown.store, run, shown.catalog, settings, agent)
+        result, _ = shown.execute(plan)
+    return result.exit_code()
+
+
+def resume_and_show(
+    run: str, agent: str | None, resources: ResourceOptions, output: OutputOptions, *, retry_errored: bool
+) -> int:
+    """Finish a run, show it, and return the exit code."""
+    with opened_run(run, resources, output) as (shown, settings):
+        store, catalog = shown.store, shown.catalog
+        resumed = plan_resume(store, run, catalog, settings, agent=agent, retry_errored=retry_errored)
+        plan = resumed.plan
+        if not resumed.left and plan.run.status == "completed" and not output.json:
+            out().print(f"[quiet]{escape(plan.run.id)} has nothing left to do[/]")
+            return plan.run.exit_code(store.counts(plan.run.id))
+        shown.announce(plan, f"{resumed.left} of {plan.run.total} trials left")
+        result, _ = shown.follow(plan, resumed.left, lambda watch: resume_run(resumed, store, catalog, [watch]))
+    return result.exit_code()
+
+
+def fork_and_show(request: ForkRequest, resources: ResourceOptions, output: OutputOptions) -> int:
+    """Continue a conversation of a run, show it, and return the exit code."""
+    with opened_run(request.run, resources, output) as (shown, settings):
+        plan = plan_fork(shown.store, request, shown.catalog, settings)
+        times = f" × {plan.run.trials}" if plan.run.trials > 1 else ""
+        result, _ = shown.execute(plan, f"{plan.snapshots[0].task.name} from turn {request.turn} on{times}")
+    return result.exit_code()

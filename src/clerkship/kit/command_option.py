@@ -1,0 +1,55 @@
+"""How a field of a request is given on the command line, and how its value is typed again."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, get_args, get_type_hints
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Option:
+    """How one field is given on the command line: by an option with a value, by flags, or as an argument."""
+
+    names: tuple[str, ...] = ()
+    """`--task` and its short form; empty for an argument, or where flags alone decide."""
+    help: str = ""
+    metavar: str | None = None
+    panel: str | None = None
+    """The heading that it has in the help."""
+    min: float | None = None
+    max: float | None = None
+    flags: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Flags that each stand for a value, with the value and the help. Only one of them or the option may be given."""
+    switch: tuple[str, str] = ("", "")
+    """A flag without which the option does not count, and its help."""
+    switch_value: object = None
+    """The value where the switch is given alone."""
+    is_kept: bool = True
+    """Whether it is kept among the options of a run; the run has fields for the others."""
+
+    def words(self, value: object) -> Iterator[tuple[str, ...]]:
+        """Yield what is typed for a value: flags alone, options with the value."""
+        flags = {meant: name for name, (meant, _) in self.flags.items()}
+        if self.switch[0]:
+            yield (self.switch[0],)
+        if value is True or (isinstance(value, str) and value in flags):
+            yield (self.names[0] if value is True else flags[str(value)],)
+            return
+        for one in value if isinstance(value, tuple) else (value,):
+            yield self.names[0], str(one)
+
+
+def options_of(group: type) -> dict[str, tuple[Any, Option]]:
+    """Return the type and the option of each field of a group that has one."""
+    hints = get_type_hints(group, include_extras=True)
+    parts = {item.name: get_args(hints[item.name]) for item in fields(group)}
+    return {name: found for name, found in parts.items() if len(found) == 2 and isinstance(found[1], Option)}
+
+
+def words_of(request: Any) -> tuple[str, ...]:
+    """Return the options of a request as they are typed, flags first: a run keeps them."""
+    words: list[tuple[str, ...]] = []
+    for name, (_, option) in options_of(type(request)).items():
+        value = getattr(request, name)
+        if option.is_kept and value not in (None, False, ()):
+            words += option.words(value)
+    return tuple(part for typed in sorted(words, key=len) for part in typed)

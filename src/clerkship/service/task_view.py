@@ -1,0 +1,195 @@
+"""Look at one trial of a run that is kept, with its log."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from clerkship.events.event import parse_line
+from clerkship.events.lifecycle import StepFailed
+from clerkship.events.log import HashChain
+from clerkship.events.query import matches_kind
+from clerkship.model.names import did_you_mean, find_matching_names
+from clerkship.model.redaction import Redactor, redact_task_run
+from clerkship.model.run import BenchmarkRun, TaskRun
+from clerkship.model.seals import SealCheck
+from clerkship.model.snapshot import Snapshot
+from clerkship.service.frozen import snapshot_at
+from clerkship.service.reading import NOT_CHECKED
+from clerkship.store.contract import Store, StoreDamaged, UnknownRun
+
+MAX_SAID = 200
+"""Utterances shown of one trial."""
+_BROKE = "person.broke_contract"
+_SPOILT = b'"by_agent":true'
+_TURN, _BLOBS, _ENDED, _BROKEN = b'"turn":', b'"blobs":', b'.ended"', f'"{_BROKE}"'.encode()
+"""One of these a line must have in it to be of interest to whoever reads the conversation alone."""
+
+
+@dataclass(frozen=True)
+class TaskView:
+    """A trial with its log, and whether the log is the one that was graded."""
+
+    task_run: TaskRun
+    snapshot: Snapshot
+    events: list[dict[str, Any]]
+    sidecar: dict[str, Any]
+    intact: bool
+    """Whether the log is the one that was graded."""
+    said: list[tuple[str, str]] = field(default_factory=list)
+    """Who said what, as far as a reader goes."""
+    attempts: tuple[TaskRun, ...] = ()
+    """Those before it, that were cut short."""
+    trials: tuple[TaskRun, ...] = ()
+    """All repetitions of its task, itself included."""
+    replayed: bool = False
+    """Whether what its models said was recorded before."""
+    damaged: tuple[str, ...] = ()
+    """A sentence for each part that cannot be parsed and is left out."""
+    seals: SealCheck = NOT_CHECKED
+    """Whether the trials of its task are as they were saved."""
+    indexed: str = ""
+    """The verdict in the store's index, where it is not that of the record; or "no verdict"."""
+
+    def redacted(self, by: Redactor) -> "TaskView":
+        """Return a view in which values of variables are not shown."""
+        if not by:
+            return self
+        return replace(
+            self,
+            task_run=redact_task_run(self.task_run, by),
+            events=[by.event(event) for event in self.events],
+            sidecar=by.data(self.sidecar),
+            said=[(actor, by.text(text)) for actor, text in self.said],
+            attempts=tuple(redact_task_run(attempt, by) for attempt in self.attempts),
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which events of a log somebody wants to see."""
+
+    kind: str | None = None
+    after: int = 0
+    limit: int | None = None
+
+
+def show_task(
+    store: Store, reference: str, name: str, trial: int | None = None, wanted: Wanted | None = None
+) -> TaskView:
+    """One trial, by the task's name or a part of it that only it has; the first that did not pass, if none is named."""
+    run = store.run(reference)
+    damaged: list[str] = []
+    chosen, found = find_trials(store, run, name, trial, damaged)
+    attempts = store.task_runs(run.id, task=chosen.task, attempts=True, damaged=damaged)
+    before = tuple(a for a in attempts if a.trial == chosen.trial and a.attempt < chosen.attempt)
+    view = view_task(store, chosen, wanted or Wanted())
+    damage = tuple(dict.fromkeys((*damaged, *view.damaged)))
+    seals = store.check_seals(run.id, task=chosen.task)
+    view = replace(view, attempts=before, trials=tuple(found), replayed=run.is_replayed, damaged=damage, seals=seals)
+    return replace(view, indexed=_indexed(store, chosen)) if seals.is_changed else view
+
+
+def _indexed(store: Store, task_run: TaskRun) -> str:
+    """Return the verdict that the index has for a trial, if it differs from that of the record."""
+    recorded = task_run.outcome()
+    found = next((one for one in store.outcomes(task_run.run) if one[:3] == recorded[:3]), recorded)
+    return "" if found.verdict == recorded.verdict else str(found.verdict or "no verdict")
+
+
+def find_trials(
+    store: Store, run: BenchmarkRun, name: str, trial: int | None, damaged: list[str] | None = None
+) -> tuple[TaskRun, list[TaskRun]]:
+    """The trial that is meant, and all of its task; for `damaged` see `Store.task_runs`."""
+    found = store.task_runs(run.id, task=name, damaged=damaged)
+    if not found and not damaged:
+        found = _by_part(store.task_runs(run.id, damaged=damaged), name)
+    asked = [task_run for task_run in found if trial in (None, task_run.trial)]
+    if not asked and damaged:
+        raise StoreDamaged(f"{damaged[0]}; `clerkship show {run.id}` shows the other trials")
+    if not asked:
+        raise UnknownRun(f"{run.id} has no trial {trial} of {name!r}; it has {', '.join(str(t.trial) for t in found)}")
+    return next((ran for ran in asked if ran.verdict not in ("pass", "ungraded")), asked[0]), found
+
+
+def _by_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
+    names = sorted({task_run.task for task_run in task_runs})
+    found = find_matching_names(part, names)
+    if len(found) == 1:
+        return [task_run for task_run in task_runs if task_run.task == found[0]]
+    said = f"fits {len(found)} tasks: {'; '.join(found[:5])}" if found else did_you_mean(part, names)
+    raise UnknownRun(f"no task is called {part!r}; {said}")
+
+
+def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> TaskView:  # noqa: B008  (it is frozen)
+    """A trial and all that belongs to it. The log is read once, line by line, whatever its length."""
+    chain, events = HashChain(), list[dict[str, Any]]()
+    bodies: set[str] = set()
+    said: list[tuple[str, str, str]] = []
+    damaged: list[str] = []
+    for seq, line in enumerate(store.log(task_run), 1):
+        chain.add(line)
+        is_wanted = seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit)
+        # One after the other, not by `any`: of a long log most is only counted, and that must be quick.
+        told = _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line or _SPOILT in line
+        if not is_wanted and not told:
+            continue
+        try:
+            event = parse_line(line)
+            bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
+            said += _said(event, with_utterances=len(said) < MAX_SAID)
+            if is_wanted and (wanted.kind is None or matches_kind(event["kind"], wanted.kind)):
+                events.append(event)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:  # a changed line may be any JSON
+            damaged.append(f"the log of {task_run.task} (trial {task_run.trial}) is corrupt at event {seq}: {error}")
+    return TaskView(
+        task_run,
+        snapshot_at(store, task_run.snapshot),
+        events,
+        _sidecar(store, task_run, damaged),
+        chain.head == task_run.head and all(_is_intact(store, digest) for digest in bodies),
+        _with_sandboxes(said),
+        damaged=tuple(damaged),
+    )
+
+
+def _sidecar(store: Store, task_run: TaskRun, damaged: list[str]) -> dict[str, Any]:
+    try:
+        sidecar: dict[str, Any] = orjson.loads(store.sidecar(task_run))
+    except orjson.JSONDecodeError as error:
+        damaged.append(f"the sidecar of {task_run.task} (trial {task_run.trial}) is corrupt: {error}")
+        return {}
+    return sidecar
+
+
+def _said(event: dict[str, Any], *, with_utterances: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield where who said what in an event, and what a reader of the conversation must know of it besides."""
+    payload, kind, actor, sandbox = event["payload"], event["kind"], event["actor"], event["source"]
+    if with_utterances and "turn" in payload and isinstance(payload.get("text"), str):
+        yield sandbox, actor, _as_seen(payload)
+    if kind == _BROKE:
+        yield sandbox, "person", f"(out of role; not said: {payload.get('would_have_said') or 'nothing'})"
+    if kind == StepFailed.kind and payload.get("by_agent"):
+        yield "", "scenario", f"(after what the agent did, {payload['step']} could not be done: {payload['reason']})"
+    if kind.endswith(".session.ended") and payload.get("detail"):
+        yield sandbox, actor, f"({payload['detail']})"
+
+
+def _with_sandboxes(said: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
+    """Return who said what; with the sandbox, if there are conversations in several."""
+    several = len({sandbox for sandbox, _, _ in said if sandbox not in ("", "run")}) > 1
+    return [(f"{actor} on {sandbox}" if several and sandbox else actor, text) for sandbox, actor, text in said]
+
+
+def _as_seen(said: dict[str, Any]) -> str:
+    """A message as its reader has it: the text, then the buttons, then what is not text."""
+    buttons = [f"[{button.get('title', button)}]" for button in said.get("buttons") or ()]
+    custom = [orjson.dumps(said["custom"]).decode()] if said.get("custom") else []
+    return " ".join(part for part in (said["text"], *buttons, *custom) if part)
+
+
+def _is_intact(store: Store, digest: str) -> bool:
+    """A line vouches for its bodies by their hashes, and the store keeps them by those."""
+    return hashlib.sha256(store.blob(digest)).hexdigest() == digest

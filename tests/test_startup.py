@@ -1,0 +1,112 @@
+"""Commands import only what they need. What is imported is checked, not how long it takes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clerkship.cli.app import run
+
+SCRIPT = """
+import sys
+from clerkship.__main__ import main
+sys.argv = ["clerkship", *sys.argv[2:]]
+code = main()
+print("\\n".join(sys.modules), file=open({place!r}, "w"))
+sys.exit(code)
+"""
+HEAVY = {"yaml", "jinja2", "httpx", "httptools", "regex", "fhirpathpy", "antlr4", "asyncssh", "websockets", "anthropic"}
+"""Packages of others that few commands need."""
+MACHINERY = {
+    "clerkship.engine",
+    "clerkship.playground",
+    "clerkship.simulators",
+    "clerkship.transports",
+    "clerkship.library",
+    "clerkship.llm",
+}
+
+
+@pytest.fixture(scope="module")
+def practice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one task on files, and a store with one run of it."""
+    folder = tmp_path_factory.mktemp("startup")
+    suite, store = str(folder / "practice"), str(folder / "store.db")
+    assert run(["new", "task", "Sort the inbox", "--in", suite]) == 0
+    assert run(["run", suite, "--agent", "oracle", "--store", store]) == 0
+    return folder
+
+
+def imported(folder: Path, *arguments: str) -> set[str]:
+    """Run a command in an interpreter of its own, and return the modules that it has imported."""
+    place = folder / "modules.txt"
+    script = SCRIPT.format(place=str(place))
+    subprocess.run([sys.executable, "-c", script, "-", *arguments], cwd=folder, check=True, timeout=60)
+    return set(place.read_text(encoding="utf-8").splitlines())
+
+
+def of_packages(modules: set[str], packages: set[str]) -> set[str]:
+    """Return the modules that are, or are in, one of some packages."""
+    return {module for module in modules if any(f"{module}.".startswith(f"{package}.") for package in packages)}
+
+
+def test_version_imports_nothing_heavy(practice: Path) -> None:
+    modules = imported(practice, "--version")
+    assert of_packages(modules, HEAVY | {"pydantic", "typer", "rich", "asyncio", "sqlite3", "typing"}) == set()
+
+
+def test_help_imports_no_command(practice: Path) -> None:
+    modules = imported(practice, "--help")
+    assert of_packages(modules, HEAVY | {"pydantic", "rich", "asyncio", "sqlite3", "orjson"}) == set()
+    assert {module for module in modules if module.startswith("clerkship.")} == {
+        "clerkship.__main__",
+        "clerkship.by_name",
+        "clerkship.cli",
+        "clerkship.cli.app",
+        "clerkship.cli.commands",
+        "clerkship.cli.lazy_command",
+    }
+
+
+def test_help_of_a_group_imports_no_command(practice: Path) -> None:
+    modules = imported(practice, "new", "--help")
+    assert of_packages(modules, {"clerkship.cli.new", "clerkship.service", "clerkship.model"}) == set()
+
+
+def test_help_of_run_imports_its_options_alone(practice: Path) -> None:
+    modules = imported(practice, "run", "--help")
+    own = MACHINERY - {"clerkship.transports"} | {"clerkship.recording", "clerkship.cli.running"}
+    assert of_packages(modules, HEAVY | own | {"rich", "asyncio", "sqlite3"}) == set()
+
+
+def test_list_imports_no_machinery_of_runs(practice: Path) -> None:
+    modules = imported(practice, "list", "--store", "store.db")
+    own = MACHINERY | {"clerkship.actors", "clerkship.sandbox", "clerkship.assertions", "clerkship.recording"}
+    own |= {"clerkship.events", "clerkship.model.task", "clerkship.model.snapshot", "clerkship.service.exporting"}
+    assert of_packages(modules, HEAVY | own | {"asyncio", "ssl"}) == set()
+
+
+def test_show_of_a_run_imports_no_machinery_of_runs(practice: Path) -> None:
+    modules = imported(practice, "show", "latest", "--store", "store.db")
+    own = MACHINERY | {"clerkship.actors", "clerkship.sandbox", "clerkship.events", "clerkship.model.snapshot"}
+    own |= {"clerkship.service.exporting", "clerkship.recording.session", "clerkship.cli.task_shown"}
+    assert of_packages(modules, HEAVY | own | {"asyncio", "ssl"}) == set()
+    assert of_packages(modules, {"clerkship.assertions"}) == {"clerkship.assertions", "clerkship.assertions.registry"}
+
+
+def test_validate_imports_only_what_the_files_name(practice: Path) -> None:
+    modules = imported(practice, "validate", "practice")
+    own = {"clerkship.playground", "clerkship.recording", "clerkship.store", "clerkship.rasa", "clerkship.fhir"}
+    own |= {"clerkship.hl7", "clerkship.synthetic", "clerkship.simulators.fhir", "clerkship.simulators.hl7"}
+    own |= {"clerkship.engine.build", "clerkship.engine.worker", "clerkship.model.scenario_file", "clerkship.plugin"}
+    own |= {"clerkship.faults.latency", "clerkship.assertions.flow_started", "clerkship.assertions.judged"}
+    own |= {f"clerkship.actors.{name}" for name in ("command", "openai_chat", "person_played", "python", "webhook")}
+    assert of_packages(modules, HEAVY - {"yaml"} | own | {"sqlite3"}) == set()
+
+
+def test_run_imports_only_the_simulators_and_agents_that_are_named(practice: Path) -> None:
+    modules = imported(practice, "run", "practice", "--agent", "oracle", "--store", "store.db")
+    own = {"clerkship.fhir", "clerkship.hl7", "clerkship.synthetic", "clerkship.rasa", "clerkship.plugin"}
+    own |= {"clerkship.actors.openai_chat", "clerkship.faults.latency", "clerkship.assertions.judged"}
+    assert of_packages(modules, HEAVY - {"yaml", "jinja2", "httptools"} | own) == set()
