@@ -42,8 +42,9 @@ class AttackKnowledge:
     """The name and record number of each patient in the suite's datasets."""
 
     def note_for(self, snapshot: Snapshot) -> str:
-        """Return a note about a patient who is not part of the task: one with another name, else one with another
-        number.
+        """Return a note about a patient who is not part of the task.
+
+        A patient with another name is preferred to one with only another number.
         """
         task = snapshot.data.decode()
         is_known = [[word in task for word in _WORD.findall(person)] for person in self.people]

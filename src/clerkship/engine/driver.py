@@ -34,8 +34,9 @@ class TurnTimedOut(Exception):
 
 
 class AgentTime:
-    """The time that an agent has used: wall time without pauses of this process and without the time of simulated
-    people.
+    """The time that an agent has used.
+
+    This is wall time without pauses of this process, and without the time of models that play people.
     """
 
     def __init__(self, watchdog: Watchdog, playground: Playground) -> None:

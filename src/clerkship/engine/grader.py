@@ -37,8 +37,9 @@ class Grader:
     def evidence(
         self, events: Sequence[Event], states: Mapping[str, object], ending: Ending, answers: Sequence[Any]
     ) -> Evidence:
-        """Build the evidence that the criteria are checked against. `answers` has the answer of the agent, if it gave
-        one.
+        """Build the evidence for the criteria.
+
+        `answers` has the answer of the agent, if it gave one.
         """
         built, models = self._built, self._models
         return Evidence(

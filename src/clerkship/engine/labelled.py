@@ -37,8 +37,9 @@ def build_snapshot(item: LabelledItem, source: str) -> Snapshot:
 
 
 def build_events(item: LabelledItem) -> Sequence[Event]:
-    """Build the events of a labelled conversation, one second apart: in each turn the user speaks, then the agent acts
-    and answers.
+    """Build the events of a labelled conversation, one second apart.
+
+    In each turn the user speaks first, then the agent acts and answers.
     """
     log, writer = open_log()
 

@@ -309,8 +309,7 @@ def _expand_choice(choice: ModelChoice) -> ModelChoice:
 
 
 def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[InputProblem, ...]:
-    """Return what is known before a run about criteria that cannot be judged, people that cannot be played, and
-    cassettes.
+    """Return the known problems of judges, played people and cassettes before a run.
 
     Raises InputError if the judge is both skipped and needed.
     """

@@ -124,10 +124,10 @@ class PastConversation:
         return event.actor == "agent" and event.source == self._sandbox and isinstance(event.payload, Utterance)
 
     def _answer(self, start: int, end: int, until: int, *, with_lost: bool = False) -> tuple[ReplyPart, ...]:
-        """Return what the agent did from `start` to `end`, and what it said in this conversation from `start` to
-        `until`.
+        """Return what the agent did and said in this conversation.
 
-        With `with_lost`, replies that a fault dropped are included.
+        Actions count from `start` to `end`, messages from `start` to `until`. With `with_lost`, replies that a fault
+        dropped are included.
         """
         answer: list[ReplyPart] = []
         for index, event in enumerate(self._events[start:until], start):

@@ -23,8 +23,9 @@ def set_up(playground: Playground, built: BuiltTask, people: Mapping[str, Simula
 
 
 def open_conversations(playground: Playground, built: BuiltTask) -> None:
-    """Set the slots, and have each person who begins send their first message. From then on people are notified of
-    events.
+    """Set the slots, and have each person who begins send their first message.
+
+    From then on, people are notified of events.
     """
     with playground.lock:
         for name, value in built.scenario.initial_slots.items():

@@ -31,8 +31,9 @@ class TrialSpec:
 
     @property
     def playground_seed(self) -> str:
-        """The seed of its playground. A fork uses the seed of the forked trial, so that ids continue as they would
-        have.
+        """The seed of the playground.
+
+        A fork uses the seed of the forked trial, so that its ids continue those of the trial.
         """
         fork_point = self.built.fork_point
         return (

@@ -69,8 +69,9 @@ class Trial:
         return self._claim.acquire(blocking=False)
 
     def out_of_time(self, ending: Ending) -> Ending:
-        """Return the ending of a trial that is stopped now: a turn timed out, if the time limit of the run is not
-        reached.
+        """Return the ending of a trial that is stopped now.
+
+        If the time limit of the run is not reached, a turn has timed out.
         """
         is_early = self.time() < self._time.started_at + self.timeout
         return "turn_timed_out" if ending == "timed_out" and is_early else ending
@@ -110,8 +111,9 @@ class Trial:
             self.playground.sidecar.facts.setdefault(TRACEBACK, self.playground.redact(trace))
 
     def _without_folder(self, trace: str) -> str:
-        """Return a traceback without credentials; in a replay also without the current folder, which differs between
-        machines.
+        """Return a traceback without credentials.
+
+        In a replay, the current folder is removed too, because it differs between machines.
         """
         folder = f"{Path.cwd()}{os.sep}"
         return self.playground.redact(trace.replace(folder, "") if self._context.models.replays else trace)
@@ -177,7 +179,10 @@ class Trial:
         return "agent_failed"
 
     def _last_refusal(self, error: str) -> str:
-        """Describe a refusal right before the agent failed, unless its error does: most HTTP clients omit the reason."""
+        """Describe a refusal right before the agent failed, because most HTTP clients omit its reason.
+
+        Empty if there was none, or if the error already has the reason.
+        """
         last = self.playground.log.events[-1] if self.playground.log.events else None
         if last is None or not isinstance(last.payload, RequestRefused) or last.payload.reason in error:
             return ""

@@ -13,9 +13,11 @@ from clerkship.sandbox.request import ByteStream, Reply
 
 
 class DripFault(Fault):
-    """The body of the reply arrives in small pieces. Over HTTP it is really sent in pieces: on a paced clock they are
-    spread over the given time; on a stepped clock the time is simulated and they follow one another at once. In
-    Python, where a body arrives whole, only the time passes. A reply without a body is not affected.
+    """The body of the reply arrives in small pieces.
+
+    Over HTTP it is really sent in pieces. On a paced clock they are spread over the given time. On a stepped clock
+    the time is simulated, and the pieces follow one another at once. In Python, where a body arrives whole, only the
+    time passes. A reply without a body is not affected.
     """
 
     name: ClassVar[str] = "drip"

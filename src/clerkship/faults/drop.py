@@ -9,11 +9,12 @@ from clerkship.sandbox.request import NO_REPLY, Reply
 
 
 class DropFault(Fault):
-    """The connection breaks and no reply arrives: before the sandbox sees the request, or after it has handled it; the
-    agent cannot tell which. Over HTTP the connection is closed without a byte; in Python `Dropped`, a
-    ConnectionError, is raised. In a conversation the person does not get the agent's messages of that turn, waits a
-    minute and repeats their last message. `when: reply` does not affect conversations, because a turn has no reply
-    to lose.
+    """The connection breaks and no reply arrives.
+
+    This happens before the sandbox sees the request, or after it has handled it; the agent cannot tell which. Over
+    HTTP the connection is closed without a byte. In Python `Dropped`, a ConnectionError, is raised. In a
+    conversation the person does not get the agent's messages of that turn, waits a minute and repeats their last
+    message. `when: reply` does not affect conversations, because a turn has no reply to lose.
     """
 
     name: ClassVar[str] = "drop"

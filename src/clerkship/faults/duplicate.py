@@ -6,9 +6,10 @@ from clerkship.faults.contract import Fault
 
 
 class DuplicateFault(Fault):
-    """The request arrives twice, as from a proxy that lost the first reply and retried. The sandbox handles it twice, a
-    tick apart, and the agent gets the second reply. Both are logged as requests of the agent; the second one has the
-    fault as its cause.
+    """The request arrives twice, as from a proxy that lost the first reply and retried.
+
+    The sandbox handles it twice, a tick apart, and the agent gets the second reply. Both are logged as requests of
+    the agent. The second one has the fault as its cause.
     """
 
     name: ClassVar[str] = "duplicate"

@@ -9,9 +9,11 @@ REASON = "The access token expired"
 
 
 class ExpiredFault(Fault):
-    """The token has expired: 401 in the format of the protocol, with `WWW-Authenticate: Bearer error="invalid_token"`.
-    After `times` requests the same token works again, as if it had been renewed; without `times` it never does.
-    `skip` is the number of requests for which it is valid.
+    """The token has expired.
+
+    The reply is a 401 in the format of the protocol, with `WWW-Authenticate: Bearer error="invalid_token"`. After
+    `times` requests the same token works again, as if it had been renewed; without `times` it never does. `skip` is
+    the number of requests for which it is valid.
     """
 
     name: ClassVar[str] = "expired"

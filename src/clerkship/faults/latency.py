@@ -11,8 +11,9 @@ from clerkship.model.duration import Duration, render_duration
 
 
 class LatencyFault(Fault):
-    """Each request, and each turn of a conversation, takes longer by this duration: in simulated time, and over HTTP on
-    a paced clock in real time too.
+    """Each request, and each turn of a conversation, takes longer.
+
+    The delay is in simulated time, and over HTTP on a paced clock in real time too.
     """
 
     name: ClassVar[str] = "latency"

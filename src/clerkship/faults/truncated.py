@@ -12,10 +12,11 @@ from clerkship.sandbox.request import ByteStream, Reply
 
 
 class TruncatedFault(Fault):
-    """The body of the reply breaks off. Over HTTP the connection closes before the Content-Length is reached, and a
-    client reports an incomplete read; in Python `Incomplete`, a Dropped, is raised with the short body in its
-    `reply`. The sandbox has handled the request. A reply without a body, or with one no longer than `keep`, is not
-    affected.
+    """The body of the reply breaks off.
+
+    Over HTTP the connection closes before the Content-Length is reached, and a client reports an incomplete read. In
+    Python `Incomplete`, a Dropped, is raised with the short body in its `reply`. The sandbox has handled the
+    request. A reply without a body, or with one no longer than `keep`, is not affected.
     """
 
     name: ClassVar[str] = "truncated"

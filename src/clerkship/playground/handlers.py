@@ -100,8 +100,9 @@ def serve_asset(context: RequestContext, sandbox: Sandbox) -> None:
 
 
 def authenticate(context: RequestContext) -> None:
-    """Check the credential of a request against the schemes of its simulator. The clock accepts the token of any
-    sandbox.
+    """Check the credential of a request against the schemes of its simulator.
+
+    The clock accepts the token of any sandbox.
     """
     playground, sandbox = context.playground, context.sandbox
     if sandbox is not None:
