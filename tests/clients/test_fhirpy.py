@@ -83,10 +83,13 @@ def test_fhirpy_patches_and_updates_with_if_match(ehr: Ehr) -> None:
     patching = sync_client(ehr, **{"Content-Type": "application/json-patch+json"})
     assert patching.execute("Patient/p1", method="patch", data=ACTIVATE)["active"] is False
     second = sync_client(ehr).get("Patient", "p1")
-    with pytest.raises(MultipleResourcesFound):  # so it calls a 412
+    with pytest.raises(MultipleResourcesFound):  # fhirpy's exception for a 412
         sync_client(ehr, **{"If-Match": 'W/"1"'}).execute("Patient/p1", method="put", data=second)
     assert sync_client(ehr, **{"If-Match": 'W/"2"'}).execute("Patient/p1", method="put", data=second)
-    assert ehr.handle.read("Patient", "p1")["meta"]["versionId"] in ("2", "3")  # nothing differed
+    assert ehr.handle.read("Patient", "p1")["meta"]["versionId"] in (
+        "2",
+        "3",
+    )  # unchanged content may not create a version
 
 
 def test_fhirpy_nonstandard_requests_are_refused(ehr: Ehr) -> None:

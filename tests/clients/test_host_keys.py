@@ -29,7 +29,7 @@ def test_openssh_connects_with_each_kind_of_host_key(drop: SftpDrop, tmp_path: P
     options = [f"HostKeyAlgorithms={algorithm}", "StrictHostKeyChecking=accept-new", f"UserKnownHostsFile={known}"]
     flags = [flag for option in options for flag in ("-o", option)]
     target = ["-s", f"{drop.user}@127.0.0.1", "sftp"]
-    for _ in range(2):  # the second time the key has to be the same
+    for _ in range(2):  # the key must be the same the second time
         done = programs.run("ssh", *flags, *programs.options(), "-p", str(drop.port), *target)
         assert done.returncode == 0, done.stderr
     (line,) = known.read_text().splitlines()

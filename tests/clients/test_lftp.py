@@ -36,7 +36,7 @@ def test_second_mirror_transfers_nothing(programs: SftpPrograms) -> None:
     before = len(programs.drop.events("files.file."))
     done = programs.lftp("mirror inbox got")
     assert done.returncode == 0, done.stderr
-    assert programs.drop.events("files.file.")[before:] == [], "times and sizes are as they were: nothing is read again"
+    assert programs.drop.events("files.file.")[before:] == [], "unchanged times and sizes: nothing is transferred"
 
 
 def test_lftp_resumes_upload(programs: SftpPrograms) -> None:

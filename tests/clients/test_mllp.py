@@ -92,10 +92,10 @@ def test_medplum_sends_sequentially_and_concurrently(lab: Lab, medplum: Path) ->
     sent = json.dumps(build_messages(lab))
     done = subprocess.run(command, input=sent, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    output = json.loads(done.stdout)
     answered = [("AA", f"C{number}") for number in range(len(BODIES))]
-    assert [read_msa(parse_message(ack)) for ack in told["oneByOne"]] == answered
-    assert [read_msa(parse_message(ack)) for ack in told["together"]] == answered
+    assert [read_msa(parse_message(ack)) for ack in output["oneByOne"]] == answered
+    assert [read_msa(parse_message(ack)) for ack in output["together"]] == answered
     assert lab.kinds() == SENT + ["hl7.message.repeated"] * len(BODIES)
 
 
@@ -104,17 +104,17 @@ def test_medplum_listener_acknowledges_deliveries(lab: Lab, medplum: Path, mode:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = ["node", str(NODE / "mllp_listen.mjs"), str(medplum), str(port), mode, str(len(BODIES))]
-    asked = {"|P|2.5.1": "|P|2.5.1|||AL|AL"} if mode == "enhanced" else {}
+    changed = {"|P|2.5.1": "|P|2.5.1|||AL|AL"} if mode == "enhanced" else {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as node:
         assert node.stdout is not None
         assert node.stdout.readline() == "ready\n"
         lab.handle.listen("127.0.0.1", port)
         for number, kind in enumerate(BODIES):
-            lab.arrive(f"C{number}", kind, **asked)
+            lab.arrive(f"C{number}", kind, **changed)
         codes = ["CA", "AA"] if mode == "enhanced" else ["AA"]
-        wanted = sorted((str(number + 1), code) for number in range(len(BODIES)) for code in codes)
+        expected = sorted((str(number + 1), code) for number in range(len(BODIES)) for code in codes)
         try:
-            wait_until(lambda: sorted(acks(lab)) == wanted, within=20)
+            wait_until(lambda: sorted(acks(lab)) == expected, within=20)
         finally:
             lab.end()
         out, err = node.communicate(timeout=20)

@@ -153,7 +153,7 @@ def test_upload_is_visible_while_growing(drop: SftpDrop, sftp: Any) -> None:
         assert sftp.stat("inbox/slow.bin").st_size == 40_000
         assert file.stat().st_size == 40_000
         assert "slow.bin" in sftp.listdir("inbox")
-        assert "inbox/slow.bin" not in drop.state.records, "it is the drop's once it is whole"
+        assert "inbox/slow.bin" not in drop.state.records, "the file is stored when it is closed"
     assert drop.state.records["inbox/slow.bin"] == b"x" * 40_000
 
 

@@ -98,7 +98,7 @@ def test_sftp_resumes_interrupted_transfer(programs: SftpPrograms) -> None:
     assert programs.drop.state.records["inbox/long.bin"] == data
     assert (programs.files / "half.bin").read_bytes() == data
     written, read = programs.drop.events()[before:]
-    assert isinstance(written, FileWritten), "going on with a file is not reading it"
+    assert isinstance(written, FileWritten), "resuming an upload must not read the file"
     assert written.size == len(data)
     assert isinstance(read, FileRead)
 
@@ -131,7 +131,7 @@ def test_sftp_errors_are_protocol_errors(programs: SftpPrograms) -> None:
     ):
         assert words in said, (words, said)
     assert "Remote working directory: /" in done.stdout
-    assert programs.drop.state.records["inbox/x"] == b"x"  # into a folder, under its own name
+    assert programs.drop.state.records["inbox/x"] == b"x"  # put into a folder keeps the name
 
 
 def test_sftp_logs_in_with_password(programs: SftpPrograms) -> None:

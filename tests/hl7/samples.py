@@ -54,7 +54,7 @@ def build_value(table: VersionTables, kind: str, *, full: bool = False, depth: i
     components = table["types"].get(name)
     if components is None:
         return _VALUES.get(name, "X")
-    if depth == 2:  # there is no delimiter left for these
+    if depth == 2:  # no delimiter is left for components
         return ""
     parts = [
         build_value(table, part, full=full, depth=depth + 1) if full or "!" in part or number == 0 else ""

@@ -62,7 +62,7 @@ def test_unknown_charset_is_a_flaw(charset: str) -> None:
 
 def test_unstated_charset_falls_back_to_windows_1252() -> None:
     assert decode_message(admission("O’Brien – Müller", "").encode("cp1252")) == admission("O’Brien – Müller", "")
-    assert "\x81" in decode_message(admission("a\x81ü", "").encode("latin-1"))  # which Windows has not
+    assert "\x81" in decode_message(admission("a\x81ü", "").encode("latin-1"))  # not in Windows-1252
 
 
 @pytest.mark.parametrize(

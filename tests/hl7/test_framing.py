@@ -21,7 +21,7 @@ def test_frames_are_found_in_any_chunking() -> None:
     expected = [Frame(b"m%d" % number) for number in range(50)]
     assert Deframer(100).feed(data) == expected
     slowly = Deframer(100)
-    assert [found for at in range(len(data)) for found in slowly.feed(data[at : at + 1])] == expected
+    assert [frames for at in range(len(data)) for frames in slowly.feed(data[at : at + 1])] == expected
     assert slowly.ignored_bytes == 0
 
 
@@ -56,13 +56,13 @@ def test_is_open_between_start_and_end() -> None:
 def test_oversized_frame_is_truncated_and_next_one_parsed(piece: int) -> None:
     deframer = Deframer(200_000)
     data = frame_message(b"x" * 300_000) + frame_message(b"y" * 200_000) + frame_message(b"z")
-    found = [each for at in range(0, len(data), piece) for each in deframer.feed(data[at : at + piece])]
-    assert found == [
+    frames = [each for at in range(0, len(data), piece) for each in deframer.feed(data[at : at + piece])]
+    assert frames == [
         Frame(b"x" * MAX_TRUNCATED_BYTES, "too_large", 300_000 - MAX_TRUNCATED_BYTES),
         Frame(b"y" * 200_000),
         Frame(b"z"),
     ]
-    assert [each.size for each in found] == [300_000, 200_000, 1]
+    assert [each.size for each in frames] == [300_000, 200_000, 1]
 
 
 def test_limit_below_truncation_size() -> None:
@@ -70,22 +70,22 @@ def test_limit_below_truncation_size() -> None:
 
 
 def test_limit_may_depend_on_start_of_frame() -> None:
-    asked: list[bytes] = []
+    starts: list[bytes] = []
 
     def limit_of(begun: bytes) -> int:
-        asked.append(begun[:1])
+        starts.append(begun[:1])
         return 50 if begun.startswith(b"b") else 0
 
     deframer = Deframer(10, limit_of)
     data = b"".join(frame_message(sign * size) for sign, size in ((b"a", 10), (b"a", 11), (b"b", 50), (b"b", 51)))
-    found = [each for at in range(len(data)) for each in deframer.feed(data[at : at + 1])]
-    assert [(each.data[:1], each.size, each.flaw) for each in found] == [
+    frames = [each for at in range(len(data)) for each in deframer.feed(data[at : at + 1])]
+    assert [(each.data[:1], each.size, each.flaw) for each in frames] == [
         (b"a", 10, None),
         (b"a", 11, "too_large"),
         (b"b", 50, None),
         (b"b", 51, "too_large"),
     ]
-    assert asked == [b"a", b"b", b"b"]  # once for each that is long
+    assert starts == [b"a", b"b", b"b"]  # called once for each long frame
 
 
 def test_finish_returns_unfinished_frame() -> None:
@@ -106,4 +106,4 @@ def test_feeding_single_bytes_takes_linear_time() -> None:
         return time.process_time() - started
 
     small, large = spent(200_000), spent(2_000_000)
-    assert large < 30 * small  # in proportion it is 10, if each byte were a copy of all it would be 100
+    assert large < 30 * small  # linear would be 10, quadratic 100

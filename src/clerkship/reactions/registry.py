@@ -26,7 +26,7 @@ BoundReactions = Mapping[tuple[str, str], Sequence[BoundReaction]]
 
 
 class ReactionRegistry(Registry[ReactionPair]):
-    """Pairs of kinds. The module of a pair is not imported before its reactions are asked for."""
+    """Pairs of kinds. The module of a pair is imported when its reactions are needed."""
 
     def __init__(self, pairs: Iterable[ReactionPair] = PAIRS) -> None:
         super().__init__("reaction")

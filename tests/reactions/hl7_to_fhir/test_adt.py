@@ -43,14 +43,14 @@ def admit_patient(clinic: Clinic) -> str:
 def test_a04_registers_new_patient_with_all_fields() -> None:
     clinic = Clinic()
     patient, encounter = clinic.file(adt("A04", "A01"), EVN, NEW, build_pv1(kind="O", number="V-9^^^CLINIC"))
-    found = clinic.get(patient)
-    assert [(each.get("use"), each.get("system"), each["value"]) for each in found["identifier"]] == [
+    resource = clinic.get(patient)
+    assert [(each.get("use"), each.get("system"), each["value"]) for each in resource["identifier"]] == [
         ("usual", None, "5000"),
         (None, "urn:oid:1.2.3", "999"),
         (None, "http://hl7.org/fhir/sid/us-ssn", "999-11-2222"),
     ]
-    assert found["identifier"][0]["assigner"] == {"display": "CLINIC"}
-    assert found["name"] == [
+    assert resource["identifier"][0]["assigner"] == {"display": "CLINIC"}
+    assert resource["name"] == [
         {
             "use": "official",
             "family": "Lee",
@@ -61,16 +61,16 @@ def test_a04_registers_new_patient_with_all_fields() -> None:
         },
         {"use": "maiden", "family": "Leigh", "given": ["Jo"], "text": "Jo Leigh"},
     ]
-    assert (found["birthDate"], found["gender"], found["active"]) == ("1980-01-02", "male", True)
-    [address] = found["address"]
+    assert (resource["birthDate"], resource["gender"], resource["active"]) == ("1980-01-02", "male", True)
+    [address] = resource["address"]
     assert (address["line"], address["district"], address["country"]) == (["9 Oak", "Apt 2"], "Kings", "USA")
-    assert [(each["system"], each["use"], each["value"]) for each in found["telecom"]] == [
+    assert [(each["system"], each["use"], each["value"]) for each in resource["telecom"]] == [
         ("phone", "home", "+1 (518) 5550199 x7"),
         ("email", "home", "jo@mail.example"),
         ("phone", "work", "(518) 555-0200"),
     ]
-    assert found["communication"][0]["language"]["coding"][0]["system"] == "urn:ietf:bcp:47"
-    assert found["maritalStatus"]["coding"][0]["code"] == "M"
+    assert resource["communication"][0]["language"]["coding"][0]["system"] == "urn:ietf:bcp:47"
+    assert resource["maritalStatus"]["coding"][0]["code"] == "M"
     assert clinic.get(encounter)["class"]["code"] == "AMB"
     assert clinic.replay() == clinic.state.dump()
 
@@ -87,26 +87,26 @@ def test_configured_authority_sets_identifier_system() -> None:
 def test_admission_creates_encounter_that_is_moved_and_ended() -> None:
     clinic = Clinic()
     key = admit_patient(clinic)
-    found = clinic.get(key)
-    assert (found["status"], found["class"]["code"]) == ("in-progress", "IMP")
-    assert found["subject"]["reference"] == "Patient/ana"
-    assert found["period"] == {"start": "2026-03-02T08:45:00-05:00"}
-    assert found["participant"][0]["individual"] == {"reference": "Practitioner/may", "display": "Ida May"}
-    assert found["location"][0]["location"] == {"reference": "Location/ward", "display": "Ward 3, room 12, bed A"}
+    resource = clinic.get(key)
+    assert (resource["status"], resource["class"]["code"]) == ("in-progress", "IMP")
+    assert resource["subject"]["reference"] == "Patient/ana"
+    assert resource["period"] == {"start": "2026-03-02T08:45:00-05:00"}
+    assert resource["participant"][0]["individual"] == {"reference": "Practitioner/may", "display": "Ida May"}
+    assert resource["location"][0]["location"] == {"reference": "Location/ward", "display": "Ward 3, room 12, bed A"}
     clinic.file(adt("A02"), "EVN||20260302120000", PID, build_pv1(place="ICU^1"))
     stays = clinic.get(key)["location"]
     assert [each["status"] for each in stays] == ["completed", "active"]
     assert stays[0]["period"]["end"] == stays[1]["period"]["start"] == "2026-03-02T12:00:00-05:00"
     assert stays[1]["location"] == {"display": "ICU, room 1"}
     clinic.file(adt("A03"), "EVN||20260304101500", PID, build_pv1(place="ICU^1", end="20260304100000"))
-    found = clinic.get(key)
-    assert (found["status"], found["period"]["end"]) == ("finished", "2026-03-04T10:00:00-05:00")
-    assert found["hospitalization"]["dischargeDisposition"]["coding"][0]["code"] == "01"
-    assert [each["status"] for each in found["location"]] == ["completed", "completed"]
+    resource = clinic.get(key)
+    assert (resource["status"], resource["period"]["end"]) == ("finished", "2026-03-04T10:00:00-05:00")
+    assert resource["hospitalization"]["dischargeDisposition"]["coding"][0]["code"] == "01"
+    assert [each["status"] for each in resource["location"]] == ["completed", "completed"]
     clinic.file(adt("A13", "A01"), EVN, PID, build_pv1())
-    found = clinic.get(key)
-    assert (found["status"], "end" in found["period"]) == ("in-progress", False)
-    assert found["location"][-1]["status"] == "active"
+    resource = clinic.get(key)
+    assert (resource["status"], "end" in resource["period"]) == ("in-progress", False)
+    assert resource["location"][-1]["status"] == "active"
 
 
 def test_repeated_visit_messages_change_nothing() -> None:
@@ -162,12 +162,12 @@ def test_update_leaves_missing_fields_unchanged() -> None:
         'PID|1||4711^^^CLINIC^MR||Silva^Ana^Maria||19650315|""|||7 Ash St^^Riverbend^NY^00103||^PRN^PH^^^518^5550107'
     )
     assert clinic.file(adt("A08", "A01"), EVN, moved, "PV1|1|O") == ["Patient/ana"]
-    found = clinic.get("Patient/ana")
-    assert "gender" not in found
-    assert found["name"] == ANA["name"]
-    assert found["telecom"] == ANA["telecom"]
-    assert found["identifier"] == ANA["identifier"]
-    assert [(each["line"], each["postalCode"]) for each in found["address"]] == [(["7 Ash St"], "00103")]
+    resource = clinic.get("Patient/ana")
+    assert "gender" not in resource
+    assert resource["name"] == ANA["name"]
+    assert resource["telecom"] == ANA["telecom"]
+    assert resource["identifier"] == ANA["identifier"]
+    assert [(each["line"], each["postalCode"]) for each in resource["address"]] == [(["7 Ash St"], "00103")]
     [event] = clinic.receive(adt("A08", "A01"), EVN, moved, "PV1|1|O")
     assert isinstance(event.payload, NothingChanged)
 
@@ -176,10 +176,10 @@ def test_new_name_replaces_same_use_and_null_removes() -> None:
     clinic = Clinic()
     married = 'PID|1||4711^^^CLINIC^MR||Costa^Ana^^^^^L||19650315||||""||""'
     clinic.file(adt("A31", "A05"), EVN, married, "PV1|1|N")
-    found = clinic.get("Patient/ana")
-    assert [(each["use"], each["family"]) for each in found["name"]] == [("official", "Costa"), ("maiden", "Souza")]
-    assert "address" not in found
-    assert "telecom" not in found
+    resource = clinic.get("Patient/ana")
+    assert [(each["use"], each["family"]) for each in resource["name"]] == [("official", "Costa"), ("maiden", "Souza")]
+    assert "address" not in resource
+    assert "telecom" not in resource
 
 
 def test_two_telecoms_of_one_use_are_both_kept() -> None:
@@ -195,15 +195,15 @@ def test_two_telecoms_of_one_use_are_both_kept() -> None:
 def test_deceased_is_set_and_removed() -> None:
     clinic = Clinic()
 
-    def told(when: str, whether: str) -> Resource:
+    def set_deceased(when: str, whether: str) -> Resource:
         clinic.file(adt("A08", "A01"), EVN, f"{PID}{'|' * 21}{when}|{whether}", "PV1|1|O")
         return {name: value for name, value in clinic.get("Patient/ana").items() if name.startswith("deceased")}
 
-    assert told("", "Y") == {"deceasedBoolean": True}
-    assert told("20260301", "Y") == {"deceasedDateTime": "2026-03-01"}
-    assert told("", "Y") == {"deceasedDateTime": "2026-03-01"}
-    assert told('""', "N") == {"deceasedBoolean": False}
-    assert told("", '""') == {}
+    assert set_deceased("", "Y") == {"deceasedBoolean": True}
+    assert set_deceased("20260301", "Y") == {"deceasedDateTime": "2026-03-01"}
+    assert set_deceased("", "Y") == {"deceasedDateTime": "2026-03-01"}
+    assert set_deceased('""', "N") == {"deceasedBoolean": False}
+    assert set_deceased("", '""') == {}
 
 
 @pytest.mark.parametrize(
@@ -318,8 +318,8 @@ def test_same_number_of_other_authority_is_other_patient() -> None:
     ],
 )
 def test_refusal_has_issue_code(trigger: str, pid: str, status: int, code: str) -> None:
-    found = Clinic().objection(adt(trigger, "A21" if trigger == "A21" else "A01"), EVN, pid, "PV1|1|O", checked=False)
-    assert (found.status, found.code) == (status, code)
+    refusal = Clinic().objection(adt(trigger, "A21" if trigger == "A21" else "A01"), EVN, pid, "PV1|1|O", checked=False)
+    assert (refusal.status, refusal.code) == (status, code)
 
 
 def test_invalid_message_is_refused_completely() -> None:

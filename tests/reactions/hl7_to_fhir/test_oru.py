@@ -13,8 +13,8 @@ ORU = build_msh("ORU^R01^ORU_R01")
 
 
 def obr(status: str = "F", *, filler: str = "L-1", placer: str = "order-1", at: str = "20260302085500") -> str:
-    asked = f"OBR|1|{placer}|{filler}|24323-8^Metabolic panel^LN|||20260302083000"
-    return f"{asked}|||||||||9999910000^May^Ida^^^^^^NPI||||||{at}||CH|{status}"
+    start = f"OBR|1|{placer}|{filler}|24323-8^Metabolic panel^LN|||20260302083000"
+    return f"{start}|||||||||9999910000^May^Ida^^^^^^NPI||||||{at}||CH|{status}"
 
 
 def obx(
@@ -163,7 +163,7 @@ def test_value_type_follows_obx_2(kind: str, value: str, expected: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("said", "low", "high"),
+    ("text", "low", "high"),
     [
         ("3.5-5.1", 3.5, 5.1),
         ("3.5 - 5.1", 3.5, 5.1),
@@ -175,9 +175,9 @@ def test_value_type_follows_obx_2(kind: str, value: str, expected: dict[str, Any
         ("negative", None, None),
     ],
 )
-def test_reference_range_is_parsed_if_possible(said: str, low: float | None, high: float | None) -> None:
-    [found] = file_observation(Clinic(), obx(more=f"|{said}||||F"))["referenceRange"]
-    assert found["text"] == said
+def test_reference_range_is_parsed_if_possible(text: str, low: float | None, high: float | None) -> None:
+    [found] = file_observation(Clinic(), obx(more=f"|{text}||||F"))["referenceRange"]
+    assert found["text"] == text
     assert (found.get("low", {}).get("value"), found.get("high", {}).get("value")) == (low, high)
 
 
@@ -277,8 +277,8 @@ def test_invalid_result_refuses_whole_message(line: str, why: str) -> None:
 def test_result_of_other_or_unknown_patient_is_refused() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx())
-    nobody = clinic.refusal_text(ORU, "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F", obr(filler="L-2"), obx())
-    assert nobody == "no patient in this chart has the number `99` (CLINIC, MR) of PID-3: Jane Roe, born 19700101"
+    unknown = clinic.refusal_text(ORU, "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F", obr(filler="L-2"), obx())
+    assert unknown == "no patient in this chart has the number `99` (CLINIC, MR) of PID-3: Jane Roe, born 19700101"
     eva = "PID|1||4712^^^CLINIC^MR||Brandt^Eva||19710701|F"
     assert "results are not moved between patients" in clinic.refusal_text(ORU, eva, obr(), obx())
     assert "order `order-1` (PLAC) is Patient/ana's" in clinic.refusal_text(ORU, eva, obr(filler="L-3"), obx())
@@ -286,10 +286,10 @@ def test_result_of_other_or_unknown_patient_is_refused() -> None:
 
 def test_results_of_two_patients_are_filed_atomically() -> None:
     clinic = Clinic()
-    nobody = "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F"
-    reason = clinic.refusal_text(ORU, PID, obr(), obx(), nobody, obr(filler="L-2", placer=""), obx())
+    unknown = "PID|1||99^^^CLINIC^MR||Roe^Jane||19700101|F"
+    reason = clinic.refusal_text(ORU, PID, obr(), obx(), unknown, obr(filler="L-2", placer=""), obx())
     assert "no patient in this chart" in reason
-    eva = nobody.replace("99^", "4712^")
+    eva = unknown.replace("99^", "4712^")
     keys = clinic.file(
         ORU,
         PID,
@@ -306,9 +306,9 @@ def test_results_of_two_patients_are_filed_atomically() -> None:
 def test_observation_written_over_fhir_is_updated() -> None:
     clinic = Clinic()
     first = clinic.file(ORU, PID, obr("P"), obx(more="|||||P"))
-    held = {name: value for name, value in clinic.get(first[0]).items() if name != "identifier"}
+    stored = {name: value for name, value in clinic.get(first[0]).items() if name != "identifier"}
     with Transaction(clinic.state, clinic.playground.context_for("ehr", "agent")) as transaction:
-        put_resource(transaction, held, "put")
+        put_resource(transaction, stored, "put")
     assert clinic.file(ORU, PID, obr("F"), obx(value="5", more="|||||F")) == first
 
 

@@ -27,9 +27,9 @@ Work = Callable[[asyncssh.SFTPClient], Coroutine[Any, Any, Any]]
 
 async def run_connected(drop: SftpDrop, work: Work, **options: Any) -> Any:
     """Run work with asyncssh's client, with the drop's credentials unless options say otherwise."""
-    said = {"username": drop.user, "password": drop.password, "client_keys": None, "agent_path": None} | options
+    arguments = {"username": drop.user, "password": drop.password, "client_keys": None, "agent_path": None} | options
     async with (
-        asyncssh.connect("127.0.0.1", drop.port, known_hosts=None, config=None, **said) as connection,
+        asyncssh.connect("127.0.0.1", drop.port, known_hosts=None, config=None, **arguments) as connection,
         connection.start_sftp_client() as sftp,
     ):
         return await work(sftp)
@@ -85,7 +85,7 @@ def test_log_over_sftp_equals_log_over_http(serve: Serve) -> None:
     with pytest.raises(Exception, match="there is no file"):
         drop.delete("outbound/b.bin")
     looked = [payload for payload in one.events("") if isinstance(payload, RequestAnswered)]
-    assert {payload.operation for payload in looked} == {"stat", "space_for"}  # what the client asks by itself
+    assert {payload.operation for payload in looked} == {"stat", "space_for"}  # requests that the client adds itself
     assert [payload for payload in one.events("") if payload not in looked] == other.events("")
     lines = [render_event_request(event) for event in one.playground.log.events]
     assert {"read /inbox/a.csv → 4 bytes", "write /outbound/b.bin → 25,600 bytes"} <= {*lines}
@@ -161,7 +161,7 @@ def test_credentials_of_other_sandbox_are_rejected(serve: Serve) -> None:
     for options in tries:
         with pytest.raises((asyncssh.PermissionDenied, asyncssh.ConnectionLost)):
             run_client(one, list_inbox, **options)
-    assert [len(drop.events("")) for drop in (one, other)] == [1, 1], "a stranger's knock is not taken down"
+    assert [len(drop.events("")) for drop in (one, other)] == [1, 1], "failed logins are not logged"
     assert run_client(one, list_inbox, username=one.user.upper()) == ["one"]
 
 

@@ -256,16 +256,16 @@ def test_random_packets_are_answered_or_end_session(serve: Serve, lines: Listene
 
 
 @pytest.mark.parametrize(
-    "said", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", bytes(50_000), os.urandom(50_000), b"SSH-1.5-x\r\n"]
+    "data", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", bytes(50_000), os.urandom(50_000), b"SSH-1.5-x\r\n"]
 )
-def test_client_that_does_not_speak_ssh_is_disconnected(serve: Serve, said: bytes) -> None:
+def test_client_that_does_not_speak_ssh_is_disconnected(serve: Serve, data: bytes) -> None:
     drop = serve({"inbox/a": b"a"})
-    with socket.create_connection(("127.0.0.1", drop.port), 10) as stranger:
-        stranger.settimeout(20)
-        stranger.sendall(said)
+    with socket.create_connection(("127.0.0.1", drop.port), 10) as client:
+        client.settimeout(20)
+        client.sendall(data)
         heard = b""
         try:
-            while data := stranger.recv(65_536):
+            while data := client.recv(65_536):
                 heard += data
         except ConnectionResetError:
             pass
@@ -299,23 +299,23 @@ def many_files() -> Iterator[None]:
 @pytest.mark.usefixtures("many_files")
 def test_five_hundred_silent_connections_do_not_block_others(serve: Serve) -> None:
     drop = serve({"inbox/a": b"a"})
-    strangers: list[socket.socket] = []
+    clients: list[socket.socket] = []
     try:
         for _ in range(500):
-            stranger = socket.create_connection(("127.0.0.1", drop.port), 10)
-            stranger.sendall(b"SSH-2.0-many\r\n")
-            strangers.append(stranger)
+            client = socket.create_connection(("127.0.0.1", drop.port), 10)
+            client.sendall(b"SSH-2.0-many\r\n")
+            clients.append(client)
         began = time.monotonic()
         assert run_client(drop, list_inbox) == ["a"]
         assert time.monotonic() - began < 20
-        strangers += [socket.create_connection(("127.0.0.1", drop.port), 10) for _ in range(LIMITS.connections - 450)]
+        clients += [socket.create_connection(("127.0.0.1", drop.port), 10) for _ in range(LIMITS.connections - 450)]
         began = time.monotonic()
-        assert run_client(drop, list_inbox) == ["a"], "there are too many, and still"
+        assert run_client(drop, list_inbox) == ["a"], "a new client must get in although the listener is full"
         assert time.monotonic() - began < 20
-        assert wait_until(lambda: _is_closed(strangers[500]), 20), "of those who say nothing, the first has to go"
+        assert wait_until(lambda: _is_closed(clients[500]), 20), "the oldest silent connection must be closed"
     finally:
-        for stranger in strangers:
-            stranger.close()
+        for client in clients:
+            client.close()
 
 
 def test_connection_over_limit_is_refused(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
@@ -370,10 +370,10 @@ def test_five_hundred_concurrent_clients_are_served(serve: Serve) -> None:
     assert inside == [["a"]] * 500
 
 
-def _is_closed(stranger: socket.socket) -> bool:
-    stranger.settimeout(5)
+def _is_closed(client: socket.socket) -> bool:
+    client.settimeout(5)
     try:
-        return stranger.recv(10_000) == b""
+        return client.recv(10_000) == b""
     except ConnectionError:
         return True
 
@@ -398,7 +398,7 @@ def test_upload_over_quota_stops_at_quota(serve: Serve, lines: ListenerPool) -> 
                 await file.write(block, number * len(block))
                 sent += len(block)
         finally:
-            assert count_buffered_bytes(lines) == sent, "nothing of what was too much is held"
+            assert count_buffered_bytes(lines) == sent, "bytes over the quota are not buffered"
             await file.close()
 
     with pytest.raises(asyncssh.SFTPFailure, match="may hold 5000000 bytes"):
@@ -546,8 +546,8 @@ SCP = [
 ]
 
 
-@pytest.mark.parametrize("said", SCP, ids=range(len(SCP)))
-def test_invalid_scp_input_is_refused(serve: Serve, said: bytes) -> None:
+@pytest.mark.parametrize("data", SCP, ids=range(len(SCP)))
+def test_invalid_scp_input_is_refused(serve: Serve, data: bytes) -> None:
     drop = serve()
 
     async def work() -> None:
@@ -555,7 +555,7 @@ def test_invalid_scp_input_is_refused(serve: Serve, said: bytes) -> None:
             "127.0.0.1", drop.port, username=drop.user, password=drop.password, known_hosts=None, config=None
         ) as connection:
             process = await connection.create_process("scp -r -t inbox", encoding=None)
-            process.stdin.write(said)
+            process.stdin.write(data)
             process.stdin.write_eof()
             await process.wait()
         assert await run_connected(drop, list_inbox) in ([], ["d"])

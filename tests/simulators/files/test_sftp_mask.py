@@ -35,8 +35,8 @@ def test_user_name_in_path_is_masked_in_log(serve: Serve) -> None:
             await sftp.rmdir(user)
 
         run_client(drop, work)
-    for asked in ({"prefix": f"inbox/{drop.user}"}, {"after": f"{drop.user}.csv"}):
-        drop.handle.request("GET", "/files", query=asked)
+    for query in ({"prefix": f"inbox/{drop.user}"}, {"after": f"{drop.user}.csv"}):
+        drop.handle.request("GET", "/files", query=query)
     with pytest.raises(Refused):
         drop.handle.request("POST", "/rename", body=f'{{"{drop.user}": 1}}'.encode())
     assert drop.user.encode() not in drop.playground.log.data().lower()

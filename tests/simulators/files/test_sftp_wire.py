@@ -76,7 +76,7 @@ def test_attributes_in_every_combination_are_set(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("path", "expected"),
     [
         (b"", ""),
         (b"/", ""),
@@ -91,8 +91,8 @@ def test_attributes_in_every_combination_are_set(serve: Serve) -> None:
         (b"a\\..\\b", "a\\..\\b"),
     ],
 )
-def test_parent_of_root_is_root(said: bytes, meant: str) -> None:
-    assert parse_path(said) == meant
+def test_parent_of_root_is_root(path: bytes, expected: str) -> None:
+    assert parse_path(path) == expected
 
 
 def _is_text(data: bytes) -> bool:
@@ -118,10 +118,10 @@ def test_long_name_of_old_file_shows_year() -> None:
 
 def test_home_folder_is_root(serve: Serve) -> None:
     async def work(session: RawSession) -> None:
-        for said, meant in ((b"~", b"/"), (b"~/inbox/..", b"/"), (b"~/inbox", b"/inbox"), (b"a", b"/a")):
-            body = struct.pack(">I", 1) + encode_string(b"expand-path@openssh.com") + encode_string(said)
+        for path, expected in ((b"~", b"/"), (b"~/inbox/..", b"/"), (b"~/inbox", b"/inbox"), (b"a", b"/a")):
+            body = struct.pack(">I", 1) + encode_string(b"expand-path@openssh.com") + encode_string(path)
             kind, answer = await session.ask(PacketType.EXTENDED, body)
-            assert (kind, answer[4 : 8 + len(meant)]) == (PacketType.NAME, encode_string(meant))
+            assert (kind, answer[4 : 8 + len(expected)]) == (PacketType.NAME, encode_string(expected))
 
     run_within(10, run_raw_session(serve(), work))
 

@@ -54,7 +54,7 @@ def wait_until(condition: Callable[[], bool], within: float = 10.0) -> None:
     """Wait for a condition that another thread makes true."""
     end = time.monotonic() + within
     while not condition():
-        assert time.monotonic() < end, "it never came to that"
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.002)
 
 

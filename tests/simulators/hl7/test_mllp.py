@@ -30,7 +30,7 @@ def test_message_is_accepted_and_acknowledged(feed: Feed, type: str) -> None:
 def test_msh_6_selects_sandbox_on_shared_port(feed: Feed) -> None:
     labs = [feed.lab() for _ in range(3)]
     assert len({lab.connection_info["port"] for lab in labs}) == 1
-    with labs[0].connect() as connection:  # one connection may carry messages for several
+    with labs[0].connect() as connection:  # one connection may carry messages for several sandboxes
         for number, lab in enumerate([*labs, *labs]):
             assert read_msa(connection.ask(message(lab.facility, control_id=str(number)))) == ("AA", str(number))
         lower = message(labs[0].facility.lower() + "^1.2.3^ISO", control_id="low")
@@ -73,7 +73,7 @@ def test_message_for_unknown_facility_is_rejected_and_not_logged(feed: Feed) -> 
             assert ack.value("ERR.2") == "MSH^1^6"
             assert ack.value("ERR.3.1") == "103"
         assert "NOBODY" in (connection.ask(message("NOBODY")).value("ERR.8") or "")
-        assert read_msa(connection.ask(message(lab.facility)))[0] == "AA"  # the connection is as good as before
+        assert read_msa(connection.ask(message(lab.facility)))[0] == "AA"  # the connection stays usable
     assert lab.kinds() == ["hl7.oru.sent"]
     assert feed.gateway.unmatched.count == 4
 
@@ -82,7 +82,7 @@ def test_listener_reject_respects_msh_15_and_msh_16(feed: Feed) -> None:
     lab = feed.lab()
     head, _, segments = message("NOBODY").decode().partition("\r")
     with lab.connect() as connection:
-        connection.send(frame_bytes(f"{head}|||NE|NE\r{segments}".encode()))  # nothing comes back
+        connection.send(frame_bytes(f"{head}|||NE|NE\r{segments}".encode()))  # no reply
         assert read_msa(connection.ask(f"{head}|||AL|NE\r{segments}".replace("|1|P|", "|2|P|").encode())) == ("CR", "2")
         assert read_msa(connection.ask(f"{head}|||NE|AL\r{segments}".replace("|1|P|", "|3|P|").encode())) == ("AR", "3")
 
@@ -125,7 +125,7 @@ def test_log_over_mllp_equals_log_over_http(feed: Feed) -> None:
     assert render_event_request(others[0]) == "POST hl7/outbound → 200 AA, ADT^A01 (ADT^A01)"
 
 
-# A port of its own.
+# Own port.
 
 
 def test_own_port_accepts_any_facility_and_closes_with_run(feed: Feed) -> None:
@@ -150,7 +150,7 @@ def test_own_port_answers_immediately(feed: Feed) -> None:
         began = time.monotonic()
         for number in range(20):
             connection.ask(message("X", control_id=str(number)))
-        assert time.monotonic() - began < 0.6  # 40 ms each, if small packets were held back
+        assert time.monotonic() - began < 0.6  # with delayed small packets it would be 40 ms each
 
 
 # Faults.
@@ -226,7 +226,7 @@ def test_duplicated_message_is_logged_as_repeated(feed: Feed) -> None:
     assert lab.kinds() == ["hl7.oru.sent", "fault.injected", "hl7.message.repeated"]
 
 
-# Ends.
+# End of a run.
 
 
 def test_facility_of_ended_run_is_unknown(feed: Feed) -> None:
@@ -273,9 +273,9 @@ def test_closing_listener_closes_connections(feed: Feed) -> None:
 
 def test_example_command_runs(feed: Feed) -> None:
     lab = feed.lab()
-    told = lab.connection_info
+    connection_info = lab.connection_info
     done = subprocess.run(
-        feed.listener.example(told), shell=True, capture_output=True, text=True, timeout=20, check=True
+        feed.listener.example(connection_info), shell=True, capture_output=True, text=True, timeout=20, check=True
     )
     assert "MSA|AA|1" in done.stdout
     assert lab.kinds() == ["hl7.adt.sent"]

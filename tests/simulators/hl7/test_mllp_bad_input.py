@@ -184,7 +184,7 @@ def test_misordered_segments_are_an_error(feed: Feed) -> None:
 def test_fifty_megabyte_message_is_rejected_and_not_buffered(feed: Feed, known: bool) -> None:
     lab, other = feed.lab(), feed.lab()
     head = message(lab.facility if known else "NOBODY", control_id="BIG")
-    still_serves(lab)  # what is loaded once is loaded
+    still_serves(lab)  # warm up
     before = memory()
     with lab.connect() as wire:
         wire.send(START + head + b"OBX|6|TX|1^x||")
@@ -196,7 +196,7 @@ def test_fifty_megabyte_message_is_rejected_and_not_buffered(feed: Feed, known: 
         ack = wire.answer()
         assert read_msa(ack) == ("AR", "BIG")
         assert not known or "5000000 bytes" in (ack.value("ERR.8") or "")
-        assert read_msa(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")  # the connection goes on
+        assert read_msa(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")  # the connection stays open
     assert most - before < 30_000_000
     still_serves(other)
     refused = lab.payloads("hl7.message.refused")
@@ -255,7 +255,7 @@ def test_longest_idle_connection_is_evicted_when_full() -> None:
         assert silent[0].frame() is None
         for number, wire in enumerate(silent[1:]):
             assert read_msa(wire.ask(message(greedy.facility, control_id=str(number))))[0] == "AA"
-        third = stack.enter_context(other.connect())  # now it is the ones of whom there are most
+        third = stack.enter_context(other.connect())  # evicts from the sandbox with the most connections
         assert read_msa(third.ask(message(other.facility, control_id="3"))) == ("AA", "3")
         assert silent[1].frame() is None
         assert read_msa(first.ask(message(other.facility, control_id="4"))) == ("AA", "4")
@@ -306,7 +306,7 @@ def test_silent_new_connection_is_closed_when_half_full() -> None:
     with ExitStack() as stack:
         few = [stack.enter_context(lab.connect()) for _ in range(5)]
         wait_until(lambda: len(feed.listener.tcp.table) == 5)
-        time.sleep(0.3)  # longer than they may take, were there more of them
+        time.sleep(0.3)  # longer than the limit that applies when half full
         assert len(feed.listener.tcp.table) == 5
         more = [stack.enter_context(lab.connect()) for _ in range(2)]
         speaker = stack.enter_context(lab.connect())
@@ -329,9 +329,9 @@ def test_buffered_bytes_are_limited() -> None:
         for wire in wires:
             wire.send(half)
         wait_until(lambda: feed.listener.tcp.table.held > 15_000_000)
-        assert memory() - before < 70_000_000  # and not 150
+        assert memory() - before < 70_000_000  # not 150 MB
         whole = message(other.facility) + b"ZZZ|" + b"x" * 4_900_000 + b"\r"
-        assert read_msa(other.ask(whole)) == ("AA", "1")  # it is not the others' share
+        assert read_msa(other.ask(whole)) == ("AA", "1")  # another sandbox has its own share
         for wire in wires:
             wire.send(b"\r" + END)
         codes = [wire.answer() for wire in wires]
@@ -395,13 +395,13 @@ def test_other_playgrounds_are_served_during_flood(feed: Feed) -> None:
     over.set()
     for thread in flooding:
         thread.join(10)
-    # Counted in answers, not in seconds: a busy machine slows everybody alike.
+    # Counted in answers, not in seconds: a busy machine slows all clients alike.
     assert sum(overtaken) < 50 * MAX_OVERTAKEN
     assert len(other.kinds()) == 50
 
 
 def test_other_clients_are_served_while_long_message_is_validated() -> None:
-    # In an interpreter of its own: it measures how long a client waits, and what earlier tests left would count too.
+    # In its own interpreter: it measures how long a client waits, which leftovers of other tests would distort.
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", str(LONG_MESSAGES)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout

@@ -103,7 +103,7 @@ Listen = Callable[..., RecordingListener]
 
 
 def acks(lab: Lab) -> list[tuple[str, str]]:
-    return [(said.id, said.ack) for said in lab.payloads("hl7.message.acknowledged")]
+    return [(ack.id, ack.ack) for ack in lab.payloads("hl7.message.acknowledged")]
 
 
 def attempts(lab: Lab) -> list[tuple[str, int, str]]:
@@ -129,7 +129,7 @@ def test_pending_messages_are_delivered_in_order_once_agent_listens(feed: Feed, 
     wait_until(lambda: len(acks(lab)) == 5)
     assert agent.heard == [f"C{number}" for number in range(5)]
     assert acks(lab) == [(str(number), "AA") for number in range(1, 6)]
-    lab.arrive("C5")  # and what comes from then on
+    lab.arrive("C5")  # later messages too
     wait_until(lambda: len(acks(lab)) == 6)
     assert agent.connections == 1
     assert lab.handle.inbox() == []
@@ -186,7 +186,7 @@ def test_unacknowledged_message_is_resent_then_given_up(
     wait_while_idle(lab, lambda: len(attempts(lab)) == 4)
     assert attempts(lab) == [*[("1", number, outcome) for number in (1, 2, 3)], ("2", 1, "delivered")]
     assert [entry["id"] for entry in lab.handle.inbox()] == ["1"]
-    lab.handle.acknowledge("1")  # it can still be had by hand
+    lab.handle.acknowledge("1")  # it can still be acknowledged over HTTP
     assert lab.handle.inbox() == []
 
 
@@ -239,11 +239,11 @@ def test_returning_listener_gets_missed_messages(feed: Feed, listen: Listen) -> 
 def test_listener_may_be_moved_or_deregistered(feed: Feed, listen: Listen) -> None:
     lab = feed.lab(resend="1h", attempts=2)
     with socket.create_server(("127.0.0.1", 0)) as closed:
-        nobody = closed.getsockname()[1]
-    lab.handle.listen("127.0.0.1", nobody)
+        unused_port = closed.getsockname()[1]
+    lab.handle.listen("127.0.0.1", unused_port)
     lab.arrive("C1")
     agent = listen()
-    lab.handle.listen("127.0.0.1", agent.port)  # it does not wait an hour
+    lab.handle.listen("127.0.0.1", agent.port)  # the retry delay of an hour does not apply
     wait_until(lambda: acks(lab) == [("1", "AA")])
     lab.handle.request("DELETE", "/hl7/listener")
     lab.arrive("C2")
@@ -255,7 +255,7 @@ def test_agent_may_use_sandboxes_before_acknowledging(feed: Feed, listen: Listen
     lab = feed.lab()
 
     def look_first(message: Hl7Message) -> str:
-        assert lab.handle.inbox(), "the playground's lock is free"
+        assert lab.handle.inbox(), "the playground's lock must be free"
         lab.handle.send(f"MSH|^~\\&|AGENT|CLINIC|LAB|X|20260302||ACK|Q{message.control_id}|P|2.5.1\rMSA|AA|none\r")
         return "AA"
 
@@ -350,7 +350,7 @@ def test_own_ports_are_refused_as_listener(feed: Feed) -> None:
     assert set(lab.kinds()) == {"sandbox.refused"}
     assert feed.listener_pool._outbound._running == {}
     own_port = int(own.connection_info["port"])
-    own.end()  # and then it is anybody's
+    own.end()  # then the port is free again
     wait_until(lambda: own_port not in feed.listener.ports())
     lab.handle.listen("127.0.0.1", own_port)
 
@@ -390,7 +390,7 @@ def test_delivery_ends_with_run(feed: Feed, listen: Listen) -> None:
         agent.close()
     wait_until(lambda: feed.listener_pool._outbound._running == {})
     pooled = [each for each in threading.enumerate() if each.name.startswith("clerkship-worker")]
-    assert len(pooled) < 10  # kept for whoever comes next, not one for each
+    assert len(pooled) < 10  # reused, not one for each delivery
     wait_until(lambda: threading.active_count() - len(pooled) <= before + 1)
 
 
@@ -440,10 +440,10 @@ def test_delivery_works_with_hl7_library_server(feed: Feed) -> None:
 
 
 def test_slow_agent_does_not_delay_other_deliveries(feed: Feed, listen: Listen) -> None:
-    held = threading.Event()
+    released = threading.Event()
 
     def slow(_: Hl7Message) -> str:
-        held.wait(10)
+        released.wait(10)
         return "AA"
 
     one, other = feed.lab(), feed.lab()
@@ -456,5 +456,5 @@ def test_slow_agent_does_not_delay_other_deliveries(feed: Feed, listen: Listen) 
     wait_until(lambda: len(acks(other)) == 10)
     assert time.monotonic() - began < 5
     assert acks(one) == []
-    held.set()
+    released.set()
     wait_until(lambda: acks(one) == [("1", "AA")])

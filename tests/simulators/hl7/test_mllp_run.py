@@ -40,9 +40,9 @@ LISTENS = """
 
 def send(task_item: Any, sandboxes: Sandboxes) -> None:
     """Send a message over MLLP."""
-    told = sandboxes.get_as(Hl7).mllp
-    with RawConnection(int(told["port"])) as wire:
-        assert read_msa(wire.ask(message(str(told["facility"])))) == ("AA", "1")
+    connection_info = sandboxes.get_as(Hl7).mllp
+    with RawConnection(int(connection_info["port"])) as connection:
+        assert read_msa(connection.ask(message(str(connection_info["facility"])))) == ("AA", "1")
 
 
 def listen(task_item: Any, sandboxes: Sandboxes) -> None:
@@ -66,7 +66,7 @@ def test_agent_that_sends_over_mllp_is_graded(bench: Workbench) -> None:
     bench.write("lab.yml", SENDS)
     first, second = bench.run_one(send), bench.run_one(send)
     assert (first.verdict, second.verdict) == ("pass", "pass")
-    assert first.head == second.head  # another port, another facility, the same bytes
+    assert first.head == second.head  # same bytes despite another port and facility
     assert bench.run_one("nop").verdict == "fail"
 
 
@@ -83,4 +83,4 @@ def test_concurrent_trials_share_listener(bench: Workbench) -> None:
     bench.write("lab.yml", SENDS)
     runs = bench.run(send, trials=24, concurrency=8)
     assert [run.verdict for run in runs] == ["pass"] * 24
-    assert len({run.head for run in runs}) > 1  # each trial has a seed of its own
+    assert len({run.head for run in runs}) > 1  # each trial has its own seed

@@ -112,7 +112,7 @@ def test_oversized_message_is_rejected_and_only_msh_logged() -> None:
     assert (said.code, said.control_id) == ("AR", "R1")
     assert "1000 bytes" in said.errors[0].text
     assert engine.state.sent[0].text.count("\r") == 1
-    reply = engine.rig.call(SendMessage(results("R2").encode(), 52_000_000))  # a listener that did not keep its end
+    reply = engine.rig.call(SendMessage(results("R2").encode(), 52_000_000))  # truncated by a listener
     assert parse_ack(parse_message(reply.body)).code == "AR"
 
 
@@ -124,7 +124,9 @@ def test_repeated_message_is_answered_without_effect() -> None:
     assert len(engine.state.sent) == 1
     said = engine.send(admission("A1", name="Silva^Eva"))
     assert (said.code, said.errors[0].code) == ("AE", "205")
-    assert engine.send(admission("A1", name="Silva^Eva").replace("|EHR|", "|OTHER|")).code == "AA"  # its own ids
+    assert (
+        engine.send(admission("A1", name="Silva^Eva").replace("|EHR|", "|OTHER|")).code == "AA"
+    )  # control ids are per sender
 
 
 def test_refused_message_may_be_corrected_with_same_control_id() -> None:
@@ -175,7 +177,7 @@ def test_enhanced_mode_follows_msh_15_and_msh_16(accept: str, message: str, now:
         assert engine.kinds[1] == "hl7.ack.arrived"
         assert (waiting[0]["type"], engine.state.inbox["1"].message.value("MSA.2")) == ("ACK^A01", "A1")
     engine.post(f"{header}|||{accept}\r{segments}")
-    assert len(engine.inbox()) == len(waiting) or message is not GOOD  # a repetition brings nothing new
+    assert len(engine.inbox()) == len(waiting) or message is not GOOD  # a repeated message adds nothing
 
 
 def test_batch_is_answered_with_batch_of_acknowledgments() -> None:
@@ -245,7 +247,7 @@ def test_application_acknowledgment_may_be_a_separate_message() -> None:
 @pytest.mark.parametrize(
     "ack",
     [
-        f"{build_msh('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-9\r",  # of nothing that is there
+        f"{build_msh('X1', 'ACK^R01^ACK')}\rMSA|AA|IN-9\r",  # of an unknown message
         f"{build_msh('X1', 'ACK^R01^ACK', accept='AL|AL')}\rMSA|AA|IN-9\r",
         f"{build_msh('X1', 'ACK^R01^ACK')}\rMSA|XX|IN-1\r",
         f"{build_msh('X1', 'ACK^R01^ACK')}\r",
@@ -286,7 +288,7 @@ def test_charset_of_request_precedes_charset_of_message() -> None:
     assert (reply.media, "Köln".encode("latin-1") in reply.body) == ("application/hl7-v2; charset=iso-8859-1", True)
     stated = {"content-type": "application/hl7-v2; charset=utf-8"}
     assert parse_ack(parse_message(engine.post(latin, stated).body)).code == "AA"
-    assert engine.kinds == ["hl7.adt.sent", "hl7.message.repeated"]  # the same, written otherwise
+    assert engine.kinds == ["hl7.adt.sent", "hl7.message.repeated"]  # the same text in another charset
     assert engine.state.sent[0].text == latin
     engine.arrive(message=latin, control_id="IN-1")
     assert "Müller".encode("latin-1") in engine.ask("GET", "/hl7/inbox/1").body

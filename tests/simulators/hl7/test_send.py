@@ -76,7 +76,7 @@ def test_generated_ids_differ_per_message_and_repeat_per_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "expected"),
     [
         ({}, "expected `message`, `template`, or `type` with `segments`"),
         ({"type": "ORU^R01"}, "expected `message`, `template`, or `type` with `segments`"),
@@ -92,10 +92,10 @@ def test_generated_ids_differ_per_message_and_repeat_per_run() -> None:
         ({"message": results(), "control_id": ""}, "at least 1 character"),
     ],
 )
-def test_invalid_step_is_rejected(step: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError) as told:
+def test_invalid_step_is_rejected(step: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ValidationError) as error:
         Hl7Send(**step)
-    assert said in str(told.value)
+    assert expected in str(error.value)
 
 
 def test_invalid_message_is_sent_if_allowed() -> None:

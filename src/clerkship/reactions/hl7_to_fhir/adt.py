@@ -23,9 +23,9 @@ def _pv1(filing: Filing) -> Segment | None:
 def _register_patient(filing: Filing) -> Resource:
     """Create the patient of the message, or update the one that the chart has."""
     pid = _pid(filing)
-    found = find_patient(filing, pid)
-    if found is not None:
-        return _apply_pid(filing, pid, found)
+    patient = find_patient(filing, pid)
+    if patient is not None:
+        return _apply_pid(filing, pid, patient)
     refuse_duplicate(filing, pid)
     return filing.write(apply_pid(filing, pid, None))
 
@@ -76,55 +76,57 @@ def reclassify(filing: Filing) -> None:
 
 
 def _move(filing: Filing, patient: Resource, pv1: Segment | None) -> None:
-    found = visit.require_visit(filing, patient, pv1, "in-progress")
-    _require_status(found, "in-progress", filing)
-    filing.write(visit.move_visit(filing, pv1, visit.update_visit(filing, pv1, found), visit.read_event_time(filing)))
+    encounter = visit.require_visit(filing, patient, pv1, "in-progress")
+    _require_status(encounter, "in-progress", filing)
+    filing.write(
+        visit.move_visit(filing, pv1, visit.update_visit(filing, pv1, encounter), visit.read_event_time(filing))
+    )
 
 
 def discharge(filing: Filing) -> None:
     """A03: end a visit."""
     patient, pv1 = _update_patient(filing), _pv1(filing)
-    found = visit.require_visit(filing, patient, pv1, "in-progress")
+    encounter = visit.require_visit(filing, patient, pv1, "in-progress")
     at = read_time(read_repetition(pv1, 45), filing.zone) or visit.read_event_time(filing)
-    if found.get("status") != "finished":
-        _require_status(found, "in-progress", filing)
-        found = visit.end_visit(found, at)
-    filing.write(visit.update_visit(filing, pv1, found))
+    if encounter.get("status") != "finished":
+        _require_status(encounter, "in-progress", filing)
+        encounter = visit.end_visit(encounter, at)
+    filing.write(visit.update_visit(filing, pv1, encounter))
 
 
 def update(filing: Filing) -> None:
     """A08, A31: update what the message contains; a visit that is not in the chart is ignored."""
     patient, pv1 = _update_patient(filing), _pv1(filing)
-    found = visit.find_visit(filing, patient, pv1)
-    if found is not None:
-        filing.write(visit.update_visit(filing, pv1, found))
+    encounter = visit.find_visit(filing, patient, pv1)
+    if encounter is not None:
+        filing.write(visit.update_visit(filing, pv1, encounter))
 
 
 def cancel_admission(filing: Filing) -> None:
     """A11, A38: cancel a visit that has begun or is planned."""
     patient = require_patient(filing, _pid(filing))
-    found = visit.require_visit(filing, patient, _pv1(filing), "in-progress", "planned")
-    if found.get("status") != "cancelled":
-        _require_status(found, "in-progress", filing, "planned")
-    filing.write({**found, "status": "cancelled"})
+    encounter = visit.require_visit(filing, patient, _pv1(filing), "in-progress", "planned")
+    if encounter.get("status") != "cancelled":
+        _require_status(encounter, "in-progress", filing, "planned")
+    filing.write({**encounter, "status": "cancelled"})
 
 
 def cancel_discharge(filing: Filing) -> None:
     """A13: cancel the end of a visit."""
     patient = require_patient(filing, _pid(filing))
-    found = visit.require_visit(filing, patient, _pv1(filing), "finished")
-    if found.get("status") != "in-progress":
-        _require_status(found, "finished", filing)
-        found = visit.reopen_visit(found)
-    filing.write(found)
+    encounter = visit.require_visit(filing, patient, _pv1(filing), "finished")
+    if encounter.get("status") != "in-progress":
+        _require_status(encounter, "finished", filing)
+        encounter = visit.reopen_visit(encounter)
+    filing.write(encounter)
 
 
-def _require_status(found: Resource, status: str, filing: Filing, other: str = "") -> None:
-    if found.get("status") not in (status, other):
+def _require_status(encounter: Resource, status: str, filing: Filing, other: str = "") -> None:
+    if encounter.get("status") not in (status, other):
         raise refusal(
             409,
             "conflict",
-            f"{get_key(found)} is {found.get('status')}, and {filing.operation} is about one that is {status}",
+            f"{get_key(encounter)} is {encounter.get('status')}, and {filing.operation} is about one that is {status}",
         )
 
 

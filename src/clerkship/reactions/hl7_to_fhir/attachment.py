@@ -23,29 +23,29 @@ _MEDIA = re.compile(r"[a-z]+/[a-z0-9.+-]+")
 
 def build_attachment(obx: Segment) -> dict[str, Any]:
     """Convert an ED, `LAB^application^pdf^Base64^JVBERi0…`, or an RP, `https://pacs.example/7^PACS^image^jpeg`."""
-    found = read_repetition(obx, 5)
+    repetition = read_repetition(obx, 5)
     if read_text(obx, 2).upper() == "RP":
-        return _convert_pointer(obx, found)
-    data = _decode_data(found) if found is not None else b""
-    if found is None or not data:
+        return _convert_pointer(obx, repetition)
+    data = _decode_data(repetition) if repetition is not None else b""
+    if repetition is None or not data:
         raise refusal(422, "required", "OBX-5 is missing: OBX-2 declares a document (ED)")
-    media = _media_type(found.text(2), found.text(3))
+    media = _media_type(repetition.text(2), repetition.text(3))
     return drop_empty(
         {"contentType": media, "title": _title(obx), "data": base64.b64encode(data).decode(), "size": len(data)}
     )
 
 
-def _convert_pointer(obx: Segment, found: Repetition | None) -> dict[str, Any]:
+def _convert_pointer(obx: Segment, repetition: Repetition | None) -> dict[str, Any]:
     """Convert an RP: a url if the pointer is an address, else a title, since a FHIR client would resolve a bare
     pointer against this server."""
-    pointer = found.text(1) if found is not None else ""
-    if found is None or not pointer:
+    pointer = repetition.text(1) if repetition is not None else ""
+    if repetition is None or not pointer:
         raise refusal(422, "required", "OBX-5 is missing: OBX-2 declares a pointer to a document (RP)")
-    media = _media_type(found.text(3), found.text(4)) if found.text(3) or found.text(4) else ""
+    media = _media_type(repetition.text(3), repetition.text(4)) if repetition.text(3) or repetition.text(4) else ""
     if _ADDRESS.match(pointer):
         return drop_empty({"contentType": media, "url": quote(pointer, safe=_URL_SAFE), "title": _title(obx)})
-    told = " ".join(filter(None, (found.text(2, 1), pointer)))
-    return drop_empty({"contentType": media, "title": ": ".join(filter(None, (_title(obx), told)))})
+    location = " ".join(filter(None, (repetition.text(2, 1), pointer)))
+    return drop_empty({"contentType": media, "title": ": ".join(filter(None, (_title(obx), location)))})
 
 
 def _title(obx: Segment) -> str:
@@ -61,19 +61,21 @@ def _media_type(kind: str, subtype: str) -> str:
     return media if _MEDIA.fullmatch(media) else "application/octet-stream"
 
 
-def _decode_data(found: Repetition) -> bytes:
-    encoding, content = found.text(4).upper(), found.text(5)
+def _decode_data(repetition: Repetition) -> bytes:
+    encoding, content = repetition.text(4).upper(), repetition.text(5)
     try:
         if encoding == "BASE64":
             return base64.b64decode(re.sub(r"\s", "", content), validate=True)
         if encoding == "HEX":
             return bytes.fromhex(content)
     except (binascii.Error, ValueError):
-        raise refusal(422, "value", f"{found.where}: the document is not valid {found.text(4)[:20]}") from None
+        raise refusal(
+            422, "value", f"{repetition.where}: the document is not valid {repetition.text(4)[:20]}"
+        ) from None
     if encoding in ("A", ""):
         return content.encode()
     raise refusal(
-        422, "code-invalid", f"{found.where}: unknown encoding `{encoding[:20]}` (expected: A, Hex or Base64)"
+        422, "code-invalid", f"{repetition.where}: unknown encoding `{encoding[:20]}` (expected: A, Hex or Base64)"
     )
 
 

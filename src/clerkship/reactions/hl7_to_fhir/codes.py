@@ -18,12 +18,12 @@ _TABLE = re.compile(r"HL7(\d{4})")
 
 def find_system(name: str) -> str:
     """Return the uri of a code system such as `LN`; empty if it has none."""
-    known = name.strip().upper()
-    table = _TABLE.fullmatch(known)
+    normalized = name.strip().upper()
+    table = _TABLE.fullmatch(normalized)
     if table is not None:
         return f"{TERMINOLOGY}v2-{table[1]}"
-    found = SYSTEMS.get(known, "")
-    return found or (name if name.startswith(("http://", "https://", "urn:")) else "")
+    system = SYSTEMS.get(normalized, "")
+    return system or (name if name.startswith(("http://", "https://", "urn:")) else "")
 
 
 def build_coding(code: str, display: str, system: str) -> dict[str, Any]:
@@ -35,13 +35,13 @@ def to_concept(repetition: Repetition | None, system: str = "") -> dict[str, Any
     """Convert a CE, CWE or CNE with its alternate to a CodeableConcept; `system` is for a code that names no system."""
     if repetition is None:
         return None
-    found = []
+    codings = []
     for first in (1, 4):
         code, display, name = (repetition.text(first + number) for number in range(3))
         if code:
-            found.append(build_coding(code, display, find_system(name) or (system if not name else "")))
-    said = repetition.text(9) or repetition.text(2) or repetition.text(5) or repetition.text(1)
-    return drop_empty({"coding": found, "text": said}) or None
+            codings.append(build_coding(code, display, find_system(name) or (system if not name else "")))
+    display_text = repetition.text(9) or repetition.text(2) or repetition.text(5) or repetition.text(1)
+    return drop_empty({"coding": codings, "text": display_text}) or None
 
 
 def build_hl7_concept(table: str, code: str, display: str) -> dict[str, Any]:
@@ -54,11 +54,11 @@ def map_code(table: Mapping[str, str], repetition: Repetition | None, descriptio
     code = repetition.text() if repetition is not None else ""
     if repetition is None or not code:
         return None
-    found = table.get(code.upper())
-    if found is None:
+    mapped = table.get(code.upper())
+    if mapped is None:
         raise refusal(
             422,
             "code-invalid",
             f"{repetition.where}: `{code[:40]}` is not a valid {description} (expected: {', '.join(table)})",
         )
-    return found
+    return mapped

@@ -86,8 +86,8 @@ def compare_demographics(patient: Resource, stated: Demographics) -> Demographic
     """Compare a patient of the chart with a message."""
     pairs = [(new, old) for new in stated.names for old in patient.get("name", ()) if isinstance(old, dict)]
     pairs = [pair for pair in pairs if pair[1].get("family") or pair[1].get("given")]
-    held, length = patient.get("birthDate", ""), min(len(stated.born), len(patient.get("birthDate", "")))
-    is_same = stated.born[:length] == held[:length]
+    birth_date, length = patient.get("birthDate", ""), min(len(stated.born), len(patient.get("birthDate", "")))
+    is_same = stated.born[:length] == birth_date[:length]
     sex = patient.get("gender") if patient.get("gender") in _SEXES.values() else None
     return DemographicMatch(
         any(_is_alike(*pair) for pair in pairs) if pairs else None,
@@ -132,14 +132,14 @@ def _fold(name: str) -> str:
     return re.sub(r"[\W_]", "", "".join(character for character in plain if not unicodedata.combining(character)))
 
 
-def to_human_name(found: Repetition) -> dict[str, Any]:
+def to_human_name(repetition: Repetition) -> dict[str, Any]:
     """Convert an XPN to a HumanName."""
-    given = [found.text(2), *found.text(3).split()]
+    given = [repetition.text(2), *repetition.text(3).split()]
     name = {
-        "use": _USES.get(found.text(7).upper(), ""),
-        "family": found.text(1, 1),
+        "use": _USES.get(repetition.text(7).upper(), ""),
+        "family": repetition.text(1, 1),
         "given": [each for each in given if each],
-        "prefix": [found.text(5)] if found.text(5) else [],
-        "suffix": [each for each in (found.text(4), found.text(6)) if each],
+        "prefix": [repetition.text(5)] if repetition.text(5) else [],
+        "suffix": [each for each in (repetition.text(4), repetition.text(6)) if each],
     }
     return drop_empty(name)

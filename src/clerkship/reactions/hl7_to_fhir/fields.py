@@ -17,10 +17,10 @@ class Repetition(NamedTuple):
 
     def text(self, component: int = 1, subcomponent: int | None = None) -> str:
         """Return a component or subcomponent; empty if it is missing or HL7's null."""
-        found = get_part(self.raw, self.delimiters.component, component)
+        value = get_part(self.raw, self.delimiters.component, component)
         if subcomponent is not None:
-            found = get_part(found, self.delimiters.subcomponent, subcomponent)
-        return _decode(found, self.delimiters)
+            value = get_part(value, self.delimiters.subcomponent, subcomponent)
+        return _decode(value, self.delimiters)
 
     @property
     def whole(self) -> str:

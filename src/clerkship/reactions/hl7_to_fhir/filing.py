@@ -37,7 +37,7 @@ class Filing:
         self._written: dict[str, None] = {}
 
     def require_segment(self, name: str, purpose: str) -> Segment:
-        """Return the first segment with a name; refused if it is missing. `purpose` says what the segment identifies."""
+        """Return the first segment with a name; refused if it is missing. `purpose` names what it identifies."""
         segment = self.message.first(name)
         if segment is None:
             raise refusal(422, "required", f"the message has no {name} segment ({purpose})")
@@ -102,8 +102,8 @@ class Filing:
 
 
 def _identifier_values(resource: Resource) -> list[str]:
-    held = [*resource.get("identifier", ()), resource.get("masterIdentifier")]
-    return [each["value"] for each in held if each and "value" in each]
+    identifiers = [*resource.get("identifier", ()), resource.get("masterIdentifier")]
+    return [each["value"] for each in identifiers if each and "value" in each]
 
 
 def _index_identifiers(chart: Chart, type: str) -> dict[str, list[str]]:

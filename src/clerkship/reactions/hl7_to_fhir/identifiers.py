@@ -37,8 +37,8 @@ class Hl7Identifier(NamedTuple):
 
     def __str__(self) -> str:
         """Return the number for an error message: `8525024 (RIVERBEND, MR)`."""
-        told = ", ".join(filter(None, (self.namespace or self.system, self.type or self.type_text)))
-        return f"`{self.value[:60]}`{f' ({told[:80]})' if told else ''}"
+        details = ", ".join(filter(None, (self.namespace or self.system, self.type or self.type_text)))
+        return f"`{self.value[:60]}`{f' ({details[:80]})' if details else ''}"
 
     def to_identifier(self) -> dict[str, Any]:
         """Convert the number to an Identifier. A namespace without a known system becomes the assigner's display."""
@@ -49,8 +49,8 @@ class Hl7Identifier(NamedTuple):
 
     def is_in(self, resource: Resource) -> bool:
         """Return whether a resource has this number."""
-        held = [*resource.get("identifier", ()), resource.get("masterIdentifier", {})]
-        return any(self.matches(each) for each in held)
+        identifiers = [*resource.get("identifier", ()), resource.get("masterIdentifier", {})]
+        return any(self.matches(each) for each in identifiers)
 
     def matches(self, identifier: Mapping[str, Any]) -> bool:
         """Return whether an identifier has the same value, and no authority or type that contradicts."""
@@ -87,9 +87,9 @@ def _split_words(name: str) -> set[str]:
 def parse_cx(repetition: Repetition, authorities: Mapping[str, str], type: str = "") -> Hl7Identifier:
     """Read a CX: `8525024^^^RIVERBEND^MR`."""
     authority = tuple(repetition.text(4, number) for number in (1, 2, 3))
-    known = _normalize_type(repetition.text(5).upper())
-    return _build_identifier(repetition, authority, authorities, known or type)._replace(
-        type_text="" if known else repetition.text(5)
+    type_code = _normalize_type(repetition.text(5).upper())
+    return _build_identifier(repetition, authority, authorities, type_code or type)._replace(
+        type_text="" if type_code else repetition.text(5)
     )
 
 
@@ -135,26 +135,26 @@ def _universal(id: str, kind: str) -> str:
 
 def find_by_identifiers(filing: Filing, type: str, numbers: Iterable[Hl7Identifier]) -> Resource | None:
     """Find the resource that has one of some numbers, or whose id is one of them; refused if there are several."""
-    found: dict[str, Resource] = {}
-    asked = [number for number in numbers if number.value]
-    for number in asked:
+    matches: dict[str, Resource] = {}
+    candidates = [number for number in numbers if number.value]
+    for number in candidates:
         for resource in filing.find_by_identifier(type, number.value):
             if number.is_in(resource):
-                found[get_key(resource)] = resource
-    for number in asked if not found else ():
-        own = filing.find_by_id(type, number.value)
-        if own is not None:
-            found[get_key(own)] = own
-    if len(found) > 1:
-        told = " and ".join(str(number) for number in asked)
-        raise refusal(409, "multiple-matches", f"{told} match several resources: {', '.join(sorted(found))}")
-    return next(iter(found.values()), None)
+                matches[get_key(resource)] = resource
+    for number in candidates if not matches else ():
+        by_id = filing.find_by_id(type, number.value)
+        if by_id is not None:
+            matches[get_key(by_id)] = by_id
+    if len(matches) > 1:
+        listing = " and ".join(str(number) for number in candidates)
+        raise refusal(409, "multiple-matches", f"{listing} match several resources: {', '.join(sorted(matches))}")
+    return next(iter(matches.values()), None)
 
 
 def add_identifiers(resource: Resource, numbers: Iterable[Hl7Identifier]) -> list[dict[str, Any]]:
     """Return the identifiers of a resource with the numbers that it lacks added."""
-    held = list(resource.get("identifier", ()))
+    identifiers = list(resource.get("identifier", ()))
     for number in numbers:
-        if number.value and not any(number.matches(each) for each in held):
-            held.append(number.to_identifier())
-    return held
+        if number.value and not any(number.matches(each) for each in identifiers):
+            identifiers.append(number.to_identifier())
+    return identifiers

@@ -38,10 +38,12 @@ def add_document(filing: Filing) -> None:
 def alter(filing: Filing) -> None:
     """T03, T04, T07, T08: change the status or the content of a document."""
     patient = _patient(filing)
-    held = _require_document(filing, patient)
-    made = _build_document(filing, patient, held)
-    edited = filing.message.trigger in ("T07", "T08") and held.get("docStatus") in ("final", "amended")
-    filing.write({**made, "docStatus": "amended"} if edited and made.get("docStatus") != "preliminary" else made)
+    existing = _require_document(filing, patient)
+    document = _build_document(filing, patient, existing)
+    edited = filing.message.trigger in ("T07", "T08") and existing.get("docStatus") in ("final", "amended")
+    filing.write(
+        {**document, "docStatus": "amended"} if edited and document.get("docStatus") != "preliminary" else document
+    )
 
 
 def append(filing: Filing) -> None:
@@ -69,8 +71,8 @@ def _txa(filing: Filing) -> Segment:
 
 
 def _read_number(filing: Filing, field: int = 12) -> Hl7Identifier:
-    found = read_repetition(_txa(filing), field)
-    number = parse_ei(found, filing.authorities) if found is not None else None
+    repetition = read_repetition(_txa(filing), field)
+    number = parse_ei(repetition, filing.authorities) if repetition is not None else None
     if number is None or not number.value:
         raise refusal(422, "required", f"TXA-{field} (document number) is missing")
     return number
@@ -84,36 +86,36 @@ def _find_document(filing: Filing, patient: Resource, field: int = 12) -> Resour
 
 
 def _require_document(filing: Filing, patient: Resource, field: int = 12) -> Resource:
-    found = _find_document(filing, patient, field)
-    if found is None:
+    document = _find_document(filing, patient, field)
+    if document is None:
         raise refusal(
             404, "not-found", f"{get_key(patient)} has no document {_read_number(filing, field)} of TXA-{field}"
         )
-    return found
+    return document
 
 
 def _add_related_document(filing: Filing, how: str) -> Resource:
     """Add a document that refers to the one that TXA-13 names; return the one that is named."""
     patient = _patient(filing)
     parent = _require_document(filing, patient, 13)
-    held = _find_document(filing, patient)
-    if held is not None and get_key(held) == get_key(parent):
+    existing = _find_document(filing, patient)
+    if existing is not None and get_key(existing) == get_key(parent):
         raise refusal(409, "conflict", f"TXA-12 and TXA-13 both name {get_key(parent)}")
-    made = _build_document(filing, patient, held)
-    filing.write({**made, "relatesTo": [{"code": how, "target": {"reference": get_key(parent)}}]})
+    document = _build_document(filing, patient, existing)
+    filing.write({**document, "relatesTo": [{"code": how, "target": {"reference": get_key(parent)}}]})
     return parent
 
 
-def _build_document(filing: Filing, patient: Resource, held: Resource | None) -> Resource:
+def _build_document(filing: Filing, patient: Resource, existing: Resource | None) -> Resource:
     txa = _txa(filing)
-    base: Resource = held or {"resourceType": "DocumentReference", "id": filing.new_id("DocumentReference")}
+    base: Resource = existing or {"resourceType": "DocumentReference", "id": filing.new_id("DocumentReference")}
     number = _read_number(filing)
     written = [read_time(read_repetition(txa, field), filing.zone) for field in (8, 7, 6)]
     date = next((each.text for each in written if each is not None and each.is_exact), None)
     secret = read_repetition(txa, 18)
     label = _CONFIDENTIALITY.get(secret.text().upper()) if secret is not None else None
     own_number = number.to_identifier() if number.value != base["id"] else None
-    said = {
+    values = {
         "masterIdentifier": base.get("masterIdentifier") or own_number,
         "status": map_code(_AVAILABILITY, read_repetition(txa, 19), "availability status")
         or base.get("status", "current"),
@@ -127,7 +129,7 @@ def _build_document(filing: Filing, patient: Resource, held: Resource | None) ->
         "content": _build_content(filing, txa) or base.get("content") or [{"attachment": _build_placeholder(txa)}],
         "context": _build_context(filing, patient, txa, base),
     }
-    return drop_empty({**base, **drop_empty(said)})
+    return drop_empty({**base, **drop_empty(values)})
 
 
 def _build_placeholder(txa: Segment) -> dict[str, Any]:
@@ -139,23 +141,25 @@ def _build_placeholder(txa: Segment) -> dict[str, Any]:
 def _build_content(filing: Filing, txa: Segment) -> list[dict[str, Any]]:
     """Build the attachments: one for all lines of text, one for each embedded document or pointer."""
     lines: list[str] = []
-    found: list[dict[str, Any]] = []
+    attachments: list[dict[str, Any]] = []
     for obx in filing.message.all("OBX"):
         kind = read_text(obx, 2).upper()
         if kind in TEXT_TYPES:
             lines.append("\n".join(each.whole for each in read_repetitions(obx, 5)))
         elif kind in DOCUMENT_TYPES:
-            found.append(build_attachment(obx))
+            attachments.append(build_attachment(obx))
         elif read_repetitions(obx, 5):
             raise refusal(
                 501, "not-supported", f"OBX-2: unsupported type `{kind[:10]}` (expected: TX, FT, ST, ED or RP)"
             )
-    said = "\n".join(lines)
-    if said.strip():
-        found.insert(0, {**build_text_attachment(said), **drop_empty({"title": _build_placeholder(txa)["title"]})})
-    made = read_time(read_repetition(txa, 6), filing.zone)
-    creation = {"creation": made.text} if made is not None else {}
-    return [{"attachment": {**each, **creation}} for each in found]
+    content = "\n".join(lines)
+    if content.strip():
+        attachments.insert(
+            0, {**build_text_attachment(content), **drop_empty({"title": _build_placeholder(txa)["title"]})}
+        )
+    created = read_time(read_repetition(txa, 6), filing.zone)
+    creation = {"creation": created.text} if created is not None else {}
+    return [{"attachment": {**each, **creation}} for each in attachments]
 
 
 def _build_context(filing: Filing, patient: Resource, txa: Segment, base: Resource) -> dict[str, Any]:
@@ -164,12 +168,12 @@ def _build_context(filing: Filing, patient: Resource, txa: Segment, base: Resour
     placer = read_repetition(txa, 14)
     number = parse_ei(placer, filing.authorities, "PLAC") if placer is not None else None
     order = find_by_identifiers(filing, "ServiceRequest", [number]) if number is not None else None
-    said = {
+    values = {
         "encounter": [visit] if visit is not None else [],
         "period": {"start": start.text} if start is not None else {},
         "related": [{"reference": get_key(order)}] if order is not None else [],
     }
-    return {**base.get("context", {}), **drop_empty(said)}
+    return {**base.get("context", {}), **drop_empty(values)}
 
 
 MDM = map_triggers(

@@ -56,8 +56,8 @@ def _merge(filing: Filing, survivor: Resource, merged: Resource) -> None:
                 holder.update(build_subject(survivor))
         filing.write(moved)
     old = [{**each, "use": "old"} for each in merged.get("identifier", ())]
-    held = [(each.get("system"), each.get("value")) for each in survivor.get("identifier", ())]
-    numbers = [each for each in old if (each.get("system"), each.get("value")) not in held]
+    known = [(each.get("system"), each.get("value")) for each in survivor.get("identifier", ())]
+    numbers = [each for each in old if (each.get("system"), each.get("value")) not in known]
     filing.write({**merged, "active": False, "link": _add_link(merged, survivor, "replaced-by")})
     updated = {**survivor, "link": _add_link(survivor, merged, "replaces")}
     if numbers or "identifier" in survivor:
@@ -80,8 +80,8 @@ def _find_referring(filing: Filing, key: str) -> list[Resource]:
 
 
 def _add_link(patient: Resource, other: Resource, type: str) -> list[dict[str, Any]]:
-    held = [each for each in patient.get("link", ()) if each.get("other", {}).get("reference") != get_key(other)]
-    return [*held, {"other": {"reference": get_key(other)}, "type": type}]
+    links = [each for each in patient.get("link", ()) if each.get("other", {}).get("reference") != get_key(other)]
+    return [*links, {"other": {"reference": get_key(other)}, "type": type}]
 
 
 def link(filing: Filing) -> None:

@@ -41,73 +41,73 @@ class ReportContext(NamedTuple):
 def group_results(results: list[ObservationResult]) -> list[tuple[ObservationResult, list[ObservationResult]]]:
     """Group each result with the OBX that continue its text, one line each. Any other two OBX with the same code and
     sub-id are refused (HL7 chapter 7, OBX-4: the sub-id distinguishes them)."""
-    found: dict[tuple[str, str, str], tuple[ObservationResult, list[ObservationResult]]] = {}
+    groups: dict[tuple[str, str, str], tuple[ObservationResult, list[ObservationResult]]] = {}
     for result in results:
         code = read_repetition(result.obx, 3)
         if code is None or not (code.text(1) or code.text(2)):
             raise refusal(422, "required", "OBX-3 (observation identifier) is missing")
         key = (code.text(1) or code.text(2), code.text(3).upper(), read_text(result.obx, 4))
-        if key not in found:
-            found[key] = (result, [])
-        elif read_text(result.obx, 2).upper() in TEXT_TYPES and read_text(found[key][0].obx, 2).upper() in TEXT_TYPES:
-            found[key][1].append(result)
+        if key not in groups:
+            groups[key] = (result, [])
+        elif read_text(result.obx, 2).upper() in TEXT_TYPES and read_text(groups[key][0].obx, 2).upper() in TEXT_TYPES:
+            groups[key][1].append(result)
         else:
-            told = f"the sub-id `{key[2][:20]}`" if key[2] else "no sub-id (OBX-4)"
-            reason = f"two OBX have the code `{key[0][:60]}` and {told}: they cannot be distinguished"
+            sub_id = f"the sub-id `{key[2][:20]}`" if key[2] else "no sub-id (OBX-4)"
+            reason = f"two OBX have the code `{key[0][:60]}` and {sub_id}: they cannot be distinguished"
             raise refusal(422, "duplicate", reason)
-    return list(found.values())
+    return list(groups.values())
 
 
 def read_observation_numbers(filing: Filing, obx: Segment, context: ReportContext) -> list[Hl7Identifier]:
     """Return the number of an Observation: OBX-21, else a number of the report with the code and the sub-id."""
     own, code = read_repetition(obx, 21), read_repetition(obx, 3)
-    found = [parse_ei(own, filing.authorities, "FILL")] if own is not None and own.text() else []
-    rest = f"{code.text(1) or code.text(2)}/{read_text(obx, 4) or '1'}" if code is not None else ""
-    return [*found, *(each._replace(value=f"{each.value}/{rest}", type="FILL") for each in context.numbers)]
+    numbers = [parse_ei(own, filing.authorities, "FILL")] if own is not None and own.text() else []
+    suffix = f"{code.text(1) or code.text(2)}/{read_text(obx, 4) or '1'}" if code is not None else ""
+    return [*numbers, *(each._replace(value=f"{each.value}/{suffix}", type="FILL") for each in context.numbers)]
 
 
 def build_observation(
     filing: Filing,
     result: ObservationResult,
-    more: list[ObservationResult],
-    held: Resource | None,
+    continuation: list[ObservationResult],
+    existing: Resource | None,
     context: ReportContext,
 ) -> Resource:
     """Build the Observation of an OBX, or update the one that the chart has."""
     obx = result.obx
     code = read_text(obx, 11).upper()
     status = map_code(STATUSES, read_repetition(obx, 11), "result status") or "final"
-    if held is not None and held.get("status") in FINAL_STATUSES and status in _PRELIMINARY_STATUSES:
-        told = f"{get_key(held)} is {held.get('status')} and OBX-11 is {status}"
-        raise refusal(409, "conflict", f"{told}: an outdated result is not filed")
+    if existing is not None and existing.get("status") in FINAL_STATUSES and status in _PRELIMINARY_STATUSES:
+        detail = f"{get_key(existing)} is {existing.get('status')} and OBX-11 is {status}"
+        raise refusal(409, "conflict", f"{detail}: an outdated result is not filed")
     value = convert_value(obx, filing.zone)
-    for line in more:
+    for line in continuation:
         value["valueString"] = "\n".join(
             filter(None, (value.get("valueString"), *convert_value(line.obx, filing.zone).values()))
         )
-    keeps = not value and code in _WITHOUT_VALUE
-    if held is not None and _has_value(held) and not value and not keeps and not is_null(obx, 5):
-        told = f"OBX-5 is missing, OBX-11 is {status}, and {get_key(held)} has a value"
-        raise refusal(422, "required", f'{told}: send D, W or X to keep it, `""` to remove it')
-    base = {name: item for name, item in (held or {}).items() if keeps or not _is_replaced(name)}
+    keeps_value = not value and code in _WITHOUT_VALUE
+    if existing is not None and _has_value(existing) and not value and not keeps_value and not is_null(obx, 5):
+        detail = f"OBX-5 is missing, OBX-11 is {status}, and {get_key(existing)} has a value"
+        raise refusal(422, "required", f'{detail}: send D, W or X to keep it, `""` to remove it')
+    base = {name: item for name, item in (existing or {}).items() if keeps_value or not _is_replaced(name)}
     at = read_time(read_repetition(obx, 14), filing.zone)
     numbers = read_observation_numbers(filing, obx, context)
-    made = {
+    resource = {
         **base,
         **context.common,
         "resourceType": "Observation",
-        "id": held["id"] if held is not None else filing.new_id("Observation"),
+        "id": existing["id"] if existing is not None else filing.new_id("Observation"),
         "identifier": base.get("identifier") or [number.to_identifier() for number in numbers[:1]],
         "status": status,
         "code": to_concept(read_repetition(obx, 3)),
         "effectiveDateTime": at.text if at is not None else context.effective or base.get("effectiveDateTime"),
         "performer": _performers(filing, obx) or base.get("performer"),
         **value,
-        **_build_interpretation(obx, [result, *more]),
+        **_build_interpretation(obx, [result, *continuation]),
     }
-    if status in FINAL_STATUSES and not _has_value(made):  # R4: a reason is required
-        made["dataAbsentReason"] = build_hl7_concept("data-absent-reason", "unknown", "Unknown")
-    return drop_empty(made)
+    if status in FINAL_STATUSES and not _has_value(resource):  # R4: a reason is required
+        resource["dataAbsentReason"] = build_hl7_concept("data-absent-reason", "unknown", "Unknown")
+    return drop_empty(resource)
 
 
 def _has_value(resource: Resource) -> bool:
@@ -120,21 +120,21 @@ def _is_replaced(name: str) -> bool:
 
 def _build_interpretation(obx: Segment, results: list[ObservationResult]) -> dict[str, Any]:
     """Build the elements that describe a value: interpretation, reference range and notes."""
-    said = "\n".join(filter(None, (join_notes(each.notes) for each in results)))
+    notes = "\n".join(filter(None, (join_notes(each.notes) for each in results)))
     return drop_empty(
         {
             "interpretation": [_interpretation(each) for each in read_repetitions(obx, 8)],
             "referenceRange": convert_reference_range(obx),
-            "note": [{"text": said}] if said else [],
+            "note": [{"text": notes}] if notes else [],
         }
     )
 
 
-def _interpretation(found: Repetition) -> dict[str, Any]:
-    code = found.text().upper()
+def _interpretation(repetition: Repetition) -> dict[str, Any]:
+    code = repetition.text().upper()
     if code in _FLAGS:
         return build_hl7_concept("v3-ObservationInterpretation", code, _FLAGS[code])
-    return to_concept(found) or {"text": found.whole}
+    return to_concept(repetition) or {"text": repetition.whole}
 
 
 def _performers(filing: Filing, obx: Segment) -> list[dict[str, Any]]:

@@ -42,9 +42,9 @@ class Order:
 
     def _number(self, filing: Filing, at: int, type: str) -> Hl7Identifier | None:
         for segment in (self.obr, self.orc):
-            found = read_repetition(segment, at)
-            if found is not None and found.text():
-                return parse_ei(found, filing.authorities, type)
+            repetition = read_repetition(segment, at)
+            if repetition is not None and repetition.text():
+                return parse_ei(repetition, filing.authorities, type)
         return None
 
 

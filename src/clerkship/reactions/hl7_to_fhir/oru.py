@@ -45,26 +45,26 @@ _IMAGING = frozenset({"CT", "CUS", "IMG", "NMR", "NMS", "OUS", "RAD", "RUS", "RX
 
 def file_results(filing: Filing) -> None:
     """R01, R30 to R32: file all reports of a message, or none."""
-    found = [order for order in group_orders(filing.message) if order.obr is not None]
-    if not found:
+    orders = [order for order in group_orders(filing.message) if order.obr is not None]
+    if not orders:
         raise refusal(422, "required", "the message has no OBR segment (report)")
-    report_key = [read_report_key(filing, order) for order in found]
+    report_key = [read_report_key(filing, order) for order in orders]
     counts = Counter(each.key for each in report_key)
-    made: set[str] = set()
-    for order, each in zip(found, report_key, strict=True):
-        made.add(get_key(_file_report(filing, order, each, made, alone=counts[each.key] == 1)))
+    written: set[str] = set()
+    for order, each in zip(orders, report_key, strict=True):
+        written.add(get_key(_file_report(filing, order, each, written, alone=counts[each.key] == 1)))
 
 
 def _file_report(
-    filing: Filing, order: Order, report_key: ReportKey, made: Collection[str], *, alone: bool
+    filing: Filing, order: Order, report_key: ReportKey, written: Collection[str], *, alone: bool
 ) -> Resource:
     patient = require_patient(filing, order.pid)
     status = _choose_status(order)
-    held, numbers = find_report(filing, patient, report_key, status, made, alone=alone)
-    report = held or {"resourceType": "DiagnosticReport", "id": filing.new_id("DiagnosticReport")}
+    existing, numbers = find_report(filing, patient, report_key, status, written, alone=alone)
+    report = existing or {"resourceType": "DiagnosticReport", "id": filing.new_id("DiagnosticReport")}
     issued = read_time(read_repetition(order.obr, 22), filing.zone)
-    if held is not None:
-        _refuse_outdated(held, status, issued)
+    if existing is not None:
+        _refuse_outdated(existing, status, issued)
     request = _find_order(filing, patient, order)
     common = drop_empty(
         {
@@ -106,9 +106,9 @@ def _find_parent_result(filing: Filing, patient: Resource, order: Order, report_
     if parent is None or not number or not parent.text(1, 1):
         return {}
     value = "/".join((number, parent.text(1, 1), parent.text(2) or "1"))
-    found = filing.find_by_identifier("Observation", value)
-    found = [each for each in found if each.get("subject", {}).get("reference") == get_key(patient)]
-    return {"derivedFrom": [{"reference": get_key(found[0])}]} if len(found) == 1 else {}
+    parents = filing.find_by_identifier("Observation", value)
+    parents = [each for each in parents if each.get("subject", {}).get("reference") == get_key(patient)]
+    return {"derivedFrom": [{"reference": get_key(parents[0])}]} if len(parents) == 1 else {}
 
 
 def _is_document(result: ObservationResult) -> bool:
@@ -117,13 +117,13 @@ def _is_document(result: ObservationResult) -> bool:
 
 def _choose_status(order: Order) -> str:
     """Return the status: OBR-25, else the least final status of the results."""
-    said = map_code(_STATUSES, read_repetition(order.obr, 25), "report status")
-    if said is not None:
-        return said
-    found = {STATUSES.get(read_text(each.obx, 11).upper(), "final") for each in order.results}
+    stated = map_code(_STATUSES, read_repetition(order.obr, 25), "report status")
+    if stated is not None:
+        return stated
+    statuses = {STATUSES.get(read_text(each.obx, 11).upper(), "final") for each in order.results}
     for status in ("preliminary", "registered", "corrected", "amended", "final"):
-        if status in found:
-            return "partial" if status == "registered" and len(found) > 1 else status
+        if status in statuses:
+            return "partial" if status == "registered" and len(statuses) > 1 else status
     return "unknown"
 
 
@@ -132,44 +132,44 @@ def _build_date_extension(issued: MessageTime) -> dict[str, Any]:
     return {} if issued.is_exact else {"extension": [{"url": _ORIGINAL_TEXT, "valueString": issued.text}]}
 
 
-def _refuse_outdated(held: Resource, status: str, issued: MessageTime | None) -> None:
+def _refuse_outdated(existing: Resource, status: str, issued: MessageTime | None) -> None:
     """Refuse a message that is out of date: a preliminary result after a final one, or one that was reported before
     what the chart has. A final result replaces a corrected one only if it was reported later."""
-    before = held.get("status", "")
-    said = _read_issued(held)
-    order = _compare_times(issued, said) if issued is not None and said else 0
+    before = existing.get("status", "")
+    reported_at = _read_issued(existing)
+    order = _compare_times(issued, reported_at) if issued is not None and reported_at else 0
     if issued is not None and order < 0:
-        told = f"{get_key(held)} was reported at {said}, which is after OBR-22 ({issued.text})"
-        raise refusal(409, "conflict", f"{told}: an outdated result is not filed")
+        detail = f"{get_key(existing)} was reported at {reported_at}, which is after OBR-22 ({issued.text})"
+        raise refusal(409, "conflict", f"{detail}: an outdated result is not filed")
     is_less = status in _RANKS and before in FINAL_STATUSES and _RANKS[status] < _RANKS[before]
     if is_less and (order <= 0 or _RANKS[status] < _RANKS["final"]):
         raise refusal(
             409,
             "conflict",
-            f"{get_key(held)} is {before} and this is {status}: an outdated result is not filed",
+            f"{get_key(existing)} is {before} and this is {status}: an outdated result is not filed",
         )
 
 
-def _read_issued(held: Resource) -> str:
-    days = [each.get("valueString", "") for each in held.get("_issued", {}).get("extension", ())]
-    return str(held.get("issued") or next(iter(days), ""))
+def _read_issued(report: Resource) -> str:
+    days = [each.get("valueString", "") for each in report.get("_issued", {}).get("extension", ())]
+    return str(report.get("issued") or next(iter(days), ""))
 
 
-def _compare_times(issued: MessageTime, held: str) -> int:
+def _compare_times(issued: MessageTime, existing: str) -> int:
     """Compare the time of a report with that in the chart, as precisely as both allow; negative if it is before."""
-    if issued.is_exact and "T" in held:
-        at = parse_instant(held)
+    if issued.is_exact and "T" in existing:
+        at = parse_instant(existing)
         return (issued.at > at) - (issued.at < at)
-    length = min(len(issued.date), len(held))
-    one, other = issued.date[:length], held[:length]
+    length = min(len(issued.date), len(existing))
+    one, other = issued.date[:length], existing[:length]
     return (one > other) - (one < other)
 
 
 def _find_order(filing: Filing, patient: Resource, order: Order) -> Resource | None:
     """Find the order that the report answers."""
     placer = order.placer(filing)
-    found = find_by_identifiers(filing, "ServiceRequest", [placer]) if placer is not None else None
-    return require_same_patient(patient, found, f"order {placer}")
+    order_resource = find_by_identifiers(filing, "ServiceRequest", [placer]) if placer is not None else None
+    return require_same_patient(patient, order_resource, f"order {placer}")
 
 
 def _build_category(section: Any) -> dict[str, Any]:
@@ -184,18 +184,18 @@ def _build_category(section: Any) -> dict[str, Any]:
 def _file_observations(filing: Filing, order: Order, report: Resource, context: ReportContext) -> list[Resource]:
     """Write the Observations of a report, and update those that it has."""
     keys = [each.get("reference", "") for each in report.get("result", ())]
-    held = filing.get_resources(keys)
+    existing = filing.get_resources(keys)
     filed = [each for each in order.results if not _is_document(each) and read_text(each.obx, 11).upper() != "N"]
-    made: list[Resource] = []
+    observations: list[Resource] = []
     groups = group_results(filed)
     remaining = Counter(_observation_code(result) for result, _ in groups)
-    for result, more in groups:
-        same = _find_observation(filing, result, held, context, remaining[_observation_code(result)])
+    for result, continuation in groups:
+        match = _find_observation(filing, result, existing, context, remaining[_observation_code(result)])
         remaining[_observation_code(result)] -= 1
-        if same is not None:
-            held.remove(same)  # another result of this message cannot match it too
-        made.append(filing.write(build_observation(filing, result, more, same, context)))
-    return made
+        if match is not None:
+            existing.remove(match)  # another result of this message cannot match it too
+        observations.append(filing.write(build_observation(filing, result, continuation, match, context)))
+    return observations
 
 
 def _observation_code(result: ObservationResult) -> str:
@@ -203,20 +203,20 @@ def _observation_code(result: ObservationResult) -> str:
 
 
 def _find_observation(
-    filing: Filing, result: ObservationResult, held: list[Resource], context: ReportContext, remaining: int
+    filing: Filing, result: ObservationResult, existing: list[Resource], context: ReportContext, remaining: int
 ) -> Resource | None:
     """Find the Observation of an OBX by its number. An Observation without a number, written by other means or in a
     report without a number, is found by its code, if it is the only one or there are as many as results to come."""
-    if not held:
+    if not existing:
         return None
     code = to_concept(read_repetition(result.obx, 3)) or {}
     for number in read_observation_numbers(filing, result.obx, context):
-        found = [each for each in held if number.is_in(each)]
-        alike = [each for each in found if is_same_code(each.get("code", {}), code)]
-        if found:
-            return (alike or found)[0]
-    found = [each for each in held if not each.get("identifier") and is_same_code(each.get("code", {}), code)]
-    return found[0] if len(found) in (1, remaining) and found else None
+        matches = [each for each in existing if number.is_in(each)]
+        same_code = [each for each in matches if is_same_code(each.get("code", {}), code)]
+        if matches:
+            return (same_code or matches)[0]
+    matches = [each for each in existing if not each.get("identifier") and is_same_code(each.get("code", {}), code)]
+    return matches[0] if len(matches) in (1, remaining) and matches else None
 
 
 def _build_effective(order: Order, start: MessageTime | None, filing: Filing, report: Resource) -> dict[str, Any]:
@@ -229,16 +229,16 @@ def _build_effective(order: Order, start: MessageTime | None, filing: Filing, re
 
 
 def _performers(observed: list[Resource]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    performers: list[dict[str, Any]] = []
     for each in observed:
-        found += [one for one in each.get("performer", ()) if one not in found]
-    return found
+        performers += [one for one in each.get("performer", ()) if one not in performers]
+    return performers
 
 
-def _add_results(held: list[dict[str, Any]], observed: list[Resource]) -> list[dict[str, Any]]:
-    keys = {each.get("reference") for each in held}
+def _add_results(results: list[dict[str, Any]], observed: list[Resource]) -> list[dict[str, Any]]:
+    keys = {each.get("reference") for each in results}
     new = [each for each in observed if get_key(each) not in keys]
-    return [*held, *(drop_empty({"reference": get_key(each), "display": each["code"].get("text")}) for each in new)]
+    return [*results, *(drop_empty({"reference": get_key(each), "display": each["code"].get("text")}) for each in new)]
 
 
 ORU = map_triggers({file_results: "R01 R30 R31 R32"})

@@ -47,39 +47,42 @@ def _build_identifiers(filing: Filing, pid: Segment, resource: Resource) -> list
     numbers = [parse_cx(each, filing.authorities) for each in read_repetitions(pid, 3)]
     if read_text(pid, 19):
         numbers.append(Hl7Identifier(read_text(pid, 19), SSN, "", "SS"))
-    held = add_identifiers(resource, [number for number in numbers if number.value != resource["id"]])
-    if "identifier" not in resource and held:
-        first = next((each for each, number in zip(held, numbers, strict=False) if number.type in ("MR", "")), held[0])
+    identifiers = add_identifiers(resource, [number for number in numbers if number.value != resource["id"]])
+    if "identifier" not in resource and identifiers:
+        first = next(
+            (each for each, number in zip(identifiers, numbers, strict=False) if number.type in ("MR", "")),
+            identifiers[0],
+        )
         first["use"] = "usual"
-    return held
+    return identifiers
 
 
 def _convert_names(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    said = [name for each in read_repetitions(pid, 5) if (name := to_human_name(each))]
-    for name in said:
+    names = [name for each in read_repetitions(pid, 5) if (name := to_human_name(each))]
+    for name in names:
         name.setdefault("use", "official")
         name["text"] = to_text(name)
-    return {"name": _merge_by_use(resource.get("name", []), said, lambda name: name.get("use", "official"), _covers)}
+    return {"name": _merge_by_use(resource.get("name", []), names, lambda name: name.get("use", "official"), _covers)}
 
 
 def _convert_addresses(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    said = [address for each in read_repetitions(pid, 11) if (address := _convert_address(each))]
-    where = _merge_by_use(resource.get("address", []), said, lambda address: address.get("use", "home"), _covers)
-    return {"address": where}
+    addresses = [address for each in read_repetitions(pid, 11) if (address := _convert_address(each))]
+    merged = _merge_by_use(resource.get("address", []), addresses, lambda address: address.get("use", "home"), _covers)
+    return {"address": merged}
 
 
-def _convert_address(found: Repetition) -> dict[str, Any]:
-    kind = found.text(7).upper()
+def _convert_address(repetition: Repetition) -> dict[str, Any]:
+    kind = repetition.text(7).upper()
     address = drop_empty(
         {
             "use": _ADDRESS_USES.get(kind, "home"),
             "type": "postal" if kind == "M" else "",
-            "line": [line for line in (found.text(1, 1), found.text(2)) if line],
-            "city": found.text(3),
-            "district": found.text(9),
-            "state": found.text(4),
-            "postalCode": found.text(5),
-            "country": found.text(6),
+            "line": [line for line in (repetition.text(1, 1), repetition.text(2)) if line],
+            "city": repetition.text(3),
+            "district": repetition.text(9),
+            "state": repetition.text(4),
+            "postalCode": repetition.text(5),
+            "country": repetition.text(6),
         }
     )
     return {**address, "text": to_text(address)} if len(address) > 1 else {}
@@ -88,29 +91,37 @@ def _convert_address(found: Repetition) -> dict[str, Any]:
 def _convert_contacts(filing: Filing, pid: Segment, resource: Resource) -> Resource:
     """Merge the numbers of all three fields together, so that two home numbers do not replace each other."""
     fields = ((13, "home"), (14, "work"), (40, "home"))
-    said = [
+    contacts = [
         contact
         for field, use in fields
         for each in read_repetitions(pid, field)
         if (contact := _convert_contact(each, use))
     ]
-    held = resource.get("telecom", [])
-    return {"telecom": _merge_by_use(held, said, lambda each: (each.get("system"), each.get("use")), _is_same_contact)}
+    existing = resource.get("telecom", [])
+    return {
+        "telecom": _merge_by_use(
+            existing, contacts, lambda each: (each.get("system"), each.get("use")), _is_same_contact
+        )
+    }
 
 
-def _convert_contact(found: Repetition, use: str) -> dict[str, Any]:
+def _convert_contact(repetition: Repetition, use: str) -> dict[str, Any]:
     """Convert an XTN to a ContactPoint, from its parts, or from its first or twelfth component."""
-    kind, said = found.text(3).upper(), found.text(2).upper()
-    if found.text(4) and (kind in ("INTERNET", "X.400") or said == "NET" or "@" in found.text(4)):
-        return {"system": "email", "value": found.text(4), "use": use}
-    if "@" in found.text(1):
-        return {"system": "email", "value": found.text(1), "use": use}
-    country, area, local, extension = (found.text(number) for number in (5, 6, 7, 8))
+    kind, use_code = repetition.text(3).upper(), repetition.text(2).upper()
+    if repetition.text(4) and (kind in ("INTERNET", "X.400") or use_code == "NET" or "@" in repetition.text(4)):
+        return {"system": "email", "value": repetition.text(4), "use": use}
+    if "@" in repetition.text(1):
+        return {"system": "email", "value": repetition.text(1), "use": use}
+    country, area, local, extension = (repetition.text(number) for number in (5, 6, 7, 8))
     number = " ".join(filter(None, (f"+{country.lstrip('+')}" if country else "", f"({area})" if area else "", local)))
     number += f" x{extension}" if number and extension else ""
-    value = found.text(12) or number or found.text(1)
+    value = repetition.text(12) or number or repetition.text(1)
     system = {"FX": "fax", "BP": "pager"}.get(kind, "phone")
-    place = "mobile" if kind == "CP" or said == "PRS" else {"WPN": "work", "PRN": "home", "VHN": "temp"}.get(said, use)
+    place = (
+        "mobile"
+        if kind == "CP" or use_code == "PRS"
+        else {"WPN": "work", "PRN": "home", "VHN": "temp"}.get(use_code, use)
+    )
     return {"system": system, "value": value, "use": place} if value else {}
 
 
@@ -132,22 +143,22 @@ def _is_same_contact(old: dict[str, Any], new: dict[str, Any]) -> bool:
 
 
 def _merge_by_use(
-    held: list[dict[str, Any]],
-    said: Iterable[dict[str, Any]],
-    place: Callable[[dict[str, Any]], Any],
+    existing: list[dict[str, Any]],
+    new: Iterable[dict[str, Any]],
+    use_of: Callable[[dict[str, Any]], Any],
     same: Callable[[dict[str, Any], dict[str, Any]], bool],
 ) -> list[dict[str, Any]]:
     """Replace the values that have the same use as a new one, and keep the others."""
-    found, taken = list(held), set[int]()
-    for item in said:
-        free = [at for at, old in enumerate(found) if at not in taken and place(old) == place(item)]
-        at = next((at for at in free if same(found[at], item)), free[0] if free else len(found))
-        if at == len(found):
-            found.append(item)
-        elif not same(found[at], item):
-            found[at] = item
-        taken.add(at)
-    return found
+    merged, used = list(existing), set[int]()
+    for item in new:
+        free = [at for at, old in enumerate(merged) if at not in used and use_of(old) == use_of(item)]
+        at = next((at for at in free if same(merged[at], item)), free[0] if free else len(merged))
+        if at == len(merged):
+            merged.append(item)
+        elif not same(merged[at], item):
+            merged[at] = item
+        used.add(at)
+    return merged
 
 
 def _convert_birth_date(filing: Filing, pid: Segment, resource: Resource) -> Resource:
@@ -160,53 +171,53 @@ def _convert_sex(filing: Filing, pid: Segment, resource: Resource) -> Resource:
 
 
 def _convert_language(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    found = read_repetition(pid, 15)
-    language = to_concept(found)
-    if found is None or language is None:
+    repetition = read_repetition(pid, 15)
+    language = to_concept(repetition)
+    if repetition is None or language is None:
         return {}
-    code = found.text()
+    code = repetition.text()
     if re.fullmatch(r"[A-Za-z]{2}(-[A-Za-z]{2})?", code):
         language["coding"][0]["system"] = "urn:ietf:bcp:47"
-    held = resource.get("communication", [])
-    if any(code == each.get("code") for one in held for each in one.get("language", {}).get("coding", ())):
+    existing = resource.get("communication", [])
+    if any(code == each.get("code") for one in existing for each in one.get("language", {}).get("coding", ())):
         return {}
     return {"communication": [{"language": language, "preferred": True}]}
 
 
 def _convert_marital_status(filing: Filing, pid: Segment, resource: Resource) -> Resource:
-    found = read_repetition(pid, 16)
-    code = found.text().upper() if found is not None else ""
+    repetition = read_repetition(pid, 16)
+    code = repetition.text().upper() if repetition is not None else ""
     if code in _MARITAL_STATUSES:
-        told = build_hl7_concept("v3-MaritalStatus", *_MARITAL_STATUSES[code])
-        held = {each.get("code") for each in resource.get("maritalStatus", {}).get("coding", ())}
-        return {} if _MARITAL_STATUSES[code][0] in held else {"maritalStatus": told}
-    return {"maritalStatus": to_concept(found, f"{TERMINOLOGY}v2-0002")}
+        status = build_hl7_concept("v3-MaritalStatus", *_MARITAL_STATUSES[code])
+        codes = {each.get("code") for each in resource.get("maritalStatus", {}).get("coding", ())}
+        return {} if _MARITAL_STATUSES[code][0] in codes else {"maritalStatus": status}
+    return {"maritalStatus": to_concept(repetition, f"{TERMINOLOGY}v2-0002")}
 
 
 def _convert_multiple_birth(filing: Filing, pid: Segment, resource: Resource) -> Resource:
     order = read_text(pid, 25)
     if order and re.fullmatch(r"[1-9]\d?", order):
         return {"multipleBirthInteger": int(order), "multipleBirthBoolean": None}
-    said = map_code(_YES_NO, read_repetition(pid, 24), "yes or no")
-    return {"multipleBirthBoolean": said == "true", "multipleBirthInteger": None} if said is not None else {}
+    indicator = map_code(_YES_NO, read_repetition(pid, 24), "yes or no")
+    return {"multipleBirthBoolean": indicator == "true", "multipleBirthInteger": None} if indicator is not None else {}
 
 
 def _apply_deceased(filing: Filing, pid: Segment, resource: Resource) -> None:
     """Read `deceased`: PID-29 has the time, PID-30 the indicator."""
     when = read_time(read_repetition(pid, 29), filing.zone)
-    said = map_code(_YES_NO, read_repetition(pid, 30), "yes or no")
-    if when is not None and said == "false":
+    indicator = map_code(_YES_NO, read_repetition(pid, 30), "yes or no")
+    if when is not None and indicator == "false":
         raise refusal(422, "value", "PID-29 (time of death) contradicts PID-30 (death indicator)")
-    if when is None and said is None and not (is_null(pid, 29) or is_null(pid, 30)):
+    if when is None and indicator is None and not (is_null(pid, 29) or is_null(pid, 30)):
         return
-    if said == "true" and when is None and "deceasedDateTime" in resource and not is_null(pid, 29):
+    if indicator == "true" and when is None and "deceasedDateTime" in resource and not is_null(pid, 29):
         return
     resource.pop("deceasedDateTime", None)
     resource.pop("deceasedBoolean", None)
     if when is not None:
         resource["deceasedDateTime"] = when.text
-    elif said is not None:
-        resource["deceasedBoolean"] = said == "true"
+    elif indicator is not None:
+        resource["deceasedBoolean"] = indicator == "true"
 
 
 _FIELDS: dict[int, tuple[tuple[str, ...], Callable[[Filing, Segment, Resource], Resource]]] = {

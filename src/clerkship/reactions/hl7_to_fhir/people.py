@@ -21,10 +21,10 @@ _MAX_LINKS = 20
 
 def require_patient(filing: Filing, pid: Segment | None) -> Resource:
     """Find the patient of a message; refused if the chart does not have them."""
-    found = find_patient(filing, pid)
-    if found is None:
+    patient = find_patient(filing, pid)
+    if patient is None:
         raise build_unknown_patient_refusal(filing, pid)
-    return found
+    return patient
 
 
 def build_unknown_patient_refusal(filing: Filing, pid: Segment | None, field: int = 3) -> Exception:
@@ -42,15 +42,15 @@ def build_unknown_patient_refusal(filing: Filing, pid: Segment | None, field: in
 def find_patient(filing: Filing, pid: Segment | None, field: int = 3) -> Resource | None:
     """Find the patient with a number of PID-3 (or MRG-1), or None; refused if name, birth date or sex contradict."""
     numbers, demographics = _read_numbers(filing, pid, field), read_demographics(filing, pid)
-    found: dict[str, list[Resource]] = {}
+    candidates: dict[str, list[Resource]] = {}
     for number in numbers:
         for each in _find_holders(filing, number, demographics):
             chain = _follow_merges(filing, each)
-            found.setdefault(get_key(chain[-1]), []).extend(chain)
-    if len(found) > 1:
+            candidates.setdefault(get_key(chain[-1]), []).extend(chain)
+    if len(candidates) > 1:
         listing = " and ".join(str(number) for number in numbers)
-        raise refusal(409, "multiple-matches", f"{listing} match several patients: {', '.join(sorted(found))}")
-    records = next(iter(found.values()), None)
+        raise refusal(409, "multiple-matches", f"{listing} match several patients: {', '.join(sorted(candidates))}")
+    records = next(iter(candidates.values()), None)
     if records is None:
         return None
     if not any(compare_demographics(each, demographics).is_possible for each in records):
@@ -59,8 +59,8 @@ def find_patient(filing: Filing, pid: Segment | None, field: int = 3) -> Resourc
 
 
 def _read_numbers(filing: Filing, pid: Segment | None, field: int) -> list[Hl7Identifier]:
-    found = [parse_cx(each, filing.authorities) for each in read_repetitions(pid, field)]
-    numbers = [number for number in found if number.value]
+    parsed = [parse_cx(each, filing.authorities) for each in read_repetitions(pid, field)]
+    numbers = [number for number in parsed if number.value]
     if not numbers:
         name = pid.name if pid is not None else "PID"
         raise refusal(422, "required", f"{name}-{field} (patient number) is missing")
@@ -69,33 +69,33 @@ def _read_numbers(filing: Filing, pid: Segment | None, field: int) -> list[Hl7Id
 
 def _find_holders(filing: Filing, number: Hl7Identifier, demographics: Demographics) -> list[Resource]:
     """Return the patients with a number. If its authority is unknown, name or birth date must confirm it."""
-    found = [each for each in filing.find_by_identifier("Patient", number.value) if number.is_in(each)]
+    patients = [each for each in filing.find_by_identifier("Patient", number.value) if number.is_in(each)]
     if not number.type:  # without a type, prefer patient numbers
-        found = [each for each in found if number._replace(type="MR").is_in(each)] or found
-    if not found and number.type in ("", "PI"):  # a PI may be the chart's own id
-        own = filing.find_by_id("Patient", number.value)
-        is_ours = own is not None and (
-            not (number.namespace or number.system) or compare_demographics(own, demographics).is_certain
+        patients = [each for each in patients if number._replace(type="MR").is_in(each)] or patients
+    if not patients and number.type in ("", "PI"):  # a PI may be the chart's own id
+        by_id = filing.find_by_id("Patient", number.value)
+        is_ours = by_id is not None and (
+            not (number.namespace or number.system) or compare_demographics(by_id, demographics).is_certain
         )
-        return [own] if own is not None and is_ours else []
+        return [by_id] if by_id is not None and is_ours else []
     return [
         each
-        for each in found
+        for each in patients
         if not number.has_unknown_authority_in(each) or compare_demographics(each, demographics).is_certain
     ]
 
 
 def _follow_merges(filing: Filing, patient: Resource) -> list[Resource]:
     """Return a patient and those that they were merged into, in order; the last is the current record."""
-    found = [patient]
+    chain = [patient]
     for _ in range(_MAX_LINKS):
-        link = next((each for each in found[-1].get("link", ()) if each.get("type") == "replaced-by"), None)
+        link = next((each for each in chain[-1].get("link", ()) if each.get("type") == "replaced-by"), None)
         key = link.get("other", {}).get("reference", "") if link is not None else ""
         other = filing.transaction.resource(key) if key.startswith("Patient/") else None
         if other is None:
             break
-        found.append(other)
-    return found
+        chain.append(other)
+    return chain
 
 
 def _build_mismatch_refusal(patient: Resource, demographics: Demographics, where: str) -> Exception:
@@ -122,17 +122,17 @@ def refuse_duplicate(filing: Filing, pid: Segment) -> None:
                 raise refusal(
                     409,
                     "duplicate",
-                    f"{get_key(each)}, who is {describe_patient(each)}, has the number `{number.value[:60]}` of another type, "
-                    f"and PID-3 has it as {number} of {demographics}: a second record of one person is not created",
+                    f"{get_key(each)}, who is {describe_patient(each)}, has the number `{number.value[:60]}` of another "
+                    f"type, and PID-3 has it as {number} of {demographics}: a second record of one person is not created",
                 )
 
 
-def require_same_patient(patient: Resource, found: Resource | None, named: str) -> Resource | None:
+def require_same_patient(patient: Resource, resource: Resource | None, label: str) -> Resource | None:
     """Return what a message names, if the chart has it; refused if it is another patient's."""
-    if found is not None and found.get("subject", {}).get("reference") != get_key(patient):
-        whose = found.get("subject", {}).get("reference", "no patient")
-        raise refusal(409, "conflict", f"{named} is {whose}'s {get_key(found)}, and PID-3 names {get_key(patient)}")
-    return found
+    if resource is not None and resource.get("subject", {}).get("reference") != get_key(patient):
+        owner = resource.get("subject", {}).get("reference", "no patient")
+        raise refusal(409, "conflict", f"{label} is {owner}'s {get_key(resource)}, and PID-3 names {get_key(patient)}")
+    return resource
 
 
 def build_subject(patient: Resource) -> dict[str, Any]:
@@ -140,25 +140,25 @@ def build_subject(patient: Resource) -> dict[str, Any]:
     return drop_empty({"reference": get_key(patient), "display": to_text(patient.get("name"))})
 
 
-def build_practitioner(filing: Filing, found: Repetition) -> dict[str, Any]:
+def build_practitioner(filing: Filing, repetition: Repetition) -> dict[str, Any]:
     """Build a reference to the clinician of an XCN; by name alone if the chart does not have them."""
-    number = parse_xcn(found, filing.authorities)
+    number = parse_xcn(repetition, filing.authorities)
     known = find_by_identifiers(filing, "Practitioner", [number]) if number.value else None
     if known is not None:
         return drop_empty({"reference": get_key(known), "display": to_text(known.get("name"))})
-    name = drop_empty({"family": found.text(2, 1), "given": [found.text(3)] if found.text(3) else []})
-    display = format_human_name({**name, "prefix": [found.text(6)], "suffix": [found.text(7, 1)]})
+    name = drop_empty({"family": repetition.text(2, 1), "given": [repetition.text(3)] if repetition.text(3) else []})
+    display = format_human_name({**name, "prefix": [repetition.text(6)], "suffix": [repetition.text(7, 1)]})
     return drop_empty({"identifier": number.to_identifier() if number.value else {}, "display": display})
 
 
 def build_practitioners(filing: Filing, segment: Segment | None, *fields: int) -> list[dict[str, Any]]:
     """Return references to the clinicians of the first field that names any."""
     for field in fields:
-        found = [
+        references = [
             reference for each in read_repetitions(segment, field) if (reference := build_practitioner(filing, each))
         ]
-        if found:
-            return found
+        if references:
+            return references
     return []
 
 
@@ -168,14 +168,18 @@ def build_organization(filing: Filing, name: str) -> dict[str, Any]:
     return {"reference": get_key(known[0]), "display": name} if len(known) == 1 else {"display": name}
 
 
-def build_location(filing: Filing, found: Repetition) -> dict[str, Any]:
+def build_location(filing: Filing, repetition: Repetition) -> dict[str, Any]:
     """Build a reference to the place of a PL, found by number, id or name; by name alone if it is not in the chart."""
-    point = found.text(1, 1)
+    point = repetition.text(1, 1)
     known = find_by_identifiers(filing, "Location", [Hl7Identifier(point)]) if point else None
     if known is None and point:
         named = filing.find("Location", ("name:exact", escape_search_value(point)))
         known = named[0] if len(named) == 1 else None
-    beds = [f"{word} {found.text(number, 1)}" for number, word in ((2, "room"), (3, "bed")) if found.text(number, 1)]
-    base = to_text(known.get("name")) if known is not None else point or found.text(9) or found.text(4, 1)
+    beds = [
+        f"{word} {repetition.text(number, 1)}"
+        for number, word in ((2, "room"), (3, "bed"))
+        if repetition.text(number, 1)
+    ]
+    base = to_text(known.get("name")) if known is not None else point or repetition.text(9) or repetition.text(4, 1)
     display = ", ".join(filter(None, (base, *beds)))
     return drop_empty({"reference": get_key(known) if known is not None else "", "display": display})

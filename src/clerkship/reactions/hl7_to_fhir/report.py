@@ -29,7 +29,7 @@ class ReportKey(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Return what is the same for OBR of one message that differ only in time."""
+        """Return the part of the key without the time, equal for OBR that differ only in time."""
         return (*(number.value for number in self.numbers[:1]), _first_code(self.code), self.parent)
 
     @property
@@ -49,69 +49,75 @@ def read_report_key(filing: Filing, order: Order) -> ReportKey:
 
 def parent_number(order: Order, own: str) -> str:
     """Return the number of the parent report (OBR-29), the filler's or else the placer's; without one, its own."""
-    found = read_repetition(order.obr, 29)
-    return (found.text(2, 1) or found.text(1, 1) if found is not None else "") or own
+    repetition = read_repetition(order.obr, 29)
+    return (repetition.text(2, 1) or repetition.text(1, 1) if repetition is not None else "") or own
 
 
 def _parent(order: Order, numbers: tuple[Hl7Identifier, ...]) -> str:
     result = read_repetition(order.obr, 26)
     above = parent_number(order, "")
-    said = [above if above not in {number.value for number in numbers} else ""]
+    names = [above if above not in {number.value for number in numbers} else ""]
     if result is not None:
-        said += [result.text(1, 1) or result.text(1, 2), result.text(2) or result.text(3)]
-    return "/".join(filter(None, said)).replace("@", " ")
+        names += [result.text(1, 1) or result.text(1, 2), result.text(2) or result.text(3)]
+    return "/".join(filter(None, names)).replace("@", " ")
 
 
 def find_report(
-    filing: Filing, patient: Resource, report_key: ReportKey, status: str, made: Collection[str], *, alone: bool
+    filing: Filing, patient: Resource, report_key: ReportKey, status: str, written: Collection[str], *, alone: bool
 ) -> tuple[Resource | None, tuple[Hl7Identifier, ...]]:
     """Find the report in the chart, if any, and the numbers of its results; new results get the first.
 
     `made` has the reports that this message has written; `alone` is whether it has only one OBR with this key."""
-    mine = _filter_by_parent(_find_candidates(filing, patient, report_key), report_key)
-    same = [each for each in mine if _is_at(_specimen_time(each), report_key.start)]
-    if not same:
-        same = [each for each in mine if _can_be_same(each, report_key, status, get_key(each) not in made and alone)]
-    keys = ", ".join(get_key(each) for each in same)
-    told = f"{' or '.join(map(str, report_key.numbers)) or 'no number'}, `{_first_code(report_key.code)[:60]}`"
-    if len(same) > 1:
-        raise refusal(409, "multiple-matches", f"{told} matches several reports: {keys}; send OBR-7 or OBR-26")
-    if same and keys in made:
-        raise refusal(422, "duplicate", f"two OBR have {told}, and no OBR-7 or OBR-26 that distinguishes them")
-    if same:
-        return same[0], tuple(_copy_suffix(same[0], number, report_key.code) for number in report_key.numbers)
-    suffix = f"{report_key.parent}@{report_key.when}" if mine else report_key.parent
+    candidates = _filter_by_parent(_find_candidates(filing, patient, report_key), report_key)
+    matches = [each for each in candidates if _is_at(_specimen_time(each), report_key.start)]
+    if not matches:
+        matches = [
+            each
+            for each in candidates
+            if _can_be_same(each, report_key, status, get_key(each) not in written and alone)
+        ]
+    keys = ", ".join(get_key(each) for each in matches)
+    description = f"{' or '.join(map(str, report_key.numbers)) or 'no number'}, `{_first_code(report_key.code)[:60]}`"
+    if len(matches) > 1:
+        raise refusal(409, "multiple-matches", f"{description} matches several reports: {keys}; send OBR-7 or OBR-26")
+    if matches and keys in written:
+        raise refusal(422, "duplicate", f"two OBR have {description}, and no OBR-7 or OBR-26 that distinguishes them")
+    if matches:
+        return matches[0], tuple(_copy_suffix(matches[0], number, report_key.code) for number in report_key.numbers)
+    suffix = f"{report_key.parent}@{report_key.when}" if candidates else report_key.parent
     return None, tuple(_add_suffix(number, report_key.code, suffix) for number in report_key.numbers[:1])
 
 
 def _find_candidates(filing: Filing, patient: Resource, report_key: ReportKey) -> list[Resource]:
     """Return the reports with the number and the code; without a number, those of the patient at that time."""
     if not report_key.numbers:
-        found = filing.find("DiagnosticReport", ("patient", get_key(patient))) if report_key.start is not None else []
-        found = [
-            each for each in found if not each.get("identifier") and _is_at(_specimen_time(each), report_key.start)
+        reports = filing.find("DiagnosticReport", ("patient", get_key(patient))) if report_key.start is not None else []
+        reports = [
+            each for each in reports if not each.get("identifier") and _is_at(_specimen_time(each), report_key.start)
         ]
-        return [each for each in found if is_same_code(each.get("code", {}), report_key.code)]
-    found = _find_by_number(filing, report_key)
-    for each in found:
-        whose = each.get("subject", {}).get("reference", "no patient")
-        if whose != get_key(patient):
-            told = f"report {report_key.numbers[0]} is {whose}'s {get_key(each)}, and PID-3 names {get_key(patient)}"
-            raise refusal(409, "conflict", f"{told}: results are not moved between patients")
-    return found
+        return [each for each in reports if is_same_code(each.get("code", {}), report_key.code)]
+    reports = _find_by_number(filing, report_key)
+    for each in reports:
+        owner = each.get("subject", {}).get("reference", "no patient")
+        if owner != get_key(patient):
+            detail = f"report {report_key.numbers[0]} is {owner}'s {get_key(each)}, and PID-3 names {get_key(patient)}"
+            raise refusal(409, "conflict", f"{detail}: results are not moved between patients")
+    return reports
 
 
 def _find_by_number(filing: Filing, report_key: ReportKey) -> list[Resource]:
     """Find reports by the filler's number, then by the placer's if they have no filler's, then by id."""
     for number in report_key.numbers:
-        found = filing.find_by_identifier("DiagnosticReport", number.value)
-        found = [each for each in found if number.is_in(each) and is_same_code(each.get("code", {}), report_key.code)]
+        reports = filing.find_by_identifier("DiagnosticReport", number.value)
+        reports = [
+            each for each in reports if number.is_in(each) and is_same_code(each.get("code", {}), report_key.code)
+        ]
         if number is not report_key.numbers[0]:
-            found = [each for each in found if not _has_filler(each)]
-        if found:
-            return found
-    own = filing.find_by_id("DiagnosticReport", report_key.numbers[0].value)
-    return [own] if own is not None else []
+            reports = [each for each in reports if not _has_filler(each)]
+        if reports:
+            return reports
+    by_id = filing.find_by_id("DiagnosticReport", report_key.numbers[0].value)
+    return [by_id] if by_id is not None else []
 
 
 def _has_filler(report: Resource) -> bool:
@@ -119,17 +125,17 @@ def _has_filler(report: Resource) -> bool:
     return any((code.get("system"), code.get("code")) == (IDENTIFIER_TYPES, "FILL") for code in codes)
 
 
-def _filter_by_parent(found: list[Resource], report_key: ReportKey) -> list[Resource]:
+def _filter_by_parent(reports: list[Resource], report_key: ReportKey) -> list[Resource]:
     """Return the reports with the same parent result; all of them if the OBR names no parent. The parent is kept in the
     number of a report, so reports without a number are not distinguished by it."""
     if not report_key.numbers:
-        return found
-    same = [each for each in found if _read_suffix(each, report_key).partition("@")[0] == report_key.parent]
-    return same if same or report_key.parent else found
+        return reports
+    matching = [each for each in reports if _read_suffix(each, report_key).partition("@")[0] == report_key.parent]
+    return matching if matching or report_key.parent else reports
 
 
 def _can_be_same(report: Resource, report_key: ReportKey, status: str, has_moved: bool) -> bool:
-    """Return whether a report with another time can be the one that is meant: if one of the times is missing or less
+    """Return whether a report with another time can be the same one: if one of the times is missing or less
     precise, or if the report may have moved and is only registered or is being corrected."""
     one, other = _specimen_time(report), report_key.when
     if one.startswith(other) or other.startswith(one):
@@ -157,22 +163,22 @@ def _add_suffix(number: Hl7Identifier, code: dict[str, Any], suffix: str) -> Hl7
 
 def _copy_suffix(report: Resource, number: Hl7Identifier, code: dict[str, Any]) -> Hl7Identifier:
     """Return a number with the suffix of a report."""
-    start = _add_suffix(number, code, " ").value.rstrip(" ")
+    prefix = _add_suffix(number, code, " ").value.rstrip(" ")
     values = [str(each.get("value", "")) for each in report.get("identifier", ())]
-    return number._replace(value=next((value for value in values if value.startswith(start)), number.value))
+    return number._replace(value=next((value for value in values if value.startswith(prefix)), number.value))
 
 
 def _read_suffix(report: Resource, report_key: ReportKey) -> str:
     for number in report_key.numbers:
-        known = _copy_suffix(report, number, report_key.code).value
-        if known != number.value:
-            return known.removeprefix(_add_suffix(number, report_key.code, " ").value.rstrip(" "))
+        value = _copy_suffix(report, number, report_key.code).value
+        if value != number.value:
+            return value.removeprefix(_add_suffix(number, report_key.code, " ").value.rstrip(" "))
     return ""
 
 
-def is_same_code(held: dict[str, Any], code: dict[str, Any]) -> bool:
+def is_same_code(other_code: dict[str, Any], code: dict[str, Any]) -> bool:
     """Return whether two concepts have a code in common, or without codes the same text."""
     one, other = (
-        {(each.get("system"), each.get("code")) for each in concept.get("coding", ())} for concept in (held, code)
+        {(each.get("system"), each.get("code")) for each in concept.get("coding", ())} for concept in (other_code, code)
     )
-    return bool(one & other) if one and other else held.get("text") == code.get("text")
+    return bool(one & other) if one and other else other_code.get("text") == code.get("text")

@@ -64,10 +64,10 @@ def record_no_show(filing: Filing) -> None:
 
 
 def _read_status(filing: Filing) -> str:
-    said = read_text(_sch(filing), 25).upper()
-    if said and said not in _STATUSES:
-        raise refusal(422, "code-invalid", f"SCH-25: unknown status `{said[:40]}` (expected: {', '.join(_STATUSES)})")
-    return _STATUSES.get(said, "booked")
+    code = read_text(_sch(filing), 25).upper()
+    if code and code not in _STATUSES:
+        raise refusal(422, "code-invalid", f"SCH-25: unknown status `{code[:40]}` (expected: {', '.join(_STATUSES)})")
+    return _STATUSES.get(code, "booked")
 
 
 def _sch(filing: Filing) -> Segment:
@@ -77,10 +77,10 @@ def _sch(filing: Filing) -> Segment:
 def _read_numbers(filing: Filing) -> list[Hl7Identifier]:
     """Read the filler's number (SCH-2) and the placer's (SCH-1)."""
     types = ((2, "FILL"), (1, "PLAC"))
-    found = [
+    parsed = [
         parse_ei(each, filing.authorities, type) for at, type in types for each in read_repetitions(_sch(filing), at)
     ]
-    numbers = [number for number in found if number.value]
+    numbers = [number for number in parsed if number.value]
     if not numbers:
         raise refusal(422, "required", "SCH-1 and SCH-2 (appointment numbers) are missing")
     return numbers
@@ -88,11 +88,11 @@ def _read_numbers(filing: Filing) -> list[Hl7Identifier]:
 
 def _find_appointment(filing: Filing, patient: Resource) -> Resource | None:
     numbers = _read_numbers(filing)
-    found = find_by_identifiers(filing, "Appointment", numbers)
-    if found is not None and get_key(patient) not in _actors(found):
-        told = f"appointment {numbers[0]} ({get_key(found)}) does not belong to {get_key(patient)}, which PID-3 names"
-        raise refusal(409, "conflict", told)
-    return found
+    appointment = find_by_identifiers(filing, "Appointment", numbers)
+    if appointment is not None and get_key(patient) not in _actors(appointment):
+        detail = f"appointment {numbers[0]} ({get_key(appointment)}) does not belong to {get_key(patient)}"
+        raise refusal(409, "conflict", f"{detail}, which PID-3 names")
+    return appointment
 
 
 def _actors(appointment: Resource) -> list[str]:
@@ -100,31 +100,35 @@ def _actors(appointment: Resource) -> list[str]:
 
 
 def _require_appointment(filing: Filing, patient: Resource) -> Resource:
-    found = _find_appointment(filing, patient)
-    if found is None:
-        told = " or ".join(str(number) for number in _read_numbers(filing))
-        raise refusal(404, "not-found", f"{get_key(patient)} has no appointment {told} of SCH")
-    return found
+    appointment = _find_appointment(filing, patient)
+    if appointment is None:
+        numbers = " or ".join(str(number) for number in _read_numbers(filing))
+        raise refusal(404, "not-found", f"{get_key(patient)} has no appointment {numbers} of SCH")
+    return appointment
 
 
 def _close_appointment(filing: Filing, status: str) -> None:
     patient = require_patient(filing, filing.message.first("PID"))
-    held = _require_appointment(filing, patient)
+    appointment = _require_appointment(filing, patient)
     if status != "entered-in-error":
-        _refuse_closed(held, status, filing)
+        _refuse_closed(appointment, status, filing)
     if status != "noshow":
-        for slot in _slots_of(filing, held):
+        for slot in _slots_of(filing, appointment):
             filing.write({**slot, "status": "free"})
-    kept = {name: value for name, value in held.items() if name != "slot" or status == "noshow"}
+    remaining = {name: value for name, value in appointment.items() if name != "slot" or status == "noshow"}
     reason = to_concept(read_repetition(_sch(filing), 6)) if status == "cancelled" else None
-    filing.write(drop_empty({**kept, "status": status, "cancelationReason": reason or held.get("cancelationReason")}))
+    filing.write(
+        drop_empty({**remaining, "status": status, "cancelationReason": reason or appointment.get("cancelationReason")})
+    )
 
 
-def _refuse_closed(held: Resource, status: str, filing: Filing) -> None:
+def _refuse_closed(appointment: Resource, status: str, filing: Filing) -> None:
     """Refuse to change an appointment that is over."""
-    before = held.get("status")
+    before = appointment.get("status")
     if before in _CLOSED and before != status:
-        raise refusal(409, "conflict", f"{get_key(held)} is {before}: {filing.operation} cannot make it {status}")
+        raise refusal(
+            409, "conflict", f"{get_key(appointment)} is {before}: {filing.operation} cannot make it {status}"
+        )
 
 
 def _slots_of(filing: Filing, appointment: Resource) -> list[Resource]:
@@ -133,10 +137,10 @@ def _slots_of(filing: Filing, appointment: Resource) -> list[Resource]:
 
 def _file_appointment(filing: Filing, status: str, *, may_be_new: bool) -> None:
     patient = require_patient(filing, filing.message.first("PID"))
-    held = _find_appointment(filing, patient) if may_be_new else _require_appointment(filing, patient)
-    if held is not None:
-        _refuse_closed(held, status, filing)
-    base: Resource = held or {"resourceType": "Appointment", "id": filing.new_id("Appointment")}
+    existing = _find_appointment(filing, patient) if may_be_new else _require_appointment(filing, patient)
+    if existing is not None:
+        _refuse_closed(existing, status, filing)
+    base: Resource = existing or {"resourceType": "Appointment", "id": filing.new_id("Appointment")}
     people = _build_participants(filing, patient, base)
     doctors = [key for key in _actors({"participant": people}) if key.startswith("Practitioner/")]
     span = _read_appointment_time(filing, base, doctors)
@@ -144,7 +148,7 @@ def _file_appointment(filing: Filing, status: str, *, may_be_new: bool) -> None:
     sch, created = _sch(filing), read_time(read_repetition(filing.message.header, 7), filing.zone)
     reason, type = to_concept(read_repetition(sch, 7)), to_concept(read_repetition(sch, 8), _TYPES)
     service = [each for ais in filing.message.all("AIS") if (each := to_concept(read_repetition(ais, 3))) is not None]
-    made = {
+    appointment = {
         **base,
         "identifier": add_identifiers(base, [each for each in _read_numbers(filing) if each.value != base["id"]]),
         "status": status,
@@ -159,7 +163,7 @@ def _file_appointment(filing: Filing, status: str, *, may_be_new: bool) -> None:
         "slot": [{"reference": get_key(each)} for each in slots],
         "participant": people,
     }
-    filing.write(drop_empty(made))
+    filing.write(drop_empty(appointment))
 
 
 def _build_participants(filing: Filing, patient: Resource, base: Resource) -> list[dict[str, Any]]:
@@ -172,12 +176,12 @@ def _build_participants(filing: Filing, patient: Resource, base: Resource) -> li
         for each in read_repetitions(ail, 3)
         if (place := build_location(filing, each))
     ]
-    named = [{"actor": each, "required": "required", "status": "accepted"} for each in (*doctors, *places)]
-    held = [each for each in base.get("participant", ()) if _is_kept(each, bool(doctors), bool(places))]
-    first = [each for each in held if each.get("actor", {}).get("reference") == get_key(patient)]
-    rest = [each for each in held if each not in first]
-    me = {"actor": build_subject(patient), "required": "required", "status": "accepted"}
-    return [*(first or [me]), *named, *rest]
+    new = [{"actor": each, "required": "required", "status": "accepted"} for each in (*doctors, *places)]
+    existing = [each for each in base.get("participant", ()) if _is_kept(each, bool(doctors), bool(places))]
+    first = [each for each in existing if each.get("actor", {}).get("reference") == get_key(patient)]
+    others = [each for each in existing if each not in first]
+    patient_participant = {"actor": build_subject(patient), "required": "required", "status": "accepted"}
+    return [*(first or [patient_participant]), *new, *others]
 
 
 def _is_kept(participant: dict[str, Any], doctors: bool, places: bool) -> bool:
@@ -198,13 +202,13 @@ def _read_appointment_time(filing: Filing, base: Resource, doctors: list[str]) -
     if not start.is_exact:
         raise refusal(422, "value", f"the start of an appointment needs a time of day: `{start.text}`")
     if end is not None and end.is_exact:
-        last, told = end.at, end.text
+        last, end_text = end.at, end.text
     else:
         last = start.at + (_read_duration(filing) or _default_duration(filing, base, doctors, start))
-        told = last.isoformat()
+        end_text = last.isoformat()
     if not timedelta(0) < last - start.at <= _MAX_DURATION:
-        raise refusal(422, "value", f"an appointment from {start.text} to {told} is not possible")
-    return AppointmentTime(start.text, told)
+        raise refusal(422, "value", f"an appointment from {start.text} to {end_text} is not possible")
+    return AppointmentTime(start.text, end_text)
 
 
 def _read_start_and_end(filing: Filing) -> tuple[MessageTime | None, MessageTime | None]:
@@ -224,17 +228,17 @@ def _read_start_and_end(filing: Filing) -> tuple[MessageTime | None, MessageTime
 
 def _read_duration(filing: Filing) -> timedelta | None:
     """Read the duration: SCH-9 in the unit of SCH-10, else that of a resource segment."""
-    asked = [(_sch(filing), 9)]
-    asked += [(segment, field + 3) for name, field in _STARTS for segment in filing.message.all(name)]
-    for segment, field in asked:
-        said, unit = read_text(segment, field), read_text(segment, field + 1).upper()
-        if said:
-            if not said.isascii() or not said.isdigit() or len(said) > 5 or unit not in _UNITS:
-                told = f"`{said[:20]}` in `{unit[:20]}`"
+    fields = [(_sch(filing), 9)]
+    fields += [(segment, field + 3) for name, field in _STARTS for segment in filing.message.all(name)]
+    for segment, field in fields:
+        value, unit = read_text(segment, field), read_text(segment, field + 1).upper()
+        if value:
+            if not value.isascii() or not value.isdigit() or len(value) > 5 or unit not in _UNITS:
+                detail = f"`{value[:20]}` in `{unit[:20]}`"
                 raise refusal(
-                    422, "value", f"{segment.name}-{field}: {told} is not a duration (expected: minutes, MIN)"
+                    422, "value", f"{segment.name}-{field}: {detail} is not a duration (expected: minutes, MIN)"
                 )
-            return timedelta(minutes=int(said) * _UNITS[unit])
+            return timedelta(minutes=int(value) * _UNITS[unit])
     return None
 
 
@@ -249,28 +253,28 @@ def _default_duration(filing: Filing, base: Resource, doctors: list[str], start:
 
 def _find_slots(filing: Filing, doctors: list[str], start: datetime, end: datetime) -> list[Resource]:
     """Return the slots in the schedules of some clinicians that begin within a time, free or busy."""
-    found: list[Resource] = []
+    slots: list[Resource] = []
     for doctor in doctors:
         within = (("start", f"ge{start.isoformat()}"), ("start", f"lt{end.isoformat()}"))
-        found += filing.find("Slot", ("schedule.actor", doctor), *within)
-    return found
+        slots += filing.find("Slot", ("schedule.actor", doctor), *within)
+    return slots
 
 
 def _book_slots(filing: Filing, base: Resource, doctors: list[str], span: AppointmentTime) -> list[Resource]:
     """Mark the slots of an appointment as busy, and those that it no longer has as free."""
     before = {get_key(each): each for each in _slots_of(filing, base)}
-    wanted = {
+    needed = {
         get_key(each): each for each in _find_slots(filing, doctors, parse_instant(span.start), parse_instant(span.end))
     }
     overbooked = read_text(_sch(filing), 25).upper() == "OVERBOOK"
-    for key, slot in wanted.items():
+    for key, slot in needed.items():
         if key not in before and slot.get("status") != "free" and not overbooked:
             raise refusal(409, "conflict", f"{key} is {slot.get('status')}: no free slot at {span.start}")
     for key, slot in before.items():
-        if key not in wanted:
+        if key not in needed:
             filing.write({**slot, "status": "free"})
-    found = list(wanted.values())
-    return [filing.write({**slot, "status": "busy"}) if slot.get("status") == "free" else slot for slot in found]
+    slots = list(needed.values())
+    return [filing.write({**slot, "status": "busy"}) if slot.get("status") == "free" else slot for slot in slots]
 
 
 SIU = map_triggers({book: "S12", alter: "S13 S14", cancel: "S15 S16", delete: "S17", record_no_show: "S26"})

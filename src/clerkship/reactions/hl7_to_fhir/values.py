@@ -34,43 +34,43 @@ def to_decimal(text: str) -> Any:
 
 def read_unit(obx: Segment) -> dict[str, Any]:
     """Convert OBX-6 to a unit, with its code if it is UCUM's."""
-    found = read_repetition(obx, 6)
-    if found is None:
+    repetition = read_repetition(obx, 6)
+    if repetition is None:
         return {}
-    code, shown = found.text(1), found.text(2)
-    if code and find_system(found.text(3)) == UCUM:
-        return {"unit": shown or code, "system": UCUM, "code": code}
-    return drop_empty({"unit": shown or code})
+    code, display = repetition.text(1), repetition.text(2)
+    if code and find_system(repetition.text(3)) == UCUM:
+        return {"unit": display or code, "system": UCUM, "code": code}
+    return drop_empty({"unit": display or code})
 
 
 def convert_value(obx: Segment, zone: int) -> dict[str, Any]:
     """Convert OBX-5: `{"valueQuantity": …}`; empty if OBX-5 is empty."""
-    found = read_repetitions(obx, 5)
-    if not found:
+    repetitions = read_repetitions(obx, 5)
+    if not repetitions:
         return {}
     kind = read_text(obx, 2).upper()
     if kind in TEXT_TYPES:
-        return {"valueString": "\n".join(each.whole for each in found)}
+        return {"valueString": "\n".join(each.whole for each in repetitions)}
     read = _CONVERTERS.get(kind)
     if read is None:
-        told = f"`{kind[:10]}`" if kind else "nothing"
-        raise refusal(501, "not-supported", f"OBX-2: unsupported value type {told}")
-    if len(found) > 1 and kind not in _CODED:
-        raise refusal(422, "value", f"OBX-5 has {len(found)} values of type {kind}; an Observation has one")
-    return read(found, obx, zone)
+        type_text = f"`{kind[:10]}`" if kind else "nothing"
+        raise refusal(501, "not-supported", f"OBX-2: unsupported value type {type_text}")
+    if len(repetitions) > 1 and kind not in _CODED:
+        raise refusal(422, "value", f"OBX-5 has {len(repetitions)} values of type {kind}; an Observation has one")
+    return read(repetitions, obx, zone)
 
 
-def _quantity(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
-    read = _NUMBER.fullmatch(found[0].whole)
-    value = to_decimal(read[2]) if read is not None else None
-    if read is None or value is None:
-        raise refusal(422, "value", f"OBX-5: `{found[0].whole[:60]}` is not a number (NM)")
-    return {"valueQuantity": drop_empty({"comparator": read[1]}) | {"value": value} | read_unit(obx)}
+def _quantity(repetitions: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
+    match = _NUMBER.fullmatch(repetitions[0].whole)
+    value = to_decimal(match[2]) if match is not None else None
+    if match is None or value is None:
+        raise refusal(422, "value", f"OBX-5: `{repetitions[0].whole[:60]}` is not a number (NM)")
+    return {"valueQuantity": drop_empty({"comparator": match[1]}) | {"value": value} | read_unit(obx)}
 
 
-def _structured(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
+def _structured(repetitions: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
     """Convert an SN: `>^100`, `^10^-^20`, `^1^:^128`."""
-    comparator, first, between, second = (found[0].text(at) for at in range(1, 5))
+    comparator, first, between, second = (repetitions[0].text(at) for at in range(1, 5))
     low, high, unit = to_decimal(first), to_decimal(second), read_unit(obx)
     if low is not None and not between and not second:
         if comparator in ("", "=", "<", "<=", ">", ">="):
@@ -82,11 +82,11 @@ def _structured(found: list[Repetition], obx: Segment, zone: int) -> dict[str, A
         return {"valueRatio": {"numerator": {"value": low, **unit}, "denominator": {"value": high}}}
     elif low is not None and between == "+" and not second:
         return {"valueString": f"{comparator}{first}+"}
-    raise refusal(422, "value", f"OBX-5: `{found[0].whole[:60]}` is not a structured numeric (SN)")
+    raise refusal(422, "value", f"OBX-5: `{repetitions[0].whole[:60]}` is not a structured numeric (SN)")
 
 
-def _coded(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
-    concepts = [each for each in map(to_concept, found) if each is not None]
+def _coded(repetitions: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
+    concepts = [each for each in map(to_concept, repetitions) if each is not None]
     if not concepts:
         return {}
     if len(concepts) == 1:
@@ -95,13 +95,13 @@ def _coded(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
     return {"valueCodeableConcept": drop_empty({"coding": codings, "text": ", ".join(one["text"] for one in concepts)})}
 
 
-def _time(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
-    read = read_time(found[0], zone)
-    return {"valueDateTime": read.text} if read is not None else {}
+def _time(repetitions: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
+    time = read_time(repetitions[0], zone)
+    return {"valueDateTime": time.text} if time is not None else {}
 
 
-def _clock(found: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
-    return {"valueTime": parse_clock(found[0])}
+def _clock(repetitions: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:
+    return {"valueTime": parse_clock(repetitions[0])}
 
 
 _CODED = ("CE", "CWE", "CNE", "CF", "IS", "ID")
@@ -116,15 +116,19 @@ _CONVERTERS: dict[str, Callable[[list[Repetition], Segment, int], dict[str, Any]
 
 def convert_reference_range(obx: Segment) -> list[dict[str, Any]]:
     """Convert OBX-7: always as text (`<5` is not `up to 5`), and in numbers where possible."""
-    found = read_repetition(obx, 7)
-    if found is None:
+    repetition = read_repetition(obx, 7)
+    if repetition is None:
         return []
-    said, unit = found.whole, read_unit(obx)
-    both, one = _CLOSED_RANGE.fullmatch(said), _OPEN_RANGE.fullmatch(said)
-    made: dict[str, Any] = {"text": said}
-    if both is not None and (low := to_decimal(both[1])) is not None and (high := to_decimal(both[2])) is not None:
+    text, unit = repetition.whole, read_unit(obx)
+    closed, half_open = _CLOSED_RANGE.fullmatch(text), _OPEN_RANGE.fullmatch(text)
+    range_element: dict[str, Any] = {"text": text}
+    if (
+        closed is not None
+        and (low := to_decimal(closed[1])) is not None
+        and (high := to_decimal(closed[2])) is not None
+    ):
         if low <= high:
-            made |= {"low": {"value": low, **unit}, "high": {"value": high, **unit}}
-    elif one is not None and (edge := to_decimal(one[2])) is not None:
-        made["high" if one[1].startswith("<") else "low"] = {"value": edge, **unit}
-    return [made]
+            range_element |= {"low": {"value": low, **unit}, "high": {"value": high, **unit}}
+    elif half_open is not None and (edge := to_decimal(half_open[2])) is not None:
+        range_element["high" if half_open[1].startswith("<") else "low"] = {"value": edge, **unit}
+    return [range_element]

@@ -33,62 +33,64 @@ def read_event_time(filing: Filing) -> MessageTime:
     """Return when the event of a message happened: EVN-6, else EVN-2, else MSH-7."""
     event = filing.message.first("EVN")
     for segment, field in ((event, 6), (event, 2), (filing.message.header, 7)):
-        found = read_time(read_repetition(segment, field), filing.zone)
-        if found is not None:
-            return found
+        time = read_time(read_repetition(segment, field), filing.zone)
+        if time is not None:
+            return time
     raise refusal(422, "required", "EVN-6, EVN-2 and MSH-7 (time of the event) are missing")
 
 
 def visit_number(filing: Filing, pv1: Segment | None) -> Hl7Identifier | None:
     """Read the visit number, PV1-19."""
-    found = read_repetition(pv1, 19)
-    number = parse_cx(found, filing.authorities, "VN") if found is not None else None
+    repetition = read_repetition(pv1, 19)
+    number = parse_cx(repetition, filing.authorities, "VN") if repetition is not None else None
     return number if number is not None and number.value else None
 
 
 def find_visit(filing: Filing, patient: Resource, pv1: Segment | None) -> Resource | None:
     """Find the Encounter that PV1-19 names; refused if it is another patient's."""
     number = visit_number(filing, pv1)
-    found = find_by_identifiers(filing, "Encounter", [number]) if number is not None else None
-    return require_same_patient(patient, found, f"visit {number}")
+    visit = find_by_identifiers(filing, "Encounter", [number]) if number is not None else None
+    return require_same_patient(patient, visit, f"visit {number}")
 
 
 def require_visit(filing: Filing, patient: Resource, pv1: Segment | None, *statuses: str) -> Resource:
     """Find the Encounter of a message by PV1-19, else the only one of the patient in one of the states."""
     number = visit_number(filing, pv1)
     if number is not None:
-        found = find_visit(filing, patient, pv1)
-        if found is None:
+        visit = find_visit(filing, patient, pv1)
+        if visit is None:
             raise refusal(404, "not-found", f"{get_key(patient)} has no visit with the number {number} of PV1-19")
-        return found
-    open_ones = filing.find("Encounter", ("patient", get_key(patient)), ("status", ",".join(statuses)))
-    if len(open_ones) != 1:
-        matches = f"{len(open_ones)} visits that are {' or '.join(statuses)}"
+        return visit
+    candidates = filing.find("Encounter", ("patient", get_key(patient)), ("status", ",".join(statuses)))
+    if len(candidates) != 1:
+        matches = f"{len(candidates)} visits that are {' or '.join(statuses)}"
         raise refusal(422, "required", f"PV1-19 (visit number) is missing, and {get_key(patient)} has {matches}")
-    return open_ones[0]
+    return candidates[0]
 
 
 def build_visit_reference(filing: Filing, patient: Resource, pv1: Segment | None) -> dict[str, Any] | None:
     """Return a reference to the visit of a result, order or document, if the chart has it."""
-    found = find_visit(filing, patient, pv1)
-    return {"reference": get_key(found)} if found is not None else None
+    visit = find_visit(filing, patient, pv1)
+    return {"reference": get_key(visit)} if visit is not None else None
 
 
 def start_visit(
     filing: Filing, patient: Resource, pv1: Segment | None, status: str, start: MessageTime | None
 ) -> Resource:
     """Build the Encounter of an admission, registration or preadmission, or update the one that the chart has."""
-    found = find_visit(filing, patient, pv1)
-    if found is None and visit_number(filing, pv1) is None and start is not None:
+    existing = find_visit(filing, patient, pv1)
+    if existing is None and visit_number(filing, pv1) is None and start is not None:
         same = filing.find("Encounter", ("patient", get_key(patient)), ("status", status))
-        found = next((each for each in same if each.get("period", {}).get("start") == start.text), None)
-    if found is not None and found.get("status") in ("finished", "cancelled", "entered-in-error"):
+        existing = next((each for each in same if each.get("period", {}).get("start") == start.text), None)
+    if existing is not None and existing.get("status") in ("finished", "cancelled", "entered-in-error"):
         raise refusal(
-            409, "conflict", f"{get_key(found)} is {found.get('status')}: {filing.operation} cannot start it again"
+            409,
+            "conflict",
+            f"{get_key(existing)} is {existing.get('status')}: {filing.operation} cannot start it again",
         )
-    visit: Resource = found or {"resourceType": "Encounter", "id": filing.new_id("Encounter")}
+    visit: Resource = existing or {"resourceType": "Encounter", "id": filing.new_id("Encounter")}
     visit = {**visit, "status": status, "subject": visit.get("subject") or build_subject(patient)}
-    if start is not None and (found is None or "period" not in found or found.get("status") == "planned"):
+    if start is not None and (existing is None or "period" not in existing or existing.get("status") == "planned"):
         visit["period"] = {"start": start.text}
     return update_visit(filing, pv1, visit)
 
@@ -120,8 +122,8 @@ def _class(pv1: Segment | None, visit: Resource) -> dict[str, Any]:
         return build_coding(actual, display, f"{TERMINOLOGY}v3-ActCode")
     if code:
         return build_coding(code, "", f"{TERMINOLOGY}v2-0004")
-    held: dict[str, Any] = visit.get("class") or build_coding("AMB", "ambulatory", f"{TERMINOLOGY}v3-ActCode")
-    return held
+    existing: dict[str, Any] = visit.get("class") or build_coding("AMB", "ambulatory", f"{TERMINOLOGY}v3-ActCode")
+    return existing
 
 
 def _participants(filing: Filing, pv1: Segment | None) -> list[dict[str, Any]]:
@@ -135,22 +137,22 @@ def _participants(filing: Filing, pv1: Segment | None) -> list[dict[str, Any]]:
 
 def _hospitalization(pv1: Segment | None, visit: Resource) -> dict[str, Any]:
     source = to_concept(read_repetition(pv1, 14), f"{TERMINOLOGY}v2-0023")
-    went = to_concept(read_repetition(pv1, 36), f"{TERMINOLOGY}v2-0112")
-    held = visit.get("hospitalization", {})
-    return drop_empty({**held, **drop_empty({"admitSource": source, "dischargeDisposition": went})})
+    disposition = to_concept(read_repetition(pv1, 36), f"{TERMINOLOGY}v2-0112")
+    existing = visit.get("hospitalization", {})
+    return drop_empty({**existing, **drop_empty({"admitSource": source, "dischargeDisposition": disposition})})
 
 
 def move_visit(filing: Filing, pv1: Segment | None, visit: Resource, at: MessageTime) -> Resource:
     """Move an Encounter to the place of PV1-3; earlier places are kept."""
-    found = read_repetition(pv1, 3)
-    place = build_location(filing, found) if found is not None else {}
+    repetition = read_repetition(pv1, 3)
+    place = build_location(filing, repetition) if repetition is not None else {}
     if not place:
         return visit
-    held = list(visit.get("location", ()))
-    if held and held[-1].get("location") == place and held[-1].get("status", "active") == "active":
+    locations = list(visit.get("location", ()))
+    if locations and locations[-1].get("location") == place and locations[-1].get("status", "active") == "active":
         return visit
-    left = [_end_stay(each, at) for each in held]
-    return {**visit, "location": [*left, {"location": place, "status": "active", "period": {"start": at.text}}]}
+    earlier = [_end_stay(each, at) for each in locations]
+    return {**visit, "location": [*earlier, {"location": place, "status": "active", "period": {"start": at.text}}]}
 
 
 def _end_stay(stay: dict[str, Any], at: MessageTime) -> dict[str, Any]:

@@ -14,7 +14,7 @@ MANY_ENTRIES = 1000
 
 
 class FileInfo(NamedTuple):
-    """What is known of a file or folder besides its content."""
+    """The metadata of a file or folder."""
 
     modified: datetime
     written: int = 0
@@ -109,7 +109,7 @@ class Volume:
         self._info.pop(path, None)
 
     def move(self, path: str, to: str, at: datetime) -> None:
-        """Move a file; what is known of it stays the same."""
+        """Move a file with its metadata."""
         data, info = self.files[path], self.info(path)
         self.delete(to, at)
         self.delete(path, at)

@@ -167,7 +167,9 @@ def acknowledge_message(context: Context, ack: NewAcknowledgment) -> None:
 @operation(tool=False, logs_body=False)
 def name_listener(context: Context, listener: ListenerAddress) -> None:
     """Register the MLLP address where you listen; messages of the inbox are delivered there."""
-    context.register_callback("listener", f"{listener.host}:{listener.port}")  # it may be refused
+    context.register_callback(
+        "listener", f"{listener.host}:{listener.port}"
+    )  # first, because it may refuse the address
     context.state.name_listener(context.action)
 
 

@@ -52,9 +52,9 @@ def check(args: Any, about: str = "") -> Check:
     ],
 )
 def test_expected_acknowledgment_passes(args: Any) -> None:
-    found = check(args)
-    assert found.passed, found
-    assert found.score == 1
+    result = check(args)
+    assert result.passed, result
+    assert result.score == 1
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_expected_acknowledgment_passes(args: Any) -> None:
     ],
 )
 def test_failure_detail_names_actual_acknowledgment(args: Any, score: float, detail: str) -> None:
-    found = check(args)
-    assert not found.passed
-    assert found.score == pytest.approx(score)
-    assert detail in found.detail
+    result = check(args)
+    assert not result.passed
+    assert result.score == pytest.approx(score)
+    assert detail in result.detail
 
 
 def test_each_message_has_field_check_with_event_number() -> None:
@@ -110,7 +110,7 @@ def test_detail_distinguishes_unacknowledged_from_unread() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "expected"),
     [
         ({"code": "OK"}, "`code` is one of AA, AE, AR, CA, CE, CR"),
         ({"count": 1, "none": True}, "do not go together"),
@@ -119,7 +119,7 @@ def test_detail_distinguishes_unacknowledged_from_unread() -> None:
         ({"type": "oru"}, "is not a message type (expected: ORU or ORU^R01"),
     ],
 )
-def test_invalid_options_are_rejected(args: Any, said: str) -> None:
-    with pytest.raises(ValidationError) as told:
+def test_invalid_options_are_rejected(args: Any, expected: str) -> None:
+    with pytest.raises(ValidationError) as error:
         Hl7Acknowledged.model_validate(args)
-    assert said in str(told.value)
+    assert expected in str(error.value)

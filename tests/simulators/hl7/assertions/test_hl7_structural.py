@@ -72,9 +72,9 @@ def expect(path: str, expected: Any) -> dict[str, Any]:
     ],
 )
 def test_expected_message_passes(args: Any) -> None:
-    found = check(args)
-    assert found.passed, found
-    assert found.score == 1
+    result = check(args)
+    assert result.passed, result
+    assert result.score == 1
 
 
 @pytest.mark.parametrize(
@@ -103,25 +103,25 @@ def test_expected_message_passes(args: Any) -> None:
     ],
 )
 def test_failure_detail_names_nearest_message(args: Any, score: float, detail: str) -> None:
-    found = check(args)
-    assert not found.passed
-    assert found.score == pytest.approx(score)
-    assert detail in found.detail
+    result = check(args)
+    assert not result.passed
+    assert result.score == pytest.approx(score)
+    assert detail in result.detail
 
 
 def test_each_field_has_field_check_with_event_number() -> None:
-    found = check(
+    result = check(
         {"type": "ORU", "fields": [{"path": "OBX[*].5", "expected": "4.2"}, {"path": "PID.9", "expected": "x"}]}
     )
-    rows = [(row.path, row.actual, row.passed, row.seq) for row in found.evidence]
+    rows = [(row.path, row.actual, row.passed, row.seq) for row in result.evidence]
     assert rows == [("OBX[*].5", ["4.2", "6.1"], True, 1), ("PID.9", "(absent)", False, 1), ("valid", True, True, 1)]
 
 
 def test_patient_criterion_selects_only_messages_of_patient() -> None:
     assert check({"type": "ORU", "count": 1}, "ana").passed
     assert check(expect("OBX.5", 4.2), "ana").passed
-    found = check(expect("OBX.5", 3.9), "ana")
-    assert not found.passed
+    result = check(expect("OBX.5", 3.9), "ana")
+    assert not result.passed
     missing = check("MDM", "ana")
     assert "the agent sent no MDM about ana (PID-3 4711, 999-99, ana)" in missing.detail
     with pytest.raises(InputError, match="is not a Patient"):
@@ -134,7 +134,7 @@ def test_unknown_sandbox_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "expected"),
     [
         ("ORX", "unknown message type ORX; did you mean"),
         ("ORU^R99", "unknown trigger event R99 of ORU; known: R01"),
@@ -147,10 +147,10 @@ def test_unknown_sandbox_is_an_error() -> None:
         ({"fields": [{"path": "PID.3", "expected": {"matches": "("}}]}, "regular expression"),
     ],
 )
-def test_invalid_options_are_rejected(args: Any, said: str) -> None:
-    with pytest.raises(ValidationError) as told:
+def test_invalid_options_are_rejected(args: Any, expected: str) -> None:
+    with pytest.raises(ValidationError) as error:
         Hl7Structural.model_validate(args)
-    assert said in str(told.value)
+    assert expected in str(error.value)
 
 
 def test_error_has_line_and_name_accepts_hyphens(bench: Workbench) -> None:

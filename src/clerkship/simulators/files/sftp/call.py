@@ -30,6 +30,6 @@ class SftpCall(OperationCall[InputT, ResultT]):
         return super().parse(context)
 
     def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
-        """Reply with the result; what is not bytes stands for the packet it will be, for faults that cut it."""
+        """Reply with the result; a result that is not bytes is rendered as JSON, so that faults can truncate it."""
         body = result if isinstance(result, bytes) else b"" if result is None else orjson.dumps(result, default=list)
         return Reply(OK, body, result=result)

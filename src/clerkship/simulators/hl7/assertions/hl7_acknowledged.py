@@ -29,14 +29,16 @@ class Hl7Acknowledged(MessageAssertion):
     name: ClassVar[str] = "hl7_acknowledged"
     simulator: ClassVar[str | None] = "hl7"
     scoped: ClassVar[bool] = True
-    control_id: Annotated[str | None, Field(description="of the message that was to be acknowledged")] = None
+    control_id: Annotated[str | None, Field(description="control id of the message to be acknowledged")] = None
     code: Annotated[Expected, Field(description="AA, AE, AR, CA, CE or CR, or a matcher such as {in: [AA, CA]}")] = "AA"
-    text: Annotated[Expected | None, Field(description="what MSA-3 must say: literal or matcher")] = None
-    within: Annotated[Duration | None, Field(description="how soon after the message came, in simulated time")] = None
-    count: Annotated[
-        CountExpectation | None, Field(description="how many must be acknowledged so; all if not given")
-    ] = None
-    none: Annotated[Flag, Field(description="none may be acknowledged so")] = False
+    text: Annotated[Expected | None, Field(description="expected MSA-3: literal or matcher")] = None
+    within: Annotated[Duration | None, Field(description="how soon after the message arrived, in simulated time")] = (
+        None
+    )
+    count: Annotated[CountExpectation | None, Field(description="how many must be acknowledged so; by default all")] = (
+        None
+    )
+    none: Annotated[Flag, Field(description="whether none may be acknowledged so")] = False
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:

@@ -44,17 +44,17 @@ class Hl7Structural(MessageAssertion):
     simulator: ClassVar[str | None] = "hl7"
     scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "type"
-    direction: Annotated[Literal["sent", "arrived"], Field(description="what the agent sent, or what came for it")] = (
-        "sent"
-    )
-    fields: Annotated[tuple[Hl7Field, ...], Field(description="paths in the message, and what must be there")] = ()
+    direction: Annotated[
+        Literal["sent", "arrived"], Field(description="messages that the agent sent, or that arrived in its inbox")
+    ] = "sent"
+    fields: Annotated[tuple[Hl7Field, ...], Field(description="paths in the message, and the expected values")] = ()
     segments: Annotated[
         dict[Annotated[str, AfterValidator(_check_segment)], CountExpectation],
-        Field(description="segment -> how many of it"),
+        Field(description="segment -> expected number of it"),
     ] = {}
-    valid: Annotated[Flag, Field(description="it must be valid by the standard")] = True
-    count: Annotated[CountExpectation | None, Field(description="how many such messages there must be")] = None
-    none: Annotated[Flag, Field(description="no such message may be there")] = False
+    valid: Annotated[Flag, Field(description="whether the message must be valid by the standard")] = True
+    count: Annotated[CountExpectation | None, Field(description="expected number of such messages")] = None
+    none: Annotated[Flag, Field(description="whether there must be no such message")] = False
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:

@@ -99,7 +99,7 @@ class MessageAssertion(Assertion):
     ] = None
     correlate_by: Annotated[
         dict[PathText, Expected],
-        Field(description="path -> literal or matcher: which message is meant, such as {PID.3.1: 4711}"),
+        Field(description="path -> literal or matcher that selects messages, such as {PID.3.1: 4711}"),
     ] = {}
     sandbox: Annotated[str | None, Field(description="which engine; the only one if not given")] = None
 

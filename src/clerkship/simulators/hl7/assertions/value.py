@@ -18,7 +18,7 @@ def _check_path(path: str) -> str:
 
 
 PathText = Annotated[str, AfterValidator(_check_path)]
-"""A path into a message, such as `PID.5.1` or `OBX[2].5`; a wrong one is the author's mistake, told at its line."""
+"""A path into a message, such as `PID.5.1` or `OBX[2].5`; an invalid one is an error with its line."""
 
 
 class Hl7Field(Frozen):

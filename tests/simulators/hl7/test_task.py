@@ -32,7 +32,7 @@ BODY = """
     - label: acknowledged
       input_entity_id: patient
       assertion: {hl7-acknowledged: {type: ORU^R01, within: 1h}}
-    - label: told
+    - label: update sent
       input_entity_id: patient
       assertion:
         hl7_structural:

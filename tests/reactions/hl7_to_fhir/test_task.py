@@ -68,8 +68,8 @@ def test_sent_and_arrived_messages_change_chart_with_cause(bench: Workbench) -> 
     assert [(each.label, each.passed) for each in task_run.criteria if not each.passed] == []
     events = {event["seq"]: event for event in bench.events(task_run)}
     reactions = [event for event in events.values() if event["actor"] == "reaction"]
-    told = [(events[each["cause"]]["kind"], each["kind"]) for each in reactions]
-    assert told == [
+    causes = [(events[each["cause"]]["kind"], each["kind"]) for each in reactions]
+    assert causes == [
         ("hl7.adt.arrived", "fhir.nothing.changed"),
         ("hl7.adt.arrived", "fhir.resource.updated"),
         ("hl7.oru.sent", "fhir.resource.created"),

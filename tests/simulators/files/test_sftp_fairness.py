@@ -178,7 +178,7 @@ def test_large_folder_does_not_block_other_clients(serve: Serve) -> None:
     async def work(session: RawSession) -> None:
         await session.ask(
             PacketType.OPENDIR, struct.pack(">I", 1) + encode_string(b"inbox")
-        )  # the first finds out what is where
+        )  # the first call builds the index
         over = asyncio.Event()
         looking = asyncio.create_task(run_raw_session(other, lambda looker: look_on(looker, over)))
         await looks.wait()

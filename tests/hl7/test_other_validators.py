@@ -187,7 +187,7 @@ def test_null_is_valid_for_any_type_only_here() -> None:
     head, event, patient, visit = build_segments("2.5.1", "ADT^A01")
     text = render([head, event, [*patient, "", '""'], visit])
     assert judge_here(text) == []
-    assert judge_by_hl7types(text) is not None  # "" is no date; §2.5.3 has it for any field
+    assert judge_by_hl7types(text) is not None  # hl7types refuses "" as a date; §2.5.3 allows it in any field
     assert judge_by_hl7apy(text) is not None
 
 
@@ -207,7 +207,7 @@ def test_only_hl7types_ignores_repeated_name_in_structure() -> None:
     assert judge_by_hl7apy(text) is None
     assert (
         judge_by_hl7types(text) is not None
-    )  # it takes the second ROL for a part of the procedure, which then lacks its PR1
+    )  # it reads the second ROL as part of the procedure, which then lacks its PR1
 
 
 @pytest.mark.parametrize(("version", "kind"), [case for case in OTHERS if case not in HL7APY_LACKS])
