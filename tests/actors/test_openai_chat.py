@@ -302,7 +302,7 @@ def test_a_history_that_outgrows_the_context_after_tool_calls_is_the_agents_erro
     with Served(answer) as served:
         task_run = bench.run_one(solver(served.url))
     assert (task_run.status, task_run.verdict) == ("completed", "fail")
-    assert "its history no longer fits the model" in task_run.agent_error
+    assert "its history is too long for the model" in task_run.agent_error
     assert bench.exit_code() == 1
 
 

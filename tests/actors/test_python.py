@@ -108,7 +108,7 @@ def test_a_module_of_another_folder_is_not_taken_for_this_ones(tmp_path: Path, m
     ("source", "said"),
     [
         ("1/0", "ZeroDivisionError"),
-        ("def agent(x):\n    return 1", "the first parameter of a function is `message` or `task_item`"),
+        ("def agent(x):\n    return 1", "the first parameter of the function must be `message` or `task_item`"),
         ("import no_such_thing_at_all", "no module `no_such_thing_at_all`"),
         ("def agent(:", "SyntaxError"),
     ],
@@ -131,7 +131,7 @@ def test_unknown_agents_are_refused_with_the_nearest_name() -> None:
         build_solver("pyton:a:b", RegisteredCatalog(), Settings())
     with pytest.raises(InputError, match="no module; write `python:module:name`"):
         build_solver("python:", RegisteredCatalog(), Settings())
-    with pytest.raises(InputError, match="nop takes nothing more"):
+    with pytest.raises(InputError, match="nop takes no arguments"):
         build_solver("nop:x", RegisteredCatalog(), Settings())
 
 

@@ -109,7 +109,7 @@ def test_the_bundled_suite_and_a_reference_solution_leave_the_same_log(
         ("exits", "SystemExit: 3 (hosted_small.py:", "sys.exit(3)"),
         (
             "Unmade",
-            "it could not be made: RuntimeError: unlicensed (hosted_small.py:",
+            "its constructor failed: RuntimeError: unlicensed (hosted_small.py:",
             'raise RuntimeError("unlicensed")',
         ),
     ],
@@ -210,7 +210,7 @@ def test_what_has_no_name_to_be_imported_by_is_refused_with_the_reason(bench: Wo
         (hosted_small.instance.on_task, "it is a bound method"),
     ]
     for agent, reason in refused:
-        with pytest.raises(InputError, match=f"cannot be imported in a process of its own: {reason}"):
+        with pytest.raises(InputError, match=f"cannot be imported in its own process: {reason}"):
             bench.run(as_agent(agent), agent_process=True)
     assert bench.run_one(as_agent(hosted_small.Outer.Agent), agent_process=True).answer == 42
 

@@ -85,12 +85,12 @@ def test_with_a_secret_each_message_is_signed(bench: Workbench, secret: str) -> 
         (replies(b"<html>sign in", 403), "it replied with status 403: '<html>sign in'"),
         (replies(b"<html>"), "its reply is not JSON: '<html>'"),
         (replies([1]), "its reply is not a JSON object"),
-        (replies({"say": "hello"}), "its reply has no `answer`; it has 'say'"),
-        (replies({"answer": 1, "report": [{"kind": "nonsense"}]}), "a report is of kind `nonsense`"),
+        (replies({"say": "hello"}), "its reply has no `answer`; found: 'say'"),
+        (replies({"answer": 1, "report": [{"kind": "nonsense"}]}), "unknown kind `nonsense` in a report"),
         (replies(b"{" + b"x" * 9_000_000), "its reply has more than 8,000,000 bytes"),
         (replies({"answer": "x" * 2_000_000}), "2,000,000 characters"),
-        (lambda asked: None, "broke off the conversation"),
-        (lambda asked: (200, {"Content-Length": "100"}, b"{}"), "broke off the conversation"),
+        (lambda asked: None, "the connection to "),
+        (lambda asked: (200, {"Content-Length": "100"}, b"{}"), "the connection to "),
     ],
 )
 def test_what_is_no_reply_is_the_agents_error(bench: Workbench, answer: Answer, said: str) -> None:

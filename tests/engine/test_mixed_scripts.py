@@ -95,7 +95,7 @@ def test_line_can_press_a_button(bench: Workbench) -> None:
         ("/track", {"device": "phone", "pressed": "Track"}),
     ]
     [ended] = [event["payload"] for event in bench.events(task_run) if event["kind"] == "chat.session.ended"]
-    assert ended["detail"] == "line 3 presses a button, and no button is like 'Nothing'; there were: Track"
+    assert ended["detail"] == "line 3 presses a button, but no button matches 'Nothing'; buttons: Track"
     assert task_run.ending == "nothing_left"
 
 

@@ -48,17 +48,15 @@ def model(
     endpoint: int | None = None,
     name: str = "some-model",
     key: str = KEY,
-    **manner: Any,
+    **options: Any,
 ) -> RemoteModel:
-    """Who is asked there, with our key and little patience."""
-    told, door, pool = (
-        RequestOptions(**{"backoff": 0.001, **manner}),
-        ApiCredentials(key),
-        pool or EndpointPool(endpoint),
-    )
-    place, vectors = ModelReference(name, f"{served.url}/v1"), ModelReference("some-vectors", f"{served.url}/v1")
-    embedder = OpenAiEmbedder(vectors, door, told, pool.host(vectors.address))
-    return RemoteModel(place, OpenAiApi(place, door, told), embedder, pool, told.at_once)
+    """Return a model at the test server, with a test key and short retry delays."""
+    request_options = RequestOptions(**{"backoff": 0.001, **options})
+    credentials, pool = ApiCredentials(key), pool or EndpointPool(endpoint)
+    reference, vectors = ModelReference(name, f"{served.url}/v1"), ModelReference("some-vectors", f"{served.url}/v1")
+    embedder = OpenAiEmbedder(vectors, credentials, request_options, pool.host(vectors.address))
+    api = OpenAiApi(reference, credentials, request_options)
+    return RemoteModel(reference, api, embedder, pool, request_options.at_once)
 
 
 class Busyness:

@@ -173,7 +173,7 @@ def test_it_has_no_vectors_and_says_where_they_would_come_from() -> None:
     with Served(lambda asked: wrote()) as served:
         asked = claude(served)
         with pytest.raises(
-            NoModel, match=r"made at https://api\.openai\.com/v1, and there is no key: set OPENAI_API_KEY"
+            NoModel, match=r"computed at https://api\.openai\.com/v1, which needs a key; set OPENAI_API_KEY"
         ):
             asked.embed(["a"])
         asked.close()

@@ -210,7 +210,7 @@ def test_what_may_do_better_is_tried_again(trouble: Answered | None) -> None:
 
 def test_an_answer_that_begins_and_does_not_go_on_is_too_late() -> None:
     with Served(lambda asked: cut(GOOD, 20, hangs=True)) as served:
-        asked = model(served, answer_within=0.05)
+        asked = model(served, answer_timeout=0.05)
         with pytest.raises(ModelOutage, match="no answer in time, in 4 attempts"):
             asked.ask(QUESTION)
         asked.close()
@@ -227,15 +227,15 @@ def test_what_is_given_up_tells_every_reason() -> None:
 
 
 def test_waits_grow_and_are_never_all_alike() -> None:
-    patience, busy = ModelRetryPolicy(backoff=1.0), EndpointBusy("x")
+    policy, busy = ModelRetryPolicy(backoff=1.0), EndpointBusy("x")
     for failed, about in ((1, 1.0), (2, 2.0), (3, 4.0)):
-        waits = [patience.wait(failed, busy) for _ in range(200)]
+        waits = [policy.wait(failed, busy) for _ in range(200)]
         assert 0.5 * about <= min(waits) < 0.8 * about
         assert 1.2 * about < max(waits) <= 1.5 * about
-    told = [patience.wait(1, EndpointBusy("x", 10.0)) for _ in range(200)]
+    told = [policy.wait(1, EndpointBusy("x", 10.0)) for _ in range(200)]
     assert min(told) >= 10
     assert 10.5 < max(told) <= 11
-    assert patience.wait(50, busy) <= MAX_WAIT * 1.5
+    assert policy.wait(50, busy) <= MAX_WAIT * 1.5
 
 
 def called_off(asked: RemoteModel, over: threading.Event) -> Callable[[], object]:

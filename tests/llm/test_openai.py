@@ -170,7 +170,7 @@ def test_one_that_does_not_answer_in_time_is_an_outage() -> None:
         return said(GOOD)
 
     with Served(answer) as served:
-        asked = model(served, answer_within=0.05)
+        asked = model(served, answer_timeout=0.05)
         with pytest.raises(ModelOutage, match="no answer in time, in 4 attempts"):
             asked.ask(QUESTION)
         over.set()

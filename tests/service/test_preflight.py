@@ -123,7 +123,7 @@ def test_a_program_whose_script_is_missing_stops_the_run(bench: Workbench, words
     suite(bench, WORK)
     with pytest.raises(InputError) as caught:
         bench.run(f"command:{words}")
-    message = f"agent command:{words}: no file `{missing}` in {Path.cwd()}; start from the folder it is in"
+    message = f"agent command:{words}: no file `{missing}` in {Path.cwd()}; start from the folder that contains it"
     assert str(caught.value) == message
     assert bench.store.runs() == []
 
@@ -135,7 +135,7 @@ def test_a_script_whose_interpreter_is_missing_stops_the_run(bench: Workbench, t
     script.write_text(f"{first}\nprint(42)\n", encoding="utf-8")
     script.chmod(0o755)
     interpreter = first.removeprefix("#!").removeprefix("/usr/bin/env -S ").split()[0]
-    with pytest.raises(InputError, match=f"its first line names `{interpreter}`, which is not there"):
+    with pytest.raises(InputError, match=f"its first line names the interpreter `{interpreter}`, which is not installed"):
         bench.run(f"command:{script}")
 
 

@@ -24,9 +24,9 @@ class Message:
     sandbox: str
     task_item: "Mapping[str, JsonValue] | None" = None
     metadata: "Mapping[str, JsonValue] | None" = None
-    """What was sent along with it, unseen."""
+    """Metadata that is not shown."""
     slots: "Mapping[str, JsonValue]" = field(default_factory=dict)
-    """What the scenario has set before the conversation began."""
+    """Slots that the scenario set before the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Start:
     slots: "Mapping[str, JsonValue]" = field(default_factory=dict)
     task_item: "Mapping[str, JsonValue] | None" = None
     stubs: "Mapping[str, JsonValue]" = field(default_factory=dict)
-    """Actions of the agent that are not to be run, by name, each with the events and responses to use instead."""
+    """Stubbed actions by name, each with the events and responses to use instead."""
     sandbox: str = ""
-    """Where the conversation takes place."""
+    """The sandbox of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,10 @@ class Turn:
 
     turn: int
     text: str | None
-    """Nothing in turn 0, which is what the agent did before the person's first line."""
+    """None in turn 0, which is what the agent did before the person's first message."""
     metadata: "Mapping[str, JsonValue] | None" = None
     answer: "tuple[Say | Payload, ...]" = ()
-    """As `on_turn` returned it. What was done in sandboxes is not in here, but in them."""
+    """What `on_turn` returned. Changes in sandboxes are not included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,11 @@ class History:
     """A conversation so far, for an agent that continues it without having taken part."""
 
     turns: tuple[Turn, ...]
-    """Those that have been had, in order; the next `on_turn` brings the one after them."""
+    """The turns so far, in order; the next `on_turn` is the one after them."""
     slots: "Mapping[str, JsonValue]" = field(default_factory=dict)
-    """As they stand, as far as the log tells."""
+    """The current slots, as far as the log has them."""
     sandbox: str = ""
-    """Where it is had."""
+    """The sandbox of the conversation."""
     task_item: "Mapping[str, JsonValue] | None" = None
 
 

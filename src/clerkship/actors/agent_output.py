@@ -14,10 +14,10 @@ from typing import Any, Protocol, TextIO, cast
 from clerkship.kit.text import cut_start
 
 MAX_CHARACTERS = 65_536
-"""Of one trial; the end is kept."""
+"""For one trial; the end is stored."""
 _PASSING: contextvars.ContextVar[bool] = contextvars.ContextVar("passing_output", default=False)
 _SINKS: list["Sink | None"] = [None]
-"""The last one is in use."""
+"""A stack; the last one is used."""
 _CURRENT: contextvars.ContextVar["AgentOutput | None"] = contextvars.ContextVar("agent_output", default=None)
 
 
@@ -64,7 +64,7 @@ class CopyingStream:
 
     def write(self, text: str) -> int:
         """Add text to the output of the current trial, and pass it on to the sink or to the stream."""
-        if _PASSING.get():  # the stream below may be another of these
+        if _PASSING.get():  # the wrapped stream may be a CopyingStream too
             return self.stream.write(text)
         output, sink = _CURRENT.get(), _SINKS[-1]
         if output is not None:

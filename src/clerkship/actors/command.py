@@ -32,14 +32,14 @@ from clerkship.settings import Settings, inherited
 
 TASK_FILE = "CLERKSHIP_TASK_FILE"
 EXIT_TIMEOUT = 1.0
-"""Seconds to wait for the exit code of a program that has closed its output in the middle of a conversation."""
+"""Seconds to wait for the exit code of a program that closed its output during a conversation."""
 _LINE_NAME = "a line it wrote"
 _FIRST_ARGUMENT = re.compile(r"(python|pypy)[\d.]*|(ba|da|z|k)?sh")
 """Programs whose first argument is a file, whatever its name, unless it is an option."""
 _BY_SUFFIX = re.compile(r"node|deno|tsx|ts-node|ruby|perl|php|lua|Rscript|java")
 _SUFFIXES = (".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".php", ".lua", ".R", ".jar", ".sh")
 _NO_SCRIPT = ("-c", "-m", "-e", "-E", "-p", "-r", "-C", "--eval", "--print")
-"""Options after which there may be no script: the code is in the argument, or in a module."""
+"""Options with code in the argument or in a module, so that there is no script."""
 _MAX_SHEBANG = 512
 
 
@@ -61,8 +61,8 @@ class CommandAgent(MessageAgent):
             code = await self._process.exit_code(EXIT_TIMEOUT)
             end = "closed its output" if code is None else f"ended with exit code {code}"
             raise AgentError(
-                f"it {end} in the middle of the conversation, in turn {message.turn}; "
-                "a program that answers people reads one message after another from standard input"
+                f"it {end} during the conversation, in turn {message.turn}; "
+                "a program in a conversation must read one message after another from standard input"
             )
         except AgentError as error:
             raise self._process.error(str(error)) from None
@@ -97,7 +97,7 @@ class CommandAgent(MessageAgent):
     def _send(self, message: dict[str, Any]) -> None:
         line = orjson.dumps(message)
         if not self._process.started:
-            self._process.start(inherited(), {TASK_FILE: line})  # never in variables: other processes might read those
+            self._process.start(inherited(), {TASK_FILE: line})  # not in variables, which other processes may read
         self._process.send(line)
 
     def _take(self, line: bytes, sandboxes: Sandboxes) -> dict[str, Any] | None:
@@ -119,7 +119,7 @@ class CommandAgent(MessageAgent):
                 return parse_task_answer(parse_object(line, _LINE_NAME), _LINE_NAME)
             text += b"\n" + line
             if len(text) > 4 * MAX_ANSWER_LENGTH:
-                raise AgentError(f"it printed more than {MAX_ANSWER_LENGTH:,} characters, and no message among them")
+                raise AgentError(f"it printed more than {MAX_ANSWER_LENGTH:,} characters without a message")
         await self._good_end()
         return parse_answer(text.decode(errors="replace").strip())
 
@@ -156,12 +156,12 @@ class CommandSolver:
         script = _find_script(self._words)
         if script is not None and not (self._folder / script).exists():
             message = f"agent {self.name}: no file `{script}` in {self._folder}"
-            raise InputError.of(message, hint="start from the folder it is in")
+            raise InputError.of(message, hint="start from the folder that contains it")
         interpreter = _find_interpreter(self._folder, self._words[0])
         if interpreter is not None and shutil.which(interpreter) is None:
             raise InputError.of(
-                f"agent {self.name}: its first line names `{interpreter}`, which is not there",
-                hint="install it, or name another interpreter there",
+                f"agent {self.name}: its first line names the interpreter `{interpreter}`, which is not installed",
+                hint="install it, or change the first line",
             )
 
 
@@ -196,7 +196,7 @@ def load_command(rest: str, settings: Settings) -> CommandSolver:
     """Build a solver from a command line in shell syntax; no shell is used."""
     name = f"command:{rest}"
     if os.name != "posix":
-        raise InputError.of(f"agent {name}: programs are run on Linux and macOS alone", hint="use `http:`")
+        raise InputError.of(f"agent {name}: programs run only on Linux and macOS", hint="use `http:`")
     try:
         words = shlex.split(rest)
     except ValueError as error:
@@ -207,6 +207,6 @@ def load_command(rest: str, settings: Settings) -> CommandSolver:
         there = Path(words[0]).exists()
         raise InputError.of(
             f"agent {name}: {'not a program' if there else 'no program'} `{words[0]}`",
-            hint="make it executable, or name its interpreter first" if there else "is it installed, and in the PATH?",
+            hint="make it executable, or start with its interpreter" if there else "install it, or add it to the PATH",
         )
     return CommandSolver(name, words, Path.cwd())

@@ -22,11 +22,11 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.handle import Sandboxes
 
 NO_FACTS: Mapping[str, JsonValue] = {}
-"""What an agent that holds nothing returns when it is closed."""
+"""The result of `close` for an agent without facts to store."""
 
 
 ReplyPart = Say | Payload
-"""Part of what an agent gives back for a turn: something it says, or something it did, in the order it happened."""
+"""A part of an agent's reply to a turn: a message, or an event that it reports, in order."""
 
 
 class Agent(Protocol):
@@ -115,7 +115,7 @@ class SolverWithCapabilities(Protocol):
     """A solver that can tell before a run what its agent knows and which events it reports."""
 
     def capabilities(self) -> AgentCapabilities:
-        """Ask it; raises InputError where it cannot be asked."""
+        """Return the capabilities; raise InputError if they cannot be read."""
         ...
 
 
@@ -168,17 +168,17 @@ class PersonAction:
     leaves: bool = False
     reason: str = ""
     metadata: Mapping[str, JsonValue] | None = None
-    """Sent along with what is said, unseen."""
+    """Metadata of the message that is not shown."""
     detail: str = ""
-    """Of one who leaves: what they would have done, and could not."""
+    """For a person who leaves: what they could not do."""
     after: timedelta | None = None
-    """How long they are silent first."""
+    """The pause before it."""
     more: "Callable[[], PersonAction | None] | None" = None
-    """What they go on with at once, decided when this is done: nobody answers in between."""
+    """Returns the action that follows at once, without a reply in between."""
     last: bool = False
-    """Whether they leave once this is answered."""
+    """Whether the person leaves after the reply to this."""
     out_of_role: ContractBreach | None = None
-    """Nothing of this is said: whoever plays them does not keep to the role, and the conversation ends."""
+    """Set if the model broke the person's contract: nothing is sent, and the conversation ends."""
 
 
 class PersonUnavailable(PlatformError):
@@ -192,11 +192,11 @@ class SimulatedPerson(Protocol):
 
     name: str
     watches: bool
-    """Whether events other than what is said to them matter to them."""
+    """Whether they respond to events other than messages."""
     uses_model: bool
-    """Whether it takes them time to find words: somebody else is asked for them. They may raise Unplayed."""
+    """Whether a model plays them, which takes time and may raise PersonUnavailable."""
     leaving: bool
-    """Whether they have said goodbye, and only wait for the answer."""
+    """Whether they have said goodbye and only wait for the reply."""
 
     def join(self, messages: Sequence[Event]) -> None:
         """Join the conversation; `messages` grows with everything that is said in it."""

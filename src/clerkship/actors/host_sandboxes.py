@@ -121,7 +121,7 @@ class HostReport:
         self._link = link
 
     def __call__(self, payload: Payload) -> Event:
-        kept = parse_event(payload, None)  # the platform's process knows which there are
+        kept = parse_event(payload, None)  # the platform's process checks the kind
         event = self._link.request("report", event=report_fields(kept))
         at = datetime.fromisoformat(event.pop("at"))
         return Event(**event, at=at, payload=kept)

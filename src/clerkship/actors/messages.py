@@ -11,7 +11,7 @@ from clerkship.actors.reply import MAX_REPORTS, parse_answer, parse_replies, par
 from clerkship.sandbox.handle import Sandboxes
 
 MAX_REPLY_BYTES = 8_000_000
-"""Bytes of one line or one body; the limits of an answer and of texts are tighter, and checked when it is read."""
+"""Bytes of one line or body; answers and texts have lower limits, which are checked later."""
 
 
 def _history_message(history: History) -> dict[str, Any]:
@@ -87,10 +87,10 @@ def parse_task_answer(reply: Mapping[str, Any], what: str) -> JsonValue:
 
 def _check_keys(reply: Mapping[str, Any], key: str, what: str) -> None:
     if key not in reply:
-        raise AgentError(f"{what} has no `{key}`; it has {', '.join(map(repr, sorted(reply)[:10])) or 'nothing'}")
+        raise AgentError(f"{what} has no `{key}`; found: {', '.join(map(repr, sorted(reply)[:10])) or 'nothing'}")
     extra = sorted(reply.keys() - {key, "report"})
     if extra:
-        raise AgentError(f"{what} has `{extra[0][:80]}` beside `{key}`; expected that and `report` alone")
+        raise AgentError(f"{what} has `{extra[0][:80]}` beside `{key}`; expected only `{key}` and `report`")
 
 
 class MessageAgent:
@@ -126,5 +126,5 @@ class MessageAgent:
         for report in reports if isinstance(reports, list) else [reports]:
             self._reported += 1
             if self._reported > MAX_REPORTS:
-                raise AgentError(f"it reports more than {MAX_REPORTS:,} doings of its own")
+                raise AgentError(f"it reported more than {MAX_REPORTS:,} events")
             sandboxes.report(parse_report(report, sandboxes.agent_events))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MAX_ROUNDS = 50
 _TOO_LONG = re.compile(r"(?i)maximum context|context (length|window|size)|too many tokens|prompt is too long")
 MAX_RESULT_LENGTH = 100_000
-"""Characters of a tool's result that the model is shown: a page of fifty resources is some 70,000."""
+"""Characters of a tool's result that the model sees; a page of fifty resources has about 70,000."""
 FINISH_TOOL: dict[str, Any] = {
     "name": "finish",
     "description": "Say that the work is done, with its answer: whatever the instruction asks for, as JSON.",
@@ -122,7 +122,7 @@ class ChatAgent:
                     return text
                 for call in calls:
                     self._history.append(tools.call(call))
-        raise AgentError(f"it called tools {MAX_ROUNDS} times in a row without saying anything")
+        raise AgentError(f"it called tools {MAX_ROUNDS} times in a row without a reply")
 
     async def _asked(self, client: "httpx.AsyncClient", tools: "Toolbox") -> dict[str, Any]:
         """Ask the model once.
@@ -137,7 +137,7 @@ class ChatAgent:
             found = await self._endpoint.post(lambda: nullcontext(client), "/chat/completions", asked)
         except RequestDeclined as declined:
             if any(line["role"] == "assistant" for line in self._history) and _is_too_long(declined):
-                raise AgentError(f"its history no longer fits the model: {declined}") from None
+                raise AgentError(f"its history is too long for the model: {declined}") from None
             raise
         self._usage["calls"] += 1
         for name, count in parse_token_counts(found).items():

@@ -31,11 +31,11 @@ from clerkship.model.pattern import has_match_in_time
 MAX_LINE_LENGTH = 1_500
 """Characters of one message."""
 _MAX_REPEATS = 2
-"""Times in a row that a person may say nearly the same; once more, and they are stuck."""
+"""Times in a row that a person may say nearly the same."""
 _MIN_ORDER_WORDS = 6
-"""Words of their own orders that nobody says by chance."""
+"""The shortest sentence of the instructions, in words, that a person does not say by chance."""
 _MIN_REQUEST_WORDS = 3
-"""Words of a sentence of the request that are nobody's whole line by chance."""
+"""The shortest sentence of the request, in words, that is not a person's whole line by chance."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class PersonLimits:
     """What the person knows, and what the author does not allow them to say."""
 
     given: str
-    """All they know of themselves and of their matter, in any form."""
+    """Everything they know, as text."""
     orders: str = ""
-    """What the one who plays them was told; none of it is for the agent."""
+    """The instructions to the model; the agent must not see them."""
     never_says: tuple[str, ...] = ()
     may_invent: bool = False
     may_help: bool = False
-    """Whether the agent came to them: then it may be they who ask how they can help."""
+    """Whether the agent contacts them, so that they may ask how they can help."""
     min_turns: int = 1
 
     @cached_property
@@ -69,17 +69,17 @@ class LineContext:
     """The conversation at the point where the line would be sent."""
 
     heard: tuple[str, ...] = ()
-    """What the agent said since their last line, text by text."""
+    """The agent's messages since their last line."""
     so_far: str = ""
-    """All that anybody said or showed before."""
+    """Everything said or shown before."""
     answers: int = 0
-    """How many times the agent has answered a line that the model found; scripted lines do not count."""
+    """How many improvised lines the agent has replied to; scripted lines do not count."""
     may_leave: bool = False
-    """Whether leaving is always in order: an author's script decides when they leave."""
+    """Whether they may leave at any time, because the author's script decides that."""
     own: tuple[str, ...] = ()
-    """What they have said themselves, the oldest first."""
+    """Their own lines, oldest first."""
     frame: str = ""
-    """What the model was told in this turn beside the agent's words: how to go on, and why to try again."""
+    """This turn's request to the model, without the agent's words."""
 
     @cached_property
     def facts(self) -> Facts:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MAX_SMALL_DIGITS = 2
-"""Digits that a number may have which anybody may say: so many pieces, so many days."""
+"""Numbers with so many digits may be said by anyone: a count, a number of days."""
 MIN_TAIL_DIGITS = 4
-"""Digits of the end of a known number that may stand for it: the last four of a card."""
+"""The shortest end of a known number that may stand for it: the last four digits of a card."""
 MAX_SPAN = 8
-"""Pieces side by side that may be given as one number."""
+"""Adjacent parts that may be written as one number."""
 MAX_PIECES = 16
-"""That one number is written in."""
-# Every repetition is bounded, or begins with a word: an agent's text may be long, and meant to be slow to read.
+"""Parts of one number."""
+# Every repetition is bounded or starts at a word, because an agent's text may be built to be slow to match.
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _WEB = re.compile(
     r"\b(?:https?://|www\.)[^\s\"'<>)\]]{1,2000}"
@@ -41,10 +41,10 @@ _DURATION = re.compile(
     r"\b\d{1,4}(?:[.,]\d{1,2})? ?(?:min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?|times|percent|%)(?!\w)",
     re.IGNORECASE,
 )
-"""How long or how often: anybody may say so."""
+"""Durations and frequencies, which anyone may say."""
 _PREFIX = re.compile(r"([A-Za-z]{2,})[-_ #]?\Z")
 _ROUND_NUMBERS = frozenset({"100", "1000", "100th", "1000th"})
-"""What people say who do not count."""
+"""Round numbers, which are estimates."""
 
 
 class Date(NamedTuple):

@@ -16,7 +16,7 @@ import yaml
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
 _QUOTED = re.compile(r"[\"“„«][^\"“”»\n]{1,400}[\"”»]")
 _REPORTING = re.compile(r"\b(?:says|said|saying|told|tells|reads|stat(?:es|ed)|wrote|writes|promised|asks|asked)\b")
-"""A sentence that reports what somebody else said is not the speaker's own offer."""
+"""Reported speech is not the speaker's own offer."""
 
 
 class Breach(NamedTuple):

@@ -28,13 +28,13 @@ from clerkship.model.scenario import ScenarioPerson
 
 PROMPT = "person"
 MAX_CORRECTIONS = 2
-"""How often a line that breaks a rule is asked for again."""
+"""How often the model may correct a line that breaks a rule."""
 MAX_CUSTOM_LENGTH = 4_000
-"""Characters of a payload that is not text."""
+"""Characters of a custom payload."""
 _OPENING = "The conversation starts."
 _EMPTY_MESSAGE = "(nothing)"
 _UNKNOWN = {"simulation_context": "", "persona": "", "knows": "", "name": ""}
-"""A person of whom nothing is known, to see what else a template says."""
+"""Empty variables, to find the text of a template itself."""
 
 
 class PersonAnswer(BaseModel):
@@ -56,9 +56,9 @@ class PlayedRole:
 
     person: ScenarioPerson
     given: str = ""
-    """Whatever else counts as given to them: slots, the date."""
+    """Other facts that they know: slots, the date."""
     approached: bool = False
-    """Whether the agent comes to them, and not they to the agent."""
+    """Whether the agent contacts them."""
 
     def variables(self) -> dict[str, Any]:
         """Return the variables of the template."""
@@ -99,13 +99,13 @@ class ScriptProgress:
     """The progress of a person with a script."""
 
     improvised: tuple[str, ...] | None = None
-    """The texts of theirs that the model found; None where all of them are."""
+    """Their improvised lines; None if all lines are."""
     ends_by_script: bool = False
-    """Whether the script decides when they leave; then `done` is not held against the model."""
+    """Whether the script decides when they leave; `done` is then ignored."""
 
 
 NO_SCRIPT = ScriptProgress()
-"""Of a person without a script."""
+"""The progress of a person without a script."""
 
 
 @dataclass
@@ -116,9 +116,9 @@ class Improviser:
     asker: TrialModel | None
     prompts: Prompts = BUILT_IN
     conversation: str = ""
-    """The sandbox of the person, if there are several people: two who are asked the same are asked apart."""
+    """The sandbox of the person, if there are several people, so that equal questions are asked separately."""
     messages: Sequence[Event] = ()
-    """The conversation, as it grows."""
+    """The messages of the conversation; grows during the trial."""
 
     def improvise(self, hint: str = "", progress: ScriptProgress = NO_SCRIPT) -> PersonAction:
         """Return the next action. A person who says goodbye leaves after the reply; one with nothing to say leaves at
@@ -166,7 +166,7 @@ class Improviser:
         return self.part.bounds("\n".join([plain.orders, *addressed]))
 
     def _frame(self, asked: "PersonPrompt", broken: Sequence[tuple[PersonAnswer, Breach]]) -> str:
-        """Return this turn's request without what the person may repeat: the hint, the refused line, the agent's words."""
+        """Return this turn's request without the parts that the person may repeat, such as the agent's words."""
         turn = {
             "agent": "-" if asked.last else "",
             "first": not asked.talk,
@@ -176,7 +176,7 @@ class Improviser:
 
     def _ask(self, asked: "PersonPrompt", broken: Sequence[tuple[PersonAnswer, Breach]]) -> PersonAnswer:
         if self.asker is None:
-            raise PersonUnavailable("a model must play the person, and none is configured: give --person")
+            raise PersonUnavailable("a model must play the person, and none is configured; add --person")
         turn = {"agent": asked.last, "first": not asked.talk, "hint": asked.hint}
         try:
             told = self._told(

@@ -34,10 +34,10 @@ class ScriptedPerson:
         self._uses = [0] * len(script.script)
         self._said = 0
         self._improvised: list[str] = []
-        """The texts that a model found for them."""
+        """Their improvised lines."""
         self._next_line = 0
         self.leaving = False
-        """Whether they have said goodbye, and only wait for the answer."""
+        """Whether they have said goodbye and only wait for the reply."""
         self._messages: Sequence[Event] = ()
         self.watches = any(isinstance(rule.when, EventMatch) for rule in script.script) or isinstance(
             script.end.when, EventMatch
@@ -86,7 +86,7 @@ class ScriptedPerson:
         if isinstance(end.when, EventMatch) and _event_matches(event, end.when):
             return PersonAction(end.say, leaves=True, reason="person_done")
         if self.leaving or (end.after is not None and self._said >= end.after):
-            return None  # they have said their share, and only wait for the last answer
+            return None  # they only wait for the last reply
         for number, rule in enumerate(self._script.script):
             if isinstance(rule.when, EventMatch) and self._may_use(number, rule) and _event_matches(event, rule.when):
                 return self._use(number, rule, None)
@@ -179,10 +179,10 @@ class ScriptedPerson:
         """Return a written line, or one that the model finds."""
         if isinstance(line, str):
             return self._say(PersonAction(line), more, metadata)
-        assert self._voice is not None  # who needs one is made with one
+        assert self._voice is not None  # a person who improvises is built with one
         speech = self._voice.improvise(line.hint, ScriptProgress(tuple(self._improvised), self._ends_by_script))
         if speech.leaves and self._has_lines:
-            return cast(PersonAction, self._go_on())  # an author's lines are all said, whatever the voice makes of it
+            return cast(PersonAction, self._go_on())  # all lines of the author are said, even if the model would leave
         if not speech.text:
             return speech
         self._improvised.append(speech.text)
@@ -211,7 +211,7 @@ class ScriptedPerson:
 def _describe_missing_button(what: str, title: str, buttons: tuple[Mapping[str, Any], ...]) -> str:
     """Explain to the author that a rule or line found no button to press."""
     there = ", ".join(str(button.get("title")) for button in buttons) or "none"
-    return f"{what}, and no button is like {title!r}; there were: {there}"
+    return f"{what}, but no button matches {title!r}; buttons: {there}"
 
 
 def _event_matches(event: Event, match: EventMatch) -> bool:

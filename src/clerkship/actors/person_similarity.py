@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 MIN_SIMILARITY = 0.8
-"""Share of words from which on one text repeats the other; chosen on `tests/actors/near_lines.yml`."""
+"""With this share of words one text repeats the other; calibrated with `tests/actors/near_lines.yml`."""
 MIN_WORDS = 4
-"""Shorter lines ("yes", "I see") are said again without being repeated."""
+"""Shorter lines ("yes", "I see") do not count as repetitions."""
 MAX_ANSWER_WORDS = 8
-"""Words of a statement with a number in it that counts as an answer: asked again, people give it again."""
+"""The longest statement with a number that counts as an answer, which may be given again."""
 _RUN = 3
 _FILLERS = frozenset(
     {"um", "uh", "er", "hm", "hmm", "well", "so", "ok", "okay", "oh", "ah", "please", "just", "really", "actually"}

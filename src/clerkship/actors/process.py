@@ -29,9 +29,9 @@ from clerkship.kit.wall import monotonic, process_seconds
 from clerkship.model.errors import PlatformError
 
 EXIT_TIMEOUT = 0.25
-"""Seconds to end in, once its standard input is closed."""
+"""Seconds for the program to end after its standard input is closed."""
 STACK_TIMEOUT = 0.05
-"""Seconds in which a hung process writes its stack."""
+"""Seconds for a hung process to write its stack."""
 TERM_GRACE = 0.3
 """Seconds from SIGTERM to SIGKILL."""
 _RUNNING: set["Process"] = set()
@@ -44,7 +44,7 @@ class Process:
     def __init__(self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED) -> None:
         self._words, self._folder, self._isolation = words, folder, isolation
         self.dumps_stack = False
-        """Whether it is at work, and writes its stack to standard error on SIGUSR1; programs end of that signal."""
+        """Whether it writes its stack to standard error on SIGUSR1; other programs would be killed by that signal."""
         self._lock = threading.Lock()
         self._mark = new_name("agent")
         self._child: subprocess.Popen[bytes] | None = None
@@ -65,7 +65,7 @@ class Process:
         with self._lock:
             if self._closed:
                 raise AgentStopped
-            _RUNNING.add(self)  # from here on it can be found by its mark, whatever strikes in between
+            _RUNNING.add(self)  # from here on it can be found by its mark, even after an error
             given = {**environ, **self._write_files(files), child_processes.MARK_VARIABLE: self._mark}
             try:
                 with self._isolation.command(self._words, self._private, self._folder) as (words, descriptors):
@@ -120,7 +120,7 @@ class Process:
                 self._pipes.drain_errors()
         every = self._pipes.errors.strip().splitlines()
         lines = every[-6:]
-        if not any(_ERROR.search(line) for line in lines):  # its name may stand far above, with a long trace below
+        if not any(_ERROR.search(line) for line in lines):  # the error may be far above a long traceback
             lines = [*[line for line in every if _ERROR.search(line)][-1:], *lines]
         plain = ("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)
         return cut_start("\n".join(plain), 1000)
@@ -136,7 +136,7 @@ class Process:
         await wait_for(reading, writing)
         with self._lock:
             self._check_open()
-            gone = not self._running()  # asked first: what it wrote before is then in the pipe
+            gone = not self._running()  # checked first, so that all its output is in the pipe
             self._pipes.pump(gone)
 
     def _check_open(self) -> None:
@@ -145,7 +145,7 @@ class Process:
 
     def close(self) -> Mapping[str, JsonValue]:
         """End the program and everything it started; return facts about its end."""
-        with self._lock:  # whoever pumps is done, and sees that it is closed
+        with self._lock:  # waits for a concurrent read, which then sees that it is closed
             if self._closed:
                 return {}
             self._closed = True
@@ -217,7 +217,7 @@ class Process:
         if self._private is not None:
             shutil.rmtree(self._private, ignore_errors=True)
         if self._isolation.private is not None:
-            with contextlib.suppress(OSError):  # other trials have theirs in it
+            with contextlib.suppress(OSError):  # other trials may still use it
                 self._isolation.private.rmdir()
 
 
@@ -241,7 +241,7 @@ def _popen(
 def _start_error(word: str, error: OSError) -> Exception:
     text = f"{word} could not be started: {error.strerror}"
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM):
-        return PlatformError(f"{text}; too many agents at once for this machine")
+        return PlatformError(f"{text}; too many concurrent agents for this machine")
     return AgentError(text)
 
 

@@ -15,7 +15,7 @@ from clerkship.actors.messages import MAX_REPLY_BYTES
 MAX_STDERR_BYTES = 65_536
 CHUNK = 65_536
 POLL_INTERVAL = 0.05
-"""Seconds between looks at whether the program still runs: its children may hold its pipes open after it."""
+"""Seconds between checks whether the program still runs: its children may keep its pipes open."""
 
 
 class ProcessPipes:
@@ -27,7 +27,7 @@ class ProcessPipes:
         self._out, self._err = bytearray(), bytearray()
         self._searched = 0
         self.ended = False
-        """Whether it writes no more to standard output."""
+        """Whether standard output has ended."""
         self._err_ended = False
 
     def attach(self, child: "subprocess.Popen[bytes]") -> None:
@@ -57,7 +57,7 @@ class ProcessPipes:
                 raise AgentError(f"it wrote a line of more than {MAX_REPLY_BYTES:,} bytes")
             if not self.ended or not self._out:
                 return None
-            end = len(self._out)  # the last line may lack its end
+            end = len(self._out)  # the last line may have no line end
         line = bytes(self._out[:end])
         del self._out[: end + 1]
         self._searched = 0
@@ -107,7 +107,7 @@ class ProcessPipes:
             del self._pending[: os.write(stdin.fileno(), self._pending[:CHUNK])]
         except BlockingIOError:
             pass
-        except OSError:  # it reads no more, which is its right
+        except OSError:  # it closed its input, which is allowed
             self._pending.clear()
             stdin.close()
 

@@ -55,7 +55,7 @@ class PythonAgent:
         self.entries: frozenset[EntryPointName] = frozenset(entrances)
         self._entrances = entrances
         self._output = output or AgentOutput()
-        self._context = self._output.context  # what it sets there ends with it
+        self._context = self._output.context  # context variables of the agent end with it
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Call `on_start`."""
@@ -94,9 +94,9 @@ class PythonAgent:
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
-                raise  # its time is over, or the run is stopped
+                raise  # the time is over, or the run was stopped
             raise agent_error(error) from error
-        except BaseException as error:  # foreign code: whatever it raises is its own failure
+        except BaseException as error:  # any exception of the agent's code is the agent's failure
             raise agent_error(error) from error
 
 
@@ -148,12 +148,12 @@ class PythonSolver:
             made = output.context.run(call_sync, self._target, ())
             if self._entrances is None:
                 with as_input_error():
-                    self._entrances = find_entry_points(made, self.name)  # looked at once: signatures are slow to read
+                    self._entrances = find_entry_points(made, self.name)  # only once: reading signatures is slow
             bound = {entry: known._replace(function=getattr(made, entry)) for entry, known in self._entrances.items()}
         except (AgentStopped, InputError):
             raise
-        except BaseException as error:  # foreign code: whatever it raises is its own failure
-            raise _with_output(agent_error(error, "it could not be made: "), output) from error
+        except BaseException as error:  # any exception of the agent's code is the agent's failure
+            raise _with_output(agent_error(error, "its constructor failed: "), output) from error
         return PythonAgent(bound, output)
 
 
@@ -170,7 +170,7 @@ def reported_events(declared: Any, name: str) -> frozenset[str] | None:
             f"agent {name}: `reported_events` is not a list", hint='write ["agent.flow.started"], or []'
         )
     for kind in declared:
-        # Which plug-ins are installed is not known here: of other kinds only the form is checked.
+        # Plug-ins are not known here, so only the form of other kinds is checked.
         if kind not in BUILT_IN_EVENTS and (str(kind).startswith("agent.") or "." not in str(kind)):
             hint = did_you_mean(str(kind), BUILT_IN_EVENTS)
             raise InputError.of(f"agent {name}: unknown event kind `{kind}` in `reported_events`", hint=hint)
@@ -179,7 +179,7 @@ def reported_events(declared: Any, name: str) -> frozenset[str] | None:
 
 def load_python(reference: str) -> PythonSolver:
     """Import `module:name`, also from the working folder; raise InputError if that fails."""
-    wrap_streams()  # a logging handler that the module sets up shall write to these
+    wrap_streams()  # so that logging handlers of the module write to them
     with as_input_error():
         target = find_target(reference)
     return PythonSolver(f"python:{reference}", target)
@@ -197,7 +197,7 @@ def as_input_error() -> Iterator[None]:
 def load_source(source: str, name: str) -> PythonAgent:
     """Return an agent from source code, such as a reference solution in a snapshot."""
     module = ModuleType(f"clerkship_solution_{hashlib.sha256(source.encode()).hexdigest()[:16]}")
-    sys.modules[module.__name__] = module  # dataclasses and the like look their module up there
+    sys.modules[module.__name__] = module  # dataclasses look up their module there
     try:
         exec(compile(source, name, "exec"), module.__dict__)
         agent = getattr(module, "Agent", module)

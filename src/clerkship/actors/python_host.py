@@ -71,8 +71,8 @@ class Host:
     def _make(self, target: Any) -> Any:
         try:
             return self._context.run(target)
-        except BaseException as error:  # foreign code
-            raise agent_error(error, "it could not be made: ") from error
+        except BaseException as error:  # the agent's code may raise anything
+            raise agent_error(error, "its constructor failed: ") from error
 
     def _call(self, entry: EntryPointName, argument: Any) -> dict[str, Any]:
         function, arity, _ = self._entrances[entry]
@@ -84,7 +84,7 @@ class Host:
             return {"value": _encode(entry, result)}
         except AgentError as error:
             return _failed(error)
-        except BaseException as error:  # foreign code
+        except BaseException as error:  # the agent's code may raise anything
             return _failed(agent_error(error))
 
     def _get_sandboxes(self) -> Any:
@@ -105,7 +105,7 @@ async def _awaited(awaitable: Any) -> Any:
 
 
 def _failed(error: AgentError) -> dict[str, Any]:
-    trace = getattr(error, "trace", "")  # an agent may raise a subclass of its own
+    trace = getattr(error, "trace", "")  # an agent may raise its own subclass
     return {
         "failed": {
             "message": replace_surrogates(str(error)),

@@ -32,9 +32,9 @@ from clerkship.settings import inherited
 T = TypeVar("T")
 HOST_MODULE = "clerkship.actors.python_host"
 MAX_IMPORT_SECONDS = 120.0
-"""Wall seconds in which an agent must be imported, before a run; in a trial its own limit applies."""
+"""Wall seconds for importing an agent before a run; in a trial the task's limit applies."""
 EXIT_TIMEOUT = 1.0
-"""Seconds to wait for the exit code of a process that has closed its pipe."""
+"""Seconds to wait for the exit code of a process that closed its pipe."""
 
 
 class PythonProcessAgent:
@@ -64,7 +64,7 @@ class PythonProcessAgent:
         async with asyncio.timeout(None if make else MAX_IMPORT_SECONDS):
             loaded = await self._call(call, None)
         if not isinstance(loaded, dict) or not isinstance(loaded.get("entries"), list) or "emits" not in loaded:
-            raise AgentError("its process did not say what it has imported")
+            raise AgentError("its process did not report what it imported")
         return loaded
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[ReplyPart]:
@@ -102,12 +102,12 @@ class PythonProcessAgent:
             call["sandboxes"] = {name: _describe_handle(handle) for name, handle in sandboxes.items()}
         try:
             return await self._call(call, sandboxes)
-        except InputError as error:  # an agent that was imported before the run has no input to be wrong
+        except InputError as error:  # it was imported before the run, so this is the agent's failure
             raise AgentError(str(error)) from None
 
     async def _call(self, call: Mapping[str, Any], sandboxes: Sandboxes | None) -> Any:
         """Send a call, answer the requests that arrive before its result, and return the result."""
-        self._process.send(orjson.dumps(call, default=report_fields))  # of data classes, the fields are written
+        self._process.send(orjson.dumps(call, default=report_fields))  # orjson serializes dataclasses itself
         self._process.dumps_stack = True
         while (line := await self._process.receive()) is not None:
             message = parse_object(line, "a line of its process")
@@ -204,10 +204,10 @@ class PythonProcessSolver:
             agent.load(make=True)
             self._entries = self._entries or agent.entries
             if agent.entries != self._entries:
-                raise AgentError("it has other entry points than in the trial before")
+                raise AgentError("its entry points differ from those in the trial before")
         except BaseException as error:
             agent.close()
-            if isinstance(error, InputError):  # it was imported before the run, so the files are right
+            if isinstance(error, InputError):  # it was imported before the run, so this is the agent's failure
                 raise AgentError(f"importing it failed: {error}") from None
             raise
         return agent
@@ -240,8 +240,8 @@ def to_process(solver: PythonSolver) -> PythonProcessSolver:
 
 def _check_system(name: str) -> None:
     if os.name != "posix":
-        hint = "leave --agent-process out, or use `http:`"
-        raise InputError.of(f"agent {name}: agents have a process of their own on Linux and macOS alone", hint=hint)
+        hint = "remove --agent-process, or use `http:`"
+        raise InputError.of(f"agent {name}: agents can have their own process only on Linux and macOS", hint=hint)
 
 
 def _target_of(solver: PythonSolver) -> dict[str, str]:
@@ -250,7 +250,7 @@ def _target_of(solver: PythonSolver) -> dict[str, str]:
         return {"module": _module_name(solver.name, target.__name__)}
     if not inspect.isclass(target) and not inspect.isfunction(target):
         kind = "a bound method" if inspect.ismethod(target) else f"an instance of {type(target).__name__}"
-        raise _import_error(solver.name, f"it is {kind}, which only this process has")
+        raise _import_error(solver.name, f"it is {kind}, which exists only in this process")
     if target.__name__ == "<lambda>":
         raise _import_error(solver.name, "a lambda has no name")
     if "<locals>" in target.__qualname__:
@@ -284,6 +284,6 @@ def _module_name(agent: str, module: str) -> str:
 
 def _import_error(agent: str, reason: str) -> InputError:
     return InputError.of(
-        f"agent {agent} cannot be imported in a process of its own: {reason}",
-        hint="give a class or function at the top of a module, or leave agent_process out",
+        f"agent {agent} cannot be imported in its own process: {reason}",
+        hint="use a class or function at the top level of a module, or remove agent_process",
     )

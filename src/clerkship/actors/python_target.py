@@ -23,16 +23,16 @@ from clerkship.model.names import did_you_mean
 
 _ENTRIES: dict[str, EntryPointName] = {"message": "on_turn", "task_item": "on_task"}
 _OPTIONAL_ENTRIES: tuple[EntryPointName, ...] = ("on_start", "on_history")
-"""Entry points of agents that have on_turn too."""
+"""Entry points that an agent may have together with on_turn."""
 _PACKAGE = Path(__file__).parents[1]
 _LIBRARIES = tuple(
     str(place) for place in (*(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")), _PACKAGE)
 )
 MAX_TRACE = 20_000
-"""Characters of a traceback that are kept: its end."""
+"""Characters of a traceback that are stored, from its end."""
 MAX_MESSAGE = 2_000
 MAX_REASON = 1_000
-"""Characters shown of the body with which a server refused a request."""
+"""Characters of a server's error response that are shown."""
 
 
 class NotAnAgent(Exception):
@@ -56,7 +56,7 @@ def find_target(reference: str) -> Any:
     module_name, _, name = reference.partition(":")
     name = name or "agent"
     if module_name.endswith(".py") or "/" in module_name:
-        raise NotAnAgent(f"agent python:{reference}: not a module", "write its name, without path and .py")
+        raise NotAnAgent(f"agent python:{reference}: not a module", "write its name without path and .py")
     try:
         module = import_from_here(module_name)
     except ModuleNotFoundError as error:
@@ -93,7 +93,7 @@ def find_entry_points(target: Any, name: str) -> dict[EntryPointName, EntryPoint
     if not found and callable(target):
         first = next(iter(_parameters(target)), "")
         if first not in _ENTRIES:
-            raise NotAnAgent(f"agent {name}: the first parameter of a function is `message` or `task_item`")
+            raise NotAnAgent(f"agent {name}: the first parameter of the function must be `message` or `task_item`")
         found = {_ENTRIES[first]: target}
     if not found:
         raise NotAnAgent(f"agent {name}: it has neither on_turn nor on_task")
@@ -123,7 +123,7 @@ def agent_error(error: BaseException, prefix: str = "") -> AgentError:
     try:
         return _with_trace(error, prefix)
     except BaseException:  # foreign code
-        return AgentError(f"{prefix}an exception that cannot be described")
+        return AgentError(f"{prefix}an exception without a description")
 
 
 def _with_trace(error: BaseException, prefix: str) -> AgentError:

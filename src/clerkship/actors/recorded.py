@@ -18,7 +18,7 @@ class RecordedSolver:
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Raise AgentError: the engine builds the agent, because turns are found by the task."""
-        raise AgentError("a recorded agent plays its part in a replay, and nowhere else")
+        raise AgentError("a recorded agent can only be used in a replay")
 
 
 def load_recorded(rest: str, settings: Settings) -> RecordedSolver:

@@ -10,7 +10,7 @@ from clerkship.model.errors import InputError
 from clerkship.settings import Settings
 
 LoadSolver = Callable[[str, Settings], Solver]
-"""Takes what follows the sort and its colon, and the settings."""
+"""Builds a solver from the text after `kind:`, and the settings."""
 
 
 def _built_in(name: str, target: str) -> LoadSolver:
@@ -18,7 +18,7 @@ def _built_in(name: str, target: str) -> LoadSolver:
 
     def load_built_in(rest: str, settings: Settings) -> Solver:
         if rest:
-            raise InputError.of(f"agent `{name}:{rest}`: {name} takes nothing more", hint=f"write `{name}`")
+            raise InputError.of(f"agent `{name}:{rest}`: {name} takes no arguments", hint=f"write `{name}`")
         return cast(Solver, load(target)())
 
     return load_built_in

@@ -29,7 +29,7 @@ def parse_replies(value: Any, events: AgentEvents | None = BUILT_IN_EVENTS) -> l
     For `events` see `parse_event`.
     """
     if isinstance(value, str):
-        return [Say(_parse_text(value))] if value.strip() else []  # most are no more than this
+        return [Say(_parse_text(value))] if value.strip() else []  # the most common case
     items = value if isinstance(value, list | tuple) else [value]
     if len(items) > MAX_REPORTS:
         raise AgentError(f"it returned {len(items):,} replies and events; the limit is {MAX_REPORTS:,}")
@@ -57,13 +57,13 @@ def parse_event(payload: Payload, events: AgentEvents | None = BUILT_IN_EVENTS) 
     known = isinstance(payload, Payload) and (events is None or events.get(getattr(payload, "kind", "")) is kind)
     if not known:
         raise TypeError(
-            f"an agent may report flows, actions, slots and the like, and `events` of a plug-in, not {kind.__name__}"
+            f"an agent may report flows, actions, slots and so on, and `events` of a plug-in; not {kind.__name__}"
         )
     required = _required(kind)
     emptied: dict[str, Any] = {}
     for name, value in payload.__dict__.items():
         if type(value) is dict and not value:
-            emptied[name] = {}  # its own may be filled later
+            emptied[name] = {}  # a copy, because the agent may fill its own dict later
         elif not ((type(value) is str and value.isascii()) or (value is None and name not in required)):
             return kind.model_validate(parse_answer(payload.model_dump(), what="report"))
     if not required <= payload.__dict__.keys():
@@ -79,16 +79,16 @@ def _required(kind: type[Payload]) -> frozenset[str]:
 def parse_report(report: Any, events: AgentEvents = BUILT_IN_EVENTS) -> Payload:
     """Parse an agent's event from JSON: `{"kind": "agent.slot.set", "name": …, "value": …}`."""
     if not isinstance(report, Mapping) or not isinstance(report.get("kind"), str):
-        raise AgentError(f"a report is a map with `kind`, not {type(report).__name__} {repr(report)[:60]}")
+        raise AgentError(f"a report must be a map with `kind`, not {type(report).__name__} {repr(report)[:60]}")
     kind = report["kind"]
     if kind not in events:
-        raise AgentError(f"a report is of kind `{kind[:80]}`; {did_you_mean(kind[:80], events)}")
+        raise AgentError(f"unknown kind `{kind[:80]}` in a report; {did_you_mean(kind[:80], events)}")
     try:
         return events[kind].model_validate({key: value for key, value in report.items() if key != "kind"})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise AgentError(f"its report of {kind} is wrong: {place}: {first['msg']}") from None
+        raise AgentError(f"invalid report of {kind}: {place}: {first['msg']}") from None
 
 
 def report_fields(payload: Payload) -> dict[str, Any]:

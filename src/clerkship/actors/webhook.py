@@ -81,7 +81,7 @@ class WebhookAgent(MessageAgent):
             raise AgentError(f"{_host(self._address)} cannot be reached: {error}") from None
         except httpx.HTTPError as error:
             words = str(error) or type(error).__name__
-            raise AgentError(f"{_host(self._address)} broke off the conversation: {words}") from None
+            raise AgentError(f"the connection to {_host(self._address)} failed: {words}") from None
 
 
 def _check_status(response: "httpx.Response", data: bytes) -> None:
@@ -90,7 +90,7 @@ def _check_status(response: "httpx.Response", data: bytes) -> None:
         return
     if 300 <= status < 400:
         there = response.headers.get("location", "nowhere")[:200]
-        raise AgentError(f"it redirects ({status}) to {there}; redirects are not followed: give that address")
+        raise AgentError(f"it redirects ({status}) to {there}; redirects are not followed, so use that address")
     raise AgentError(f"it replied with status {status}: {excerpt(data)}")
 
 
@@ -107,7 +107,7 @@ def sign(key: bytes, body: bytes) -> dict[str, str]:
 
 
 OMITTED_QUERY = "?…"
-"""Stands in a name for the part of an address that is not kept."""
+"""Replaces the query of an address in names."""
 
 
 def parse_secret(text: str) -> bytes:
@@ -118,7 +118,7 @@ def parse_secret(text: str) -> bytes:
         return base64.b64decode(text.removeprefix("whsec_"), validate=True)
     except (binascii.Error, ValueError):
         raise InputError.of(
-            "CLERKSHIP_WEBHOOK_SECRET starts with whsec_ and is not base64 after it", hint="copy it again"
+            "CLERKSHIP_WEBHOOK_SECRET starts with whsec_, but the rest is not base64", hint="copy it again"
         ) from None
 
 
@@ -128,7 +128,7 @@ class WebhookSolver:
     isolation: IsolationLevel = "remote"
 
     def __init__(self, address: str, key: bytes) -> None:
-        # A query may hold a key of somebody's; the name is shown and kept.
+        # A query may contain a key, and the name is shown and stored.
         parts = urlsplit(address)
         self.name = f"http:{urlunsplit(parts._replace(query='', fragment=''))}{OMITTED_QUERY if parts.query else ''}"
         self._address, self._key = address, key
@@ -147,8 +147,8 @@ def load_http(rest: str, settings: Settings) -> WebhookSolver:
     address = f"http:{rest}" if rest.startswith("//") else rest
     if address.endswith(OMITTED_QUERY):
         raise InputError.of(
-            f"agent http:{address}: what stood after `?` is not kept, for it may be a key",
-            hint="give the whole address again, with --agent",
+            f"agent http:{address}: the query is not stored, because it may contain a key",
+            hint="give the whole address with --agent",
         )
     return WebhookSolver(parse_address(address, f"http:{rest}"), parse_secret(settings.webhook_secret))
 

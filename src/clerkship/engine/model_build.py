@@ -48,7 +48,7 @@ def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
     if is_scripted(choice.who):
         return choice.model_copy(update={"embeddings": embeddings})
     reference = _parse_reference(choice, settings)
-    version = choice.api_version or (settings.azure_api_version if reference.sort == AZURE else "")
+    version = choice.api_version or (settings.azure_api_version if reference.provider == AZURE else "")
     updates = {
         "who": reference.name,
         "embeddings": embeddings,
@@ -83,13 +83,13 @@ def _build_remote(choice: ModelChoice, settings: Settings, pool: EndpointPool) -
     credentials = _read_credentials(reference, choice, settings)
     options = RequestOptions(
         parameters=expand_variables(choice.parameters, choice.who),
-        answer_within=choice.timeout or ANSWER_TIMEOUT,
+        answer_timeout=choice.timeout or ANSWER_TIMEOUT,
         at_once=choice.at_once,
         prices=choice.prices,
         api_version=choice.api_version,
     )
     embedder = _build_embedder(reference, credentials, choice, settings, pool)
-    api = AnthropicApi if reference.sort == ANTHROPIC else OpenAiApi
+    api = AnthropicApi if reference.provider == ANTHROPIC else OpenAiApi
     return RemoteModel(reference, api(reference, credentials, options), embedder, pool, choice.at_once)
 
 
@@ -103,9 +103,9 @@ def _read_credentials(reference: ModelReference, choice: ModelChoice, settings: 
         ANTHROPIC: (settings.anthropic_api_key, "ANTHROPIC_API_KEY"),
         AZURE: (settings.azure_api_key, "AZURE_API_KEY"),
     }
-    default_variable = f"{reference.sort.upper().replace('-', '_')}_API_KEY"
-    key, variable = known.get(reference.sort, (variables().get(default_variable, "").strip(), default_variable))
-    hint = f"set CLERKSHIP_{variable} or {variable}" if reference.sort in known else f"set {variable}"
+    default_variable = f"{reference.provider.upper().replace('-', '_')}_API_KEY"
+    key, variable = known.get(reference.provider, (variables().get(default_variable, "").strip(), default_variable))
+    hint = f"set CLERKSHIP_{variable} or {variable}" if reference.provider in known else f"set {variable}"
     if choice.key_from:
         key, variable, hint = variables().get(choice.key_from, "").strip(), choice.key_from, f"set {choice.key_from}"
         if not key:
@@ -113,7 +113,7 @@ def _read_credentials(reference: ModelReference, choice: ModelChoice, settings: 
         if not (key.isascii() and key.isprintable()):
             raise InputError.of(f"{variable} contains a character that no key has", hint="was it copied completely?")
     check_key(reference, key, variable, "model")
-    if reference.sort == AZURE:
+    if reference.provider == AZURE:
         return ApiCredentials(key, "api-key", f"api-version={choice.api_version}" if choice.api_version else "", hint)
     return ApiCredentials(key, hint=hint)
 
@@ -125,14 +125,14 @@ def _build_embedder(
 
     Anthropic has no embeddings, so OpenAI's are used for its models.
     """
-    default_address = settings.openai_base_url if reference.sort == ANTHROPIC else reference.address
+    default_address = settings.openai_base_url if reference.provider == ANTHROPIC else reference.address
     embeddings = parse_reference(choice.embeddings, default_address, "embeddings")
     if embeddings.address == reference.address:
-        embeddings = embeddings._replace(sort=reference.sort)
+        embeddings = embeddings._replace(provider=reference.provider)
     else:
         credentials = ApiCredentials(settings.openai_api_key)
     options = RequestOptions(
-        answer_within=choice.timeout or ANSWER_TIMEOUT,
+        answer_timeout=choice.timeout or ANSWER_TIMEOUT,
         prices=_find_prices(embeddings, settings),
         api_version=choice.api_version,
     )
@@ -144,7 +144,7 @@ def _find_prices(reference: ModelReference, settings: Settings) -> Prices | None
     if not settings.prices:
         return None
     prices = load_model_file(Path(settings.prices), PriceList).root
-    names = (reference.name, f"{reference.sort}:{reference.model}", reference.model)
+    names = (reference.name, f"{reference.provider}:{reference.model}", reference.model)
     return next((prices[name] for name in names if name in prices), None)
 
 

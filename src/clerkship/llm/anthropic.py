@@ -38,92 +38,99 @@ class AnthropicApi:
 
     forms: tuple[AnswerFormat, ...] = ("schema", "tool", "words")
 
-    def __init__(self, place: ModelReference, door: ApiCredentials, manner: RequestOptions) -> None:
+    def __init__(self, reference: ModelReference, credentials: ApiCredentials, options: RequestOptions) -> None:
         # Import here, not on the first question: it takes seconds, during which other questions would wait.
         try:
             import anthropic  # noqa: PLC0415  (an extra)
         except ImportError:
             raise InputError.of(
-                f"model `{place.name}`: Anthropic's library is not installed",
+                f"model `{reference.name}`: Anthropic's library is not installed",
                 hint="pip install 'clerkship[anthropic]'",
             ) from None
         self._library = anthropic
-        self._place, self._door, self._manner = place, door, manner
+        self._reference, self._credentials, self._options = reference, credentials, options
 
-    async def say(self, asked: ChatRequest, connections: HostConnections) -> ModelReply:
+    async def send(self, request: ChatRequest, connections: HostConnections) -> ModelReply:
         """Send one message."""
-        client = connections.hold((self._place.address, self._door.key), self._client, _close_client)
+        client = connections.hold((self._reference.address, self._credentials.key), self._client, _close_client)
         message = await call_with_retries(
-            lambda: self._once(client, asked), self._place.address, self._manner.patience, asked.limits, asked.spent
+            lambda: self._once(client, request),
+            self._reference.address,
+            self._options.retry_policy,
+            request.limits,
+            request.time_spent,
         )
         return ModelReply(
             _extract_text(message),
             _STOP_REASONS.get(message.stop_reason, ""),
-            _parse_usage(message, self._manner.prices),
+            _parse_usage(message, self._options.prices),
         )
 
     def _client(self) -> "AsyncAnthropic":
         # Retries are ours, so that a waiting request frees its slot; redirects would send the key elsewhere.
         http = self._library.DefaultAsyncHttpxClient(
-            trust_env=not is_loopback(self._place.address), follow_redirects=False
+            trust_env=not is_loopback(self._reference.address), follow_redirects=False
         )
         return self._library.AsyncAnthropic(
-            api_key=self._door.key or "none", base_url=self._place.address, max_retries=0, http_client=http
+            api_key=self._credentials.key or "none", base_url=self._reference.address, max_retries=0, http_client=http
         )
 
-    async def _once(self, client: "AsyncAnthropic", asked: ChatRequest) -> "Message":
-        theirs = self._library
-        parameters: dict[str, Any] = dict(self._manner.parameters)
-        told = _build_request(asked, parameters)
+    async def _once(self, client: "AsyncAnthropic", request: ChatRequest) -> "Message":
+        library = self._library
+        parameters: dict[str, Any] = dict(self._options.parameters)
+        body = _build_request(request, parameters)
         try:
             message: Message = await client.messages.create(
-                model=self._place.model,
+                model=self._reference.model,
                 max_tokens=parameters.pop("max_tokens", DEFAULT_MAX_TOKENS),
-                timeout=self._manner.answer_within,
+                timeout=self._options.answer_timeout,
                 extra_body=parameters,
-                **told,
+                **body,
             )
-        except theirs.APIStatusError as error:
+        except library.APIStatusError as error:
             raise self._trouble(error) from None
-        except theirs.APITimeoutError:
+        except library.APITimeoutError:
             raise EndpointBusy("no answer in time") from None
-        except theirs.APIConnectionError as error:
-            raise EndpointBusy(self._door.redact_key(str(error.__cause__ or error)) or type(error).__name__) from None
-        except (theirs.APIError, ValueError) as error:
-            raise EndpointBusy(f"the answer is not a message: {self._door.redact_key(str(error))[:200]}") from None
+        except library.APIConnectionError as error:
+            raise EndpointBusy(
+                self._credentials.redact_key(str(error.__cause__ or error)) or type(error).__name__
+            ) from None
+        except (library.APIError, ValueError) as error:
+            raise EndpointBusy(
+                f"the answer is not a message: {self._credentials.redact_key(str(error))[:200]}"
+            ) from None
         if not isinstance(getattr(message, "content", None), list) or message.usage is None:
-            raise ModelOutage(f"the answer of {self._place.address} is not a message: {str(message)[:200]!r}")
+            raise ModelOutage(f"the answer of {self._reference.address} is not a message: {str(message)[:200]!r}")
         return message
 
     def _trouble(self, error: "APIStatusError") -> Exception:
-        refused = f"{self._place.address} refuses model `{self._place.model}`"
-        words, wait = self._door.redact_key(_error_text(error)), error.response.headers.get("retry-after", "")
-        return build_status_error(error.status_code, words, wait, refused, {401: self._door.hint, **_HINTS})
+        refused = f"{self._reference.address} refuses model `{self._reference.model}`"
+        words, wait = self._credentials.redact_key(_error_text(error)), error.response.headers.get("retry-after", "")
+        return build_status_error(error.status_code, words, wait, refused, {401: self._credentials.hint, **_HINTS})
 
 
 async def _close_client(client: "AsyncAnthropic") -> None:
     await client.close()
 
 
-def _build_request(asked: ChatRequest, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Build a request: the system prompt separate, the conversation starting with the user, the schema in the asked
-    form.
-    """
-    system, *turns = asked.turns
+def _build_request(request: ChatRequest, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Build a request with a separate system prompt, a conversation that the user starts, and the requested format."""
+    system, *turns = request.turns
     if turns[0].role == "assistant":
         turns = [ChatMessage("user", "(it begins)"), *turns]
-    told: dict[str, Any] = {
+    body: dict[str, Any] = {
         "system": system.content,
         "messages": [{"role": turn.role, "content": turn.content} for turn in turns],
     }
-    if asked.form == "schema":
-        form = {"type": "json_schema", "schema": asked.question.schema}
-        told["output_config"] = {**parameters.pop("output_config", {}), "format": form}
-    elif asked.form == "tool":
-        about = "Give your answer by calling this, once."
-        told["tools"] = [{"name": TOOL_NAME, "description": about, "input_schema": asked.question.schema}]
-        told["tool_choice"] = {"type": "tool", "name": TOOL_NAME, "disable_parallel_tool_use": True}
-    return told
+    if request.form == "schema":
+        form = {"type": "json_schema", "schema": request.question.schema}
+        body["output_config"] = {**parameters.pop("output_config", {}), "format": form}
+    elif request.form == "tool":
+        description = "Give your answer by calling this, once."
+        tool = {"name": TOOL_NAME, "description": description, "input_schema": request.question.schema}
+        body["tools"] = [tool]
+        body["tool_choice"] = {"type": "tool", "name": TOOL_NAME, "disable_parallel_tool_use": True}
+    return body
 
 
 def _extract_text(message: "Message") -> str:
@@ -136,15 +143,15 @@ def _extract_text(message: "Message") -> str:
 
 def _parse_usage(message: "Message", prices: Prices | None) -> Usage:
     """Return the usage. Anthropic counts cached input separately; here it is part of the prompt tokens."""
-    used = message.usage
-    cached = used.cache_read_input_tokens or 0
-    prompt = used.input_tokens + cached + (used.cache_creation_input_tokens or 0)
-    cost = prices.cost(prompt, used.output_tokens, cached) if prices is not None else None
-    return Usage(calls=1, prompt_tokens=prompt, completion_tokens=used.output_tokens, cost=cost)
+    usage = message.usage
+    cached = usage.cache_read_input_tokens or 0
+    prompt = usage.input_tokens + cached + (usage.cache_creation_input_tokens or 0)
+    cost = prices.cost(prompt, usage.output_tokens, cached) if prices is not None else None
+    return Usage(calls=1, prompt_tokens=prompt, completion_tokens=usage.output_tokens, cost=cost)
 
 
 def _error_text(error: "APIStatusError") -> str:
     body = error.body
     inner = body.get("error") if isinstance(body, dict) else None
-    said = inner.get("message") if isinstance(inner, dict) else None
-    return str(said or error.response.text)[:500]
+    message_text = inner.get("message") if isinstance(inner, dict) else None
+    return str(message_text or error.response.text)[:500]

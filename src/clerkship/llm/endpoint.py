@@ -56,8 +56,7 @@ class ApiCredentials(NamedTuple):
     def redact_key(self, text: str) -> str:
         """Remove the key from a server's text, which may be stored and shown.
 
-        A very short key is a placeholder such as `none`; it is not replaced, because it may be part of ordinary
-        words.
+        A very short key is a placeholder such as `none`; it is not replaced, because it may be part of ordinary words.
         """
         return text.replace(self.key, "[key]") if len(self.key) >= MIN_KEY_LENGTH else text
 
@@ -65,8 +64,8 @@ class ApiCredentials(NamedTuple):
 class Endpoint:
     """An address and its credentials: sends JSON, returns JSON, retries while the endpoint is busy."""
 
-    def __init__(self, base_url: str, door: ApiCredentials, patience: ModelRetryPolicy = _DEFAULT_POLICY) -> None:
-        self._base_url, self._door, self._patience = base_url, door, patience
+    def __init__(self, base_url: str, credentials: ApiCredentials, policy: ModelRetryPolicy = _DEFAULT_POLICY) -> None:
+        self._base_url, self._credentials, self._retry_policy = base_url, credentials, policy
 
     def client(self) -> "httpx.AsyncClient":
         """Return a client for several requests in a row."""
@@ -74,32 +73,36 @@ class Endpoint:
 
     async def post(
         self,
-        lend: "BorrowClient",
+        borrow: "BorrowClient",
         path: str,
-        asked: Mapping[str, Any],
+        body_fields: Mapping[str, Any],
         limits: Sequence[ConcurrencyLimit] = (),
-        spent: TimeSpent | None = None,
+        time_spent: TimeSpent | None = None,
     ) -> Any:
         """Post to a path and return the JSON answer; each attempt borrows a connection."""
-        body, model = orjson.dumps(asked), str(asked.get("model", ""))
-        url = f"{self._base_url.rstrip('/')}{path}{'?' * bool(self._door.query)}{self._door.query}"
+        body, model = orjson.dumps(body_fields), str(body_fields.get("model", ""))
+        url = f"{self._base_url.rstrip('/')}{path}{'?' * bool(self._credentials.query)}{self._credentials.query}"
         return await call_with_retries(
-            lambda: self._once(lend, url, model, body), self._base_url, self._patience, limits, spent or TimeSpent()
+            lambda: self._once(borrow, url, model, body),
+            self._base_url,
+            self._retry_policy,
+            limits,
+            time_spent or TimeSpent(),
         )
 
-    async def _once(self, lend: "BorrowClient", url: str, model: str, body: bytes) -> Any:
+    async def _once(self, borrow: "BorrowClient", url: str, model: str, body: bytes) -> Any:
         import httpx  # noqa: PLC0415  (most agents need no HTTP)
 
         try:
-            with lend() as client:
-                response, data = await post(client, url, self._door.headers(), body, MAX_RESPONSE_BYTES)
+            with borrow() as client:
+                response, data = await post(client, url, self._credentials.headers(), body, MAX_RESPONSE_BYTES)
         except ResponseTooLarge:
             raise ModelOutage(f"the answer of {self.host} has more than {MAX_RESPONSE_BYTES:,} bytes") from None
         except httpx.TimeoutException:
             raise EndpointBusy("no answer in time") from None
         except httpx.HTTPError as error:
-            raise EndpointBusy(self._door.redact_key(str(error)) or type(error).__name__) from None
-        text = self._door.redact_key(data.decode(errors="replace"))
+            raise EndpointBusy(self._credentials.redact_key(str(error)) or type(error).__name__) from None
+        text = self._credentials.redact_key(data.decode(errors="replace"))
         if response.status_code != 200:
             raise self._trouble(response, text, model)
         try:
@@ -110,16 +113,18 @@ class Endpoint:
             raise EndpointBusy(problem)  # half an answer: the next one may be complete
         raise ModelOutage(problem)
 
-    def build_no_message_error(self, found: Any, usage: Usage = NO_USAGE) -> ModelOutage:
+    def build_no_message_error(self, answer: Any, usage: Usage = NO_USAGE) -> ModelOutage:
         """Return the error for an answer without a message."""
-        return ModelOutage(f"the answer of {self.host} has no message: {orjson.dumps(found)[:200].decode()}", usage)
+        return ModelOutage(f"the answer of {self.host} has no message: {orjson.dumps(answer)[:200].decode()}", usage)
 
     def _trouble(self, response: "httpx.Response", text: str, model: str) -> Exception:
-        words, code = _parse_error(text)
+        message, code = _parse_error(text)
         if code in QUOTA_CODES:
-            return ModelOutage(f"{self.host}: the quota for model `{model}` is used up: {words}")
-        refused, hints = f"{self.host} refuses model `{model}`", {401: self._door.hint, **_HINTS}
-        error = build_status_error(response.status_code, words, response.headers.get("retry-after", ""), refused, hints)
+            return ModelOutage(f"{self.host}: the quota for model `{model}` is used up: {message}")
+        refused, hints = f"{self.host} refuses model `{model}`", {401: self._credentials.hint, **_HINTS}
+        error = build_status_error(
+            response.status_code, message, response.headers.get("retry-after", ""), refused, hints
+        )
         if isinstance(error, RequestDeclined):
             error.code = code
         return error
@@ -130,17 +135,17 @@ class Endpoint:
         return urlsplit(self._base_url).netloc
 
 
-def first_message(found: Any) -> dict[str, Any] | None:
+def first_message(answer: Any) -> dict[str, Any] | None:
     """Return the message of an answer's first choice; None if there is none."""
     with contextlib.suppress(KeyError, IndexError, TypeError):
-        message = found["choices"][0]["message"]
+        message = answer["choices"][0]["message"]
         return message if isinstance(message, dict) else None
     return None
 
 
-def parse_token_counts(found: Any) -> dict[str, int]:
+def parse_token_counts(answer: Any) -> dict[str, int]:
     """Return the token counts that an answer reports."""
-    usage = found.get("usage") if isinstance(found, dict) else None
+    usage = answer.get("usage") if isinstance(answer, dict) else None
     counts = (
         {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")} if isinstance(usage, dict) else {}
     )

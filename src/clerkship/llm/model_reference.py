@@ -35,57 +35,63 @@ class ModelReference(NamedTuple):
 
     model: str
     address: str
-    sort: str = OPENAI
+    provider: str = OPENAI
 
     @property
     def name(self) -> str:
         """The name that is stored and shown; it parses back to the same reference."""
-        usual = self.sort == ANTHROPIC and self.address == DEFAULT_ADDRESSES[ANTHROPIC]
-        return f"{self.sort}:{self.model}" if usual else f"{self.sort}:{self.model}@{self.address}"
+        default = self.provider == ANTHROPIC and self.address == DEFAULT_ADDRESSES[ANTHROPIC]
+        return f"{self.provider}:{self.model}" if default else f"{self.provider}:{self.model}@{self.address}"
 
     @property
     def requires_key(self) -> bool:
         """Whether the host answers only with a key."""
-        return self.sort == AZURE or urlsplit(self.address).hostname in HOSTS_WITH_KEYS
+        return self.provider == AZURE or urlsplit(self.address).hostname in HOSTS_WITH_KEYS
 
 
-def canonical_provider(sort: str) -> str:
+def canonical_provider(provider: str) -> str:
     """Return the canonical name of a provider, given any of its names."""
-    return _PROVIDER_ALIASES.get(sort.lower(), sort.lower())
+    return _PROVIDER_ALIASES.get(provider.lower(), provider.lower())
 
 
-def parse_model(text: str, usual: Mapping[str, str] = DEFAULT_ADDRESSES, who: str = "model") -> ModelReference:
+def parse_model(text: str, default: Mapping[str, str] = DEFAULT_ADDRESSES, who: str = "model") -> ModelReference:
     """Parse `provider:model` for a known provider, or `anything:model@https://host/v1`; raise InputError."""
     called, _, rest = text.partition(":")
-    sort = canonical_provider(called)
-    found = _REFERENCE.fullmatch(rest)
-    if sort not in DEFAULT_ADDRESSES and (found is None or not found["address"] or not _PROVIDER.fullmatch(sort)):
+    provider = canonical_provider(called)
+    match = _REFERENCE.fullmatch(rest)
+    if provider not in DEFAULT_ADDRESSES and (
+        match is None or not match["address"] or not _PROVIDER.fullmatch(provider)
+    ):
         sorts = (*DEFAULT_ADDRESSES, "scripted", "none")
         hint = did_you_mean(called, sorts) or "write openai:model, openai:model@https://host/v1, scripted:file or none"
         raise InputError.of(f"unknown {who} `{text}`", hint=hint)
-    return parse_reference(rest, {**DEFAULT_ADDRESSES, **usual}.get(sort, ""), who, sort)
+    return parse_reference(rest, {**DEFAULT_ADDRESSES, **default}.get(provider, ""), who, provider)
 
 
-def parse_reference(rest: str, usual: str, who: str = "agent", sort: str = OPENAI) -> ModelReference:
+def parse_reference(rest: str, default: str, who: str = "agent", provider: str = OPENAI) -> ModelReference:
     """Parse `model` or `model@https://host/v1`, with a default address; raise InputError."""
-    found = _REFERENCE.fullmatch(rest)
-    if found is None:
+    match = _REFERENCE.fullmatch(rest)
+    if match is None:
         raise InputError.of(
-            f"{who} `{sort}:{rest}`: no model", hint=f"write {sort}:model or {sort}:model@https://host/v1"
+            f"{who} `{provider}:{rest}`: no model", hint=f"write {provider}:model or {provider}:model@https://host/v1"
         )
-    address = found["address"] or usual
+    address = match["address"] or default
     if not address:
-        raise InputError.of(f"{who} `{sort}:{rest}`: no address", hint=f"write {sort}:{rest}@https://host")
+        raise InputError.of(f"{who} `{provider}:{rest}`: no address", hint=f"write {provider}:{rest}@https://host")
     if "?" in address:
-        raise InputError.of(f"{who} `{sort}:{found['model']}`: the address has a query", hint="end it before the `?`")
-    parse_address(address, f"{sort}:{rest}", who)
-    if sort in _LOCAL_PROVIDERS and urlsplit(address).path in ("", "/"):
+        raise InputError.of(
+            f"{who} `{provider}:{match['model']}`: the address has a query", hint="end it before the `?`"
+        )
+    parse_address(address, f"{provider}:{rest}", who)
+    if provider in _LOCAL_PROVIDERS and urlsplit(address).path in ("", "/"):
         address = f"{address.rstrip('/')}/v1"
-    return ModelReference(found["model"], address, sort)
+    return ModelReference(match["model"], address, provider)
 
 
-def check_key(place: ModelReference, key: str, variable: str, who: str = "agent") -> None:
+def check_key(reference: ModelReference, key: str, variable: str, who: str = "agent") -> None:
     """Raise InputError if a host requires a key and there is none."""
-    if place.requires_key and not key:
-        host = urlsplit(place.address).hostname
-        raise InputError.of(f"{who} `{place.sort}:{place.model}`: {host} requires a key", hint=f"set {variable}")
+    if reference.requires_key and not key:
+        host = urlsplit(reference.address).hostname
+        raise InputError.of(
+            f"{who} `{reference.provider}:{reference.model}`: {host} requires a key", hint=f"set {variable}"
+        )

@@ -38,7 +38,7 @@ class RequestOptions(NamedTuple):
 
     parameters: Mapping[str, JsonValue] = {}
     """Passed on in each request: a temperature, a seed."""
-    answer_within: float = ANSWER_TIMEOUT
+    answer_timeout: float = ANSWER_TIMEOUT
     at_once: int | None = None
     """Concurrent questions to this model; the endpoint has its own limit."""
     backoff: float = INITIAL_BACKOFF
@@ -46,9 +46,9 @@ class RequestOptions(NamedTuple):
     api_version: str = ""
 
     @property
-    def patience(self) -> ModelRetryPolicy:
+    def retry_policy(self) -> ModelRetryPolicy:
         """The retry policy for the endpoint."""
-        return ModelRetryPolicy(max_rate_limited=MAX_RATE_LIMITED, backoff=self.backoff, within=self.answer_within)
+        return ModelRetryPolicy(max_rate_limited=MAX_RATE_LIMITED, backoff=self.backoff, timeout=self.answer_timeout)
 
 
 class ModelReply(NamedTuple):
@@ -73,7 +73,7 @@ class ChatRequest(NamedTuple):
     question: Question[Any]
     form: AnswerFormat
     limits: tuple[ConcurrencyLimit, ...]
-    spent: TimeSpent
+    time_spent: TimeSpent
 
 
 class ModelApi(Protocol):
@@ -82,7 +82,7 @@ class ModelApi(Protocol):
     forms: tuple[AnswerFormat, ...]
     """The supported formats, the best first."""
 
-    async def say(self, asked: ChatRequest, connections: HostConnections) -> ModelReply:
+    async def send(self, request: ChatRequest, connections: HostConnections) -> ModelReply:
         """Send one request; raise ModelOutage or RequestDeclined."""
         ...
 
@@ -99,11 +99,11 @@ class RemoteModel:
     """A model behind an endpoint, usable by several threads at once."""
 
     def __init__(
-        self, place: ModelReference, speaker: ModelApi, embedder: Embedder, pool: EndpointPool, at_once: int | None
+        self, reference: ModelReference, api: ModelApi, embedder: Embedder, pool: EndpointPool, at_once: int | None
     ) -> None:
-        self.name = place.name
-        self._speaker, self._embedder = speaker, embedder
-        self._connections = pool.host(place.address)
+        self.name = reference.name
+        self._api, self._embedder = api, embedder
+        self._connections = pool.host(reference.address)
         self._client: EndpointClient = pool.client()
         self._own = (ConcurrencyLimit(at_once),) if at_once is not None else ()
         if at_once is not None:
@@ -113,7 +113,7 @@ class RemoteModel:
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Ask, and ask again with the error if the answer does not have the shape."""
-        return self._do(lambda: self._asked(question))
+        return self._do(lambda: self._ask(question))
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector per text, in order."""
@@ -129,49 +129,49 @@ class RemoteModel:
         except CallCancelled:
             raise ModelOutage(f"the question to {self.name} was cancelled: the run is over") from None
 
-    async def _asked(self, question: Question[T]) -> ModelAnswer[T]:
-        turns, spent, usage, wrong, spoken = _build_messages(question), TimeSpent(), NO_USAGE, "", _NO_REPLY
+    async def _ask(self, question: Question[T]) -> ModelAnswer[T]:
+        turns, time_spent, usage, wrong, reply = _build_messages(question), TimeSpent(), NO_USAGE, "", _NO_REPLY
         limits = (*self._own, self._connections.limit)
         for _ in range(MAX_REPAIRS + 1):
             try:
-                spoken = await self._said(turns, question, limits, spent)
+                reply = await self._send(turns, question, limits, time_spent)
             except (BadAnswer, RequestDeclined, ModelOutage) as failed:
                 failed.usage = usage + failed.usage
                 raise
-            usage += spoken.usage
-            if spoken.stop == "filtered":
+            usage += reply.usage
+            if reply.stop == "filtered":
                 raise BadAnswer(f"{self.name}: the endpoint's content filter withheld the answer", usage)
             try:
-                return ModelAnswer(parse_answer(spoken.text, question.shape), self.name, usage)
+                return ModelAnswer(parse_answer(reply.text, question.shape), self.name, usage)
             except BadAnswer as bad:
-                wrong = _STOP_ERRORS.get(spoken.stop, str(bad) if spoken.text else "it is empty")
-            said = ChatMessage("assistant", spoken.text or "(nothing)")
-            turns = (*turns, said, ChatMessage("user", _REPAIR.format(wrong=wrong)))
-        raise BadAnswer(f"{self.name} {_describe_failure(spoken, wrong)}", usage)
+                wrong = _STOP_ERRORS.get(reply.stop, str(bad) if reply.text else "it is empty")
+            invalid = ChatMessage("assistant", reply.text or "(nothing)")
+            turns = (*turns, invalid, ChatMessage("user", _REPAIR.format(wrong=wrong)))
+        raise BadAnswer(f"{self.name} {_describe_failure(reply, wrong)}", usage)
 
-    async def _said(
+    async def _send(
         self,
         turns: tuple[ChatMessage, ...],
         question: Question[T],
         limits: tuple[ConcurrencyLimit, ...],
-        spent: TimeSpent,
+        time_spent: TimeSpent,
     ) -> ModelReply:
         """Send the request in the best format that the endpoint accepts.
 
         If it declines every format, the format is not the reason, and the error is raised.
         """
         first = self._forms.get(question.shape, 0)
-        for place, form in enumerate(self._speaker.forms[first:], first):
+        for index, form in enumerate(self._api.forms[first:], first):
             try:
-                spoken = await self._speaker.say(ChatRequest(turns, question, form, limits, spent), self._connections)
+                reply = await self._api.send(ChatRequest(turns, question, form, limits, time_spent), self._connections)
             except RequestDeclined as declined:
                 if declined.code in _FILTER_CODES:
                     raise BadAnswer(f"{self.name}: the endpoint's content filter rejected the question") from None
                 if declined.status not in (400, 422) or declined.code in _FINAL_CODES or form == "words":
                     raise
             else:
-                self._forms[question.shape] = max(self._forms.get(question.shape, 0), place)
-                return spoken
+                self._forms[question.shape] = max(self._forms.get(question.shape, 0), index)
+                return reply
         raise AssertionError("the last form is refused or answered")
 
 
@@ -189,17 +189,19 @@ _REPAIR = """That answer cannot be used: {wrong}.
 Give the same judgement again, as one JSON object of the shape you were told, and nothing else."""
 
 
-def _describe_failure(spoken: ModelReply, wrong: str) -> str:
+def _describe_failure(reply: ModelReply, wrong: str) -> str:
     """Describe why there is no answer; each reason needs another remedy."""
     often = f"in {MAX_REPAIRS + 1} attempts"
-    said = f"it said {spoken.text[:200]!r}" if spoken.text else "it said nothing"
-    if spoken.stop == "refused":
-        return f"refused to answer {often}: {said}"
-    if spoken.stop == "cut off":
-        return f"was cut off at its limit of tokens {often}; {said}; allow it more, by `max_tokens` or as it is called"
-    if not spoken.text:
-        return f"gave an empty answer {often}; {said}"
-    return f"gave no answer of the right shape {often}: {wrong}; {said}"
+    answer = f"it said {reply.text[:200]!r}" if reply.text else "it said nothing"
+    if reply.stop == "refused":
+        return f"refused to answer {often}: {answer}"
+    if reply.stop == "cut off":
+        return (
+            f"was cut off at its limit of tokens {often}; {answer}; allow it more, by `max_tokens` or as it is called"
+        )
+    if not reply.text:
+        return f"gave an empty answer {often}; {answer}"
+    return f"gave no answer of the right shape {often}: {wrong}; {answer}"
 
 
 def _build_messages(question: Question[Any]) -> tuple[ChatMessage, ...]:

@@ -47,10 +47,10 @@ class RequestDeclined(InputError):
 class EndpointBusy(Exception):
     """An attempt failed, and may succeed later."""
 
-    def __init__(self, reason: str, wait: float | None = None, *, crowded: bool = False) -> None:
+    def __init__(self, reason: str, wait: float | None = None, *, is_rate_limited: bool = False) -> None:
         super().__init__(reason)
         self.wait = wait
-        self.is_rate_limited = crowded
+        self.is_rate_limited = is_rate_limited
         """Whether the endpoint reports too many requests, so that other requests should wait too."""
 
 
@@ -60,7 +60,7 @@ class ModelRetryPolicy(NamedTuple):
     attempts: int = MAX_ATTEMPTS
     max_rate_limited: int = MAX_ATTEMPTS
     backoff: float = INITIAL_BACKOFF
-    within: float | None = None
+    timeout: float | None = None
     """Seconds for one attempt."""
 
     def wait(self, failed: int, busy: EndpointBusy) -> float:
@@ -112,11 +112,11 @@ class ConcurrencyLimit:
 
 
 async def call_with_retries(
-    once: Callable[[], Awaitable[R]],
+    call: Callable[[], Awaitable[R]],
     where: str,
-    patience: ModelRetryPolicy,
+    policy: ModelRetryPolicy,
     limits: Sequence[ConcurrencyLimit],
-    spent: TimeSpent,
+    time_spent: TimeSpent,
 ) -> R:
     """Call a function, and retry while the endpoint is busy; raise ModelOutage when the retries are exhausted.
 
@@ -124,48 +124,48 @@ async def call_with_retries(
     wait as
     well, instead of being rejected one after another.
     """
-    said: list[EndpointBusy] = []
+    failures: list[EndpointBusy] = []
     while True:
         try:
             async with AsyncExitStack() as slots:
                 for limit in limits:
                     await slots.enter_async_context(limit.slot())
-                async with spent.counted(), asyncio.timeout(_time_left(patience, spent)):
-                    return await once()
+                async with time_spent.counted(), asyncio.timeout(_time_left(policy, time_spent)):
+                    return await call()
         except TimeoutError:
-            said.append(EndpointBusy("no answer in time"))
+            failures.append(EndpointBusy("no answer in time"))
         except EndpointBusy as busy:
-            said.append(busy)
-        wait = patience.wait(len(said), said[-1])
-        if _is_exhausted(said, patience) or spent.seconds + wait > QUESTION_TIMEOUT:
-            raise ModelOutage(f"the model cannot be reached: {_describe_failures(said)} at {where}") from None
-        if said[-1].is_rate_limited:
+            failures.append(busy)
+        wait = policy.wait(len(failures), failures[-1])
+        if _is_exhausted(failures, policy) or time_spent.seconds + wait > QUESTION_TIMEOUT:
+            raise ModelOutage(f"the model cannot be reached: {_describe_failures(failures)} at {where}") from None
+        if failures[-1].is_rate_limited:
             for limit in limits:
                 limit.pause(wait)
-        async with spent.counted():
+        async with time_spent.counted():
             await asyncio.sleep(wait)
 
 
-def _time_left(patience: ModelRetryPolicy, spent: TimeSpent) -> float:
-    left = max(QUESTION_TIMEOUT - spent.seconds, 0.001)
-    return left if patience.within is None else min(left, patience.within)
+def _time_left(policy: ModelRetryPolicy, time_spent: TimeSpent) -> float:
+    left = max(QUESTION_TIMEOUT - time_spent.seconds, 0.001)
+    return left if policy.timeout is None else min(left, policy.timeout)
 
 
-def _is_exhausted(said: Sequence[EndpointBusy], patience: ModelRetryPolicy) -> bool:
-    turned_away = sum(busy.is_rate_limited for busy in said)
-    failed = len(said) - turned_away
-    too_long = said[-1].wait is not None and said[-1].wait > MAX_WAIT
-    return failed >= patience.attempts or turned_away >= patience.max_rate_limited or too_long
+def _is_exhausted(failures: Sequence[EndpointBusy], policy: ModelRetryPolicy) -> bool:
+    rate_limited = sum(busy.is_rate_limited for busy in failures)
+    failed = len(failures) - rate_limited
+    too_long = failures[-1].wait is not None and failures[-1].wait > MAX_WAIT
+    return failed >= policy.attempts or rate_limited >= policy.max_rate_limited or too_long
 
 
-def _describe_failures(said: Sequence[EndpointBusy]) -> str:
+def _describe_failures(failures: Sequence[EndpointBusy]) -> str:
     """Describe the last failure, the number of attempts, and other failures before it."""
-    last = str(said[-1])
-    wait = said[-1].wait
+    last = str(failures[-1])
+    wait = failures[-1].wait
     later = f" (Retry-After: {wait:,.0f} seconds)" if wait is not None and wait > MAX_WAIT else ""
-    before = list(dict.fromkeys(str(busy) for busy in said if str(busy) != last))
-    besides = f" (before that: {'; '.join(before)})" if before else ""
-    return f"{last}{later}, in {len(said)} attempt{'s' * (len(said) > 1)}{besides}"
+    before = list(dict.fromkeys(str(busy) for busy in failures if str(busy) != last))
+    others = f" (before that: {'; '.join(before)})" if before else ""
+    return f"{last}{later}, in {len(failures)} attempt{'s' * (len(failures) > 1)}{others}"
 
 
 def build_status_error(
@@ -177,8 +177,8 @@ def build_status_error(
     """
     if status in BUSY_STATUSES or status >= 500:
         seconds = parse_retry_after(wait, now())
-        crowded = status == TOO_MANY_REQUESTS or (status in (503, 529) and seconds is not None)
-        return EndpointBusy(f"status {status}: {words}", seconds, is_rate_limited=crowded)
+        is_rate_limited = status == TOO_MANY_REQUESTS or (status in (503, 529) and seconds is not None)
+        return EndpointBusy(f"status {status}: {words}", seconds, is_rate_limited=is_rate_limited)
     declined = RequestDeclined.of(
         f"{refused} with status {status}: {words}", hint=hints.get(status, "see the message of the endpoint")
     )

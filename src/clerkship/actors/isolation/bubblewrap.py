@@ -13,11 +13,11 @@ from pathlib import Path
 
 NAME = "bwrap"
 SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin")
-"""Where the program is looked for before the folders of PATH, which a user can often write to."""
+"""Searched before the folders of PATH, which users can often write to."""
 Prefix = Callable[[int], list[str]]
-"""Makes the beginning of a command line, given the descriptor that its arguments are read from."""
+"""Returns the start of a command line, given the descriptor with its arguments."""
 _CAPABILITIES = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
-"""What root keeps, so that it can use files of other users as before. None of these can remove a mask."""
+"""Capabilities that root keeps to access files of other users. None of them can remove a mask."""
 _KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/sys")
 """Settings of the kernel that root could change, for example the program that the kernel runs after a crash."""
 _BIND, _READ_ONLY, _HIDE = "--bind", "--ro-bind", "hide"
@@ -48,7 +48,7 @@ def arguments(
     """Return the options in the format of `--args`, each ended by a zero byte."""
     marks = dict.fromkeys(read_only, _READ_ONLY) | dict.fromkeys(writable, _BIND) | dict.fromkeys(hidden, _HIDE)
     words, folders = _base(), list[str]()
-    for path, mark in sorted(_with_parents(marks).items()):  # a folder before what is in it
+    for path, mark in sorted(_with_parents(marks).items()):  # a folder before its content
         if mark != _HIDE:
             words += [mark, str(path), str(path)]
         elif path.is_dir():
@@ -58,7 +58,7 @@ def arguments(
             words += ["--ro-bind", os.devnull, str(path)]
     for path in shown:
         words += ["--bind", str(path), str(path)]
-    for folder in folders:  # so that what a program writes there fails, and is not lost without a word
+    for folder in folders:  # so that writing there fails instead of being lost silently
         words += ["--remount-ro", folder]
     return b"".join(os.fsencode(word) + b"\0" for word in words)
 
@@ -87,7 +87,7 @@ def _base() -> list[str]:
     words = ["--die-with-parent", "--unshare-pid"]
     if os.geteuid() != 0:
         return [*words, "--dev-bind", "/", "/", "--proc", "/proc"]
-    # Root could read the disks themselves, so it gets a minimal /dev; and it needs no user namespace.
+    # Root could read the disks directly, so it gets a minimal /dev. It needs no user namespace.
     words += ["--bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--cap-drop", "ALL"]
     words += [word for path in _KERNEL for word in ("--ro-bind-try", path, path)]
     return words + [word for name in _CAPABILITIES for word in ("--cap-add", name)]
