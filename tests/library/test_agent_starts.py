@@ -27,7 +27,7 @@ def shelf(folder: Path, written: str, starts: str = "") -> Shelf:
 
 @pytest.mark.parametrize("starts", ["starts: agent", ""])
 @pytest.mark.parametrize("opening", ["Hello", "{improvise: true}"])
-def test_an_opening_is_a_mistake_where_the_agent_starts(tmp_path: Path, starts: str, opening: str) -> None:
+def test_opening_is_rejected_if_the_agent_starts(tmp_path: Path, starts: str, opening: str) -> None:
     [line] = shelf(
         tmp_path, f"person: {{simulation_context: A caller., opening: {opening}, fallback: Yes}}", starts
     ).lines()
@@ -38,7 +38,7 @@ def test_an_opening_is_a_mistake_where_the_agent_starts(tmp_path: Path, starts: 
 
 
 @pytest.mark.parametrize("key", ["initial_slots: {a: 1}", "max_turns: 3", "turn_timeout: 5"])
-def test_what_only_holds_for_a_conversation_is_a_mistake_where_the_agent_starts(tmp_path: Path, key: str) -> None:
+def test_conversation_keys_are_rejected_if_the_agent_starts(tmp_path: Path, key: str) -> None:
     [line] = shelf(tmp_path, key).lines()
     name = key.partition(":")[0]
     message = f"`{name}` has no effect: the agent starts this task; write `starts: person`, or remove it"
@@ -54,7 +54,7 @@ def test_what_only_holds_for_a_conversation_is_a_mistake_where_the_agent_starts(
         "{person: {simulation_context: A caller.}}",
     ],
 )
-def test_a_person_who_is_heard_loads(tmp_path: Path, written: str) -> None:
+def test_person_with_lines_or_script_is_accepted(tmp_path: Path, written: str) -> None:
     made = Shelf(tmp_path)
     made.write(
         "one.yml",
@@ -63,7 +63,7 @@ def test_a_person_who_is_heard_loads(tmp_path: Path, written: str) -> None:
     assert list(made.load().tasks) == ["One"]
 
 
-def test_lines_are_said_to_an_agent_that_starts(bench: Workbench) -> None:
+def test_person_answers_an_agent_that_starts(bench: Workbench) -> None:
     bench.write(
         "one.yml",
         """

@@ -41,7 +41,7 @@ def project(folder: Path, conftest: str) -> Path:
 
 
 @pytest.mark.parametrize("place", ["", "scenarios", "scenarios/a.yml"])
-def test_it_is_found_from_wherever_one_starts(tmp_path: Path, place: str) -> None:
+def test_conftest_is_found_from_file_folder_and_project(tmp_path: Path, place: str) -> None:
     library = load_library(project(tmp_path, GOOD) / place, build_catalog_without_plugins())
     assert list(library.tasks) == ["A"]
     conftest = library.conftest
@@ -54,7 +54,7 @@ def test_it_is_found_from_wherever_one_starts(tmp_path: Path, place: str) -> Non
 
 
 @pytest.mark.parametrize("place", ["scenarios/orders", "scenarios/orders/late.yml", "scenarios/orders/by/post"])
-def test_it_and_the_calibration_are_found_from_folders_below(tmp_path: Path, place: str) -> None:
+def test_conftest_and_calibration_are_found_from_subfolders(tmp_path: Path, place: str) -> None:
     folder = project(tmp_path, GOOD)
     for file in ("orders/late.yml", "orders/by/post/lost.yml"):
         (folder / "scenarios" / file).parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def test_it_and_the_calibration_are_found_from_folders_below(tmp_path: Path, pla
 
 
 @pytest.mark.parametrize("below", ["other/project/scenarios/a", "1/2/3/4/5/6/7"])
-def test_what_is_in_another_project_or_far_away_is_not_taken(tmp_path: Path, below: str) -> None:
+def test_conftest_of_another_project_or_far_above_is_ignored(tmp_path: Path, below: str) -> None:
     folder = project(tmp_path, GOOD)
     (folder / "other" / "project" / ".git").mkdir(parents=True)
     (folder / "calibration.json").write_text('{"calibrations": []}')
@@ -81,12 +81,12 @@ def test_what_is_in_another_project_or_far_away_is_not_taken(tmp_path: Path, bel
     assert find_calibration_file(folder / below) is None
 
 
-def test_a_folder_without_one_has_none(tmp_path: Path) -> None:
+def test_folder_without_conftest_has_none(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(SCENARIO)
     assert load_library(tmp_path, build_catalog_without_plugins()).conftest is None
 
 
-def test_a_file_of_that_name_above_which_is_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_other_file_named_conftest_above_is_ignored(tmp_path: Path) -> None:
     folder = project(tmp_path, "fixtures: []")
     assert load_library(folder / "scenarios", build_catalog_without_plugins()).conftest is None
 
@@ -121,7 +121,7 @@ def test_a_file_of_that_name_above_which_is_something_else_is_left_alone(tmp_pat
     ],
 )
 @pytest.mark.parametrize("place", ["", "scenarios", "scenarios/a.yml"])
-def test_a_template_is_tried_before_anything_runs(tmp_path: Path, key: str, text: str, told: str, place: str) -> None:
+def test_prompt_template_is_checked_before_the_run(tmp_path: Path, key: str, text: str, told: str, place: str) -> None:
     block = "simulation" if key.startswith("simulated") else "evaluation"
     conftest = f"{block}: {{llm: {{provider: openai, model: m}}, {key}: prompts/own.jinja2}}"
     folder = project(tmp_path, conftest)
@@ -141,7 +141,7 @@ def test_a_template_is_tried_before_anything_runs(tmp_path: Path, key: str, text
         ("person", "You are {{ simulation_context }}"),
     ],
 )
-def test_templates_that_can_be_filled_in_are_kept_as_they_are_written(tmp_path: Path, name: str, text: str) -> None:
+def test_valid_prompt_templates_are_stored_unchanged(tmp_path: Path, name: str, text: str) -> None:
     key = {"criterion": "criteria_judge_prompt", "metrics": "metrics_judge_prompt"}.get(name, "simulated_user_prompt")
     block = "simulation" if key.startswith("simulated") else "evaluation"
     folder = project(tmp_path, f"{block}: {{llm: {{provider: openai, model: m}}, {key}: prompts/own.jinja2}}")
@@ -180,9 +180,7 @@ def test_templates_that_can_be_filled_in_are_kept_as_they_are_written(tmp_path: 
     ],
 )
 @pytest.mark.parametrize("place", ["", "scenarios"])
-def test_mistakes_are_said_with_their_place_before_anything_runs(
-    tmp_path: Path, text: str, told: str, place: str
-) -> None:
+def test_mistakes_are_reported_with_their_place(tmp_path: Path, text: str, told: str, place: str) -> None:
     with pytest.raises(InputError) as wrong:
         load_library(project(tmp_path, text) / place, build_catalog_without_plugins())
     assert told in str(wrong.value)
@@ -190,7 +188,7 @@ def test_mistakes_are_said_with_their_place_before_anything_runs(
     assert "sk-1" not in str(wrong.value)
 
 
-def test_two_of_them_are_one_too_many(tmp_path: Path) -> None:
+def test_second_conftest_is_rejected(tmp_path: Path) -> None:
     folder = project(tmp_path, GOOD)
     (folder / "scenarios" / "conftest.yaml").write_text("evaluation: {llm: {provider: openai, model: m}}")
     with pytest.raises(InputError, match="a run can have only one conftest"):

@@ -44,7 +44,7 @@ def no_work(*_: object) -> None:
     raise AssertionError("it was made again")
 
 
-def test_the_second_time_nothing_is_made(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_load_uses_the_cache(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = loaded(shelf, tmp_path)
     monkeypatch.setattr(fhir_load, "compile_dataset", no_work)
     second = loaded(shelf, tmp_path)
@@ -56,7 +56,7 @@ def test_the_second_time_nothing_is_made(shelf: Shelf, tmp_path: Path, monkeypat
     assert {warning.file for warning in loaded(moved, tmp_path).warnings} == {str(moved.root / "x.ndjson")}
 
 
-def test_anything_that_differs_is_made_anew(shelf: Shelf, tmp_path: Path) -> None:
+def test_any_change_invalidates_the_cache(shelf: Shelf, tmp_path: Path) -> None:
     loaded(shelf, tmp_path)
     (shelf.root / "x.ndjson").write_bytes(PATIENTS + b'{"resourceType":"Patient","id":"new"}\n')
     assert len(loaded(shelf, tmp_path).datasets["d"].lines or ()) == 21
@@ -66,7 +66,7 @@ def test_anything_that_differs_is_made_anew(shelf: Shelf, tmp_path: Path) -> Non
     assert len(entries(tmp_path)) == 3
 
 
-def test_what_is_wrong_is_not_kept(shelf: Shelf, tmp_path: Path) -> None:
+def test_invalid_dataset_is_not_cached(shelf: Shelf, tmp_path: Path) -> None:
     shelf.write("d.yml", (shelf.root / "d.yml").read_text().replace(", validation: lenient", ""))
     for _ in range(2):
         with pytest.raises(Exception, match="Patient/p0"):
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_not_kept(shelf: Shelf, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["cut", "flipped", "empty", "other", "header"])
-def test_an_entry_that_is_damaged_is_made_again(shelf: Shelf, tmp_path: Path, how: str) -> None:
+def test_damaged_entry_is_rebuilt(shelf: Shelf, tmp_path: Path, how: str) -> None:
     whole = loaded(shelf, tmp_path).datasets["d"]
     [entry] = entries(tmp_path)
     data = entry.read_bytes()
@@ -92,9 +92,7 @@ def test_an_entry_that_is_damaged_is_made_again(shelf: Shelf, tmp_path: Path, ho
     assert entry.read_bytes() == data
 
 
-def test_a_folder_that_cannot_be_written_is_no_mistake(
-    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_cache_folder_is_ignored(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, target: Path) -> Path:
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -103,13 +101,13 @@ def test_a_folder_that_cannot_be_written_is_no_mistake(
     assert entries(tmp_path / "sealed") == []
 
 
-def test_a_folder_that_is_none_is_no_mistake(shelf: Shelf, tmp_path: Path) -> None:
+def test_cache_path_that_is_a_file_is_ignored(shelf: Shelf, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert len(loaded(shelf, tmp_path / "file").datasets["d"].lines or ()) == 20
     assert (tmp_path / "file").read_text() == "in the way"
 
 
-def test_many_processes_may_write_it_at_once(shelf: Shelf, tmp_path: Path) -> None:
+def test_processes_can_write_the_cache_concurrently(shelf: Shelf, tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from clerkship.library.load import load\n"
     code += "from clerkship.engine.catalog import only_ours\n"
     code += "found = load(Path(sys.argv[1]), only_ours(), cache=Path(sys.argv[2]))\n"
@@ -122,7 +120,7 @@ def test_many_processes_may_write_it_at_once(shelf: Shelf, tmp_path: Path) -> No
     assert len(entries(tmp_path)) == 1
 
 
-def test_the_oldest_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_entries_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caching, "MAX_ENTRIES", 3)
     cache = DatasetCache(tmp_path)
     for number in range(5):
@@ -133,7 +131,7 @@ def test_the_oldest_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert cache.load("k4", "d") is not None
 
 
-def test_what_is_made_up_is_kept_too(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_dataset_is_cached(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.write("d.yml", "dataset: {name: d, type: fhir, generate: {patients: 1, seed: 3}}\ntask: {name: T}\n")
     first = loaded(shelf, tmp_path).datasets["d"]
     monkeypatch.setattr(fhir_load, "generate_lines", no_work)
@@ -141,7 +139,7 @@ def test_what_is_made_up_is_kept_too(shelf: Shelf, tmp_path: Path, monkeypatch: 
     assert orjson.loads((first.lines or ())[0])["id"]
 
 
-def test_an_empty_dataset_is_read_back(tmp_path: Path) -> None:
+def test_empty_dataset_is_loaded_from_the_cache(tmp_path: Path) -> None:
     empty = Dataset(name="d", type="fhir", lines=())
     DatasetCache(tmp_path).save("k", CachedDataset(empty, ()))
     kept = DatasetCache(tmp_path).load("k", "d")

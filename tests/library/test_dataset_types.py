@@ -15,6 +15,6 @@ from tests.library.shelf import Shelf
         ("{name: d, type: acme.roster}", "no plug-in `acme` is installed"),
     ],
 )
-def test_a_dataset_fits_its_type(folder: Shelf, dataset: str, message: str) -> None:
+def test_dataset_is_validated_by_its_type(folder: Shelf, dataset: str, message: str) -> None:
     folder.write("d.yml", f"dataset: {dataset}\ntask: {{name: T}}\n")
     assert message in folder.lines()[0]

@@ -108,12 +108,12 @@ def write(shelf: Shelf, *entities: str, **more: str) -> None:
         ("Coverage", "subscriberId: S1", "c1"),
     ],
 )
-def test_a_record_is_found_by_parameter_or_by_path(chart: Shelf, type: str, where: str, id: str) -> None:
+def test_record_is_found_by_search_parameter_or_path(chart: Shelf, type: str, where: str, id: str) -> None:
     loaded = task(chart, f"id: it, type: {type}, where: {{{where}}}")
     assert loaded.entities["it"]["id"] == id
 
 
-def test_an_entity_may_name_those_before_it(chart: Shelf) -> None:
+def test_entity_can_refer_to_earlier_entities(chart: Shelf) -> None:
     loaded = task(
         chart,
         "id: patient, type: Patient, where: {given: Maria}",
@@ -155,18 +155,18 @@ def test_an_entity_may_name_those_before_it(chart: Shelf) -> None:
         ("id: it, type: Patient, where: {name.single().family: Kim}", "`it`: `single()` expects one value, not 2"),
     ],
 )
-def test_what_finds_none_or_several_is_said_by_name(chart: Shelf, entity: str, message: str) -> None:
+def test_query_with_no_or_several_matches_is_rejected(chart: Shelf, entity: str, message: str) -> None:
     write(chart, entity)
     [line] = chart.lines()
     assert message in line
 
 
-def test_an_id_is_taken_once(chart: Shelf) -> None:
+def test_duplicate_entity_id_is_rejected(chart: Shelf) -> None:
     write(chart, "id: it, type: Patient, where: {id: p1}", "id: it, type: Organization")
     assert "the id `it` is already used" in chart.lines()[0]
 
 
-def test_who_refers_to_one_that_was_not_found_is_not_blamed_for_it(chart: Shelf) -> None:
+def test_reference_to_an_unbound_entity_is_not_reported_again(chart: Shelf) -> None:
     write(
         chart,
         "id: patient, type: Patient, where: {family: Nobody}",
@@ -199,7 +199,7 @@ def test_who_refers_to_one_that_was_not_found_is_not_blamed_for_it(chart: Shelf)
         ("{{ p.name.1.given }}", ["Maria", "Elena"]),
     ],
 )
-def test_resources_are_written_in_words(chart: Shelf, text: str, told: Any) -> None:
+def test_resources_are_rendered_in_words(chart: Shelf, text: str, told: Any) -> None:
     loaded = task(
         chart,
         "id: p, type: Patient, where: {id: p1}",
@@ -218,13 +218,13 @@ def test_resources_are_written_in_words(chart: Shelf, text: str, told: Any) -> N
         ("{{ p.value }}", "unknown name `value` in `p.value`"),
     ],
 )
-def test_a_name_that_a_resource_does_not_have_is_an_error(chart: Shelf, text: str, message: str) -> None:
+def test_unknown_field_of_a_resource_is_an_error(chart: Shelf, text: str, message: str) -> None:
     write(chart, "id: p, type: Patient, where: {id: p1}", task_item=f'{{said: "{text}"}}')
     [line] = chart.lines()
     assert message in line
 
 
-def test_a_persona_of_its_own_file_speaks_of_the_tasks_patient(chart: Shelf) -> None:
+def test_persona_file_can_use_the_tasks_entities(chart: Shelf) -> None:
     chart.write("personas/rosa.yml", "persona: {name: rosa, description: 'You are {{ p.name }}, aged {{ p.age }}.'}\n")
     chart.write(
         "t.yml",
@@ -246,7 +246,7 @@ def test_a_persona_of_its_own_file_speaks_of_the_tasks_patient(chart: Shelf) -> 
     assert "unknown name `q`" in line
 
 
-def test_the_same_path_is_gone_through_once(chart: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_index_is_built_once(chart: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[bytes] = []
 
     def parse(line: bytes) -> Any:
@@ -264,7 +264,7 @@ def test_the_same_path_is_gone_through_once(chart: Shelf, monkeypatch: pytest.Mo
     assert len(parsed) <= 3 + 50  # each patient once for the index, and then the one that is found
 
 
-def test_for_each_makes_a_task_of_each_record(chart: Shelf) -> None:
+def test_for_each_makes_one_task_per_record(chart: Shelf) -> None:
     chart.write(
         "t.yml",
         """
@@ -306,20 +306,20 @@ def test_for_each_makes_a_task_of_each_record(chart: Shelf) -> None:
         ("7", "task.for_each: expected a map"),
     ],
 )
-def test_what_is_no_query_for_tasks_is_refused(chart: Shelf, keys: str, message: str) -> None:
+def test_invalid_for_each_is_rejected(chart: Shelf, keys: str, message: str) -> None:
     chart.write("t.yml", f"task:\n  name: T\n  for_each: {keys}\n  task_item: {{a: '{{{{ p.id }}}}'}}\n")
     line = chart.lines()[0]
     assert message in line
 
 
-def test_a_mistake_in_a_template_is_said_once_and_not_for_each_record(chart: Shelf) -> None:
+def test_template_mistake_is_reported_once_for_all_records(chart: Shelf) -> None:
     each = "for_each: {id: p, dataset: chart, type: Patient}"
     chart.write("t.yml", f"task:\n  name: T\n  {each}\n  task_item: {{a: '{{{{ p.nmae }}}}'}}\n")
     [line] = chart.lines()
     assert "unknown name `nmae`" in line
 
 
-def test_which_record_an_entity_is_missing_for_is_said(chart: Shelf) -> None:
+def test_missing_entity_is_reported_with_the_record_of_for_each(chart: Shelf) -> None:
     chart.write(
         "t.yml",
         """
@@ -333,7 +333,7 @@ def test_which_record_an_entity_is_missing_for_is_said(chart: Shelf) -> None:
     assert "for p3, `c` matches no Coverage with patient 'Patient/p3', status 'active' in chart" in line
 
 
-def test_names_that_come_out_too_long_or_twice_are_refused(chart: Shelf) -> None:
+def test_too_long_or_duplicate_task_names_are_rejected(chart: Shelf) -> None:
     each = "for_each: {id: p, dataset: chart, type: Patient, where: {id: p1}}"
     chart.write("t.yml", f"task: {{name: {'n' * 199}, {each}}}\n")
     assert "the name has 204 characters; the limit is 200; shorten it" in chart.lines()[0]
@@ -341,7 +341,7 @@ def test_names_that_come_out_too_long_or_twice_are_refused(chart: Shelf) -> None
     assert "two tasks would have the name 'T [p1]'" in chart.lines()[0]
 
 
-def test_records_of_any_sort_can_be_gone_through(tmp_path: Path) -> None:
+def test_for_each_works_with_plain_records(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     shelf.write(
         "t.yml",
@@ -361,7 +361,7 @@ def test_records_of_any_sort_can_be_gone_through(tmp_path: Path) -> None:
     }
 
 
-def test_where_a_record_is_not_found_nothing_is_said_of_what_needs_it(tmp_path: Path) -> None:
+def test_assertions_on_an_unbound_record_are_not_reported(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     shelf.write(
         "suite.yml",
@@ -393,7 +393,7 @@ def test_where_a_record_is_not_found_nothing_is_said_of_what_needs_it(tmp_path: 
     assert third.endswith("unknown name `patint` in `patint.id`; did you mean `patient`?")
 
 
-def test_a_name_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+def test_unknown_name_is_reported_with_the_known_names(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     shelf.write("chart.yml", CHART)
     shelf.write(

@@ -47,7 +47,7 @@ def problems(folder: Path, text: str) -> list[str]:
     return [f"{problem.line}: {problem.key}: {problem.message}" for problem in caught.value.problems]
 
 
-def test_what_was_said_and_done_comes_as_events_in_their_order(tmp_path: Path) -> None:
+def test_turns_become_events_in_order(tmp_path: Path) -> None:
     [item] = read(tmp_path, GOOD).items
     found = build_events(item)
     told = [(event.actor, event.kind, getattr(event.payload, "text", None)) for event in found]
@@ -73,7 +73,7 @@ def test_what_was_said_and_done_comes_as_events_in_their_order(tmp_path: Path) -
     assert [label.passed for label in item.conversation.labels] == [True, False]
 
 
-def test_another_text_has_another_mark(tmp_path: Path) -> None:
+def test_digest_changes_with_the_text(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD).digest != read(tmp_path, GOOD.replace("Friday", "Monday")).digest
 
 
@@ -111,13 +111,13 @@ TURNS, LABEL, EVENT = "labelled.0.turns.0", "labelled.0.labels.0", "labelled.0.t
         ("agent: It snows.", "events: [{slot_was_set: {name: [1]}}]", f"6: {EVENT}.slot_was_set.name"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(tmp_path: Path, before: str, after: str, told: str) -> None:
+def test_mistake_is_reported_with_its_place(tmp_path: Path, before: str, after: str, told: str) -> None:
     assert before in ONE
     [found] = problems(tmp_path, ONE.replace(before, after))
     assert found.startswith(told)
 
 
-def test_names_and_criteria_are_given_once(tmp_path: Path) -> None:
+def test_duplicate_names_and_criteria_are_rejected(tmp_path: Path) -> None:
     twice = ONE + ONE.removeprefix("\nlabelled:\n") + "      - {criterion: 'It says why ', passed: false}\n"
     assert problems(tmp_path, twice) == [
         "9: labelled.1.name: two conversations have the name 'Late'",
@@ -125,18 +125,18 @@ def test_names_and_criteria_are_given_once(tmp_path: Path) -> None:
     ]
 
 
-def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_together(tmp_path: Path) -> None:
     text = ONE.replace("agent: It snows.", "events: [{nope: 1}, {flow_started: {}}]").replace("Why?", "Why?\n")
     assert len(problems(tmp_path, text)) == 2
 
 
-def test_a_file_that_is_not_there_or_not_yaml_is_said_so(tmp_path: Path) -> None:
+def test_missing_or_invalid_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none.yml: it is not a file"):
         load_labelled(tmp_path / "none.yml", EVENTS)
     assert "not YAML" in problems(tmp_path, "labelled: [")[0]
 
 
-def test_beside_scenarios_it_is_no_scenario_and_is_checked_all_the_same(tmp_path: Path) -> None:
+def test_labelled_set_beside_scenarios_is_validated(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text("scenario: {name: A, simulation_context: B, setup: {person: {opening: Hi}}}")
     (tmp_path / "labelled.yml").write_text(GOOD)
     assert list(load_library(tmp_path, build_catalog_without_plugins()).tasks) == ["A"]

@@ -42,7 +42,7 @@ def probe(path: Path) -> tuple[str, int]:
         ("a.ndjson.gz", "one of its lines has more than 200 MB"),
     ],
 )
-def test_a_text_too_long_to_parse_is_refused_before_it_is_unpacked(tmp_path: Path, name: str, said: str) -> None:
+def test_too_long_json_text_is_rejected_before_it_is_unpacked(tmp_path: Path, name: str, said: str) -> None:
     with gzip.open(tmp_path / name, "wb", compresslevel=1) as file:
         for _ in range(400):
             file.write(BLANK)
@@ -51,7 +51,7 @@ def test_a_text_too_long_to_parse_is_refused_before_it_is_unpacked(tmp_path: Pat
     assert megabytes < MAX_MEGABYTES
 
 
-def test_lines_are_read_one_at_a_time(tmp_path: Path) -> None:
+def test_ndjson_is_read_line_by_line(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "a.ndjson.gz", "wb", compresslevel=1) as file:
         for number in range(400):
             file.write(b'{"resourceType":"Patient","id":"p%d"}%b\n' % (number, BLANK))

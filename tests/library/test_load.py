@@ -78,7 +78,7 @@ def clinic(shelf: Shelf) -> Shelf:
     return shelf.write(clinic=CLINIC)
 
 
-def test_the_demo_loads_with_everything_its_tasks_name() -> None:
+def test_demo_loads_with_everything_it_refers_to() -> None:
     library = load_library(DEMO, CATALOG)
     loaded = library.tasks["File an inbound referral and acknowledge it"]
     assert loaded.environment.name == "front-desk"
@@ -92,14 +92,14 @@ def test_the_demo_loads_with_everything_its_tasks_name() -> None:
     assert "def on_task" in loaded.solution
 
 
-def test_a_file_stands_for_the_folder_around_it() -> None:
+def test_file_loads_the_folder_around_it() -> None:
     file = DEMO / "tasks" / "opening_hours.yml"
     for place in (file, DEMO):
         library = load_library(place, CATALOG)
         assert [loaded.task.name for loaded in library.select(file=file)] == ["Tell a caller the opening hours"]
 
 
-def test_a_file_is_not_held_up_by_what_is_wrong_in_others(shelf: Shelf) -> None:
+def test_file_loads_despite_mistakes_in_other_files(shelf: Shelf) -> None:
     shelf.write(good=TASK, bad="task: {name: B, criteria: [{label: x, assertion: {nevr: x}}]}\n")
     library = load_library(shelf.root / "good.yml", CATALOG)
     assert [loaded.task.name for loaded in library.select(file=shelf.root / "good.yml")] == ["A"]
@@ -111,32 +111,32 @@ def test_a_file_is_not_held_up_by_what_is_wrong_in_others(shelf: Shelf) -> None:
         load_library(shelf.root / "bad.yml", CATALOG)
 
 
-def test_a_file_is_held_up_by_what_it_needs(shelf: Shelf) -> None:
+def test_file_fails_with_mistakes_in_files_it_needs(shelf: Shelf) -> None:
     place = "environment: {name: clinic, simulators: {x: {kind: flies}}}\n"
     shelf.write(good="task: {name: A, environment: clinic}\n", place=place)
     with pytest.raises(InputError, match="unknown simulator `flies`"):
         load_library(shelf.root / "good.yml", CATALOG)
 
 
-def test_a_task_alone_takes_place_in_a_conversation(shelf: Shelf) -> None:
+def test_task_without_environment_uses_a_chat_sandbox(shelf: Shelf) -> None:
     assert shelf.write(a=TASK).load().tasks["A"].environment.name == "conversation"
 
 
 @pytest.mark.parametrize("name", ["nothing.yml", "nothing", "x" * 5000, "a\0b"])
-def test_a_missing_path_is_said_to_be_missing(tmp_path: Path, name: str) -> None:
+def test_missing_path_is_rejected(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError) as caught:
         load_library(tmp_path / name, CATALOG)
     [problem] = caught.value.problems
     assert problem.message in ("there is no such file or folder", "it cannot be read: File name too long")
 
 
-def test_a_file_that_is_not_yaml_by_name_is_refused(tmp_path: Path) -> None:
+def test_file_without_yaml_suffix_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "task.txt").write_text(TASK)
     with pytest.raises(InputError, match=r"task.txt: it is not a YAML file; expected a name that ends in .yml"):
         load_library(tmp_path / "task.txt", CATALOG)
 
 
-def test_a_folder_without_tasks_says_what_a_task_is(clinic: Shelf) -> None:
+def test_folder_without_tasks_is_rejected_with_a_hint(clinic: Shelf) -> None:
     [line] = clinic.lines()
     assert (
         line
@@ -144,7 +144,7 @@ def test_a_folder_without_tasks_says_what_a_task_is(clinic: Shelf) -> None:
     )
 
 
-def test_hidden_files_and_folders_are_left_alone(shelf: Shelf) -> None:
+def test_hidden_files_and_folders_are_ignored(shelf: Shelf) -> None:
     shelf.write(a=TASK, **{".hidden__b": "nonsense", ".c": "nonsense"})
     assert list(shelf.load().tasks) == ["A"]
 
@@ -217,13 +217,13 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("level", UNKNOWN)
-def test_an_unknown_key_is_named_at_its_place_with_the_nearest(clinic: Shelf, level: str) -> None:
+def test_unknown_key_is_reported_with_the_nearest_name(clinic: Shelf, level: str) -> None:
     text, line = UNKNOWN[level]
     named = text.replace("name: A\n", "name: A\n", 1)
     assert line in clinic.write(t=named, other="task: {name: Other, environment: clinic}\n").lines()
 
 
-def test_a_misspelt_key_is_one_mistake_not_also_a_missing_one(clinic: Shelf) -> None:
+def test_misspelled_key_is_not_also_reported_as_missing(clinic: Shelf) -> None:
     clinic.write(t="task: {nam: A}\n")
     assert clinic.lines() == ["t.yml:1:8: task.nam: unknown key `nam`; did you mean `name`?"]
 
@@ -294,7 +294,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("written", "line"), WRONG)
-def test_a_wrong_type_says_what_was_expected(clinic: Shelf, written: str, line: str) -> None:
+def test_wrong_type_is_reported_with_what_was_expected(clinic: Shelf, written: str, line: str) -> None:
     text = f"task:\n  {written}\n" if written.startswith("name") else f"task:\n  name: A\n  {written}\n"
     assert any(found.startswith(f"t.yml:{line}") for found in clinic.write(t=text).lines())
 
@@ -309,18 +309,18 @@ def test_a_wrong_type_says_what_was_expected(clinic: Shelf, written: str, line: 
         ("true", "expected a time with its zone"),
     ],
 )
-def test_a_time_needs_its_zone(shelf: Shelf, now: str, message: str) -> None:
+def test_time_without_zone_is_rejected(shelf: Shelf, now: str, message: str) -> None:
     [line] = shelf.write(e=f"environment: {{name: e, now: {now}}}\n").lines()
     assert line.startswith("e.yml:1:29: environment.now: expected a time with its zone")
     assert message in line
 
 
-def test_two_tasks_of_one_name_are_named_at_both_places(shelf: Shelf) -> None:
+def test_duplicate_task_name_is_reported_with_both_places(shelf: Shelf) -> None:
     shelf.write(a=TASK, b="tasks:\n  - {name: B}\n  - {name: A}\n")
     assert shelf.lines() == ["b.yml:3:12: tasks.1.name: two tasks are called 'A'; the other is at a.yml:2:9"]
 
 
-def test_two_benchmarks_of_one_slug_are_named_at_the_slug(shelf: Shelf) -> None:
+def test_duplicate_benchmark_slug_is_reported_at_the_slug(shelf: Shelf) -> None:
     shelf.write(a=TASK, b="benchmarks: [{name: x, slug: s}, {name: y, slug: s}]\n")
     [line] = shelf.lines()
     assert line.startswith("b.yml:1:50: benchmarks.1.slug: two benchmarks are called 's'")
@@ -374,7 +374,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("written", "message"), NAMES)
-def test_a_name_that_means_nothing_is_refused_with_the_nearest(clinic: Shelf, written: str, message: str) -> None:
+def test_unknown_name_is_rejected_with_the_nearest(clinic: Shelf, written: str, message: str) -> None:
     [line] = clinic.write(t=f"task:\n  name: A\n  {written}\n").lines()
     assert line.startswith("t.yml:3:")
     assert message in line
@@ -408,7 +408,7 @@ ENVIRONMENTS = [
 
 
 @pytest.mark.parametrize(("written", "message"), ENVIRONMENTS)
-def test_a_name_in_an_environment_that_means_nothing_is_refused(clinic: Shelf, written: str, message: str) -> None:
+def test_unknown_name_in_an_environment_is_rejected(clinic: Shelf, written: str, message: str) -> None:
     clinic.write(e=f"environment: {{name: e, {written}}}\n", t="task: {name: A, environment: clinic}\n")
     [line] = clinic.lines()
     assert line.startswith("e.yml:1:")
@@ -424,14 +424,14 @@ def test_a_name_in_an_environment_that_means_nothing_is_refused(clinic: Shelf, w
         ("drop.file.written -> archiv", "unknown sandbox `archiv`; did you mean `archive`?"),
     ],
 )
-def test_a_reaction_that_cannot_happen_is_refused(clinic: Shelf, reaction: str, message: str) -> None:
+def test_impossible_reaction_is_rejected(clinic: Shelf, reaction: str, message: str) -> None:
     text = CLINIC.replace("datasets:\n  - name", f"  reactions:\n    - {reaction}\ndatasets:\n  - name")
     [line] = clinic.write(clinic=text, t=TASK).lines()
     assert line.startswith("clinic.yml:9:7: environment.reactions.0: ")
     assert message in line
 
 
-def test_a_reaction_may_mean_several_events(clinic: Shelf) -> None:
+def test_reaction_can_cover_several_events(clinic: Shelf) -> None:
     text = CLINIC.replace("datasets:\n  - name", "  reactions: ['drop.file.* -> archive']\ndatasets:\n  - name")
     assert list(clinic.write(clinic=text, t=TASK).load().tasks) == ["A"]
 
@@ -446,7 +446,7 @@ def test_a_reaction_may_mean_several_events(clinic: Shelf) -> None:
         ("where: {tags: {contains: [1]}}", "`p` matches no record with tags contains [1] in patients"),
     ],
 )
-def test_an_entity_that_does_not_bind_to_one_record_is_refused(clinic: Shelf, query: str, message: str) -> None:
+def test_entity_without_exactly_one_record_is_rejected(clinic: Shelf, query: str, message: str) -> None:
     entities = f"entities: [{{id: p, dataset: patients, {query}}}]"
     clinic.write(t=f"task:\n  name: A\n  {entities}\n  task_item: {{a: '{{{{ p.id }}}}'}}\n")
     [line] = clinic.lines()
@@ -454,7 +454,7 @@ def test_an_entity_that_does_not_bind_to_one_record_is_refused(clinic: Shelf, qu
     assert message in line
 
 
-def test_a_pattern_that_never_ends_does_not_hang_a_binding(clinic: Shelf) -> None:
+def test_slow_pattern_does_not_hang_a_binding(clinic: Shelf) -> None:
     clinic.write(
         d=f"dataset: {{name: d, type: records, records: [{{a: {'a' * 60}}}]}}\n",
         t="task: {name: A, entities: [{id: p, dataset: d, where: {a: {matches: '^(a|aa)+$(?<=b)'}}}]}\n",
@@ -463,7 +463,7 @@ def test_a_pattern_that_never_ends_does_not_hang_a_binding(clinic: Shelf) -> Non
     assert "where.a: the pattern is too slow" in line
 
 
-def test_an_entity_of_a_dataset_of_files_says_so(clinic: Shelf) -> None:
+def test_entity_of_a_dataset_of_files_is_rejected(clinic: Shelf) -> None:
     clinic.write(
         d="dataset: {name: letters, type: files, files: {a: b}}\n",
         t="task: {name: A, entities: [{id: p, dataset: letters}]}\n",
@@ -472,14 +472,14 @@ def test_an_entity_of_a_dataset_of_files_says_so(clinic: Shelf) -> None:
     assert line.endswith("`p` matches no record in letters; it holds files, not records")
 
 
-def test_an_id_is_taken_once_and_now_is_taken_already(clinic: Shelf) -> None:
+def test_duplicate_and_reserved_entity_ids_are_rejected(clinic: Shelf) -> None:
     bind = "dataset: patients, where: {id: p-1}"
     clinic.write(t=f"task:\n  name: A\n  entities: [{{id: p, {bind}}}, {{id: p, {bind}}}, {{id: now, {bind}}}]\n")
     messages = [problem.message for problem in clinic.problems()]
     assert messages == ["the id `p` is already used", "the id `now` is already used"]
 
 
-def test_a_template_of_an_entity_that_was_not_found_is_not_a_second_mistake(clinic: Shelf) -> None:
+def test_template_of_an_unbound_entity_is_not_reported_again(clinic: Shelf) -> None:
     clinic.write(
         t="""\
         task:
@@ -493,7 +493,7 @@ def test_a_template_of_an_entity_that_was_not_found_is_not_a_second_mistake(clin
     assert [problem.key for problem in clinic.problems()] == ["task.entities.0", "task.task_item.c"]
 
 
-def test_the_templates_of_a_task_write_a_limited_amount(clinic: Shelf) -> None:
+def test_output_of_a_tasks_templates_is_limited(clinic: Shelf) -> None:
     texts = "".join(f"    t{n}: 'x{{{{ p.a }}}}'\n" for n in range(200))
     clinic.write(
         d=f"dataset: {{name: d, type: records, records: [{{a: {'x' * 900_000}}}]}}\n",
@@ -513,16 +513,14 @@ def test_the_templates_of_a_task_write_a_limited_amount(clinic: Shelf) -> None:
         (".", None, ".: it is a folder"),
     ],
 )
-def test_a_bad_solution_is_refused_at_the_place_that_names_it(
-    shelf: Shelf, file: str, source: str | None, message: str
-) -> None:
+def test_invalid_solution_is_reported_at_its_key(shelf: Shelf, file: str, source: str | None, message: str) -> None:
     if source is not None:
         (shelf.root / file).write_text(source)
     [line] = shelf.write(t=f"task:\n  name: A\n  solution: {file}\n").lines()
     assert line.startswith(f"t.yml:3:13: task.solution: {message}")
 
 
-def test_a_circle_of_includes_is_shown(shelf: Shelf) -> None:
+def test_circular_include_is_reported_with_its_chain(shelf: Shelf) -> None:
     shelf.write(a="task: !include b.yml\n", b="name: A\ntask_item: !include c.yml\n", c="x: !include b.yml\n")
     assert "c.yml:1:4: include b.yml: circular include: a.yml -> b.yml -> c.yml -> b.yml" in shelf.lines()
 
@@ -530,7 +528,7 @@ def test_a_circle_of_includes_is_shown(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     "target", ["../secret.yml", "/etc/hostname", "sub/../../secret.yml", "link.yml", "folder/secret.yml"]
 )
-def test_an_include_cannot_leave_the_folder(tmp_path: Path, target: str) -> None:
+def test_include_outside_the_folder_is_rejected(tmp_path: Path, target: str) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.yml").write_text("secret: 1\n")
     (tmp_path / "secret.yml").write_text("secret: 1\n")
@@ -554,7 +552,7 @@ def test_an_include_cannot_leave_the_folder(tmp_path: Path, target: str) -> None
         ("binary.bin", "it is not a text file; save it as UTF-8 text"),
     ],
 )
-def test_an_include_that_cannot_be_read_is_refused_where_it_is_written(shelf: Shelf, target: str, message: str) -> None:
+def test_unreadable_include_is_reported_at_its_place(shelf: Shelf, target: str, message: str) -> None:
     (shelf.root / "sub").mkdir()
     os.mkfifo(shelf.root / "pipe")
     (shelf.root / "loop").symlink_to(shelf.root / "loop")
@@ -564,12 +562,12 @@ def test_an_include_that_cannot_be_read_is_refused_where_it_is_written(shelf: Sh
     assert line.endswith(message)
 
 
-def test_a_broken_include_is_reported_once_in_its_own_file(shelf: Shelf) -> None:
+def test_invalid_included_file_is_reported_once(shelf: Shelf) -> None:
     shelf.write(a="task:\n  name: A\n  tags: !include b.yml\n  timeout: x\n", b="[a, b\n")
     assert [line.split(":")[0] for line in shelf.lines()] == ["a.yml", "b.yml"]
 
 
-def test_includes_that_multiply_are_stopped_at_once(shelf: Shelf) -> None:
+def test_multiplying_includes_are_stopped(shelf: Shelf) -> None:
     for n in range(8):
         below = ", ".join([f"!include i{n + 1}.yml"] * 30)
         shelf.write(**{f"i{n}": f"[{below}]\n"})
@@ -580,14 +578,14 @@ def test_includes_that_multiply_are_stopped_at_once(shelf: Shelf) -> None:
     assert any("more than 1000 includes" in line for line in lines)
 
 
-def test_includes_inside_depth_count_towards_the_depth(shelf: Shelf) -> None:
+def test_depth_limit_includes_included_files(shelf: Shelf) -> None:
     for n in range(19):
         shelf.write(**{f"i{n}": "[" * 60 + f"!include i{n + 1}.yml" + "]" * 60 + "\n"})
     shelf.write(i19="1\n", t="task:\n  name: A\n  task_item: {a: !include i0.yml}\n")
     assert any("nested deeper than 100 levels" in line for line in shelf.lines())
 
 
-def test_an_alias_bomb_is_one_problem(shelf: Shelf) -> None:
+def test_alias_bomb_is_reported_once(shelf: Shelf) -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)
     )
@@ -604,17 +602,17 @@ def test_an_alias_bomb_is_one_problem(shelf: Shelf) -> None:
         ("task: 1".encode("utf-16"), "it is not a text file; save it as UTF-8 text"),
     ],
 )
-def test_a_file_that_is_not_a_text_of_bearable_size_is_refused(shelf: Shelf, data: bytes, message: str) -> None:
+def test_too_large_or_binary_file_is_rejected(shelf: Shelf, data: bytes, message: str) -> None:
     (shelf.root / "t.yml").write_bytes(data)
     assert shelf.lines() == [f"t.yml: {message}"]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text(shelf: Shelf) -> None:
+def test_byte_order_mark_is_removed(shelf: Shelf) -> None:
     (shelf.root / "t.yml").write_bytes(b"\xef\xbb\xbf" + TASK.encode())
     assert list(shelf.load().tasks) == ["A"]
 
 
-def test_a_file_with_ten_thousand_mistakes_is_answered_in_good_time(shelf: Shelf) -> None:
+def test_file_with_ten_thousand_mistakes_is_reported_quickly(shelf: Shelf) -> None:
     shelf.write(t="task:\n  name: A\n" + "".join(f"  k{n}: 1\n" for n in range(30_000)))
     started = time.process_time()
     lines = shelf.lines()
@@ -640,7 +638,7 @@ def plain_user() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def test_files_and_folders_without_permission_are_named(plain_user: Path) -> None:
+def test_files_and_folders_without_permission_are_reported(plain_user: Path) -> None:
     shelf = Shelf(plain_user).write(
         a=TASK, locked=TASK, shut__b=TASK, d="dataset: {name: d, type: files, folder: data}\n"
     )
@@ -671,7 +669,7 @@ def test_files_and_folders_without_permission_are_named(plain_user: Path) -> Non
         ("odd", "odd: the name of the file 'x\\udcff' is not printable text"),
     ],
 )
-def test_a_dataset_folder_that_cannot_be_taken_is_refused(tmp_path: Path, folder: str, message: str) -> None:
+def test_invalid_dataset_folder_is_rejected(tmp_path: Path, folder: str, message: str) -> None:
     shelf = Shelf(tmp_path / "inside").write(t=TASK, d=f"dataset:\n  name: d\n  type: files\n  folder: {folder}\n")
     (tmp_path / "outside.txt").write_text("x")
     for name in ("linked", "odd"):
@@ -682,7 +680,7 @@ def test_a_dataset_folder_that_cannot_be_taken_is_refused(tmp_path: Path, folder
     assert line.startswith(f"d.yml:4:11: dataset.folder: {message}")
 
 
-def test_a_dataset_folder_is_taken_whole_from_beside_the_file_that_names_it(shelf: Shelf) -> None:
+def test_dataset_folder_is_relative_to_the_file_that_names_it(shelf: Shelf) -> None:
     shelf.write(t=TASK, d="datasets: [!include deep/d.yml]\n", deep__d="{name: d, type: files, folder: data}\n")
     (shelf.root / "deep" / "data" / "sub").mkdir(parents=True)
     (shelf.root / "deep" / "data" / "sub" / "a.bin").write_bytes(b"\xff\x00")
@@ -700,17 +698,17 @@ def test_a_dataset_folder_is_taken_whole_from_beside_the_file_that_names_it(shel
         ("benchmark: {name: b, slug: B b}\n", "expected lower-case letters, digits and -, not 'B b'"),
     ],
 )
-def test_a_benchmark_names_tasks_and_environments_that_are_there(clinic: Shelf, text: str, message: str) -> None:
+def test_benchmark_with_unknown_task_or_environment_is_rejected(clinic: Shelf, text: str, message: str) -> None:
     [line] = clinic.write(t="tasks: [{name: A}, {name: Book}]\n", b=text).lines()
     assert message in line
 
 
-def test_a_task_must_choose_between_two_environments(clinic: Shelf) -> None:
+def test_task_without_environment_is_rejected_if_there_are_two(clinic: Shelf) -> None:
     clinic.write(e="environment: {name: other}\n", t=TASK)
     assert clinic.lines() == ["t.yml:2:3: task: `environment` is missing; use one of clinic, other"]
 
 
-def test_what_a_broken_environment_defines_is_not_unknown_as_well(shelf: Shelf) -> None:
+def test_names_of_an_invalid_environment_are_not_reported_as_unknown(shelf: Shelf) -> None:
     shelf.write(
         clinic=CLINIC.replace("chat: {kind: chat}", "chat: {knd: chat}"),
         t="task:\n  name: A\n  environment: clinic\n  scenario: [files.drop: {sandbox: drp, path: a, text: b}]\n",
@@ -721,7 +719,7 @@ def test_what_a_broken_environment_defines_is_not_unknown_as_well(shelf: Shelf) 
     ]
 
 
-def test_what_may_be_in_a_file_that_cannot_be_read_is_not_unknown(shelf: Shelf) -> None:
+def test_names_in_an_unreadable_file_are_not_reported_as_unknown(shelf: Shelf) -> None:
     shelf.write(
         clinic=CLINIC + "  broken: [\n",
         t="task:\n  name: A\n  environment: clinic\n  entities: [{id: p, dataset: patients}]\n",
@@ -741,12 +739,12 @@ def test_what_may_be_in_a_file_that_cannot_be_read_is_not_unknown(shelf: Shelf) 
         ("task:\n", "1:6: task: expected a map, not nothing"),
     ],
 )
-def test_a_file_that_defines_nothing_says_what_it_could(shelf: Shelf, text: str, message: str) -> None:
+def test_file_without_definitions_is_rejected_with_a_hint(shelf: Shelf, text: str, message: str) -> None:
     [line] = shelf.write(t=text).lines()
     assert line.startswith(f"t.yml:{message}")
 
 
-def test_every_mistake_of_every_file_is_in_one_report_sorted_by_place(shelf: Shelf) -> None:
+def test_all_mistakes_of_all_files_are_reported_in_order(shelf: Shelf) -> None:
     shelf.write(
         a_clinic="""\
         environment:
@@ -804,7 +802,7 @@ def test_every_mistake_of_every_file_is_in_one_report_sorted_by_place(shelf: She
     assert not any(word in str(problem) for problem in problems for word in ("Input should", "Value error", "type="))
 
 
-def test_a_selection_finds_names_patterns_and_tags(shelf: Shelf) -> None:
+def test_tasks_are_selected_by_name_pattern_and_tag(shelf: Shelf) -> None:
     shelf.write(
         t="tasks: [{name: 'Refill [urgent]', tags: [a]}, {name: Refill, tags: [b]}, {name: Book, tags: [a, b]}]\n"
     )
@@ -822,7 +820,7 @@ def test_a_selection_finds_names_patterns_and_tags(shelf: Shelf) -> None:
         names(names=["Bok"])
 
 
-def test_an_assertion_on_a_sandbox_of_another_kind_or_on_none_of_two_is_found_at_load(tmp_path: Path) -> None:
+def test_assertion_with_wrong_or_ambiguous_sandbox_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(
         "environment: {name: desk, simulators: {chat: {kind: chat}, drop: {kind: files}, other: {kind: files}}}\n"
         "task:\n"
@@ -839,7 +837,7 @@ def test_an_assertion_on_a_sandbox_of_another_kind_or_on_none_of_two_is_found_at
     assert (wrong_kind.line, wrong_kind.message) == (6, "`chat` is not a sandbox of kind files")
 
 
-def test_a_field_that_no_such_event_has_is_found_at_load(tmp_path: Path) -> None:
+def test_unknown_event_field_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(
         "environment: {name: desk, simulators: {drop: {kind: files}}}\n"
         "task:\n"

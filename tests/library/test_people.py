@@ -23,7 +23,7 @@ def test_a_task_lists_several_people(folder: Shelf) -> None:
     assert [(person.name, person.sandbox) for person in loaded.task.people] == [("patient", "chat"), ("payer", "phone")]
 
 
-def test_one_who_waits_to_be_spoken_to_needs_no_opening(folder: Shelf) -> None:
+def test_person_who_waits_needs_no_opening(folder: Shelf) -> None:
     folder.write("a.yml", task("      - {sandbox: chat, opening: Hi}\n      - {sandbox: phone, fallback: Yes?}\n"))
     [loaded] = folder.load().tasks.values()
     assert [person.can_begin for person in loaded.task.people] == [True, False]
@@ -70,9 +70,7 @@ def test_one_who_waits_to_be_spoken_to_needs_no_opening(folder: Shelf) -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_people_is_one_error_at_its_line(
-    folder: Shelf, people: str, line: int, message: str
-) -> None:
+def test_mistake_in_people_is_reported_once_at_its_line(folder: Shelf, people: str, line: int, message: str) -> None:
     folder.write("a.yml", task(people))
     with pytest.raises(InputError) as raised:
         folder.load()
@@ -81,13 +79,13 @@ def test_what_is_wrong_with_people_is_one_error_at_its_line(
     assert problem.line == line
 
 
-def test_two_without_a_sandbox_share_the_only_chat(folder: Shelf) -> None:
+def test_two_people_on_the_only_chat_are_rejected(folder: Shelf) -> None:
     folder.write("a.yml", "task: {name: Two, scenario: {starts: person, people: [{opening: a}, {opening: b}]}}")
     with pytest.raises(InputError, match="two people are on the sandbox `chat`"):
         folder.load()
 
 
-def test_an_opening_that_is_never_said_is_refused_for_each(folder: Shelf) -> None:
+def test_opening_without_effect_is_rejected_for_each_person(folder: Shelf) -> None:
     people = "      - {sandbox: chat, lines: [a]}\n      - {sandbox: phone, opening: Hi}\n"
     folder.write("a.yml", task(people, starts="agent"))
     with pytest.raises(InputError, match="`opening` has no effect") as raised:
@@ -95,7 +93,7 @@ def test_an_opening_that_is_never_said_is_refused_for_each(folder: Shelf) -> Non
     assert raised.value.problems[0].line == 8
 
 
-def test_each_gets_the_persona_they_name(folder: Shelf) -> None:
+def test_each_person_gets_their_persona(folder: Shelf) -> None:
     folder.write("p.yml", "personas: [{name: shy, description: Shy.}, {name: loud, description: 'Loud at {{ now }}.'}]")
     people = "\n".join(
         f"      - {{sandbox: {sandbox}, simulation_context: x, persona: {persona}}}"
@@ -109,7 +107,7 @@ def test_each_gets_the_persona_they_name(folder: Shelf) -> None:
     assert loud.description.startswith("Loud at 20")
 
 
-def test_an_agent_finds_the_same_before_it_whoever_the_people_are(folder: Shelf) -> None:
+def test_setup_hash_does_not_depend_on_the_people(folder: Shelf) -> None:
     scenes = []
     for people in ("person: {lines: [a]}", "people: [{lines: [a]}]", "people: [{lines: [b]}]"):
         folder.write("a.yml", f"task: {{name: One, scenario: {{starts: person, {people}}}}}")

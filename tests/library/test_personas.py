@@ -24,7 +24,7 @@ def person(folder: Shelf) -> ScenarioPerson:
 
 
 @pytest.mark.parametrize("setup", ["persona: impatient", "person: {persona: impatient}"])
-def test_a_scenario_names_one(folder: Shelf, setup: str) -> None:
+def test_scenario_can_name_a_persona(folder: Shelf, setup: str) -> None:
     folder.write("manners.yml", MANNERS)
     folder.write("one.yml", CONTEXT % setup)
     found = person(folder)
@@ -34,7 +34,7 @@ def test_a_scenario_names_one(folder: Shelf, setup: str) -> None:
     assert (found.spoken_language, found.needs_model) == ("German", True)
 
 
-def test_a_task_names_one_or_has_it_written_out(folder: Shelf) -> None:
+def test_task_can_name_or_define_a_persona(folder: Shelf) -> None:
     folder.write("manners.yml", "persona: {name: chatty, description: Talks a lot.}")
     task = (
         "task: {name: One, scenario: {starts: person, person: {simulation_context: x, language: French, persona: %s}}}"
@@ -46,7 +46,7 @@ def test_a_task_names_one_or_has_it_written_out(folder: Shelf) -> None:
     assert person(folder).spoken_language == "French"
 
 
-def test_a_persona_in_the_task_is_filled_once(folder: Shelf) -> None:
+def test_templates_of_an_inline_persona_are_filled_once(folder: Shelf) -> None:
     folder.write(
         "one.yml",
         """\
@@ -62,7 +62,7 @@ def test_a_persona_in_the_task_is_filled_once(folder: Shelf) -> None:
     assert person(folder).resolved_persona == Persona(name="own", description="Like {{ now }} $${HOME}.")
 
 
-def test_those_that_several_folders_share_are_found_beside_them(folder: Shelf) -> None:
+def test_shared_personas_folder_is_found(folder: Shelf) -> None:
     folder.write("personas/manners.yml", MANNERS)
     folder.write("eval/scenarios/one.yml", CONTEXT % "persona: chatty")
     for place in ("eval/scenarios", "eval"):
@@ -82,7 +82,7 @@ def test_those_that_several_folders_share_are_found_beside_them(folder: Shelf) -
         ("persona: {name: x}", "`description` is missing"),
     ],
 )
-def test_one_that_is_not_there_is_told_with_its_place(folder: Shelf, setup: str, told: str) -> None:
+def test_unknown_persona_is_reported_with_its_place(folder: Shelf, setup: str, told: str) -> None:
     folder.write("manners.yml", MANNERS)
     folder.write("one.yml", CONTEXT % setup)
     with pytest.raises(InputError) as refused:
@@ -91,7 +91,7 @@ def test_one_that_is_not_there_is_told_with_its_place(folder: Shelf, setup: str,
     assert told in problem
 
 
-def test_two_of_one_name_are_one_too_many(folder: Shelf) -> None:
+def test_duplicate_persona_name_is_rejected(folder: Shelf) -> None:
     folder.write("manners.yml", MANNERS)
     folder.write("more.yml", "persona: {name: chatty, description: Another.}")
     folder.write("one.yml", CONTEXT % "")
@@ -99,7 +99,7 @@ def test_two_of_one_name_are_one_too_many(folder: Shelf) -> None:
         folder.load()
 
 
-def test_what_is_wrong_with_one_is_said_where_it_stands(folder: Shelf) -> None:
+def test_mistake_in_a_persona_is_reported_with_its_place(folder: Shelf) -> None:
     folder.write("manners.yml", "persona: {name: a, descripton: b}")
     folder.write("one.yml", CONTEXT % "persona: a")
     with pytest.raises(InputError, match="unknown key `descripton`; did you mean `description`"):

@@ -28,7 +28,7 @@ def patients() -> Iterator[RecordWithPid]:
             yield RecordWithPid(resource, NOW)
 
 
-def test_it_has_what_a_message_needs() -> None:
+def test_pid_filter_renders_all_fields_of_a_patient() -> None:
     patient = next(patients())
     assert render("{{ patient.pid }}", {"patient": patient}) == (
         "PID|1||8525024^^^RIVERBEND&https://riverbend.example/ids/mrn&URI^MR||Northcott^Benjamin^^^^^L||19620102|M"
@@ -37,14 +37,14 @@ def test_it_has_what_a_message_needs() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_message_with_it_is_valid(version: str) -> None:
+def test_message_with_rendered_pid_is_valid(version: str) -> None:
     for patient in patients():
         head = f"MSH|^~\\&|A|B|C|D|20260302090000||ADT^A01^ADT_A01|1|P|{version}"
         text = f"{head}\rEVN|A01|20260302090000\r{patient.get('pid')}\rPV1|1|O\r"
         assert validate_message(parse_message(text)) == []
 
 
-def test_what_would_be_taken_for_a_delimiter_is_escaped() -> None:
+def test_delimiters_are_escaped() -> None:
     found = messaged(
         identifier=[{"type": {"coding": [{"code": "MR"}]}, "value": "4|1", "system": "urn:oid:1.2.3"}],
         name=[{"family": "Silva & Filha", "given": ["Ana^", "Maria"], "prefix": ["Dr"]}],
@@ -62,12 +62,12 @@ def test_what_would_be_taken_for_a_delimiter_is_escaped() -> None:
     )
 
 
-def test_one_without_a_number_is_known_by_the_charts_id() -> None:
+def test_patient_without_mrn_uses_the_resource_id() -> None:
     assert messaged().get("pid") == "PID|1||p1^^^^PI"
     assert messaged(gender="other", birthDate="soon").get("pid") == "PID|1||p1^^^^PI|||||O"
 
 
-def test_only_a_patient_has_one() -> None:
+def test_pid_filter_rejects_other_resources() -> None:
     assert RecordWithPid({"resourceType": "Observation", "id": "o"}, NOW).get("pid") is None
     assert "pid" not in RecordWithPid({"resourceType": "Observation", "id": "o"}, NOW).names()
     assert "pid" in messaged().names()

@@ -37,7 +37,7 @@ def criteria(folder: Shelf) -> list[tuple[str, str, bool | None]]:
 # What it takes.
 
 
-def test_the_least_there_can_be_is_a_task_without_criteria(folder: Shelf) -> None:
+def test_minimal_scenario_is_a_task_without_criteria(folder: Shelf) -> None:
     folder.scenario("")
     task, scenario, person = one(folder)
     assert (task.name, task.criteria, task.tags, task.compat) == ("One", (), (), None)
@@ -61,22 +61,22 @@ def test_the_least_there_can_be_is_a_task_without_criteria(folder: Shelf) -> Non
         "goals: {expected_tools: [{tool_group: [{ordered: true}, {gate: true}, {tool_called: a}]}]}",
     ],
 )
-def test_what_the_format_allows_is_taken(folder: Shelf, written: str) -> None:
+def test_valid_variants_of_the_format_are_accepted(folder: Shelf, written: str) -> None:
     folder.write(LINE, f"scenario:\n  name: One\n  simulation_context: x\n  {written}\n")
     assert list(folder.load().tasks) == ["One"]
 
 
-def test_a_name_that_is_empty_is_the_files(folder: Shelf) -> None:
+def test_empty_name_defaults_to_the_file_name(folder: Shelf) -> None:
     folder.scenario('name: ""', "eval/scenarios/order_delay.yml")
     assert one(folder)[0].name == "order_delay"
 
 
-def test_a_type_is_a_tag_before_the_files_own(folder: Shelf) -> None:
+def test_type_becomes_the_first_tag(folder: Shelf) -> None:
     folder.scenario("type: edge_case\ntags: [slow]")
     assert one(folder)[0].tags == ("edge_case", "slow")
 
 
-def test_what_is_ours_reaches_the_task(folder: Shelf) -> None:
+def test_additional_keys_are_passed_to_the_task(folder: Shelf) -> None:
     folder.scenario("""\
         setup:
           person: {opening: Hello, fallback: Well?, end: {after: 3}}
@@ -89,7 +89,7 @@ def test_what_is_ours_reaches_the_task(folder: Shelf) -> None:
     assert (person.opening, person.simulation_context, person.needs_model) == ("Hello", "A customer.", False)
 
 
-def test_every_assertion_gates_and_is_labelled_by_what_it_is_about(folder: Shelf) -> None:
+def test_every_assertion_gates_and_has_a_label(folder: Shelf) -> None:
     folder.scenario("""\
         goals:
           assertions:
@@ -108,13 +108,13 @@ def tools(written: list[Any]) -> list[Criterion]:
     return list(ScenarioFile.model_validate(file).to_task("one").criteria)
 
 
-def test_a_criterion_in_words_is_judged_and_gates() -> None:
+def test_criterion_in_plain_language_is_judged_and_gates() -> None:
     file = {"name": "One", "simulation_context": "x", "goals": {"criteria": ["Be kind"]}}
     [kind] = ScenarioFile.model_validate(file).to_task("one").criteria
     assert (kind.label, kind.assertion.name, kind.assertion.args, kind.gate) == ("Be kind", "judged", "Be kind", True)
 
 
-def test_expected_tools_of_both_forms_are_criteria_that_gate_only_if_they_say_so() -> None:
+def test_expected_tools_gate_only_if_requested() -> None:
     alone, full, group = tools(
         [
             {"tool_called": "look_up"},
@@ -173,7 +173,7 @@ def test_expected_tools_of_both_forms_are_criteria_that_gate_only_if_they_say_so
         ("solution: nowhere.py", "4:13: scenario.solution: nowhere.py: there is no such file"),
     ],
 )
-def test_what_the_format_does_not_allow_is_refused_at_its_place(folder: Shelf, written: str, said: str) -> None:
+def test_invalid_scenario_is_reported_with_its_place(folder: Shelf, written: str, said: str) -> None:
     folder.write(LINE, f"scenario:\n  name: One\n  simulation_context: x\n  {written}\n")
     lines = folder.lines()
     assert len(lines) == 1, lines
@@ -200,14 +200,14 @@ def test_what_the_format_does_not_allow_is_refused_at_its_place(folder: Shelf, w
         ("scenarios: []", "1:1: scenarios: unknown key `scenarios`; did you mean `scenario`?"),
     ],
 )
-def test_a_file_that_lacks_what_it_needs_is_refused(folder: Shelf, text: str, said: str) -> None:
+def test_file_without_required_keys_is_rejected(folder: Shelf, text: str, said: str) -> None:
     folder.write(LINE, text)
     lines = folder.lines()
     assert len(lines) == 1, lines
     assert said in lines[0]
 
 
-def test_the_mistakes_of_all_files_come_in_one_report_by_place(folder: Shelf) -> None:
+def test_mistakes_of_all_files_are_reported_in_order(folder: Shelf) -> None:
     folder.scenario("goals: {criteria: [1], assertions: [{sequencin: []}]}\nsetup:", "eval/scenarios/b.yml")
     folder.write("eval/scenarios/a.yml", "scenario: {name: A}")
     folder.write("eval/scenarios/c.yml", "scenario: {name: [}")
@@ -220,12 +220,14 @@ def test_the_mistakes_of_all_files_come_in_one_report_by_place(folder: Shelf) ->
 # YAML and the environment.
 
 
-def test_it_is_yaml_1_2(folder: Shelf) -> None:
+def test_scenario_file_is_yaml_1_2(folder: Shelf) -> None:
     folder.scenario("setup: {initial_slots: {user: yes, off: 1:30, on: true, no: 0o10}}")
     assert one(folder)[1].initial_slots == {"user": "yes", "off": "1:30", "on": True, "no": 8}
 
 
-def test_variables_are_frozen_by_name_and_run_by_value(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_are_stored_by_name_and_expanded_at_run_time(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SHOP_ACCOUNT", "account-77")
     bench.write(
         "one.yml",
@@ -256,7 +258,7 @@ def test_variables_are_frozen_by_name_and_run_by_value(bench: Workbench, monkeyp
     ]
 
 
-def test_a_variable_that_is_not_set_is_said_where_it_stands(folder: Shelf) -> None:
+def test_unset_variable_is_reported_with_its_place(folder: Shelf) -> None:
     folder.scenario('setup: {initial_slots: {a: "$${NO_SUCH}", b: "${NO_SUCH}"}}')
     assert folder.lines() == [
         f"{LINE}:4:48: scenario.setup.initial_slots.b: the environment variable NO_SUCH is not set; "
@@ -267,7 +269,7 @@ def test_a_variable_that_is_not_set_is_said_where_it_stands(folder: Shelf) -> No
 # Names.
 
 
-def test_scenarios_that_share_a_name_are_told_apart_by_their_files(folder: Shelf) -> None:
+def test_scenarios_with_the_same_name_get_the_file_name_added(folder: Shelf) -> None:
     folder.scenario("name: Same", "a/x.yml")
     folder.scenario("name: Same", "a/y.yml")
     folder.scenario("name: Same", "b/y.yml")
@@ -276,7 +278,7 @@ def test_scenarios_that_share_a_name_are_told_apart_by_their_files(folder: Shelf
     assert list(folder.load().tasks) == ["Same (x)", "Same (y)", "z", "Same (b/y)", "z (b/z)"]
 
 
-def test_the_name_of_a_file_selects_and_so_does_a_benchmark(folder: Shelf) -> None:
+def test_scenario_is_selected_by_file_name_or_benchmark(folder: Shelf) -> None:
     folder.scenario("name: Agent handles delayed order gracefully", "eval/scenarios/order_delay.yml")
     folder.scenario("name: Another", "eval/scenarios/other.yml")
     folder.write("eval/all.yml", "benchmark: {name: B, slug: b, tasks: [order_delay, Anoth*]}")
@@ -287,7 +289,7 @@ def test_the_name_of_a_file_selects_and_so_does_a_benchmark(folder: Shelf) -> No
     assert "no task `order_dely`; did you mean `order_delay`?" in folder.lines()[0]
 
 
-def test_a_scenario_takes_place_where_it_says_or_where_there_is(folder: Shelf) -> None:
+def test_scenario_uses_the_named_or_only_environment(folder: Shelf) -> None:
     folder.write("places.yml", "environments: [{name: a, simulators: {talk: {kind: chat}}}, {name: b}]")
     folder.scenario("environment: a")
     assert folder.load().tasks["One"].environment.name == "a"
@@ -299,14 +301,14 @@ def test_a_scenario_takes_place_where_it_says_or_where_there_is(folder: Shelf) -
     assert "`environment` is missing; use one of a, b" in folder.lines()[0]
 
 
-def test_a_scenario_without_goals_is_ungraded_and_one_with_no_script_needs_a_model(bench: Workbench) -> None:
+def test_scenario_without_goals_is_ungraded_and_without_script_needs_a_model(bench: Workbench) -> None:
     scripted = "scenario: {name: One, simulation_context: x, setup: {person: {opening: Hi, end: {after: 1}}}}"
     bench.write("one.yml", scripted)
     assert bench.run_one(lambda message: "Hello").verdict == "ungraded"
     assert bench.exit_code() == 0
 
 
-def test_a_solution_beside_it_is_what_oracle_runs(bench: Workbench) -> None:
+def test_oracle_runs_the_solution_beside_the_file(bench: Workbench) -> None:
     bench.write("say.py", "def on_turn(message):\n    return 'hello'\n")
     bench.write(
         "one.yml",
@@ -323,7 +325,7 @@ def test_a_solution_beside_it_is_what_oracle_runs(bench: Workbench) -> None:
     assert bench.run_one("nop").verdict == "fail"
 
 
-def test_a_file_pointed_at_is_what_runs(folder: Shelf) -> None:
+def test_only_the_given_file_runs(folder: Shelf) -> None:
     path = folder.scenario("setup: {person: {opening: Hi}}")
     folder.scenario("name: Other\nsetup: {person: {opening: Hi}}", "eval/scenarios/other.yml")
 
@@ -337,17 +339,17 @@ def test_a_file_pointed_at_is_what_runs(folder: Shelf) -> None:
 
 
 @pytest.mark.parametrize("name", ["credentials", "endpoints", "docker-compose"])
-def test_a_scenario_is_one_whatever_its_file_is_called(folder: Shelf, name: str) -> None:
+def test_scenario_file_can_have_any_name(folder: Shelf, name: str) -> None:
     folder.scenario("name: Odd", f"eval/scenarios/{name}.yml")
     assert list(folder.load().tasks) == ["Odd"]
 
 
-def test_a_slot_of_no_type_takes_anything(folder: Shelf) -> None:
+def test_slot_of_type_any_accepts_any_value(folder: Shelf) -> None:
     folder.scenario("setup: {initial_slots: {a: 1}}")
     assert folder.warnings(AgentDomain(source="d", slots={"a": ""})) == []
 
 
-def test_a_variable_that_has_another_value_by_now_is_said_and_is_no_bug(
+def test_changed_variable_that_makes_a_task_invalid_is_an_input_error(
     folder: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WHO", "x")
@@ -360,7 +362,7 @@ def test_a_variable_that_has_another_value_by_now_is_said_and_is_no_bug(
     assert "not a regular expression" in folder.lines()[0]
 
 
-def test_a_test_file_is_checked_with_its_variables_put_in(folder: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_e2e_file_is_checked_with_variables_expanded(folder: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     case = "{test_case: a, steps: [{user: x, assertions: [{bot_uttered: {text_matches: '${WHO}'}}]}]}"
     folder.write("tests/cases.yml", f"test_cases: [{case}]")
     monkeypatch.setenv("WHO", "(")

@@ -33,7 +33,7 @@ TWELVE = [
 ]
 
 
-def test_the_whole_example_loads_into_a_task(folder: Shelf) -> None:
+def test_example_loads_into_a_task(folder: Shelf) -> None:
     folder.write(PLACE, ORDER_DELAY)
     library = load_library(folder.root / "eval", RegisteredCatalog())
     [loaded] = library.select(names=["order_delay"])
@@ -51,7 +51,7 @@ def test_the_whole_example_loads_into_a_task(folder: Shelf) -> None:
     assert task.criteria[-1].label == "Agent does not ask the user to repeat information already provided"
 
 
-def test_the_example_fits_its_domain_and_says_so(
+def test_example_matches_its_domain(
     folder: Shelf, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write(PLACE, ORDER_DELAY)
@@ -65,7 +65,7 @@ def test_the_example_fits_its_domain_and_says_so(
         assert found["warnings"] == []
 
 
-def test_the_schema_takes_the_example_and_refuses_what_is_not_in_the_format() -> None:
+def test_schema_accepts_the_example_and_rejects_unknown_keys() -> None:
     found = schema("scenario", build_catalog_without_plugins())
     jsonschema.Draft202012Validator.check_schema(found)
     validator = jsonschema.Draft202012Validator(found)
@@ -85,12 +85,12 @@ def test_the_schema_takes_the_example_and_refuses_what_is_not_in_the_format() ->
         assert not validator.is_valid(other)
 
 
-def test_every_assertion_of_the_example_is_there() -> None:
+def test_every_assertion_of_the_example_is_supported() -> None:
     catalog = build_catalog_without_plugins()
     assert [name for name in (*TWELVE, "judged") if name not in catalog.assertions] == []
 
 
-def test_the_domain_beside_the_example_is_read_whole(tmp_path: Path) -> None:
+def test_domain_beside_the_example_is_read(tmp_path: Path) -> None:
     path = tmp_path / "domain.yml"
     path.write_text(DOMAIN, encoding="utf-8")
     domain = read_domain(path)
@@ -98,7 +98,7 @@ def test_the_domain_beside_the_example_is_read_whole(tmp_path: Path) -> None:
     assert domain.flows == frozenset({"check_order_status", "track_shipment", "verify_identity"})
 
 
-def test_every_value_that_is_asserted_must_fit_its_slot_and_matchers_may_say_more(folder: Shelf) -> None:
+def test_asserted_values_must_match_slot_types_but_matchers_may_not(folder: Shelf) -> None:
     folder.scenario("""\
         goals:
           assertions:
@@ -120,7 +120,7 @@ def test_every_value_that_is_asserted_must_fit_its_slot_and_matchers_may_say_mor
     ]
 
 
-def test_an_engine_without_flows_is_said_to_have_none(folder: Shelf) -> None:
+def test_engine_without_flows_is_a_warning(folder: Shelf) -> None:
     folder.scenario("goals: {assertions: [{flow_started: {flow_ids: [a], operator: any}}]}")
     [line] = folder.warnings(None, engine="Rasa 3.6 (open source)", emits={"agent.slot.set"})
     assert line.endswith("flow_started: `flow_started`: Rasa 3.6 (open source) reports no flows")

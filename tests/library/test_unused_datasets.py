@@ -20,14 +20,14 @@ def _write(folder: Shelf, simulators: str, task: str = "{name: T}") -> None:
     folder.write("u.yml", f"task: {task}\n")
 
 
-def test_a_dataset_of_a_type_that_no_simulator_is_loaded_from_is_a_warning(folder: Shelf) -> None:
+def test_dataset_that_no_simulator_uses_is_a_warning(folder: Shelf) -> None:
     _write(folder, "{partner: {kind: files}}")
     [warning] = folder.warnings()
     assert warning.startswith(f"t.yml:1:38: environment.datasets.0: {UNUSED}")
     assert warning.endswith("; remove it, or add a simulator that is loaded from it")
 
 
-def test_the_warning_is_part_of_a_validation_and_leaves_its_exit_code(folder: Shelf) -> None:
+def test_validate_shows_the_warning_and_exits_0(folder: Shelf) -> None:
     _write(folder, "{partner: {kind: files}}")
     validation = validate(ValidationRequest(path=folder.root), Settings(), CATALOG)
     assert validation.exit_code() == 0
@@ -41,12 +41,12 @@ def test_the_warning_is_part_of_a_validation_and_leaves_its_exit_code(folder: Sh
         "{name: T, for_each: {id: p, dataset: people}}",
     ],
 )
-def test_a_dataset_that_a_task_binds_records_of_is_used(folder: Shelf, task: str) -> None:
+def test_dataset_with_bound_records_counts_as_used(folder: Shelf, task: str) -> None:
     _write(folder, "{partner: {kind: files}}", task)
     assert folder.warnings() == []
 
 
-def test_a_dataset_that_a_step_takes_a_file_of_is_used(folder: Shelf) -> None:
+def test_dataset_with_a_file_in_a_step_counts_as_used(folder: Shelf) -> None:
     steps = "{files.drop: {path: b.txt, dataset: drop, file: a.txt}}"
     folder.write("d.yml", DATASETS)
     folder.write("t.yml", "environment: {name: desk, datasets: [drop], simulators: {partner: {kind: files}}}\n")

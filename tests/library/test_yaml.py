@@ -70,23 +70,23 @@ def refusal(text: str) -> InvalidYaml:
         ("...x", "...x"),
     ],
 )
-def test_a_scalar_means_what_the_core_schema_of_yaml_1_2_says(written: str, meant: object) -> None:
+def test_scalars_are_resolved_by_the_yaml_1_2_core_schema(written: str, meant: object) -> None:
     value = read(f"a: {written}\n")["a"]
     assert value == meant
     assert type(value) is type(meant)
 
 
 @pytest.mark.parametrize("written", [".inf", "-.INF", "+.Inf", ".nan", "1e400", "-1e999999"])
-def test_a_number_that_json_cannot_hold_is_refused_where_it_stands(written: str) -> None:
+def test_infinity_and_nan_are_rejected_with_their_place(written: str) -> None:
     assert flaws(f"a: {written}\n") == [(1, 4, "infinity and not-a-number are not allowed")]
 
 
 @pytest.mark.parametrize("written", ["9223372036854775808", "-9223372036854775809", "0x8000000000000000", "1" * 5000])
-def test_a_whole_number_of_more_than_64_bits_is_refused_where_it_stands(written: str) -> None:
+def test_integer_over_64_bits_is_rejected_with_its_place(written: str) -> None:
     assert flaws(f"a: {written}\n") == [(1, 4, "the number has more than 64 bits")]
 
 
-def test_a_duplicate_key_is_refused_where_it_stands_and_the_first_value_stays() -> None:
+def test_duplicate_key_is_rejected_and_the_first_value_kept() -> None:
     tree = parse_yaml("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n", "f.yml")
     assert [(flaw.line, flaw.column, flaw.message) for flaw in tree.mistakes] == [
         (4, 3, "duplicate key `c`"),
@@ -95,46 +95,46 @@ def test_a_duplicate_key_is_refused_where_it_stands_and_the_first_value_stays() 
     assert tree.data == {"a": 1, "b": {"c": 1}}
 
 
-def test_keys_are_text_however_they_are_written() -> None:
+def test_keys_are_always_text() -> None:
     assert read("1: a\nnull: b\ntrue: c\n2026-01-01: d\n") == {"1": "a", "null": "b", "true": "c", "2026-01-01": "d"}
 
 
-def test_a_key_that_is_a_list_is_refused() -> None:
+def test_list_as_key_is_rejected() -> None:
     assert flaws("? [a, b]\n: c\n") == [(1, 3, "a key must be text")]
 
 
-def test_merge_keys_are_refused_but_a_quoted_one_is_a_key() -> None:
+def test_merge_key_is_rejected_unless_quoted() -> None:
     assert flaws("base: &b {x: 1}\nmore:\n  <<: *b\n") == [(3, 3, "merge keys are not part of YAML 1.2")]
     assert read("'<<': 1\n") == {"<<": 1}
 
 
 @pytest.mark.parametrize("tagged", ["!foo x", "!!set {a}", "!!python/object:os.system x", "!foo [1]", "!!binary aGk="])
-def test_an_unknown_tag_is_refused_by_name(tagged: str) -> None:
+def test_unknown_tag_is_rejected(tagged: str) -> None:
     [(line, column, message)] = flaws(f"a: {tagged}\n")
     assert (line, column) == (1, 4)
     assert message.startswith("unknown tag ")
 
 
-def test_every_flaw_of_a_text_is_found_in_one_pass() -> None:
+def test_all_mistakes_are_found_in_one_pass() -> None:
     text = "a: .inf\nb: !x 1\na: 2\nc: 99999999999999999999\n<<: {}\n"
     assert [line for line, _, _ in flaws(text)] == [1, 2, 3, 4, 5]
 
 
-def test_an_alias_stands_for_what_it_names() -> None:
+def test_alias_is_resolved() -> None:
     assert read("a: &x [1, 2]\nb: *x\n") == {"a": [1, 2], "b": [1, 2]}
 
 
-def test_an_alias_that_names_nothing_is_refused() -> None:
+def test_undefined_alias_is_rejected() -> None:
     bad = refusal("a: 1\nb: *nothing\n")
     assert (bad.line, bad.column) == (2, 4)
     assert "undefined alias" in bad.message
 
 
-def test_an_alias_that_contains_itself_is_refused() -> None:
+def test_recursive_alias_is_rejected() -> None:
     assert refusal("a: &x [1, *x]\n").message == "the alias contains itself"
 
 
-def test_an_alias_bomb_is_refused_at_once() -> None:
+def test_alias_bomb_is_rejected_quickly() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
     )
@@ -145,7 +145,7 @@ def test_an_alias_bomb_is_refused_at_once() -> None:
     assert isinstance(bad, YamlTooLarge)
 
 
-def test_a_long_text_repeated_by_alias_is_a_bomb_too() -> None:
+def test_alias_bomb_of_long_text_is_rejected() -> None:
     bad = refusal(f"a: &a {'x' * 500_000}\nb: [{', '.join(['*a'] * 50)}]\n")
     assert bad.message == "more than 10,000,000 characters once aliases and includes are followed"
 
@@ -170,7 +170,7 @@ DEEP = {
 
 
 @pytest.mark.parametrize("form", DEEP)
-def test_deep_nesting_never_ends_the_process(form: str) -> None:
+def test_deep_nesting_does_not_crash_the_process(form: str) -> None:
     program = (
         "from clerkship.library.yaml import InvalidYaml, parse_yaml\n"
         f"text = {DEEP[form]}\n"
@@ -186,26 +186,26 @@ def test_a_hundred_levels_are_allowed(text: str) -> None:
     assert isinstance(read(text), list)
 
 
-def test_one_level_more_is_refused_with_its_place() -> None:
+def test_level_101_is_rejected_with_its_place() -> None:
     bad = refusal("a: " + "[" * 100 + "]" * 100)
     assert (bad.message, bad.line, bad.column) == ("nested deeper than 100 levels", 1, 103)
 
 
-def test_many_brackets_side_by_side_are_not_deep() -> None:
+def test_many_sibling_brackets_are_accepted() -> None:
     text = "\n".join(f"- [{{a: {n}}}, '[[[[', \"{{{{ x }}}}\"]" for n in range(2000))
     assert len(read(text)) == 2000
 
 
-def test_a_long_rule_of_dashes_in_a_text_is_a_text() -> None:
+def test_long_run_of_dashes_in_text_is_accepted() -> None:
     assert read(f"a: |\n  {'-' * 3000}\n") == {"a": "-" * 3000 + "\n"}
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "# only a comment\n"])
-def test_an_empty_file_is_refused(text: str) -> None:
+def test_empty_file_is_rejected(text: str) -> None:
     assert refusal(text).message == "the file is empty"
 
 
-def test_several_documents_are_refused_at_the_second() -> None:
+def test_second_document_is_rejected() -> None:
     bad = refusal("a: 1\n---\nb: 2\n")
     assert (bad.line, bad.hint) == (2, "a file must be one document")
 
@@ -221,7 +221,7 @@ def test_several_documents_are_refused_at_the_second() -> None:
         ("a: 1\nb: \x08\n", (2, 4), 'write it as an escape in "double quotes"'),
     ],
 )
-def test_what_is_not_yaml_is_refused_with_its_place_and_advice(text: str, place: tuple[int, int], hint: str) -> None:
+def test_syntax_error_is_reported_with_place_and_hint(text: str, place: tuple[int, int], hint: str) -> None:
     bad = refusal(text)
     assert ((bad.line, bad.column), bad.hint) == (place, hint)
     assert bad.message.startswith("not YAML: ")
@@ -250,7 +250,7 @@ task:
         (["task", "criteria", 9, "label"], (4, 5), (3, 3)),
     ],
 )
-def test_a_path_is_found_at_its_value_or_at_its_key(
+def test_path_is_located_at_its_value_or_key(
     path: list[int | str], value: tuple[int, int], key: tuple[int, int]
 ) -> None:
     tree = parse_yaml(TEXT, "f.yml")
@@ -258,7 +258,7 @@ def test_a_path_is_found_at_its_value_or_at_its_key(
     assert tree.locate(path, key=True)[1:3] == key
 
 
-def test_the_keys_of_a_place_are_those_of_the_file() -> None:
+def test_location_has_the_keys_of_the_file() -> None:
     tree = parse_yaml(TEXT, "f.yml")
     path: list[int | str] = ["task", "criteria", 0, "Branch", "assertion", "file_present", "path"]
     assert tree.locate(path).keys == ["task", "criteria", 0, "assertion", "file-present", "path"]
@@ -278,7 +278,7 @@ def outer(tmp_path: Path) -> YamlTree:
     return tree
 
 
-def test_an_include_stands_for_the_other_files_data(outer: YamlTree) -> None:
+def test_include_inserts_the_data_of_the_file(outer: YamlTree) -> None:
     assert outer.data == {"a": 1, "b": {"x": {"y": 5}}, "c": ["one\ntwo\n"]}
 
 
@@ -292,7 +292,7 @@ def test_an_include_stands_for_the_other_files_data(outer: YamlTree) -> None:
         (["c", 0], ("note.txt", 1, 1), ("outer.yml", 4, 5)),
     ],
 )
-def test_a_path_through_an_include_is_found_in_the_other_file(
+def test_path_through_an_include_is_located_in_the_included_file(
     outer: YamlTree, path: list[int | str], value: tuple[str, int, int], key: tuple[str, int, int]
 ) -> None:
     found, found_key = outer.locate(path), outer.locate(path, key=True)
@@ -300,7 +300,7 @@ def test_a_path_through_an_include_is_found_in_the_other_file(
     assert (Path(found_key.file).name, found_key.line, found_key.column) == key
 
 
-def test_includes_are_refused_where_there_is_no_folder() -> None:
+def test_include_without_a_folder_is_rejected() -> None:
     assert flaws("a: !include b.yml\n") == [(1, 4, "includes are not allowed here")]
 
 
@@ -308,11 +308,11 @@ def test_includes_are_refused_where_there_is_no_folder() -> None:
     "text",
     ["a: {b: Patient/{{ patient.id }}}", "a: {{ patient.name }} and more", "a: {b: '{{ x }}', c: x{{ y }}}"],
 )
-def test_a_template_that_is_not_quoted_is_told_to_be(text: str) -> None:
+def test_unquoted_template_is_rejected_with_a_hint(text: str) -> None:
     assert refusal(text).hint == 'quote text that contains a template: "{{ patient.name }}"'
 
 
-def test_a_template_alone_that_is_not_quoted_is_a_key_that_is_none() -> None:
+def test_unquoted_template_as_value_is_rejected_with_a_hint() -> None:
     [flaw] = parse_yaml("a: {b: {{ patient.name }}}", "f.yml").mistakes
     assert (flaw.message, flaw.hint) == (
         "a key must be text",
@@ -320,5 +320,5 @@ def test_a_template_alone_that_is_not_quoted_is_a_key_that_is_none() -> None:
     )
 
 
-def test_one_that_is_quoted_is_not_blamed() -> None:
+def test_quoted_template_does_not_cause_the_hint() -> None:
     assert "template" not in refusal("a: {b: '{{ x }}', c: x: y}").hint

@@ -14,7 +14,7 @@ SERVER = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(600)"
 
 
 @pytest.mark.parametrize("abruptly", [False, True])
-def test_a_server_ends_with_who_asked_for_it(abruptly: bool) -> None:
+def test_server_stops_with_its_parent_process(abruptly: bool) -> None:
     asker = f"""
 import subprocess, sys
 keeper = [sys.executable, "-I", "-S", {str(HERE / "keeper.py")!r}, sys.executable, "-c", {SERVER!r}]
@@ -34,7 +34,7 @@ process.communicate()
 
 
 @pytest.mark.parametrize("python", ["/no/such/python", sys.executable])
-def test_a_python_that_will_not_do_is_said_with_what_to_do(
+def test_unsupported_python_is_reported_with_a_hint(
     python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bots, "CACHE", tmp_path / "live")
@@ -43,7 +43,7 @@ def test_a_python_that_will_not_do_is_said_with_what_to_do(
         bots.installed()
 
 
-def test_an_install_that_is_there_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_install_is_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bots, "CACHE", tmp_path)
     home = tmp_path / f"rasa-{bots.digest(bots.REQUIREMENTS)}"
     home.mkdir()

@@ -62,29 +62,29 @@ def run(folder: Path, scenario: str, server: Server, **keys: str) -> Ran:
 
 
 @pytest.mark.parametrize("scenario", ["order", "buttons", "restart"])
-def test_what_happened_passes(desk: Server, tmp_path: Path, scenario: str) -> None:
+def test_assertions_about_actual_events_pass(desk: Server, tmp_path: Path, scenario: str) -> None:
     ran = run(tmp_path, scenario, desk, rasa_token=desk.token)
     assert ran.code == 0, ran.said
 
 
-def test_what_happened_passes_by_the_seeds_own_assertions(desk: Server, tmp_path: Path) -> None:
+def test_scenario_file_assertions_pass(desk: Server, tmp_path: Path) -> None:
     ran = run(tmp_path, "seed", desk, rasa_token=desk.token)
     assert ran.code == 0, ran.said
 
 
-def test_the_stock_bot_passes(stock: Server, tmp_path: Path) -> None:
+def test_stock_bot_passes(stock: Server, tmp_path: Path) -> None:
     ran = run(tmp_path, "stock", stock)
     assert ran.code == 0, ran.said
 
 
-def test_what_did_not_happen_fails(desk: Server, tmp_path: Path) -> None:
+def test_assertions_about_missing_events_fail(desk: Server, tmp_path: Path) -> None:
     ran = run(tmp_path, "wrong", desk, rasa_token=desk.token)
     assert ran.code == 1, ran.said
     [trial] = ran.only("task_run")
     assert [criterion["passed"] for criterion in trial["criteria"]] == [False] * 4
 
 
-def test_a_conversation_with_slots_begins_with_one_greeting_and_ends_in_words(desk: Server, tmp_path: Path) -> None:
+def test_conversation_with_slots_has_one_greeting(desk: Server, tmp_path: Path) -> None:
     assert run(tmp_path, "order", desk, rasa_token=desk.token).words() == [
         "agent: Welcome to the order desk.",
         "person: hello",
@@ -100,21 +100,21 @@ def test_a_conversation_with_slots_begins_with_one_greeting_and_ends_in_words(de
     ]
 
 
-def test_silence_is_said_to_be_silence(desk: Server, tmp_path: Path) -> None:
+def test_silence_ends_the_conversation_as_agent_silent(desk: Server, tmp_path: Path) -> None:
     ran = run(tmp_path, "silence", desk, rasa_token=desk.token)
     [trial] = ran.only("task_run")
     assert (ran.code, trial["ending"]) == (0, "agent_silent"), ran.said
 
 
 @pytest.mark.parametrize("sort", ["rasa_jwt", "rasa_jwt_secret"])
-def test_a_jwt_opens_it_too(desk: Server, tmp_path: Path, sort: str) -> None:
+def test_jwt_authenticates(desk: Server, tmp_path: Path, sort: str) -> None:
     key = sign_jwt(desk.jwt_secret) if sort == "rasa_jwt" else desk.jwt_secret
     ran = run(tmp_path, "order", desk, **{sort: key})
     assert ran.code == 0, ran.said
 
 
 @pytest.mark.parametrize("keys", [{}, {"rasa_token": "wrong-token"}, {"rasa_jwt_secret": "wrong-secret"}])
-def test_without_the_right_key_nothing_is_graded(desk: Server, tmp_path: Path, keys: dict[str, str]) -> None:
+def test_wrong_key_errors_the_run(desk: Server, tmp_path: Path, keys: dict[str, str]) -> None:
     ran = run(tmp_path, "order", desk, **keys)
     assert ran.code == 2, ran.said
     words = " ".join(ran.said.split())
@@ -122,7 +122,7 @@ def test_without_the_right_key_nothing_is_graded(desk: Server, tmp_path: Path, k
     assert "CLERKSHIP_RASA_TOKEN" in words
 
 
-def test_a_server_without_a_model_says_so(empty: Server, tmp_path: Path) -> None:
+def test_server_without_a_model_is_reported(empty: Server, tmp_path: Path) -> None:
     ran = run(tmp_path, "order", empty)
     assert ran.code == 2, ran.said
     assert "has no model loaded" in " ".join(ran.said.split())
@@ -130,7 +130,7 @@ def test_a_server_without_a_model_says_so(empty: Server, tmp_path: Path) -> None
         load_rasa(empty.url, Settings()).abilities()
 
 
-def test_it_says_what_it_can_do(desk: Server) -> None:
+def test_capabilities_are_fetched(desk: Server) -> None:
     found = load_rasa(desk.url, Settings(rasa_token=desk.token)).abilities()
     assert found.engine.startswith("Rasa 3.6.")
     assert found.emits == frozenset({"agent.action.executed", "agent.slot.set", "agent.noted"})
@@ -148,6 +148,6 @@ def test_it_says_what_it_can_do(desk: Server) -> None:
     assert "utter_card" in (found.domain.responses or frozenset())
 
 
-def test_without_the_right_key_it_says_nothing(desk: Server) -> None:
+def test_capabilities_need_the_right_key(desk: Server) -> None:
     with pytest.raises(InputError, match="requires authentication"):
         load_rasa(desk.url, Settings(rasa_token="wrong")).abilities()

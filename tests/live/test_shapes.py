@@ -47,7 +47,7 @@ def outline(events: list[dict[str, Any]]) -> list[str]:
     return [" ".join(filter(None, (event["event"], event.get("name")))) for event in events]
 
 
-def test_a_conversation_begins_with_its_session_and_ends_a_turn_listening(desk: Server) -> None:
+def test_conversation_starts_with_a_session_and_each_turn_ends_listening(desk: Server) -> None:
     line = Line(desk)
     said = line.say("hello")
     assert [message["text"] for message in said] == [
@@ -70,7 +70,7 @@ def test_a_conversation_begins_with_its_session_and_ends_a_turn_listening(desk: 
     ]
 
 
-def test_session_start_as_a_message_starts_it_twice_and_the_tracker_shrinks_afterwards(desk: Server) -> None:
+def test_session_start_message_starts_two_sessions_and_tracker_shrinks(desk: Server) -> None:
     line = Line(desk)
     line.say("/session_start")
     before = line.events()
@@ -84,7 +84,7 @@ def test_session_start_as_a_message_starts_it_twice_and_the_tracker_shrinks_afte
     assert outline(after)[-2:] == ["slot customer_name", "slot nosuch"], "a slot the domain lacks is taken in silence"
 
 
-def test_one_utterance_with_everything_is_one_event_and_several_messages(desk: Server) -> None:
+def test_full_utterance_is_one_event_and_several_messages(desk: Server) -> None:
     line = Line(desk)
     said = line.say("check order A200")
     assert [sorted(message.keys() - {"recipient_id"}) for message in said[1:]] == [
@@ -107,7 +107,7 @@ def test_one_utterance_with_everything_is_one_event_and_several_messages(desk: S
     assert bots[2]["metadata"]["metadata"] == {"tone": "sorry"}
 
 
-def test_a_payload_alone_has_no_text_in_the_tracker(desk: Server) -> None:
+def test_payload_alone_has_no_text_in_the_tracker(desk: Server) -> None:
     line = Line(desk)
     line.say("show me the card")
     [card] = [event for event in line.events() if event["event"] == "bot" and event["data"]["custom"]]
@@ -115,7 +115,7 @@ def test_a_payload_alone_has_no_text_in_the_tracker(desk: Server) -> None:
     assert card["data"]["custom"] == {"card": "order", "price": 12.5, "lines": ["tea", "milk"]}
 
 
-def test_a_restart_is_seen_by_who_reads_at_once_and_by_nobody_later(desk: Server) -> None:
+def test_restart_event_is_only_visible_immediately(desk: Server) -> None:
     line = Line(desk)
     line.say("hello")
     line.say("start over")
@@ -133,7 +133,7 @@ def test_silence_and_a_broken_action_are_both_an_empty_list(desk: Server) -> Non
     assert outline(line.events())[-1] == "action action_listen"
 
 
-def test_what_the_server_says_of_itself(desk: Server) -> None:
+def test_server_reports_version_status_and_domain(desk: Server) -> None:
     line = Line(desk)
     domain = line.ask("GET", "/domain").raise_for_status().json()
     assert domain["slots"]["tier"]["type"] == "categorical"
@@ -145,14 +145,14 @@ def test_what_the_server_says_of_itself(desk: Server) -> None:
     assert line.ask("GET", "/flows").status_code == 404
 
 
-def test_the_tracker_wants_a_key_and_the_channel_does_not(desk: Server) -> None:
+def test_tracker_needs_a_key_and_channel_does_not(desk: Server) -> None:
     bare = Line(desk._replace(token=""))
     assert bare.ask("GET", "/domain").status_code == 401
     assert bare.ask("GET", f"/conversations/{bare.name}/tracker").status_code == 401
     assert bare.say("bye")[-1]["text"] == "Goodbye!"
 
 
-def test_the_stock_bot_talks(stock: Server) -> None:
+def test_stock_bot_answers(stock: Server) -> None:
     line = Line(stock)
     assert [message["text"] for message in line.say("hello")] == ["Hey! How are you?"]
     assert outline(line.events()) == [

@@ -44,7 +44,7 @@ def test_an_item_inserted_or_removed_is_one_difference(expected: Any, actual: An
     assert found(expected, actual) == differences
 
 
-def test_equality_is_that_of_the_matchers() -> None:
+def test_equality_follows_the_matchers() -> None:
     assert found({"a": 1, "b": True}, {"a": 1.0, "b": 1}) == [("b", True, 1)]
 
 
@@ -52,20 +52,20 @@ def test_equality_is_that_of_the_matchers() -> None:
     ("expected", "actual"),
     [(1, 2), ("a", {"a": 1}), ({"a": 1}, [1]), ({"contains": "a"}, {"b": 1}), ({"not": {"a": 1}}, {"a": 1}), ({}, {})],
 )
-def test_values_that_are_not_nested_alike_have_no_differences(expected: Any, actual: Any) -> None:
+def test_values_of_different_structure_have_no_differences(expected: Any, actual: Any) -> None:
     assert found(expected, actual) == []
 
 
-def test_equals_is_looked_into() -> None:
+def test_equals_matcher_is_compared_by_its_value() -> None:
     assert found({"equals": {"a": 1}}, {"a": 2}) == [("a", 1, 2)]
 
 
-def test_only_the_first_differences_are_kept_and_the_others_counted() -> None:
+def test_further_differences_are_only_counted() -> None:
     differences = find_differences(list(range(30)), list(range(100, 130)))
     assert (len(differences.first), differences.left_out) == (MAX_DIFFERENCES, 30 - MAX_DIFFERENCES)
 
 
-def test_long_texts_are_cut_around_the_place_where_they_differ() -> None:
+def test_long_texts_are_shortened_around_the_difference() -> None:
     [(_, expected, actual)] = found({"note": "x" * 500 + "Yes"}, {"note": "x" * 500 + "No"})
     assert expected == "…" + "x" * 20 + "Yes (503 characters)"
     assert actual == "…" + "x" * 20 + "No (502 characters)"
@@ -73,7 +73,7 @@ def test_long_texts_are_cut_around_the_place_where_they_differ() -> None:
     assert expected == "a" * MAX_VALUE_LENGTH + "… (900 characters)"
 
 
-def test_data_nested_without_end_is_compared_to_a_limit() -> None:
+def test_comparison_depth_is_limited() -> None:
     deep: Any = 1
     other: Any = 2
     for _ in range(200):
@@ -83,7 +83,7 @@ def test_data_nested_without_end_is_compared_to_a_limit() -> None:
 
 
 @given(JSON, JSON)
-def test_there_are_differences_exactly_where_nested_values_are_not_equal(expected: Any, actual: Any) -> None:
+def test_differences_exist_exactly_if_values_are_not_equal(expected: Any, actual: Any) -> None:
     both = [isinstance(expected, kind) and isinstance(actual, kind) for kind in (dict, list)]
     assert bool(found({"x": expected}, {"x": actual})) is not equals(expected, actual)
     if any(both):

@@ -26,18 +26,18 @@ from clerkship.model.duration import parse_duration, render_duration
         (timedelta(seconds=5), 5),
     ],
 )
-def test_a_duration_is_read_in_units_or_seconds(written: Any, seconds: float) -> None:
+def test_duration_is_parsed_from_units_or_seconds(written: Any, seconds: float) -> None:
     assert parse_duration(written) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize("written", ["", "soon", "5y", "m", "-5m", "5 minutes", "1h-30m", "1e3s", True, None, [5]])
-def test_what_is_no_duration_is_refused_with_an_example(written: Any) -> None:
+def test_invalid_duration_is_rejected_with_an_example(written: Any) -> None:
     with pytest.raises(ValueError, match="expected a duration such as 30m, 1h30m or a number of seconds"):
         parse_duration(written)
 
 
 @pytest.mark.parametrize("written", ["101w" * 60, "9" * 400 + "s", 1e300, -1, float("nan"), float("inf"), 10**400])
-def test_a_duration_beyond_bounds_is_refused(written: Any) -> None:
+def test_duration_out_of_range_is_rejected(written: Any) -> None:
     with pytest.raises(ValueError, match="between 0 and 100 years"):
         parse_duration(written)
 
@@ -51,5 +51,5 @@ def test_a_duration_beyond_bounds_is_refused(written: Any) -> None:
         (timedelta(microseconds=500), "0.5ms"),
     ],
 )
-def test_a_duration_is_written_in_the_largest_units(span: timedelta, text: str) -> None:
+def test_duration_is_rendered_in_the_largest_units(span: timedelta, text: str) -> None:
     assert render_duration(span) == text

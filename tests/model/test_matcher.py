@@ -79,21 +79,21 @@ FAIL = [
 
 
 @pytest.mark.parametrize(("expected", "actual"), HOLD)
-def test_it_holds(expected: Any, actual: Any) -> None:
+def test_value_matches(expected: Any, actual: Any) -> None:
     assert matches_expected(expected, actual)
 
 
 @pytest.mark.parametrize(("expected", "actual"), FAIL)
-def test_it_does_not_hold(expected: Any, actual: Any) -> None:
+def test_value_does_not_match(expected: Any, actual: Any) -> None:
     assert not matches_expected(expected, actual)
 
 
 @pytest.mark.parametrize("expected", [{"gt": 1, "size": 2}, {}, {"a": 1}, [{"gt": 1}], "gt", None])
-def test_any_other_map_is_a_literal(expected: Any) -> None:
+def test_map_with_other_keys_is_a_literal(expected: Any) -> None:
     assert not is_matcher(expected)
 
 
-def test_a_pattern_that_backtracks_without_end_is_stopped() -> None:
+def test_backtracking_pattern_is_stopped() -> None:
     with pytest.raises(PatternTooSlow, match="took over 1 s on 60 characters"):
         matches_expected({"matches": "^(a|aa)+$(?<=b)"}, "a" * 60)
 
@@ -117,7 +117,7 @@ def test_a_pattern_that_backtracks_without_end_is_stopped() -> None:
         ({"gte": 1, "lessthan": 5, "containz": 1}, "unknown matcher `containz`; did you mean `contains`?"),
     ],
 )
-def test_what_could_only_fail_at_run_is_refused_at_load(expected: Any, message: str) -> None:
+def test_invalid_matcher_argument_is_rejected(expected: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("{", r"\{").replace("?", r"\?")):
         check_expected(expected)
 
@@ -125,11 +125,11 @@ def test_what_could_only_fail_at_run_is_refused_at_load(expected: Any, message: 
 @pytest.mark.parametrize(
     "expected", [{"equals": {"matchs": "x"}}, {"a": 1, "b": 2}, {"gt": 1, "zzz": 2}, "matchs", None]
 )
-def test_a_literal_is_taken_as_it_is(expected: Any) -> None:
+def test_literal_is_accepted(expected: Any) -> None:
     assert check_expected(expected) == expected
 
 
-def test_an_expectation_is_described_in_words() -> None:
+def test_expectation_is_described_in_words() -> None:
     assert describe_expected({"gte": 1, "not": {"in": [2]}}) == "at least 1 and not one of [2]"
     assert describe_expected("x") == "'x'"
 
@@ -149,5 +149,5 @@ def test_an_expectation_is_described_in_words() -> None:
         ("n.x", MISSING),
     ],
 )
-def test_a_path_leads_to_a_value_or_nowhere(path: str, value: Any) -> None:
+def test_lookup_returns_a_value_or_missing(path: str, value: Any) -> None:
     assert lookup({"a": {"b": [{"c": 1}, {"c": 2}]}, "n": None}, path) == value

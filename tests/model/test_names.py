@@ -20,5 +20,5 @@ STEPS = ("fhir.put", "fhir.patch", "fhir.delete", "files.drop", "chat.say")
         ("nothing.create", None),
     ],
 )
-def test_the_nearest(wrong: str, meant: str | None) -> None:
+def test_nearest_name_is_found(wrong: str, meant: str | None) -> None:
     assert find_nearest_name(wrong, STEPS) == meant

@@ -31,7 +31,7 @@ SECRETS = build_redactor({"KEY": VALUE, "SHORT": "abc", "WORD": "w0rd", "LONGER"
         VALUE.encode().hex(),
     ],
 )
-def test_each_spelling_is_replaced_by_the_name(form: str) -> None:
+def test_every_spelling_of_a_value_is_replaced(form: str) -> None:
     assert SECRETS.text(f"<{form}>") == "<${KEY}>"
 
 
@@ -46,7 +46,7 @@ def test_base64_is_found_at_any_alignment(before: bytes, after: bytes, padded: b
     assert sum(map(len, left)) <= (len(before) + len(after)) * 4 / 3 + 4
 
 
-def test_the_longest_value_wins_and_short_ones_are_replaced_only_as_they_are() -> None:
+def test_longest_value_is_replaced_first_and_short_ones_only_literally() -> None:
     assert SECRETS.text(f"{VALUE}-and-more {VALUE} w0rd W0RD abc") == "${LONGER} ${KEY} ${WORD} W0RD abc"
 
 
@@ -56,7 +56,7 @@ def test_only_texts_are_redacted_in_data() -> None:
     assert by.data(data) == {"${PIN}": [12345678, "no ${PIN}", None, True, 1.5]}
 
 
-def test_a_line_keeps_its_fields_and_one_without_values_its_bytes() -> None:
+def test_log_line_keeps_its_fields_and_unchanged_lines_their_bytes() -> None:
     by = Redactor({"KIND": "chat.message.sent"})
     record = {"seq": 1, "kind": "chat.message.sent", "payload": {"text": "a chat.message.sent"}}
     assert orjson.loads(by.line(orjson.dumps(record))) == record | {"payload": {"text": "a ${KIND}"}}
@@ -64,5 +64,5 @@ def test_a_line_keeps_its_fields_and_one_without_values_its_bytes() -> None:
     assert by.line(other) is other
 
 
-def test_bytes_that_are_not_text_keep_what_is_not_redacted() -> None:
+def test_bytes_that_are_not_utf8_are_kept() -> None:
     assert Redactor({"KEY": "0123456789"}).body(b"\xff\x000123456789\xfe") == b"\xff\x00${KEY}\xfe"

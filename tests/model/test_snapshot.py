@@ -5,7 +5,7 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 
 
-def test_a_task_without_newer_keys_has_the_hash_that_earlier_versions_gave_it() -> None:
+def test_hashes_of_older_tasks_are_unchanged() -> None:
     environment = Environment.model_validate({"name": "e", "simulators": {"ehr": {"kind": "fhir"}}})
     written = {"name": "T", "task_item": {"instruction": "x"}, "scenario": {"person": {"lines": ["a"]}}}
     snapshot = Snapshot(task=Task.model_validate(written), environment=environment, timeout=3)

@@ -64,12 +64,12 @@ def test_a_task_has_the_seeds_fields() -> None:
     assert Criterion.model_fields.keys() == {"label", "assertion", "weight", "axis", "input_entity_id", "gate"}
 
 
-def test_a_name_is_all_a_task_needs() -> None:
+def test_task_needs_only_a_name() -> None:
     task = Task.model_validate({"name": "A"})
     assert (task.task_item, task.scenario, task.entities, task.timeout, task.criteria) == (None, None, (), None, ())
 
 
-def test_a_task_is_the_same_after_a_round_trip_through_json() -> None:
+def test_task_round_trips_through_json() -> None:
     task = Task.model_validate(FULL)
     written = task.model_dump(mode="json")
     assert Task.model_validate(written) == task
@@ -79,7 +79,7 @@ def test_a_task_is_the_same_after_a_round_trip_through_json() -> None:
     assert written["task_item"] == FULL["task_item"]
 
 
-def test_an_environment_is_the_same_after_a_round_trip_through_json() -> None:
+def test_environment_round_trips_through_json() -> None:
     environment = Environment.model_validate(
         {
             "name": "e",
@@ -96,13 +96,13 @@ def test_an_environment_is_the_same_after_a_round_trip_through_json() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_model_forbids_keys_it_does_not_know(model: type[BaseModel]) -> None:
+def test_unknown_keys_are_rejected(model: type[BaseModel]) -> None:
     with pytest.raises(ValidationError) as caught:
         model.model_validate({"nonsense": 1})
     assert ("nonsense",) in [error["loc"] for error in caught.value.errors() if error["type"] == "extra_forbidden"]
 
 
-def test_a_task_is_frozen_all_the_way() -> None:
+def test_task_is_frozen_at_every_level() -> None:
     task = Task.model_validate(FULL)
     for target, field in ((task, "name"), (task.criteria[0], "weight"), (task.scenario, "starts")):
         with pytest.raises(ValidationError, match="frozen"):
@@ -134,17 +134,17 @@ def test_a_task_is_frozen_all_the_way() -> None:
         ("scenario", {"person": {"script": [{"when": "x", "say": ""}]}}),
     ],
 )
-def test_a_field_of_the_wrong_sort_is_refused(field: str, value: Any) -> None:
+def test_field_of_the_wrong_type_is_rejected(field: str, value: Any) -> None:
     with pytest.raises(ValidationError):
         Task.model_validate(FULL | {field: value})
 
 
-def test_a_scenario_may_be_its_steps_alone() -> None:
+def test_scenario_can_be_a_list_of_steps() -> None:
     steps = [{"clock.advance": {"by": "5s"}}]
     assert Scenario.model_validate(steps) == Scenario.model_validate({"steps": steps})
 
 
-def test_a_reaction_is_an_arrow() -> None:
+def test_reaction_is_parsed_from_an_arrow() -> None:
     reaction = Reaction.model_validate(" drop.file.* -> archive ")
     assert (reaction.source, reaction.event, reaction.target) == ("drop", "file.*", "archive")
     for bad in ("drop -> archive", "drop.file", "Drop.x -> a", "a.b -> c -> d", 5):
@@ -152,7 +152,7 @@ def test_a_reaction_is_an_arrow() -> None:
             Reaction.model_validate(bad)
 
 
-def test_a_dataset_is_known_by_its_content_alone() -> None:
+def test_hash_of_a_dataset_depends_only_on_its_content() -> None:
     one = Dataset(name="a", type="files", files={"x": b"\xff", "y": b"1"})
     assert one.hash == Dataset(name="b", type="files", files={"y": b"1", "x": b"\xff"}).hash
     assert one.hash != Dataset(name="a", type="files", files={"x": b"\xfe", "y": b"1"}).hash

@@ -131,14 +131,14 @@ def test_a_task_uses_a_plugins_dataset_type_finder_and_filter(folder: Path, tmp_
         ("acme.roster", "acme.rota", "unknown dataset type `acme.rota`; did you mean `acme.roster`?"),
     ],
 )
-def test_a_mistake_is_reported_at_its_place(folder: Path, old: str, new: str, message: str) -> None:
+def test_mistake_is_reported_with_its_place(folder: Path, old: str, new: str, message: str) -> None:
     (folder / "task.yml").write_text(TASK.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load_library(folder, RegisteredCatalog())
     assert any(message in str(problem) for problem in caught.value.problems), caught.value.problems
 
 
-def test_the_keys_of_its_type_are_part_of_the_schema_of_datasets(folder: Path) -> None:
+def test_keys_of_a_dataset_type_are_in_the_schema(folder: Path) -> None:
     forms: list[dict[str, Any]] = schema("dataset", RegisteredCatalog())["properties"]["dataset"]["anyOf"]
     by_type = {form["properties"]["type"]["const"]: form for form in forms}
     assert by_type.keys() == {"acme.roster", "fhir", "files", "records"}
@@ -187,7 +187,7 @@ PLUGIN = Plugin(contract=2, {what})
         ("dataset_types=(TYPE, TYPE)", "the dataset type `acme.list` exists already"),
     ],
 )
-def test_a_plugin_whose_data_breaks_a_rule_is_broken(site: Path, what: str, reason: str) -> None:
+def test_plugin_with_invalid_data_extensions_is_broken(site: Path, what: str, reason: str) -> None:
     lay_down(site, "acme_data", BARE.format(what=what))
     [broken] = RegisteredCatalog().broken
     assert broken.reason == reason

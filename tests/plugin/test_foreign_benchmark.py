@@ -65,7 +65,7 @@ def passed(task_run: TaskRun) -> dict[str, bool]:
     return {criterion.assertion: criterion.passed for criterion in task_run.criteria}
 
 
-def test_it_imports_nothing_of_ours_but_the_plugin_module() -> None:
+def test_plugin_imports_only_the_plugin_api() -> None:
     imported = {
         node.module or ""
         for path in EXAMPLE.rglob("*.py")
@@ -76,17 +76,17 @@ def test_it_imports_nothing_of_ours_but_the_plugin_module() -> None:
 
 
 @pytest.mark.parametrize("agent", ["oracle", "shop:careful"])
-def test_its_own_agent_and_the_solution_pass(catalog: RegisteredCatalog, tmp_path: Path, agent: str) -> None:
+def test_agent_of_the_plugin_and_the_solution_pass(catalog: RegisteredCatalog, tmp_path: Path, agent: str) -> None:
     task_run, _ = run(catalog, tmp_path, agent)
     assert task_run.verdict == "pass", task_run
 
 
-def test_the_event_of_an_agent_is_what_its_criterion_looks_for(catalog: RegisteredCatalog, tmp_path: Path) -> None:
+def test_criterion_finds_the_event_reported_by_the_agent(catalog: RegisteredCatalog, tmp_path: Path) -> None:
     task_run, _ = run(catalog, tmp_path, "shop:careless")
     assert passed(task_run) == {"agent_acted": True, "shop.end_state": True, "sequencing": False}
 
 
-def test_a_program_reports_the_event_as_json(catalog: RegisteredCatalog, tmp_path: Path) -> None:
+def test_program_reports_the_event_as_json(catalog: RegisteredCatalog, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(REPORTS, encoding="utf-8")
     task_run, store = run(catalog, tmp_path, f"command:{sys.executable} {tmp_path / 'agent.py'}")
     assert passed(task_run)["shop.end_state"]  # lines and requests of a program have no common order
@@ -94,7 +94,7 @@ def test_a_program_reports_the_event_as_json(catalog: RegisteredCatalog, tmp_pat
     assert [(event["actor"], event["payload"]) for event in reported] == [("agent", {"rule": "cancellation"})]
 
 
-def test_the_end_state_shows_what_differs_from_the_dataset(catalog: RegisteredCatalog, tmp_path: Path) -> None:
+def test_end_state_assertion_shows_differences_from_the_dataset(catalog: RegisteredCatalog, tmp_path: Path) -> None:
     task_run, _ = run(catalog, tmp_path, "nop")
     [criterion] = [one for one in task_run.criteria if one.assertion == "shop.end_state"]
     assert [(one.path, one.expected, one.actual) for one in criterion.evidence[0].differences] == [
@@ -103,18 +103,18 @@ def test_the_end_state_shows_what_differs_from_the_dataset(catalog: RegisteredCa
     ]
 
 
-def test_a_run_is_graded_again_from_its_log(catalog: RegisteredCatalog, tmp_path: Path) -> None:
+def test_run_is_rescored_from_its_log(catalog: RegisteredCatalog, tmp_path: Path) -> None:
     task_run, store = run(catalog, tmp_path, "shop:careful")
     again = rescore(store, task_run.run, catalog)
     [regraded] = store.task_runs(again.run.id)
     assert passed(regraded) == passed(task_run)
 
 
-def test_its_simulator_conforms(catalog: RegisteredCatalog) -> None:
+def test_simulator_of_the_plugin_passes_conformance(catalog: RegisteredCatalog) -> None:
     check_simulator(catalog.simulator("shop.orders"))
 
 
-def test_a_misspelt_field_of_its_event_is_a_mistake_in_the_task(catalog: RegisteredCatalog, tmp_path: Path) -> None:
+def test_misspelled_field_of_a_plugin_event_is_rejected(catalog: RegisteredCatalog, tmp_path: Path) -> None:
     text = (EXAMPLE / "practice" / "cancel.yml").read_text(encoding="utf-8").replace("{rule: cance", "{rul: cance")
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "cancel.yml").write_text(text.replace("  solution: solution.py\n", ""), encoding="utf-8")
@@ -122,7 +122,7 @@ def test_a_misspelt_field_of_its_event_is_a_mistake_in_the_task(catalog: Registe
         load_library(tmp_path / "suite", catalog)
 
 
-def test_events_of_a_plugin_are_checked_like_its_other_names(catalog: RegisteredCatalog) -> None:
+def test_plugin_events_are_validated(catalog: RegisteredCatalog) -> None:
     event = catalog.events["shop.policy.consulted"]
     with pytest.raises(InvalidPlugin, match=r"event `shop.policy.consulted` does not start with its prefix, `acme.`"):
         collect_claims(Plugin(contract=2, events=(event,)), "acme")

@@ -48,7 +48,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     return run
 
 
-def test_a_simulator_from_its_scaffold_is_installed_tested_used_and_taken_away(shell: Shell, tmp_path: Path) -> None:
+def test_scaffolded_simulator_can_be_installed_tested_used_and_removed(shell: Shell, tmp_path: Path) -> None:
     shell("clerkship new simulator acme_pager", tmp_path)
     project = tmp_path / "acme_pager"
     shell("uv pip install --quiet -e .", project)
@@ -64,7 +64,7 @@ def test_a_simulator_from_its_scaffold_is_installed_tested_used_and_taken_away(s
     assert "unknown simulator `acme.pager`; no plug-in `acme` is installed" in said
 
 
-def test_what_ci_would_run_in_a_new_project(shell: Shell, tmp_path: Path) -> None:
+def test_ci_commands_pass_in_a_new_project(shell: Shell, tmp_path: Path) -> None:
     shell("clerkship init", tmp_path)
     workflow = parse_yaml(
         (tmp_path / ".github/workflows/practice.yml").read_text(encoding="utf-8"), "practice.yml"

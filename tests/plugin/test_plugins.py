@@ -130,7 +130,7 @@ def _lay_down_all_sorts(site: Path) -> None:
     (site / "acme_pager" / "forward.py").write_text(FORWARD, encoding="utf-8")
 
 
-def test_a_plugins_things_work_wherever_a_name_can_stand(site: Path, tmp_path: Path) -> None:
+def test_extensions_of_a_plugin_work_by_name(site: Path, tmp_path: Path) -> None:
     _lay_down_all_sorts(site)
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "two.yml").write_text(TASK, encoding="utf-8")
@@ -152,7 +152,7 @@ def test_a_plugins_things_work_wherever_a_name_can_stand(site: Path, tmp_path: P
     store.close()
 
 
-def test_a_plugins_domain_is_known_conforms_and_is_named_in_a_run(site: Path, tmp_path: Path) -> None:
+def test_plugin_domain_is_known_conforms_and_is_recorded_in_a_run(site: Path, tmp_path: Path) -> None:
     lay_down(site, "acme_notes", DOMAIN)
     catalog = RegisteredCatalog()
     assert catalog.broken == []
@@ -176,26 +176,26 @@ DOMAIN_CHANGES = [
 
 
 @pytest.mark.parametrize(("right", "wrong", "reason"), DOMAIN_CHANGES)
-def test_a_domain_that_contradicts_itself_is_a_broken_plugin(site: Path, right: str, wrong: str, reason: str) -> None:
+def test_plugin_with_inconsistent_domain_is_broken(site: Path, right: str, wrong: str, reason: str) -> None:
     lay_down(site, "acme_notes", DOMAIN.replace(right, wrong))
     [broken] = RegisteredCatalog().broken
     assert reason in broken.reason
 
 
-def test_a_domain_cannot_have_the_kind_of_a_simulator(site: Path) -> None:
+def test_domain_and_simulator_cannot_share_a_kind(site: Path) -> None:
     lay_down_simulator(site)
     lay_down(site, "acme_zone", DOMAIN.replace("acme.notes", "acme.pager"))
     [broken] = RegisteredCatalog().broken
     assert broken.reason == "the domain `acme.pager` has the same kind as a simulator"
 
 
-def test_a_run_without_plugins_names_none(site: Path, tmp_path: Path) -> None:
+def test_run_without_plugins_records_none(site: Path, tmp_path: Path) -> None:
     lay_down(site, "globex_one", HEALTHY.format(prefix="globex"), "globex")
     plan = plan_run(RunRequest(path=SUITE, agent="oracle"), Settings(), RegisteredCatalog())
     assert plan.run.plugins == {}
 
 
-def test_hyphens_in_a_kind_and_a_wrong_event_in_a_reaction(site: Path, tmp_path: Path) -> None:
+def test_hyphens_in_a_kind_are_accepted_and_wrong_reaction_event_is_rejected(site: Path, tmp_path: Path) -> None:
     lay_down_simulator(site, "acme.night_pager")
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "a.yml").write_text(
@@ -211,7 +211,7 @@ def test_hyphens_in_a_kind_and_a_wrong_event_in_a_reaction(site: Path, tmp_path:
     assert "acme.night_pager does not react to acme.night_pager.message.sent" in str(untaken)
 
 
-def test_a_run_names_the_package_that_brings_only_a_reaction(site: Path, tmp_path: Path) -> None:
+def test_run_records_the_package_of_a_reaction(site: Path, tmp_path: Path) -> None:
     _lay_down_all_sorts(site)
     plugin = site / "acme_pager" / "__init__.py"
     plugin.write_text(ALL_SORTS.partition("                reactions=")[0] + ")", encoding="utf-8")
@@ -222,7 +222,7 @@ def test_a_run_names_the_package_that_brings_only_a_reaction(site: Path, tmp_pat
     assert plan.run.plugins == {"acme-glue": "0.1.0", "acme-pager": "0.1.0"}
 
 
-def test_the_reactions_of_a_plugin_are_imported_when_an_environment_declares_one(site: Path, tmp_path: Path) -> None:
+def test_plugin_reactions_are_imported_only_when_used(site: Path, tmp_path: Path) -> None:
     lay_down_simulator(site)
     lay_down(site, "acme_glue", PAIR.format(module="acme_glue.late"))
     (site / "acme_glue" / "late.py").write_text("1 / 0", encoding="utf-8")
@@ -286,7 +286,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("source", "reason"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_plugin_is_said_with_its_reason_and_harms_nobody(
+def test_broken_plugin_is_reported_and_does_not_affect_others(
     site: Path, source: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lay_down(site, "acme_broken", source)
@@ -319,7 +319,7 @@ def test_a_broken_plugin_is_said_with_its_reason_and_harms_nobody(
         (("summary=", "sumary="), "unexpected keyword argument 'sumary'"),
     ],
 )
-def test_a_spec_that_contradicts_itself_is_a_broken_plugin(site: Path, change: tuple[str, str], reason: str) -> None:
+def test_plugin_with_inconsistent_spec_is_broken(site: Path, change: tuple[str, str], reason: str) -> None:
     lay_down_simulator(site)
     spec = site / "acme_pager" / "pager" / "__init__.py"
     spec.write_text(spec.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
@@ -330,18 +330,18 @@ def test_a_spec_that_contradicts_itself_is_a_broken_plugin(site: Path, change: t
 
 
 @pytest.mark.parametrize("prefix", ["files", "fault", "agent", "python", "run", "clerkship"])
-def test_our_own_first_words_are_no_prefix(site: Path, prefix: str) -> None:
+def test_built_in_names_are_reserved_prefixes(site: Path, prefix: str) -> None:
     lay_down(site, "greedy", HEALTHY.format(prefix=prefix), prefix)
     [broken] = RegisteredCatalog().broken
     assert broken.reason == f"the prefix `{prefix}` is reserved for Clerkship"
 
 
-def test_a_prefix_with_capitals_is_none(site: Path) -> None:
+def test_prefix_with_capitals_is_rejected(site: Path) -> None:
     lay_down(site, "greedy", HEALTHY.format(prefix="Acme"), "Acme")
     assert "its prefix `Acme` is not small letters" in RegisteredCatalog().broken[0].reason
 
 
-def test_two_packages_share_a_prefix_as_long_as_no_name_is_there_twice(site: Path) -> None:
+def test_packages_can_share_a_prefix_but_not_a_name(site: Path) -> None:
     lay_down(site, "acme_one", HEALTHY.format(prefix="acme"))
     lay_down(site, "acme_two", HEALTHY.format(prefix="acme").replace("acme.fine", "acme.better"))
     lay_down(site, "acme_zero", HEALTHY.format(prefix="acme"))
@@ -354,7 +354,7 @@ def test_two_packages_share_a_prefix_as_long_as_no_name_is_there_twice(site: Pat
     )
 
 
-def test_what_is_not_installed_is_said_to_be_so(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_of_a_missing_plugin_is_reported_as_not_installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownName, match="no plug-in `acme` is installed"):
         RegisteredCatalog().simulator("acme.pager")
     with pytest.raises(UnknownName, match=r"did you mean `files\.drop`"):
@@ -369,7 +369,7 @@ def test_what_is_not_installed_is_said_to_be_so(site: Path, monkeypatch: pytest.
         RegisteredCatalog()
 
 
-def test_the_command_line_with_a_broken_plugin_beside_one_that_works(tmp_path: Path) -> None:
+def test_cli_works_with_a_broken_plugin_installed(tmp_path: Path) -> None:
     site = tmp_path / "site"
     lay_down(site, "globex_broken", "print('chatter')\nraise RuntimeError('it is [bold]late[/]')", "globex")
     project = lay_down_simulator(site)
@@ -401,7 +401,7 @@ def test_the_command_line_with_a_broken_plugin_beside_one_that_works(tmp_path: P
     assert '"acme.pager"' in done.stdout
 
 
-def test_pytest_says_once_what_is_broken_and_fails_nothing(tmp_path: Path) -> None:
+def test_pytest_warns_once_of_a_broken_plugin(tmp_path: Path) -> None:
     site = tmp_path / "site"
     lay_down(site, "globex_broken", "1 / 0", "globex")
     test = f"def test_one(clerkship, run=1):\n    assert clerkship.run({str(SUITE)!r}, agent='oracle').passed\n"
@@ -413,7 +413,7 @@ def test_pytest_says_once_what_is_broken_and_fails_nothing(tmp_path: Path) -> No
     assert done.stdout.count("clerkship: plug-in `globex` (globex-broken 0.1.0) is broken: ZeroDivisionError") == 1
 
 
-def test_the_conformance_suite_as_a_command(tmp_path: Path) -> None:
+def test_conformance_command_checks_a_plugin(tmp_path: Path) -> None:
     site = tmp_path / "site"
     lay_down_simulator(site)
     done = clerkship(site, "conformance", "acme.pager", cwd=tmp_path)
@@ -441,7 +441,7 @@ def test_the_conformance_suite_as_a_command(tmp_path: Path) -> None:
     assert "unknown simulator `acme.bell`; did you mean `acme.pager`?" in done.stderr
 
 
-def test_plugins_cost_nothing_where_they_are_not_used() -> None:
+def test_plugins_are_not_imported_if_not_used() -> None:
     code = (
         "import sys, time; sys.argv = ['clerkship', '--version']\n"
         "from clerkship.__main__ import main; main()\n"

@@ -40,7 +40,7 @@ def ask(settings: Settings | None = None, **others: Any) -> AgentCapabilities:
         return solver.capabilities()
 
 
-def test_an_open_source_server_has_slots_and_actions_and_no_flows() -> None:
+def test_open_source_server_reports_slots_and_actions() -> None:
     found = ask()
     assert found.engine == "Rasa 3.6.21 (open source)"
     assert found.domain is not None
@@ -53,7 +53,7 @@ def test_an_open_source_server_has_slots_and_actions_and_no_flows() -> None:
 
 
 @pytest.mark.parametrize("flows", [[{"id": "a", "steps": []}, {"id": "b"}, 5], {"flows": {"a": {}, "b": {}}}])
-def test_a_server_with_flows_has_tools_and_no_skills(flows: Any) -> None:
+def test_calm_server_reports_flows_and_tools(flows: Any) -> None:
     found = ask(version={"version": "3.17.2"}, flows=flows)
     assert found.engine == "Rasa 3.17.2 (calm)"
     assert found.domain is not None
@@ -65,7 +65,7 @@ def test_a_server_with_flows_has_tools_and_no_skills(flows: Any) -> None:
     assert {kind.split(".")[1] for kind in missing} == {"skill", "block", "memory"}
 
 
-def test_the_newer_engine_has_skills_and_neither_flows_nor_slots() -> None:
+def test_mantle_server_reports_skills() -> None:
     found = ask(version={"version": "3.21.0"}, status={"engine_version": "mantle"}, flows=[], domain=always(b"", 404))
     assert found.engine == "Rasa 3.21.0 (mantle)"
     assert found.domain is None
@@ -94,13 +94,13 @@ def _redirects(asked: Asked) -> Answered:
         ({"flows": always(b"no", 500)}, "answered /flows with status 500: 'no'"),
     ],
 )
-def test_what_cannot_be_asked_is_said_with_what_to_do(others: dict[str, Any], words: str) -> None:
+def test_failed_request_is_reported_with_a_hint(others: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as caught:
         ask(**others)
     assert words in str(caught.value)
 
 
-def test_a_key_is_not_in_what_is_said() -> None:
+def test_credentials_are_redacted_in_errors() -> None:
     settings = Settings(rasa_token="hush&more")
     with pytest.raises(InputError) as caught:
         ask(settings, status=_redirects)
@@ -108,14 +108,14 @@ def test_a_key_is_not_in_what_is_said() -> None:
     assert "hush" not in str(caught.value)
 
 
-def test_a_server_that_is_down_is_said_to_be() -> None:
+def test_unreachable_server_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(InputError, match=f"127.0.0.1:{port} cannot be reached: .*; is the server running there"):
         load_rasa(f"http://127.0.0.1:{port}", Settings()).capabilities()
 
 
-def test_a_domain_that_goes_on_and_on_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_domain_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.rasa.capabilities.MAX_RESPONSE_BYTES", 1000)
     with pytest.raises(InputError, match="/domain with more than 1,000 bytes"):
         ask(domain=always(b"{" * 5_000_000))

@@ -86,7 +86,7 @@ def paths(rasa: SmallRasa) -> list[str]:
     return [f"{asked.method} {re.sub(r'sim-[0-9a-f]+', 'ID', asked.path)}" for asked in rasa.asked]
 
 
-def test_events_and_words_stand_in_the_log_in_the_trackers_order(bench: Workbench) -> None:
+def test_log_keeps_the_order_of_the_tracker(bench: Workbench) -> None:
     rasa = SmallRasa(TURNS)
     task_run = talk(bench, rasa)
     assert (task_run.verdict, task_run.error, task_run.agent_error) == ("pass", "", "")
@@ -114,7 +114,7 @@ def test_events_and_words_stand_in_the_log_in_the_trackers_order(bench: Workbenc
     assert spoken[2]["buttons"] == [{"title": "Ok", "payload": "/ok"}]
 
 
-def test_without_slots_nothing_is_sent_before_the_first_turn(bench: Workbench) -> None:
+def test_no_request_before_the_first_turn_without_slots(bench: Workbench) -> None:
     rasa = SmallRasa(TURNS)
     talk(bench, rasa)
     turn = ["POST /webhooks/rest/webhook", "GET /conversations/ID/tracker?include_events=ALL"]
@@ -127,7 +127,7 @@ def test_without_slots_nothing_is_sent_before_the_first_turn(bench: Workbench) -
     assert len({m["sender"] for m in rasa.messages}) == 1
 
 
-def test_slots_come_on_top_of_what_the_sessions_start_did_and_the_greeting_is_heard_once(bench: Workbench) -> None:
+def test_slots_are_set_after_session_start_and_greeting_appears_once(bench: Workbench) -> None:
     start = [START[0], bot("Welcome"), START[1], slot("tier", "silver"), LISTEN]
     rasa = SmallRasa(TURNS, start)
     task_run = talk(bench, rasa, "{tier: gold, points: 3}")
@@ -154,7 +154,7 @@ def test_slots_come_on_top_of_what_the_sessions_start_did_and_the_greeting_is_he
     ]
 
 
-def test_the_conversations_name_is_beside_the_log_and_not_in_it(bench: Workbench) -> None:
+def test_conversation_id_is_in_the_sidecar_and_not_in_the_log(bench: Workbench) -> None:
     rasa = SmallRasa(TURNS)
     task_run = talk(bench, rasa)
     [name] = rasa.trackers
@@ -162,7 +162,7 @@ def test_the_conversations_name_is_beside_the_log_and_not_in_it(bench: Workbench
     assert not any(name in json.dumps(event) for event in bench.events(task_run))
 
 
-def test_each_trial_is_a_conversation_of_its_own(bench: Workbench) -> None:
+def test_each_trial_has_its_own_conversation(bench: Workbench) -> None:
     bench.write("a.yml", scenario())
     rasa = SmallRasa(TURNS + TURNS)
     with rasa.served() as served:
@@ -170,7 +170,7 @@ def test_each_trial_is_a_conversation_of_its_own(bench: Workbench) -> None:
     assert [len(tracker) for tracker in rasa.trackers.values()] == [14, 14]
 
 
-def test_what_the_channel_says_counts_where_the_tracker_is_silent(bench: Workbench) -> None:
+def test_channel_replies_are_used_if_the_tracker_has_none(bench: Workbench) -> None:
     def answers(asked: Asked) -> Answered:
         return said([{"recipient_id": "x", "text": "bye", "buttons": [{"title": "Ok"}]}, {"custom": {"a": 1}}])
 
@@ -186,7 +186,7 @@ def test_what_the_channel_says_counts_where_the_tracker_is_silent(bench: Workben
     assert task_run.verdict == "pass"
 
 
-def test_an_empty_list_and_no_new_event_is_silence(bench: Workbench) -> None:
+def test_no_reply_and_no_event_is_silence(bench: Workbench) -> None:
     bench.write("a.yml", scenario(person="{opening: Hello, fallback: Well?}"))
     with SmallRasa(webhook=lambda asked: said([])).served() as served:
         task_run = bench.run_one(Unasked(load_rasa(served.url, Settings())))
@@ -195,14 +195,14 @@ def test_an_empty_list_and_no_new_event_is_silence(bench: Workbench) -> None:
     assert story(bench, task_run) == ["person: Hello"]
 
 
-def test_what_cannot_be_read_is_counted_beside_the_log(bench: Workbench) -> None:
+def test_unreadable_events_are_counted_in_the_sidecar(bench: Workbench) -> None:
     odd: list[Row] = [{"event": "from_the_future"}, {"event": "slot", "name": None}, bot("bye")]
     task_run = talk(bench, SmallRasa([odd, odd]))
     assert task_run.verdict == "pass"
     assert orjson.loads(bench.store.sidecar(task_run))["tracker_events_skipped"] == {"from_the_future": 2, "slot": 2}
 
 
-def test_nobody_there_is_said_with_what_was_not_delivered(bench: Workbench) -> None:
+def test_unreachable_server_is_reported_with_what_was_not_sent(bench: Workbench) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     bench.write("a.yml", scenario())
@@ -214,7 +214,7 @@ def test_nobody_there_is_said_with_what_was_not_delivered(bench: Workbench) -> N
     assert "turn 1 was not delivered" in task_run.agent_error
 
 
-def test_a_turn_whose_connection_breaks_is_not_sent_again(bench: Workbench) -> None:
+def test_turn_is_not_resent_after_a_broken_connection(bench: Workbench) -> None:
     rasa = SmallRasa(webhook=lambda asked: None)
     task_run = talk(bench, rasa)
     assert task_run.ending == "agent_failed"
@@ -223,14 +223,14 @@ def test_a_turn_whose_connection_breaks_is_not_sent_again(bench: Workbench) -> N
     assert paths(rasa) == ["POST /webhooks/rest/webhook"]
 
 
-def test_a_reply_that_breaks_off_in_the_middle_is_no_reply(bench: Workbench) -> None:
+def test_truncated_reply_is_an_error(bench: Workbench) -> None:
     rasa = SmallRasa(webhook=lambda asked: (200, {"Content-Length": "1000", "Connection": "close"}, b"[{"))
     task_run = talk(bench, rasa)
     assert "turn 1 may have been delivered" in task_run.agent_error
     assert len(paths(rasa)) == 1
 
 
-def test_a_turn_that_takes_too_long_is_delivered_once_and_said_to_be_unanswered(bench: Workbench) -> None:
+def test_timed_out_turn_is_sent_once_and_reported_as_unanswered(bench: Workbench) -> None:
     released = threading.Event()
 
     def hangs(asked: Asked) -> Answered:
@@ -270,13 +270,13 @@ def _html(asked: Asked) -> Answered:
         ({"webhook": lambda asked: said([{"text": "x" * 100_001}])}, "a reply of 100,001 characters"),
     ],
 )
-def test_nonsense_is_the_agents_failure(bench: Workbench, others: dict[str, Any], words: str) -> None:
+def test_invalid_answer_is_an_agent_error(bench: Workbench, others: dict[str, Any], words: str) -> None:
     task_run = talk(bench, SmallRasa(**others))
     assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
     assert words in task_run.agent_error
 
 
-def test_a_reply_that_goes_on_and_on_is_not_read_to_its_end(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_reply_is_rejected(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.rasa.agent.MAX_REPLY_BYTES", 1000)
     task_run = talk(bench, SmallRasa(tracker=lambda asked: said(b"[" + b"1," * 5_000_000)))
     assert "answers with more than 1,000 bytes" in task_run.agent_error
@@ -291,9 +291,7 @@ def test_a_reply_that_goes_on_and_on_is_not_read_to_its_end(bench: Workbench, mo
         (409, "has no model loaded (409 at", "train a model"),
     ],
 )
-def test_what_its_owner_can_mend_is_no_failure_of_the_agents(
-    bench: Workbench, status: int, words: str, hint: str
-) -> None:
+def test_setup_errors_of_the_server_error_the_run(bench: Workbench, status: int, words: str, hint: str) -> None:
     task_run = talk(bench, SmallRasa(TURNS, tracker=lambda asked: said({"status": "failure"}, status)))
     assert (task_run.status, task_run.agent_error) == ("errored", "")
     assert words in task_run.error
@@ -301,19 +299,19 @@ def test_what_its_owner_can_mend_is_no_failure_of_the_agents(
     assert bench.exit_code() == 2
 
 
-def test_slots_that_cannot_be_set_fail_before_the_first_turn(bench: Workbench) -> None:
+def test_failure_to_set_slots_ends_the_run_before_the_first_turn(bench: Workbench) -> None:
     rasa = SmallRasa(TURNS, events=lambda asked: said({"reason": "BadRequest"}, 400))
     task_run = talk(bench, rasa, "{tier: gold}")
     assert "/tracker/events with status 400" in task_run.agent_error
     assert len(rasa.messages) == 1
 
 
-def test_slots_that_the_server_takes_and_does_not_keep_are_not_taken_for_set(bench: Workbench) -> None:
+def test_slots_not_stored_by_the_server_are_an_error(bench: Workbench) -> None:
     task_run = talk(bench, SmallRasa(TURNS, events=lambda asked: said({"events": []})), slots="{a: 1, b: x}")
     assert task_run.agent_error == "its tracker did not store the initial slots a, b"
 
 
-def test_what_names_a_session_or_a_model_is_not_in_the_log(bench: Workbench) -> None:
+def test_session_and_model_ids_are_not_logged(bench: Workbench) -> None:
     heads = []
     for session in ("one", "two"):
         rows = [{**row, "metadata": {**row.get("metadata", {}), "session_id": session}} for row in TURNS[1]]
@@ -321,14 +319,14 @@ def test_what_names_a_session_or_a_model_is_not_in_the_log(bench: Workbench) -> 
     assert heads[0] == heads[1]
 
 
-def test_a_token_is_in_no_log_of_the_client(bench: Workbench, caplog: pytest.LogCaptureFixture) -> None:
+def test_token_is_not_in_client_logs(bench: Workbench, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
         talk(bench, SmallRasa(TURNS), rasa_token="topsecret")
     assert "token=…" in caplog.text
     assert "topsecret" not in caplog.text
 
 
-def test_a_token_goes_in_the_query_of_every_request_and_nowhere_else(bench: Workbench) -> None:
+def test_token_is_only_in_the_query_of_each_request(bench: Workbench) -> None:
     token = "to&ken/=+hush"
 
     def refuses(asked: Asked) -> Answered:
@@ -343,7 +341,7 @@ def test_a_token_goes_in_the_query_of_every_request_and_nowhere_else(bench: Work
     assert "hush" not in kept
 
 
-def test_a_jwt_is_signed_with_the_secret(bench: Workbench) -> None:
+def test_jwt_is_signed_with_the_secret(bench: Workbench) -> None:
     rasa = SmallRasa(TURNS)
     talk(bench, rasa, rasa_jwt_secret="hush")
     bearers = {a.headers["authorization"] for a in rasa.asked}
@@ -358,7 +356,7 @@ def _unpadded(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def test_a_jwt_of_somebody_elses_is_sent_as_it_is(bench: Workbench) -> None:
+def test_given_jwt_is_sent_unchanged(bench: Workbench) -> None:
     rasa = SmallRasa(TURNS, tracker=lambda asked: said(asked.headers["authorization"].encode(), 500))
     task_run = talk(bench, rasa, rasa_jwt="a.b.hush")
     assert rasa.asked[0].headers["authorization"] == "Bearer a.b.hush"
@@ -374,13 +372,13 @@ def test_a_jwt_of_somebody_elses_is_sent_as_it_is(bench: Workbench) -> None:
         ("rasa:https://me:hush@h", "contains a password"),
     ],
 )
-def test_what_is_no_address_is_said_before_the_run(reference: str, said: str) -> None:
+def test_invalid_address_is_rejected_before_the_run(reference: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         build_solver(reference, RegisteredCatalog(), Settings())
     assert "hush" not in str(caught.value)
 
 
-def test_the_name_is_the_address_without_the_channel() -> None:
+def test_agent_name_is_the_address_without_the_channel() -> None:
     for rest in ("https://h:5005", "https://h:5005/", "https://h:5005/webhooks/rest/webhook"):
         solver = build_solver(f"rasa:{rest}", RegisteredCatalog(), Settings(rasa_token="hush"))
         assert isinstance(solver, RasaSolver)
@@ -388,7 +386,7 @@ def test_the_name_is_the_address_without_the_channel() -> None:
         assert "hush" not in repr(vars(solver))
 
 
-def test_actions_cannot_be_left_out_of_a_server(bench: Workbench) -> None:
+def test_stubs_are_rejected(bench: Workbench) -> None:
     bench.write(
         "a.yml",
         """
@@ -404,7 +402,7 @@ def test_actions_cannot_be_left_out_of_a_server(bench: Workbench) -> None:
     assert "so stubs have no effect: action_pay" in task_run.error
 
 
-def test_it_takes_no_tasks(bench: Workbench) -> None:
+def test_task_without_a_conversation_is_rejected(bench: Workbench) -> None:
     bench.write("a.yml", "task: {name: Work}")
     with Served(SmallRasa()) as served:
         task_run = bench.run_one(Unasked(load_rasa(served.url, Settings())))

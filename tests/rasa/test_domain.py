@@ -33,7 +33,7 @@ def refused(path: Path) -> list[str]:
 # Reading.
 
 
-def test_a_file_is_read_with_its_actions_forms_and_responses(folder: Shelf) -> None:
+def test_domain_file_is_read_with_actions_forms_and_responses(folder: Shelf) -> None:
     folder.write("domain.yml", DOMAIN + "forms:\n  order_form: {required_slots: [order_id]}\nintents: [greet]\n")
     domain = read_domain(folder.root / "domain.yml")
     assert domain.slots == {
@@ -48,7 +48,7 @@ def test_a_file_is_read_with_its_actions_forms_and_responses(folder: Shelf) -> N
     assert domain.source.endswith("domain.yml")
 
 
-def test_a_folder_is_one_domain_and_what_nobody_says_is_not_known(folder: Shelf) -> None:
+def test_domain_folder_is_merged_and_missing_keys_are_unknown(folder: Shelf) -> None:
     folder.write("domain/slots.yml", "slots: {a: {type: text}}")
     folder.write("domain/deep/more.yaml", "slots: {b: {type: bool}}\nactions: [action_b]")
     folder.write("domain/empty.yml", "# nothing yet\n")
@@ -58,14 +58,14 @@ def test_a_folder_is_one_domain_and_what_nobody_says_is_not_known(folder: Shelf)
     assert (domain.responses, domain.flows) == (None, None)
 
 
-def test_flows_are_read_from_the_data_beside_and_what_is_wrong_there_is_not_ours_to_say(folder: Shelf) -> None:
+def test_flows_beside_the_domain_are_read_and_mistakes_there_ignored(folder: Shelf) -> None:
     folder.write("domain.yml", "slots: {}")
     folder.write("data/flows/orders.yml", "flows: {check_order: {steps: []}}")
     folder.write("data/flows/broken.yml", "flows: {")
     assert read_domain(folder.root / "domain.yml").flows == frozenset({"check_order"})
 
 
-def test_merge_keys_and_anchors_are_theirs_to_use(folder: Shelf) -> None:
+def test_merge_keys_and_anchors_are_accepted(folder: Shelf) -> None:
     folder.write(
         "domain.yml",
         "slots:\n  a: &base {type: text, values: []}\n  b: {<<: *base, type: bool}\n  c: {<<: [*base]}\n",
@@ -96,7 +96,7 @@ def test_merge_keys_and_anchors_are_theirs_to_use(folder: Shelf) -> None:
         ("task: {name: A}", ["domain.yml: this is not a Rasa domain; expected `slots`"]),
     ],
 )
-def test_what_is_wrong_with_a_domain_is_said_at_its_place(folder: Shelf, text: str, said: list[str]) -> None:
+def test_mistake_in_a_domain_is_reported_with_its_place(folder: Shelf, text: str, said: list[str]) -> None:
     lines = refused(folder.write("domain.yml", text))
     assert len(lines) == len(said), lines
     assert [
@@ -106,7 +106,7 @@ def test_what_is_wrong_with_a_domain_is_said_at_its_place(folder: Shelf, text: s
     ] == []
 
 
-def test_a_domain_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
+def test_missing_domain_is_reported(tmp_path: Path) -> None:
     assert "there is no such domain; give a file, or a folder of files" in refused(tmp_path / "domian.yml")[0]
     (tmp_path / "empty").mkdir()
     assert "this is not a Rasa domain" in refused(tmp_path / "empty")[0]
@@ -117,7 +117,7 @@ def test_a_domain_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["domain.yml", "domain.yaml", "domain/slots.yml"])
 @pytest.mark.parametrize("pointed", ["", "eval", "eval/scenarios", "eval/scenarios/a.yml"])
-def test_the_domain_of_the_project_is_found(
+def test_domain_of_the_project_is_found(
     folder: Shelf, name: str, pointed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write(f"shop/{name}", "slots: {a: {type: text}}")
@@ -127,7 +127,7 @@ def test_the_domain_of_the_project_is_found(
     assert find_domain(Path(pointed)) == Path(name.partition("/")[0])
 
 
-def test_what_is_further_up_or_is_no_domain_is_not_found(folder: Shelf) -> None:
+def test_domain_too_far_up_or_other_file_is_not_found(folder: Shelf) -> None:
     folder.write("domain.yml", "slots: {}")
     folder.write("a/b/c/x.yml", "scenario: {}")
     assert find_domain(folder.root / "a" / "b") == folder.root / "domain.yml"
@@ -155,9 +155,7 @@ def test_what_is_further_up_or_is_no_domain_is_not_found(folder: Shelf) -> None:
         ("requested_slot: 3", "text: expected text, not 3"),
     ],
 )
-def test_a_value_that_does_not_fit_its_slot_is_refused_wherever_it_stands(
-    folder: Shelf, slot: str, wanted: str
-) -> None:
+def test_value_of_the_wrong_slot_type_is_rejected(folder: Shelf, slot: str, wanted: str) -> None:
     name, _, value = slot.partition(": ")
     folder.scenario(f"setup:\n  initial_slots: {{{slot}}}")
     [line] = folder.lines(SHOP)
@@ -179,12 +177,12 @@ def test_a_value_that_does_not_fit_its_slot_is_refused_wherever_it_stands(
         "{amount: 2.5, requested_slot: order_id, session_started_metadata: {a: 1}, flow_hashes: {}, return_value: 3}",
     ],
 )
-def test_values_that_fit_are_fine(folder: Shelf, slots: str) -> None:
+def test_values_of_the_right_slot_type_are_accepted(folder: Shelf, slots: str) -> None:
     folder.scenario(f"setup: {{initial_slots: {slots}}}")
     assert folder.warnings(SHOP) == []
 
 
-def test_a_slot_that_is_not_in_the_domain_is_refused_wherever_it_is_named(folder: Shelf) -> None:
+def test_unknown_slot_is_rejected(folder: Shelf) -> None:
     folder.scenario("""\
         setup: {initial_slots: {order_idd: x}}
         goals:
@@ -211,7 +209,7 @@ def test_a_slot_that_is_not_in_the_domain_is_refused_wherever_it_is_named(folder
     ]
 
 
-def test_slots_cannot_be_checked_without_a_domain_and_that_is_said_once(folder: Shelf) -> None:
+def test_missing_domain_is_one_warning(folder: Shelf) -> None:
     folder.scenario("setup: {initial_slots: {a: 1}}", "a.yml")
     folder.scenario("name: B\ngoals: {assertions: [{sequencing: [{slot_was_set: b}]}]}", "b.yml")
     said = "slot names and types were not checked, because no domain is known; use --domain, or an agent `rasa:…`"
@@ -224,7 +222,7 @@ def test_slots_cannot_be_checked_without_a_domain_and_that_is_said_once(folder: 
 # Everything else: warnings.
 
 
-def test_other_names_that_the_domain_lacks_are_warned_about_at_their_places(folder: Shelf) -> None:
+def test_unknown_actions_responses_and_flows_are_warnings(folder: Shelf) -> None:
     folder.scenario("""\
         goals:
           assertions:
@@ -245,7 +243,7 @@ def test_other_names_that_the_domain_lacks_are_warned_about_at_their_places(fold
     ]
 
 
-def test_what_every_agent_has_and_what_cannot_be_known_is_not_warned_about(folder: Shelf) -> None:
+def test_built_in_and_unknowable_names_are_not_warned_about(folder: Shelf) -> None:
     folder.scenario("""\
         goals:
           assertions:
@@ -265,7 +263,7 @@ def test_what_every_agent_has_and_what_cannot_be_known_is_not_warned_about(folde
 EMITS = {"agent.slot.set", "agent.action.executed"}
 
 
-def test_deeds_that_the_agents_engine_does_not_write_down_are_warned_about(folder: Shelf) -> None:
+def test_events_that_the_engine_does_not_report_are_warnings(folder: Shelf) -> None:
     folder.scenario("""\
         goals:
           assertions:
@@ -305,11 +303,11 @@ def test_deeds_that_the_agents_engine_does_not_write_down_are_warned_about(folde
         ("never", {"event": "agent.slot.set"}, []),
     ],
 )
-def test_an_assertion_mentions_the_names_that_it_has(name: str, args: object, found: list[str]) -> None:
+def test_names_in_assertions_are_found(name: str, args: object, found: list[str]) -> None:
     assert [f"{mention.kind} {mention.name}" for mention in find_mentions(name, args)] == found
 
 
-def test_what_assertions_read_are_events_that_there_are() -> None:
+def test_assertions_need_existing_events() -> None:
     catalog = build_catalog_without_plugins()
     events = catalog.events
     told = {name: catalog.reads(name) for name in catalog.assertions}
@@ -330,7 +328,7 @@ def test_what_assertions_read_are_events_that_there_are() -> None:
     assert {kind for reading in found for kind in reading.kinds} <= events.keys()
 
 
-def test_the_names_of_every_rasa_agent_are_what_they_are_called() -> None:
+def test_built_in_names_have_valid_form() -> None:
     assert {"action_listen", "action_session_start", "action_clean_stack"} <= BUILT_IN_ACTIONS
     assert {"utter_flow_cancelled_rasa", "utter_internal_error_rasa"} <= BUILT_IN_RESPONSES
     assert {
@@ -355,7 +353,7 @@ PROJECT = {
 }
 
 
-def test_a_whole_project_can_be_pointed_at(folder: Shelf) -> None:
+def test_whole_rasa_project_can_be_loaded(folder: Shelf) -> None:
     for name, text in PROJECT.items():
         folder.write(name, text)
     folder.scenario("")
@@ -364,7 +362,7 @@ def test_a_whole_project_can_be_pointed_at(folder: Shelf) -> None:
     assert sorted(Path(file).name for file in library.skipped_files) == sorted(Path(name).name for name in PROJECT)
 
 
-def test_a_project_without_scenarios_says_what_was_passed_over(folder: Shelf) -> None:
+def test_project_without_scenarios_reports_skipped_files(folder: Shelf) -> None:
     folder.write("domain.yml", DOMAIN)
     [line] = folder.lines()
     assert line.endswith("the key `task`, `scenario` or `test_cases`; 1 file of a Rasa project skipped")
@@ -382,5 +380,5 @@ def test_a_project_without_scenarios_says_what_was_passed_over(folder: Shelf) ->
         "fixtures: []\ntest_cases: []",
     ],
 )
-def test_what_is_not_plainly_rasas_is_not_passed_over(folder: Shelf, text: str) -> None:
+def test_ambiguous_files_are_not_skipped(folder: Shelf, text: str) -> None:
     assert not is_project_file(folder.write("a.yml", text))

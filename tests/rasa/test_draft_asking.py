@@ -117,7 +117,7 @@ def valued(**values: Any) -> dict[str, Any]:
     return but(values=[{**item, "value": values.get(item["slot"], item["value"])} for item in GOOD["values"]])
 
 
-def test_a_good_draft_is_taken_with_its_values(project: RasaProject) -> None:
+def test_valid_draft_is_accepted_with_its_values(project: RasaProject) -> None:
     [one] = asked(Said(GOOD), project)
     assert (one.by, one.note) == ("somebody", "")
     assert one.name == "Ada pays her gas bill"
@@ -143,7 +143,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("complaint", "bad"), REFUSED.items(), ids=REFUSED)
-def test_what_will_not_do_is_said_and_asked_for_again(
+def test_invalid_draft_is_requested_again_with_the_problems(
     complaint: str, bad: dict[str, Any], project: RasaProject
 ) -> None:
     model = Said(bad, GOOD)
@@ -156,7 +156,7 @@ def test_what_will_not_do_is_said_and_asked_for_again(
     assert complaint in second.prompt.replace('\\"', '"')
 
 
-def test_a_model_that_does_not_learn_is_asked_so_often_and_rules_write_it(project: RasaProject) -> None:
+def test_rules_write_the_draft_after_max_attempts(project: RasaProject) -> None:
     model = Said(valued(speed="slow"))
     [one] = asked(model, project)
     assert len(model.asked) == MAX_ATTEMPTS
@@ -166,7 +166,7 @@ def test_a_model_that_does_not_learn_is_asked_so_often_and_rules_write_it(projec
     assert not one.outage
 
 
-def test_once_it_cannot_be_reached_nobody_is_asked_any_more(project: RasaProject) -> None:
+def test_model_is_not_called_again_after_an_outage(project: RasaProject) -> None:
     model = Said(ModelOutage("nobody answers"))
     drafts = asked(
         model, project, "happy_path", "impatient", "correction", "cancellation", "clarification", "out_of_scope"
@@ -175,12 +175,12 @@ def test_once_it_cannot_be_reached_nobody_is_asked_any_more(project: RasaProject
     assert len(model.asked) <= 6
 
 
-def test_a_key_that_is_none_is_a_mistake_and_nothing_else(project: RasaProject) -> None:
+def test_invalid_key_is_an_error_without_drafts(project: RasaProject) -> None:
     with pytest.raises(RequestDeclined, match="the key is refused"):
         asked(Said(RequestDeclined.of("the key is refused")), project)
 
 
-def test_what_flows_say_is_quoted_and_orders_nothing(project: RasaProject) -> None:
+def test_texts_of_flows_are_quoted_in_the_prompt(project: RasaProject) -> None:
     model = Said(GOOD)
     asked(model, project)
     question = model.asked[0]
@@ -196,7 +196,7 @@ def script(answers: list[Any]) -> str:
     return "scripted:model.json"
 
 
-def test_the_command_writes_what_the_model_wrote_and_tells_what_it_took(
+def test_command_writes_the_models_drafts_and_reports_usage(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     who = script(
@@ -222,7 +222,7 @@ def test_the_command_writes_what_the_model_wrote_and_tells_what_it_took(
     assert checked.problems == ()
 
 
-def test_words_of_a_model_cannot_spoil_the_file(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_text_of_a_model_cannot_break_the_yaml(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     wild = but(
         mistaken=None,
         name='Ada: "pays" # ${NOT_SET} {{ x }}\n- [',
@@ -239,7 +239,7 @@ def test_words_of_a_model_cannot_spoil_the_file(capsysbinary: pytest.CaptureFixt
     assert "goals:\ncriteria: []\n# x $${NOT_SET}" in data["simulation_context"]
 
 
-def test_every_kind_has_its_brief(project: RasaProject) -> None:
+def test_every_kind_has_a_brief(project: RasaProject) -> None:
     model = Said(GOOD)
     asked(model, project, *KINDS)
     kinds = {question.prompt.split("The kind of test: ")[1].split(".")[0] for question in model.asked}
@@ -252,7 +252,7 @@ def over_http(served: Served, *more: str) -> int:
     return run([*command, "--model", f"openai:some-model@{served.url}/v1", *more])
 
 
-def test_over_http_the_shape_is_asked_for_and_what_it_took_is_told(
+def test_http_request_has_a_schema_and_usage_is_reported(
     capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -272,7 +272,7 @@ def test_over_http_the_shape_is_asked_for_and_what_it_took_is_told(
     assert "Ada pays her gas bill" in written
 
 
-def test_over_http_a_key_that_is_refused_writes_nothing(
+def test_rejected_key_over_http_writes_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -282,7 +282,7 @@ def test_over_http_a_key_that_is_refused_writes_nothing(
     assert not Path("out").exists()
 
 
-def test_over_http_an_outage_leaves_skeletons_and_exit_code_2(
+def test_outage_over_http_writes_drafts_by_rules_and_exits_2(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

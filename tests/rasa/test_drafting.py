@@ -109,7 +109,7 @@ def asserted(stem: str, name: str) -> list[Any]:
     return [call[name] for call in read(stem)["goals"]["assertions"] if name in call]
 
 
-def test_each_flow_and_kind_that_makes_sense_has_a_file_and_all_validate() -> None:
+def test_each_flow_and_applicable_kind_gets_a_valid_file() -> None:
     drafts = drafted()
     names = sorted(path.name for path in Path("eval/scenarios").iterdir())
     assert names == sorted(
@@ -128,7 +128,7 @@ def test_each_flow_and_kind_that_makes_sense_has_a_file_and_all_validate() -> No
     assert drafts.exit_code() == 0
 
 
-def test_the_happy_path_asserts_what_follows_from_the_flow() -> None:
+def test_happy_path_asserts_what_follows_from_the_flow() -> None:
     drafted(kinds=("happy_path",))
     data = read("pay_bill_happy_path")
     assert (data["name"], data["type"]) == ("pay a bill: all goes well", "happy_path")
@@ -166,7 +166,7 @@ def test_the_happy_path_asserts_what_follows_from_the_flow() -> None:
     assert "Slots that no user fills: enough_funds (bool), logged_in (bool)." in " ".join(text.replace("#", "").split())
 
 
-def test_the_other_kinds_assert_what_is_theirs() -> None:
+def test_other_kinds_have_their_own_assertions() -> None:
     drafted()
     assert "at first you say another account" in read("pay_bill_correction")["simulation_context"]
     assert asserted("pay_bill_correction", "sequencing")[0][:2] == [{"slot_was_set": "account"}] * 2
@@ -182,7 +182,7 @@ def test_the_other_kinds_assert_what_is_theirs() -> None:
     assert {read(f"pay_bill_{kind}")["type"] for kind in KINDS} == {"happy_path", "edge_case"}
 
 
-def test_nobody_passes_a_draft_by_silence(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_silent_agent_fails_every_draft(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     for file in drafted().written:
         text = file.path.read_text(encoding="utf-8")
         setup = re.sub(r"^  setup:\n", "  setup:\n    person: {lines: [Hello!]}\n", text, flags=re.MULTILINE)
@@ -192,7 +192,7 @@ def test_nobody_passes_a_draft_by_silence(capsysbinary: pytest.CaptureFixture[by
     assert verdicts == ["fail"] * 15
 
 
-def test_what_exists_is_left_alone_unless_it_is_to_be_overwritten() -> None:
+def test_existing_files_are_kept_unless_forced() -> None:
     drafted(kinds=("happy_path",))
     mine = Path("eval/scenarios/show_bill_happy_path.yml")
     mine.write_text("mine", encoding="utf-8")
@@ -205,7 +205,7 @@ def test_what_exists_is_left_alone_unless_it_is_to_be_overwritten() -> None:
     assert [path.name for path in mine.parent.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_dry_run_writes_nothing_and_asks_nobody(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_dry_run_writes_nothing_and_calls_no_model(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     command = ["generate", "scenarios", "--from", "data", "--dry-run", "--json", "--model", "scripted:nowhere.json"]
     assert run([*command, "--kind", "happy-path"]) == 0
     told = json.loads(capsysbinary.readouterr().out)
@@ -216,7 +216,7 @@ def test_a_dry_run_writes_nothing_and_asks_nobody(capsysbinary: pytest.CaptureFi
     assert not Path("eval").exists()
 
 
-def test_the_command_says_what_it_did_and_what_comes_next(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_reports_drafts_and_next_steps(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["generate", "scenarios", "--from", "data", "--flow", "opening_hours"]) == 0
     out = capsys.readouterr().out
     assert "+ eval/scenarios/opening_hours_happy_path.yml" in out
@@ -240,7 +240,7 @@ def test_the_command_says_what_it_did_and_what_comes_next(capsys: pytest.Capture
         (["--from", "data", "--to", "domain.yml/x"], "it cannot be written"),
     ],
 )
-def test_what_cannot_be_is_said_and_nothing_is_written(
+def test_invalid_request_is_reported_and_nothing_written(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["generate", "scenarios", *arguments]) == 2
@@ -248,7 +248,7 @@ def test_what_cannot_be_is_said_and_nothing_is_written(
     assert not Path("eval").exists()
 
 
-def test_a_slot_that_the_domain_lacks_is_warned_of_and_not_asserted(given: Given) -> None:
+def test_unknown_slot_is_a_warning_and_not_asserted(given: Given) -> None:
     given(
         "flows: {x: {description: d, steps: [{collect: colour}, {action: action_y}]}}",
         "slots: {a: {type: text}}\nactions: [b]",
@@ -261,7 +261,7 @@ def test_a_slot_that_the_domain_lacks_is_warned_of_and_not_asserted(given: Given
     assert "# TODO domain.yml has no slot colour" in Path("eval/scenarios/x_happy_path.yml").read_text(encoding="utf-8")
 
 
-def test_without_a_domain_types_are_not_known_and_that_is_said(given: Given) -> None:
+def test_missing_domain_is_a_warning(given: Given) -> None:
     Path("domain.yml").unlink()
     drafts = drafted(kinds=("happy_path",))
     assert "no domain is known" in str(drafts.warnings[0])
@@ -269,7 +269,7 @@ def test_without_a_domain_types_are_not_known_and_that_is_said(given: Given) -> 
     assert len(drafts.written) == 3
 
 
-def test_flows_that_call_and_link_are_followed_and_circles_end(given: Given) -> None:
+def test_called_and_linked_flows_are_followed_and_cycles_end(given: Given) -> None:
     given(
         """
         flows:
@@ -296,7 +296,7 @@ def test_flows_that_call_and_link_are_followed_and_circles_end(given: Given) -> 
     assert [slot["name"] for slot in asserted("d_happy_path", "slot_was_set")[0]] == ["account"]
 
 
-def test_odd_names_and_texts_make_files_that_read_back(given: Given) -> None:
+def test_unusual_names_and_texts_round_trip(given: Given) -> None:
     names = ["Über uns!", "uber-uns", "流れ", "../../etc/passwd", "x" * 300, "no", "a: b #c"]
     described = 'say "hi": ${HOME} $${HOME} {{ x }} # not a comment \\n \u2028 \U0001f600 - & *'
     flows = {name: {"name": name, "description": described, "steps": [{"collect": "pin"}]} for name in names}
@@ -312,7 +312,7 @@ def test_odd_names_and_texts_make_files_that_read_back(given: Given) -> None:
     assert "$${HOME} $$${HOME} {{ x }} # not a comment" in read("flow_happy_path")["simulation_context"]
 
 
-def test_a_long_flow_and_many_branches_are_no_trouble(given: Given) -> None:
+def test_long_flow_with_many_branches_is_drafted(given: Given) -> None:
     steps = [
         {"id": f"s{n}", "action": f"utter_{n}", "next": [{"if": "slots.a", "then": f"s{n + 1}"}, {"else": f"s{n + 2}"}]}
         for n in range(3000)
@@ -338,13 +338,13 @@ VALUES = {
 
 
 @pytest.mark.parametrize(("slot", "value"), VALUES.items())
-def test_a_text_has_a_sample_by_its_name(slot: str, value: str) -> None:
+def test_sample_value_of_text_depends_on_the_slot_name(slot: str, value: str) -> None:
     found = build_samples(slot, None)
     assert found.right == value
     assert found.wrong not in (value, None)
 
 
-def test_a_way_that_calls_off_or_turns_away_is_not_taken(given: Given) -> None:
+def test_path_does_not_take_rejecting_branches(given: Given) -> None:
     given(
         """
         flows:
@@ -390,17 +390,17 @@ CONDITIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("condition", "slots"), CONDITIONS.items())
-def test_what_a_condition_says_of_slots_is_read_where_it_is_plain(condition: str, slots: dict[str, Any]) -> None:
+def test_simple_conditions_are_parsed(condition: str, slots: dict[str, Any]) -> None:
     assert parse_condition(condition) == slots
 
 
-def test_flows_with_broken_yaml_are_named_with_their_line() -> None:
+def test_invalid_yaml_in_flows_is_reported_with_its_line() -> None:
     Path("data/broken.yml").write_text("flows:\n  x: {steps: [\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"data/broken.yml:\d+:\d+"):
         drafted()
 
 
-def test_the_draft_that_the_guide_shows_is_the_one_that_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draft_in_the_guide_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(__file__).parent.parent.parent
     guide = (root / "docs" / "guide" / "draft_scenarios.md").read_text(encoding="utf-8")
     out = Path().resolve() / "out"

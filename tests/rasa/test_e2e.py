@@ -66,7 +66,7 @@ def case(steps: str, before: str = "", **more: str) -> Tests:
     return Tests(cases=f"{dedent(before)}test_cases:\n  - test_case: a\n    steps:\n{body}\n", **more)
 
 
-def test_a_case_is_a_task_whose_person_says_its_lines() -> None:
+def test_test_case_becomes_a_task_with_lines() -> None:
     tests = Tests(
         refunds="""
         fixtures:
@@ -105,12 +105,12 @@ def test_a_case_is_a_task_whose_person_says_its_lines() -> None:
     assert tests.criteria() == ()
 
 
-def test_a_long_case_has_all_its_turns() -> None:
+def test_long_test_case_keeps_all_turns() -> None:
     scenario = case("\n".join(f"- user: line {n}" for n in range(60))).scenario()
     assert scenario.max_turns == 60
 
 
-def test_every_assertion_is_on_the_turn_it_stands_in_and_gates() -> None:
+def test_assertions_apply_to_their_turn_and_gate() -> None:
     tests = case(
         """
         - user: hello
@@ -151,7 +151,7 @@ def test_every_assertion_is_on_the_turn_it_stands_in_and_gates() -> None:
 
 
 @pytest.mark.parametrize("name", E2E_ASSERTIONS)
-def test_what_a_step_may_assert_is_there_and_can_be_put_on_a_turn(name: str) -> None:
+def test_e2e_assertions_exist_and_support_turns(name: str) -> None:
     written: dict[str, Any] = {
         "flow_started": "f",
         "flow_completed": {"flow_id": "f"},
@@ -171,7 +171,7 @@ def test_what_a_step_may_assert_is_there_and_can_be_put_on_a_turn(name: str) -> 
     assert found.count('"turn":{"lte":1}' if name in ASSERTIONS_FROM_START else '"turn":1') == 1
 
 
-def test_an_order_is_one_criterion_more_for_what_happened() -> None:
+def test_assertion_order_adds_one_criterion() -> None:
     checks = case(
         """
         - user: hello
@@ -214,7 +214,7 @@ def test_an_order_is_one_criterion_more_for_what_happened() -> None:
         assert all(path.split(".")[0] in fields for path in step["where"])
 
 
-def test_steps_without_assertions_are_checked_by_themselves() -> None:
+def test_legacy_steps_are_checked() -> None:
     checks = case(
         """
         - bot: Good morning!
@@ -245,7 +245,7 @@ def test_steps_without_assertions_are_checked_by_themselves() -> None:
     }
 
 
-def test_beside_assertions_they_are_left_out_and_that_is_said() -> None:
+def test_legacy_steps_beside_assertions_are_ignored_with_a_warning() -> None:
     tests = case(
         """
         - user: hello
@@ -262,7 +262,7 @@ def test_beside_assertions_they_are_left_out_and_that_is_said() -> None:
     ]
 
 
-def test_what_conftest_files_define_goes_from_the_outside_in() -> None:
+def test_inner_conftest_overrides_outer() -> None:
     slots = "fixtures: [{{base: [{{{0}: {1}}}]}}]\n"
     tests = Tests(
         conftest=f"fixtures: [{{base: [{{from: root}}]}}, {{only: [{{top: 1}}]}}]\n{META}",
@@ -289,7 +289,7 @@ def test_what_conftest_files_define_goes_from_the_outside_in() -> None:
 META = "metadata: [{m: {k: v}}]"
 
 
-def test_the_conftest_of_scenarios_is_another_thing() -> None:
+def test_conftest_of_scenarios_is_not_used() -> None:
     tests = Tests(
         eval__e2e__a="test_cases: [{test_case: a, fixtures: [base], steps: [{user: x}]}]",
         eval__conftest="fixtures: [{base: [{from: eval}]}]",
@@ -298,12 +298,12 @@ def test_the_conftest_of_scenarios_is_another_thing() -> None:
     assert unknown.startswith("eval/e2e/a.yml:1:40: test_cases.0.fixtures.0: unknown fixture `base`")
 
 
-def test_cases_of_one_name_in_two_files_are_told_apart() -> None:
+def test_test_cases_with_the_same_name_get_the_file_name_added() -> None:
     one = "test_cases: [{test_case: hello, steps: [{user: x}]}]"
     assert list(Tests(a=one, b=one, sub__b=one).load().tasks) == ["hello", "hello (b)", "hello (b 2)"]
 
 
-def test_a_case_s_own_stub_goes_over_the_file_s() -> None:
+def test_stub_of_a_test_case_overrides_the_general_one() -> None:
     tests = Tests(
         conftest="stub_custom_actions: {action_all: {responses: [{text: conftest}]}, action_x: {}}",
         cases="""
@@ -323,7 +323,7 @@ def test_a_case_s_own_stub_goes_over_the_file_s() -> None:
     assert tests.scenario("the second one").stubs == {**everywhere, "action_x": {"responses": [{"text": "hi"}]}}
 
 
-def test_variables_stay_as_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_are_stored_unexpanded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP", "ours")
     tests = case("- user: open ${SHOP}")
     scenario = tests.scenario()
@@ -411,7 +411,7 @@ BAD: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("steps", "said"), BAD)
-def test_a_bad_step_is_said_at_its_place(steps: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_step_is_reported_with_its_place(steps: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRICE", "5")
     [line] = case(steps).lines()
     assert line == said
@@ -485,21 +485,21 @@ BAD_FILES: list[tuple[str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("text", "said"), BAD_FILES)
-def test_all_that_is_wrong_with_a_file_is_said_at_its_place(text: str, said: list[str]) -> None:
+def test_all_mistakes_in_a_file_are_reported_with_their_places(text: str, said: list[str]) -> None:
     assert Tests(x=text).lines() == [f"x.yml:{line}" for line in said]
 
 
-def test_a_fixture_nobody_uses_may_set_the_clock() -> None:
+def test_unused_fixture_may_set_the_clock() -> None:
     tests = case("- user: x", before="fixtures: [{noon: [{mocked_datetime: 2026-03-02}]}]\n")
     assert tests.scenario().initial_slots == {}
 
 
-def test_cases_do_not_belong_in_a_conftest() -> None:
+def test_test_cases_in_a_conftest_are_rejected() -> None:
     lines = Tests(conftest="test_cases: [{test_case: a, steps: [{user: x}]}]").lines()
     assert lines == ["conftest.yml:1:1: test_cases: a conftest may not have test cases; move them to another file"]
 
 
-def test_a_conftest_that_cannot_be_read_is_said_once() -> None:
+def test_unreadable_conftest_is_reported_once() -> None:
     tests = Tests(
         conftest="fixtures: [{base: [}", a="test_cases: [{test_case: a, fixtures: [base], steps: [{user: x}]}]"
     )

@@ -17,7 +17,7 @@ def read(folder: Path, text: str, name: str = "flows.yml") -> ProjectFlows:
     return read_flows([folder])
 
 
-def test_a_step_leads_to_the_next_to_a_name_to_nested_steps_or_to_the_end(tmp_path: Path) -> None:
+def test_edges_lead_to_next_named_or_nested_steps_or_the_end(tmp_path: Path) -> None:
     flows = read(
         tmp_path,
         """
@@ -76,7 +76,7 @@ def test_a_step_leads_to_the_next_to_a_name_to_nested_steps_or_to_the_end(tmp_pa
     assert pay.steps[5].slots == {"paid": True, "amount": None}
 
 
-def test_several_files_and_folders_are_one_project(tmp_path: Path) -> None:
+def test_files_and_folders_are_merged(tmp_path: Path) -> None:
     for name in ("data/a.yml", "data/more/b.yml", "other/c.yml"):
         read(tmp_path, f"flows: {{flow_{Path(name).stem}: {{steps: [{{action: utter_x}}]}}}}", name)
     (tmp_path / "data" / "nlu.yml").write_text("nlu: [this is not for us", encoding="utf-8")
@@ -97,13 +97,13 @@ ODD = {
 
 
 @pytest.mark.parametrize(("text", "said"), ODD.items())
-def test_what_is_odd_is_a_warning_and_the_rest_is_read(text: str, said: str, tmp_path: Path) -> None:
+def test_unsupported_parts_are_warnings_and_the_rest_is_read(text: str, said: str, tmp_path: Path) -> None:
     flows = read(tmp_path, text)
     assert list(flows.flows) == ["y"]
     assert said in "\n".join(map(str, flows.warnings))
 
 
-def test_a_flow_of_an_id_that_is_taken_is_left_out(tmp_path: Path) -> None:
+def test_flow_with_duplicate_id_is_skipped(tmp_path: Path) -> None:
     read(tmp_path, "flows: {x: {name: first, steps: [{action: a}]}}", "a.yml")
     flows = read(tmp_path, "flows: {x: {name: second, steps: [{action: a}]}}", "b.yml")
     assert flows.flows["x"].name == "first"
@@ -120,12 +120,12 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "said"), BAD.items())
-def test_what_cannot_be_read_is_a_mistake_with_its_place(text: str, said: str, tmp_path: Path) -> None:
+def test_unreadable_file_is_reported_with_its_place(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         read(tmp_path, text)
     assert said in str(raised.value)
 
 
-def test_a_folder_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
+def test_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file or folder"):
         read_flows([tmp_path / "nowhere"])

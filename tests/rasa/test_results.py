@@ -79,13 +79,13 @@ def sections(path: Path) -> dict[str, list[str]]:
     return found
 
 
-def test_the_files_are_those_of_the_layout(written: Path) -> None:
+def test_folder_has_the_files_of_the_rasa_layout(written: Path) -> None:
     files = sorted(str(path.relative_to(written)) for path in written.rglob("*") if path.is_file())
     runs = [f"{slug}/run_{n}.{end}" for slug in ("rude", "talk", "where") for n in (1, 2) for end in ("json", "txt")]
     assert files == sorted([*runs, "summary.json", "summary.txt"])
 
 
-def test_a_run_s_text_has_every_section_and_says_what_the_store_says(written: Path, bench: Workbench) -> None:
+def test_text_file_has_every_section(written: Path, bench: Workbench) -> None:
     found = sections(written / "where" / "run_2.txt")
     assert list(found) == [
         "",
@@ -116,9 +116,7 @@ def test_a_run_s_text_has_every_section_and_says_what_the_store_says(written: Pa
     ]
 
 
-def test_a_run_s_json_has_the_keys_of_the_layout_and_everything_else_beside_them(
-    written: Path, bench: Workbench
-) -> None:
+def test_json_file_has_rasa_keys_and_additional_data(written: Path, bench: Workbench) -> None:
     data = json.loads((written / "rude" / "run_1.json").read_bytes())
     assert bench.result is not None
     [first, _] = bench.store.task_runs(bench.result.run.id, task="A rude bot")
@@ -137,7 +135,7 @@ def test_a_run_s_json_has_the_keys_of_the_layout_and_everything_else_beside_them
     assert len(data["events"]) == data["events_total"]
 
 
-def test_the_summary_counts_runs_and_names_what_needs_attention(written: Path) -> None:
+def test_summary_counts_runs_and_lists_failures(written: Path) -> None:
     summary = json.loads((written / "summary.json").read_bytes())
     assert summary.keys() == {"wall_clock_s", "entries"}
     entries = {entry["scenario_slug"]: entry for entry in summary["entries"]}
@@ -166,7 +164,7 @@ def test_the_summary_counts_runs_and_names_what_needs_attention(written: Path) -
     ]
 
 
-def test_an_agent_that_crashed_did_not_pass_and_the_error_is_said(written: Path) -> None:
+def test_crashed_agent_fails_with_its_error(written: Path) -> None:
     head = sections(written / "talk" / "run_1.txt")[""]
     assert "overall_result: FAIL" in head
     assert any(line.startswith("error: ValueError: it broke") for line in head)
@@ -200,7 +198,7 @@ def rendered(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], di
     return files["t/run_1.txt"].decode(), json.loads(files["t/run_1.json"]), summary
 
 
-def test_what_a_model_judged_stands_by_itself_with_its_reasons() -> None:
+def test_judged_criteria_are_listed_with_reasons() -> None:
     criteria = (judged("judged", passed=True, detail="kind"), judged("judged", passed=False, detail="short"))
     text, data, summary = rendered(trial(verdict="fail", criteria=criteria))
     assert "[PASS] It is kind\n  rationale: kind\n[FAIL] It is short\n  rationale: short\n" in text
@@ -214,7 +212,7 @@ def test_what_a_model_judged_stands_by_itself_with_its_reasons() -> None:
     assert summary["runs_errored"] == 0
 
 
-def test_a_judge_that_could_not_judge_is_an_error_and_no_verdict() -> None:
+def test_failed_judge_is_an_error_without_verdict() -> None:
     criteria = (judged("error", passed=False, detail="no answer"), judged("judged", passed=True, detail="kind"))
     text, data, summary = rendered(trial(verdict="inconclusive", criteria=criteria))
     assert "overall_result: FAIL\nerror: It is no answer: no answer\n" in text
@@ -234,7 +232,7 @@ def test_a_judge_that_could_not_judge_is_an_error_and_no_verdict() -> None:
         ({"status": "timed_out", "verdict": "fail", "timeout": 30.0}, 0, 0, "timed out after 30 s"),
     ],
 )
-def test_each_outcome_has_its_place(fields: dict[str, Any], passed: int, errored: int, error: str | None) -> None:
+def test_each_outcome_is_rendered(fields: dict[str, Any], passed: int, errored: int, error: str | None) -> None:
     text, data, summary = rendered(trial(**fields))
     assert (summary["runs_passed"], summary["runs_errored"]) == (passed, errored)
     assert f"overall_result: {'PASS' if passed else 'FAIL'}" in text
@@ -243,7 +241,7 @@ def test_each_outcome_has_its_place(fields: dict[str, Any], passed: int, errored
     assert "--- Raw Transcript ---\n(no turns recorded)" in text
 
 
-def test_nothing_is_passed_whose_criteria_were_all_skipped() -> None:
+def test_run_with_all_criteria_skipped_does_not_pass() -> None:
     skipped = judged("skipped", passed=False, detail="not asked").model_copy(update={"gate": True})
     text, data, _ = rendered(trial(verdict="ungraded", criteria=(skipped,)))
     assert "overall_result: FAIL" in text
@@ -252,7 +250,7 @@ def test_nothing_is_passed_whose_criteria_were_all_skipped() -> None:
     assert "criteria_error" not in data
 
 
-def test_what_only_informs_fails_nothing() -> None:
+def test_criteria_without_weight_do_not_fail_a_run() -> None:
     missed = CriterionRun(label="tool_called(x)", assertion="tool_called", status="judged", weight=0)
     text, data, summary = rendered(trial(verdict="ungraded", criteria=(missed,)))
     assert "overall_result: PASS" in text
@@ -260,20 +258,20 @@ def test_what_only_informs_fails_nothing() -> None:
     assert "assertions_summary" not in data
 
 
-def test_a_criterion_keeps_its_number_beside_one_that_could_not_be_judged() -> None:
+def test_criterion_keeps_its_index_beside_an_unjudged_one() -> None:
     criteria = (judged("error", passed=False, detail="down"), judged("judged", passed=True, detail="kind"))
     _, data, _ = rendered(trial(verdict="inconclusive", criteria=criteria))
     assert [criterion["index"] for criterion in data["criteria"]] == [1]
     assert data["criteria_summary"] == {"passed": 1, "total": 2, "all_passed": False}
 
 
-def test_a_conversation_on_a_server_can_be_looked_up_there() -> None:
+def test_inspector_url_is_shown_for_rasa_servers() -> None:
     text, data, _ = rendered(trial(verdict="pass"), conversation_id="sim-1", wall_ms=1500)
     assert data["conversation_id"] == "sim-1"
     assert text.endswith("--- Inspector URL ---\nhttp://localhost:5005/webhooks/inspector/inspect.html?sender=sim-1\n")
 
 
-def test_text_by_others_adds_no_line_of_ours() -> None:
+def test_agent_text_cannot_add_lines_to_the_report() -> None:
     criterion = CriterionRun(label="a\n[PASS] b", assertion="x", status="judged", detail="c\n--- Latency ---")
     text, _, _ = rendered(trial(verdict="fail", criteria=(criterion,), error="x\noverall_result: PASS"))
     assert text.count("\noverall_result: ") == 1
@@ -281,7 +279,7 @@ def test_text_by_others_adds_no_line_of_ours() -> None:
     assert "\n--- Latency" not in text
 
 
-def test_each_task_has_a_folder_of_its_own_by_a_name_that_any_disk_takes() -> None:
+def test_each_task_has_a_unique_portable_folder_name() -> None:
     found = build_slugs(
         {"Refund": "a/x.yml", "Hours": "b/X.yml", "Other": "y.yml", "A/B: c?": "many.yml", "A_B c": "many.yml"}
     )
@@ -312,13 +310,11 @@ def test_each_task_has_a_folder_of_its_own_by_a_name_that_any_disk_takes() -> No
         ("", "eval/results"),
     ],
 )
-def test_the_folder_is_where_it_is_looked_for(
-    path: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_folder_is_in_eval(path: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert find_results_folder(path) == Path(folder)
 
 
-def test_a_share_is_of_the_runs() -> None:
+def test_pass_rate_is_computed_over_runs() -> None:
     assert not ScenarioSummary("a", "a", passed=1, total=2).is_good
     assert ScenarioSummary("a", "a", passed=2, total=2).is_good

@@ -55,7 +55,7 @@ def slots(**values: Any) -> list[dict[str, Any]]:
     return [{"event": "slot", "name": name, "value": value} for name, value in values.items()]
 
 
-def test_a_new_conversation_begins_with_its_session_and_listens_after_every_turn(rasa: RasaServer) -> None:
+def test_new_conversation_starts_with_a_session_and_listens_after_each_turn(rasa: RasaServer) -> None:
     assert [message["text"] for message in say(rasa, "hello")] == [
         "Hello, this is the order desk.",
         "I can check, track, change or cancel an order.",
@@ -70,7 +70,7 @@ def test_a_new_conversation_begins_with_its_session_and_listens_after_every_turn
     assert times == sorted(set(times))
 
 
-def test_the_shapes_of_users_and_bots(rasa: RasaServer) -> None:
+def test_user_and_bot_events_have_the_fields_of_rasa(rasa: RasaServer) -> None:
     say(rasa, "hello", metadata={"is_simulation": True})
     user = next(event for event in tracker(rasa)["events"] if event["event"] == "user")
     assert user["metadata"]["is_simulation"] is True
@@ -83,7 +83,7 @@ def test_the_shapes_of_users_and_bots(rasa: RasaServer) -> None:
     assert bot["metadata"]["utter_source"] == "TemplatedNaturalLanguageGenerator"
 
 
-def test_slots_are_set_on_top_of_a_session_that_was_asked_for(rasa: RasaServer) -> None:
+def test_slots_are_set_after_an_explicit_session_start(rasa: RasaServer) -> None:
     assert say(rasa, "/session_start") == []
     assert outline(tracker(rasa)["events"]).count("session_started") == 2, "one for a new name, one for the message"
     given = slots(authenticated=True, account_id="12345", order_id="ORD-9981")
@@ -102,7 +102,7 @@ def test_slots_are_set_on_top_of_a_session_that_was_asked_for(rasa: RasaServer) 
     assert tracker(rasa)["slots"]["order_status"] == "delayed"
 
 
-def test_a_turn_with_a_flow_has_its_events_in_their_order(rasa: RasaServer) -> None:
+def test_events_of_a_flow_are_in_order(rasa: RasaServer) -> None:
     ask(rasa, "POST", "/conversations/ada/tracker/events", slots(authenticated=True, account_id="12345"))
     say(rasa, "I need another address on ORD-1155")
     say(rasa, "Can I return it?")
@@ -122,7 +122,7 @@ def test_a_turn_with_a_flow_has_its_events_in_their_order(rasa: RasaServer) -> N
     assert article["metadata"]["search_results"] == [article["text"]]
 
 
-def test_a_clarification_names_its_flows_and_has_buttons(rasa: RasaServer) -> None:
+def test_clarification_has_flow_names_and_buttons(rasa: RasaServer) -> None:
     [message] = say(rasa, "Where is it?")
     assert [button["payload"] for button in message["buttons"]] == [
         "/start_flow(check_order_status)",
@@ -134,7 +134,7 @@ def test_a_clarification_names_its_flows_and_has_buttons(rasa: RasaServer) -> No
     assert started["metadata"]["names"] == ["check an order", "track a parcel"]
 
 
-def test_a_payload_goes_by_itself_and_is_one_event_with_its_text(rasa: RasaServer) -> None:
+def test_payload_is_a_separate_message_but_one_event(rasa: RasaServer) -> None:
     given = slots(authenticated=True, account_id="12345", order_id="ORD-7702")
     ask(rasa, "POST", "/conversations/ada/tracker/events", given)
     text, payload = say(rasa, "track it")
@@ -145,7 +145,7 @@ def test_a_payload_goes_by_itself_and_is_one_event_with_its_text(rasa: RasaServe
     assert bot["data"]["custom"] == payload["custom"]
 
 
-def test_events_that_are_none_are_refused_and_one_good_one_is_enough(rasa: RasaServer) -> None:
+def test_invalid_events_are_rejected_and_single_event_is_accepted(rasa: RasaServer) -> None:
     path = "/conversations/ada/tracker/events"
     for nothing in ([], {}, [{"event": "nonsense"}], {"event": "slot"}, "slot"):
         refused = ask(rasa, "POST", path, nothing)
@@ -154,7 +154,7 @@ def test_events_that_are_none_are_refused_and_one_good_one_is_enough(rasa: RasaS
     assert outline(tracker(rasa)["events"])[0] == "action action_session_start", "a new name gets a session first"
 
 
-def test_how_much_of_a_tracker_is_shown(rasa: RasaServer) -> None:
+def test_include_events_controls_the_tracker(rasa: RasaServer) -> None:
     say(rasa, "hello")
     ask(rasa, "POST", "/conversations/ada/tracker/events", {"event": "restart"})
     say(rasa, "hello")
@@ -169,7 +169,7 @@ def test_how_much_of_a_tracker_is_shown(rasa: RasaServer) -> None:
     assert "user" not in outline(tracker(rasa)["events"])
 
 
-def test_what_it_says_of_itself(rasa: RasaServer) -> None:
+def test_stand_in_reports_version_status_and_domain(rasa: RasaServer) -> None:
     assert ask(rasa, "GET", "/webhooks/rest/").json() == {"status": "ok"}
     assert ask(rasa, "GET", "/").text.startswith("Hello from Rasa")
     assert ask(rasa, "GET", "/version").json().keys() == {"version", "minimum_compatible_version"}
@@ -195,7 +195,7 @@ def signed(secret: str = SECRET, algorithm: str = "HS256", **user: str) -> dict[
     return {"Authorization": f"Bearer {said}.{part(digest)}"}
 
 
-def test_a_token_or_a_jwt_opens_the_api_and_the_channel_needs_neither() -> None:
+def test_api_needs_token_or_jwt_and_channel_does_not() -> None:
     with serve(token="sesame", jwt_secret=SECRET) as rasa:
         say(rasa, "hello")
         path = "/conversations/ada/tracker"
@@ -217,12 +217,12 @@ def test_a_token_or_a_jwt_opens_the_api_and_the_channel_needs_neither() -> None:
         assert ask(rasa, "GET", "/version").status_code == 200
 
 
-def test_streamed_it_is_a_line_per_message(rasa: RasaServer) -> None:
+def test_stream_has_one_line_per_message(rasa: RasaServer) -> None:
     reply = ask(rasa, "POST", "/webhooks/rest/webhook?stream=true", {"sender": "ada", "message": "hello"})
     assert [json.loads(line)["recipient_id"] for line in reply.text.splitlines()] == ["ada", "ada"]
 
 
-def test_conversations_do_not_meet_and_turns_of_one_do_not_mix(rasa: RasaServer) -> None:
+def test_conversations_are_isolated_and_turns_serialized(rasa: RasaServer) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: say(rasa, "hello", f"c{number % 4}"), range(40)))
     for number in range(4):
@@ -230,7 +230,7 @@ def test_conversations_do_not_meet_and_turns_of_one_do_not_mix(rasa: RasaServer)
         assert found[3:] == ["user", "action utter_greet", "bot", "action action_listen"] * 10
 
 
-def test_what_can_be_wrong_with_it(rasa: RasaServer) -> None:
+def test_stand_in_can_simulate_failures(rasa: RasaServer) -> None:
     rasa.trouble = "crash"
     assert say(rasa, "hello") == []
     assert "bot" not in outline(tracker(rasa)["events"])

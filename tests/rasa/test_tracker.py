@@ -37,7 +37,7 @@ def read(*rows: Any) -> list[Any]:
     return list(found)
 
 
-def test_order_is_the_trackers_and_the_persons_own_lines_are_left_out() -> None:
+def test_events_keep_tracker_order_without_user_messages() -> None:
     user = {"event": "user", "text": "hello", "parse_data": {"intent": {"name": "greet"}}}
     rows = [user, {"event": "user_featurization"}, action("a"), bot("one"), slot("s", 1), bot("two"), LISTEN]
     assert read(*rows) == [
@@ -50,7 +50,7 @@ def test_order_is_the_trackers_and_the_persons_own_lines_are_left_out() -> None:
     assert read({"event": "stack", "update": "[]"}, {"event": "entities", "entities": []}) == []
 
 
-def test_an_utterance_keeps_its_name_its_buttons_and_what_says_something_of_it() -> None:
+def test_utterance_keeps_name_buttons_and_metadata() -> None:
     row = bot("Well?", "utter_ask", buttons=BUTTONS)
     row["metadata"] |= {"utter_source": "ContextualResponseRephraser", "model_id": "m"}
     [say] = read(row)
@@ -68,11 +68,11 @@ def test_an_utterance_keeps_its_name_its_buttons_and_what_says_something_of_it()
         ({}, None),
     ],
 )
-def test_what_is_not_text_stands_under_its_own_name(data: dict[str, Any], custom: Any) -> None:
+def test_attachments_are_kept_under_their_own_keys(data: dict[str, Any], custom: Any) -> None:
     assert read(bot(None, **data)) == [Say("", custom=custom)]
 
 
-def test_flows_and_their_steps() -> None:
+def test_flow_events_are_parsed_with_steps() -> None:
     steps = {"flow_id": "f", "step_id": "3_end"}
     assert read(
         {"event": "flow_started", "flow_id": "f"},
@@ -89,7 +89,7 @@ def test_flows_and_their_steps() -> None:
     ]
 
 
-def test_a_clarification_is_a_flow_that_says_what_it_offers() -> None:
+def test_clarification_flow_becomes_clarification_offered() -> None:
     metadata = {"clarification_ids": ["refund", "return"], "names": ["refund", "return goods"]}
     assert read({"event": "flow_started", "flow_id": "pattern_clarification", "metadata": metadata}) == [
         FlowStarted(flow_id="pattern_clarification"),
@@ -97,11 +97,11 @@ def test_a_clarification_is_a_flow_that_says_what_it_offers() -> None:
     ]
 
 
-def test_slots_that_are_set_to_null_are_set() -> None:
+def test_slot_set_to_null_is_an_event() -> None:
     assert read(slot("s", None), {"event": "slot", "name": "t"}) == [SlotSet(name="s"), SlotSet(name="t")]
 
 
-def test_what_the_newer_engine_writes() -> None:
+def test_mantle_events_are_parsed() -> None:
     block = {"skill_id": "k", "block_id": "b", "step_id": "2"}
     tool = {"tool_name": "find", "arguments": {"q": 1}, "source": "mcp", "mcp_server": "crm", "result": "r"}
     found = read(
@@ -124,7 +124,7 @@ def test_what_the_newer_engine_writes() -> None:
     ]
 
 
-def test_the_rest_is_noted_under_its_own_name() -> None:
+def test_other_events_become_noted_events() -> None:
     row = {"event": "reminder", "timestamp": 1.0, "name": "r", "intent": "x", "kill_on_user_message": None}
     assert read({"event": "restart", "timestamp": 1.0}, row) == [
         Noted(what="restart"),
@@ -132,12 +132,12 @@ def test_the_rest_is_noted_under_its_own_name() -> None:
     ]
 
 
-def test_a_bot_trained_end_to_end_acts_by_what_it_says() -> None:
+def test_action_text_is_used_if_there_is_no_action_name() -> None:
     row = {"event": "action", "name": None, "action_text": "Hello there"}
     assert read(row) == [ActionExecuted(name="Hello there")]
 
 
-def test_what_cannot_be_read_is_counted_and_hides_nothing_else() -> None:
+def test_malformed_events_are_counted_and_others_parsed() -> None:
     skipped: Counter[str] = Counter()
     rows = [
         None,
@@ -168,7 +168,7 @@ def test_what_cannot_be_read_is_counted_and_hides_nothing_else() -> None:
     }
 
 
-def test_messages_of_the_channel_where_the_tracker_is_silent() -> None:
+def test_channel_messages_are_parsed() -> None:
     messages = [{"recipient_id": "x", "text": "one", "buttons": BUTTONS}, {"image": "i"}, {"recipient_id": "x"}, 5]
     assert parse_messages(messages) == [Say("one", buttons=tuple(BUTTONS)), Say("", custom={"image": "i"})]
 
@@ -177,35 +177,35 @@ def timed(*names: str, start: int = 0) -> list[dict[str, Any]]:
     return [action(name) | {"timestamp": float(start + number)} for number, name in enumerate(names)]
 
 
-def test_what_was_seen_is_not_seen_again() -> None:
+def test_known_events_are_not_returned_again() -> None:
     seen, rows = TrackerCursor(), timed("a", "b", "c", "d")
     assert seen.take_new(rows[:2]) == rows[:2]
     assert seen.take_new(rows[:2]) == []
     assert seen.take_new(rows) == rows[2:]
 
 
-def test_a_tracker_that_loses_its_beginning_is_read_on_from_where_it_was() -> None:
+def test_tracker_without_its_beginning_is_continued() -> None:
     seen, rows = TrackerCursor(), timed("a", "b", "c", "d", "e")
     seen.take_new(rows[:4])
     assert seen.take_new(rows[2:]) == rows[4:]
     assert seen.take_new(rows[4:]) == []
 
 
-def test_a_tracker_of_which_nothing_is_left_is_read_by_its_times() -> None:
+def test_tracker_without_known_events_is_filtered_by_time() -> None:
     seen, old = TrackerCursor(), timed("a", "b", "c")
     seen.take_new(old)
     moved = [old[1], *timed("x", "y", start=10)]
     assert seen.take_new(moved) == moved[1:]
 
 
-def test_events_alike_and_without_times_are_told_apart_by_their_number() -> None:
+def test_equal_events_without_time_are_distinguished_by_count() -> None:
     seen = TrackerCursor()
     seen.take_new([LISTEN] * 3)
     assert seen.take_new([LISTEN] * 5) == [LISTEN] * 2
 
 
 @given(st.lists(st.sampled_from("ab"), max_size=12), st.data())
-def test_every_event_is_seen_once_wherever_a_tracker_is_cut(names: list[str], data: st.DataObject) -> None:
+def test_every_event_is_returned_once_wherever_the_tracker_is_cut(names: list[str], data: st.DataObject) -> None:
     rows, seen, found, start = timed(*names), TrackerCursor(), [], 0
     stops = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
     for stop in [*stops, len(rows)]:
@@ -214,7 +214,7 @@ def test_every_event_is_seen_once_wherever_a_tracker_is_cut(names: list[str], da
     assert found == rows
 
 
-def test_a_session_started_twice_counts_once() -> None:
+def test_session_started_twice_is_returned_once() -> None:
     rows = [*START, {"event": "user", "text": "/session_start"}, action("action_session_start"), bot("Hi"), LISTEN]
     assert select_last_session(rows) == rows[-3:]
     assert select_last_session([LISTEN, 5]) == [LISTEN, 5]
