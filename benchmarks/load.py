@@ -34,10 +34,10 @@ from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.model.task import Task
 from clerkship.sandbox.request import Request
-from clerkship.service.planning.plan import new_run, plan_run
+from clerkship.service.planning.plan import build_run, plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
-from clerkship.service.task_view import Wanted, view_task
+from clerkship.service.task_view import EventFilter, load_task_view
 from clerkship.settings import Settings
 from clerkship.simulators import files
 from clerkship.simulators.files.events import FileRead
@@ -115,7 +115,7 @@ def long_log(folder: Path, count: int) -> dict[str, float]:
     with SqliteStore(write) as store:
         [task_run] = store.task_runs(store.run("latest").id)
         began = time.perf_counter()
-        view = view_task(store, task_run, Wanted(limit=0))
+        view = load_task_view(store, task_run, EventFilter(limit=0))
         checked = time.perf_counter() - began
         assert view.intact
         began = time.perf_counter()
@@ -160,7 +160,7 @@ def write_log(count: int, path: Path) -> dict[str, float]:
         timeout=1,
     )
     plan = Plan(snapshots=(snapshot.hash,), seed=0, trials=1)
-    run = new_run(plan, [snapshot], "agent", name="long")
+    run = build_run(plan, [snapshot], "agent", name="long")
     task_run = TaskRun(
         run=run.id,
         task="Long",

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import clerkship.plugin
 from clerkship.model.errors import InputError
-from clerkship.service.scaffold import render, write
-from clerkship.service.scaffold_plugin import simulator_values
+from clerkship.service.scaffold import render_templates, write_files
+from clerkship.service.scaffold_plugin import build_simulator_values
 from clerkship.simulators.registry import KINDS
 
 HOUSE = Path(clerkship.__file__).parent / "simulators"
@@ -54,14 +54,16 @@ def main(arguments: Sequence[str]) -> int:
     if not re.fullmatch(r"[a-z][a-z0-9_]{1,29}", name) or keyword.iskeyword(name):
         print("say what it is called, in small letters: make new-simulator NAME=pager", file=sys.stderr)
         return 2
-    values = simulator_values(name, kind=name, folder=f"clerkship.simulators.{name}", assertion=f"{name}_message_sent")
+    values = build_simulator_values(
+        name, kind=name, folder=f"clerkship.simulators.{name}", assertion=f"{name}_message_sent"
+    )
     registry = HOUSE / "registry.py"
     try:
         if name in [kind.kind for kind in KINDS] or (HOUSE / f"{name}.py").exists():
             raise InputError.of(f"there is a `{name}` already")
         registered = register(registry.read_text(encoding="utf-8"), name)
-        files = render("simulator", HOUSE / name, values)
-        written = write({path: at_home(text) for path, text in files.items()})
+        files = render_templates("simulator", HOUSE / name, values)
+        written = write_files({path: at_home(text) for path, text in files.items()})
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.service.scaffold import init
+from clerkship.service.scaffold import create_project
 from examples.order_support.rasa_server import serve
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -27,7 +27,7 @@ PYTHON = shlex.quote(sys.executable)
 @pytest.fixture
 def practice(tmp_path: Path) -> Path:
     """The practice, in a folder of its own."""
-    init(tmp_path / "mine")
+    create_project(tmp_path / "mine")
     return tmp_path / "mine"
 
 

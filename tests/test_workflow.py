@@ -5,7 +5,7 @@ from pathlib import Path
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.exporting import write_reports
-from clerkship.service.report_targets import Targets
+from clerkship.service.report_targets import ReportTargets
 from clerkship.service.task_view import show_task
 from clerkship.settings import Settings
 from tests.workbench import Workbench
@@ -22,7 +22,7 @@ def test_a_task_goes_from_a_file_to_a_scored_stored_readable_run(bench: Workbenc
     view = show_task(bench.store, task_run.run, "Only")
     assert view.intact
     assert view.snapshot.task.name == "Only"
-    page = write_reports(bench.store, task_run.run, Targets(html=tmp_path / "report.html"))["html"]
+    page = write_reports(bench.store, task_run.run, ReportTargets(html=tmp_path / "report.html"))["html"]
     assert "Only" in page.read_text(encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from clerkship.service.attacking import AttackReport
-    from clerkship.service.testing import Practice, Result
+    from clerkship.service.testing import ClerkshipFixture, Result
 
 T = TypeVar("T")
 _USED = pytest.StashKey["Clerkship"]()
@@ -56,7 +56,7 @@ class AttackLimits(TypedDict, total=False):
 class Clerkship:
     """What the fixture gives to a test."""
 
-    def __init__(self, practice: "Practice", mistakes: type[Exception]) -> None:
+    def __init__(self, practice: "ClerkshipFixture", mistakes: type[Exception]) -> None:
         self._practice = practice
         self._mistakes = mistakes
 

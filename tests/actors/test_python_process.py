@@ -23,7 +23,7 @@ from clerkship.service.fork import plan_fork
 from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.running import execute
-from clerkship.service.testing import as_agent
+from clerkship.service.testing import to_agent_reference
 from clerkship.settings import Settings, load_settings
 from tests.actors import hosted_small
 from tests.actors.programs import WORK, suite
@@ -211,8 +211,8 @@ def test_what_has_no_name_to_be_imported_by_is_refused_with_the_reason(bench: Wo
     ]
     for agent, reason in refused:
         with pytest.raises(InputError, match=f"cannot be imported in its own process: {reason}"):
-            bench.run(as_agent(agent), agent_process=True)
-    assert bench.run_one(as_agent(hosted_small.Outer.Agent), agent_process=True).answer == 42
+            bench.run(to_agent_reference(agent), agent_process=True)
+    assert bench.run_one(to_agent_reference(hosted_small.Outer.Agent), agent_process=True).answer == 42
 
 
 def test_the_option_is_refused_for_agents_that_have_no_process_and_the_setting_leaves_them_alone(

@@ -18,7 +18,7 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
 from clerkship.model.run import Ending
-from clerkship.service.schemas import schema
+from clerkship.service.schemas import build_schema
 from tests.assertions.judge import FakeJudge
 from tests.assertions.story import Story
 from tests.workbench import CATALOG, Workbench, written
@@ -287,7 +287,7 @@ def test_an_assertion_class_declares_that_it_holds_on_inaction() -> None:
 
 
 def test_task_schema_accepts_nested_assertions() -> None:
-    validator = jsonschema.Draft202012Validator(schema("task", CATALOG))
+    validator = jsonschema.Draft202012Validator(build_schema("task", CATALOG))
 
     def errors(*nested: Any) -> list[Any]:
         criteria = [{"label": "One", "assertion": {"any_of": list(nested)}}]

@@ -9,7 +9,7 @@ import pytest
 from clerkship.cli.app import run
 from clerkship.fhir.resource import Resource, parse_key, parse_resource, render_resource
 from clerkship.fhir.validation import validate
-from clerkship.service.generating import TYPES
+from clerkship.service.generating import RESOURCE_TYPES
 from clerkship.synthetic.generator import generate_lines
 from tests.cli.terminal import clerkship
 
@@ -119,4 +119,4 @@ def test_a_folder_written_anew_keeps_nothing_of_the_one_before_but_what_others_p
 
 
 def test_every_type_that_is_generated_is_known_as_such() -> None:
-    assert set(TYPES) == {parse_key(line).partition("/")[0] for line in generate_lines(100, 7)}
+    assert set(RESOURCE_TYPES) == {parse_key(line).partition("/")[0] for line in generate_lines(100, 7)}

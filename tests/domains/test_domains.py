@@ -26,8 +26,8 @@ from clerkship.service.planning.request import RunRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.running import RunResult, execute
-from clerkship.service.schemas import schema
-from clerkship.service.up import PlayRequest, open_play
+from clerkship.service.schemas import build_schema
+from clerkship.service.up import PlaygroundRequest, open_playground
 from clerkship.settings import Settings
 from clerkship.simulators.registry import KINDS, load_simulators
 from clerkship.store.sqlite import SqliteStore
@@ -213,7 +213,7 @@ def test_up_builds_domains_and_does_not_list_them(clinic: Clinic, tmp_path: Path
     environment = ENVIRONMENT.replace(", drop: {kind: files}", "").replace("[drop.file.written -> book]", "[]")
     (clinic.folder / "clinic.yml").write_text(environment, encoding="utf-8")
     settings = Settings(store=tmp_path / "up.db")
-    with open_play(PlayRequest(path=clinic.folder), settings, CATALOG) as play:
+    with open_playground(PlaygroundRequest(path=clinic.folder), settings, CATALOG) as play:
         assert list(play.sandboxes) == ["desk", "kiosk"]
         kiosk = play.sandboxes["kiosk"]
         request = urllib.request.Request(f"{kiosk.url}/slots/09:00", method="PUT")
@@ -312,11 +312,11 @@ def test_domain_with_an_unknown_kind_is_reported_once(clinic: Clinic) -> None:
 
 
 def test_the_schema_of_an_environment_has_the_domains() -> None:
-    definition = schema("environment", CATALOG)["$defs"]["SharedDomain"]
+    definition = build_schema("environment", CATALOG)["$defs"]["SharedDomain"]
     [form] = definition["anyOf"]
     assert form["properties"]["kind"] == {"const": "clinic.book"}
     assert "most" in form["properties"]["config"]["properties"]
-    assert schema("environment", RegisteredCatalog())["$defs"]["SharedDomain"]["type"] == "object"
+    assert build_schema("environment", RegisteredCatalog())["$defs"]["SharedDomain"]["type"] == "object"
 
 
 def test_registry_refuses_duplicate_kinds_and_invalid_specs() -> None:

@@ -10,7 +10,7 @@ import pytest
 from clerkship.actors.contract import Message, ReplyPart, Say, Start
 from clerkship.events.agent import ActionExecuted, FlowCompleted, FlowStarted, SlotSet
 from clerkship.model.errors import InputError
-from clerkship.service.task_view import Wanted, view_task
+from clerkship.service.task_view import EventFilter, load_task_view
 from tests.workbench import Workbench
 
 TALK = """\
@@ -154,7 +154,7 @@ def test_missing_button_is_reported_when_the_person_gives_up(bench: Workbench) -
     assert task_run.ending == "nothing_left"
     [ended] = [e["payload"] for e in bench.events(task_run) if e["kind"] == "chat.session.ended"]
     assert ended["detail"] == "rule 1 fits, but no button matches '^Track'; buttons: track it, No"
-    messages = view_task(bench.store, task_run, Wanted(limit=0)).said
+    messages = load_task_view(bench.store, task_run, EventFilter(limit=0)).said
     assert messages[-1] == ("person", f"({ended['detail']})")
 
 

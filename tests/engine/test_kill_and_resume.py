@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from clerkship.model.run import TaskRun
-from clerkship.service.task_view import view_task
+from clerkship.service.task_view import load_task_view
 from clerkship.store.sqlite import SqliteStore
 from tests.engine.killable_process import TRIALS
 
@@ -150,7 +150,7 @@ def compare(undisturbed: ProcessControl, disturbed: ProcessControl) -> None:
     with SqliteStore(disturbed.path) as store:
         assert [t for t in store.task_runs(attempts[0].run) if t.status != "cancelled"] == finished
         assert store.counts(attempts[0].run).done == len(expected)
-        assert all(view_task(store, t).intact for t in finished)
+        assert all(load_task_view(store, t).intact for t in finished)
     numbers: dict[tuple[str, int], list[int]] = {}
     for t in attempts:
         numbers.setdefault((t.task, t.trial), []).append(t.attempt)

@@ -11,7 +11,7 @@ from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.detail import parse_detail
 from clerkship.report.trial_card import build_body
-from clerkship.service.task_view import Wanted, show_task
+from clerkship.service.task_view import EventFilter, show_task
 from tests.workbench import Workbench
 
 SUITE = """\
@@ -59,7 +59,7 @@ def test_report_and_terminal_show_the_variant_of_a_trial(bench: Workbench, capsy
     detail = parse_detail(second, bench.store.log(second), b"", bench.store.blob)
     brief = build_body(detail)["brief"]
     assert (brief["people"][0]["variant"], brief["opening"]) == ("variant 2 of 3", "My spray is empty.")
-    print_task(show_task(bench.store, second.run, "Refill", 2, Wanted()), events=False, criteria=False, json=False)
+    print_task(show_task(bench.store, second.run, "Refill", 2, EventFilter()), events=False, criteria=False, json=False)
     assert "person: variant 2 of 3" in capsys.readouterr().out
 
 

@@ -13,7 +13,7 @@ from clerkship.library.load import load_library
 from clerkship.library.yaml import parse_yaml
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.rasa.domain import read_domain
-from clerkship.service.schemas import schema
+from clerkship.service.schemas import build_schema
 from tests.library.seed import DOMAIN, ORDER_DELAY, PLACE
 from tests.library.shelf import Shelf
 
@@ -66,7 +66,7 @@ def test_example_matches_its_domain(
 
 
 def test_schema_accepts_the_example_and_rejects_unknown_keys() -> None:
-    found = schema("scenario", build_catalog_without_plugins())
+    found = build_schema("scenario", build_catalog_without_plugins())
     jsonschema.Draft202012Validator.check_schema(found)
     validator = jsonschema.Draft202012Validator(found)
     data = parse_yaml(ORDER_DELAY, PLACE).data

@@ -9,8 +9,8 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.agent import SlotSet
 from clerkship.events.log import compute_head
 from clerkship.playground.control import MAX_PAGE_BYTES, MAX_PAGE_EVENTS
-from clerkship.service.remote import Remote
-from clerkship.service.up import PlayRequest, open_play
+from clerkship.service.remote import RemotePlayground
+from clerkship.service.up import PlaygroundRequest, open_playground
 from clerkship.settings import Settings
 from tests.workbench import Workbench
 
@@ -20,11 +20,11 @@ PLACE = "environment: {name: desk, simulators: {drop: {kind: files}}}"
 def test_a_log_of_fifty_thousand_events_is_read_page_by_page(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(PLACE)
     settings = Settings(store=tmp_path / "kept" / "store.db")
-    with open_play(PlayRequest(path=tmp_path), settings, RegisteredCatalog()) as play:
+    with open_playground(PlaygroundRequest(path=tmp_path), settings, RegisteredCatalog()) as play:
         log = play.playground.log
         for number in range(50_000):
             play.playground.emit("agent", SlotSet(name=f"slot {number}", value=number), "agent")
-        with Remote(play.where.url, play.where.token) as remote:
+        with RemotePlayground(play.where.url, play.where.token) as remote:
             about = remote.about()
             lines = list(remote.lines())
             assert len(remote._get("/log?after=0").splitlines()) == MAX_PAGE_EVENTS
@@ -37,10 +37,12 @@ def test_a_log_of_fifty_thousand_events_is_read_page_by_page(tmp_path: Path) -> 
 
 def test_a_page_is_bounded_in_bytes_and_has_at_least_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(PLACE)
-    with open_play(PlayRequest(path=tmp_path), Settings(store=tmp_path / "store.db"), RegisteredCatalog()) as play:
+    with open_playground(
+        PlaygroundRequest(path=tmp_path), Settings(store=tmp_path / "store.db"), RegisteredCatalog()
+    ) as play:
         for number in range(900):
             play.playground.emit("agent", SlotSet(name="n" * 3000, value=number), "agent")
-        with Remote(play.where.url, play.where.token) as remote:
+        with RemotePlayground(play.where.url, play.where.token) as remote:
             page = remote._get("/log?after=0")
             assert MAX_PAGE_BYTES - 4000 < len(page) <= MAX_PAGE_BYTES
             assert len(list(remote.lines())) == 901

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clerkship.service.scaffold_plugin import new_simulator
+from clerkship.service.scaffold_plugin import create_simulator
 
 HEALTHY = """
 from typing import ClassVar
@@ -41,7 +41,7 @@ def lay_down(
 def lay_down_simulator(site: Path, name: str = "acme.pager", more: str = "") -> Path:
     """What `clerkship new simulator` writes, laid down; `more` is added to where its SPEC is. Returns its project."""
     package = name.replace(".", "_")
-    new_simulator(name, site.parent / "work")
+    create_simulator(name, site.parent / "work")
     project = site.parent / "work" / package
     shutil.copytree(project / "src" / package, site / package)
     spec = site / package / name.partition(".")[2] / "__init__.py"

@@ -11,8 +11,8 @@ from clerkship.model.errors import InputError
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
-from clerkship.service.scaffold_task import new_task
-from clerkship.service.schemas import schema
+from clerkship.service.scaffold_task import create_task
+from clerkship.service.schemas import build_schema
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 from tests.plugin.outside import lay_down, lay_down_simulator
@@ -139,7 +139,7 @@ def test_mistake_is_reported_with_its_place(folder: Path, old: str, new: str, me
 
 
 def test_keys_of_a_dataset_type_are_in_the_schema(folder: Path) -> None:
-    forms: list[dict[str, Any]] = schema("dataset", RegisteredCatalog())["properties"]["dataset"]["anyOf"]
+    forms: list[dict[str, Any]] = build_schema("dataset", RegisteredCatalog())["properties"]["dataset"]["anyOf"]
     by_type = {form["properties"]["type"]["const"]: form for form in forms}
     assert by_type.keys() == {"acme.roster", "fhir", "files", "records"}
     assert by_type["acme.roster"]["properties"]["shift"]["description"] == "day or night"
@@ -147,7 +147,7 @@ def test_keys_of_a_dataset_type_are_in_the_schema(folder: Path) -> None:
 
 def test_a_new_task_starts_from_its_scaffold(folder: Path, tmp_path: Path) -> None:
     catalog = RegisteredCatalog()
-    new_task("A new one", folder, catalog)
+    create_task("A new one", folder, catalog)
     plan = plan_run(RunRequest(path=folder, agent="oracle", tasks=("A new one",)), Settings(), catalog)
     store = SqliteStore(tmp_path / "store.db")
     assert execute(plan, store, catalog).exit_code() == 0, store.task_runs(plan.run.id)

@@ -16,7 +16,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.registry import UnknownName
 from clerkship.model.errors import InputError
 from clerkship.plugin_loading.load import InstalledPlugins
-from clerkship.service.conforming import conform
+from clerkship.service.conforming import run_conformance
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rerun import plan_rerun
@@ -156,7 +156,7 @@ def test_plugin_domain_is_known_conforms_and_is_recorded_in_a_run(site: Path, tm
     lay_down(site, "acme_notes", DOMAIN)
     catalog = RegisteredCatalog()
     assert catalog.broken == []
-    assert [outcome.reason for outcome in conform("acme.notes", catalog)] == [""] * len(DOMAIN_CHECKS)
+    assert [outcome.reason for outcome in run_conformance("acme.notes", catalog)] == [""] * len(DOMAIN_CHECKS)
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "a.yml").write_text(
         "environment:\n  name: e\n  simulators: {drop: {kind: files}}\n  domains: {notes: {kind: acme.notes}}\n"

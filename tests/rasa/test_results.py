@@ -15,7 +15,7 @@ from clerkship.model.task import Task
 from clerkship.rasa.results import RasaResults, ScenarioSummary, build_slugs, find_results_folder, to_path_component
 from clerkship.report.jsonl import StoredTrial
 from clerkship.service.exporting import write_reports
-from clerkship.service.report_targets import ResultsFolder, Targets
+from clerkship.service.report_targets import ReportTargets, ResultsFolder
 from tests import workbench
 from tests.report.made_up import RUN
 from tests.workbench import Workbench
@@ -62,7 +62,7 @@ def written(bench: Workbench, tmp_path: Path) -> Path:
     bench.write("talk.yml", TALK)
     bench.run(bot, trials=2)
     assert bench.result is not None
-    targets = Targets(results=ResultsFolder(tmp_path / "results"))
+    targets = ReportTargets(results=ResultsFolder(tmp_path / "results"))
     return write_reports(bench.store, bench.result.run.id, targets)["results"]
 
 

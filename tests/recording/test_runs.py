@@ -18,7 +18,7 @@ from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rerun import plan_rerun
-from clerkship.service.rescore import Rejudging, rescore
+from clerkship.service.rescore import RescoreOptions, rescore
 from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import execute
 from clerkship.settings import Settings
@@ -282,10 +282,10 @@ def test_a_rescore_of_a_replay_asks_nobody(scenario: Workbench, counting: Served
     [task_run] = scenario.store.task_runs(again.run.id)
     assert task_run.criteria == replayed.criteria
     assert (again.run.asking.tape, again.run.options) == ("replay", ("--judge", who(counting), "--replay"))
-    other = rescore(scenario.store, replayed.run, CATALOG, judging=Rejudging(who(counting)))
+    other = rescore(scenario.store, replayed.run, CATALOG, judging=RescoreOptions(who(counting)))
     assert len(counting.asked) == asked + 2  # that one was named, and is asked
     assert other.run.asking.tape is None
-    by_file = rescore(scenario.store, other.run.id, CATALOG, judging=Rejudging(tape="replay"))
+    by_file = rescore(scenario.store, other.run.id, CATALOG, judging=RescoreOptions(tape="replay"))
     assert len(counting.asked) == asked + 2
     assert by_file.tape is not None
     assert by_file.tape.replayed == 2

@@ -15,7 +15,7 @@ from clerkship.recording.session import RecordingSession
 from clerkship.service.exporting import write_reports
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
-from clerkship.service.report_targets import ResultsFolder, Targets
+from clerkship.service.report_targets import ReportTargets, ResultsFolder
 from clerkship.service.rescore import rescore
 from clerkship.service.running import execute
 from clerkship.settings import Settings
@@ -55,7 +55,7 @@ def test_a_replay_that_misses_has_its_folder_of_results(scenario: Workbench, jud
     scenario.write("late.yml", SCENARIO.replace("It does not ask", "It never asks"))
     missed = go(scenario, judge=who(judge), tape="replay")
     assert (missed.status, missed.criteria) == ("errored", ())
-    targets = Targets(results=ResultsFolder(tmp_path / "out"))
+    targets = ReportTargets(results=ResultsFolder(tmp_path / "out"))
     write_reports(scenario.store, missed.run, targets)
     [file] = (tmp_path / "out").rglob("run_1.json")
     found = json.loads(file.read_bytes())

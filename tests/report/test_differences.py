@@ -17,7 +17,7 @@ from clerkship.report.detail import TaskDetail
 from clerkship.report.plain_text import explain_failure
 from clerkship.report.trial_card import build_body
 from clerkship.service.exporting import write_reports
-from clerkship.service.report_targets import Targets
+from clerkship.service.report_targets import ReportTargets
 from tests.assertions.story import Story
 from tests.workbench import Workbench, written
 
@@ -72,7 +72,7 @@ def test_the_terminal_and_junit_show_the_path_and_both_values(bench: Workbench, 
     assert "orders[70].dose.value" in shown
     assert "drug-1" not in shown
     assert bench.result is not None
-    targets = Targets(junit=tmp_path / "junit.xml", jsonl=tmp_path / "run.jsonl", markdown=tmp_path / "run.md")
+    targets = ReportTargets(junit=tmp_path / "junit.xml", jsonl=tmp_path / "run.jsonl", markdown=tmp_path / "run.md")
     write_reports(bench.store, bench.result.run.id, targets)
     assert "orders[70].dose.value\n        expected 70" in (tmp_path / "junit.xml").read_text()
     assert "orders[70].dose.value: expected 70, actual 7" in re.sub(

@@ -13,7 +13,7 @@ from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.jsonl import MAX_BLOB_BYTES, StoredTrial, render_jsonl
 from clerkship.service.exporting import write_reports
-from clerkship.service.report_targets import Targets
+from clerkship.service.report_targets import ReportTargets
 from tests.report import made_up
 from tests.workbench import Workbench
 
@@ -36,7 +36,9 @@ def agent(task_item: Any, sandboxes: Any) -> dict[str, Any]:
 def written(bench: Workbench, tmp_path: Path) -> list[bytes]:
     """The lines of the newest run."""
     return (
-        write_reports(bench.store, "latest", Targets(jsonl=tmp_path / "run.jsonl"))["jsonl"].read_bytes().splitlines()
+        write_reports(bench.store, "latest", ReportTargets(jsonl=tmp_path / "run.jsonl"))["jsonl"]
+        .read_bytes()
+        .splitlines()
     )
 
 

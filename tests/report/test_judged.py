@@ -27,7 +27,7 @@ from clerkship.report.plain_text import explain_failure
 from clerkship.report.trial_card import build_body
 from clerkship.service.exporting import write_reports
 from clerkship.service.reading import RunView, show_run
-from clerkship.service.report_targets import ResultsFolder, Targets
+from clerkship.service.report_targets import ReportTargets, ResultsFolder
 from clerkship.service.rescore import rescore
 from clerkship.service.task_view import show_task
 from tests.report import made_up
@@ -387,7 +387,7 @@ def test_graded_again_the_rate_of_invalid_people_is_what_it_was(bench: Workbench
     again = rescore(bench.store, found[0].run, CATALOG).run
     assert dict(show_run(bench.store, again.id).judged().lines())["people"] == told
     target = bench.folder / "r.md"
-    write_reports(bench.store, again.id, Targets(markdown=target))
+    write_reports(bench.store, again.id, ReportTargets(markdown=target))
     assert "invalid in 1 of 2 trials" in target.read_text()
 
 
@@ -415,7 +415,7 @@ def test_what_a_person_out_of_role_would_have_said_is_shown_where_they_would_hav
     assert lines["people"].startswith(
         "invalid in 1 of 1 trial in which a model played somebody (100%, 95 % interval 21% to 100%)"
     )
-    targets = Targets(html=bench.folder / "r.html", results=ResultsFolder(bench.folder / "results"))
+    targets = ReportTargets(html=bench.folder / "r.html", results=ResultsFolder(bench.folder / "results"))
     written = write_reports(bench.store, one.run, targets)
     summary = (written["results"] / "summary.txt").read_text().splitlines()
     assert summary[-2:] == ["Errored runs: not the agent's doing", "! Late  1/1 errored"]

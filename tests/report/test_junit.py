@@ -16,7 +16,7 @@ from clerkship.model.run import BenchmarkRun, Status, TaskRun, Verdict
 from clerkship.report.junit import MAX_TEXT_BYTES, JunitCase, render_junit
 from clerkship.report.outcome import classify_result
 from clerkship.service.exporting import write_reports
-from clerkship.service.report_targets import Targets
+from clerkship.service.report_targets import ReportTargets
 from tests.report import made_up
 from tests.workbench import Workbench
 
@@ -207,7 +207,7 @@ def test_a_real_run_has_its_times_and_files(bench: Workbench, tmp_path: Path) ->
         return 5
 
     task_runs = bench.run(agent)
-    target = write_reports(bench.store, "latest", Targets(junit=tmp_path / "out" / "junit.xml"))["junit"]
+    target = write_reports(bench.store, "latest", ReportTargets(junit=tmp_path / "out" / "junit.xml"))["junit"]
     suite = suite_of(target.read_text(encoding="utf-8"))
     assert [classify_result(task_run) for task_run in task_runs] == ["passed", "passed"]
     case = suite.findall("testcase")[0]

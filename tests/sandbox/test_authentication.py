@@ -26,7 +26,7 @@ from clerkship.sandbox.authentication.secret import SecretTable, secrets_match
 from clerkship.sandbox.authentication.signed import canonical_string
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.request import QueryParams, Request
-from clerkship.service.up import _ways
+from clerkship.service.up import _build_accesses
 from clerkship.simulators.spec import Spec
 from tests.sandbox.locked_simulators import (
     BASIC_SPEC,
@@ -407,7 +407,7 @@ def test_sessions_and_used_signatures_are_bounded() -> None:
     assert len(credentials._used) < PURGE_FROM + 20
 
 
-# What an agent is told.
+# Connection info of agents.
 
 
 def open_handles(rig: SimulatorRig) -> Sandboxes:
@@ -446,7 +446,7 @@ def test_in_process_handle_needs_no_credential() -> None:
 def test_the_command_line_shows_what_each_scheme_needs(name: str) -> None:
     with SimulatorRig(SPECS[name]) as rig:
         base = rig.url().rpartition("/")[0]
-        [way] = _ways(rig.playground, base, ListenerPool(rig.gateway)).values()
+        [way] = _build_accesses(rig.playground, base, ListenerPool(rig.gateway)).values()
         assert way.credentials == rig.playground.sandboxes["box"].authentication_info(rig.url())
         console = out()
         with console.capture() as captured:

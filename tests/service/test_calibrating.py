@@ -18,15 +18,21 @@ from clerkship.model.calibration import (
 )
 from clerkship.model.errors import InputError
 from clerkship.report.calibration import compute_kappa, describe_calibration, find_judge_calibration
-from clerkship.service.calibrating import Calibrated, CalibrationRequest, calibrate, keep, plan_calibration
+from clerkship.service.calibrating import (
+    CalibrationRequest,
+    CalibrationResult,
+    calibrate,
+    plan_calibration,
+    save_result,
+)
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.exporting import write_reports
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import show_run
-from clerkship.service.report_targets import Targets
+from clerkship.service.report_targets import ReportTargets
 from clerkship.service.rerun import plan_rerun
-from clerkship.service.rescore import Rejudging, rescore
+from clerkship.service.rescore import RescoreOptions, rescore
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
@@ -60,13 +66,13 @@ SCENARIO = """
 SETTINGS = Settings(timeout=20, openai_api_key=KEY)
 
 
-def held(bench: Workbench, judge: str | None, text: str = LABELLED, **more: Any) -> Calibrated:
+def held(bench: Workbench, judge: str | None, text: str = LABELLED, **more: Any) -> CalibrationResult:
     """A judge against a labelled set, and kept."""
     path = bench.write("labels/labelled.yml", text)
     save = more.pop("save", None)
     request = CalibrationRequest(path=path, judge=judge, **more)
     found = calibrate(plan_calibration(request, SETTINGS, CATALOG, bench.store))
-    keep(found, bench.store, save)
+    save_result(found, bench.store, save)
     return found
 
 
@@ -293,7 +299,7 @@ def test_a_run_says_what_its_judge_is_worth_and_so_do_all_its_reports(bench: Wor
         f"calibrated {found.calibration.at[:10]} on labelled.yml"
     )
     assert told(bench, after) == told(bench, before) == sentence
-    targets = Targets(
+    targets = ReportTargets(
         html=tmp_path / "r.html", junit=tmp_path / "r.xml", markdown=tmp_path / "r.md", jsonl=tmp_path / "r.jsonl"
     )
     write_reports(bench.store, after, targets)
@@ -337,7 +343,7 @@ def test_a_file_beside_the_scenarios_is_frozen_into_the_run(bench: Workbench, tm
         agent = PythonSolver("agent", lambda message: "It snows.")
         again = execute(plan_rerun(bench.store, run_id, CATALOG, SETTINGS, agent), bench.store, CATALOG).run
         assert "agreed with people in 3 of 4 labels" in told(bench, again.id)
-        graded = rescore(bench.store, run_id, CATALOG, judging=Rejudging(settings=SETTINGS, votes=3)).run
+        graded = rescore(bench.store, run_id, CATALOG, judging=RescoreOptions(settings=SETTINGS, votes=3)).run
         assert "another number of votes" in told(bench, graded.id)
 
 

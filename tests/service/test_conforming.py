@@ -5,7 +5,7 @@ from typing import Any
 
 from clerkship.conformance import DOMAIN_CHECKS
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.service.conforming import Outcome, conform
+from clerkship.service.conforming import ConformanceOutcome, run_conformance
 from clerkship.simulators.registry import KindEntry
 from tests.playground.tickets import TicketsState, tickets
 
@@ -19,9 +19,9 @@ class CannotClose(TicketsState):
         empty[id]
 
 
-def outcomes() -> dict[str, Outcome]:
+def outcomes() -> dict[str, ConformanceOutcome]:
     catalog = RegisteredCatalog(kinds=[KindEntry.from_spec(tickets(state=CannotClose))])
-    return {outcome.check: outcome for outcome in conform("tickets", catalog)}
+    return {outcome.check: outcome for outcome in run_conformance("tickets", catalog)}
 
 
 def test_an_error_is_reported_with_its_place_in_the_code_of_the_simulator() -> None:

@@ -15,7 +15,7 @@ from clerkship.actors.webhook import WebhookSolver
 from clerkship.model.errors import InputError
 from clerkship.report.jsonl import render_jsonl
 from clerkship.service.comparing import compare_runs
-from clerkship.service.isolating import isolated, level_of, masks, task_files
+from clerkship.service.isolating import choose_level, find_masks, find_task_files, isolate_solver
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rerun import plan_rerun
@@ -123,8 +123,8 @@ def test_the_private_folders_of_all_runs_of_a_store_are_hidden_together(bench: W
     )
     (tmp_path / "elsewhere").mkdir()
     folder.symlink_to(tmp_path / "elsewhere")  # a program could have made it
-    with isolated(solver, "landlock", (), bench.store):
-        with isolated(solver, "landlock", (), bench.store):
+    with isolate_solver(solver, "landlock", (), bench.store):
+        with isolate_solver(solver, "landlock", (), bench.store):
             assert {folder, folder.with_name("reports")} <= set(solver._isolation.hidden)  # a report may come later
             assert solver._isolation.private is not None
             assert solver._isolation.private.parent == folder
@@ -147,7 +147,7 @@ def test_never_isolates_nothing_and_always_refuses_what_cannot_be(bench: Workben
     with pytest.raises(InputError, match="cannot be isolated: it runs in the process that grades it"):
         bench.run(lambda task_item, sandboxes: None, isolate="always")
     with pytest.raises(InputError, match="cannot be isolated: it runs elsewhere"):
-        level_of(WebhookSolver("http://127.0.0.1:9/agent", b""), "always")
+        choose_level(WebhookSolver("http://127.0.0.1:9/agent", b""), "always")
     with pytest.raises(InputError, match="unknown --isolate value 'maybe'"):
         bench.run(agent, isolate="maybe")
 
@@ -186,7 +186,7 @@ def test_solutions_are_stored_for_oracle_alone_and_found_again_in_the_files(benc
 def hidden_in(bench: Workbench, used: set[str], *shown: Path) -> set[str]:
     """Return what of the bench's folder is hidden from an agent with these paths; `.` is all of it."""
     root = bench.folder.resolve()
-    hidden = task_files(bench.folder, {root / name for name in used}, Settings(cache=None), shown)
+    hidden = find_task_files(bench.folder, {root / name for name in used}, Settings(cache=None), shown)
     return {str(path.relative_to(root)) for path in hidden if path.is_relative_to(root)}
 
 
@@ -203,7 +203,7 @@ def test_a_folder_without_the_agent_is_hidden_whole_whatever_is_in_it(bench: Wor
     outside.parent.mkdir()
     for file in (outside, outside.with_name("shared.yml~"), outside.with_name("mine.txt")):
         file.touch()
-    hidden = task_files(bench.folder, {outside}, Settings(cache=None), [tmp_path])
+    hidden = find_task_files(bench.folder, {outside}, Settings(cache=None), [tmp_path])
     assert {path.name for path in hidden if path.parent == outside.parent} == {"shared.yml", "shared.yml~"}
 
 
@@ -226,5 +226,5 @@ def test_a_hidden_folder_is_replaced_by_what_else_is_in_it_where_something_is_sh
     suite(bench)
     bench.write("notes.txt", "mine")
     root = bench.folder.resolve()
-    assert masks([root], [root / "solutions"]) == (root / "a.yml", root / "notes.txt", root / "solutions/steal.py")
-    assert root / "a.yml" not in masks([root], [root / "a.yml", root / "solutions"])
+    assert find_masks([root], [root / "solutions"]) == (root / "a.yml", root / "notes.txt", root / "solutions/steal.py")
+    assert root / "a.yml" not in find_masks([root], [root / "a.yml", root / "solutions"])

@@ -20,9 +20,9 @@ from clerkship.report.markdown import render_markdown
 from clerkship.service.exporting import write_reports
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
-from clerkship.service.report_targets import Targets
+from clerkship.service.report_targets import ReportTargets
 from clerkship.service.rerun import plan_rerun
-from clerkship.service.rescore import Rejudging, rescore
+from clerkship.service.rescore import RescoreOptions, rescore
 from clerkship.service.resume import plan_resume
 from clerkship.service.running import execute
 from clerkship.settings import Settings
@@ -232,7 +232,7 @@ def test_what_is_skipped_is_shown_everywhere_and_counted_nowhere(scenario: Workb
     assert [criterion.status for criterion in written(task_run)] == ["judged", "skipped", "skipped"]
     run = scenario.store.run(task_run.run)
     assert (run.judge, run.options) == (ModelChoice(who="none"), ("--no-judge",))
-    targets = Targets(html=tmp_path / "r.html", junit=tmp_path / "r.xml", markdown=tmp_path / "r.md")
+    targets = ReportTargets(html=tmp_path / "r.html", junit=tmp_path / "r.xml", markdown=tmp_path / "r.md")
     write_reports(scenario.store, run.id, targets)
     junit = (tmp_path / "r.xml").read_text()
     assert 'failures="0" errors="0" skipped="0"' in junit
@@ -271,7 +271,7 @@ def test_no_model_is_asked_about_a_run_that_was_cut_short(scenario: Workbench) -
 def test_a_kept_run_is_judged_anew_without_running_it(scenario: Workbench) -> None:
     first = scenario.run_one(agent, judge="none")
     with Served(by(passes)) as served:
-        again = rescore(scenario.store, first.run, CATALOG, judging=Rejudging(who(served)))
+        again = rescore(scenario.store, first.run, CATALOG, judging=RescoreOptions(who(served)))
     [task_run] = scenario.store.task_runs(again.run.id)
     assert task_run.verdict == "pass"
     assert [criterion.status for criterion in written(task_run)] == ["judged"] * 3
@@ -280,9 +280,9 @@ def test_a_kept_run_is_judged_anew_without_running_it(scenario: Workbench) -> No
     assert again.run.options == ("--judge", who(served))
     assert task_run.head == first.head
     with Served(by(passes)) as other:
-        third = rescore(scenario.store, again.run.id, CATALOG, judging=Rejudging(who(other)))
+        third = rescore(scenario.store, again.run.id, CATALOG, judging=RescoreOptions(who(other)))
     assert third.run.options == ("--judge", who(other))
-    skipped = rescore(scenario.store, again.run.id, CATALOG, judging=Rejudging("none"))
+    skipped = rescore(scenario.store, again.run.id, CATALOG, judging=RescoreOptions("none"))
     assert skipped.run.options == ("--no-judge",)
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.sandbox.handle import Refused, Sandboxes
-from clerkship.service.up import PlayRequest, open_play
+from clerkship.service.up import PlaygroundRequest, open_playground
 from clerkship.settings import Settings
 from clerkship.transports.outbound.policy import PublicPolicy
 from tests.workbench import CATALOG, Workbench
@@ -60,8 +60,8 @@ def test_a_server_calls_public_addresses_only(bench: Workbench) -> None:
 
 
 def test_a_playground_that_is_up_has_the_policy_of_its_request(bench: Workbench, tmp_path: Path) -> None:
-    request = PlayRequest(path=bench.folder, outbound=PublicPolicy())
-    with open_play(request, Settings(store=tmp_path / "s.db"), CATALOG) as play:
+    request = PlaygroundRequest(path=bench.folder, outbound=PublicPolicy())
+    with open_playground(request, Settings(store=tmp_path / "s.db"), CATALOG) as play:
         lab = play.sandboxes["lab"]
         connection = http.client.HTTPConnection(urlsplit(lab.url).netloc, timeout=20)
         path, headers = f"{urlsplit(lab.url).path}/hl7/listener", {"Authorization": f"Bearer {lab.token}"}

@@ -13,7 +13,7 @@ from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rerun import plan_rerun
-from clerkship.service.rescore import Rejudging, rescore
+from clerkship.service.rescore import RescoreOptions, rescore
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
@@ -164,7 +164,7 @@ def test_second_looks_use_what_the_run_had(bench: Workbench) -> None:
             assert task_run.quality is not None
             assert task_run.quality.prompt == Prompt("metrics", METRICS).mark
         (bench.folder / "metrics_judge_prompt.jinja2").write_text(METRICS)
-        by_files = rescore(bench.store, first.run, CATALOG, bench.folder, judging=Rejudging(settings=Settings()))
+        by_files = rescore(bench.store, first.run, CATALOG, bench.folder, judging=RescoreOptions(settings=Settings()))
         [new] = bench.store.task_runs(by_files.run.id)
         assert _judged_by(new) == Prompt("criterion", "{{ criterion }} {{ transcript }} Changed.").mark
 

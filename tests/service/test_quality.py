@@ -15,8 +15,8 @@ from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.errors import InputError
 from clerkship.model.quality import Quality
 from clerkship.service.exporting import write_reports
-from clerkship.service.report_targets import ResultsFolder, Targets
-from clerkship.service.rescore import Rejudging, rescore
+from clerkship.service.report_targets import ReportTargets, ResultsFolder
+from clerkship.service.rescore import RescoreOptions, rescore
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import bodies, refused, said
@@ -188,7 +188,7 @@ def test_a_kept_run_is_rated_again(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     first = bench.run_one(agent, judge="none")
     with Served(rates(GOOD)) as served:
-        again = rescore(bench.store, first.run, CATALOG, judging=Rejudging(who(served), metrics=True))
+        again = rescore(bench.store, first.run, CATALOG, judging=RescoreOptions(who(served), metrics=True))
         [task_run] = bench.store.task_runs(again.run.id)
         assert task_run.quality is not None
         assert task_run.quality.bot_quality == 4.0
@@ -198,7 +198,7 @@ def test_a_kept_run_is_rated_again(bench: Workbench) -> None:
         assert task_run.quality is not None
         assert task_run.quality.summary == "It says that it snows."
         bench.write("late.yml", SCENARIO + METRICS)
-        rescore(bench.store, first.run, CATALOG, bench.folder, judging=Rejudging(who(served)))
+        rescore(bench.store, first.run, CATALOG, bench.folder, judging=RescoreOptions(who(served)))
         assert b"Says no more than it must." in served.asked[-1].body
 
 
@@ -233,7 +233,7 @@ def test_rasas_folder_has_them(bench: Workbench, tmp_path: Path) -> None:
     bench.write("late.yml", SCENARIO + METRICS)
     with Served(rates(GOOD)) as served:
         task_run = bench.run_one(agent, judge=who(served))
-    targets = Targets(results=ResultsFolder(tmp_path / "results"))
+    targets = ReportTargets(results=ResultsFolder(tmp_path / "results"))
     folder = write_reports(bench.store, task_run.run, targets)["results"]
     [text] = [path.read_text() for path in folder.rglob("run_1.txt")]
     section = text.split("--- Quality Metrics ---\n")[1].split("\n\n")[0].splitlines()

@@ -18,8 +18,8 @@ from clerkship.cli.up import Tail
 from clerkship.events.agent import SlotSet
 from clerkship.service.comparing import compare_runs
 from clerkship.service.exporting import write_reports
-from clerkship.service.report_targets import ResultsFolder, Targets
-from clerkship.service.up import PlayRequest, open_play
+from clerkship.service.report_targets import ReportTargets, ResultsFolder
+from clerkship.service.up import PlaygroundRequest, open_playground
 from clerkship.settings import load_settings
 from tests.workbench import CATALOG, Workbench
 
@@ -77,7 +77,7 @@ def test_reports_have_the_name_and_not_the_value(bench: Workbench, tmp_path: Pat
     for number, reference in enumerate(("latest", "latest~1")):
         out = tmp_path / f"out{number}"
         names = {sort: out / f"run.{sort}" for sort in ("html", "junit", "jsonl", "markdown")}
-        write_reports(bench.store, reference, Targets(**names, results=ResultsFolder(out / "rasa")))  # type: ignore[arg-type]
+        write_reports(bench.store, reference, ReportTargets(**names, results=ResultsFolder(out / "rasa")))  # type: ignore[arg-type]
         written = {path: html.unescape(path.read_text(encoding="utf-8")) for path in out.rglob("*") if path.is_file()}
         assert len(written) > 5
         for path, text in written.items():
@@ -116,8 +116,8 @@ def test_the_events_of_a_playground_have_the_name_and_not_the_value(
 ) -> None:
     monkeypatch.setenv("CLERKSHIP_STORE", str(tmp_path / "s.db"))
     tail = Tail()
-    request = PlayRequest(path=bench.folder, task="A")
-    with tail.ending_by_signal(), open_play(request, load_settings(), CATALOG, tail.add) as play:
+    request = PlaygroundRequest(path=bench.folder, task="A")
+    with tail.ending_by_signal(), open_playground(request, load_settings(), CATALOG, tail.add) as play:
         play.playground.emit("agent", SlotSet(name="key", value=forms()), "agent")
         for options in ([], ["--json"]):
             assert run(["events", *options]) == 0

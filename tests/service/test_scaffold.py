@@ -13,8 +13,8 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.plugin import Assertion
-from clerkship.service.scaffold import fill
-from clerkship.service.scaffold_plugin import new_assertion, new_simulator
+from clerkship.service.scaffold import fill_template
+from clerkship.service.scaffold_plugin import create_assertion, create_simulator
 from tests.plugin.outside import clerkship, lay_down
 
 
@@ -136,7 +136,7 @@ def test_a_task_goes_to_the_environment_that_was_named() -> None:
 
 
 def test_a_new_assertion_is_a_package_that_passes_its_tests(tmp_path: Path) -> None:
-    made = new_assertion("acme.patient_was_paged", tmp_path)
+    made = create_assertion("acme.patient_was_paged", tmp_path)
     assert made.to_do == []
     project = tmp_path / "acme_patient_was_paged"
     lay_down(project / "src", "acme_patient_was_paged", None)
@@ -153,8 +153,8 @@ def test_a_new_assertion_is_a_package_that_passes_its_tests(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["spec", "message_sent", "receive", "handle", "null", "clock", "on", "state", "x1"])
 def test_no_simulators_name_gets_in_the_templates_way(name: str, tmp_path: Path) -> None:
-    new_simulator(f"acme.{name}", tmp_path)
-    new_assertion(f"globex.{name}", tmp_path)
+    create_simulator(f"acme.{name}", tmp_path)
+    create_assertion(f"globex.{name}", tmp_path)
     for package in (f"acme_{name}", f"globex_{name}"):
         lay_down(tmp_path / package / "src", package, None, package.partition("_")[0])
     code = "from pathlib import Path; from clerkship.engine.catalog import Registered as R; c = R()\n"
@@ -167,7 +167,7 @@ def test_no_simulators_name_gets_in_the_templates_way(name: str, tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["check", "assertion", "evidence", "field", "expected", "class_var"])
 def test_no_assertions_name_is_one_that_its_file_imports(name: str, tmp_path: Path) -> None:
-    new_assertion(f"acme.{name}", tmp_path)
+    create_assertion(f"acme.{name}", tmp_path)
     source = (tmp_path / f"acme_{name}" / "src" / f"acme_{name}" / f"{name}.py").read_text(encoding="utf-8")
     made: dict[str, object] = {}
     exec(source, made)
@@ -181,7 +181,7 @@ def test_no_assertions_name_is_one_that_its_file_imports(name: str, tmp_path: Pa
 def test_a_new_assertion_in_a_package_is_a_file_and_two_lines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    new_simulator("acme.pager", tmp_path)
+    create_simulator("acme.pager", tmp_path)
     assert run(["new", "assertion", "acme.was_quick", "--in", "acme_pager"]) == 0
     text = capsys.readouterr().out
     assert "from acme_pager.was_quick import WasQuick" in text
@@ -192,18 +192,20 @@ def test_a_new_assertion_in_a_package_is_a_file_and_two_lines(
     assert issubclass(made["WasQuick"], Assertion)
     Path("bare").mkdir()
     Path("bare/pyproject.toml").write_text('[project]\nname = "some-thing"\n', encoding="utf-8")
-    found = new_assertion("acme.was_quick", Path("bare"))
+    found = create_assertion("acme.was_quick", Path("bare"))
     assert found.written == [Path("bare/some_thing/was_quick.py")]
     assert found.to_do[-1] == '[project.entry-points."clerkship.plugins"]\nacme = "some_thing:PLUGIN"'
 
 
 def test_a_template_with_a_name_that_nobody_gives_is_an_error() -> None:
-    assert fill("a «b»\n#? x\nonly x\n#? y\nonly y\n#? always\nend\n", {"b": "c"}, ["y"]) == "a c\nonly y\nend\n"
+    assert (
+        fill_template("a «b»\n#? x\nonly x\n#? y\nonly y\n#? always\nend\n", {"b": "c"}, ["y"]) == "a c\nonly y\nend\n"
+    )
     with pytest.raises(KeyError):
-        fill("«nobody»", {})
+        fill_template("«nobody»", {})
 
 
 def test_nothing_is_written_where_it_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="it cannot be written"):
-        new_simulator("acme.pager", tmp_path / "file")
+        create_simulator("acme.pager", tmp_path / "file")

@@ -24,7 +24,7 @@ from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import RunResult, execute
-from clerkship.service.testing import Practice
+from clerkship.service.testing import ClerkshipFixture
 from clerkship.settings import Settings, inherited, load_settings, secrets
 from clerkship.store.connection import open_read_only
 from clerkship.store.contract import SealBroken
@@ -284,7 +284,7 @@ def agent(task_item):
 
 
 def test_a_test_of_a_tampering_agent_does_not_pass_and_says_why(suite: Path, tmp_path: Path) -> None:
-    practice = Practice(tmp_path / "store.db", [suite])
+    practice = ClerkshipFixture(tmp_path / "store.db", [suite])
     path, change = tmp_path / "store.db", "UPDATE task_runs SET record = replace(record, 'right', 'wrong')"
 
     def agent(task_item: dict[str, int]) -> int:

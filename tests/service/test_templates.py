@@ -17,7 +17,7 @@ from clerkship.report.markdown import render_markdown
 from clerkship.service.comparing import compare_runs
 from clerkship.service.exporting import write_reports
 from clerkship.service.reading import show_run
-from clerkship.service.report_targets import Targets
+from clerkship.service.report_targets import ReportTargets
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.running import execute
@@ -81,7 +81,9 @@ def test_every_report_groups_by_template(suite: Workbench, tmp_path: Path) -> No
     assert list(data) == ["Say the name"]
     assert (data["Say the name"]["passed"], data["Say the name"]["graded"], data["Say the name"]["tasks"]) == (2, 3, 3)
     targets = {name: tmp_path / name for name in ("html", "junit", "jsonl", "markdown")}
-    wanted = Targets(html=targets["html"], junit=targets["junit"], jsonl=targets["jsonl"], markdown=targets["markdown"])
+    wanted = ReportTargets(
+        html=targets["html"], junit=targets["junit"], jsonl=targets["jsonl"], markdown=targets["markdown"]
+    )
     write_reports(suite.store, "latest", wanted)
     row = '<td>2 of 3</td><td>67%</td><td>21% to 94%</td><td>3</td><th scope="row">Say the name</th>'
     assert row in targets["html"].read_text()

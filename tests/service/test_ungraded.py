@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.service.checking import ValidationRequest, validate
-from clerkship.service.rescore import Rejudging, rescore
+from clerkship.service.rescore import RescoreOptions, rescore
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 
@@ -68,7 +68,7 @@ def test_tasks_without_criteria_exit_0(bench: Workbench) -> None:
 def test_a_rescored_run_in_which_nothing_was_judged_exits_2(bench: Workbench, allow: bool, code: int) -> None:
     bench.write("polite.yml", JUDGED)
     bench.run_one(Helps, judge="none")
-    result = rescore(bench.store, "latest", CATALOG, judging=Rejudging("none", allow_ungraded=allow))
+    result = rescore(bench.store, "latest", CATALOG, judging=RescoreOptions("none", allow_ungraded=allow))
     assert result.exit_code() == code
 
 

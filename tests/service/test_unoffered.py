@@ -9,27 +9,27 @@ from clerkship.actors.command import CommandSolver
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.model.environment import Environment, Simulator
-from clerkship.service.unoffered import unoffered, warnings_for
+from clerkship.service.unoffered import find_unavailable_listeners, warn_unavailable_listeners
 from clerkship.simulators import files, hl7
 
 PLACE = Environment(name="p", simulators={"drop": Simulator(kind="files"), "lab": Simulator(kind="hl7")})
 
 
 def test_what_is_installed_is_not_missed() -> None:
-    assert unoffered(files.SPEC) == unoffered(hl7.SPEC) == {}
+    assert find_unavailable_listeners(files.SPEC) == find_unavailable_listeners(hl7.SPEC) == {}
 
 
 def test_who_starts_a_program_is_told_what_sftp_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "asyncssh", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert list(unoffered(files.SPEC)) == ["sftp"]
+    assert list(find_unavailable_listeners(files.SPEC)) == ["sftp"]
     outside = CommandSolver("command:x", ["x"], Path())
-    [told] = warnings_for(outside, [PLACE, PLACE], build_catalog_without_plugins())
+    [told] = warn_unavailable_listeners(outside, [PLACE, PLACE], build_catalog_without_plugins())
     assert "sftp" in str(told)
     assert "clerkship[sftp]" in str(told)
     assert (
         list(
-            warnings_for(
+            warn_unavailable_listeners(
                 PythonSolver("agent", lambda task_item, sandboxes: None), [PLACE], build_catalog_without_plugins()
             )
         )

@@ -12,8 +12,8 @@ from clerkship.cli.up import Tail
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Request
-from clerkship.service.remote import Remote
-from clerkship.service.up import PlayRequest, open_play, pick_place
+from clerkship.service.remote import RemotePlayground
+from clerkship.service.up import PlaygroundRequest, choose_environment, open_playground
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 
@@ -54,12 +54,12 @@ def test_the_same_requests_leave_the_same_bytes_as_in_a_run(bench: Workbench) ->
 
     task_run = bench.run_one(agent, seed=7)
     kept = list(bench.store.log(task_run))
-    request = PlayRequest(path=bench.folder, task="A", seed=7)
-    with open_play(request, Settings(store=bench.folder / "store.db"), CATALOG) as play:
+    request = PlaygroundRequest(path=bench.folder, task="A", seed=7)
+    with open_playground(request, Settings(store=bench.folder / "store.db"), CATALOG) as play:
         for name, asked in REQUESTS:
             token = play.clock.token if name == "clock" else play.sandboxes[name].token
             send(play.url, name, asked, token)
-        with Remote(play.where.url, play.where.token) as remote:
+        with RemotePlayground(play.where.url, play.where.token) as remote:
             lines = list(remote.lines())
     assert lines == kept[: len(lines)]
     assert len(kept) - len(lines) == 2, "the run also says that the agent answered, and that it ended"
@@ -80,8 +80,11 @@ def test_a_simulator_that_broke_is_said_to_have(
 ) -> None:
     bench.write("a.yml", TASK)
     tail = Tail()
-    request = PlayRequest(path=bench.folder, environment="desk")
-    with tail.ending_by_signal(), open_play(request, Settings(store=tmp_path / "s.db"), CATALOG, tail.add) as play:
+    request = PlaygroundRequest(path=bench.folder, environment="desk")
+    with (
+        tail.ending_by_signal(),
+        open_playground(request, Settings(store=tmp_path / "s.db"), CATALOG, tail.add) as play,
+    ):
         play.playground.broken = "drop: KeyError: x"
         signal.raise_signal(signal.SIGINT)
         tail.follow(play.playground, None, play.redactor)
@@ -93,19 +96,19 @@ def test_a_file_means_the_place_of_its_tasks(bench: Workbench) -> None:
     bench.write("places.yml", "environments: [{name: a}, {name: b}]")
     file = bench.write("task.yml", "task: {name: B, environment: b}")
     library = load_library(bench.folder, CATALOG)
-    assert pick_place(library, PlayRequest(path=file))[1].name == "b"
+    assert choose_environment(library, PlaygroundRequest(path=file))[1].name == "b"
     with pytest.raises(InputError, match="there are a, b"):
-        pick_place(library, PlayRequest(path=bench.folder))
+        choose_environment(library, PlaygroundRequest(path=bench.folder))
 
 
 def test_a_person_who_is_played_is_there_too_where_a_model_is_set(bench: Workbench) -> None:
     bench.write("a.yml", TASK.replace("{name: Ada, fallback: I see.}", "{simulation_context: You want tea.}"))
     script = bench.folder.parent / "person.json"
     script.write_text('[{"contains": "Sugar?", "answer": {"message": "No, thanks.", "done": false}}]')
-    request = PlayRequest(path=bench.folder, task="A")
-    with pytest.raises(InputError, match="set CLERKSHIP_PERSON"), open_play(request, Settings(), CATALOG):
+    request = PlaygroundRequest(path=bench.folder, task="A")
+    with pytest.raises(InputError, match="set CLERKSHIP_PERSON"), open_playground(request, Settings(), CATALOG):
         pass
-    with open_play(request, Settings(person=f"scripted:{script}"), CATALOG) as play:
+    with open_playground(request, Settings(person=f"scripted:{script}"), CATALOG) as play:
         way = play.sandboxes["chat"]
         at = urlsplit(way.url)
         door = http.client.HTTPConnection(at.hostname or "", at.port or 0, timeout=10)
@@ -119,6 +122,8 @@ def test_a_person_who_is_played_is_there_too_where_a_model_is_set(bench: Workben
 
 def test_a_simulator_says_what_to_try_first(bench: Workbench) -> None:
     bench.write("a.yml", "environment: {name: desk, simulators: {ehr: {kind: fhir}, drop: {kind: files}}}")
-    with open_play(PlayRequest(path=bench.folder), Settings(store=bench.folder / "store.db"), CATALOG) as play:
+    with open_playground(
+        PlaygroundRequest(path=bench.folder), Settings(store=bench.folder / "store.db"), CATALOG
+    ) as play:
         assert "/ehr/Patient?_count=1" in play.sandboxes["ehr"].curl
         assert play.sandboxes["drop"].curl.endswith("/drop/files")

@@ -21,7 +21,7 @@ from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import execute
-from clerkship.service.task_view import Wanted, view_task
+from clerkship.service.task_view import EventFilter, load_task_view
 from clerkship.settings import Settings
 from clerkship.store.contract import StoreFailed
 from clerkship.store.sqlite import SqliteStore
@@ -52,7 +52,7 @@ def writes(task_item: Any, sandboxes: Any) -> None:
 def whole(store: SqliteStore) -> list[tuple[str, int, str | None]]:
     """Every trial of the last run, its log checked against its head."""
     found = store.task_runs(store.run("latest").id)
-    assert all(view_task(store, task_run).intact for task_run in found)
+    assert all(load_task_view(store, task_run).intact for task_run in found)
     return [(task_run.task, task_run.trial, task_run.verdict) for task_run in found]
 
 
@@ -211,10 +211,10 @@ def test_a_log_of_any_length_is_read_a_part_at_a_time(bench: Workbench, monkeypa
     lines = list(bench.store.log(task_run))
     assert len(lines) == task_run.events > 50
     assert bench.store._db.execute("SELECT count(*) FROM log_segments").fetchone()[0] > 10
-    assert view_task(bench.store, task_run).intact
+    assert load_task_view(bench.store, task_run).intact
     for after in (0, 1, 2, 3, 17, len(lines) - 1, len(lines), len(lines) + 5):
         assert list(bench.store.log(task_run, after)) == lines[after:]
-    found = view_task(bench.store, task_run, Wanted(kind="files.*", after=20, limit=3)).events
+    found = load_task_view(bench.store, task_run, EventFilter(kind="files.*", after=20, limit=3)).events
     assert [event["seq"] for event in found] == [21, 22, 23]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
-from clerkship.service.scaffold import init
+from clerkship.service.scaffold import create_project
 from clerkship.settings import Settings
 from tests.suites.test_shipped import ROOT, SUITES
 from tests.workbench import CATALOG
@@ -27,7 +27,7 @@ def test_no_attack_passes_a_shipped_suite(suite: Path) -> None:
 
 
 def test_no_attack_passes_suite_of_init(tmp_path: Path) -> None:
-    init(tmp_path / "new")
+    create_project(tmp_path / "new")
     assert attacked(tmp_path / "new" / "practice").problems() == []
 
 

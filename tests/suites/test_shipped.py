@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import clerkship
-from clerkship.service.scaffold import init
+from clerkship.service.scaffold import create_project
 from tests.workbench import Workbench
 
 ROOT = Path(__file__).parent.parent.parent
@@ -21,7 +21,7 @@ def test_oracle_passes_and_nop_fails(bench: Workbench, suite: Path) -> None:
 
 
 def test_oracle_passes_and_nop_fails_in_suite_of_init(bench: Workbench, tmp_path: Path) -> None:
-    init(tmp_path / "new")
+    create_project(tmp_path / "new")
     bench.folder = tmp_path / "new" / "practice"
     assert [t.verdict for t in bench.run("oracle")] == ["pass", "pass"]
     assert "pass" not in [t.verdict for t in bench.run("nop")]

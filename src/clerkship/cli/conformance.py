@@ -9,7 +9,7 @@ from rich.markup import escape
 from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.service.conforming import Outcome, conform
+from clerkship.service.conforming import ConformanceOutcome, run_conformance
 
 
 def conformance(
@@ -25,8 +25,8 @@ def conformance(
         clerkship conformance files
     """
     console = out()
-    found: list[Outcome] = []
-    for outcome in conform(kind, registered()):
+    found: list[ConformanceOutcome] = []
+    for outcome in run_conformance(kind, registered()):
         if not json:
             _print(console, outcome, is_repeated=outcome.reason in {before.reason for before in found})
         found.append(outcome)
@@ -38,7 +38,7 @@ def conformance(
     raise typer.Exit(1 if failed else 0)
 
 
-def _print(console: Console, outcome: Outcome, *, is_repeated: bool) -> None:
+def _print(console: Console, outcome: ConformanceOutcome, *, is_repeated: bool) -> None:
     mark = "[fail]✗[/]" if outcome.reason else "[pass]✓[/]"
     requests = f" [quiet]({outcome.sent} requests, {outcome.refused} refused)[/]" if outcome.sent else ""
     console.print(f"{mark} {outcome.check}: {escape(outcome.sentence)}{requests}", soft_wrap=True)

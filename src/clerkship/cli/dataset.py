@@ -15,7 +15,14 @@ from clerkship.cli.options import Json
 from clerkship.cli.progress import Gauge
 from clerkship.fhir import exact
 from clerkship.service.datasets import DatasetView, find_dataset
-from clerkship.service.generating import Generated, GenerateRequest, Place, generate_dataset, parse_now, save
+from clerkship.service.generating import (
+    GeneratedDataset,
+    GenerateRequest,
+    OutputTarget,
+    generate_dataset,
+    parse_now,
+    save_dataset,
+)
 from clerkship.settings import load_settings
 from clerkship.synthetic.version import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS
 
@@ -164,7 +171,7 @@ def generate(
         clerkship dataset generate -n 5 | jq .resourceType
     """
     request = GenerateRequest(patients, seed, parse_now(now) if now is not None else DEFAULT_NOW)
-    place = Place.parse(to, bundle=bundle) if to not in (None, "-") else None
+    place = OutputTarget.parse(to, bundle=bundle) if to not in (None, "-") else None
     if place is not None and not force:
         place.refuse_taken()
     with PatientProgress(err(), patients, quiet=json) as progress:
@@ -172,7 +179,7 @@ def generate(
     if place is None:
         _write_to_stdout(made, bundle=bundle, json=json)
         return
-    files = save(made, place)
+    files = save_dataset(made, place)
     if json:
         print_json(_summary(made) | {"files": files})
     else:
@@ -194,7 +201,7 @@ class PatientProgress(Gauge):
         self.advance()
 
 
-def _write_to_stdout(made: Generated, *, bundle: bool, json: bool) -> None:
+def _write_to_stdout(made: GeneratedDataset, *, bundle: bool, json: bool) -> None:
     """The data itself; what there is to say about it goes to standard error."""
     if json:
         print_json(_summary(made))
@@ -206,7 +213,7 @@ def _write_to_stdout(made: Generated, *, bundle: bool, json: bool) -> None:
         _print_generated(made, [], err())
 
 
-def _summary(made: Generated) -> dict[str, object]:
+def _summary(made: GeneratedDataset) -> dict[str, object]:
     return {
         "patients": made.request.patients,
         "seed": made.request.seed,
@@ -219,7 +226,7 @@ def _summary(made: Generated) -> dict[str, object]:
     }
 
 
-def _print_generated(made: Generated, files: list[Path], console: Console) -> None:
+def _print_generated(made: GeneratedDataset, files: list[Path], console: Console) -> None:
     table = plain_table(Column("type"), Column("resources", justify="right"))
     for type, count in made.counts.items():
         table.add_row(type, f"{count:,}")

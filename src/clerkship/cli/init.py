@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.service.scaffold import init as make
+from clerkship.service.scaffold import create_project as make
 from clerkship.settings import program
 
 

@@ -16,7 +16,13 @@ from clerkship.kit.statistics import wilson_interval
 from clerkship.model.calibration import Agreement
 from clerkship.report.calibration import agreement_figures, compute_kappa, count_noun
 from clerkship.report.costs import render_used
-from clerkship.service.calibrating import Calibrated, CalibrationRequest, Judgement, keep, plan_calibration
+from clerkship.service.calibrating import (
+    CalibrationRequest,
+    CalibrationResult,
+    Judgement,
+    plan_calibration,
+    save_result,
+)
 from clerkship.service.calibrating import calibrate as hold_against
 from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
@@ -59,7 +65,7 @@ def calibrate(
             )
         with LabelProgress(out(), len(plan.labelled.labels()), quiet=json) as progress:
             found = hold_against(plan, [progress])
-        keep(found, kept, request.save)
+        save_result(found, kept, request.save)
     code = found.exit_code(at_least, max_false_passes)
     if json:
         print_json(_data(found) | {"exit_code": code, "saved": request.save})
@@ -73,7 +79,7 @@ def calibrate(
     raise typer.Exit(code)
 
 
-def _data(found: Calibrated) -> dict[str, object]:
+def _data(found: CalibrationResult) -> dict[str, object]:
     calibration = found.calibration
     return {
         "judge": calibration.judge,
@@ -119,7 +125,7 @@ class LabelProgress(Gauge):
         self.advance()
 
 
-def print_calibrated(console: Console, found: Calibrated) -> None:
+def print_calibrated(console: Console, found: CalibrationResult) -> None:
     """The table, the disagreements, what could not be judged, and what it took."""
     calibration = found.calibration
     titles = ("agreed", "rate", "95 % interval", "κ", "false\npass", "false\nfail", "error")
@@ -171,7 +177,7 @@ def _print_disagreement(console: Console, one: Judgement) -> None:
     print_reliance(console, one.found, indent=12)
 
 
-def _sum(found: Calibrated) -> str:
+def _sum(found: CalibrationResult) -> str:
     overall = found.calibration.overall
     value = compute_kappa(overall)
     told = "one label only, so no κ" if value is None else f"κ {value:.2f}"

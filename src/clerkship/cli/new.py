@@ -11,8 +11,8 @@ from rich.markup import escape
 from clerkship.cli.catalog import registered
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.service.scaffold_plugin import new_assertion, new_simulator
-from clerkship.service.scaffold_task import new_scenario, new_task
+from clerkship.service.scaffold_plugin import create_assertion, create_simulator
+from clerkship.service.scaffold_task import create_scenario, create_task
 from clerkship.settings import program
 
 PluginName = Annotated[
@@ -38,7 +38,7 @@ def task(
 
         clerkship new task "Refill a prescription" --in practice
     """
-    written = new_task(name, folder, registered(), environment)
+    written = create_task(name, folder, registered(), environment)
     _say(written, [f"{program()} run {quote(str(folder))} --task {quote(name)} --agent oracle"], json=json)
 
 
@@ -54,7 +54,7 @@ def scenario(
 
         clerkship new scenario "Where is my order"
     """
-    written = new_scenario(name, folder, registered(), environment)
+    written = create_scenario(name, folder, registered(), environment)
     file = quote(str(written[0]))
     _say(written, [f"{program()} validate {file}", f"{program()} run {file} --agent WHO"], json=json)
 
@@ -66,7 +66,7 @@ def simulator(name: PluginName, folder: In = Path(), json: Json = False) -> None
 
         clerkship new simulator acme.pager
     """
-    written = new_simulator(name, folder)
+    written = create_simulator(name, folder)
     there = [f"cd {quote(str(_root(written)))}", "pip install -e .", f"{program()} run practice --agent oracle"]
     _say(written, there, json=json)
 
@@ -78,7 +78,7 @@ def assertion(name: PluginName, folder: In = Path(), json: Json = False) -> None
 
         clerkship new assertion acme.patient_was_paged
     """
-    made = new_assertion(name, folder)
+    made = create_assertion(name, folder)
     if json:
         print_json({"written": made.written, "to_do": made.to_do})
         return

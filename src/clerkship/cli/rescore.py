@@ -1,4 +1,4 @@
-"""`clerkship rescore`: new verdicts over logs that are kept."""
+"""`clerkship rescore`: new verdicts for stored logs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, RunReference, StorePath
 from clerkship.cli.shown import print_recording, say_ungraded
 from clerkship.service.comparing import compare_runs
-from clerkship.service.rescore import Rejudging
+from clerkship.service.rescore import RescoreOptions
 from clerkship.service.rescore import rescore as grade_again
 from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
@@ -25,18 +25,19 @@ def rescore(
     run: RunReference = "latest",
     by: Annotated[
         Path | None,
-        typer.Option("--by", metavar="PATH", help="Take the criteria from these files, as they are now."),
+        typer.Option("--by", metavar="PATH", help="Use the criteria of these files."),
     ] = None,
-    judging: Rejudging,
+    judging: RescoreOptions,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """Grade a run again over the logs that are kept, without running anything.
+    """Grade the logs of a stored run again, without running an agent.
 
-    With --by, by the criteria as the files have them now: edit one, and see at once what it would have said. Without
-    it, by the run's own criteria, for when Clerkship grades in a new way. The new verdicts are a run of their own: both
-    are kept, and shown side by side. What a model judges is judged anew: by the run's own judge, or by another with
-    --judge. A run that was replayed is judged from its recordings again. Exit code: as for `run`, of the new verdicts.
+    With --by, use the current criteria of these files: edit one, and see the effect at once. Without it, use the run's
+    own criteria. The result is a new run, compared with the old one. Criteria that need a model are judged again, by the
+    run's judge or by --judge; a replayed run uses its recordings.
+
+    Exit codes: as for `clerkship run`, from the new verdicts.
 
     Example:
 
@@ -49,8 +50,8 @@ def rescore(
         comparison = compare_runs(kept, before, result.run.id)
     print_notes(result.notes)
     if json:
-        told = {"run": result.run, "counts": result.counts, "comparison": comparison.data()}
-        print_json(told | ({"tape": result.tape} if result.tape is not None else {}))
+        data = {"run": result.run, "counts": result.counts, "comparison": comparison.data()}
+        print_json(data | ({"tape": result.tape} if result.tape is not None else {}))
     else:
         print_comparison(out(), comparison)
         say_ungraded(out(), result.run, result.counts)

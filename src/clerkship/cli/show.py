@@ -1,4 +1,4 @@
-"""`clerkship show`: a run, or one task of it, with its evidence."""
+"""`clerkship show`: a stored run, or one task of it."""
 
 import shlex
 from pathlib import Path
@@ -29,7 +29,7 @@ from clerkship.model.errors import InputError
 from clerkship.report.outcome import is_not_recorded
 from clerkship.report.repeats import group_rates
 from clerkship.service.reading import RunView, show_run
-from clerkship.service.redacting import redactor_for, unset_variables
+from clerkship.service.redacting import build_run_redactor, find_unset_variables
 from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
 from clerkship.store.contract import Store
@@ -39,29 +39,31 @@ from clerkship.store.contract import Store
 def show(
     *,
     run: RunReference = "latest",
-    task: Annotated[str | None, typer.Argument(help="A task of it, by name or by a part of its name.")] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only what did not pass.")] = False,
-    events: Annotated[bool, typer.Option("--events", help="With a task: its whole log.")] = False,
-    kind: Annotated[str | None, typer.Option(metavar="KIND", help="With --events: of this kind; `*` allowed.")] = None,
-    after: Annotated[int, typer.Option(metavar="N", help="With --events: after number N.", min=0)] = 0,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="With --events: at most N.", min=0)] = None,
+    task: Annotated[str | None, typer.Argument(help="Name of a task, or part of it.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only tasks that did not pass.")] = False,
+    events: Annotated[bool, typer.Option("--events", help="Print the log of the task.")] = False,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="With --events: only this kind; `*` is a wildcard.")
+    ] = None,
+    after: Annotated[int, typer.Option(metavar="N", help="With --events: only events after #N.", min=0)] = 0,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="With --events: at most N events.", min=0)] = None,
     criteria: Annotated[
-        bool, typer.Option("--criteria", help="With a task: each criterion as it is written, with all its evidence.")
+        bool, typer.Option("--criteria", help="Print each criterion of the task with all its evidence.")
     ] = False,
     trial: Annotated[
         int | None,
-        typer.Option(metavar="N", help="With a task: which repetition. [default: the first that failed]", min=1),
+        typer.Option(metavar="N", help="Trial of the task. [default: the first that failed]", min=1),
     ] = None,
     reports: ReportOptions,
     results: Results = None,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """Show a run that is kept, or one task of it: each criterion, the conversation, the log.
+    """Show a stored run, or one task of it with criteria, conversation and log.
 
-    A report named `-` goes to standard output, and nothing else does.
+    It can also write reports; `-` writes one report to standard output instead.
 
-    Exit code: 0 · 2 a record cannot be read, or was changed after it was saved.
+    Exit codes: 0, or 2 if a record cannot be read or was changed after it was saved.
 
     Examples:
 
@@ -75,7 +77,7 @@ def show(
     with open_store(load_settings(), store) as kept:
         if task is None and (events or criteria or trial is not None):
             task = _only_task(kept, run)
-        warn_unset(unset_variables(kept, kept.run(run)))
+        warn_unset(find_unset_variables(kept, kept.run(run)))
         seals = kept.check_seals(kept.run(run).id) if targets.is_any() or task is None else None
         written = (
             load("clerkship.service.exporting:write_reports")(kept, run, targets, seals) if targets.is_any() else {}
@@ -87,13 +89,13 @@ def show(
         if task is not None:
             # By name: a run without a task is shown in two thirds of the time.
             task_shown = load("clerkship.cli.task_shown")
-            wanted = (kind, after, limit if events or json else 0)
-            shown = task_shown.read_task(kept, run, task, trial, wanted)
+            event_range = (kind, after, limit if events or json else 0)
+            shown = task_shown.read_task(kept, run, task, trial, event_range)
             task_shown.print_task(shown, events=events, criteria=criteria, json=json)
             damaged, seals = shown.damaged, seals or shown.seals
         else:
             view = show_run(kept, run, failed=failed, seals=seals)
-            view = view.redacted(redactor_for(kept, view.run))
+            view = view.redacted(build_run_redactor(kept, view.run))
             _show_run(view, json=json, held=kept.held(view.run.id), store=store)
             damaged, seals = view.damaged, view.seals
     print_notes(seals.notes())
@@ -105,26 +107,26 @@ def show(
 
 
 def _only_task(store: Store, run: str) -> str:
-    """The task that is meant where none is named."""
+    """Return the only task of a run; raise InputError if there are several."""
     names = list(group_rates(store.task_runs(store.run(run).id, damaged=[])))
     if len(names) != 1:
         raise InputError.of(
-            "--events, --criteria and --trial go with a task", hint=f"name one of: {'; '.join(names[:10])}"
+            "--events, --criteria and --trial need a task", hint=f"name one of: {'; '.join(names[:10])}"
         )
     return names[0]
 
 
 def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> None:
     if json:
-        found = {"run": view.run, "counts": view.counts, "repeats": view.repeats(), "judged": view.judged_data()}
+        data = {"run": view.run, "counts": view.counts, "repeats": view.repeats(), "judged": view.judged_data()}
         tasks = {"templates": view.templates_data(), "tasks": view.task_runs}
-        print_json(found | tasks | {"seals": view.seals.data()} | damage_data(view.damaged))
+        print_json(data | tasks | {"seals": view.seals.data()} | damage_data(view.damaged))
         return
     made = f"  [quiet]{view.run.lineage}[/]" if view.run.lineage else ""
     out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}")
     elsewhere = f" --store {shlex.quote(str(store))}" if store else ""
-    told = unfinished(view.run, held=held, elsewhere=elsewhere)
-    if told:
-        out().print(told, soft_wrap=True)
+    status = unfinished(view.run, held=held, elsewhere=elsewhere)
+    if status:
+        out().print(status, soft_wrap=True)
     print_run(out(), view, elsewhere)
     print_missing(out(), sum(map(is_not_recorded, view.task_runs)))

@@ -27,9 +27,9 @@ from clerkship.service.exporting import ReportFailed, write_reports
 from clerkship.service.planning.options import ResourceOptions
 from clerkship.service.planning.plan import RunPlan
 from clerkship.service.reading import RunView, show_run
-from clerkship.service.redacting import redactor_for
-from clerkship.service.report_targets import Targets
-from clerkship.service.running import RunResult, Watch, execute
+from clerkship.service.redacting import build_run_redactor
+from clerkship.service.report_targets import ReportTargets
+from clerkship.service.running import RunResult, TrialObserver, execute
 from clerkship.service.store_access import open_store
 from clerkship.settings import Settings, isolating, load_settings, override, program
 from clerkship.store.contract import Store
@@ -44,7 +44,7 @@ class RunShown:
 
     store: Store
     path: Path
-    targets: Targets
+    targets: ReportTargets
     catalog: RegisteredCatalog
     _: KW_ONLY
     json: bool = False
@@ -78,9 +78,11 @@ class RunShown:
         for warning in plan.warnings:
             print_warning(warning, console)
 
-    def follow(self, plan: RunPlan, total: int | None, work: Callable[[Watch], RunResult]) -> tuple[RunResult, RunView]:
+    def follow(
+        self, plan: RunPlan, total: int | None, work: Callable[[TrialObserver], RunResult]
+    ) -> tuple[RunResult, RunView]:
         """Do the work with its progress shown, then show the result; the total may not be known before."""
-        console, by = out(), redactor_for(self.store, plan.run)
+        console, by = out(), build_run_redactor(self.store, plan.run)
         warnings = [*self.catalog.warnings(), *map(str, plan.warnings)]
         with agents_print_to_stderr(by), RunProgress(console, total, quiet=self.json) as progress:
             result = work(progress)

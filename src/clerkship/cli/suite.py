@@ -22,7 +22,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.attacking import AttackOptions, AttackOutcome, AttackReport, AttackRequest, choose_strategies
 from clerkship.service.attacking import attack as attack_suite
-from clerkship.service.running import Watch
+from clerkship.service.running import TrialObserver
 from clerkship.settings import load_settings
 
 _OUTCOME = ("run", "attacked", "passed", "failed", "ungraded", "broken", "not_attacked")
@@ -99,7 +99,7 @@ class AttackProgress(Gauge):
         self._done = self._tasks = 0
         super().__init__(console, total, quiet=quiet)
 
-    def follow(self, strategy: AttackStrategy, total: int) -> Watch:
+    def follow(self, strategy: AttackStrategy, total: int) -> TrialObserver:
         """A strategy begins."""
         self._name, self._done, self._tasks = strategy.name, 0, total
         if not self._live and not self._quiet:

@@ -13,8 +13,8 @@ from clerkship.report.attachments import Attachment, list_attachments
 from clerkship.report.outcome import why_undecided
 from clerkship.report.plain_text import describe_blame, describe_error, has_optional_criteria, to_one_line
 from clerkship.report.trial_card import describe_variant
-from clerkship.service.redacting import redactor_for
-from clerkship.service.task_view import TaskView, Wanted, show_task
+from clerkship.service.redacting import build_run_redactor
+from clerkship.service.task_view import EventFilter, TaskView, show_task
 from clerkship.store.contract import Store
 
 MAX_LINES = 40
@@ -25,8 +25,8 @@ def read_task(
     store: Store, run: str, task: str, trial: int | None, wanted: tuple[str | None, int, int | None]
 ) -> TaskView:
     """Return a trial without the values of variables; `wanted` is the kind, the start and the number of its events."""
-    view = show_task(store, run, task, trial, Wanted(*wanted))
-    return view.redacted(redactor_for(store, store.run(run)))
+    view = show_task(store, run, task, trial, EventFilter(*wanted))
+    return view.redacted(build_run_redactor(store, store.run(run)))
 
 
 def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:

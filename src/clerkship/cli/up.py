@@ -1,4 +1,4 @@
-"""`clerkship up`: one playground, for writing an agent against."""
+"""`clerkship up`: a playground that stays up, for developing an agent."""
 
 import queue
 import shlex
@@ -20,34 +20,39 @@ from clerkship.cli.groups import grouped
 from clerkship.events.event import Event
 from clerkship.model.redaction import Redactor
 from clerkship.playground.playground import Playground
-from clerkship.service.up import Play, PlayRequest, Way, open_play, parse_line_ports
+from clerkship.service.up import (
+    PlaygroundRequest,
+    RunningPlayground,
+    SandboxAccess,
+    open_playground,
+    parse_listener_ports,
+)
 from clerkship.settings import load_settings, program
 
-LOOK_EVERY = 0.2
+POLL_SECONDS = 0.2
 
 
 @grouped
 def up(
     *,
-    request: PlayRequest,
-    line: Annotated[
+    request: PlaygroundRequest,
+    listener: Annotated[
         list[str] | None,
         typer.Option(
-            "--line",
-            metavar="NAME=N",
-            help="Have a line listen on this port, as mllp=2575; may be repeated. [default: any]",
+            "--listener",
+            metavar="NAME=PORT",
+            help="Port of a listener, such as mllp=2575; may be repeated. [default: a free port]",
         ),
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document on one line, and no events; for scripts.")
-    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one line of JSON and no events.")] = False,
 ) -> None:
-    """Start a playground and leave it up, to write an agent against in any language.
+    """Start a playground that stays up, for developing an agent.
 
-    Prints where each sandbox is, with its token, then every event as it happens. With --task, what a run would set up
-    is set up: steps, those that come later, the person. Other commands find it from the same folder: `events`
-    prints its log, `check` says what a task's criteria make of it so far. Ctrl-C stops it, and nothing is kept. Exit
-    code: 0 stopped · 2 it could not be started.
+    Prints the address and token of each sandbox, then every event. With --task, it sets up the task as a run would:
+    steps, scheduled steps and the person. In the same folder, `clerkship events` prints the log and `clerkship check`
+    grades the task so far. Ctrl-C stops it; nothing is stored.
+
+    Exit codes: 0 stopped, 2 it could not be started.
 
     Examples:
 
@@ -55,43 +60,43 @@ def up(
 
         clerkship up --from suites/clinic --task "Move an appointment" --port 8080
 
-        clerkship up --from suites/feeds --line mllp=2575 --line sftp=2222
+        clerkship up --from suites/feeds --listener mllp=2575 --listener sftp=2222
     """
-    request = replace(request, line_ports=parse_line_ports(line or ()))
+    request = replace(request, line_ports=parse_listener_ports(listener or ()))
     tail = Tail()
-    with tail.ending_by_signal(), open_play(request, load_settings(), registered(), tail.add) as play:
+    with tail.ending_by_signal(), open_playground(request, load_settings(), registered(), tail.add) as play:
         if json:
             print_json_line(_document(play))
         else:
             print_play(out(), play)
         tail.follow(play.playground, None if json else out(), play.redactor)
     if not json:
-        out().print(f"[quiet]stopped after {len(play.playground.log.events)} events; nothing is kept[/]")
+        out().print(f"[quiet]stopped after {len(play.playground.log.events)} events; nothing is stored[/]")
 
 
 class Tail:
-    """Events as they happen. Whoever does something only leaves a number here; printing waits for nobody but itself."""
+    """Prints events as they happen. The threads that emit events only add a number to a queue."""
 
     def __init__(self) -> None:
         # A SimpleQueue may be put to from a signal handler, whatever it interrupts.
-        self._news: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._over = False
-        self._complained = False
+        self._new_events: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._is_stopped = False
+        self._has_reported_error = False
 
     def add(self, event: Event) -> None:
-        """An event has happened."""
-        self._news.put(event.seq)
+        """Add an event to print."""
+        self._new_events.put(event.seq)
 
     @contextmanager
     def ending_by_signal(self) -> Iterator[None]:
-        """In here, Ctrl-C and a plain kill are wishes: what was opened is closed. The second Ctrl-C is meant."""
+        """Stop cleanly on Ctrl-C or SIGTERM inside this context; a second Ctrl-C interrupts."""
 
-        def wish(number: int, frame: object) -> None:
-            self._over = True
-            self._news.put(0)
+        def stop(number: int, frame: object) -> None:
+            self._is_stopped = True
+            self._new_events.put(0)
             signal.signal(number, signal.default_int_handler)
 
-        before = {number: signal.signal(number, wish) for number in _stopping()}
+        before = {number: signal.signal(number, stop) for number in _stop_signals()}
         try:
             yield
         finally:
@@ -99,40 +104,42 @@ class Tail:
                 signal.signal(number, handler or signal.SIG_DFL)
 
     def follow(self, playground: Playground, console: Console | None, by: Redactor) -> None:
-        """Until somebody stops it."""
-        while not self._over:
+        """Print events until it is stopped."""
+        while not self._is_stopped:
             try:
-                seq = self._news.get(timeout=LOOK_EVERY)
+                seq = self._new_events.get(timeout=POLL_SECONDS)
             except queue.Empty:
-                self._look_after(playground)
+                self._report_error(playground)
                 continue
             if seq and console is not None:
                 print_event(console, by.event(orjson.loads(playground.log.lines[seq - 1])))
-        self._look_after(playground)
+        self._report_error(playground)
 
-    def _look_after(self, playground: Playground) -> None:
-        if playground.broken is not None and not self._complained:
-            self._complained = True
-            err().print(f"[fail]✗ broken, and not by the agent:[/] {escape(playground.broken)}; stop it and start anew")
-
-
-def _stopping() -> list[int]:
-    """The signals that stop it: Ctrl-C, a plain kill, and a terminal that is closed unless that is not to matter."""
-    hang_up = getattr(signal, "SIGHUP", None)  # not everywhere
-    matters = hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN
-    return [signal.SIGINT, signal.SIGTERM, *([hang_up] if hang_up is not None and matters else [])]
+    def _report_error(self, playground: Playground) -> None:
+        if playground.broken is not None and not self._has_reported_error:
+            self._has_reported_error = True
+            err().print(
+                f"[fail]✗ platform error, not caused by the agent:[/] {escape(playground.broken)}; stop it and start again"
+            )
 
 
-def print_play(console: Console, play: Play) -> None:
-    """Where everything is, with lines to paste."""
+def _stop_signals() -> list[int]:
+    """Return the signals that stop it: SIGINT, SIGTERM, and SIGHUP unless it is ignored."""
+    hang_up = getattr(signal, "SIGHUP", None)  # not on every platform
+    is_handled = hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([hang_up] if hang_up is not None and is_handled else [])]
+
+
+def print_play(console: Console, play: RunningPlayground) -> None:
+    """Print the address of each sandbox, with commands to paste."""
     environment = play.playground.environment
     about = f"{play.playground.started_at:%Y-%m-%d %H:%M:%S} UTC, {environment.time}  seed {play.seed}"
     _print(console, f"[bold]{escape(environment.name)}[/] is up  [quiet]{about}[/]")
     if play.task is not None:
         _print(console, f"[quiet]task[/]  {escape(play.task.name)}")
     if play.task_item is not None:
-        told = orjson.dumps(play.task_item, option=orjson.OPT_INDENT_2).decode()
-        _print(console, f"[quiet]the agent is told[/]  {escape(told)}")
+        item = orjson.dumps(play.task_item, option=orjson.OPT_INDENT_2).decode()
+        _print(console, f"[quiet]task item[/]  {escape(item)}")
     for name, way in play.sandboxes.items():
         _print_way(console, name, way)
     _print_way(console, "clock", play.clock, "any sandbox's")
@@ -142,33 +149,33 @@ def print_play(console: Console, play: Play) -> None:
     console.print()
 
 
-def _print_way(console: Console, name: str, way: Way, token: str = "") -> None:
+def _print_way(console: Console, name: str, way: SandboxAccess, token: str = "") -> None:
     kind = f"  [quiet]{way.kind}[/]" if way.kind != name else ""
     console.print()
     _print(console, f"[place]{name}[/]{kind}  {escape(way.url)}")
     _print(console, f"  [quiet]token[/]  {escape(token or way.token)}")
     if way.curl:
         _print(console, f"  {escape(way.curl)}")
-    for line, told in (*way.credentials.items(), *way.lines.items()):
-        parts = ", ".join(f"{key} {_brief(value)}" for key, value in told.items())
-        _print(console, f"  [quiet]{line}[/]  {escape(parts)}")
-    for line, how in way.missing.items():
-        _print(console, f"  [quiet]{line}[/]  not here: {escape(how)}")
+    for protocol, connection in (*way.credentials.items(), *way.lines.items()):
+        parts = ", ".join(f"{key} {_shorten(value)}" for key, value in connection.items())
+        _print(console, f"  [quiet]{protocol}[/]  {escape(parts)}")
+    for protocol, reason in way.missing.items():
+        _print(console, f"  [quiet]{protocol}[/]  not available: {escape(reason)}")
     for example in way.examples:
         _print(console, f"  {escape(example)}")
 
 
-def _brief(value: str | int) -> str:
-    """A key of many lines is not for the eye: it is in `--json`."""
+def _shorten(value: str | int) -> str:
+    """Return a value, or a note that a text of several lines is in `--json`."""
     return f"({len(value.splitlines())} lines, see --json)" if isinstance(value, str) and "\n" in value else str(value)
 
 
 def _print(console: Console, markup: str) -> None:
-    console.print(markup, soft_wrap=True)  # what is to be pasted must not be broken
+    console.print(markup, soft_wrap=True)  # commands to paste must stay on one line
 
 
-def _commands(play: Play) -> dict[str, str]:
-    """What to type in a second terminal."""
+def _commands(play: RunningPlayground) -> dict[str, str]:
+    """Return the commands for a second terminal."""
     which = "" if play.alone else f" --name {shlex.quote(play.where.name)}"
     return {
         "events": f"{program()} events --follow{which}",
@@ -177,7 +184,7 @@ def _commands(play: Play) -> dict[str, str]:
     }
 
 
-def _document(play: Play) -> dict[str, Any]:
+def _document(play: RunningPlayground) -> dict[str, Any]:
     environment = play.playground.environment
     return {
         "name": play.where.name,

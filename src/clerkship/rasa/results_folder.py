@@ -5,10 +5,10 @@ from pathlib import Path
 
 from clerkship.kit.wall import now
 from clerkship.rasa.results import FOLDER_NAME_FORMAT, RasaResults, find_results_folder
-from clerkship.service.exporting import ReportFailed, redacted_bodies, redacted_trials
-from clerkship.service.frozen import snapshot_at
-from clerkship.service.redacting import redactor_for
-from clerkship.service.replays import moment
+from clerkship.service.exporting import ReportFailed, build_body_reader, read_redacted_trials
+from clerkship.service.frozen import load_snapshot
+from clerkship.service.redacting import build_run_redactor
+from clerkship.service.replays import get_file_time
 from clerkship.store.contract import Store
 
 MAX_FOLDERS = 1000
@@ -19,15 +19,15 @@ def write_results(store: Store, reference: str, wanted: Path | None) -> Path:
     """Write the results into a new folder below `wanted`, or below the default folder; return the new folder."""
     run = store.run(reference)
     parent = wanted or find_results_folder(run.path)
-    folder = _new_folder(parent, f"{moment(run, now()):{FOLDER_NAME_FORMAT}}")
+    folder = _new_folder(parent, f"{get_file_time(run, now()):{FOLDER_NAME_FORMAT}}")
     shown = f"eval/results/{folder.name}" if parent.resolve().parts[-2:] == ("eval", "results") else folder.as_posix()
     hashes: dict[str, str] = {}
     for task_run in store.each(run.id):
         hashes.setdefault(task_run.task, task_run.snapshot)
-    snapshots = {task: snapshot_at(store, digest) for task, digest in hashes.items()}
-    by = redactor_for(store, run)
-    trials = redacted_trials(store, run.id, by)
-    for name, data in RasaResults(run, snapshots, shown).render(trials, redacted_bodies(store, by)):
+    snapshots = {task: load_snapshot(store, digest) for task, digest in hashes.items()}
+    by = build_run_redactor(store, run)
+    trials = read_redacted_trials(store, run.id, by)
+    for name, data in RasaResults(run, snapshots, shown).render(trials, build_body_reader(store, by)):
         target = folder / name
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(data)

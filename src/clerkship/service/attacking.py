@@ -15,12 +15,12 @@ from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
-from clerkship.service.checking import domain_for
+from clerkship.service.checking import load_domain
 from clerkship.service.planning.options import Concurrency, DomainPath, Judge, PersonModel, Seed, Selection
-from clerkship.service.planning.plan import RunPlan, new_run, plan_run
+from clerkship.service.planning.plan import RunPlan, build_run, plan_run
 from clerkship.service.planning.request import RunRequest, split_case
-from clerkship.service.running import Watch, execute
-from clerkship.service.sealing import require
+from clerkship.service.running import TrialObserver, execute
+from clerkship.service.sealing import require_unchanged
 from clerkship.service.store_access import open_store
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
@@ -104,7 +104,7 @@ class AttackReport:
         return 1 if self.findings() else 0
 
 
-Follow = Callable[[AttackStrategy, int], Watch]
+WatchFactory = Callable[[AttackStrategy, int], TrialObserver]
 """Called as a strategy begins, with the number of tasks; returns what hears of each trial."""
 
 
@@ -112,15 +112,15 @@ def attack(
     request: AttackRequest,
     settings: Settings,
     catalog: RegisteredCatalog,
-    follow: Follow = lambda strategy, total: _ignore,
+    follow: WatchFactory = lambda strategy, total: _ignore_trial,
 ) -> AttackReport:
     """Run the strategies over the tasks."""
     chosen = choose_strategies(request.only)
-    domain = domain_for(split_case(request.path)[0], request.domain)
+    domain = load_domain(split_case(request.path)[0], request.domain)
     attacks = {kind: spec.attack for kind, spec in catalog.simulators.items()}
     knowledge = AttackKnowledge(attacks, catalog.assertion, domain)
-    with _store(request.store, settings) as store:
-        campaign = _Campaign(request, settings, catalog, knowledge, store, follow)
+    with _open_attack_store(request.store, settings) as store:
+        campaign = _AttackRunner(request, settings, catalog, knowledge, store, follow)
         return campaign.run(chosen)
 
 
@@ -134,7 +134,7 @@ def choose_strategies(only: Sequence[str]) -> tuple[AttackStrategy, ...]:
 
 
 @dataclass
-class _Campaign:
+class _AttackRunner:
     """The strategies under way, one run each."""
 
     request: AttackRequest
@@ -142,7 +142,7 @@ class _Campaign:
     catalog: RegisteredCatalog
     knowledge: AttackKnowledge
     store: Store
-    follow: Follow
+    follow: WatchFactory
     unjudged: dict[str, None] = field(default_factory=dict)
     cancelled: bool = False
     first: RunPlan | None = None
@@ -175,9 +175,11 @@ class _Campaign:
     def _attack(self, strategy: AttackStrategy) -> AttackOutcome:
         attacker = Attacker(strategy, self.knowledge)
         runs, unfit = self._execute(strategy, attacker)
-        missed = {run.task: why for run in runs if (why := attacker.missed(run.task)) and not _why_broken(run)}
+        missed = {
+            run.task: why for run in runs if (why := attacker.missed(run.task)) and not _describe_missing_verdict(run)
+        }
         left = [run for run in runs if run.task not in missed]
-        broken = {run.task: why for run in left if (why := _why_broken(run))}
+        broken = {run.task: why for run in left if (why := _describe_missing_verdict(run))}
         graded = [run for run in left if run.task not in broken]
         finished = [run for run in left if run.status == "completed"]
         skipped = [run.task for run in finished if any(one.status == "skipped" for one in run.criteria)]
@@ -185,9 +187,9 @@ class _Campaign:
         return AttackOutcome(
             strategy,
             run=runs[0].run if runs else "",
-            passed=_with_verdict(graded, "pass"),
-            failed=_with_verdict(graded, "fail", "partial"),
-            ungraded=_with_verdict(graded, "ungraded"),
+            passed=_list_tasks_with_verdict(graded, "pass"),
+            failed=_list_tasks_with_verdict(graded, "fail", "partial"),
+            ungraded=_list_tasks_with_verdict(graded, "ungraded"),
             broken=broken,
             not_attacked=unfit | missed,
         )
@@ -201,11 +203,11 @@ class _Campaign:
         if not fitting:
             plan.models.close()
             return [], unfit
-        result = execute(_restricted(plan, fitting), self.store, self.catalog, [self.follow(strategy, len(fitting))])
+        result = execute(_restrict_plan(plan, fitting), self.store, self.catalog, [self.follow(strategy, len(fitting))])
         trials = self.store.task_runs(result.run.id)
         seals = result.checked_again(self.store).seals
         if seals is not None:
-            require(seals, "run `clerkship suite attack` again, with another `--store`")
+            require_unchanged(seals, "run `clerkship suite attack` again, with another `--store`")
         self.cancelled = self.cancelled or result.run.status == "cancelled"
         return trials, unfit
 
@@ -215,7 +217,7 @@ class _Campaign:
             self.first = self._load(attacker)
             return self.first
         asks = self.first.models.judge is not None or self.first.models.person is not None
-        return self._load(attacker) if asks else _again(self.first, attacker)
+        return self._load(attacker) if asks else _copy_plan(self.first, attacker)
 
     def _load(self, attacker: Attacker) -> RunPlan:
         same = {item.name: getattr(self.request, item.name) for item in fields(AttackOptions)}
@@ -226,25 +228,25 @@ class _Campaign:
         return plan
 
 
-def _with_verdict(runs: Iterable[TaskRun], *verdicts: str) -> tuple[str, ...]:
+def _list_tasks_with_verdict(runs: Iterable[TaskRun], *verdicts: str) -> tuple[str, ...]:
     return tuple(run.task for run in runs if run.verdict in verdicts)
 
 
-def _again(plan: RunPlan, attacker: Attacker) -> RunPlan:
+def _copy_plan(plan: RunPlan, attacker: Attacker) -> RunPlan:
     """The same plan with another attacker, as a run of its own."""
-    fresh = new_run(plan.plan, plan.snapshots, attacker.name, name=plan.run.name)
+    fresh = build_run(plan.plan, plan.snapshots, attacker.name, name=plan.run.name)
     named = {"id": fresh.id, "solver": attacker.name, "started_at": fresh.started_at}
     return replace(plan, solver=attacker, run=plan.run.model_copy(update=named))
 
 
-def _restricted(plan: RunPlan, snapshots: tuple[Snapshot, ...]) -> RunPlan:
+def _restrict_plan(plan: RunPlan, snapshots: tuple[Snapshot, ...]) -> RunPlan:
     """The plan for some of its tasks."""
     short = plan.plan.model_copy(update={"snapshots": tuple(one.hash for one in snapshots)})
     run = plan.run.model_copy(update={"plan": short.hash, "total": len(snapshots)})
     return replace(plan, plan=short, run=run, snapshots=snapshots)
 
 
-def _why_broken(run: TaskRun) -> str:
+def _describe_missing_verdict(run: TaskRun) -> str:
     """Why a trial has no verdict, if it has none that says anything."""
     if run.status not in ("completed", "timed_out"):
         return run.error or run.status
@@ -253,12 +255,12 @@ def _why_broken(run: TaskRun) -> str:
     return ""
 
 
-def _ignore(task_run: TaskRun) -> None:
+def _ignore_trial(task_run: TaskRun) -> None:
     """Hear of a trial."""
 
 
 @contextmanager
-def _store(path: Path | None, settings: Settings) -> Iterator[Store]:
+def _open_attack_store(path: Path | None, settings: Settings) -> Iterator[Store]:
     """Open the store at a path, or one that is deleted afterwards."""
     if path is not None:
         with open_store(settings, path, create=True) as store:

@@ -24,7 +24,7 @@ from clerkship.model.run import CriterionRun, ModelOptions
 from clerkship.model.usage import Role, Usage
 from clerkship.report.calibration import compute_kappa, count_noun
 from clerkship.service.planning.options import check_votes
-from clerkship.service.sealing import require
+from clerkship.service.sealing import require_unchanged
 from clerkship.service.task_view import show_task
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
@@ -89,11 +89,11 @@ class Judgement:
                 return Agreement(false_passes=1)
 
 
-Tell = Callable[[Judgement], None]
+JudgementObserver = Callable[[Judgement], None]
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class CalibrationResult:
     """What came of it."""
 
     calibration: Calibration
@@ -150,7 +150,7 @@ def plan_calibration(
     conversations, problems = dict[str, JudgedConversation](), list[InputProblem]()
     for item in labelled.items:
         try:
-            conversations[item.conversation.name] = _conversation(item, request.path.name, catalog, store)
+            conversations[item.conversation.name] = _load_conversation(item, request.path.name, catalog, store)
         except ClerkshipError as error:
             spot = item.location
             problems.append(InputProblem(file=spot.file, line=spot.line, column=spot.column, message=str(error)))
@@ -168,12 +168,12 @@ def plan_calibration(
     return CalibrationPlan(labelled, conversations, models, judge, request.concurrency or settings.concurrency)
 
 
-def _conversation(item: LabelledItem, source: str, catalog: RegisteredCatalog, store: Store) -> JudgedConversation:
+def _load_conversation(item: LabelledItem, source: str, catalog: RegisteredCatalog, store: Store) -> JudgedConversation:
     labelled = item.conversation
     if labelled.run is None or labelled.task is None:
         return JudgedConversation(build_snapshot(item, source), build_events(item), "person_done")
     view = show_task(store, labelled.run, labelled.task, labelled.trial or 1)
-    require(view.seals)
+    require_unchanged(view.seals)
     if not view.intact:
         raise InputError.of(f"the log of {view.task_run.task!r} in {view.task_run.run} is not the one that was graded")
     events = parse_log(store.log(view.task_run), catalog.events, store.blob)
@@ -184,13 +184,13 @@ def _conversation(item: LabelledItem, source: str, catalog: RegisteredCatalog, s
     return JudgedConversation(view.snapshot, ordered, view.task_run.ending, view.task_run.trial, observers)
 
 
-def calibrate(plan: CalibrationPlan, tell: Iterable[Tell] = ()) -> Calibrated:
+def calibrate(plan: CalibrationPlan, tell: Iterable[JudgementObserver] = ()) -> CalibrationResult:
     """One question for each label, several at a time; told of as they are answered, kept in the order of the file."""
     labels, tally, watchers = plan.labelled.labels(), UsageCounter(), tuple(tell)
     found: dict[int, Judgement] = {}
     pool = ThreadPoolExecutor(plan.concurrency, thread_name_prefix="calibrate")
     try:
-        asked = {pool.submit(_judge, plan, item, label, tally): n for n, (item, label) in enumerate(labels)}
+        asked = {pool.submit(_judge_label, plan, item, label, tally): n for n, (item, label) in enumerate(labels)}
         for done in as_completed(asked):
             found[asked[done]] = done.result()
             for watch in watchers:
@@ -199,15 +199,15 @@ def calibrate(plan: CalibrationPlan, tell: Iterable[Tell] = ()) -> Calibrated:
         pool.shutdown(wait=False, cancel_futures=True)
         plan.models.close()
     judgements = tuple(found[number] for number in sorted(found))
-    return Calibrated(_calibration(plan, judgements), judgements, tally.used())
+    return CalibrationResult(_build_calibration(plan, judgements), judgements, tally.used())
 
 
-def _judge(plan: CalibrationPlan, item: LabelledItem, label: Label, tally: UsageCounter) -> Judgement:
+def _judge_label(plan: CalibrationPlan, item: LabelledItem, label: Label, tally: UsageCounter) -> Judgement:
     found = judge_label(label.criterion, plan.conversations[item.conversation.name], plan.models, tally)
     return Judgement(item.conversation.name, label, found)
 
 
-def _calibration(plan: CalibrationPlan, judgements: Sequence[Judgement]) -> Calibration:
+def _build_calibration(plan: CalibrationPlan, judgements: Sequence[Judgement]) -> Calibration:
     by_criterion: dict[str, Agreement] = {}
     for one in judgements:
         name = one.label.criterion.strip()
@@ -222,7 +222,7 @@ def _calibration(plan: CalibrationPlan, judgements: Sequence[Judgement]) -> Cali
     )
 
 
-def keep(calibrated: Calibrated, store: Store, file: Path | None = None) -> None:
+def save_result(calibrated: CalibrationResult, store: Store, file: Path | None = None) -> None:
     """In the store, for the reports of its runs; and in a file, for those on other machines. One in which nothing was
     judged is kept nowhere: it would hide one that says something."""
     if not calibrated.calibration.overall.judged:

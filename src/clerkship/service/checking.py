@@ -53,7 +53,7 @@ class ValidationRequest:
 def validate(request: ValidationRequest, settings: Settings, catalog: RegisteredCatalog) -> Validation:
     """Load it and see."""
     try:
-        library, _ = load_checked(request.path, request.agent, settings, catalog, domain=request.domain)
+        library, _ = load_and_check(request.path, request.agent, settings, catalog, domain=request.domain)
         calibration = find_calibration_file(library.root)
         if calibration is not None:  # a run with a judge reads it
             load_calibrations(calibration)
@@ -61,11 +61,11 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
         return Validation(None, error.problems)
     file = request.path if request.path.is_file() else None
     tasks = library.select(file=file)
-    warnings = (*library.warnings_for(tasks), *_ungraded(tasks))
+    warnings = (*library.warnings_for(tasks), *_warn_ungraded(tasks))
     return Validation(replace(library, warnings=warnings), ())
 
 
-def _ungraded(tasks: Iterable[LoadedTask]) -> Iterator[InputProblem]:
+def _warn_ungraded(tasks: Iterable[LoadedTask]) -> Iterator[InputProblem]:
     """Warn about tasks with nothing to grade them by: their runs get no verdict, whatever the agent does."""
     for loaded in tasks:
         if not loaded.task.criteria:
@@ -73,7 +73,7 @@ def _ungraded(tasks: Iterable[LoadedTask]) -> Iterator[InputProblem]:
             yield InputProblem(file=loaded.file, line=loaded.line, column=loaded.column, message=message)
 
 
-def load_checked(
+def load_and_check(
     path: Path,
     agent: str | Solver | None,
     settings: Settings,
@@ -85,23 +85,25 @@ def load_checked(
     says of itself, else by the domain of the project around it. All that is wrong anywhere is said at once."""
     problems: list[InputProblem] = []
     agents = load("clerkship.engine.agents") if agent is not None else None  # without an agent none is imported
-    solver: Solver | None = _tried(problems, lambda: agents.build_agent(agent, settings, catalog) if agents else None)
-    _tried(problems, lambda: solver.preflight() if isinstance(solver, SolverWithPreflight) else None)
+    solver: Solver | None = _collect_problems(
+        problems, lambda: agents.build_agent(agent, settings, catalog) if agents else None
+    )
+    _collect_problems(problems, lambda: solver.preflight() if isinstance(solver, SolverWithPreflight) else None)
     hosted = solver if agents and agents.has_process(solver) else None  # asked later, when it can be isolated
-    capabilities = _tried(
+    capabilities = _collect_problems(
         problems, lambda: solver.capabilities() if isinstance(solver, SolverWithCapabilities) and not hosted else None
     )
     names = capabilities.domain if capabilities is not None else None
     if domain is not None or names is None:
-        names = _tried(problems, lambda: domain_for(path, domain))
+        names = _collect_problems(problems, lambda: load_domain(path, domain))
     known = (capabilities or AgentCapabilities(engine="")).model_copy(update={"domain": names})
     try:
         library = load_library(path, catalog, capabilities=known, cache=settings.cache)
     except InputError as error:
         raise InputError([*error.problems, *problems]) from None
     if hosted is not None:
-        capabilities = _tried(
-            problems, lambda: load("clerkship.service.isolating:ask_isolated")(hosted, library, settings)
+        capabilities = _collect_problems(
+            problems, lambda: load("clerkship.service.isolating:read_isolated_capabilities")(hosted, library, settings)
         )
         if capabilities is not None and capabilities.emits is not None:
             known = capabilities.model_copy(update={"domain": names})
@@ -111,7 +113,7 @@ def load_checked(
     return library, solver
 
 
-def _tried(problems: list[InputProblem], work: Callable[[], T | None]) -> T | None:
+def _collect_problems(problems: list[InputProblem], work: Callable[[], T | None]) -> T | None:
     try:
         return work()
     except InputError as error:
@@ -119,7 +121,7 @@ def _tried(problems: list[InputProblem], work: Callable[[], T | None]) -> T | No
         return None
 
 
-def domain_for(path: Path, given: Path | None = None) -> AgentDomain | None:
+def load_domain(path: Path, given: Path | None = None) -> AgentDomain | None:
     """Return the given domain, or that of the project around a path; None if there is none."""
     file = given or find_domain(path)
     return read_domain(file) if file is not None else None

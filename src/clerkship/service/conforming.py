@@ -12,7 +12,7 @@ from clerkship.kit.traceback_text import describe_error, location_in_package
 C = TypeVar("C", bound=ComponentSpec)
 
 
-class Outcome(NamedTuple):
+class ConformanceOutcome(NamedTuple):
     """The result of one check. It has a reason if the check failed, and the requests it sent if it passed."""
 
     check: str
@@ -22,22 +22,24 @@ class Outcome(NamedTuple):
     refused: int = 0
 
 
-def conform(kind: str, catalog: RegisteredCatalog) -> Iterator[Outcome]:
+def run_conformance(kind: str, catalog: RegisteredCatalog) -> Iterator[ConformanceOutcome]:
     """Run every check on a kind of simulator or domain, whatever came of those before; raises UnknownName."""
     if kind in catalog.domains:
-        return _outcomes(DOMAIN_CHECKS, catalog.domain(kind))
-    return _outcomes(CHECKS, catalog.simulator(kind))
+        return _run_checks(DOMAIN_CHECKS, catalog.domain(kind))
+    return _run_checks(CHECKS, catalog.simulator(kind))
 
 
-def _outcomes(checks: Iterable[Callable[[C], RequestCounts | None]], spec: C) -> Iterator[Outcome]:
+def _run_checks(checks: Iterable[Callable[[C], RequestCounts | None]], spec: C) -> Iterator[ConformanceOutcome]:
     for check in checks:
         name, sentence = check.__name__, (check.__doc__ or "").strip().partition("\n")[0]
         try:
             counts = check(spec) or RequestCounts()
         except NotConforming as broken:
-            yield Outcome(name, sentence, str(broken))
+            yield ConformanceOutcome(name, sentence, str(broken))
         except Exception as error:  # a bug of the simulator or domain: here it is the answer
             place = location_in_package(spec.state.__module__, error)
-            yield Outcome(name, sentence, f"it raised {describe_error(error)}{f' ({place})' if place else ''}")
+            yield ConformanceOutcome(
+                name, sentence, f"it raised {describe_error(error)}{f' ({place})' if place else ''}"
+            )
         else:
-            yield Outcome(name, sentence, "", counts.sent, counts.refused)
+            yield ConformanceOutcome(name, sentence, "", counts.sent, counts.refused)

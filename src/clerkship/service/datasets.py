@@ -92,20 +92,20 @@ def find_dataset(
         raise InputError.of(
             f"there is no dataset, file or folder `{reference}`", hint=did_you_mean(reference, BUILT_IN)
         )
-    if path.suffix in YAML or (path.is_dir() and not name and _defines(path)) or name:
-        return _defined(path, name, settings, catalog)
+    if path.suffix in YAML or (path.is_dir() and not name and _contains_definitions(path)) or name:
+        return _load_defined(path, name, settings, catalog)
     warnings: list[InputProblem] = []
     return DatasetView(read_path(path, cache, warnings.append), tuple(warnings))
 
 
-def _defines(folder: Path) -> bool:
+def _contains_definitions(folder: Path) -> bool:
     """Whether there is YAML in it, rather than FHIR alone."""
     return any(path.suffix in YAML for path in folder.iterdir()) or not any(
         FORMS.fits(path.name) for path in folder.rglob("*")
     )
 
 
-def _defined(path: Path, name: str, settings: Settings, catalog: RegisteredCatalog) -> DatasetView:
+def _load_defined(path: Path, name: str, settings: Settings, catalog: RegisteredCatalog) -> DatasetView:
     library = load_library(path, catalog, needs_task=False, cache=settings.cache)
     if not name and len(library.datasets) == 1:
         name = next(iter(library.datasets))

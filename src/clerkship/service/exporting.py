@@ -25,10 +25,10 @@ from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.junit import JunitCase, render_junit
 from clerkship.report.markdown import render_markdown
 from clerkship.report.outcome import urgency
-from clerkship.service.frozen import snapshot_at
-from clerkship.service.reading import known, played_in
-from clerkship.service.redacting import redactor_for
-from clerkship.service.report_targets import STDOUT, Targets
+from clerkship.service.frozen import load_snapshot
+from clerkship.service.reading import find_snapshots_with_played_people, load_judge_calibrations
+from clerkship.service.redacting import build_run_redactor
+from clerkship.service.report_targets import STDOUT, ReportTargets
 from clerkship.store.contract import Store
 
 
@@ -36,7 +36,9 @@ class ReportFailed(PlatformError):
     """A report could not be written; the run is kept all the same."""
 
 
-def write_reports(store: Store, reference: str, targets: Targets, seals: SealCheck | None = None) -> dict[str, Path]:
+def write_reports(
+    store: Store, reference: str, targets: ReportTargets, seals: SealCheck | None = None
+) -> dict[str, Path]:
     """Write every report that is wanted; those that cannot be written are named in the end.
 
     The run's seals are checked, unless the caller has done so. A report of a changed run names what was changed.
@@ -58,7 +60,7 @@ def write_reports(store: Store, reference: str, targets: Targets, seals: SealChe
     return wanted
 
 
-def write_comparison(gated: GatedComparison, targets: Targets) -> dict[str, Path]:
+def write_comparison(gated: GatedComparison, targets: ReportTargets) -> dict[str, Path]:
     """Write a comparison as HTML and as Markdown, as far as they are wanted."""
 
     def render(sort: str) -> Iterator[bytes]:
@@ -78,7 +80,7 @@ def _write_files(wanted: dict[str, Path], render: Callable[[str], Iterable[bytes
     failed = []
     for sort, target in wanted.items():
         try:
-            with _opened(target) as file:
+            with _open_target(target) as file:
                 for piece in render(sort):
                     file.write(piece)
         except OSError as error:
@@ -89,13 +91,13 @@ def _write_files(wanted: dict[str, Path], render: Callable[[str], Iterable[bytes
     return failed
 
 
-def redacted_bodies(store: Store, by: Redactor, snapshot: str = "") -> Callable[[str], bytes]:
+def build_body_reader(store: Store, by: Redactor, snapshot: str = "") -> Callable[[str], bytes]:
     """Return what reads bodies redacted, all but that of a snapshot, which has to be valid."""
     return lambda digest: store.blob(digest) if digest == snapshot else by.body(store.blob(digest))
 
 
 @contextmanager
-def _opened(target: Path) -> Iterator[BinaryIO]:
+def _open_target(target: Path) -> Iterator[BinaryIO]:
     if target == STDOUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -105,30 +107,34 @@ def _opened(target: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _render(sort: str, store: Store, reference: str, targets: Targets, seals: SealCheck) -> Iterator[bytes]:
+def _render(sort: str, store: Store, reference: str, targets: ReportTargets, seals: SealCheck) -> Iterator[bytes]:
     run = store.run(reference)
     counts = store.counts(run.id)
-    judged = JudgingSummary.of(run, known=known(store, run), played_in=played_in(store, run))
-    by = redactor_for(store, run)
+    judged = JudgingSummary.of(
+        run, known=load_judge_calibrations(store, run), played_in=find_snapshots_with_played_people(store, run)
+    )
+    by = build_run_redactor(store, run)
     match sort:
         case "html":
-            yield render_html(run, counts, _details(store, store.task_runs(run.id), by), judged, seals).encode()
+            yield render_html(run, counts, _load_details(store, store.task_runs(run.id), by), judged, seals).encode()
         case "junit":
-            for piece in render_junit(run, counts, lambda: _cases(store, run.id, by), judged, seals):
+            for piece in render_junit(run, counts, lambda: _build_junit_cases(store, run.id, by), judged, seals):
                 yield piece.encode()
         case "jsonl":
-            trials = redacted_trials(store, run.id, by, attempts=True)
-            yield from render_jsonl(run, counts, trials, redacted_bodies(store, by), judged, seals)
+            trials = read_redacted_trials(store, run.id, by, attempts=True)
+            yield from render_jsonl(run, counts, trials, build_body_reader(store, by), judged, seals)
         case "markdown":
             limit = targets.markdown_limit
-            yield render_markdown(run, counts, lambda: _each(store, run.id, by), limit, judged, seals).encode()
+            yield render_markdown(
+                run, counts, lambda: _redact_task_runs(store, run.id, by), limit, judged, seals
+            ).encode()
 
 
-def _each(store: Store, run_id: str, by: Redactor) -> Iterator[TaskRun]:
+def _redact_task_runs(store: Store, run_id: str, by: Redactor) -> Iterator[TaskRun]:
     return (redact_task_run(task_run, by) for task_run in store.each(run_id))
 
 
-def _details(store: Store, task_runs: list[TaskRun], by: Redactor) -> Iterator[TaskDetail]:
+def _load_details(store: Store, task_runs: list[TaskRun], by: Redactor) -> Iterator[TaskDetail]:
     """The most urgent first, with their logs for as long as a page could hold them: the rest is not even read."""
     room = MAX_PAGE_DATA
     for task_run in sorted(task_runs, key=urgency):
@@ -137,12 +143,12 @@ def _details(store: Store, task_runs: list[TaskRun], by: Redactor) -> Iterator[T
             continue
         lines = list(map(by.line, store.log(task_run)))
         room -= sum(map(len, lines))
-        bodies = redacted_bodies(store, by, task_run.snapshot)
+        bodies = build_body_reader(store, by, task_run.snapshot)
         detail = parse_detail(task_run, lines, by.json(store.sidecar(task_run)), bodies)
-        yield _redacted(detail, by)
+        yield _redact_detail(detail, by)
 
 
-def _redacted(detail: TaskDetail, by: Redactor) -> TaskDetail:
+def _redact_detail(detail: TaskDetail, by: Redactor) -> TaskDetail:
     if not by or detail.snapshot is None:
         return detail
     task = detail.snapshot.task.model_copy(update={"task_item": by.data(detail.snapshot.task.task_item)})
@@ -150,17 +156,17 @@ def _redacted(detail: TaskDetail, by: Redactor) -> TaskDetail:
     return replace(detail, task_run=redact_task_run(detail.task_run, by), snapshot=snapshot)
 
 
-def _cases(store: Store, run_id: str, by: Redactor) -> Iterable[JunitCase]:
+def _build_junit_cases(store: Store, run_id: str, by: Redactor) -> Iterable[JunitCase]:
     sources: dict[str, str] = {}
     for task_run in store.each(run_id):
         if task_run.snapshot not in sources:
-            sources[task_run.snapshot] = snapshot_at(store, task_run.snapshot).source
+            sources[task_run.snapshot] = load_snapshot(store, task_run.snapshot).source
         sidecar = store.sidecar(task_run)
         wall = orjson.loads(sidecar).get("wall_ms", 0.0) if sidecar else 0.0
         yield JunitCase(redact_task_run(task_run, by), sources[task_run.snapshot], wall / 1000)
 
 
-def redacted_trials(store: Store, run_id: str, by: Redactor, *, attempts: bool = False) -> Iterator[StoredTrial]:
+def read_redacted_trials(store: Store, run_id: str, by: Redactor, *, attempts: bool = False) -> Iterator[StoredTrial]:
     """Yield the trials of a run with their logs, redacted; with `attempts`, those that were done again too."""
     for task_run in store.each(run_id, attempts=attempts):
         lines = map(by.line, store.log(task_run))

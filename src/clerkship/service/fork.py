@@ -8,12 +8,12 @@ from clerkship.kit.command_option import words_of
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun, ModelOptions
 from clerkship.model.snapshot import Plan, Snapshot
-from clerkship.service.frozen import plan_of, snapshot_at
+from clerkship.service.frozen import load_plan, load_snapshot
 from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.models import choose_models
-from clerkship.service.planning.plan import RunPlan, plan
-from clerkship.service.planning.stored import open_stored
-from clerkship.service.prefixes import read_prefix
+from clerkship.service.planning.plan import RunPlan, build_plan
+from clerkship.service.planning.stored import open_stored_run
+from clerkship.service.prefixes import read_fork_point
 from clerkship.service.sealing import require_intact
 from clerkship.service.task_view import find_trials
 from clerkship.settings import Settings
@@ -25,25 +25,25 @@ def plan_fork(store: Store, request: ForkRequest, catalog: RegisteredCatalog, se
     if request.trials is not None and request.trials < 1:
         raise InputError.of("trials are at least 1")
     run = store.run(request.run)
-    plan_of(store, run)  # of runs that kept none there is no frozen task either
+    load_plan(store, run)  # of runs that kept none there is no frozen task either
     ran = find_trials(store, run, request.task, request.trial)[0]
     notes = [InputProblem(message=note) for note in require_intact(store, run.id, ran.task).notes()]
-    prefix = read_prefix(store, ran, request.turn, catalog, warm_up=request.warm_up)
-    stored = open_stored(store, run, request.agent, settings, catalog)
+    prefix = read_fork_point(store, ran, request.turn, catalog, warm_up=request.warm_up)
+    stored = open_stored_run(store, run, request.agent, settings, catalog)
     stored.check_agent()
     _refuse_recorded(stored.solver)
-    snapshot = stored.current(snapshot_at(store, ran.snapshot))
+    snapshot = stored.current(load_snapshot(store, ran.snapshot))
     frozen = stored.freeze(
         [snapshot],
         Plan(snapshots=(snapshot.hash,), seed=run.seed, trials=request.trials or 1),
-        ModelRequest(request.judge, request.person, run=run.model_copy(update={"asking": _live(run)})),
+        ModelRequest(request.judge, request.person, run=run.model_copy(update={"asking": _without_recording(run)})),
         record=run.model_dump(include={"name", "path", "concurrency"})
         | {"made_by": "fork", "origin": run.id, "fork": prefix.fork, "options": words_of(request)}
         | {"allow_ungraded": run.allow_ungraded or request.allow_ungraded},
         prefix=prefix,
-        warnings=(*notes, *_warm_up(stored.solver, snapshot, request)),
+        warnings=(*notes, *_warn_about_warm_up(stored.solver, snapshot, request)),
     )
-    return plan(frozen, choose_models(frozen))
+    return build_plan(frozen, choose_models(frozen))
 
 
 def _refuse_recorded(solver: Solver) -> None:
@@ -54,14 +54,14 @@ def _refuse_recorded(solver: Solver) -> None:
         )
 
 
-def _live(run: BenchmarkRun) -> ModelOptions:
+def _without_recording(run: BenchmarkRun) -> ModelOptions:
     """Return how the run asked its models, without its recording: that is of another conversation."""
     return run.asking.model_copy(update={"tape": None, "tapes_agent": False})
 
 
-def _warm_up(solver: Solver, snapshot: Snapshot, request: ForkRequest) -> list[InputProblem]:
+def _warn_about_warm_up(solver: Solver, snapshot: Snapshot, request: ForkRequest) -> list[InputProblem]:
     """Return a warning if the agent is sent the earlier messages again, on request or for lack of `on_history`."""
-    if request.turn < 2 or not (request.warm_up or _forgets(solver, snapshot)):
+    if request.turn < 2 or not (request.warm_up or _lacks_history(solver, snapshot)):
         return []
     lines = "line 1" if request.turn == 2 else f"lines 1 to {request.turn - 1}"
     why = "" if request.warm_up else f"{solver.name} has no on_history: "
@@ -69,7 +69,7 @@ def _warm_up(solver: Solver, snapshot: Snapshot, request: ForkRequest) -> list[I
     return [InputProblem(message=said)]
 
 
-def _forgets(solver: Solver, snapshot: Snapshot) -> bool:
+def _lacks_history(solver: Solver, snapshot: Snapshot) -> bool:
     try:
         agent = solver.open(snapshot.solution)
     except AgentError:

@@ -12,7 +12,7 @@ from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
 from clerkship.store.contract import Store, StoreDamaged, StoreFailed
 
 
-def graded_now(snapshot: Snapshot) -> Snapshot:
+def with_current_grading(snapshot: Snapshot) -> Snapshot:
     """The same, to be graded as is done today."""
     return snapshot if snapshot.grading == GRADING_VERSION else snapshot.model_copy(update={"grading": GRADING_VERSION})
 
@@ -22,22 +22,22 @@ def without_solution(snapshot: Snapshot) -> Snapshot:
     return snapshot if snapshot.solution is None else snapshot.model_copy(update={"solution": None})
 
 
-def plan_of(store: Store, run: BenchmarkRun) -> Plan:
+def load_plan(store: Store, run: BenchmarkRun) -> Plan:
     """What a run had to do."""
     if not run.plan:
         raise InputError.of(f"{run.id} is from before runs kept what they had to do", hint="run its files again")
-    return Plan.model_validate_json(frozen(store, run.plan))
+    return Plan.model_validate_json(load_verified_blob(store, run.plan))
 
 
-def snapshots_of(store: Store, run: BenchmarkRun) -> list[Snapshot]:
+def load_snapshots(store: Store, run: BenchmarkRun) -> list[Snapshot]:
     """The tasks of a run, in order."""
-    return [snapshot_at(store, address) for address in plan_of(store, run).snapshots]
+    return [load_snapshot(store, address) for address in load_plan(store, run).snapshots]
 
 
-def snapshot_at(store: Store, address: str) -> Snapshot:
+def load_snapshot(store: Store, address: str) -> Snapshot:
     """Return the snapshot of a task; raise StoreDamaged where it cannot be parsed."""
     try:
-        return Snapshot.model_validate_json(frozen(store, address))
+        return Snapshot.model_validate_json(load_verified_blob(store, address))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -46,13 +46,13 @@ def snapshot_at(store: Store, address: str) -> Snapshot:
         ) from None
 
 
-def datasets_of(store: Store, snapshots: Iterable[Snapshot]) -> dict[str, Dataset]:
+def load_datasets(store: Store, snapshots: Iterable[Snapshot]) -> dict[str, Dataset]:
     """The datasets of some tasks, by name."""
     wanted = {name: address for snapshot in snapshots for name, address in snapshot.datasets.items()}
-    return {name: Dataset.parse(name, frozen(store, address)) for name, address in wanted.items()}
+    return {name: Dataset.parse(name, load_verified_blob(store, address)) for name, address in wanted.items()}
 
 
-def frozen(store: Store, address: str) -> bytes:
+def load_verified_blob(store: Store, address: str) -> bytes:
     """What was kept by its hash, and still has it."""
     data = store.blob(address)
     if hashlib.sha256(data).hexdigest() != address:

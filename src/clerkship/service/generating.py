@@ -17,10 +17,10 @@ from clerkship.synthetic.lookalikes import LookAlike, list_look_alikes
 from clerkship.synthetic.times import format_instant
 from clerkship.synthetic.version import DEFAULT_NOW
 
-BASE = "https://riverbend.example/fhir/"
+BASE_URL = "https://riverbend.example/fhir/"
 """What resources of a Bundle are at; relative references in them mean the same place."""
 BUNDLE, NDJSON = "bundle.json", ".ndjson"
-TYPES = (
+RESOURCE_TYPES = (
     *("AllergyIntolerance", "Appointment", "Claim", "Condition", "Coverage", "DiagnosticReport", "DocumentReference"),
     *("Encounter", "Immunization", "Location", "MedicationRequest", "Observation", "Organization", "Patient"),
     *("Practitioner", "PractitionerRole", "Procedure", "Schedule", "ServiceRequest", "Slot"),
@@ -38,7 +38,7 @@ class GenerateRequest:
 
 
 @dataclass(frozen=True)
-class Generated:
+class GeneratedDataset:
     """The dataset, one resource to a line, by type and id."""
 
     request: GenerateRequest
@@ -73,14 +73,14 @@ class Generated:
         when = orjson.dumps(format_instant(self.request.now))
         yield b'{"resourceType":"Bundle","type":"collection","timestamp":' + when + b',"entry":['
         for place, line in enumerate(self.lines):
-            address = orjson.dumps(BASE + parse_key(line))
+            address = orjson.dumps(BASE_URL + parse_key(line))
             yield (b"," if place else b"") + b'\n{"fullUrl":' + address + b',"resource":' + line + b"}"
         yield b"\n]}\n"
 
 
-def generate_dataset(request: GenerateRequest, told: ReportProgress | None = None) -> Generated:
+def generate_dataset(request: GenerateRequest, told: ReportProgress | None = None) -> GeneratedDataset:
     """Make it; `told` hears of each patient."""
-    return Generated(request, generate_lines(request.patients, request.seed, request.now, told))
+    return GeneratedDataset(request, generate_lines(request.patients, request.seed, request.now, told))
 
 
 def parse_now(text: str) -> datetime:
@@ -88,17 +88,17 @@ def parse_now(text: str) -> datetime:
     try:
         now = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise InputError.of(f"{text[:60]!r} is no time", hint=_EXAMPLE) from None
+        raise InputError.of(f"{text[:60]!r} is no time", hint=_TIME_HINT) from None
     if now.tzinfo is None:
-        raise InputError.of(f"{text[:60]} does not say in which zone", hint=_EXAMPLE)
+        raise InputError.of(f"{text[:60]} does not say in which zone", hint=_TIME_HINT)
     return now
 
 
-_EXAMPLE = "write one with its zone, such as 2026-03-02T09:00:00-05:00"
+_TIME_HINT = "write one with its zone, such as 2026-03-02T09:00:00-05:00"
 
 
 @dataclass(frozen=True)
-class Place:
+class OutputTarget:
     """Where it goes: one file, or a folder with a file for each type."""
 
     target: Path
@@ -106,7 +106,7 @@ class Place:
     bundle: bool = False
 
     @classmethod
-    def parse(cls, text: str, *, bundle: bool = False) -> "Place":
+    def parse(cls, text: str, *, bundle: bool = False) -> "OutputTarget":
         """A folder is one that is there, or a name that ends in a slash."""
         target = Path(text)
         return cls(target, target.is_dir() or text.endswith(("/", "\\")), bundle)
@@ -122,13 +122,13 @@ class Place:
             raise InputError.of(f"{there[0]}{more} there already", hint="--force overwrites, another --out does not")
 
 
-def save(made: Generated, place: Place) -> list[Path]:
+def save_dataset(made: GeneratedDataset, place: OutputTarget) -> list[Path]:
     """Write it, and say which files that made; those of types that it has no more go, those of others stay."""
-    files = _files(made, place)
+    files = _build_files(made, place)
     for path, pieces in files.items():
         _write(path, pieces)
     if place.folder:
-        for path in {place.target / f"{type}{NDJSON}" for type in TYPES} - files.keys():
+        for path in {place.target / f"{type}{NDJSON}" for type in RESOURCE_TYPES} - files.keys():
             _remove(path)
     return list(files)
 
@@ -140,7 +140,7 @@ def _remove(path: Path) -> None:
         raise PlatformError(f"{path} cannot be removed: {error.strerror}") from None
 
 
-def _files(made: Generated, place: Place) -> dict[Path, Iterable[bytes]]:
+def _build_files(made: GeneratedDataset, place: OutputTarget) -> dict[Path, Iterable[bytes]]:
     target = place.target
     if place.bundle:
         return {target / BUNDLE if place.folder else target: made.bundle()}

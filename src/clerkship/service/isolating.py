@@ -42,7 +42,7 @@ _REASONS: dict[IsolationLevel, str] = {
 }
 
 
-def level_of(solver: Solver, mode: IsolationMode) -> IsolationLevel:
+def choose_level(solver: Solver, mode: IsolationMode) -> IsolationLevel:
     """Return how the agents of a solver are isolated; raise InputError where they must be, and cannot."""
     level: IsolationLevel = getattr(solver, "isolation", "trusted")
     if isinstance(solver, Isolated):
@@ -53,11 +53,11 @@ def level_of(solver: Solver, mode: IsolationMode) -> IsolationLevel:
     return level
 
 
-def level_again(run: BenchmarkRun, solver: Solver, settings: Settings) -> IsolationLevel:
+def choose_resumed_level(run: BenchmarkRun, solver: Solver, settings: Settings) -> IsolationLevel:
     """Return how a run goes on that was begun before. Raise InputError if that is not as it was begun, because all of
     its trials are isolated alike."""
     mode: IsolationMode = "never" if run.isolation == "none" and settings.isolate == "auto" else settings.isolate
-    level = level_of(solver, mode)
+    level = choose_level(solver, mode)
     if run.isolation not in (None, level):
         raise InputError.of(
             f"{run.id} was begun with isolation `{run.isolation}`, and here is `{level}`: one run has one",
@@ -71,23 +71,25 @@ def isolate_import(solver: Solver, level: IsolationLevel | None, files: Iterable
     if isinstance(solver, Isolated) and level in LEVELS:
         file = store.resolve()
         with suppress(OSError):  # there is no store yet, or it cannot be written to
-            atexit.register(_remove_if_empty, _private_of(file))  # created now, so that it is hidden if a run begins
-        hidden = masks((*files, *_of_store(file)), (*solver.paths(), *installation()))
+            atexit.register(
+                _remove_if_empty, _create_private_root(file)
+            )  # created now, so that it is hidden if a run begins
+        hidden = find_masks((*files, *_list_store_paths(file)), (*solver.paths(), *installation()))
         solver.isolate(Isolation(level, hidden))
 
 
 @contextmanager
-def isolated(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: Store) -> Iterator[None]:
+def isolate_solver(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: Store) -> Iterator[None]:
     """Isolate the programs that a solver starts inside the block; `files` are those of the tasks."""
     if not isinstance(solver, Isolated):
         yield
         return
     store_file = store.path.resolve()
-    private = _new_private(store_file)
+    private = _create_private_folder(store_file)
     beside = [store_file.parent / name for name in _BESIDE_STORE if store_file.parent.name != OWN_FOLDER]
     for folder in beside:  # what is not there cannot be hidden, and another run may write a report meanwhile
         folder.mkdir(exist_ok=True)
-    hidden = masks((*files, *_of_store(store_file)), (*solver.paths(), *installation()))
+    hidden = find_masks((*files, *_list_store_paths(store_file)), (*solver.paths(), *installation()))
     program_level = level if level in LEVELS else "none"
     solver.isolate(Isolation(program_level, hidden, private))
     try:
@@ -99,7 +101,7 @@ def isolated(solver: Solver, level: IsolationLevel | None, files: Iterable[Path]
             _remove_if_empty(folder)
 
 
-def _of_store(file: Path) -> list[Path]:
+def _list_store_paths(file: Path) -> list[Path]:
     """Return what holds earlier results: the folder around the store if it is its own, else the store's files, with
     the private folders of all its runs."""
     if file.parent.name == OWN_FOLDER:
@@ -107,7 +109,7 @@ def _of_store(file: Path) -> list[Path]:
     return [*file.parent.glob(f"{file.name}*"), *(file.parent / name for name in _BESIDE_STORE)]
 
 
-def _private_of(store: Path) -> Path:
+def _create_private_root(store: Path) -> Path:
     """Create the folder beside a store that holds the private folders of all its runs, and return it.
 
     It is hidden as a whole, so a program cannot see those of runs that begin after it.
@@ -119,10 +121,10 @@ def _private_of(store: Path) -> Path:
     return folder
 
 
-def _new_private(store: Path) -> Path:
+def _create_private_folder(store: Path) -> Path:
     """Create the private folder of a run, for those of its trials."""
     while True:
-        folder = _private_of(store)
+        folder = _create_private_root(store)
         with suppress(FileNotFoundError):  # another run removed the folder when it ended
             return Path(tempfile.mkdtemp(prefix="run-", dir=folder))
 
@@ -133,39 +135,39 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def paths_of(solver: Solver) -> tuple[Path, ...]:
+def get_solver_paths(solver: Solver) -> tuple[Path, ...]:
     """Return what the programs of a solver need to see; nothing for other solvers."""
     return solver.paths() if isinstance(solver, Isolated) else ()
 
 
-def task_files(root: Path, files: Iterable[Path], settings: Settings, shown: Iterable[Path]) -> tuple[Path, ...]:
+def find_task_files(root: Path, files: Iterable[Path], settings: Settings, shown: Iterable[Path]) -> tuple[Path, ...]:
     """Return what tells about the tasks of a folder, given the files that were read from it and the agent's own paths:
     the folder or what is in it, recordings, the history of the repository, the cache, and the suites that ship."""
     found = set(files)
     recordings = {cassette_path(file).parent for file in found if not file.is_dir()}
-    others = [*recordings, *_repository(root.resolve()), _SUITES]
+    others = [*recordings, *_find_repository(root.resolve()), _SUITES]
     others += [settings.cache.resolve()] if settings.cache is not None else []
     own = {place for path in shown for place in (path.resolve(), path.absolute())}
     own |= {Path(tempfile.gettempdir()).resolve(), Path.home().resolve()}  # every program needs these
-    return tuple(sorted(path for path in {*_of_tasks(root.resolve(), found, own), *others} if path.exists()))
+    return tuple(sorted(path for path in {*_select_task_paths(root.resolve(), found, own), *others} if path.exists()))
 
 
-def _of_tasks(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
+def _select_task_paths(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
     """Return the root if the agent is not in it, else the folders of the files in which the agent is not, and
     elsewhere the files with copies of them."""
-    if not _holds(root, own):
+    if not _contains_any(root, own):
         files = {file for file in files if not file.is_relative_to(root)}
-        return {root, *files, *_copies(files)}
-    folders = {file.parent for file in files if root in file.parent.parents and not _holds(file.parent, own)}
+        return {root, *files, *_find_copies(files)}
+    folders = {file.parent for file in files if root in file.parent.parents and not _contains_any(file.parent, own)}
     files = {file for file in files if folders.isdisjoint(file.parents)}
-    return _whole_folders(root, {*folders, *files, *_copies(files)}, own)
+    return _merge_into_folders(root, {*folders, *files, *_find_copies(files)}, own)
 
 
-def _holds(folder: Path, paths: set[Path]) -> bool:
+def _contains_any(folder: Path, paths: set[Path]) -> bool:
     return any(path.is_relative_to(folder) for path in paths)
 
 
-def _copies(files: set[Path]) -> set[Path]:
+def _find_copies(files: set[Path]) -> set[Path]:
     """Return the copies of files that editors, tools and Python leave beside them, and those of other YAML files."""
     found, names = set[Path](), defaultdict[Path, set[str]](set)
     for file in files:
@@ -182,7 +184,7 @@ def _is_copy(name: str, known: set[str]) -> bool:
     return original != name and (original in known or original.endswith(SUFFIXES))
 
 
-def _whole_folders(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
+def _merge_into_folders(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
     """Replace files by their folder where it has nothing else in it but Markdown, from the deepest up to the root: each
     mask costs time whenever a program starts. A folder with the agent in it stays."""
     found = set(files)
@@ -190,12 +192,12 @@ def _whole_folders(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
     for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
         with suppress(OSError):
             entries = set(folder.iterdir())
-            if not _holds(folder, own) and all(entry in found or entry.suffix == ".md" for entry in entries):
+            if not _contains_any(folder, own) and all(entry in found or entry.suffix == ".md" for entry in entries):
                 found = (found - entries) | {folder}
     return found
 
 
-def _repository(folder: Path) -> list[Path]:
+def _find_repository(folder: Path) -> list[Path]:
     """Return the folders that hold the history of the repository around a folder: more than one in a worktree."""
     mark = next((place / ".git" for place in (folder, *folder.parents) if (place / ".git").exists()), None)
     if mark is None or mark.is_dir():
@@ -207,25 +209,25 @@ def _repository(folder: Path) -> list[Path]:
     return [mark]
 
 
-def masks(hidden: Iterable[Path], shown: Iterable[Path]) -> tuple[Path, ...]:
+def find_masks(hidden: Iterable[Path], shown: Iterable[Path]) -> tuple[Path, ...]:
     """Return what to mask: a folder with something to be shown in it is replaced by what else is in it."""
     kept = {path.resolve() for path in shown}
-    found = {mask for path in hidden for mask in _masks(path, kept)}
+    found = {mask for path in hidden for mask in _find_path_masks(path, kept)}
     return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))
 
 
-def _masks(path: Path, shown: set[Path]) -> list[Path]:
+def _find_path_masks(path: Path, shown: set[Path]) -> list[Path]:
     if not any(one.is_relative_to(path) for one in shown):
         return [path]
     if not path.is_dir():
         return []
-    return [mask for entry in path.iterdir() if not entry.is_symlink() for mask in _masks(entry, shown)]
+    return [mask for entry in path.iterdir() if not entry.is_symlink() for mask in _find_path_masks(entry, shown)]
 
 
-def ask_isolated(solver: PythonProcessSolver, library: Library, settings: Settings) -> AgentCapabilities:
+def read_isolated_capabilities(solver: PythonProcessSolver, library: Library, settings: Settings) -> AgentCapabilities:
     """Ask an agent about itself in a process that cannot see the files of the tasks."""
-    level = level_of(solver, settings.isolate)
+    level = choose_level(solver, settings.isolate)
     if level in LEVELS:
-        files = task_files(library.root, library.files, settings, solver.paths())
+        files = find_task_files(library.root, library.files, settings, solver.paths())
         isolate_import(solver, level, files, settings.store)
     return solver.capabilities()

@@ -24,20 +24,20 @@ from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.names import did_you_mean
 from clerkship.model.redaction import MIN_SECRET_LENGTH, NO_REDACTION, Redactor, build_redactor
 from clerkship.model.run import CriterionRun, Ending
-from clerkship.service.remote import Remote
-from clerkship.service.up import pick_task, place_hash, scene_hash
-from clerkship.service.up_registry import Whereabouts
+from clerkship.service.remote import RemotePlayground
+from clerkship.service.up import find_task, hash_environment, hash_setup
+from clerkship.service.up_registry import PlaygroundRegistration
 from clerkship.settings import Settings, variables
 
 
-class Answer(NamedTuple):
+class StatedAnswer(NamedTuple):
     """What the agent answered: nothing runs it here, so it has to be said."""
 
     value: Any
 
 
 @dataclass(frozen=True)
-class Checked:
+class LiveCheck:
     """What the criteria of a task say of a playground, as it is now."""
 
     task: str
@@ -67,17 +67,17 @@ def check_kinds(kinds: Iterable[str], catalog: RegisteredCatalog) -> None:
             raise InputError.of(f"no event is like `{kind}`", hint=hint)
 
 
-def is_wanted(event: dict[str, Any], kinds: Sequence[str]) -> bool:
+def matches_any_kind(event: dict[str, Any], kinds: Sequence[str]) -> bool:
     """Return whether an event is of one of the kinds; any is if none is named."""
     return not kinds or any(matches_kind(event["kind"], kind) for kind in kinds)
 
 
-def read_events(remote: Remote, after: int = 0, by: Redactor = NO_REDACTION) -> Iterator[dict[str, Any]]:
+def read_events(remote: RemotePlayground, after: int = 0, by: Redactor = NO_REDACTION) -> Iterator[dict[str, Any]]:
     """Yield the events of a log from a place on, up to where it is now, without the values that `by` knows."""
     return (by.event(orjson.loads(line)) for line in remote.lines(after))
 
 
-def redactor_of(remote: Remote) -> Redactor:
+def build_remote_redactor(remote: RemotePlayground) -> Redactor:
     """Return the redactor for the variables that a playground's task uses, as far as they are set here."""
     known = variables()
     names = remote.about().get("variables", ())
@@ -85,60 +85,64 @@ def redactor_of(remote: Remote) -> Redactor:
 
 
 def check_now(
-    where: Whereabouts,
+    where: PlaygroundRegistration,
     settings: Settings,
     catalog: RegisteredCatalog,
     *,
     task: str | None = None,
     path: Path | None = None,
-    answer: Answer | None = None,
-) -> Checked:
+    answer: StatedAnswer | None = None,
+) -> LiveCheck:
     """Grade what has happened so far, by a task's criteria as the files have them now."""
     library = load_library(path or Path(where.path), catalog, cache=settings.cache)
-    with Remote(where.url, where.token) as remote:
+    with RemotePlayground(where.url, where.token) as remote:
         about = remote.about()
-        loaded = pick_task(library, _named(task, about["task"]))
-        if about["place"] != place_hash(loaded.environment, library.datasets):
-            raise InputError.of(_elsewhere(loaded, where), hint="criteria may be edited while it is up, not the place")
+        loaded = find_task(library, _choose_task_name(task, about["task"]))
+        if about["place"] != hash_environment(loaded.environment, library.datasets):
+            raise InputError.of(
+                _describe_mismatch(loaded, where), hint="criteria may be edited while it is up, not the place"
+            )
         lines = list(islice(remote.lines(), about["events"]))
         if compute_head(lines) != about["head"]:
             raise PlatformError(f"the log of `{where.name}` came over damaged; try again")
         events = parse_log(lines, catalog.events, remote.blob)
     if answer is not None:
-        events.append(_answered(events[-1], answer))
+        events.append(_build_answer_event(events[-1], answer))
     built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
     criteria, score, _ = grade_log(Grader(built, NO_JUDGE, 1), built, events, cast(Ending, ending))
-    notes = tuple(_notes(loaded, about, catalog, answered=answer is not None))
-    return Checked(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
+    notes = tuple(_list_notes(loaded, about, catalog, answered=answer is not None))
+    return LiveCheck(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
 
 
-def _named(task: str | None, set_up: str | None) -> str:
+def _choose_task_name(task: str | None, set_up: str | None) -> str:
     if task is None and set_up is None:
         raise InputError.of("name the task to check by", hint="the playground was started without one")
     return task or set_up or ""
 
 
-def _elsewhere(loaded: LoadedTask, where: Whereabouts) -> str:
+def _describe_mismatch(loaded: LoadedTask, where: PlaygroundRegistration) -> str:
     if loaded.environment.name != where.environment:
         place = f"`{loaded.task.name}` takes place in {loaded.environment.name}"
         return f"{place}, and the playground `{where.name}` is one of {where.environment}"
     return f"{where.environment} has changed since `{where.name}` was started: stop it, and start it again"
 
 
-def _answered(last: Event, answer: Answer) -> Event:
+def _build_answer_event(last: Event, answer: StatedAnswer) -> Event:
     """As a run takes it down, at the end of its log."""
     payload = AgentAnswered(answer=answer.value)
     return Event(last.seq + 1, last.at, "run", payload.kind, "agent", None, payload)
 
 
-def _notes(loaded: LoadedTask, about: dict[str, Any], catalog: RegisteredCatalog, *, answered: bool) -> Iterator[str]:
+def _list_notes(
+    loaded: LoadedTask, about: dict[str, Any], catalog: RegisteredCatalog, *, answered: bool
+) -> Iterator[str]:
     """What somebody should know who reads the verdict."""
     task = loaded.task
     if about["task"] != task.name:
         if task.scenario is not None:
             yield f"the scenario of this task was not run: the playground was started for {about['task'] or 'no task'}"
-    elif about["scene"] != scene_hash(task):
+    elif about["scene"] != hash_setup(task):
         yield "the scenario or the task item has been changed; what happened is what it was at the start"
     if any(catalog.assertion(call.name).judged for call in task.assertions()):
         yield "criteria that a model must judge are skipped here; `clerkship run` has them judged"

@@ -18,7 +18,7 @@ from clerkship.service.sealing import require_intact
 from clerkship.store.contract import Store
 
 
-def prefix_of(store: Store, run: BenchmarkRun, catalog: RegisteredCatalog) -> ForkPoint | None:
+def load_fork_point(store: Store, run: BenchmarkRun, catalog: RegisteredCatalog) -> ForkPoint | None:
     """What a run goes on with, if it does: the same for as long as it is kept."""
     fork = run.fork
     if fork is None:
@@ -28,13 +28,13 @@ def prefix_of(store: Store, run: BenchmarkRun, catalog: RegisteredCatalog) -> Fo
     trials = [ran for ran in store.task_runs(origin, task=fork.task) if ran.trial == fork.trial]
     if not trials:
         raise InputError.of(f"{run.id} goes on with trial {fork.trial} of {fork.task!r}, and {fork.run} has none")
-    found = read_prefix(store, trials[0], fork.turn, catalog, warm_up=fork.warm_up)
+    found = read_fork_point(store, trials[0], fork.turn, catalog, warm_up=fork.warm_up)
     if found.fork.head != fork.head:
         raise InputError.of(f"{run.id} goes on with what is not kept any more: {fork.run} has another log now")
     return found
 
 
-def read_prefix(
+def read_fork_point(
     store: Store, ran: TaskRun, turn: int, catalog: RegisteredCatalog, *, warm_up: bool = False
 ) -> ForkPoint:
     """A trial up to the line that begins a turn; raises InputError where there is no such line."""
@@ -45,7 +45,7 @@ def read_prefix(
     if compute_head(lines) != ran.head:
         raise InputError.of(f"the log that is kept of {which} is not the one that was graded: it is damaged")
     events = parse_log(lines, catalog.events, store.blob)
-    place, beside = _place(events, which), orjson.loads(store.sidecar(ran))
+    place, beside = _find_first_sandbox(events, which), orjson.loads(store.sidecar(ran))
     handed = beside.get("handed") or find_handed_messages(events, place)
     if not 1 <= turn <= len(handed):
         turns = len(handed)
@@ -54,14 +54,16 @@ def read_prefix(
     end = handed[turn - 1]
     sandboxes = beside.get("handed_from") or [place] * len(handed)
     touches = [(touch["seq"], touch["sandbox"], touch["operation"]) for touch in beside.get("touches", ())]
-    before = SavedLog(events[:end], lines[:end], {digest: store.blob(digest) for digest in _digests(lines[:end])})
+    before = SavedLog(
+        events[:end], lines[:end], {digest: store.blob(digest) for digest in _list_blob_digests(lines[:end])}
+    )
     head = compute_head(before.lines)
     fork = ForkOrigin(run=ran.run, task=ran.task, trial=ran.trial, turn=turn, head=head, warm_up=warm_up)
     messages = [HandedMessage(events, sandbox) for events, sandbox in zip(handed[:turn], sandboxes, strict=False)]
     return ForkPoint(before, fork, messages, [touch for touch in touches if touch[0] <= end])
 
 
-def _place(events: Sequence[Event], which: str) -> str:
+def _find_first_sandbox(events: Sequence[Event], which: str) -> str:
     """Where the person is who begins: they are seated before anything else is done."""
     entries = [event.payload.entry for event in events if isinstance(event.payload, AgentStarted)]
     if "on_task" in entries:
@@ -71,7 +73,7 @@ def _place(events: Sequence[Event], which: str) -> str:
     return next(event.source for event in events if event.actor == "person")
 
 
-def _digests(lines: Iterable[bytes]) -> set[str]:
+def _list_blob_digests(lines: Iterable[bytes]) -> set[str]:
     """The bodies that some lines of a log refer to."""
     records = [orjson.loads(line) for line in lines if b'"blobs":' in line]
     return {kept["sha256"] for record in records for kept in record.get("blobs", {}).values()}

@@ -68,21 +68,21 @@ def show_run(store: Store, reference: str, *, failed: bool = False, seals: SealC
     seals = seals or store.check_seals(run.id)
     damaged: list[str] = []
     ran = store.task_runs(run.id, failed=failed, damaged=damaged)
-    models = frozenset() if damaged else played_in(store, run)
-    return RunView(run, store.counts(run.id), ran, known(store, run), models, tuple(damaged), seals)
+    models = frozenset() if damaged else find_snapshots_with_played_people(store, run)
+    return RunView(run, store.counts(run.id), ran, load_judge_calibrations(store, run), models, tuple(damaged), seals)
 
 
-def known(store: Store, run: BenchmarkRun) -> tuple[Calibration, ...]:
+def load_judge_calibrations(store: Store, run: BenchmarkRun) -> tuple[Calibration, ...]:
     """What is kept of how far a run's judge agrees with people."""
     return store.calibrations(run.judging.model) if run.judging is not None else ()
 
 
-def played_in(store: Store, run: BenchmarkRun) -> frozenset[str]:
+def find_snapshots_with_played_people(store: Store, run: BenchmarkRun) -> frozenset[str]:
     """The snapshots in which a model plays somebody; of a run that was graded again only, for any other's trials say
     whom they asked."""
     if run.made_by != "rescore":
         return frozenset()
-    snapshot_at = load("clerkship.service.frozen:snapshot_at")  # few runs need their snapshots to be shown
+    snapshot_at = load("clerkship.service.frozen:load_snapshot")  # few runs need their snapshots to be shown
     snapshots = {digest: snapshot_at(store, digest) for digest in {ran.snapshot for ran in store.each(run.id)}}
     people = {digest: snapshot.task.people for digest, snapshot in snapshots.items()}
     return frozenset(digest for digest, each in people.items() if any(person.needs_model for person in each))

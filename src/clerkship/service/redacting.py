@@ -9,38 +9,40 @@ from clerkship.model.variables import find_variable_names
 from clerkship.settings import load_settings, secrets, variables
 from clerkship.store.contract import Store
 
-MIN_UNUSED = 12
+MIN_UNUSED_SECRET_LENGTH = 12
 """Characters of a secret that no task uses, and that is looked for all the same."""
 
 
-def redactor_for(store: Store, run: BenchmarkRun) -> Redactor:
+def build_run_redactor(store: Store, run: BenchmarkRun) -> Redactor:
     """Return the redactor for a run: it knows the variables that the run uses, and those that are secrets by name.
 
     The store has no values, so those of variables that are not set now stay.
     """
     known = variables()
-    used = {name: known[name] for name in _names(store, run) if name in known}
-    return build_redactor({**_secrets(), **used}, shortest=MIN_SECRET_LENGTH)
+    used = {name: known[name] for name in _find_variable_names(store, run) if name in known}
+    return build_redactor({**_find_secrets(), **used}, shortest=MIN_SECRET_LENGTH)
 
 
-def _secrets() -> dict[str, str]:
+def _find_secrets() -> dict[str, str]:
     """Return values that no task uses and an agent may still show, such as a key that a server's reply quotes.
 
     Plain words are left out: they occur in texts that have nothing to do with the variable.
     """
     found = secrets(load_settings())
-    return {name: value for name, value in found.items() if len(value) >= MIN_UNUSED and not value.isalpha()}
+    return {
+        name: value for name, value in found.items() if len(value) >= MIN_UNUSED_SECRET_LENGTH and not value.isalpha()
+    }
 
 
-def unset_variables(store: Store, run: BenchmarkRun) -> list[str]:
+def find_unset_variables(store: Store, run: BenchmarkRun) -> list[str]:
     """Return the variables of a run that are not set now, so that their values cannot be recognised."""
-    return sorted(_names(store, run) - variables().keys())
+    return sorted(_find_variable_names(store, run) - variables().keys())
 
 
-def _names(store: Store, run: BenchmarkRun) -> set[str]:
+def _find_variable_names(store: Store, run: BenchmarkRun) -> set[str]:
     names = set(run.variables or ())
     if run.variables is None and run.plan:
-        snapshots = load("clerkship.service.frozen:snapshots_of")(store, run)  # a run of before variables were stored
+        snapshots = load("clerkship.service.frozen:load_snapshots")(store, run)  # a run of before variables were stored
         names |= {name for snapshot in snapshots for name in snapshot.variables()}
     for choice in (run.judge, run.person):
         if choice is not None:

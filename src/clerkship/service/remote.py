@@ -9,25 +9,25 @@ import orjson
 
 from clerkship.model.errors import PlatformError
 
-ANSWER_LIMIT = 5.0
-_HUNG_UP = (RemoteDisconnected, ConnectionResetError, BrokenPipeError)
+TIMEOUT_SECONDS = 5.0
+_STALE_CONNECTION_ERRORS = (RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 """What a connection says that was kept open for longer than the other side wished."""
 
 
-class NotThere(PlatformError):
+class PlaygroundUnreachable(PlatformError):
     """Nobody answers there any more, or somebody else does."""
 
 
-class Silent(NotThere):
+class PlaygroundTimeout(PlaygroundUnreachable):
     """Somebody listens there, and does not answer."""
 
 
-class Remote:
+class RemotePlayground:
     """Reads what one playground tells of itself. No proxy is asked: it is on this machine."""
 
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
-        self._connection = HTTPConnection(parts.netloc, timeout=ANSWER_LIMIT)
+        self._connection = HTTPConnection(parts.netloc, timeout=TIMEOUT_SECONDS)
         self._path = parts.path
         self._headers = {"authorization": f"Bearer {token}"}
 
@@ -58,14 +58,14 @@ class Remote:
         try:
             try:
                 status, body = self._ask(path)
-            except _HUNG_UP:
+            except _STALE_CONNECTION_ERRORS:
                 status, body = self._ask(path)
         except TimeoutError:
-            raise Silent(f"nothing came from it for {ANSWER_LIMIT:g} seconds") from None
+            raise PlaygroundTimeout(f"nothing came from it for {TIMEOUT_SECONDS:g} seconds") from None
         except (OSError, HTTPException) as error:
-            raise NotThere(f"nobody answers: {error}") from None
+            raise PlaygroundUnreachable(f"nobody answers: {error}") from None
         if status != 200:
-            raise NotThere(f"somebody else answers there: {status}")
+            raise PlaygroundUnreachable(f"somebody else answers there: {status}")
         return body
 
     def _ask(self, path: str) -> tuple[int, bytes]:

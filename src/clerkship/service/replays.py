@@ -10,7 +10,9 @@ from clerkship.recording.cassette import content_key
 from clerkship.store.contract import Store, UnknownRun
 
 
-def as_replayed(run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], models: ModelSelection) -> BenchmarkRun:
+def with_replay_identity(
+    run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], models: ModelSelection
+) -> BenchmarkRun:
     """Return the record of a run; of a replay, one that is the same anywhere and at any time: its id is a hash of what
     it replays, and it begins when the earliest simulated clock does."""
     if not run.is_replayed:
@@ -22,22 +24,22 @@ def as_replayed(run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], mo
     return run.model_copy(update={"id": f"replay-{mark[:12]}", "started_at": began.astimezone(UTC).isoformat()})
 
 
-def free_name(run: BenchmarkRun, store: Store) -> BenchmarkRun:
+def with_free_id(run: BenchmarkRun, store: Store) -> BenchmarkRun:
     """Return a run; a replay under an id that the store does not have yet."""
     name, number = run.id, 1
-    while run.is_replayed and _has(store, name):
+    while run.is_replayed and _has_run(store, name):
         number += 1
         name = f"{run.id}-{number}"
     return run.model_copy(update={"id": name})
 
 
-def _has(store: Store, name: str) -> bool:
+def _has_run(store: Store, name: str) -> bool:
     try:
         return store.run(name).id == name
     except UnknownRun:
         return False
 
 
-def moment(run: BenchmarkRun, now: datetime) -> datetime:
+def get_file_time(run: BenchmarkRun, now: datetime) -> datetime:
     """Return the time in the names of files that are written about a run."""
     return datetime.fromisoformat(run.started_at) if run.is_replayed else now

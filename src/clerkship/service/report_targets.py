@@ -14,7 +14,7 @@ from clerkship.report.markdown_page import MAX_SUMMARY_BYTES
 from clerkship.store.contract import Store
 
 STDOUT = Path("-")
-RESULTS = {"rasa": "clerkship.rasa.results_folder"}
+RESULT_WRITERS = {"rasa": "clerkship.rasa.results_folder"}
 """Formats of results for other tools, each with the module that writes it: imported when results are wanted."""
 
 
@@ -29,8 +29,8 @@ class ResultsFolder:
     def parse(cls, text: str) -> "ResultsFolder":
         """`rasa`, or `rasa:DIR`."""
         form, colon, folder = text.partition(":")
-        if form not in RESULTS:
-            hint = did_you_mean(form, RESULTS)
+        if form not in RESULT_WRITERS:
+            hint = did_you_mean(form, RESULT_WRITERS)
             raise InputError.of(f"no form of results is called `{form[:60]}`", hint=hint)
         if colon and not folder.strip():
             raise InputError.of(f"`{form}:` is followed by a folder", hint=f"write `{form}` for the usual one")
@@ -38,15 +38,15 @@ class ResultsFolder:
 
     def usual_for(self, run_path: str) -> Path:
         """Return the folder in which the other tool looks for the results of what is at a path."""
-        return cast(Path, load(f"{RESULTS[self.format]}:place_for")(run_path))
+        return cast(Path, load(f"{RESULT_WRITERS[self.format]}:place_for")(run_path))
 
     def write(self, store: Store, reference: str) -> Path:
         """Write the results of a run into a new folder, and return it; raises OSError."""
-        return cast(Path, load(f"{RESULTS[self.format]}:write_results")(store, reference, self.folder))
+        return cast(Path, load(f"{RESULT_WRITERS[self.format]}:write_results")(store, reference, self.folder))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Targets:
+class ReportTargets:
     """Which reports are wanted, and where; `-` is standard output."""
 
     html: Path | None = None
@@ -75,25 +75,25 @@ class Targets:
         return STDOUT in self.wanted().values()
 
 
-def check_writable(targets: Targets) -> None:
+def check_writable(targets: ReportTargets) -> None:
     """Raise InputError for every report that names a folder, or a place where nothing can be written."""
-    problems = [_file_problem(sort, target) for sort, target in targets.wanted().items() if target != STDOUT]
+    problems = [_find_file_problem(sort, target) for sort, target in targets.wanted().items() if target != STDOUT]
     if targets.results is not None and targets.results.folder is not None:
-        problems.append(_folder_problem(targets.results.folder))
+        problems.append(_find_folder_problem(targets.results.folder))
     found = [problem for problem in problems if problem is not None]
     if found:
         raise InputError(found)
 
 
-def check_results_writable(targets: Targets, run_path: str) -> None:
+def check_results_writable(targets: ReportTargets, run_path: str) -> None:
     """Raise InputError if --results names no folder, and the usual one for this path cannot be written."""
     if targets.results is not None and targets.results.folder is None:
-        problem = _folder_problem(targets.results.usual_for(run_path))
+        problem = _find_folder_problem(targets.results.usual_for(run_path))
         if problem is not None:
             raise InputError([problem])
 
 
-def _file_problem(sort: str, target: Path) -> InputProblem | None:
+def _find_file_problem(sort: str, target: Path) -> InputProblem | None:
     option = "--report" if sort == "html" else f"--{sort}"
     try:
         if target.is_dir():
@@ -108,7 +108,7 @@ def _file_problem(sort: str, target: Path) -> InputProblem | None:
     return None
 
 
-def _folder_problem(folder: Path) -> InputProblem | None:
+def _find_folder_problem(folder: Path) -> InputProblem | None:
     try:
         _check_folder(folder)
     except OSError as error:

@@ -3,16 +3,16 @@
 from clerkship.actors.contract import Solver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import ModelRequest
-from clerkship.service.frozen import plan_of, snapshots_of
+from clerkship.service.frozen import load_plan, load_snapshots
 from clerkship.service.planning.models import choose_models
-from clerkship.service.planning.plan import RunPlan, plan
-from clerkship.service.planning.stored import open_stored
-from clerkship.service.prefixes import prefix_of
-from clerkship.service.sealing import require
+from clerkship.service.planning.plan import RunPlan, build_plan
+from clerkship.service.planning.stored import open_stored_run
+from clerkship.service.prefixes import load_fork_point
+from clerkship.service.sealing import require_unchanged
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
-_SAME = {"name", "path", "options", "concurrency", "fork", "allow_ungraded"}
+_COPIED_FIELDS = {"name", "path", "options", "concurrency", "fork", "allow_ungraded"}
 
 
 def plan_rerun(
@@ -24,17 +24,17 @@ def plan_rerun(
 ) -> RunPlan:
     """Plan the same frozen tasks, as often and with the same seed."""
     run = store.run(reference)
-    require(store.check_plan(run.id))
-    stored = open_stored(store, run, agent, settings, catalog)
+    require_unchanged(store.check_plan(run.id))
+    stored = open_stored_run(store, run, agent, settings, catalog)
     stored.check_agent()
-    snapshots = tuple(map(stored.current, snapshots_of(store, run)))
+    snapshots = tuple(map(stored.current, load_snapshots(store, run)))
     hashes = tuple(snapshot.hash for snapshot in snapshots)
-    same = run.model_dump(include=_SAME) | {"calibration": run.calibration}
+    same = run.model_dump(include=_COPIED_FIELDS) | {"calibration": run.calibration}
     frozen = stored.freeze(
         snapshots,
-        plan_of(store, run).model_copy(update={"snapshots": hashes}),
+        load_plan(store, run).model_copy(update={"snapshots": hashes}),
         ModelRequest(run=run),
         record=same | {"made_by": "rerun", "origin": run.id},
-        prefix=prefix_of(store, run, catalog),
+        prefix=load_fork_point(store, run, catalog),
     )
-    return plan(frozen, choose_models(frozen))
+    return build_plan(frozen, choose_models(frozen))

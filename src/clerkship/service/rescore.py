@@ -17,28 +17,35 @@ from clerkship.model.model_choice import NO_MODEL
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import BenchmarkRun, ModelOptions, RecordingMode, TaskRun
 from clerkship.model.snapshot import Plan, Snapshot
-from clerkship.service.frozen import datasets_of, graded_now, snapshot_at
+from clerkship.service.frozen import load_datasets, load_snapshot, with_current_grading
 from clerkship.service.planning.freeze import FrozenTasks
 from clerkship.service.planning.models import choose_models
-from clerkship.service.planning.options import AllowUngraded, Judge, Metrics, TapeMode, VoteCount, check_votes
-from clerkship.service.planning.plan import new_run
-from clerkship.service.planning.stored import cassettes_of
-from clerkship.service.replays import as_replayed, free_name
-from clerkship.service.running import RunResult, Watch
+from clerkship.service.planning.options import (
+    AllowUngraded,
+    Judge,
+    Metrics,
+    RecordingModeOption,
+    VoteCount,
+    check_votes,
+)
+from clerkship.service.planning.plan import build_run
+from clerkship.service.planning.stored import get_cassette_config
+from clerkship.service.replays import with_free_id, with_replay_identity
+from clerkship.service.running import RunResult, TrialObserver
 from clerkship.service.sealing import end_run, require_intact
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
-PERSON = "person"
+PERSON_PROMPT = "person"
 """The prompt that nothing is graded by."""
-_SAME = ("path", "fork", "isolation", "calibration")
+_COPIED_FIELDS = ("path", "fork", "isolation", "calibration")
 
 
-_TAPES = ("--record", "--replay", "--refresh", "--record-agent")
+_RECORDING_OPTIONS = ("--record", "--replay", "--refresh", "--record-agent")
 
 
 @dataclass(frozen=True)
-class Rejudging:
+class RescoreOptions:
     """What is different from the run when it is graded again."""
 
     judge: Judge = None
@@ -46,7 +53,7 @@ class Rejudging:
     """Whether it may succeed though no criterion was judged; it may if the run may."""
     votes: VoteCount = None
     metrics: Metrics = False
-    tape: TapeMode = None
+    tape: RecordingModeOption = None
     settings: Settings = field(default_factory=Settings)
 
     def asked(self, run: BenchmarkRun) -> ModelOptions:
@@ -62,7 +69,9 @@ class Rejudging:
         """What a run was asked for, with another judge, other votes and metrics where there are; and recorded or
         replayed as this one is."""
         given = {"--judge": self.judge, "--votes": self.votes}
-        kept = [option for option in before if option not in _TAPES] + ([f"--{tape}"] if tape is not None else [])
+        kept = [option for option in before if option not in _RECORDING_OPTIONS] + (
+            [f"--{tape}"] if tape is not None else []
+        )
         for option, value in given.items():
             while value is not None and option in kept:
                 del kept[kept.index(option) : kept.index(option) + 2]
@@ -72,7 +81,7 @@ class Rejudging:
         return (*kept, *(("--votes", str(self.votes)) if self.votes is not None else ()))
 
 
-_AS_IT_WAS = Rejudging()
+_UNCHANGED = RescoreOptions()
 
 
 def rescore(
@@ -80,8 +89,8 @@ def rescore(
     reference: str,
     catalog: RegisteredCatalog,
     path: Path | None = None,
-    watch: Iterable[Watch] = (),
-    judging: Rejudging = _AS_IT_WAS,
+    watch: Iterable[TrialObserver] = (),
+    judging: RescoreOptions = _UNCHANGED,
 ) -> RunResult:
     """Grade a run's trials again over the stored logs.
 
@@ -90,11 +99,11 @@ def rescore(
     run, watchers = store.run(reference), tuple(watch)
     notes = require_intact(store, run.id).notes()
     library = load_library(path, catalog, cache=judging.settings.cache) if path is not None else None
-    trials = _trials(store, run, library, path)
+    trials = _select_trials(store, run, library, path)
     tasks = _freeze(store, run, trials, library, judging, catalog)
     built = {task.snapshot.task.name: task for task in build_tasks(tasks.snapshots, tasks.datasets, catalog)}
     models = choose_models(tasks)
-    new = _open_rescored(store, tasks, models, _record(run, tasks, judging, catalog) | {"total": len(trials)})
+    new = _open_rescored(store, tasks, models, _build_record(run, tasks, judging, catalog) | {"total": len(trials)})
     with store.hold(new.id):
         status, ledger = "cancelled", store.ledger(new.id)
         try:
@@ -116,7 +125,7 @@ def rescore(
     return RunResult(store.run(new.id), ledger.counts(), told, seals=seals, notes=tuple(notes), ledger=ledger)
 
 
-def _trials(store: Store, run: BenchmarkRun, library: Library | None, path: Path | None) -> list[TaskRun]:
+def _select_trials(store: Store, run: BenchmarkRun, library: Library | None, path: Path | None) -> list[TaskRun]:
     """Return the trials to grade: of all tasks, or of those in the files. Raise InputError if a folder lacks one."""
     ran = store.task_runs(run.id)
     if library is None or path is None:
@@ -138,35 +147,37 @@ def _freeze(
     run: BenchmarkRun,
     trials: Iterable[TaskRun],
     library: Library | None,
-    judging: Rejudging,
+    judging: RescoreOptions,
     catalog: RegisteredCatalog,
 ) -> FrozenTasks:
     """Return the tasks of trials as they were frozen, with the criteria and prompts of the files, if there are any."""
     criteria = library.tasks if library is not None else None
     frozen = {task_run.task: task_run.snapshot for task_run in trials}
-    snapshots = tuple(_with_criteria(snapshot_at(store, address), criteria) for address in frozen.values())
+    snapshots = tuple(_with_criteria(load_snapshot(store, address), criteria) for address in frozen.values())
     asking = judging.asked(run) if library is None else _with_prompts(judging.asked(run), library)
     run = run.model_copy(update={"asking": asking})
     return FrozenTasks(
         snapshots,
-        datasets_of(store, snapshots),
+        load_datasets(store, snapshots),
         find_model_needs(snapshots, catalog)._replace(person=False),
         judging.settings,
         ModelRequest(judging.judge, run=run, conftest=library.conftest if library is not None else None),
-        CassetteConfig(library.root, run.trials) if library is not None else cassettes_of(run),
+        CassetteConfig(library.root, run.trials) if library is not None else get_cassette_config(run),
     )
 
 
 def _with_prompts(asking: ModelOptions, library: Library) -> ModelOptions:
     """Return the prompts that the files have now, except the person's: people were played by the earlier one."""
-    prompts = {name: text for name, text in library.prompts.items() if name != PERSON}
-    prompts |= {PERSON: asking.prompts[PERSON]} if PERSON in asking.prompts else {}
+    prompts = {name: text for name, text in library.prompts.items() if name != PERSON_PROMPT}
+    prompts |= {PERSON_PROMPT: asking.prompts[PERSON_PROMPT]} if PERSON_PROMPT in asking.prompts else {}
     return asking.model_copy(update={"prompts": prompts})
 
 
-def _record(run: BenchmarkRun, tasks: FrozenTasks, judging: Rejudging, catalog: RegisteredCatalog) -> dict[str, object]:
+def _build_record(
+    run: BenchmarkRun, tasks: FrozenTasks, judging: RescoreOptions, catalog: RegisteredCatalog
+) -> dict[str, object]:
     """Return the fields that a rescored run has from the run it is made of."""
-    return {name: getattr(run, name) for name in _SAME} | {
+    return {name: getattr(run, name) for name in _COPIED_FIELDS} | {
         "made_by": "rescore",
         "origin": run.id,
         "person": run.person,  # a fork of the new run continues with the same
@@ -184,16 +195,16 @@ def _open_rescored(
     assert stored is not None  # it is what is graded again
     hashes = tuple(snapshot.hash for snapshot in tasks.snapshots)
     plan = Plan(snapshots=hashes, seed=stored.seed, trials=stored.trials)
-    new = new_run(plan, tasks.snapshots, stored.solver, name=stored.name, **models.run_fields(tasks.snapshots))
+    new = build_run(plan, tasks.snapshots, stored.solver, name=stored.name, **models.run_fields(tasks.snapshots))
     new = new.model_copy(update=record)
-    new = free_name(as_replayed(new, plan, tasks.snapshots, models), store)
+    new = with_free_id(with_replay_identity(new, plan, tasks.snapshots, models), store)
     store.open_run(new, {part.hash: part.data for part in (plan, *tasks.snapshots)})
     return new
 
 
 def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, LoadedTask] | None) -> Snapshot:
     """Freeze a task again with the criteria of today's files; what happened stays as it was."""
-    snapshot = graded_now(snapshot)
+    snapshot = with_current_grading(snapshot)
     if criteria is None:
         return snapshot
     loaded = criteria[snapshot.task.name]

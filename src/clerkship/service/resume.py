@@ -15,22 +15,22 @@ from clerkship.kit.wall import now
 from clerkship.model.errors import InputError
 from clerkship.model.run import Attempt, BenchmarkRun, Status, TrialOutcome
 from clerkship.model.snapshot import GRADING_VERSION, Snapshot
-from clerkship.service.frozen import plan_of, snapshots_of
-from clerkship.service.isolating import level_again
+from clerkship.service.frozen import load_plan, load_snapshots
+from clerkship.service.isolating import choose_resumed_level
 from clerkship.service.planning.models import choose_models
-from clerkship.service.planning.plan import RunPlan, plan
-from clerkship.service.planning.stored import open_stored
-from clerkship.service.prefixes import prefix_of
-from clerkship.service.running import RunResult, Watch, carry_out
+from clerkship.service.planning.plan import RunPlan, build_plan
+from clerkship.service.planning.stored import open_stored_run
+from clerkship.service.prefixes import load_fork_point
+from clerkship.service.running import RunResult, TrialObserver, run_schedule
 from clerkship.service.sealing import require_resumable
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
-KILLED = "its process ended before it did; nothing is left of its log"
+INTERRUPTED = "its process ended before it did; nothing is left of its log"
 
 
 @dataclass(frozen=True)
-class Resumed:
+class ResumePlan:
     """A run to finish, and how much of it is left."""
 
     plan: RunPlan
@@ -48,16 +48,16 @@ def plan_resume(
     *,
     agent: str | Solver | None = None,
     retry_errored: bool = False,
-) -> Resumed:
+) -> ResumePlan:
     """Plan what is left of a run that was killed or stopped; raise InputError if it cannot be resumed."""
     run = store.run(reference)
     _require_unfinished(store, run)
-    stored = open_stored(store, run, agent, settings, catalog)
+    stored = open_stored_run(store, run, agent, settings, catalog)
     solver = stored.solver
     if solver.name != run.solver:
         raise InputError.of(f"{run.id} is {run.solver}'s run, not {solver.name}'s", hint="`rerun` takes another agent")
-    stored = replace(stored, isolation=level_again(run, solver, settings))
-    snapshots = snapshots_of(store, run)
+    stored = replace(stored, isolation=choose_resumed_level(run, solver, settings))
+    snapshots = load_snapshots(store, run)
     _require_plugins(run, snapshots, catalog)
     again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
     left = sum(outcome.status in again for outcome in store.outcomes(run.id)) + run.count_missing(store.counts(run.id))
@@ -65,12 +65,12 @@ def plan_resume(
         stored.check_agent()
     frozen = stored.freeze(
         snapshots,
-        plan_of(store, run),
+        load_plan(store, run),
         ModelRequest(run=run),
         resumed=run.model_copy(update={"isolation": stored.isolation}),
-        prefix=prefix_of(store, run, catalog),
+        prefix=load_fork_point(store, run, catalog),
     )
-    return Resumed(plan(frozen, choose_models(frozen)), left, again)
+    return ResumePlan(build_plan(frozen, choose_models(frozen)), left, again)
 
 
 def _require_unfinished(store: Store, run: BenchmarkRun) -> None:
@@ -90,16 +90,18 @@ def _require_plugins(run: BenchmarkRun, snapshots: Iterable[Snapshot], catalog: 
     plugins = find_plugins_used(snapshots, run.solver, catalog)
     if plugins != run.plugins and not catalog.broken:  # a broken one is named when the tasks are built
         raise InputError.of(
-            f"{run.id} was begun with {_packages(run.plugins)}, and here is {_packages(plugins)}: one run has one",
+            f"{run.id} was begun with {_format_plugins(run.plugins)}, and here is {_format_plugins(plugins)}: one run has one",
             hint=f"`clerkship rerun {run.id}` does all of it anew",
         )
 
 
-def _packages(plugins: Mapping[str, str]) -> str:
+def _format_plugins(plugins: Mapping[str, str]) -> str:
     return ", ".join(f"{package} {version}" for package, version in plugins.items()) or "no plug-in"
 
 
-def resume(resumed: Resumed, store: Store, catalog: RegisteredCatalog, watch: Iterable[Watch] = ()) -> RunResult:
+def resume(
+    resumed: ResumePlan, store: Store, catalog: RegisteredCatalog, watch: Iterable[TrialObserver] = ()
+) -> RunResult:
     """Finish a run. A trial that had begun and was never saved is saved as an attempt that was cut short.
 
     The seals are checked again once no other process can resume the same run; what is added is chained to them.
@@ -114,17 +116,17 @@ def resume(resumed: Resumed, store: Store, catalog: RegisteredCatalog, watch: It
         ledger = store.ledger(run.id)
         if store.run(run.id).status != "active":
             store.mark(run.id, "active", now().isoformat(), ledger)
-        cut_short = _cut_short(plan, built, hold.begun, store.outcomes(run.id))
+        cut_short = _build_interrupted_trials(plan, built, hold.begun, store.outcomes(run.id))
         ledger.add(store.save(cut_short, ledger.last))
         schedule = TrialSchedule(built, plan.plan, run.id, store.outcomes(run.id), resumed.again)
-        return carry_out(plan, schedule, store, hold, ledger, watch)
+        return run_schedule(plan, schedule, store, hold, ledger, watch)
 
 
-def _cut_short(
+def _build_interrupted_trials(
     plan: RunPlan, built: Iterable[BuiltTask], begun: Iterable[Attempt], known: Iterable[TrialOutcome]
 ) -> list[FinishedTrial]:
     tasks = {task.snapshot.task.name: task for task in built}
     last = {(outcome.task, outcome.trial): outcome.attempt for outcome in known}
     lost = sorted({attempt for attempt in begun if attempt.attempt > last.get((attempt.task, attempt.trial), 0)})
     jobs = [TrialSpec(tasks[task], plan.run.id, plan.run.seed, trial, attempt) for task, trial, attempt in lost]
-    return [build_unstarted(job, KILLED, "cancelled") for job in jobs]
+    return [build_unstarted(job, INTERRUPTED, "cancelled") for job in jobs]

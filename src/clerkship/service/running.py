@@ -18,18 +18,18 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.listeners import ListenerPool
 from clerkship.recording.session import RecordingReport
-from clerkship.service.isolating import isolated
+from clerkship.service.isolating import isolate_solver
 from clerkship.service.planning.plan import RunPlan
-from clerkship.service.replays import free_name
-from clerkship.service.sealing import check_again, end_run
+from clerkship.service.replays import with_free_id
+from clerkship.service.sealing import end_run, recheck_seals
 from clerkship.store.contract import RunLock, Store
 from clerkship.store.seal import Ledger
 
-Watch = Callable[[TaskRun], None]
+TrialObserver = Callable[[TaskRun], None]
 
 
 @runtime_checkable
-class WatchesBeginnings(Protocol):
+class TrialStartObserver(Protocol):
     """A watch that is told of trials as they begin, too; in the threads that do them."""
 
     def began(self, attempt: Attempt) -> None:
@@ -57,7 +57,7 @@ class RunResult:
         """Check the store once more, right before its contents are shown."""
         if self.ledger is None or self.seals is None:
             return self
-        return replace(self, seals=check_again(store, self.ledger, self.seals))
+        return replace(self, seals=recheck_seals(store, self.ledger, self.seals))
 
     def exit_code(self) -> int:
         """Return the code of the design's table; 2 if the store was changed or a recording could not be written."""
@@ -67,20 +67,25 @@ class RunResult:
         return 2 if self.tape is not None and self.tape.failed and code in (0, 1) else code
 
 
-def execute(plan: RunPlan, store: Store, catalog: RegisteredCatalog, watch: Iterable[Watch] = ()) -> RunResult:
+def execute(plan: RunPlan, store: Store, catalog: RegisteredCatalog, watch: Iterable[TrialObserver] = ()) -> RunResult:
     """Run a plan to its end, or until Ctrl-C; each finished trial is saved before it is reported to `watch`."""
     check_limit()
-    plan = replace(plan, run=free_name(plan.run, store))
+    plan = replace(plan, run=with_free_id(plan.run, store))
     built = plan.build(catalog)
     with store.hold(plan.run.id) as hold:
         store.open_run(plan.run, plan.frozen())
-        return carry_out(
+        return run_schedule(
             plan, TrialSchedule(built, plan.plan, plan.run.id), store, hold, store.ledger(plan.run.id), watch
         )
 
 
-def carry_out(
-    plan: RunPlan, schedule: TrialSchedule, store: Store, hold: RunLock, ledger: Ledger, watch: Iterable[Watch] = ()
+def run_schedule(
+    plan: RunPlan,
+    schedule: TrialSchedule,
+    store: Store,
+    hold: RunLock,
+    ledger: Ledger,
+    watch: Iterable[TrialObserver] = (),
 ) -> RunResult:
     """Do what is scheduled, in a run that is open and held.
 
@@ -99,10 +104,10 @@ def carry_out(
     gateway = Gateway(plan.outbound)
     listener, lines = open_http(gateway), ListenerPool(gateway)
     setting = BatchContext(
-        plan.solver, gateway, listener.url, _beginning(hold, watchers), models=plan.models, listeners=lines
+        plan.solver, gateway, listener.url, _build_start_hook(hold, watchers), models=plan.models, listeners=lines
     )
     batch = TrialBatch(schedule.first_trials(), setting, limit_agents(plan.concurrency), save, schedule.next_trials)
-    with isolated(plan.solver, plan.run.isolation, plan.hidden, store), batch.handle_stop_signals():
+    with isolate_solver(plan.solver, plan.run.isolation, plan.hidden, store), batch.handle_stop_signals():
         try:
             batch.run()
         finally:
@@ -111,7 +116,7 @@ def carry_out(
             plan.models.close()
             recording.save()
         end: dict[str, Any] = {"status": "cancelled" if batch.cancelled else "completed"}
-        end["completed_at"] = _end_of(plan.run)
+        end["completed_at"] = _compute_end_time(plan.run)
         seals = end_run(store, plan.run.id, end["status"], end["completed_at"], ledger)
     told = recording.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
     unplaced = gateway.unmatched.data()
@@ -120,9 +125,9 @@ def carry_out(
     )
 
 
-def _beginning(hold: RunLock, watchers: Iterable[object]) -> Callable[[Attempt], None]:
+def _build_start_hook(hold: RunLock, watchers: Iterable[object]) -> Callable[[Attempt], None]:
     """A trial begins: the store takes that down, and who wants to know is told."""
-    told = [watch.began for watch in watchers if isinstance(watch, WatchesBeginnings)]
+    told = [watch.began for watch in watchers if isinstance(watch, TrialStartObserver)]
 
     def begin(attempt: Attempt) -> None:
         hold.begin(attempt)
@@ -132,7 +137,7 @@ def _beginning(hold: RunLock, watchers: Iterable[object]) -> Callable[[Attempt],
     return begin if told else hold.begin
 
 
-def _end_of(run: BenchmarkRun) -> str:
+def _compute_end_time(run: BenchmarkRun) -> str:
     """Now, but not before its start: a machine's clock may be set back while it runs. A replay takes no time."""
     if run.is_replayed:
         return run.started_at

@@ -7,25 +7,25 @@ from pathlib import Path
 from clerkship.model.errors import InputError
 
 TEMPLATES = Path(__file__).parent / "templates"
-_MARK = re.compile(r"«(\w+)»")
-_ONLY = re.compile(r"^#\? (.+)\n", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"«(\w+)»")
+_CONDITION = re.compile(r"^#\? (.+)\n", re.MULTILINE)
 Values = Mapping[str, str]
 Files = dict[Path, str]
-_CORE = ("agent.py", "practice", "tests")
+_PROJECT_PARTS = ("agent.py", "practice", "tests")
 """What a project needs to be ours; the rest of it may be there already."""
 
 
-def init(target: Path) -> tuple[list[Path], list[Path]]:
+def create_project(target: Path) -> tuple[list[Path], list[Path]]:
     """A new project: an environment, a conversation, a piece of work, an agent that passes both, and files for CI.
 
     Returns what was written, and what was there and stays as it is.
     """
-    files = render("project", target, {})
-    kept = [path for path in files if path.exists() and path.relative_to(target).parts[0] not in _CORE]
-    return write({path: text for path, text in files.items() if path not in kept}), kept
+    files = render_templates("project", target, {})
+    kept = [path for path in files if path.exists() and path.relative_to(target).parts[0] not in _PROJECT_PARTS]
+    return write_files({path: text for path, text in files.items() if path not in kept}), kept
 
 
-def render(template: str, target: Path, values: Values, only: Collection[str] = ()) -> Files:
+def render_templates(template: str, target: Path, values: Values, only: Collection[str] = ()) -> Files:
     """A folder of templates as the files it stands for.
 
     `«name»` is replaced, and so are NAME and PACKAGE in paths; `#? this` begins lines for who asked for `this`, up
@@ -34,25 +34,27 @@ def render(template: str, target: Path, values: Values, only: Collection[str] = 
     root = TEMPLATES / template
     sources = sorted(path for path in root.rglob("*") if path.is_file())
     return {
-        target / _path(source.relative_to(root), values): fill(source.read_text(encoding="utf-8"), values, only)
+        target / _fill_path(source.relative_to(root), values): fill_template(
+            source.read_text(encoding="utf-8"), values, only
+        )
         for source in sources
     }
 
 
-def fill(text: str, values: Values, only: Collection[str] = ()) -> str:
+def fill_template(text: str, values: Values, only: Collection[str] = ()) -> str:
     """A template's text with its names put in."""
-    first, *rest = _ONLY.split(text)
+    first, *rest = _CONDITION.split(text)
     kept = [body for wanted, body in zip(rest[::2], rest[1::2], strict=True) if wanted in ("always", *only)]
-    return _MARK.sub(lambda found: values[found[1]], first + "".join(kept))
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], first + "".join(kept))
 
 
-def _path(path: Path, values: Values) -> Path:
+def _fill_path(path: Path, values: Values) -> Path:
     parts = [re.sub("NAME|PACKAGE", lambda found: values[found[0].lower()], part) for part in path.parts]
     parts = [f".{part.removeprefix('dot.')}" if part.startswith("dot.") else part for part in parts]
     return Path(*parts[:-1], parts[-1].removesuffix(".txt"))
 
 
-def write(files: Files) -> list[Path]:
+def write_files(files: Files) -> list[Path]:
     """Write them, if none is there."""
     taken = [str(path) for path in files if path.exists()]
     if taken:

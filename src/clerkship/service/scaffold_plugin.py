@@ -11,23 +11,23 @@ import clerkship.plugin
 from clerkship.model.errors import InputError
 from clerkship.model.names import canonical_name
 from clerkship.plugin_loading.load import ENTRY_POINT_GROUP
-from clerkship.service.scaffold import Files, Values, render, write
+from clerkship.service.scaffold import Files, Values, render_templates, write_files
 
 MAX_NAME_LENGTH = 40
 _WORD = re.compile(r"[a-z][a-z0-9_]*")
-_IMPORTED = frozenset({*vars(clerkship.plugin), "Annotated", "ClassVar", "Field"})
-_KEPT = frozenset({"clerkship", "pytest", "tests", "pydantic"})
+_IMPORTED_NAMES = frozenset({*vars(clerkship.plugin), "Annotated", "ClassVar", "Field"})
+_RESERVED_PREFIXES = frozenset({"clerkship", "pytest", "tests", "pydantic"})
 
 
 @dataclass(frozen=True)
-class Named:
+class PluginName:
     """`acme.pager`: whose it is, and what it is called."""
 
     prefix: str
     name: str
 
     @classmethod
-    def parse(cls, text: str) -> "Named":
+    def parse(cls, text: str) -> "PluginName":
         """Read `acme.pager`, or `acme_pager`."""
         plain = canonical_name(text)
         prefix, _, name = plain.partition(".") if "." in plain else plain.partition("_")
@@ -37,7 +37,7 @@ class Named:
                 f"`{text}` is not a prefix and a name",
                 hint="write your prefix and a name in small letters, such as acme.pager",
             )
-        if prefix in _KEPT:
+        if prefix in _RESERVED_PREFIXES:
             raise InputError.of(f"the prefix `{prefix}` is taken", hint="choose one of your own")
         return cls(prefix, name)
 
@@ -52,27 +52,27 @@ class Named:
         return f"{self.prefix}.{self.name}"
 
 
-def class_name(name: str) -> str:
+def to_class_name(name: str) -> str:
     """`NightPager` for `night_pager`."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def assertion_class(name: str) -> str:
+def to_assertion_class_name(name: str) -> str:
     """Likewise, but none that its file imports."""
-    found = class_name(name)
-    return f"{found}Assertion" if found in _IMPORTED else found
+    found = to_class_name(name)
+    return f"{found}Assertion" if found in _IMPORTED_NAMES else found
 
 
-def simulator_values(name: str, *, kind: str, folder: str, assertion: str) -> Values:
+def build_simulator_values(name: str, *, kind: str, folder: str, assertion: str) -> Values:
     """What the templates of a simulator's folder ask for."""
-    return {"name": name, "Name": class_name(name), "kind": kind, "folder": folder, "assertion": assertion}
+    return {"name": name, "Name": to_class_name(name), "kind": kind, "folder": folder, "assertion": assertion}
 
 
-def new_simulator(text: str, target: Path) -> list[Path]:
+def create_simulator(text: str, target: Path) -> list[Path]:
     """A package with a simulator that conforms, an assertion, a step, a task and tests."""
-    named = Named.parse(text)
+    named = PluginName.parse(text)
     values = {
-        **simulator_values(
+        **build_simulator_values(
             named.name,
             kind=named.full,
             folder=f"{named.package}.{named.name}",
@@ -82,11 +82,13 @@ def new_simulator(text: str, target: Path) -> list[Path]:
     }
     root = target / named.package
     folder = root / "src" / named.package / named.name
-    files = render("package", root, values, ("simulator",)) | render("package_simulator", root, values)
-    return write(files | render("simulator", folder, values))
+    files = render_templates("package", root, values, ("simulator",)) | render_templates(
+        "package_simulator", root, values
+    )
+    return write_files(files | render_templates("simulator", folder, values))
 
 
-def _package_values(named: Named, summary: str) -> Values:
+def _package_values(named: PluginName, summary: str) -> Values:
     return {
         "prefix": named.prefix,
         "package": named.package,
@@ -97,31 +99,33 @@ def _package_values(named: Named, summary: str) -> Values:
 
 
 @dataclass(frozen=True)
-class NewAssertion:
+class CreatedAssertion:
     """What was written, and what is left for the author to write."""
 
     written: list[Path]
     to_do: list[str]
 
 
-def new_assertion(text: str, target: Path) -> NewAssertion:
+def create_assertion(text: str, target: Path) -> CreatedAssertion:
     """A package with an assertion; or, where there is a package, its file, and the lines that make it known."""
-    named = Named.parse(text)
+    named = PluginName.parse(text)
     values = {
         **_package_values(named, f"An assertion for Clerkship, {named.full}."),
         "name": named.name,
-        "Name": assertion_class(named.name),
+        "Name": to_assertion_class_name(named.name),
     }
     project = target / "pyproject.toml"
     if project.is_file():
-        return _into_package(named, values, project)
+        return _add_to_package(named, values, project)
     root = target / named.package
-    files = render("package", root, values) | render("package_assertion", root, values)
-    return NewAssertion(write(files | render("assertion_file", root / "src" / named.package, values)), [])
+    files = render_templates("package", root, values) | render_templates("package_assertion", root, values)
+    return CreatedAssertion(
+        write_files(files | render_templates("assertion_file", root / "src" / named.package, values)), []
+    )
 
 
-def _into_package(named: Named, values: Values, project: Path) -> NewAssertion:
-    data = _read(project)
+def _add_to_package(named: PluginName, values: Values, project: Path) -> CreatedAssertion:
+    data = _read_project(project)
     known: dict[str, str] = data.get("entry-points", {}).get(ENTRY_POINT_GROUP, {})
     if known and named.prefix not in known:
         raise InputError.of(
@@ -134,14 +138,14 @@ def _into_package(named: Named, values: Values, project: Path) -> NewAssertion:
     folder = project.parent.joinpath("src", *package.split("."))
     if not folder.is_dir():
         folder = project.parent.joinpath(*package.split("."))
-    files: Files = render("assertion_file", folder, values)
+    files: Files = render_templates("assertion_file", folder, values)
     to_do = [f"from {package}.{named.name} import {values['Name']}", f"assertions=({values['Name']},)"]
     if not known:
         to_do.append(f'[project.entry-points."{ENTRY_POINT_GROUP}"]\n{named.prefix} = "{place}"')
-    return NewAssertion(write(files), to_do)
+    return CreatedAssertion(write_files(files), to_do)
 
 
-def _read(project: Path) -> dict[str, Any]:
+def _read_project(project: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {})
     except (OSError, ValueError) as error:

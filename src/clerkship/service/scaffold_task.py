@@ -17,7 +17,7 @@ from clerkship.library.yaml import parse_yaml
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.service.scaffold import TEMPLATES, Files, fill, render, write
+from clerkship.service.scaffold import TEMPLATES, Files, fill_template, render_templates, write_files
 from clerkship.simulators.spec import TaskScaffold
 
 MAX_NAME_LENGTH = 200
@@ -35,11 +35,11 @@ WITHOUT_SANDBOX = TaskScaffold(
 """A task where no simulator of the environment has a scaffold."""
 
 
-def new_task(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
+def create_task(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
     """Write a task that validates, that its solution passes and that fails an agent that does nothing."""
-    stem = _stem(name)
-    found = {str(data.get("name")): data for data in _pieces(folder, "environment")}
-    if name in [data.get("name") for data in _pieces(folder, "task")]:
+    stem = _to_file_stem(name)
+    found = {str(data.get("name")): data for data in _find_definitions(folder, "environment")}
+    if name in [data.get("name") for data in _find_definitions(folder, "task")]:
         raise InputError.of(f"a task in {folder} is called {name!r} already", hint="choose another name")
     files: Files = {}
     if not found and environment is None:
@@ -47,25 +47,25 @@ def new_task(name: str, folder: Path, catalog: RegisteredCatalog, environment: s
         files[folder / "environment.yml"] = text
         own = parse_yaml(text, "environment.yml").data["environment"]
         found = {own["name"]: own}
-    place = _choose(found, environment, folder)
+    place = _choose_environment(found, environment, folder)
     sandboxes = build_environment_info(found[place]).sandboxes
-    sandbox, scaffold = _scaffold(sandboxes, catalog)
+    sandbox, scaffold = _find_scaffold(sandboxes, catalog)
     values = {
-        "name": _quoted(name),
+        "name": _quote(name),
         "shell_name": shlex.quote(name),
         "folder": shlex.quote(str(folder)),
-        "environment": _quoted(place),
+        "environment": _quote(place),
         "sandboxes": ", ".join(f"{sandbox} ({kind})" for sandbox, kind in sandboxes.items()) or "none",
         "solution": f"../solutions/{stem}.py",
-        **_parts(scaffold, _quoted(sandbox)),
+        **_fill_scaffold(scaffold, _quote(sandbox)),
     }
-    made = render("task", folder, values, ["steps"] if scaffold.steps else [])
+    made = render_templates("task", folder, values, ["steps"] if scaffold.steps else [])
     files[folder / "tasks" / f"{stem}.yml"] = made[folder / "task.yml"]
     files[folder / "solutions" / f"{stem}.py"] = made[folder / "solution.py"]
-    return write(files)
+    return write_files(files)
 
 
-def _scaffold(sandboxes: Mapping[str, str], catalog: RegisteredCatalog) -> tuple[str, TaskScaffold]:
+def _find_scaffold(sandboxes: Mapping[str, str], catalog: RegisteredCatalog) -> tuple[str, TaskScaffold]:
     """Return the first sandbox whose simulator has a scaffold, with it."""
     for sandbox, kind in sandboxes.items():
         scaffold = catalog.simulator(kind).scaffold if kind in catalog.simulators else None
@@ -74,7 +74,7 @@ def _scaffold(sandboxes: Mapping[str, str], catalog: RegisteredCatalog) -> tuple
     return "", WITHOUT_SANDBOX
 
 
-def _parts(scaffold: TaskScaffold, sandbox: str) -> dict[str, str]:
+def _fill_scaffold(scaffold: TaskScaffold, sandbox: str) -> dict[str, str]:
     """Return the parts of a scaffold as the templates take them in: filled, and indented to their places."""
     parts = {
         "task_item": (scaffold.task_item, 4),
@@ -83,16 +83,16 @@ def _parts(scaffold: TaskScaffold, sandbox: str) -> dict[str, str]:
         "body": (scaffold.solution, 4),
     }
     return {
-        name: indent(fill(text, {"sandbox": sandbox}), " " * width).removesuffix("\n")
+        name: indent(fill_template(text, {"sandbox": sandbox}), " " * width).removesuffix("\n")
         for name, (text, width) in parts.items()
     }
 
 
-def new_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
+def create_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
     """Write a scenario file that validates, with a person who needs no model and an assertion that silence fails."""
-    stem = _stem(name, "scenario")
-    found = {str(data.get("name")): data for data in _pieces(folder, "environment")}
-    place = _choose(found, environment, folder) if found or environment is not None else None
+    stem = _to_file_stem(name, "scenario")
+    found = {str(data.get("name")): data for data in _find_definitions(folder, "environment")}
+    place = _choose_environment(found, environment, folder) if found or environment is not None else None
     data = found[place] if place is not None else CONVERSATION_ENVIRONMENT.model_dump()
     kinds = build_environment_info(data).sandboxes
     talks = [s for s, kind in kinds.items() if kind in catalog.simulators and catalog.simulator(kind).converses]
@@ -100,22 +100,22 @@ def new_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environmen
         raise InputError.of(f"`{place}` has no chat, and so nobody can talk there", hint="give it one, or name another")
     path = folder / f"{stem}.yml"
     values = {
-        "name": _quoted(name),
+        "name": _quote(name),
         "file": shlex.quote(str(path)),
-        "environment": _quoted(place or ""),
-        "sandbox": _quoted(talks[0]),
+        "environment": _quote(place or ""),
+        "sandbox": _quote(talks[0]),
         "solution": f"../solutions/{stem}.py",
     }
     proven = (folder.parent / "solutions").is_dir()
     only = (["place"] if place is not None else []) + (["sandbox"] if len(talks) > 1 else [])
-    made = render("scenario", folder, values, [*only, *(["solution"] if proven else [])])
+    made = render_templates("scenario", folder, values, [*only, *(["solution"] if proven else [])])
     files: Files = {path: made[folder / "scenario.yml"]}
     if proven:
         files[folder.parent / "solutions" / f"{stem}.py"] = made[folder / "solution.py"]
-    return write(files)
+    return write_files(files)
 
 
-def _stem(name: str, what: str = "task") -> str:
+def _to_file_stem(name: str, what: str = "task") -> str:
     """The name of its files: `refill_a_prescription`."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:60].strip("_")
@@ -126,12 +126,12 @@ def _stem(name: str, what: str = "task") -> str:
     return stem
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """As YAML and Python both read it."""
     return orjson.dumps(text).decode()
 
 
-def _pieces(folder: Path, sort: str) -> Iterator[dict[str, Any]]:
+def _find_definitions(folder: Path, sort: str) -> Iterator[dict[str, Any]]:
     """What a folder defines of a sort, as far as its files can be read: mistakes are for `validate`."""
     if not folder.is_dir():
         return
@@ -144,7 +144,7 @@ def _pieces(folder: Path, sort: str) -> Iterator[dict[str, Any]]:
                 yield piece
 
 
-def _choose(found: dict[str, Any], wanted: str | None, folder: Path) -> str:
+def _choose_environment(found: dict[str, Any], wanted: str | None, folder: Path) -> str:
     if wanted is not None and wanted not in found:
         hint = did_you_mean(wanted, found)
         raise InputError.of(f"no environment `{wanted}` in {folder}", hint=hint)

@@ -21,7 +21,7 @@ from clerkship.model.task import Task
 C = TypeVar("C", bound=ComponentSpec)
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-FILES: Mapping[str, type[BaseModel]] = {
+FILE_MODELS: Mapping[str, type[BaseModel]] = {
     "task": Task,
     "scenario": ScenarioFile,
     "environment": Environment,
@@ -31,20 +31,24 @@ FILES: Mapping[str, type[BaseModel]] = {
 }
 
 
-def schema(sort: str, catalog: RegisteredCatalog) -> Schema:
+def build_schema(sort: str, catalog: RegisteredCatalog) -> Schema:
     """The schema of a file of this sort: a map with that one key."""
-    if sort not in FILES:
-        raise InputError.of(f"no schema `{sort}`", hint=did_you_mean(sort, FILES))
+    if sort not in FILE_MODELS:
+        raise InputError.of(f"no schema `{sort}`", hint=did_you_mean(sort, FILE_MODELS))
     definitions: Schema = {}
-    body = _datasets(catalog, definitions) if sort == "dataset" else _hoisted(FILES[sort], definitions)
+    body = (
+        _build_dataset_schema(catalog, definitions)
+        if sort == "dataset"
+        else _collect_definitions(FILE_MODELS[sort], definitions)
+    )
     if "AssertionCall" in definitions:
-        definitions["AssertionCall"] = _assertions(catalog, definitions)
+        definitions["AssertionCall"] = _build_assertion_schema(catalog, definitions)
     if "StepCall" in definitions:
-        definitions["StepCall"] = _steps(catalog, definitions)
+        definitions["StepCall"] = _build_step_schema(catalog, definitions)
     if "Simulator" in definitions:
-        definitions["Simulator"] = _components(catalog.simulators, definitions)
+        definitions["Simulator"] = _build_component_schema(catalog.simulators, definitions)
     if "SharedDomain" in definitions and list(catalog.domains):
-        definitions["SharedDomain"] = _components(catalog.domains, definitions)
+        definitions["SharedDomain"] = _build_component_schema(catalog.domains, definitions)
     return {
         "$schema": DIALECT,
         "title": f"Clerkship {sort} file",
@@ -55,15 +59,15 @@ def schema(sort: str, catalog: RegisteredCatalog) -> Schema:
     }
 
 
-def _hoisted(model: type[BaseModel], definitions: Schema) -> Schema:
+def _collect_definitions(model: type[BaseModel], definitions: Schema) -> Schema:
     body = model.model_json_schema()
     definitions.update(body.pop("$defs", {}))
     return body
 
 
-def _assertions(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
+def _build_assertion_schema(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
     forms: list[Schema] = [
-        _named(each, _arguments(model, definitions))
+        _build_single_key_map(each, _build_argument_schema(model, definitions))
         for name, model in catalog.assertions.items()
         for each in (name, *model.aliases)
     ]
@@ -71,31 +75,35 @@ def _assertions(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
     return {"description": "A map with one key, the assertion's name.", "anyOf": forms}
 
 
-def _arguments(model: type[Assertion], definitions: Schema) -> Schema:
+def _build_argument_schema(model: type[Assertion], definitions: Schema) -> Schema:
     """A map, or what its shorthand stands for."""
-    body = _hoisted(model, definitions)
+    body = _collect_definitions(model, definitions)
     if model.shorthand is None:
         return body
     return {"description": body.get("description", ""), "anyOf": [body, body["properties"][model.shorthand]]}
 
 
-def _steps(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
+def _build_step_schema(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
     at = {"type": ["string", "number"], "description": "when, after the start, in simulated time: +10m"}
     forms = [
-        _named(each, _hoisted(model, definitions), at=at)
+        _build_single_key_map(each, _collect_definitions(model, definitions), at=at)
         for name, model in catalog.steps.items()
         for each in (name, *model.aliases)
     ]
     return {"description": "A map with one key, the step's name, and optionally `at`.", "anyOf": forms}
 
 
-def _components(registry: Registry[C], definitions: Schema) -> Schema:
+def _build_component_schema(registry: Registry[C], definitions: Schema) -> Schema:
     datasets = {"type": "array", "items": {"type": "string"}, "description": "which of the datasets; all that fit"}
     forms: list[Schema] = [
         {
             "type": "object",
             "description": spec.summary,
-            "properties": {"kind": {"const": kind}, "config": _hoisted(spec.config, definitions), "datasets": datasets},
+            "properties": {
+                "kind": {"const": kind},
+                "config": _collect_definitions(spec.config, definitions),
+                "datasets": datasets,
+            },
             "required": ["kind"],
             "additionalProperties": False,
         }
@@ -104,13 +112,13 @@ def _components(registry: Registry[C], definitions: Schema) -> Schema:
     return {"anyOf": forms}
 
 
-def _datasets(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
+def _build_dataset_schema(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
     """One form for each type of dataset."""
-    forms = [_hoisted(type.model, definitions) for _, type in catalog.dataset_types.items()]
+    forms = [_collect_definitions(type.model, definitions) for _, type in catalog.dataset_types.items()]
     return {"description": "Synthetic records or files; `type` says which keys it has.", "anyOf": forms}
 
 
-def _named(name: str, arguments: Schema, **beside: Schema) -> Schema:
+def _build_single_key_map(name: str, arguments: Schema, **beside: Schema) -> Schema:
     return {
         "type": "object",
         "properties": {name: arguments, **beside},

@@ -7,10 +7,10 @@ from clerkship.store.seal import Ledger
 
 def require_intact(store: Store, run_id: str, task: str | None = None) -> SealCheck:
     """Check a run, or one task of it; raise SealBroken if nothing may be built on it."""
-    return require(store.check_seals(run_id, task=task))
+    return require_unchanged(store.check_seals(run_id, task=task))
 
 
-def require(check: SealCheck, advice: str = "") -> SealCheck:
+def require_unchanged(check: SealCheck, advice: str = "") -> SealCheck:
     """Raise SealBroken, naming what was changed and what to do, if nothing may be built on what was checked."""
     refusal = check.refusal(advice)
     if refusal:
@@ -34,16 +34,16 @@ def end_run(store: Store, run_id: str, status: str, at: str, ledger: Ledger) -> 
     The mark comes first, because writing it may itself change the store: by a trigger.
     """
     store.mark(run_id, status, at, ledger)
-    return _compare(store, run_id, ledger)
+    return _compare_with_ledger(store, run_id, ledger)
 
 
-def check_again(store: Store, ledger: Ledger, before: SealCheck) -> SealCheck:
+def recheck_seals(store: Store, ledger: Ledger, before: SealCheck) -> SealCheck:
     """Compare a run that has ended with its ledger once more, unless the store was not written to since."""
     is_same = store.data_version() == ledger.checked_at and not store.is_replaced()
-    return before if is_same or before.is_changed else _compare(store, before.run, ledger)
+    return before if is_same or before.is_changed else _compare_with_ledger(store, before.run, ledger)
 
 
-def _compare(store: Store, run_id: str, ledger: Ledger) -> SealCheck:
+def _compare_with_ledger(store: Store, run_id: str, ledger: Ledger) -> SealCheck:
     check = store.check_seals(run_id, ledger=ledger)
     return check.model_copy(update={"changes": (_REPLACED, *check.changes)}) if store.is_replaced() else check
 

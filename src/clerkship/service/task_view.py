@@ -16,14 +16,14 @@ from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import BenchmarkRun, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import Snapshot
-from clerkship.service.frozen import snapshot_at
+from clerkship.service.frozen import load_snapshot
 from clerkship.service.reading import NOT_CHECKED
 from clerkship.store.contract import Store, StoreDamaged, UnknownRun
 
-MAX_SAID = 200
+MAX_UTTERANCES = 200
 """Utterances shown of one trial."""
 _BROKE = "person.broke_contract"
-_SPOILT = b'"by_agent":true'
+_CAUSED_BY_AGENT = b'"by_agent":true'
 _TURN, _BLOBS, _ENDED, _BROKEN = b'"turn":', b'"blobs":', b'.ended"', f'"{_BROKE}"'.encode()
 """One of these a line must have in it to be of interest to whoever reads the conversation alone."""
 
@@ -68,7 +68,7 @@ class TaskView:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EventFilter:
     """Which events of a log somebody wants to see."""
 
     kind: str | None = None
@@ -77,7 +77,7 @@ class Wanted:
 
 
 def show_task(
-    store: Store, reference: str, name: str, trial: int | None = None, wanted: Wanted | None = None
+    store: Store, reference: str, name: str, trial: int | None = None, wanted: EventFilter | None = None
 ) -> TaskView:
     """One trial, by the task's name or a part of it that only it has; the first that did not pass, if none is named."""
     run = store.run(reference)
@@ -85,14 +85,14 @@ def show_task(
     chosen, found = find_trials(store, run, name, trial, damaged)
     attempts = store.task_runs(run.id, task=chosen.task, attempts=True, damaged=damaged)
     before = tuple(a for a in attempts if a.trial == chosen.trial and a.attempt < chosen.attempt)
-    view = view_task(store, chosen, wanted or Wanted())
+    view = load_task_view(store, chosen, wanted or EventFilter())
     damage = tuple(dict.fromkeys((*damaged, *view.damaged)))
     seals = store.check_seals(run.id, task=chosen.task)
     view = replace(view, attempts=before, trials=tuple(found), replayed=run.is_replayed, damaged=damage, seals=seals)
-    return replace(view, indexed=_indexed(store, chosen)) if seals.is_changed else view
+    return replace(view, indexed=_find_indexed_verdict(store, chosen)) if seals.is_changed else view
 
 
-def _indexed(store: Store, task_run: TaskRun) -> str:
+def _find_indexed_verdict(store: Store, task_run: TaskRun) -> str:
     """Return the verdict that the index has for a trial, if it differs from that of the record."""
     recorded = task_run.outcome()
     found = next((one for one in store.outcomes(task_run.run) if one[:3] == recorded[:3]), recorded)
@@ -105,7 +105,7 @@ def find_trials(
     """The trial that is meant, and all of its task; for `damaged` see `Store.task_runs`."""
     found = store.task_runs(run.id, task=name, damaged=damaged)
     if not found and not damaged:
-        found = _by_part(store.task_runs(run.id, damaged=damaged), name)
+        found = _find_by_name_part(store.task_runs(run.id, damaged=damaged), name)
     asked = [task_run for task_run in found if trial in (None, task_run.trial)]
     if not asked and damaged:
         raise StoreDamaged(f"{damaged[0]}; `clerkship show {run.id}` shows the other trials")
@@ -114,7 +114,7 @@ def find_trials(
     return next((ran for ran in asked if ran.verdict not in ("pass", "ungraded")), asked[0]), found
 
 
-def _by_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
+def _find_by_name_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
     names = sorted({task_run.task for task_run in task_runs})
     found = find_matching_names(part, names)
     if len(found) == 1:
@@ -123,7 +123,7 @@ def _by_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
     raise UnknownRun(f"no task is called {part!r}; {said}")
 
 
-def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> TaskView:  # noqa: B008  (it is frozen)
+def load_task_view(store: Store, task_run: TaskRun, wanted: EventFilter = EventFilter()) -> TaskView:  # noqa: B008  (it is frozen)
     """A trial and all that belongs to it. The log is read once, line by line, whatever its length."""
     chain, events = HashChain(), list[dict[str, Any]]()
     bodies: set[str] = set()
@@ -133,23 +133,23 @@ def view_task(store: Store, task_run: TaskRun, wanted: Wanted = Wanted()) -> Tas
         chain.add(line)
         is_wanted = seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit)
         # One after the other, not by `any`: of a long log most is only counted, and that must be quick.
-        told = _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line or _SPOILT in line
+        told = _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line or _CAUSED_BY_AGENT in line
         if not is_wanted and not told:
             continue
         try:
             event = parse_line(line)
             bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
-            said += _said(event, with_utterances=len(said) < MAX_SAID)
+            said += _read_utterances(event, with_utterances=len(said) < MAX_UTTERANCES)
             if is_wanted and (wanted.kind is None or matches_kind(event["kind"], wanted.kind)):
                 events.append(event)
         except (ValueError, KeyError, TypeError, AttributeError) as error:  # a changed line may be any JSON
             damaged.append(f"the log of {task_run.task} (trial {task_run.trial}) is corrupt at event {seq}: {error}")
     return TaskView(
         task_run,
-        snapshot_at(store, task_run.snapshot),
+        load_snapshot(store, task_run.snapshot),
         events,
         _sidecar(store, task_run, damaged),
-        chain.head == task_run.head and all(_is_intact(store, digest) for digest in bodies),
+        chain.head == task_run.head and all(_has_valid_hash(store, digest) for digest in bodies),
         _with_sandboxes(said),
         damaged=tuple(damaged),
     )
@@ -164,11 +164,11 @@ def _sidecar(store: Store, task_run: TaskRun, damaged: list[str]) -> dict[str, A
     return sidecar
 
 
-def _said(event: dict[str, Any], *, with_utterances: bool) -> Iterator[tuple[str, str, str]]:
+def _read_utterances(event: dict[str, Any], *, with_utterances: bool) -> Iterator[tuple[str, str, str]]:
     """Yield where who said what in an event, and what a reader of the conversation must know of it besides."""
     payload, kind, actor, sandbox = event["payload"], event["kind"], event["actor"], event["source"]
     if with_utterances and "turn" in payload and isinstance(payload.get("text"), str):
-        yield sandbox, actor, _as_seen(payload)
+        yield sandbox, actor, _render_message(payload)
     if kind == _BROKE:
         yield sandbox, "person", f"(out of role; not said: {payload.get('would_have_said') or 'nothing'})"
     if kind == StepFailed.kind and payload.get("by_agent"):
@@ -183,13 +183,13 @@ def _with_sandboxes(said: Sequence[tuple[str, str, str]]) -> list[tuple[str, str
     return [(f"{actor} on {sandbox}" if several and sandbox else actor, text) for sandbox, actor, text in said]
 
 
-def _as_seen(said: dict[str, Any]) -> str:
+def _render_message(said: dict[str, Any]) -> str:
     """A message as its reader has it: the text, then the buttons, then what is not text."""
     buttons = [f"[{button.get('title', button)}]" for button in said.get("buttons") or ()]
     custom = [orjson.dumps(said["custom"]).decode()] if said.get("custom") else []
     return " ".join(part for part in (said["text"], *buttons, *custom) if part)
 
 
-def _is_intact(store: Store, digest: str) -> bool:
+def _has_valid_hash(store: Store, digest: str) -> bool:
     """A line vouches for its bodies by their hashes, and the store keeps them by those."""
     return hashlib.sha256(store.blob(digest)).hexdigest() == digest

@@ -25,8 +25,8 @@ from clerkship.service.exporting import write_reports
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.reading import show_run
-from clerkship.service.redacting import redactor_for
-from clerkship.service.report_targets import Targets
+from clerkship.service.redacting import build_run_redactor
+from clerkship.service.report_targets import ReportTargets
 from clerkship.service.running import execute
 from clerkship.service.store_access import open_store
 from clerkship.service.task_view import show_task
@@ -70,7 +70,7 @@ class Result:
 
     def report(self, path: str | Path) -> Path:
         """Write the HTML report there."""
-        return write_reports(self.store, self.run.id, Targets(html=Path(path)), self.seals)["html"]
+        return write_reports(self.store, self.run.id, ReportTargets(html=Path(path)), self.seals)["html"]
 
     def __bool__(self) -> bool:
         """As `passed`."""
@@ -85,7 +85,7 @@ class Result:
         return map(escape_ci_commands, self._explain())
 
     def _explain(self) -> Iterator[str]:
-        by = redactor_for(self.store, self.run)
+        by = build_run_redactor(self.store, self.run)
         failed = [redact_task_run(task_run, by) for task_run in self.failed]
         store = f" --store {shlex.quote(str(self.store.path))}"
         if self.seals.is_changed:
@@ -105,7 +105,7 @@ class Result:
             yield f"it was stopped after {self.counts.done} of {self.run.total}"
 
 
-class Practice:
+class ClerkshipFixture:
     """A store, and the places where suites are looked for."""
 
     def __init__(self, store: Path, places: Iterable[Path]) -> None:
@@ -125,7 +125,7 @@ class Practice:
         options |= {"tape": tapes[0]} if tapes else {}
         catalog = RegisteredCatalog()
         self.warnings = catalog.warnings()
-        request = RunRequest(path=self._find(Path(path)), agent=as_agent(agent), **options)
+        request = RunRequest(path=self._find(Path(path)), agent=to_agent_reference(agent), **options)
         settings = override(load_settings(), store=self._path)
         plan = plan_run(request, settings, catalog)
         self.warnings += map(str, plan.warnings)
@@ -159,7 +159,7 @@ class Practice:
         return found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found
 
 
-def as_agent(agent: object) -> str | Solver:
+def to_agent_reference(agent: object) -> str | Solver:
     """A reference as it is; a class, an object or a function by the name it was written under."""
     if isinstance(agent, str):
         return agent

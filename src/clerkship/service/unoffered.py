@@ -12,7 +12,7 @@ from clerkship.playground.listeners import is_available
 from clerkship.simulators.spec import Spec
 
 
-def unoffered(spec: Spec) -> dict[str, str]:
+def find_unavailable_listeners(spec: Spec) -> dict[str, str]:
     """Lines of a simulator that are missing here, and what brings each."""
     return {
         listener.name: f"pip install 'clerkship[{listener.extra}]', or uv run --extra {listener.extra}"
@@ -21,14 +21,14 @@ def unoffered(spec: Spec) -> dict[str, str]:
     }
 
 
-def warnings_for(
+def warn_unavailable_listeners(
     solver: Solver, environments: Iterable[Environment], catalog: RegisteredCatalog
 ) -> Iterator[InputProblem]:
     """For an agent outside, which cannot be told when it asks for one."""
     if not isinstance(solver, CommandSolver | WebhookSolver):
         return
     for kind in sorted({simulator.kind for place in environments for simulator in place.simulators.values()}):
-        for line, how in unoffered(catalog.simulators.get(kind)).items():
+        for line, how in find_unavailable_listeners(catalog.simulators.get(kind)).items():
             yield InputProblem(
                 message=f"`{kind}` sandboxes are not offered over {line}: a package is not installed", hint=how
             )

@@ -45,20 +45,26 @@ from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
-from clerkship.service.unoffered import unoffered
-from clerkship.service.up_registry import Whereabouts, check_name, folder_of, others, posted
+from clerkship.service.unoffered import find_unavailable_listeners
+from clerkship.service.up_registry import (
+    PlaygroundRegistration,
+    check_name,
+    get_registry_folder,
+    has_others,
+    register_playground,
+)
 from clerkship.settings import Settings
 from clerkship.transports.http_listener import HttpListener
 from clerkship.transports.loop_thread import PortTaken
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
-STOP_WITHIN = 0.3
+STOP_TIMEOUT = 0.3
 """Wall seconds that whoever is in the middle of a request is waited for."""
-LARGEST_PORT = 65535
+MAX_PORT = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlayRequest:
+class PlaygroundRequest:
     """Which playground to start, and where it listens."""
 
     environment: Annotated[
@@ -69,7 +75,7 @@ class PlayRequest:
         str | None, Option(("--task",), "Set the scene of this task; by name or a part of its name.", "NAME")
     ] = None
     port: Annotated[
-        int | None, Option(("--port",), "Listen on this port. [default: any]", "N", min=0, max=LARGEST_PORT)
+        int | None, Option(("--port",), "Listen on this port. [default: any]", "N", min=0, max=MAX_PORT)
     ] = None
     name: Annotated[
         str | None, Option(("--name",), "What `events` and `check` know it by. [default: environment]", "NAME")
@@ -82,7 +88,7 @@ class PlayRequest:
 
 
 @dataclass(frozen=True)
-class Way:
+class SandboxAccess:
     """How an agent reaches one sandbox."""
 
     kind: str
@@ -101,16 +107,16 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Play:
+class RunningPlayground:
     """A playground that is up, and all the ways into it."""
 
-    where: Whereabouts
+    where: PlaygroundRegistration
     playground: Playground
     task: Task | None
     seed: int
     url: str
-    sandboxes: Mapping[str, Way]
-    clock: Way
+    sandboxes: Mapping[str, SandboxAccess]
+    clock: SandboxAccess
     alone: bool
     """Whether it is the only one that is up from here."""
     redactor: Redactor
@@ -123,21 +129,21 @@ class Play:
 
 
 @contextmanager
-def open_play(
-    request: PlayRequest, settings: Settings, catalog: RegisteredCatalog, subscriber: Subscriber | None = None
-) -> Iterator[Play]:
+def open_playground(
+    request: PlaygroundRequest, settings: Settings, catalog: RegisteredCatalog, subscriber: Subscriber | None = None
+) -> Iterator[RunningPlayground]:
     """Set the scene, open the doors, and let others find it; at the end nothing is left of it."""
     if request.name is not None:
         check_name(request.name)
     library = load_library(request.path, catalog, needs_task=request.task is not None, cache=settings.cache)
-    loaded, environment = pick_place(library, request)
+    loaded, environment = choose_environment(library, request)
     seed = settings.seed if request.seed is None else request.seed
     snapshot = library.snapshot(loaded, settings.timeout) if loaded else None
-    models = _people(snapshot, library, settings, catalog)
+    models = _resolve_person_model(snapshot, library, settings, catalog)
     built = build_task(snapshot, library.datasets, catalog) if snapshot else None
     rooms = built.simulators if built is not None else prepare_simulators(environment, library.datasets, catalog)
     domains = built.options.domains if built is not None else prepare_domains(environment, library.datasets, catalog)
-    check_lines(request.line_ports, rooms.values())
+    check_listener_ports(request.line_ports, rooms.values())
     # As the first trial of a run has it: the same seed, the same ids.
     seeded = derive_seed(seed, loaded.task.name, 1) if loaded else derive_seed(seed, environment.name)
     used = built.variables if built is not None else {}
@@ -148,26 +154,26 @@ def open_play(
         playground.log.subscribe(subscriber)
     gateway = Gateway(request.outbound)
     gateway.add_playground(playground)
-    about = describe(playground, loaded, library.datasets) | {"variables": sorted(used)}
+    about = describe_playground(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlEndpoint(playground, about)
     check_limit()
     listener, lines = open_http(gateway, request.port or 0, control=control), ListenerPool(gateway, request.line_ports)
     try:
-        _begin(playground, built, models)
-        url = f"{_url(listener)}/{playground.id}"
-        folder, own = folder_of(settings), _whereabouts(request, url, control.token, about)
-        with posted(folder, request.name, own) as where, run_paced_clock(playground):
-            alone = not others(folder, where.name)
-            ways = _ways(playground, url, lines)
+        _run_setup(playground, built, models)
+        url = f"{_open_listener(listener)}/{playground.id}"
+        folder, own = get_registry_folder(settings), _build_registration(request, url, control.token, about)
+        with register_playground(folder, request.name, own) as where, run_paced_clock(playground):
+            alone = not has_others(folder, where.name)
+            ways = _build_accesses(playground, url, lines)
             task = loaded.task if loaded else None
-            yield Play(
+            yield RunningPlayground(
                 where,
                 playground,
                 task,
                 seed,
                 url,
                 ways,
-                _clock(url, ways),
+                _build_clock_access(url, ways),
                 alone,
                 build_redactor(used, shortest=MIN_SECRET_LENGTH),
             )
@@ -175,10 +181,10 @@ def open_play(
         gateway.remove_playground(playground)
         models.close()  # before the door: whoever is in the middle of a request may wait for the person
         lines.close()
-        listener.close(STOP_WITHIN)
+        listener.close(STOP_TIMEOUT)
 
 
-def _people(
+def _resolve_person_model(
     snapshot: Snapshot | None, library: Library, settings: Settings, catalog: RegisteredCatalog
 ) -> ModelSelection:
     """Whoever plays the person of the task, where that takes a model: as the settings or the conftest say."""
@@ -191,7 +197,7 @@ def _people(
     return models
 
 
-def pick_place(library: Library, request: PlayRequest) -> tuple[LoadedTask | None, Environment]:
+def choose_environment(library: Library, request: PlaygroundRequest) -> tuple[LoadedTask | None, Environment]:
     """The task that is asked for, and the environment: the task's, the one of that name, or the only one."""
     known = dict(library.environments) or {CONVERSATION_ENVIRONMENT.name: CONVERSATION_ENVIRONMENT}
     wanted = request.environment
@@ -201,23 +207,23 @@ def pick_place(library: Library, request: PlayRequest) -> tuple[LoadedTask | Non
             hint = f"it is a place for files: `clerkship up --from {shlex.quote(wanted)}`"
         raise InputError.of(f"no environment `{wanted}` in {request.path}", hint=hint)
     if request.task is not None:
-        loaded = pick_task(library, request.task)
+        loaded = find_task(library, request.task)
         if wanted not in (None, loaded.environment.name):
             raise InputError.of(f"`{loaded.task.name}` takes place in {loaded.environment.name}, not in {wanted}")
         return loaded, loaded.environment
-    meant = [wanted] if wanted is not None else _of_file(library, request.path) or sorted(known)
+    meant = [wanted] if wanted is not None else _list_environments_of_file(library, request.path) or sorted(known)
     if len(meant) > 1:
         raise InputError.of("name the environment", hint=f"there are {', '.join(meant)}")
     return None, known[meant[0]]
 
 
-def _of_file(library: Library, path: Path) -> list[str]:
+def _list_environments_of_file(library: Library, path: Path) -> list[str]:
     """Where the tasks of one file take place, if it is one file that is meant."""
     tasks = library.select(file=path) if path.is_file() else ()
     return sorted({loaded.environment.name for loaded in tasks})
 
 
-def pick_task(library: Library, name: str) -> LoadedTask:
+def find_task(library: Library, name: str) -> LoadedTask:
     """By its name, or by a part of it that only it has."""
     found = find_matching_names(name, library.tasks)
     if len(found) == 1:
@@ -226,7 +232,7 @@ def pick_task(library: Library, name: str) -> LoadedTask:
     raise InputError.of(f"no task is called `{name}`", hint=hint)
 
 
-def _begin(playground: Playground, built: BuiltTask | None, models: ModelSelection) -> None:
+def _run_setup(playground: Playground, built: BuiltTask | None, models: ModelSelection) -> None:
     """Everything that happens in a run before the agent does anything."""
     if built is None:
         started = RunStarted(task="", environment=playground.environment.name, seed=playground.seed)
@@ -246,42 +252,46 @@ def _begin(playground: Playground, built: BuiltTask | None, models: ModelSelecti
         playground.people.listening = True
 
 
-def describe(playground: Playground, loaded: LoadedTask | None, datasets: Mapping[str, Dataset]) -> dict[str, Any]:
+def describe_playground(
+    playground: Playground, loaded: LoadedTask | None, datasets: Mapping[str, Dataset]
+) -> dict[str, Any]:
     """What its control door tells of it that does not change."""
     environment = playground.environment
     return {
         "playground": playground.id,
         "environment": environment.name,
-        "place": place_hash(environment, datasets),
+        "place": hash_environment(environment, datasets),
         "task": loaded.task.name if loaded else None,
-        "scene": scene_hash(loaded.task) if loaded else None,
+        "scene": hash_setup(loaded.task) if loaded else None,
     }
 
 
-def place_hash(environment: Environment, datasets: Mapping[str, Dataset]) -> str:
+def hash_environment(environment: Environment, datasets: Mapping[str, Dataset]) -> str:
     """Changes with anything that a log of the environment has to be read over."""
     used = {name: datasets[name].hash for name in environment.datasets}
-    return _hash([environment.model_dump(mode="json", exclude={"description"}), used])
+    return _hash_json([environment.model_dump(mode="json", exclude={"description"}), used])
 
 
-def scene_hash(task: Task) -> str:
+def hash_setup(task: Task) -> str:
     """Changes with what is set up for a task, and with what the agent is told."""
-    return _hash(task.model_dump(mode="json", include={"scenario", "task_item"}))
+    return _hash_json(task.model_dump(mode="json", include={"scenario", "task_item"}))
 
 
-def _hash(data: Any) -> str:
+def _hash_json(data: Any) -> str:
     return hashlib.sha256(orjson.dumps(data, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _url(listener: HttpListener) -> str:
+def _open_listener(listener: HttpListener) -> str:
     try:
         return listener.url()
     except PortTaken as taken:
         raise InputError.of(str(taken), hint="choose another --port, or leave it out") from None
 
 
-def _whereabouts(request: PlayRequest, url: str, token: str, about: Mapping[str, Any]) -> Whereabouts:
-    return Whereabouts(
+def _build_registration(
+    request: PlaygroundRequest, url: str, token: str, about: Mapping[str, Any]
+) -> PlaygroundRegistration:
+    return PlaygroundRegistration(
         url=f"{url}/{CONTROL}",
         token=token,
         playground=about["playground"],
@@ -293,30 +303,30 @@ def _whereabouts(request: PlayRequest, url: str, token: str, about: Mapping[str,
     )
 
 
-def _clock(url: str, ways: Mapping[str, Way]) -> Way:
+def _build_clock_access(url: str, ways: Mapping[str, SandboxAccess]) -> SandboxAccess:
     clock_url = f"{url}/{CLOCK}"
     token = next((way.token for way in ways.values()), "")  # any sandbox's opens it
     command = ["curl", "-sS", "-X", "POST", "-H", f"Authorization: Bearer {token}", f"{clock_url}/advance?by=10m"]
-    return Way(CLOCK, clock_url, token, shlex.join(command))
+    return SandboxAccess(CLOCK, clock_url, token, shlex.join(command))
 
 
-def _ways(playground: Playground, url: str, lines: ListenerPool) -> dict[str, Way]:
+def _build_accesses(playground: Playground, url: str, lines: ListenerPool) -> dict[str, SandboxAccess]:
     try:
         lines.prepare(playground)
         return {
-            name: _way(sandbox, f"{url}/{name}", lines.open_listeners(playground, sandbox))
+            name: _build_access(sandbox, f"{url}/{name}", lines.open_listeners(playground, sandbox))
             for name, sandbox in playground.sandboxes.items()
         }
     except PortTaken as taken:
         raise InputError.of(str(taken), hint="choose another with --line, or leave it out") from None
 
 
-def parse_line_ports(written: Iterable[str]) -> dict[str, int]:
+def parse_listener_ports(written: Iterable[str]) -> dict[str, int]:
     """`mllp=2575`, as somebody writes it: which line is to listen where."""
     ports: dict[str, int] = {}
     for text in written:
         name, equals, port = text.partition("=")
-        if not name or not equals or not port.isascii() or not port.isdigit() or not 0 <= int(port) <= LARGEST_PORT:
+        if not name or not equals or not port.isascii() or not port.isdigit() or not 0 <= int(port) <= MAX_PORT:
             raise InputError.of(f"--line {text}: expected a line and a port, such as mllp=2575")
         if name in ports:
             raise InputError.of(f"--line {text}: {name} was given a port already: {ports[name]}")
@@ -326,7 +336,7 @@ def parse_line_ports(written: Iterable[str]) -> dict[str, int]:
     return ports
 
 
-def check_lines(ports: Mapping[str, int], rooms: Iterable[PreparedSimulator]) -> None:
+def check_listener_ports(ports: Mapping[str, int], rooms: Iterable[PreparedSimulator]) -> None:
     """Only lines that there are can be told where to listen."""
     there = {line.name: line for room in rooms for line in room.spec.listeners}
     for name in ports:
@@ -340,17 +350,21 @@ def check_lines(ports: Mapping[str, int], rooms: Iterable[PreparedSimulator]) ->
             )
 
 
-def _way(sandbox: Sandbox, url: str, lines: Mapping[str, tuple[ProtocolListener, ConnectionInfo]]) -> Way:
+def _build_access(
+    sandbox: Sandbox, url: str, lines: Mapping[str, tuple[ProtocolListener, ConnectionInfo]]
+) -> SandboxAccess:
     spec = sandbox.spec
     plain = [route.path for route in spec.routes if route.method == "GET" and not re.search("[{*]", route.path)]
-    curl = _try_out(sandbox, url + (spec.example or next(iter(plain), "/")))
+    curl = _build_curl_command(sandbox, url + (spec.example or next(iter(plain), "/")))
     info = {name: info for name, (_, info) in lines.items()}
     examples = tuple(listener.example(info) for listener, info in lines.values())
     credentials = sandbox.authentication_info(url)
-    return Way(spec.kind, url, sandbox.token, curl, info, examples, unoffered(spec), credentials)
+    return SandboxAccess(
+        spec.kind, url, sandbox.token, curl, info, examples, find_unavailable_listeners(spec), credentials
+    )
 
 
-def _try_out(sandbox: Sandbox, url: str) -> str:
+def _build_curl_command(sandbox: Sandbox, url: str) -> str:
     """Return a command that sends a request; empty where curl has no options for any of the schemes."""
     schemes = select_http_schemes(sandbox.spec.authentication)
     options = [found for scheme in schemes if (found := scheme.curl(sandbox.credentials)) is not None]

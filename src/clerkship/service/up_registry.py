@@ -12,16 +12,16 @@ from pydantic import ValidationError
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.frozen import Frozen
 from clerkship.model.names import did_you_mean
-from clerkship.service.remote import NotThere, Remote, Silent
+from clerkship.service.remote import PlaygroundTimeout, PlaygroundUnreachable, RemotePlayground
 from clerkship.settings import Settings, program
 
 MAX_NAMES = 1000
-OURS = ".clerkship"
+OWN_FOLDER = ".clerkship"
 """A folder of this name is nobody else's, and goes when it is empty."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-class Whereabouts(Frozen):
+class PlaygroundRegistration(Frozen):
     """How to reach one playground; only who may read the file can."""
 
     name: str = ""
@@ -36,61 +36,65 @@ class Whereabouts(Frozen):
     pid: int
     started: str
 
-    def fault(self) -> NotThere | None:
+    def fault(self) -> PlaygroundUnreachable | None:
         """Why it cannot be reached, if it cannot."""
         try:
-            with Remote(self.url, self.token) as remote:
+            with RemotePlayground(self.url, self.token) as remote:
                 if remote.about().get("playground") != self.playground:
-                    return NotThere("somebody else answers there")
-        except NotThere as fault:
+                    return PlaygroundUnreachable("somebody else answers there")
+        except PlaygroundUnreachable as fault:
             return fault
         return None
 
 
-class NoPlayground(PlatformError):
+class PlaygroundNotFound(PlatformError):
     """None is up, or not the one that is meant."""
 
 
-def folder_of(settings: Settings) -> Path:
+def get_registry_folder(settings: Settings) -> Path:
     """Beside the store."""
     return settings.store.parent / "up"
 
 
 @contextmanager
-def posted(folder: Path, wanted: str | None, where: Whereabouts) -> Iterator[Whereabouts]:
+def register_playground(
+    folder: Path, wanted: str | None, where: PlaygroundRegistration
+) -> Iterator[PlaygroundRegistration]:
     """Let others find a playground inside the block, under the wanted name or one like that of its environment."""
-    where, path = _post(folder, wanted, where)
+    where, path = _write_registration(folder, wanted, where)
     try:
         yield where
     finally:
         path.unlink(missing_ok=True)
-        for empty in (folder, folder.parent) if folder.parent.name == OURS else (folder,):
+        for empty in (folder, folder.parent) if folder.parent.name == OWN_FOLDER else (folder,):
             with suppress(OSError):  # something is in it
                 empty.rmdir()
 
 
 def check_name(name: str) -> str:
     """A name that can be a file's."""
-    if not _NAME.fullmatch(name):
+    if not _NAME_PATTERN.fullmatch(name):
         raise InputError.of(f"`{name[:60]}` cannot be a name", hint="letters, digits, `.`, `_` and `-`, at most 100")
     return name
 
 
-def _post(folder: Path, wanted: str | None, where: Whereabouts) -> tuple[Whereabouts, Path]:
+def _write_registration(
+    folder: Path, wanted: str | None, where: PlaygroundRegistration
+) -> tuple[PlaygroundRegistration, Path]:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", where.environment).strip("-._")[:80] or "playground"
     names = [check_name(wanted)] if wanted is not None else [plain, *(f"{plain}-{n}" for n in range(2, MAX_NAMES))]
     try:
-        _sweep(folder)
+        _remove_stale(folder)
         for name in names:
             named, path = where.model_copy(update={"name": name}), folder / f"{name}.json"
-            if _write(path, named.model_dump_json().encode()):
+            if _create_file(path, named.model_dump_json().encode()):
                 return named, path
     except OSError as error:
         raise PlatformError(f"{folder} cannot be written: {error.strerror}; CLERKSHIP_STORE says where it is") from None
     raise InputError.of(f"a playground called `{names[0]}` is up already", hint="stop it, or choose another --name")
 
 
-def _write(path: Path, data: bytes) -> bool:
+def _create_file(path: Path, data: bytes) -> bool:
     """Make the file, for the owner's eyes only; false if it is there."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
@@ -102,50 +106,52 @@ def _write(path: Path, data: bytes) -> bool:
     return True
 
 
-def _sweep(folder: Path) -> None:
+def _remove_stale(folder: Path) -> None:
     """Take away what playgrounds left that were killed."""
-    for where in _read(folder):
+    for where in _read_registrations(folder):
         fault = where.fault()
-        if fault is not None and not isinstance(fault, Silent):
+        if fault is not None and not isinstance(fault, PlaygroundTimeout):
             (folder / f"{where.name}.json").unlink(missing_ok=True)
 
 
-def _read(folder: Path) -> list[Whereabouts]:
-    found: list[Whereabouts] = []
+def _read_registrations(folder: Path) -> list[PlaygroundRegistration]:
+    found: list[PlaygroundRegistration] = []
     for path in folder.glob("*.json"):
         with suppress(OSError, ValidationError):  # going, or just being written
-            found.append(Whereabouts.model_validate_json(path.read_bytes()))
+            found.append(PlaygroundRegistration.model_validate_json(path.read_bytes()))
     return sorted(found, key=lambda where: where.started)
 
 
-def others(folder: Path, name: str) -> bool:
+def has_others(folder: Path, name: str) -> bool:
     """Whether another than this one is up."""
-    return any(where.name != name for where in _read(folder))
+    return any(where.name != name for where in _read_registrations(folder))
 
 
-def find(folder: Path, name: str | None = None) -> Whereabouts:
+def find_playground(folder: Path, name: str | None = None) -> PlaygroundRegistration:
     """The playground that is up, or the one of this name; what is in the way of reaching it is said."""
-    known = _read(folder)
+    known = _read_registrations(folder)
     if name is not None and name not in [where.name for where in known]:
-        raise NoPlayground(f"no playground `{name}` is up; {did_you_mean(name, [w.name for w in known]) or _start()}")
+        raise PlaygroundNotFound(
+            f"no playground `{name}` is up; {did_you_mean(name, [w.name for w in known]) or _build_start_hint()}"
+        )
     meant = [(where, where.fault()) for where in known if name in (None, where.name)]
     up = [where for where, fault in meant if fault is None]
     if len(up) == 1:
         return up[0]
     if up:
         told = "; ".join(f"{where.name} ({', '.join(filter(None, (where.environment, where.task)))})" for where in up)
-        raise NoPlayground(f"{len(up)} playgrounds are up: {told}; choose with --name")
+        raise PlaygroundNotFound(f"{len(up)} playgrounds are up: {told}; choose with --name")
     if meant:
-        told = "; ".join(_epitaph(where, fault) for where, fault in meant if fault is not None)
-        raise NoPlayground(f"{told}; {_start()}")
-    raise NoPlayground(f"no playground is up, as far as {folder} knows; {_start()}")
+        told = "; ".join(_describe_failure(where, fault) for where, fault in meant if fault is not None)
+        raise PlaygroundNotFound(f"{told}; {_build_start_hint()}")
+    raise PlaygroundNotFound(f"no playground is up, as far as {folder} knows; {_build_start_hint()}")
 
 
-def _start() -> str:
+def _build_start_hint() -> str:
     return f"`{program()} up` starts one"
 
 
-def _epitaph(where: Whereabouts, fault: NotThere) -> str:
+def _describe_failure(where: PlaygroundRegistration, fault: PlaygroundUnreachable) -> str:
     if _has_ended(where.pid):
         return f"the playground `{where.name}` is gone: its process {where.pid} was killed"
     return f"the playground `{where.name}` does not answer: {fault} (process {where.pid})"

@@ -25,7 +25,7 @@ from clerkship.rasa.drafts.kinds import KINDS, Draft, DraftKind, DraftPlan, Rasa
 from clerkship.rasa.drafts.model_writer import write_drafts
 from clerkship.rasa.drafts.text import render_draft
 from clerkship.rasa.flows import ProjectFlows, read_flows
-from clerkship.service.checking import load_checked
+from clerkship.service.checking import load_and_check
 from clerkship.settings import Settings
 
 _MAX_STEM_LENGTH = 60
@@ -223,7 +223,7 @@ def _find_mistakes(
             (folder / file.path.name).write_text(file.text, encoding="utf-8")
         try:
             if files:
-                load_checked(folder, None, settings, catalog, domain=domain)
+                load_and_check(folder, None, settings, catalog, domain=domain)
         except InputError as error:
             return {Path(p.file).name: f"{p.key}: {p.message}" if p.key else p.message for p in error.problems[::-1]}
     return {}

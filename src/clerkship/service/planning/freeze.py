@@ -17,11 +17,11 @@ from clerkship.model.errors import InputProblem
 from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions
 from clerkship.model.snapshot import Plan, Snapshot, UntilSure
 from clerkship.service.frozen import without_solution
-from clerkship.service.isolating import paths_of, task_files
+from clerkship.service.isolating import find_task_files, get_solver_paths
 from clerkship.service.planning.load import LoadedSuite
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import SelectedTasks
-from clerkship.service.unoffered import warnings_for
+from clerkship.service.unoffered import warn_unavailable_listeners
 from clerkship.settings import Settings
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
@@ -70,11 +70,11 @@ class FrozenRun(FrozenTasks):
     """Which addresses sandboxes may call agents at."""
 
 
-def freeze(selected: SelectedTasks) -> FrozenRun:
+def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
     """Freeze the selected tasks with their datasets, limits and prompts."""
     loaded, benchmark = selected.loaded, selected.benchmark
     request, settings, library = loaded.request, loaded.settings, loaded.library
-    snapshots = _snapshots(selected)
+    snapshots = _build_snapshots(selected)
     names = {name for task in selected.tasks for name in task.environment.datasets}
     concurrency = request.concurrency or (benchmark and benchmark.concurrency)
     return FrozenRun(
@@ -82,10 +82,12 @@ def freeze(selected: SelectedTasks) -> FrozenRun:
         {name: library.datasets[name] for name in names},
         find_model_needs(snapshots, loaded.catalog),
         settings,
-        ModelRequest(request.judge, request.person, _asking(request, library.prompts), conftest=library.conftest),
+        ModelRequest(
+            request.judge, request.person, _build_model_options(request, library.prompts), conftest=library.conftest
+        ),
         CassetteConfig(library.root, request.trial_count, restarts_damaged=request.tape == "record"),
         sources={task.task.name: task.file for task in selected.tasks},
-        plan=_plan(request, settings, snapshots),
+        plan=_build_plan(request, settings, snapshots),
         catalog=loaded.catalog,
         solver=loaded.solver,
         isolation=loaded.isolation,
@@ -98,15 +100,15 @@ def freeze(selected: SelectedTasks) -> FrozenRun:
             "allow_ungraded": request.allow_ungraded,
         },
         calibrations=find_calibration_file(library.root),
-        warnings=_warnings(selected),
+        warnings=_collect_warnings(selected),
         domain=library.domain,
         known=frozenset(library.tasks),
-        hidden=_hidden(loaded),
+        hidden=_find_hidden_paths(loaded),
         outbound=request.outbound,
     )
 
 
-def _snapshots(selected: SelectedTasks) -> tuple[Snapshot, ...]:
+def _build_snapshots(selected: SelectedTasks) -> tuple[Snapshot, ...]:
     loaded, benchmark = selected.loaded, selected.benchmark
     timeout = loaded.request.timeout or (benchmark and benchmark.timeout) or loaded.settings.timeout
     axes = benchmark.gate_axes if benchmark is not None else None
@@ -114,7 +116,7 @@ def _snapshots(selected: SelectedTasks) -> tuple[Snapshot, ...]:
     return snapshots if takes_solution(loaded.solver) else tuple(map(without_solution, snapshots))
 
 
-def _asking(request: RunRequest, prompts: Mapping[str, str]) -> ModelOptions:
+def _build_model_options(request: RunRequest, prompts: Mapping[str, str]) -> ModelOptions:
     return ModelOptions(
         prompts=dict(prompts),
         metrics=request.metrics,
@@ -125,7 +127,7 @@ def _asking(request: RunRequest, prompts: Mapping[str, str]) -> ModelOptions:
     )
 
 
-def _plan(request: RunRequest, settings: Settings, snapshots: tuple[Snapshot, ...]) -> Plan:
+def _build_plan(request: RunRequest, settings: Settings, snapshots: tuple[Snapshot, ...]) -> Plan:
     return Plan(
         snapshots=tuple(snapshot.hash for snapshot in snapshots),
         seed=settings.seed if request.seed is None else request.seed,
@@ -135,14 +137,14 @@ def _plan(request: RunRequest, settings: Settings, snapshots: tuple[Snapshot, ..
     )
 
 
-def _warnings(selected: SelectedTasks) -> tuple[InputProblem, ...]:
+def _collect_warnings(selected: SelectedTasks) -> tuple[InputProblem, ...]:
     loaded, environments = selected.loaded, [task.environment for task in selected.tasks]
-    missing = warnings_for(loaded.solver, environments, loaded.catalog)
+    missing = warn_unavailable_listeners(loaded.solver, environments, loaded.catalog)
     return (*loaded.library.warnings_for(selected.tasks), *missing)
 
 
-def _hidden(loaded: LoadedSuite) -> tuple[Path, ...]:
+def _find_hidden_paths(loaded: LoadedSuite) -> tuple[Path, ...]:
     if loaded.isolation not in LEVELS:
         return ()
     library = loaded.library
-    return task_files(library.root, library.files, loaded.settings, paths_of(loaded.solver))
+    return find_task_files(library.root, library.files, loaded.settings, get_solver_paths(loaded.solver))

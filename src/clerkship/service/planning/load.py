@@ -7,8 +7,8 @@ from clerkship.engine.agents import check_process
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
 from clerkship.model.run import IsolationLevel
-from clerkship.service.checking import load_checked
-from clerkship.service.isolating import level_of
+from clerkship.service.checking import load_and_check
+from clerkship.service.isolating import choose_level
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.settings import Settings, isolating, override
 
@@ -30,9 +30,9 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
     request.check()
     settings = _settings_for(request, settings, catalog)
     path, case = split_case(request.path)
-    library, solver = load_checked(path, request.agent, settings, catalog, domain=request.domain)
+    library, solver = load_and_check(path, request.agent, settings, catalog, domain=request.domain)
     assert solver is not None  # there is an agent, and it could be built
-    isolation = level_of(solver, settings.isolate)
+    isolation = choose_level(solver, settings.isolate)
     if case is not None:
         request = replace(request, path=path, tasks=(*request.tasks, library.find_case(path, case).task.name))
     return LoadedSuite(request, settings, catalog, library, solver, isolation)

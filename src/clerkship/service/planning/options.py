@@ -18,69 +18,83 @@ MAX_TIMEOUT = 86_400
 MAX_TURN_LIMIT = 10_000
 MAX_TRIALS_UNTIL_SURE = 50
 """Trials of each task with `until_sure`, where no other number is given."""
-_WHICH, _HOW, _GRADED = "Which tasks", "How they are run", "How they are graded"
-_PEOPLE, _RECORDINGS = "People played by models", "Record and replay"
-_SECONDS: Any = {"min": 0.001, "max": MAX_TIMEOUT}
-_MODELS = "openai:model, anthropic:model, any:model@address, scripted:file"
+_SELECTION_PANEL, _EXECUTION_PANEL, _GRADING_PANEL = "Selection", "Execution", "Grading"
+_PEOPLE_PANEL, _RECORDING_PANEL = "People played by models", "Record and replay"
+_TIMEOUT_RANGE: Any = {"min": 0.001, "max": MAX_TIMEOUT}
+_MODEL_FORMS = "openai:model, anthropic:model, any:model@address, scripted:file"
 
 
 Concurrency = Annotated[
     int | None,
-    Option(("--concurrency", "-c"), "Trials at once. [default: 4]", "N", _HOW, min=1, max=1000, is_kept=False),
+    Option(
+        ("--concurrency", "-c"),
+        "Number of trials at a time. [default: 4]",
+        "N",
+        _EXECUTION_PANEL,
+        min=1,
+        max=1000,
+        is_kept=False,
+    ),
 ]
 Trials = Annotated[
     int | None,
-    Option(("--trials", "-k"), "How often each task is run. [default: 1]", "N", _HOW, min=1, is_kept=False),
+    Option(("--trials", "-k"), "Trials of each task. [default: 1]", "N", _EXECUTION_PANEL, min=1, is_kept=False),
 ]
 Seed = Annotated[
-    int | None, Option(("--seed",), "What ids and randomness derive from. [default: 0]", "N", _HOW, is_kept=False)
+    int | None, Option(("--seed",), "Seed of all random choices. [default: 0]", "N", _EXECUTION_PANEL, is_kept=False)
 ]
 DomainPath = Annotated[
     Path | None,
     Option(
         ("--domain",),
-        "Rasa domain, a file or a folder, to check slots against. [default: the agent's own, or the project's]",
+        "Rasa domain, a file or folder, to check slots against. [default: the agent's, or the project's]",
         "PATH",
-        _GRADED,
+        _GRADING_PANEL,
     ),
 ]
 Judge = Annotated[
     str | None,
     Option(
         ("--judge",),
-        f"Who judges what no rule decides: {_MODELS}.",
-        "WHO",
-        _GRADED,
-        flags={"--no-judge": (NO_MODEL, "Skip what a model must judge.")},
+        f"Model that judges criteria in plain language: {_MODEL_FORMS}.",
+        "MODEL",
+        _GRADING_PANEL,
+        flags={"--no-judge": (NO_MODEL, "Skip criteria that need a model.")},
     ),
 ]
-"""The model that judges what no rule decides; `none` to skip it."""
+"""The model that judges; `none` to skip what it would judge."""
 AllowUngraded = Annotated[
-    bool, Option(("--allow-ungraded",), "Exit 0 even if there are criteria and none was judged.", panel=_GRADED)
+    bool, Option(("--allow-ungraded",), "Exit with 0 even if no criterion was judged.", panel=_GRADING_PANEL)
 ]
 VoteCount = Annotated[
     int | None,
     Option(
         ("--votes",),
-        "Ask the judge N times about each criterion: an odd number; the majority decides. [default: 1]",
+        "Votes for each judged criterion, an odd number; the majority decides. [default: 1]",
         "N",
-        _GRADED,
+        _GRADING_PANEL,
         min=1,
         max=MAX_VOTES,
     ),
 ]
-Metrics = Annotated[bool, Option(("--metrics",), "Have the judge rate each conversation; no verdict.", panel=_GRADED)]
-PersonModel = Annotated[
-    str | None, Option(("--person",), f"Who plays people without a script: {_MODELS}.", "WHO", _PEOPLE)
+Metrics = Annotated[
+    bool,
+    Option(
+        ("--metrics",), "Let the judge rate each conversation. Ratings do not change verdicts.", panel=_GRADING_PANEL
+    ),
 ]
-TapeMode = Annotated[
+PersonModel = Annotated[
+    str | None,
+    Option(("--person",), f"Model that plays people without a script: {_MODEL_FORMS}.", "MODEL", _PEOPLE_PANEL),
+]
+RecordingModeOption = Annotated[
     RecordingMode | None,
     Option(
-        panel=_RECORDINGS,
+        panel=_RECORDING_PANEL,
         flags={
-            "--record": ("record", "Take down what models answer, beside the scenarios."),
-            "--replay": ("replay", "Ask no model: answers as they were taken down."),
-            "--refresh": ("refresh", "Replay, and record what is missing."),
+            "--record": ("record", "Record the answers of models in cassettes beside the files."),
+            "--replay": ("replay", "Use recorded answers; send no requests to models."),
+            "--refresh": ("refresh", "Use recorded answers, and record missing ones."),
         },
     ),
 ]
@@ -93,11 +107,14 @@ class Selection:
     tasks: Annotated[
         tuple[str, ...],
         Option(
-            ("--task",), "Only tasks with this in their name, or in a file of this name; `*` allowed.", "NAME", _WHICH
+            ("--task",),
+            "Only tasks whose name or file name contains this; `*` is a wildcard.",
+            "NAME",
+            _SELECTION_PANEL,
         ),
     ] = ()
     tags: Annotated[
-        tuple[str, ...], Option(("--tag", "-t"), "Only tasks with this tag; may be repeated.", "TAG", _WHICH)
+        tuple[str, ...], Option(("--tag", "-t"), "Only tasks with this tag; may be repeated.", "TAG", _SELECTION_PANEL)
     ] = ()
 
 
@@ -110,10 +127,10 @@ class ResourceOptions:
         IsolationMode | None,
         Option(
             ("--isolate",),
-            "Hide the store, the tasks and other processes from a program: auto (where the machine can), "
-            "always (or refuse to run), never. [default: auto]",
+            "Hide the store, the tasks and other processes from an agent's program: auto (if possible), always (or "
+            "refuse to run), never. [default: auto]",
             "MODE",
-            _HOW,
+            _EXECUTION_PANEL,
         ),
     ] = None
 
@@ -127,50 +144,69 @@ class ExecutionOptions:
     seed: Seed = None
     timeout: Annotated[
         float | None,
-        Option(("--timeout",), "Wall seconds for tasks that set none. [default: 300]", "SEC", _HOW, **_SECONDS),
+        Option(
+            ("--timeout",),
+            "Wall seconds for a task without its own timeout. [default: 300]",
+            "SEC",
+            _EXECUTION_PANEL,
+            **_TIMEOUT_RANGE,
+        ),
     ] = None
     turn_timeout: Annotated[
         float | None,
         Option(
             ("--turn-timeout",),
-            "Wall seconds for each answer in a conversation. [default: 60]",
+            "Wall seconds for each reply in a conversation. [default: 60]",
             "SEC",
-            _HOW,
-            **_SECONDS,
+            _EXECUTION_PANEL,
+            **_TIMEOUT_RANGE,
         ),
     ] = None
     max_turns: Annotated[
         int | None,
-        Option(("--max-turns",), "Turns of a conversation. [default: 50]", "N", _HOW, min=1, max=MAX_TURN_LIMIT),
+        Option(
+            ("--max-turns",),
+            "Maximum number of turns in a conversation. [default: 50]",
+            "N",
+            _EXECUTION_PANEL,
+            min=1,
+            max=MAX_TURN_LIMIT,
+        ),
     ] = None
     agent_process: Annotated[
         bool,
         Option(
             ("--agent-process",),
-            "Give a Python agent a process of its own in each trial; without it, it runs in this one, trusted.",
-            panel=_HOW,
+            "Run a Python agent in its own process for each trial, isolated like a program.",
+            panel=_EXECUTION_PANEL,
             is_kept=False,
         ),
     ] = False
     shuffle: Annotated[
         bool,
-        Option(("--shuffle",), "Run in an order the seed decides; verdicts stay the same.", panel=_HOW, is_kept=False),
+        Option(("--shuffle",), "Run the trials in random order, by the seed.", panel=_EXECUTION_PANEL, is_kept=False),
     ] = False
     chaos: Annotated[
-        str | None, Option(("--chaos",), f"Faults in the way of every task: {' or '.join(PROFILES)}.", "PROFILE", _HOW)
+        str | None,
+        Option(
+            ("--chaos",),
+            f"Add the faults of a chaos profile to every task: {' or '.join(PROFILES)}.",
+            "PROFILE",
+            _EXECUTION_PANEL,
+        ),
     ] = None
     until_sure: Annotated[
         float | None,
         Option(
             ("--threshold",),
-            "With --until-sure: the pass rate that matters.",
+            "With --until-sure: the pass rate to compare with.",
             "RATE",
-            _HOW,
+            _EXECUTION_PANEL,
             min=0.01,
             max=0.99,
             switch=(
                 "--until-sure",
-                "Repeat a task only until its rate is clear of --threshold; -k: the most, else 50.",
+                "Repeat each task until its rate is clearly above or below --threshold, at most -k times (default 50).",
             ),
             switch_value=0.8,
         ),
@@ -190,7 +226,7 @@ class GradingOptions:
 
     compat: Annotated[
         Literal["rasa"] | None,
-        Option(("--compat",), "Read assertions as another tool does, quirks and all: rasa.", "WHOSE", _GRADED),
+        Option(("--compat",), "Evaluate assertions like another tool: rasa.", "TOOL", _GRADING_PANEL),
     ] = None
     domain: DomainPath = None
     judge: Judge = None
@@ -206,7 +242,7 @@ class PersonOptions:
 
     person: PersonModel = None
     checks_person: Annotated[
-        bool, Option(("--check-person",), "Have the judge look at how the person was played, too.", panel=_PEOPLE)
+        bool, Option(("--check-person",), "Let the judge also check how the person was played.", panel=_PEOPLE_PANEL)
     ] = False
 
 
@@ -214,15 +250,14 @@ class PersonOptions:
 class RecordingOptions:
     """Whether answers are recorded, or replayed from what was recorded."""
 
-    tape: TapeMode = None
+    tape: RecordingModeOption = None
     tapes_agent: Annotated[
-        bool, Option(("--record-agent",), "Take down what the agent answers, too.", panel=_RECORDINGS)
+        bool, Option(("--record-agent",), "Also record what the agent answers.", panel=_RECORDING_PANEL)
     ] = False
 
 
 def check_votes(votes: int) -> int:
-    """Return how often a judge is asked the same; raise InputError for a number that decides nothing."""
+    """Return the number of votes; raise InputError if it is even or out of range."""
     if not 1 <= votes <= MAX_VOTES or votes % 2 == 0:
-        hint = "an even one can be split in halves"
-        raise InputError.of(f"votes are an odd number from 1 to {MAX_VOTES}", hint=hint)
+        raise InputError.of(f"invalid number of votes {votes} (expected: an odd number from 1 to {MAX_VOTES})")
     return votes

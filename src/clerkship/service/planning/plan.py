@@ -18,12 +18,12 @@ from clerkship.library.calibration import load_calibrations
 from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest_calibration
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
-from clerkship.service.planning.freeze import FrozenRun, freeze
+from clerkship.service.planning.freeze import FrozenRun, freeze_tasks
 from clerkship.service.planning.load import load_suite
 from clerkship.service.planning.models import choose_models
 from clerkship.service.planning.request import RunRequest
-from clerkship.service.planning.select import select
-from clerkship.service.replays import as_replayed
+from clerkship.service.planning.select import select_tasks
+from clerkship.service.replays import with_replay_identity
 from clerkship.settings import Settings
 
 
@@ -52,24 +52,24 @@ class RunPlan(FrozenRun):
 
 def plan_run(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> RunPlan:
     """Plan a run of files: load, select, freeze, choose models, plan."""
-    frozen = freeze(select(load_suite(request, settings, catalog)))
-    return plan(frozen, choose_models(frozen))
+    frozen = freeze_tasks(select_tasks(load_suite(request, settings, catalog)))
+    return build_plan(frozen, choose_models(frozen))
 
 
-def plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
+def build_plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
     """Return the plan of a run: the record it begins with, its tasks, agent and models."""
     solver = resolve_agent(frozen.solver, models, frozen.snapshots)
     warnings = (*frozen.warnings, *find_missing_models(models, frozen.needs))
-    run = frozen.resumed or _record(frozen, models, solver)
+    run = frozen.resumed or _build_record(frozen, models, solver)
     return RunPlan(**vars(replace(frozen, solver=solver, warnings=warnings)), run=run, models=models)
 
 
-def _record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> BenchmarkRun:
+def _build_record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> BenchmarkRun:
     """Return the record of a new run; of a replay, one that is the same wherever and whenever it is done."""
-    calibration = _calibration(frozen.calibrations, models.judge_identity(frozen.snapshots))
+    calibration = _find_calibration(frozen.calibrations, models.judge_identity(frozen.snapshots))
     about = {"calibration": calibration, **frozen.record}
     about["options"] = options_with(solver, about["options"])
-    run = new_run(
+    run = build_run(
         frozen.plan,
         frozen.snapshots,
         solver.name,
@@ -78,10 +78,10 @@ def _record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> Benchm
         **about,
         **models.run_fields(frozen.snapshots),
     )
-    return as_replayed(run, frozen.plan, frozen.snapshots, models)
+    return with_replay_identity(run, frozen.plan, frozen.snapshots, models)
 
 
-def _calibration(file: Path | None, judge: JudgeIdentity | None) -> Calibration | None:
+def _find_calibration(file: Path | None, judge: JudgeIdentity | None) -> Calibration | None:
     """Return what a file says of the judge, or of the one most like it; without its criteria, to be short."""
     if judge is None or file is None:
         return None
@@ -89,7 +89,7 @@ def _calibration(file: Path | None, judge: JudgeIdentity | None) -> Calibration 
     return found.model_copy(update={"criteria": {}}) if found is not None else None
 
 
-def new_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any) -> BenchmarkRun:
+def build_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any) -> BenchmarkRun:
     """Return the record of a run that begins now."""
     started, snapshots = now(), tuple(snapshots)
     return BenchmarkRun(

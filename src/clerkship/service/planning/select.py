@@ -25,10 +25,10 @@ class SelectedTasks:
     benchmark: Benchmark | None = None
 
 
-def select(loaded: LoadedSuite) -> SelectedTasks:
+def select_tasks(loaded: LoadedSuite) -> SelectedTasks:
     """Select tasks by name, tag, file and benchmark; raise InputError if none is left, or the agent cannot run one."""
     request, library = loaded.request, loaded.library
-    benchmark = _benchmark(library, request.benchmark)
+    benchmark = _find_benchmark(library, request.benchmark)
     file = request.path if request.path.is_file() else None
     tasks = library.select(names=request.tasks, tags=request.tags, file=file)
     if benchmark is not None:
@@ -38,10 +38,10 @@ def select(loaded: LoadedSuite) -> SelectedTasks:
         tags = sorted({tag for task in library.tasks.values() for tag in task.task.tags})
         raise InputError.of("no task fits the selection", hint=f"tags here: {', '.join(tags) or 'none'}")
     _require_stubs(tasks, loaded.solver)
-    return SelectedTasks(loaded, tuple(_limited(task, request, loaded.settings) for task in tasks), benchmark)
+    return SelectedTasks(loaded, tuple(_apply_request(task, request, loaded.settings) for task in tasks), benchmark)
 
 
-def _benchmark(library: Library, name: str | None) -> Benchmark | None:
+def _find_benchmark(library: Library, name: str | None) -> Benchmark | None:
     if name is not None and name not in library.benchmarks:
         raise InputError.of(f"no benchmark `{name}`", hint=did_you_mean(name, library.benchmarks))
     return library.benchmarks[name] if name is not None else None
@@ -58,10 +58,10 @@ def _require_stubs(tasks: Iterable[LoadedTask], solver: Solver) -> None:
         return  # each trial fails with this error
     agent.close()
     if "on_start" not in agent.entries or not getattr(solver, "takes_stubs", True):
-        raise InputError(_cannot_stub(loaded, solver) for loaded in stubbed)
+        raise InputError(_build_stub_problem(loaded, solver) for loaded in stubbed)
 
 
-def _cannot_stub(loaded: LoadedTask, solver: Solver) -> InputProblem:
+def _build_stub_problem(loaded: LoadedTask, solver: Solver) -> InputProblem:
     stubs = ", ".join(f"`{name}`" for name in loaded.task.scenario.stubs) if loaded.task.scenario else ""
     return InputProblem(
         file=loaded.file,
@@ -72,7 +72,7 @@ def _cannot_stub(loaded: LoadedTask, solver: Solver) -> InputProblem:
     )
 
 
-def _limited(loaded: LoadedTask, request: RunRequest, settings: Settings) -> LoadedTask:
+def _apply_request(loaded: LoadedTask, request: RunRequest, settings: Settings) -> LoadedTask:
     """Return the task with what the request says: faults before its steps, limits where it has none, compatibility."""
     task, changed = loaded.task, dict[str, Any]()
     scenario = task.scenario or Scenario()

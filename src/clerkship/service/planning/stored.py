@@ -17,8 +17,8 @@ from clerkship.library.source import SourceFolder
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel
 from clerkship.model.snapshot import Plan, Snapshot
-from clerkship.service.frozen import datasets_of, graded_now, without_solution
-from clerkship.service.isolating import isolate_import, level_of, paths_of, task_files
+from clerkship.service.frozen import load_datasets, with_current_grading, without_solution
+from clerkship.service.isolating import choose_level, find_task_files, get_solver_paths, isolate_import
 from clerkship.service.planning.freeze import FrozenRun
 from clerkship.service.planning.request import split_case
 from clerkship.settings import Settings
@@ -58,7 +58,7 @@ class StoredRun:
         files = (
             self.library.files if self.library is not None else {file.resolve() for file in SourceFolder(root).files()}
         )
-        return task_files(root, files, self.settings, paths_of(self.solver))
+        return find_task_files(root, files, self.settings, get_solver_paths(self.solver))
 
     def check_agent(self) -> None:
         """Raise InputError where the agent cannot be reached. If it is imported for that, it is isolated."""
@@ -71,7 +71,7 @@ class StoredRun:
         It has the reference solution if the agent runs it. Where the store has none, it is taken from the files; raises
         InputError if it is not there either.
         """
-        snapshot = graded_now(snapshot)
+        snapshot = with_current_grading(snapshot)
         if not takes_solution(self.solver):
             return without_solution(snapshot)
         if snapshot.solution is not None or snapshot.task.solution is None:
@@ -90,11 +90,11 @@ class StoredRun:
         snapshots = tuple(snapshots)
         return FrozenRun(
             snapshots,
-            datasets_of(self.store, snapshots),
+            load_datasets(self.store, snapshots),
             find_model_needs(snapshots, self.catalog),
             self.settings,
             request,
-            cassettes_of(request.run or self.run),
+            get_cassette_config(request.run or self.run),
             plan=plan,
             catalog=self.catalog,
             solver=self.solver,
@@ -105,16 +105,16 @@ class StoredRun:
         )
 
 
-def open_stored(
+def open_stored_run(
     store: Store, run: BenchmarkRun, agent: str | Solver | None, settings: Settings, catalog: RegisteredCatalog
 ) -> StoredRun:
     """Return a stored run with an agent: the one that is given, or its own."""
     settings = settings_of(run, settings)
     solver = build_agent(agent or run.solver, settings, catalog)
-    return StoredRun(run, store, settings, catalog, solver, level_of(solver, settings.isolate))
+    return StoredRun(run, store, settings, catalog, solver, choose_level(solver, settings.isolate))
 
 
-def cassettes_of(run: BenchmarkRun) -> CassetteConfig:
+def get_cassette_config(run: BenchmarkRun) -> CassetteConfig:
     """Return where the recordings of a run are; raise InputError if they are needed and their folder is gone."""
     path = Path(run.path)
     if run.asking.tape is not None and not path.exists():
