@@ -10,8 +10,8 @@ import pytest
 from clerkship.cli.app import run
 from clerkship.library.yaml import parse_yaml
 from tests.cli.terminal import clerkship
+from tests.library.library_folder import Shelf
 from tests.library.seed import DOMAIN
-from tests.library.shelf import Shelf
 
 SCENARIO = """\
 name: «name»

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.library.shelf import Shelf
+from tests.library.library_folder import Shelf
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
-from tests.library.shelf import CATALOG, Shelf
+from tests.library.library_folder import CATALOG, Shelf
 
 BINARY = bytes(range(256)) + b"{{ patient.mrn }}\r\n"
 

@@ -15,7 +15,7 @@ from clerkship.library.library import Library
 from clerkship.library.load import load_library
 from clerkship.model.dataset import Dataset
 from clerkship.simulators.fhir.datasets import load as fhir_load
-from tests.library.shelf import CATALOG, Shelf
+from tests.library.library_folder import CATALOG, Shelf
 
 PATIENTS = b"".join(b'{"resourceType":"Patient","id":"p%d","x":1}\n' % number for number in range(20))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.library.shelf import Shelf
+from tests.library.library_folder import Shelf
 
 
 @pytest.mark.parametrize(

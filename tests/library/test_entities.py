@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.library.library import LoadedTask
 from clerkship.simulators.fhir.datasets import finder
-from tests.library.shelf import Shelf
+from tests.library.library_folder import Shelf
 
 CHART = """
     environment: {name: clinic, now: 2026-03-02T09:00:00-05:00, datasets: [chart]}

@@ -13,7 +13,7 @@ from clerkship.fhir.resource import parse_resource
 from clerkship.library.load import load_library
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputError
-from tests.library.shelf import CATALOG, Shelf
+from tests.library.library_folder import CATALOG, Shelf
 
 SYNTHEA = Path(__file__).parent / "synthea"
 PLACE = """

@@ -5,7 +5,7 @@ import pytest
 from clerkship.model.errors import InputError
 from clerkship.model.persona import Persona
 from clerkship.model.snapshot import Snapshot
-from tests.library.shelf import Shelf
+from tests.library.library_folder import Shelf
 
 CLINIC = "environment: {name: clinic, simulators: {chat: {kind: chat}, phone: {kind: chat}, drop: {kind: files}}}\n"
 

@@ -5,7 +5,7 @@ import pytest
 from clerkship.model.errors import InputError
 from clerkship.model.persona import Persona
 from clerkship.model.scenario import ScenarioPerson
-from tests.library.shelf import Shelf
+from tests.library.library_folder import Shelf
 
 MANNERS = """
     personas:

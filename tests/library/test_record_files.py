@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.library.shelf import Shelf
+from tests.library.library_folder import Shelf
 
 TASK = "task: {name: T, entities: [{id: p, dataset: d, where: {id: '2'}}], task_item: {who: '{{ p.name }}'}}\n"
 ADA, BEN = '{"id": "1", "name": "Ada"}', '{"id": "2", "name": "Ben"}'

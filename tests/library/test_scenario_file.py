@@ -15,7 +15,7 @@ from clerkship.model.task import Task
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
-from tests.library.shelf import CATALOG, Shelf
+from tests.library.library_folder import CATALOG, Shelf
 from tests.workbench import Workbench
 
 LINE = "eval/scenarios/one.yml"

@@ -14,8 +14,8 @@ from clerkship.library.yaml import parse_yaml
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.rasa.domain import read_domain
 from clerkship.service.schemas import build_schema
+from tests.library.library_folder import Shelf
 from tests.library.seed import DOMAIN, ORDER_DELAY, PLACE
-from tests.library.shelf import Shelf
 
 TWELVE = [
     "flow_started",

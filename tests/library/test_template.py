@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.library.template import MAX_EXPRESSIONS, MAX_OUTPUT_LENGTH, BadTemplate, render
 from clerkship.library.template_filler import TemplateFiller
-from tests.library.shelf import CATALOG
+from tests.library.library_folder import CATALOG
 
 VALUES: dict[str, Any] = {
     "patient": {

@@ -4,7 +4,7 @@ import pytest
 
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.settings import Settings
-from tests.library.shelf import CATALOG, Shelf
+from tests.library.library_folder import CATALOG, Shelf
 
 DATASETS = """
 datasets:

@@ -10,8 +10,8 @@ from clerkship.library.foreign import find_domain, is_project_file, read_domain
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError
 from clerkship.rasa.names import BUILT_IN_ACTIONS, BUILT_IN_RESPONSES, BUILT_IN_SLOTS
+from tests.library.library_folder import Shelf
 from tests.library.seed import DOMAIN
-from tests.library.shelf import Shelf
 
 SHOP = AgentDomain(
     source="domain.yml",
