@@ -1,4 +1,4 @@
-"""`clerkship list`: the runs that are kept."""
+"""`clerkship list`: the stored runs."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -19,29 +19,29 @@ from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings, program
 
 MAX_AGENT_LENGTH = 24
-MAX_NAMED = 3
-"""Runs that are named in one line."""
+MAX_NAMED_RUNS = 3
+"""Runs named on one line."""
 
 
 def list_runs(
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many, newest first.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of runs.", min=1)] = 20,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """List the runs that are kept, newest first.
+    """List stored runs, newest first.
 
-    The seals of each run's record, status and counts are checked, and no trial is read: `show` checks everything.
+    Only the seals of each run's record, status and counts are checked; `clerkship show` checks everything.
 
-    Exit code: 0 · 2 a run cannot be read, or was changed after it was saved.
+    Exit codes: 0, or 2 if a run cannot be read or was changed after it was saved.
     """
     damaged: list[str] = []
     with open_store(load_settings(), store) as kept:
-        found = kept.runs(limit, damaged)
-        runs = [(run, counts, run.status == "active" and kept.held(run.id)) for run, counts in found]
-        checks = {run.id: kept.check_head(run.id) for run, _ in found}
+        stored = kept.runs(limit, damaged)
+        runs = [(run, counts, run.status == "active" and kept.held(run.id)) for run, counts in stored]
+        checks = {run.id: kept.check_head(run.id) for run, _ in stored}
     if json:
         data = [{"run": run, "counts": counts, "running": held} for run, counts, held in runs]
-        print_json([one | {"seals": checks[run.id].data()} for one, (run, _, _) in zip(data, runs, strict=True)])
+        print_json([row | {"seals": checks[run.id].data()} for row, (run, _, _) in zip(data, runs, strict=True)])
     else:
         _print_runs(runs, checks, f" --store {shlex.quote(str(store))}" if store else "")
     for check in checks.values():
@@ -59,11 +59,11 @@ def _print_runs(
     table = plain_table(Column("run", no_wrap=True), number_column("passed"), agent_column, what_column)
     ids = max((len(run.id) for run, _, _ in runs), default=0)
     agents = min(max((len(run.solver) for run, _, _ in runs), default=0), MAX_AGENT_LENGTH)
-    room = max(console.width - ids - agents - 12, 10)  # the table itself would rather drop a column than cut one
+    width = max(console.width - ids - agents - 12, 10)  # the table would drop a column instead of shortening it
     for run, counts, held in runs:
         changed = checks[run.id].is_changed
         what = console.render_str(_name(run) if changed else _what(run, counts, held=held))
-        what.truncate(room, overflow="ellipsis")
+        what.truncate(width, overflow="ellipsis")
         agent = console.render_str(escape(run.solver))
         agent.truncate(agents, overflow="ellipsis")
         table.add_row(run.id, "[fail]?[/]" if changed else _passed(run, counts), agent, what)
@@ -79,13 +79,13 @@ def _print_runs(
 
 def _print_seals(console: Console, checks: Mapping[str, SealCheck]) -> None:
     """Name the runs whose seals were not checked, grouped by the reason."""
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for check in checks.values():
         if not check.is_changed and check.notes():
-            found.setdefault(check.state(), []).append(check.run)
-    for state, runs in found.items():
-        more = f" and {len(runs) - MAX_NAMED} more" if len(runs) > MAX_NAMED else ""
-        console.print(f"[quiet]seals:[/] {state} ({', '.join(runs[:MAX_NAMED])}{more})", soft_wrap=True)
+            reasons.setdefault(check.state(), []).append(check.run)
+    for state, runs in reasons.items():
+        more = f" and {len(runs) - MAX_NAMED_RUNS} more" if len(runs) > MAX_NAMED_RUNS else ""
+        console.print(f"[quiet]seals:[/] {state} ({', '.join(runs[:MAX_NAMED_RUNS])}{more})", soft_wrap=True)
 
 
 def _passed(run: BenchmarkRun, counts: Counts) -> str:
@@ -94,18 +94,18 @@ def _passed(run: BenchmarkRun, counts: Counts) -> str:
 
 
 def _what(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
-    """The rest in one line: what broke or is missing first, then which tasks, and how they were run."""
-    told = [
+    """Return the last column: errors and missing trials, then the tasks and options."""
+    parts = [
         f"{styled(name)} {number}" for name, number in count_outcomes(counts).items() if number and name not in GRADED
     ]
-    told += [f"[fail]crashed {counts.agent_errors}[/]"] if counts.agent_errors else []
+    parts += [f"[fail]crashed {counts.agent_errors}[/]"] if counts.agent_errors else []
     missing = run.count_missing(counts)
-    told += [f"[cancelled]{missing} {'to come' if held else 'not run'}[/]"] if missing else []
-    return "  ".join([*told, _name(run)])
+    parts += [f"[cancelled]{missing} {'to come' if held else 'not run'}[/]"] if missing else []
+    return "  ".join([*parts, _name(run)])
 
 
 def _name(run: BenchmarkRun) -> str:
-    """Which tasks, and how they were run."""
-    made = [run.lineage] if run.lineage else []
-    again = [f"-k {run.trials}"] if run.trials > 1 else []
-    return escape(" ".join([run.name, *again, *run.options, *made]))
+    """Return the name of the run with its options."""
+    lineage = [run.lineage] if run.lineage else []
+    trials = [f"-k {run.trials}"] if run.trials > 1 else []
+    return escape(" ".join([run.name, *trials, *run.options, *lineage]))

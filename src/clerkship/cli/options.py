@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead, for scripts.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 StorePath = Annotated[
     Path | None,
-    typer.Option("--store", metavar="FILE", help="File to keep runs in. [default: .clerkship/store.db]"),
+    typer.Option("--store", metavar="FILE", help="Store file. [default: .clerkship/store.db]"),
 ]
-RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start; `latest`, `latest~1`.")]
+RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start, or `latest`, `latest~1`.")]
 
 
 PlaygroundName = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="Which playground, if several are up.")
+    str | None, typer.Option("--name", metavar="NAME", help="Name of the playground, if several are up.")
 ]

@@ -1,4 +1,4 @@
-"""The commands that run tasks: `clerkship run`, and `rerun`, `resume` and `fork`, which begin with a stored run."""
+"""The commands that run tasks: `clerkship run`, and `rerun`, `resume` and `fork`, which start from a stored run."""
 
 from typing import Annotated
 
@@ -12,15 +12,19 @@ from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.options import ResourceOptions
 from clerkship.service.planning.request import RunRequest
 
-OtherAgent = Annotated[str | None, typer.Option("--agent", "-a", metavar="WHO", help="Another agent than the run had.")]
+OtherAgent = Annotated[
+    str | None, typer.Option("--agent", "-a", metavar="AGENT", help="Use this agent instead of the run's own.")
+]
 
 
 @grouped
 def run(*, request: RunRequest, output: OutputOptions, results: Results = None) -> None:
-    """Run tasks with an agent, grade what it did, keep everything.
+    """Run tasks with an agent and grade the results.
 
-    Exit code: 0 all passed · 1 a verdict is partial or fail · 2 errored, inconclusive, bad input, no criterion was
-    judged (see --allow-ungraded), or a trial was changed in the store before the run ended · 130 stopped.
+    Everything is stored: tasks, logs, verdicts.
+
+    Exit codes: 0 all passed, 1 a verdict is partial or fail, 2 errored, inconclusive, invalid input, nothing judged
+    (see --allow-ungraded) or a stored trial was changed, 130 interrupted.
 
     Example:
 
@@ -34,9 +38,10 @@ def run(*, request: RunRequest, output: OutputOptions, results: Results = None) 
 def rerun(
     *, run: RunReference = "latest", agent: OtherAgent = None, resources: ResourceOptions, output: OutputOptions
 ) -> None:
-    """Do a run again from its snapshot: the same tasks, data and seed, whatever the files say today.
+    """Run the snapshots of a stored run again.
 
-    It is a run of its own; `clerkship compare` puts the two side by side.
+    Tasks, data and seed are those of the run, even if the files have changed. The result is a new run: compare the two
+    with `clerkship compare`.
 
     Example:
 
@@ -49,19 +54,18 @@ def rerun(
 def resume(
     *,
     run: RunReference = "latest",
-    errored: Annotated[bool, typer.Option("--errored", help="Do trials again that errored, too.")] = False,
+    errored: Annotated[bool, typer.Option("--errored", help="Also repeat trials that errored.")] = False,
     agent: Annotated[
         str | None,
-        typer.Option("--agent", "-a", metavar="WHO", help="The same agent, where its name was not kept whole."),
+        typer.Option("--agent", "-a", metavar="AGENT", help="The same agent, if its name was not stored completely."),
     ] = None,
     resources: ResourceOptions,
     output: OutputOptions,
 ) -> None:
-    """Finish a run that was killed, stopped, or broken off by a full disk.
+    """Finish an interrupted run.
 
-    Trials that finished are kept as they are. Those that were under way are kept as attempts that were cut short, and
-    done again from the run's own snapshot: what the files say today does not matter. Go on from the folder you started
-    in, if the agent is found from there.
+    Finished trials stay as they are. Trials in progress are kept as interrupted attempts and run again from the
+    snapshot, even if the files have changed. Start it in the same folder as the run if the agent is found from there.
 
     Example:
 
@@ -74,10 +78,11 @@ def resume(
 
 @grouped
 def fork(request: ForkRequest, resources: ResourceOptions, output: OutputOptions) -> None:
-    """Go on with a recorded conversation from a turn, with another agent or model.
+    """Continue a stored conversation from a turn.
 
-    All before is as it was, the person's line of that turn included: words, deeds, sandboxes, simulated time. It is a
-    run of its own, whose log begins with the lines of the other.
+    Everything up to the person's message of that turn is kept: messages, requests, sandboxes, simulated time. Then the
+    agent replies, or another one that you name. The result is a new run whose log starts with the events of the
+    original.
 
     Example:
 
