@@ -35,7 +35,7 @@ class FakeJudge:
         """It holds nothing."""
 
 
-class SeveralMinds:
+class SampledJudge:
     """Answers each question by which of several alike it is, one answer after the other."""
 
     def __init__(

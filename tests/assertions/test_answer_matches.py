@@ -8,12 +8,12 @@ from pydantic import ValidationError
 from clerkship.assertions.answer_matches import AnswerMatches, parse_answer
 from clerkship.assertions.contract import Check
 from clerkship.model.path import MISSING
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 
 def check(args: Any, answer: Any) -> Check:
     """The check of one answer."""
-    return AnswerMatches.model_validate(args).check(Story().evidence(answer=answer, answered=True))
+    return AnswerMatches.model_validate(args).check(LogBuilder().evidence(answer=answer, answered=True))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_fields_give_partial_score() -> None:
     ],
 )
 def test_missing_answer_fails_and_shows_expectation(args: Any, rows: list[Any]) -> None:
-    found = AnswerMatches.model_validate(args).check(Story().evidence())
+    found = AnswerMatches.model_validate(args).check(LogBuilder().evidence())
     assert (found.passed, found.score) == (False, 0.0)
     assert found.detail.startswith("the agent gave no answer; expected ")
     assert [(row.path, row.expected) for row in found.evidence] == rows

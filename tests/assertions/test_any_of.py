@@ -20,7 +20,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import Ending
 from clerkship.service.schemas import build_schema
 from tests.assertions.judge import FakeJudge
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 from tests.workbench import CATALOG, Workbench, written
 
 ORDER = {"event_occurred": {"event": "files.file.written", "where": {"path": "order"}}}
@@ -46,7 +46,7 @@ task:
 """
 
 
-def built(*nested: Any) -> Assertion:
+def build_any_of(*nested: Any) -> Assertion:
     """Build `any_of` as a run does."""
     return _build(AssertionCall.model_validate({"any_of": list(nested)}))
 
@@ -56,9 +56,9 @@ def _build(call: AssertionCall) -> Assertion:
 
 
 def test_passes_if_one_passes_and_shows_all_results() -> None:
-    story = Story()
-    story.wrote("note")
-    found = built(ORDER, NOTE).check(story.evidence())
+    story = LogBuilder()
+    story.add_write("note")
+    found = build_any_of(ORDER, NOTE).check(story.evidence())
     assert (found.passed, found.score, found.detail) == (True, 1.0, "passed: 2. event_occurred")
     assert [(row.path, row.passed) for row in found.evidence] == [
         ("1. event_occurred", False),
@@ -67,9 +67,9 @@ def test_passes_if_one_passes_and_shows_all_results() -> None:
 
 
 def test_fails_if_all_fail_and_shows_evidence_of_each() -> None:
-    story = Story()
-    story.wrote("other")
-    found = built(ORDER, NOTE).check(story.evidence())
+    story = LogBuilder()
+    story.add_write("other")
+    found = build_any_of(ORDER, NOTE).check(story.evidence())
     assert (found.passed, found.score) == (False, 0.0)
     assert found.detail == "none of 2 assertions passed"
     assert [row.path for row in found.evidence] == [
@@ -83,15 +83,15 @@ def test_fails_if_all_fail_and_shows_evidence_of_each() -> None:
 
 
 def test_error_beside_a_pass_is_a_pass() -> None:
-    story = Story()
-    story.wrote("note")
-    found = built(BREAKS, NOTE).check(story.evidence())
+    story = LogBuilder()
+    story.add_write("note")
+    found = build_any_of(BREAKS, NOTE).check(story.evidence())
     assert found.passed
     assert found.evidence[0].actual.startswith("error: ZeroDivisionError: a bug of ours")
 
 
 def test_error_without_a_pass_is_an_error_with_traceback() -> None:
-    found = evaluate(built(BREAKS, NOTE), Story().evidence())
+    found = evaluate(build_any_of(BREAKS, NOTE), LogBuilder().evidence())
     assert (found.status, found.check.passed) == ("error", False)
     assert "none passed, and 1 of 2 could not be checked: 1. breaks: error: ZeroDivisionError" in found.check.detail
     assert "workbench.py" in found.traceback
@@ -99,18 +99,18 @@ def test_error_without_a_pass_is_an_error_with_traceback() -> None:
 
 def test_score_is_best_nested_score() -> None:
     fields = [{"path": "a", "expected": 1}, {"path": "b", "expected": 2}]
-    evidence = Story().evidence(answer={"a": 1, "b": 3}, answered=True)
-    assert built(ORDER, {"answer_matches": {"fields": fields}}).check(evidence).score == 0.5
+    evidence = LogBuilder().evidence(answer={"a": 1, "b": 3}, answered=True)
+    assert build_any_of(ORDER, {"answer_matches": {"fields": fields}}).check(evidence).score == 0.5
 
 
 def test_a_model_is_asked_only_if_no_other_assertion_passes() -> None:
-    story, judge = Story(), FakeJudge(NO)
-    story.said("Hello", actor="person")
-    story.said("Good morning.")
-    story.wrote("note")
-    assert built(JUDGED, NOTE).check(story.evidence(model=judge)).passed
+    story, judge = LogBuilder(), FakeJudge(NO)
+    story.add_message("Hello", actor="person")
+    story.add_message("Good morning.")
+    story.add_write("note")
+    assert build_any_of(JUDGED, NOTE).check(story.evidence(model=judge)).passed
     assert judge.asked == []
-    found = built(JUDGED, ORDER)
+    found = build_any_of(JUDGED, ORDER)
     assert found.asks_model
     found.check(story.evidence(model=judge))
     assert len(judge.asked) == 1
@@ -145,15 +145,15 @@ def test_criterion_with_judged_assertion_is_skipped_without_judge(tmp_path: Path
 @pytest.mark.parametrize("nested", [[JUDGED, NOTE], [{"any_of": [BREAKS, JUDGED, NOTE]}, ORDER, JUDGED]])
 def test_passes_without_judge_if_other_assertion_passes(ending: Ending, nested: list[Any]) -> None:
     criterion = Criterion(label="One", assertion=AssertionCall.model_validate({"any_of": nested}))
-    story, judge_model = Story(), FakeJudge(NO)
+    story, judge_model = LogBuilder(), FakeJudge(NO)
     skips = ending == "agent_done"
     evidence = story.evidence(ending=ending, model=judge_model)
-    [found] = check_criteria([(criterion, built(*nested))], evidence, skip_judged=skips)
+    [found] = check_criteria([(criterion, build_any_of(*nested))], evidence, skip_judged=skips)
     reason = "judging was turned off" if skips else "the run is timed out, and no model was asked"
     assert (found.status, found.passed, found.detail) == ("skipped", False, reason)
-    story.wrote("note")
+    story.add_write("note")
     evidence = story.evidence(ending=ending, model=judge_model)
-    [found] = check_criteria([(criterion, built(*nested))], evidence, skip_judged=skips)
+    [found] = check_criteria([(criterion, build_any_of(*nested))], evidence, skip_judged=skips)
     assert (found.status, found.passed, found.score) == ("judged", True, 1.0)
     assert found.evidence[-1].path in ("2. event_occurred", "3. judged")
     assert judge_model.asked == []
@@ -205,7 +205,7 @@ def test_an_assertion_that_passes_on_inaction_is_warned_about(tmp_path: Path, ne
     assert "suite.yml:12" in warning
 
 
-def warned(call: Any) -> bool:
+def list_warnings(call: Any) -> bool:
     return CATALOG.passes_on_inaction(AssertionCall.model_validate(call))
 
 
@@ -236,7 +236,7 @@ CREATED = {"type": "ServiceRequest", "change": "created"}
     ],
 )
 def test_negative_forms_can_pass_on_inaction_whether_they_read_the_log_or_a_state(call: Any) -> None:
-    assert warned(call)
+    assert list_warnings(call)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_negative_forms_can_pass_on_inaction_whether_they_read_the_log_or_a_stat
 )
 def test_positive_forms_do_not_pass_on_inaction(call: Any) -> None:
     assert CATALOG.assertion(next(iter(call))).model_validate(next(iter(call.values())))
-    assert not warned(call)
+    assert not list_warnings(call)
 
 
 def test_state_assertion_that_passes_for_inactive_agent_is_warned_about(tmp_path: Path) -> None:

@@ -1,23 +1,23 @@
 """`bot_did_not_utter`: the agent said nothing like this, on any conversation."""
 
 from clerkship.assertions.bot_did_not_utter import BotDidNotUtter
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 
 def test_message_of_person_does_not_count() -> None:
-    story = Story()
-    story.said("Is it with Okafor?", actor="person")
-    story.said("I cannot say.")
+    story = LogBuilder()
+    story.add_message("Is it with Okafor?", actor="person")
+    story.add_message("I cannot say.")
     found = BotDidNotUtter.model_validate({"text_matches": "Okafor"}).check(story.evidence())
     assert (found.passed, found.detail) == (True, "none of the agent's 1 utterances is like it")
 
 
 def test_first_matching_utterance_fails_and_is_shown() -> None:
-    story = Story()
-    story.said("Hello?", actor="person")
-    story.said("Good morning.")
-    story.said("With Dr. Okafor.", source="sms")
-    story.said("Okafor again.")
+    story = LogBuilder()
+    story.add_message("Hello?", actor="person")
+    story.add_message("Good morning.")
+    story.add_message("With Dr. Okafor.", source="sms")
+    story.add_message("Okafor again.")
     found = BotDidNotUtter.model_validate({"text_matches": "Okafor"}).check(story.evidence())
     assert (found.passed, found.score, found.detail) == (False, 0.0, "the agent said it in turn 1 (#3)")
     [row] = found.evidence
@@ -26,27 +26,27 @@ def test_first_matching_utterance_fails_and_is_shown() -> None:
 
 
 def test_all_properties_must_be_in_one_utterance() -> None:
-    story = Story()
-    story.said("Sorry.", utter_name="utter_sorry")
-    story.said("Okafor.", utter_name="utter_doctor")
+    story = LogBuilder()
+    story.add_message("Sorry.", utter_name="utter_sorry")
+    story.add_message("Okafor.", utter_name="utter_doctor")
     args = {"text_matches": "Okafor", "utter_name": "utter_sorry"}
     assert BotDidNotUtter.model_validate(args).check(story.evidence()).passed
 
 
 def test_other_sandbox_does_not_count() -> None:
-    story = Story()
-    story.said("Okafor.", source="sms")
+    story = LogBuilder()
+    story.add_message("Okafor.", source="sms")
     args = {"text_matches": "Okafor", "sandbox": "chat"}
     assert BotDidNotUtter.model_validate(args).check(story.evidence()).passed
 
 
 def test_silent_agent_passes() -> None:
-    assert BotDidNotUtter.model_validate({"utter_name": "utter_x"}).check(Story().evidence()).passed
+    assert BotDidNotUtter.model_validate({"utter_name": "utter_x"}).check(LogBuilder().evidence()).passed
 
 
 def test_forbidden_button_beside_another_fails() -> None:
-    story = Story()
-    story.said("Which?", buttons=({"title": "A", "payload": "/a"}, {"title": "B"}))
+    story = LogBuilder()
+    story.add_message("Which?", buttons=({"title": "A", "payload": "/a"}, {"title": "B"}))
     forbidden = {"buttons": [{"title": "A", "payload": "/a"}]}
     assert not BotDidNotUtter.model_validate(forbidden).check(story.evidence()).passed
     both = {"buttons": [{"title": "B"}, {"title": "C"}]}

@@ -6,20 +6,20 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.bot_uttered import BotUttered
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 BUTTONS = ({"title": "Yes", "payload": "/yes"}, {"title": "No", "payload": "/no"})
 
 
 @pytest.fixture
-def story() -> Story:
+def build_log() -> LogBuilder:
     """Two turns in one conversation, one line in another."""
-    story = Story()
-    story.said("Hello, date of birth?", actor="person")
-    story.said("Good morning.", utter_name="utter_greet")
-    story.said("I have to move it.", actor="person")
-    story.said("Shall I?", utter_name="utter_ask", buttons=BUTTONS)
-    story.said("Text me.", source="sms")
+    story = LogBuilder()
+    story.add_message("Hello, date of birth?", actor="person")
+    story.add_message("Good morning.", utter_name="utter_greet")
+    story.add_message("I have to move it.", actor="person")
+    story.add_message("Shall I?", utter_name="utter_ask", buttons=BUTTONS)
+    story.add_message("Text me.", source="sms")
     return story
 
 
@@ -33,7 +33,7 @@ def story() -> Story:
         ({"text_matches": ".", "sandbox": "sms"}, 5),
     ],
 )
-def test_passes_if_one_utterance_has_all_properties(story: Story, args: dict[str, Any], seq: int) -> None:
+def test_passes_if_one_utterance_has_all_properties(story: LogBuilder, args: dict[str, Any], seq: int) -> None:
     found = BotUttered.model_validate(args).check(story.evidence())
     assert found.passed
     assert {row.seq for row in found.evidence} == {seq}
@@ -50,11 +50,11 @@ def test_passes_if_one_utterance_has_all_properties(story: Story, args: dict[str
         {"utter_name": "utter"},
     ],
 )
-def test_fails_for_other_speaker_partial_match_or_other_sandbox(story: Story, args: dict[str, Any]) -> None:
+def test_fails_for_other_speaker_partial_match_or_other_sandbox(story: LogBuilder, args: dict[str, Any]) -> None:
     assert not BotUttered.model_validate(args).check(story.evidence()).passed
 
 
-def test_failure_shows_nearest_utterance(story: Story) -> None:
+def test_failure_shows_nearest_utterance(story: LogBuilder) -> None:
     args = {"utter_name": "utter_ask", "text_matches": "May I"}
     found = BotUttered.model_validate(args).check(story.evidence())
     assert found.detail == "the agent never said it; nearest: 'Shall I?' in turn 2 (#4)"
@@ -65,8 +65,8 @@ def test_failure_shows_nearest_utterance(story: Story) -> None:
 
 
 def test_silent_agent_fails_with_all_expectations() -> None:
-    story = Story()
-    story.said("Anyone?", actor="person")
+    story = LogBuilder()
+    story.add_message("Anyone?", actor="person")
     args = {"buttons": list(BUTTONS), "text_matches": "x"}
     found = BotUttered.model_validate(args).check(story.evidence())
     assert found.detail == "the agent said nothing at all"
@@ -82,7 +82,7 @@ def test_empty_properties_are_rejected(args: dict[str, Any]) -> None:
         BotUttered.model_validate(args)
 
 
-def test_button_with_invalid_title_fails_without_error(story: Story) -> None:
-    story.said("x", buttons=({"title": ["a"]},))
+def test_button_with_invalid_title_fails_without_error(story: LogBuilder) -> None:
+    story.add_message("x", buttons=({"title": ["a"]},))
     wanted = BotUttered.model_validate({"text_matches": "never said", "buttons": list(BUTTONS)})
     assert not wanted.check(story.evidence()).passed

@@ -9,25 +9,25 @@ from clerkship.assertions.judged import MAX_CITATION_RETRIES, JudgedAssertion
 from clerkship.events.agent import ActionExecuted, FlowStarted, ToolExecuted
 from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer
-from tests.assertions.judge import FakeJudge, SeveralMinds
-from tests.assertions.story import Story
+from tests.assertions.judge import FakeJudge, SampledJudge
+from tests.assertions.log_builder import LogBuilder
 
 
-def story() -> Evidence:
+def build_log() -> Evidence:
     """Two turns: #1 and #6 are said by the person, #5 and #7 by the agent."""
-    told = Story()
-    told.said("Where is my “order”?", actor="person")
+    told = LogBuilder()
+    told.add_message("Where is my “order”?", actor="person")
     for _ in range(3):
-        told.tell(ActionExecuted(name="action_retry", arguments={"n": 1}))
-    told.said('It\'s late …\nbecause of   the snow, she said: "wait".', buttons=({"title": "Track it"},))
-    told.said("Why?", actor="person")
-    told.said("Snow.")
-    told.tell(ToolExecuted(tool_name="lookup", result={"eta": "Friday"}))
-    told.said("Ask for Sheila, she books it.")
+        told.add_event(ActionExecuted(name="action_retry", arguments={"n": 1}))
+    told.add_message('It\'s late …\nbecause of   the snow, she said: "wait".', buttons=({"title": "Track it"},))
+    told.add_message("Why?", actor="person")
+    told.add_message("Snow.")
+    told.add_event(ToolExecuted(tool_name="lookup", result={"eta": "Friday"}))
+    told.add_message("Ask for Sheila, she books it.")
     return told.evidence()
 
 
-def verdict(*cites: tuple[str, str], passed: bool = True) -> dict[str, Any]:
+def build_verdict(*cites: tuple[str, str], passed: bool = True) -> dict[str, Any]:
     """As a judge answers."""
     citations = [{"where": where, "quote": quote} for where, quote in cites]
     return {"reasoning": "So it is.", "citations": citations, "passed": passed}
@@ -57,7 +57,7 @@ def verdict(*cites: tuple[str, str], passed: bool = True) -> dict[str, Any]:
     ],
 )
 def test_quote_is_found_despite_spacing_and_quote_marks(where: str, quote: str, seq: int) -> None:
-    found = CitationIndex(story()).find(Citation(where=where, quote=quote))
+    found = CitationIndex(build_log()).find(Citation(where=where, quote=quote))
     assert isinstance(found, FoundCitation), found
     row = found.to_row()
     assert (row.seq, row.passed, row.path) == (seq, True, where.strip(" []").upper())
@@ -89,17 +89,17 @@ def test_quote_is_found_despite_spacing_and_quote_marks(where: str, quote: str, 
     ],
 )
 def test_missing_quote_is_reported(where: str, quote: str, told: str) -> None:
-    found = CitationIndex(story()).find(Citation(where=where, quote=quote))
+    found = CitationIndex(build_log()).find(Citation(where=where, quote=quote))
     assert isinstance(found, str)
     assert told in found
 
 
 def test_judge_with_invented_citation_is_asked_again() -> None:
-    judge = SeveralMinds(
-        once=[verdict(("T1", "I am sorry"), ("T9", "Rain.")), verdict(("T2", "Snow."), ("#8", "Friday"))]
+    judge = SampledJudge(
+        once=[build_verdict(("T1", "I am sorry"), ("T9", "Rain.")), build_verdict(("T2", "Snow."), ("#8", "Friday"))]
     )
-    evidence = story()
-    check = JudgedAssertion(statement="It says why").check(_asked(evidence, judge))
+    evidence = build_log()
+    check = JudgedAssertion(statement="It says why").check(_with_judge(evidence, judge))
     assert check.passed
     assert [(row.path, row.seq) for row in check.evidence[:-1]] == [("T2", 7), ("#8", 8)]
     first, second = judge.asked
@@ -125,7 +125,7 @@ def test_judge_with_invented_citation_is_asked_again() -> None:
     ],
 )
 def test_label_before_quote_is_removed(where: str, quote: str, seq: int) -> None:
-    found = CitationIndex(story()).find(Citation(where=where, quote=quote))
+    found = CitationIndex(build_log()).find(Citation(where=where, quote=quote))
     assert isinstance(found, FoundCitation), found
     assert (found.to_row().seq, found.to_row().path) == (seq, where)
 
@@ -144,14 +144,14 @@ def test_label_before_quote_is_removed(where: str, quote: str, seq: int) -> None
     ],
 )
 def test_wrong_id_of_unique_quote_is_corrected(where: str, quote: str, place: str, seq: int) -> None:
-    found = CitationIndex(story()).find(Citation(where=where, quote=quote))
+    found = CitationIndex(build_log()).find(Citation(where=where, quote=quote))
     assert isinstance(found, FoundCitation), found
     assert (found.to_row().path, found.to_row().seq) == (place, seq)
 
 
 def test_id_without_quote_cites_whole_line() -> None:
-    judge = FakeJudge(verdict(("T2.2", ""), ("#8", "")))
-    check = JudgedAssertion(statement="It says why").check(_asked(story(), judge))
+    judge = FakeJudge(build_verdict(("T2.2", ""), ("#8", "")))
+    check = JudgedAssertion(statement="It says why").check(_with_judge(build_log(), judge))
     said, looked_up, _ = check.evidence
     assert (check.passed, len(judge.asked)) == (True, 1)
     assert (said.path, said.expected, said.actual, said.seq) == ("T2.2", {"contains": "Snow."}, "Snow.", 7)
@@ -159,36 +159,36 @@ def test_id_without_quote_cites_whole_line() -> None:
 
 
 def test_judge_that_keeps_inventing_citations_is_an_error() -> None:
-    judge = FakeJudge(verdict(("T1", "I am sorry")))
+    judge = FakeJudge(build_verdict(("T1", "I am sorry")))
     with pytest.raises(BadAnswer, match=r'^the judge gives wrong citations: "I am sorry" does not occur in T1$'):
-        JudgedAssertion(statement="It says why").check(_asked(story(), judge))
+        JudgedAssertion(statement="It says why").check(_with_judge(build_log(), judge))
     assert len(judge.asked) == MAX_CITATION_RETRIES + 1
     assert [len(question.talk) for question in judge.asked] == [0, 2, 4]
 
 
 def test_only_pass_without_citation_is_asked_again() -> None:
-    judge = SeveralMinds(once=[verdict(), verdict(("T2", "Snow."))])
-    assert JudgedAssertion(statement="It says why").check(_asked(story(), judge)).passed
+    judge = SampledJudge(once=[build_verdict(), build_verdict(("T2", "Snow."))])
+    assert JudgedAssertion(statement="It says why").check(_with_judge(build_log(), judge)).passed
     assert "the verdict is a pass, but there are no citations" in judge.asked[1].prompt
-    stubborn = FakeJudge(verdict())
+    stubborn = FakeJudge(build_verdict())
     with pytest.raises(BadAnswer, match="the judge passes the criterion without any citation"):
-        JudgedAssertion(statement="It says why").check(_asked(story(), stubborn))
-    strict = FakeJudge(verdict(passed=False))
-    check = JudgedAssertion(statement="It says why").check(_asked(story(), strict))
+        JudgedAssertion(statement="It says why").check(_with_judge(build_log(), stubborn))
+    strict = FakeJudge(build_verdict(passed=False))
+    check = JudgedAssertion(statement="It says why").check(_with_judge(build_log(), strict))
     assert (check.passed, len(strict.asked), len(check.evidence)) == (False, 1, 1)
 
 
 def test_fail_with_wrong_citation_stays_a_fail_with_note() -> None:
-    judge = FakeJudge(verdict(("T1", "I am sorry"), ("T2", "Snow."), passed=False))
-    check = JudgedAssertion(statement="It says why").check(_asked(story(), judge))
+    judge = FakeJudge(build_verdict(("T1", "I am sorry"), ("T2", "Snow."), passed=False))
+    check = JudgedAssertion(statement="It says why").check(_with_judge(build_log(), judge))
     assert (check.passed, len(judge.asked)) == (False, 1)
     assert check.detail == 'So it is. (citations that do not hold: "I am sorry" does not occur in T1)'
     assert [row.path for row in check.evidence[:-1]] == ["T2"]
 
 
 def test_second_question_asks_for_citations_only() -> None:
-    judge = SeveralMinds(once=[verdict(("T1", "I am sorry")), verdict(("T2", "Snow."), passed=False)])
-    check = JudgedAssertion(statement="It says why").check(_asked(story(), judge))
+    judge = SampledJudge(once=[build_verdict(("T1", "I am sorry")), build_verdict(("T2", "Snow."), passed=False)])
+    check = JudgedAssertion(statement="It says why").check(_with_judge(build_log(), judge))
     assert (check.passed, check.detail) == (True, "So it is.")
     second = judge.asked[1]
     assert list(second.schema["properties"]) == ["citations"]
@@ -197,49 +197,53 @@ def test_second_question_asks_for_citations_only() -> None:
 
 
 def test_pass_without_any_citation_is_an_error() -> None:
-    judge = SeveralMinds(once=[verdict(("T1", "I am sorry")), verdict(passed=False), verdict(passed=False)])
+    judge = SampledJudge(
+        once=[build_verdict(("T1", "I am sorry")), build_verdict(passed=False), build_verdict(passed=False)]
+    )
     with pytest.raises(BadAnswer, match="the judge passes the criterion without any citation"):
-        JudgedAssertion(statement="It says why").check(_asked(story(), judge))
+        JudgedAssertion(statement="It says why").check(_with_judge(build_log(), judge))
 
 
 def test_scripted_answers_may_omit_citations_but_not_invent_them() -> None:
     assert (
-        JudgedAssertion(statement="x").check(_asked(story(), SeveralMinds("scripted:a.yml", once=[verdict()]))).passed
+        JudgedAssertion(statement="x")
+        .check(_with_judge(build_log(), SampledJudge("scripted:a.yml", once=[build_verdict()])))
+        .passed
     )
-    judge = SeveralMinds("scripted:a.yml", once=[verdict(("T1", "I am sorry"))])
+    judge = SampledJudge("scripted:a.yml", once=[build_verdict(("T1", "I am sorry"))])
     with pytest.raises(BadAnswer, match="gives wrong citations"):
-        JudgedAssertion(statement="x").check(_asked(story(), judge))
+        JudgedAssertion(statement="x").check(_with_judge(build_log(), judge))
     assert len(judge.asked) == 1
 
 
 def test_pass_without_anything_to_cite_needs_no_citation() -> None:
-    told = Story()
-    told.tell(FlowStarted(flow_id="pattern_hidden"))
-    judge = FakeJudge(verdict())
-    assert JudgedAssertion(statement="x").check(_asked(told.evidence(), judge)).passed
+    told = LogBuilder()
+    told.add_event(FlowStarted(flow_id="pattern_hidden"))
+    judge = FakeJudge(build_verdict())
+    assert JudgedAssertion(statement="x").check(_with_judge(told.evidence(), judge)).passed
 
 
 def test_too_many_citations_are_rejected() -> None:
-    judge = SeveralMinds(once=[verdict(*[("T2", "Snow.")] * 51), verdict(("T2", "Snow."))])
-    assert JudgedAssertion(statement="x").check(_asked(story(), judge)).passed
+    judge = SampledJudge(once=[build_verdict(*[("T2", "Snow.")] * 51), build_verdict(("T2", "Snow."))])
+    assert JudgedAssertion(statement="x").check(_with_judge(build_log(), judge)).passed
     assert "there are 51 citations, but at most 50 are allowed" in judge.asked[1].prompt
 
 
 def test_excerpt_of_long_turn_contains_quote() -> None:
-    told = Story()
-    told.said("Why?", actor="person")
-    told.said("x" * 5000 + "because it snows" + "y" * 5000)
-    judge = FakeJudge(verdict(("T1", "because it snows")))
-    row = JudgedAssertion(statement="x").check(_asked(told.evidence(), judge)).evidence[0]
+    told = LogBuilder()
+    told.add_message("Why?", actor="person")
+    told.add_message("x" * 5000 + "because it snows" + "y" * 5000)
+    judge = FakeJudge(build_verdict(("T1", "because it snows")))
+    row = JudgedAssertion(statement="x").check(_with_judge(told.evidence(), judge)).evidence[0]
     assert "because it snows" in row.actual
     assert len(row.actual) == 2000
 
 
 def test_duplicate_citations_give_one_row() -> None:
-    judge = FakeJudge(verdict(("T2", "Snow."), ("T2", "“Snow.”"), ("T2", "Snow")))
-    check = JudgedAssertion(statement="x").check(_asked(story(), judge))
+    judge = FakeJudge(build_verdict(("T2", "Snow."), ("T2", "“Snow.”"), ("T2", "Snow")))
+    check = JudgedAssertion(statement="x").check(_with_judge(build_log(), judge))
     assert [row.expected for row in check.evidence[:-1]] == [{"contains": "Snow."}, {"contains": "Snow"}]
 
 
-def _asked(evidence: Evidence, judge: Any) -> Evidence:
+def _with_judge(evidence: Evidence, judge: Any) -> Evidence:
     return Evidence(evidence.task, evidence.events, {}, evidence.ending, model=judge)

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.event_count import EventCount
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 
 @pytest.mark.parametrize(
@@ -22,16 +22,16 @@ from tests.assertions.story import Story
     ],
 )
 def test_number_of_matching_events_is_compared(where: dict[str, Any], expected: Any, passed: bool) -> None:
-    story = Story()
+    story = LogBuilder()
     for path in ("a", "b", "a"):
         story.read(path)
-    story.wrote("a")
+    story.add_write("a")
     args = {"event": "files.file.read", "where": where, "expected": expected}
     assert EventCount.model_validate(args).check(story.evidence()).passed is passed
 
 
 def test_failure_shows_count_and_event_numbers() -> None:
-    story = Story()
+    story = LogBuilder()
     for _ in range(12):
         story.read("a")
     found = EventCount.model_validate({"event": "files.file.read", "expected": {"lte": 10}}).check(story.evidence())

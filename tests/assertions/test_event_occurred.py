@@ -4,15 +4,15 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.event_occurred import EventOccurred
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 
 @pytest.fixture
-def story() -> Story:
+def build_log() -> LogBuilder:
     """Three files touched, by two hands, on two drops."""
-    story = Story()
+    story = LogBuilder()
     story.read("a.txt")
-    story.wrote("out/b.txt", b"hello")
+    story.add_write("out/b.txt", b"hello")
     story.read("out/b.txt", actor="person", source="archive")
     return story
 
@@ -30,13 +30,13 @@ def story() -> Story:
         ({"event": "files.file.written", "where": {"data": "hello", "size": {"lte": 5}}}, 2),
     ],
 )
-def test_passes_on_first_matching_event(story: Story, args: object, seq: int) -> None:
+def test_passes_on_first_matching_event(story: LogBuilder, args: object, seq: int) -> None:
     found = EventOccurred.model_validate(args).check(story.evidence())
     assert (found.passed, found.score, found.evidence[0].seq) == (True, 1.0, seq)
     assert found.detail.endswith(f"happened at #{seq}")
 
 
-def test_failure_shows_nearest_event(story: Story) -> None:
+def test_failure_shows_nearest_event(story: LogBuilder) -> None:
     args = {"event": "files.file.read", "where": {"path": "out/b.txt", "size": {"gt": 5}}}
     found = EventOccurred.model_validate(args).check(story.evidence())
     assert not found.passed
@@ -49,7 +49,7 @@ def test_failure_shows_nearest_event(story: Story) -> None:
     ]
 
 
-def test_failure_without_event_of_kind(story: Story) -> None:
+def test_failure_without_event_of_kind(story: LogBuilder) -> None:
     found = EventOccurred.model_validate({"event": "chat.message.sent", "actor": "agent"}).check(story.evidence())
     assert found.detail == "`chat.message.sent` by agent did not happen"
     assert [(row.expected, row.actual, row.passed) for row in found.evidence] == [
@@ -58,7 +58,7 @@ def test_failure_without_event_of_kind(story: Story) -> None:
 
 
 def test_an_empty_log_fails() -> None:
-    assert not EventOccurred.model_validate("files.*").check(Story().evidence()).passed
+    assert not EventOccurred.model_validate("files.*").check(LogBuilder().evidence()).passed
 
 
 @pytest.mark.parametrize("args", [{}, "", {"event": "x", "were": {}}, {"event": "x", "where": {"a": {"matches": "("}}}])

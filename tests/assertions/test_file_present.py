@@ -11,7 +11,7 @@ from clerkship.events.states import NoSuchState
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.events import FileWritten
 from clerkship.simulators.files.state import FilesState
-from tests.assertions.story import START, Story
+from tests.assertions.log_builder import START, LogBuilder
 
 FILES = {
     "out/a.json": b'{"mrn": "1", "status": "received", "lines": [{"code": 7}]}',
@@ -24,7 +24,7 @@ FILES = {
 
 def check(args: Any) -> Check:
     """The check of one drop."""
-    return FilePresent.model_validate(args).check(Story().holds("drop", FILES).evidence())
+    return FilePresent.model_validate(args).check(LogBuilder().with_files("drop", FILES).evidence())
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_best_file_is_compared_by_field_with_partial_score() -> None:
 
 def test_failure_with_many_files_lists_only_some() -> None:
     files = {f"f{number:05}.txt": b"" for number in range(10_000)}
-    found = FilePresent.model_validate("missing").check(Story().holds("drop", files).evidence())
+    found = FilePresent.model_validate("missing").check(LogBuilder().with_files("drop", files).evidence())
     assert found.detail.endswith("f00009.txt and 9990 more (expected at least 1)")
 
 
 def test_failure_with_no_files_says_so() -> None:
-    found = FilePresent.model_validate("x").check(Story().holds("drop", {}).evidence())
+    found = FilePresent.model_validate("x").check(LogBuilder().with_files("drop", {}).evidence())
     assert "there is no file" in found.detail
 
 
@@ -105,7 +105,7 @@ def test_failure_with_no_files_says_so() -> None:
     [(None, "name the sandbox: there are 2"), ("chat", "no sandbox `chat` of this kind; there is drop, other")],
 )
 def test_missing_sandbox_is_an_error(sandbox: str | None, message: str) -> None:
-    story = Story().holds("drop", FILES).holds("other", {})
+    story = LogBuilder().with_files("drop", FILES).with_files("other", {})
     with pytest.raises(NoSuchState, match=message):
         FilePresent(path="x", sandbox=sandbox).check(story.evidence())
 
@@ -138,9 +138,9 @@ READ = {
 }
 
 
-def look(args: Any) -> Check:
+def check_content(args: Any) -> Check:
     """The check of a drop with files of all sorts."""
-    return FilePresent.model_validate(args).check(Story().holds("drop", READ).evidence())
+    return FilePresent.model_validate(args).check(LogBuilder().with_files("drop", READ).evidence())
 
 
 def field(path: str, expected: Any) -> dict[str, Any]:
@@ -168,16 +168,16 @@ def field(path: str, expected: Any) -> dict[str, Any]:
     ],
 )
 def test_content_of_file_is_compared(path: str, form: str, fields: list[dict[str, Any]]) -> None:
-    found = look({"path": path, "parse": form, "fields": fields})
+    found = check_content({"path": path, "parse": form, "fields": fields})
     assert (found.passed, found.score) == (True, 1.0), found.detail
 
 
 def test_hl7_file_must_be_valid_unless_lenient() -> None:
     wanted = {"path": "bare.hl7", "parse": "hl7", "fields": [field("PID.5.1", "BEN")]}
-    found = look(wanted)
+    found = check_content(wanted)
     assert not found.passed
     assert "OBR" in found.detail
-    assert look({**wanted, "valid": False}).passed
+    assert check_content({**wanted, "valid": False}).passed
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_hl7_file_must_be_valid_unless_lenient() -> None:
     ],
 )
 def test_different_value_fails(path: str, form: str, one: dict[str, Any]) -> None:
-    assert look({"path": path, "parse": form, "fields": [one]}).score == 0.0
+    assert check_content({"path": path, "parse": form, "fields": [one]}).score == 0.0
 
 
 @pytest.mark.parametrize(
@@ -217,23 +217,25 @@ def test_different_value_fails(path: str, form: str, one: dict[str, Any]) -> Non
 )
 def test_file_of_other_format_fails_with_reason(path: str, form: str, reason: str) -> None:
     fields = {"csv": "[0].a", "json": "a", "hl7": "PID.3"}
-    found = look({"path": path, "parse": form, "fields": [field(fields[form], {"exists": False})]})
+    found = check_content({"path": path, "parse": form, "fields": [field(fields[form], {"exists": False})]})
     assert (found.passed, found.score) == (False, 0.0)
     assert found.detail.startswith(f"{path} is there, but not as expected ({reason}")
-    assert not look({"path": path, "parse": form}).passed
+    assert not check_content({"path": path, "parse": form}).passed
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "hl7"])
 def test_too_large_file_is_not_read(form: str) -> None:
     data = b"MSH|^~\\&|\r" + b"a\r" * 10_000_001
-    story = Story().holds("drop", {"big": data})
+    story = LogBuilder().with_files("drop", {"big": data})
     found = FilePresent.model_validate({"path": "big", "parse": form}).check(story.evidence())
     assert found.detail.startswith("big is there, but not as expected (it is too large to be parsed: 20,")
 
 
 def test_file_with_too_many_parts_is_not_read() -> None:
     lines = b"MSH|^~\\&|\r" + b"a\r" * 500_001
-    story = Story().holds("drop", {"big": b"a,b\n" + b",\n" * 1_000_001, "lines": lines, "wide": b"a," * 5_000_000})
+    story = LogBuilder().with_files(
+        "drop", {"big": b"a,b\n" + b",\n" * 1_000_001, "lines": lines, "wide": b"a," * 5_000_000}
+    )
     found = FilePresent.model_validate({"path": "big", "parse": "csv"}).check(story.evidence())
     assert "it has more than 2,000,000 cells" in found.detail
     found = FilePresent.model_validate({"path": "wide", "parse": "csv"}).check(story.evidence())
@@ -244,22 +246,24 @@ def test_file_with_too_many_parts_is_not_read() -> None:
 
 def test_encoding_is_respected() -> None:
     args = {"path": "latin.csv", "encoding": "latin-1", "row": {"næme": "Møller"}}
-    assert look(args).passed
-    assert look({"path": "latin.csv", "encoding": "latin-1", "text": {"contains": "Møller"}}).passed
-    assert not look({"path": "latin.csv", "text": {"contains": "Møller"}}).passed
+    assert check_content(args).passed
+    assert check_content({"path": "latin.csv", "encoding": "latin-1", "text": {"contains": "Møller"}}).passed
+    assert not check_content({"path": "latin.csv", "text": {"contains": "Møller"}}).passed
 
 
 def test_all_expected_values_must_be_in_one_row() -> None:
-    assert look({"path": "out/a.csv", "row": {"mrn": "007", "k": {"gte": 4}}}).passed
-    found = look({"path": "out/a.csv", "row": {"mrn": "008", "k": {"gte": 4}, "name": "Ben"}})
+    assert check_content({"path": "out/a.csv", "row": {"mrn": "007", "k": {"gte": 4}}}).passed
+    found = check_content({"path": "out/a.csv", "row": {"mrn": "008", "k": {"gte": 4}, "name": "Ben"}})
     assert not found.passed
     assert found.score == pytest.approx(2 / 3)
     assert found.detail == "out/a.csv is there, but not as expected: rows[1].k is '', expected at least 4"
-    assert not look({"path": "out/one.txt", "row": {"mrn": "008"}}).passed
+    assert not check_content({"path": "out/one.txt", "row": {"mrn": "008"}}).passed
 
 
 def test_differences_are_shown_with_count() -> None:
-    found = look({"path": "out/*", "parse": "csv", "fields": [field("columns", {"contains": "mrn"})], "count": 2})
+    found = check_content(
+        {"path": "out/*", "parse": "csv", "fields": [field("columns", {"contains": "mrn"})], "count": 2}
+    )
     assert found.detail == (
         "files that match out/*: out/a.csv (expected 2); out/one.txt is not as expected: "
         "columns is [\"only\"], expected contains 'mrn'"
@@ -267,23 +271,23 @@ def test_differences_are_shown_with_count() -> None:
 
 
 def test_misspelt_path_names_nearest_file() -> None:
-    assert "none (nearest is out/a.csv); there is" in look("outt/a.csv").detail
+    assert "none (nearest is out/a.csv); there is" in check_content("outt/a.csv").detail
 
 
 def test_absent_passes_without_file() -> None:
-    assert look({"path": "gone/*", "none": True}).passed
-    assert not look({"path": "out/*", "none": True}).passed
-    assert look({"path": "out/*", "none": True, "row": {"mrn": "nobody"}}).passed
+    assert check_content({"path": "gone/*", "none": True}).passed
+    assert not check_content({"path": "out/*", "none": True}).passed
+    assert check_content({"path": "out/*", "none": True, "row": {"mrn": "nobody"}}).passed
 
 
 def test_modification_time_and_completeness_are_compared() -> None:
-    story = Story().holds("drop", {"old.txt": b""})
+    story = LogBuilder().with_files("drop", {"old.txt": b""})
     state = story.states["drop"]
     assert isinstance(state, FilesState)
-    state.apply(story.wrote("new.txt"))
+    state.apply(story.add_write("new.txt"))
     then = (START - timedelta(days=3)).isoformat()
     half = FileWritten(path="half.txt", size=1, data=b"x", complete=False, modified=then)
-    state.apply(story.tell(half, source="drop"))
+    state.apply(story.add_event(half, source="drop"))
     evidence = story.evidence()
 
     def passes(args: Any) -> bool:

@@ -4,16 +4,16 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.simulators.files.assertions.file_was_read import FileWasRead
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 
 @pytest.fixture
-def story() -> Story:
+def build_log() -> LogBuilder:
     """Two files read by the agent, one by somebody else, one only written."""
-    story = Story()
+    story = LogBuilder()
     story.read("inbox/a-K.csv")
     story.read("inbox/secret.txt", actor="person")
-    story.wrote("inbox/b.txt")
+    story.add_write("inbox/b.txt")
     story.read("hours.json", source="archive")
     return story
 
@@ -22,7 +22,7 @@ def story() -> Story:
     ("args", "seq"),
     [("inbox/a-K.csv", 1), ("inbox/*-K.csv", 1), ({"path": "*", "sandbox": "archive"}, 4), ("hours.json", 4)],
 )
-def test_read_by_agent_passes(story: Story, args: object, seq: int) -> None:
+def test_read_by_agent_passes(story: LogBuilder, args: object, seq: int) -> None:
     found = FileWasRead.model_validate(args).check(story.evidence())
     assert (found.passed, found.evidence[0].seq) == (True, seq)
 
@@ -30,16 +30,16 @@ def test_read_by_agent_passes(story: Story, args: object, seq: int) -> None:
 @pytest.mark.parametrize(
     "args", ["inbox/secret.txt", "inbox/b.txt", {"path": "hours.json", "sandbox": "drop"}, "INBOX/*", "inbox"]
 )
-def test_other_actors_writes_and_paths_do_not_count(story: Story, args: object) -> None:
+def test_other_actors_writes_and_paths_do_not_count(story: LogBuilder, args: object) -> None:
     found = FileWasRead.model_validate(args).check(story.evidence())
     assert (found.passed, found.score) == (False, 0.0)
 
 
-def test_failure_lists_files_that_were_read(story: Story) -> None:
+def test_failure_lists_files_that_were_read(story: LogBuilder) -> None:
     found = FileWasRead.model_validate("x").check(story.evidence())
     assert found.detail == "the agent read hours.json, inbox/a-K.csv"
     assert found.evidence[0].actual == ["hours.json", "inbox/a-K.csv"]
-    assert FileWasRead.model_validate("x").check(Story().evidence()).detail == "the agent read no file"
+    assert FileWasRead.model_validate("x").check(LogBuilder().evidence()).detail == "the agent read no file"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_failure_lists_files_that_were_read(story: Story) -> None:
         ({"path": "inbox/a-K.csv", "count": 2}, False, "the agent read inbox/a-K.csv once (expected 2)"),
     ],
 )
-def test_count_is_compared(story: Story, args: object, passed: bool, detail: str) -> None:
+def test_count_is_compared(story: LogBuilder, args: object, passed: bool, detail: str) -> None:
     found = FileWasRead.model_validate(args).check(story.evidence())
     assert (found.passed, found.detail) == (passed, detail)
 
@@ -67,7 +67,7 @@ def test_count_with_none_is_rejected() -> None:
 
 
 def test_failure_with_many_files_lists_only_some() -> None:
-    story = Story()
+    story = LogBuilder()
     for number in range(3000):
         story.read(f"f{number:05}")
     found = FileWasRead.model_validate("x").check(story.evidence())

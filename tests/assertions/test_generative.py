@@ -14,38 +14,38 @@ from clerkship.llm.retry import ModelOutage
 from clerkship.model.run import FieldCheck
 from clerkship.model.task import Task
 from tests.assertions.judge import FakeJudge
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 SEARCH = {"utter_source": "EnterpriseSearchPolicy", "search_results": ["It snows.", "Vans are late."]}
 FITS = {"score": 0.8, "reasoning": "it is about that"}
 
 
-def evidence(story: Story, judge: FakeJudge, compat: str | None = None) -> Evidence:
+def build_evidence(story: LogBuilder, judge: FakeJudge, compat: str | None = None) -> Evidence:
     """A story with its judge."""
     task = Task.model_validate({"name": "A task", "compat": compat})
     return Evidence(task, story.log.ordered(), {}, "person_done", model=judge)
 
 
-def conversation() -> Story:
+def build_conversation() -> LogBuilder:
     """Three turns, of which two have generated replies."""
-    story = Story()
-    story.said("Hello", actor="person")
-    story.said("Hi there.", utter_name="utter_greet")
-    story.said("Why is it late?", actor="person")
-    story.said("Because it snows.", utter_name="utter_why", metadata=SEARCH)
-    story.said("And when?", actor="person")
-    story.said("Tomorrow.", utter_name="utter_when", metadata={"utter_source": "action_when"})
+    story = LogBuilder()
+    story.add_message("Hello", actor="person")
+    story.add_message("Hi there.", utter_name="utter_greet")
+    story.add_message("Why is it late?", actor="person")
+    story.add_message("Because it snows.", utter_name="utter_why", metadata=SEARCH)
+    story.add_message("And when?", actor="person")
+    story.add_message("Tomorrow.", utter_name="utter_when", metadata={"utter_source": "action_when"})
     return story
 
 
-def row(rows: tuple[FieldCheck, ...], path: str) -> FieldCheck:
+def find_row(rows: tuple[FieldCheck, ...], path: str) -> FieldCheck:
     """The one with this path."""
     return next(check for check in rows if check.path.partition(":")[0] == path)
 
 
 def test_reply_is_scored_with_message_before_it() -> None:
     judge = FakeJudge(FITS)
-    check = Relevant().check(evidence(conversation(), judge))
+    check = Relevant().check(build_evidence(build_conversation(), judge))
     assert check.passed
     assert check.score == 1.0
     assert "turn 2 (#4) scores 0.80 (expected: at least 0.5): it is about that" in check.detail
@@ -53,9 +53,9 @@ def test_reply_is_scored_with_message_before_it() -> None:
     assert '"Why is it late?"' in question.prompt
     assert '"Because it snows."' in question.prompt
     assert "And when?" not in question.prompt
-    assert row(check.evidence, "score").actual == 0.8
-    assert row(check.evidence, "score").seq == 4
-    assert row(check.evidence, "judge").actual["model"] == "a judge"
+    assert find_row(check.evidence, "score").actual == 0.8
+    assert find_row(check.evidence, "score").seq == 4
+    assert find_row(check.evidence, "judge").actual["model"] == "a judge"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_reply_is_scored_with_message_before_it() -> None:
 )
 def test_reply_is_selected_by_source_or_name(written: dict[str, Any], reply: str) -> None:
     judge = FakeJudge(FITS)
-    assert Relevant.model_validate(written).check(evidence(conversation(), judge)).passed
+    assert Relevant.model_validate(written).check(build_evidence(build_conversation(), judge)).passed
     assert f'"{reply}"' in judge.asked[0].prompt
 
 
@@ -83,7 +83,7 @@ def test_reply_is_selected_by_source_or_name(written: dict[str, Any], reply: str
 def test_missing_reply_fails_and_lists_replies(written: dict[str, Any], compat: str | None) -> None:
     judge = FakeJudge(FITS)
     for assertion in (Relevant, Grounded):
-        check = assertion.model_validate(written).check(evidence(conversation(), judge, compat))
+        check = assertion.model_validate(written).check(build_evidence(build_conversation(), judge, compat))
         assert not check.passed
         assert "turn 1: utter_greet, without a source" in check.detail
     assert judge.asked == []
@@ -91,9 +91,11 @@ def test_missing_reply_fails_and_lists_replies(written: dict[str, Any], compat: 
 
 @pytest.mark.parametrize(("threshold", "passed"), [(0.8, True), ("0.8", True), (0.81, False), (1, False), (0, True)])
 def test_score_equal_to_threshold_passes(threshold: float | str, passed: bool) -> None:
-    check = Relevant.model_validate({"threshold": threshold}).check(evidence(conversation(), FakeJudge(FITS)))
+    check = Relevant.model_validate({"threshold": threshold}).check(
+        build_evidence(build_conversation(), FakeJudge(FITS))
+    )
     assert (check.passed, check.score) == (passed, float(passed))
-    assert row(check.evidence, "score").expected == {"gte": float(threshold)}
+    assert find_row(check.evidence, "score").expected == {"gte": float(threshold)}
 
 
 @pytest.mark.parametrize("threshold", [True, None, "high", 1.5, -0.1, "nan", float("inf"), [0.5]])
@@ -104,19 +106,19 @@ def test_threshold_must_be_between_0_and_1(assertion: type[GenerativeResponse], 
 
 
 def test_reply_without_message_fails() -> None:
-    story, judge = Story(), FakeJudge(FITS)
-    story.said("Welcome!", metadata=SEARCH)
-    check = Relevant().check(evidence(story, judge))
+    story, judge = LogBuilder(), FakeJudge(FITS)
+    story.add_message("Welcome!", metadata=SEARCH)
+    check = Relevant().check(build_evidence(story, judge))
     assert (check.passed, judge.asked) == (False, [])
 
 
 def test_rasa_relevance_is_similarity_to_last_message() -> None:
     variations = {"question_variations": ["Why so late?", "Does it snow?", ""]}
     judge = FakeJudge(variations, [[1, 0], [2, 0], [0, 3], [0, 0]])
-    check = Relevant(threshold=0.34).check(evidence(conversation(), judge, "rasa"))
+    check = Relevant(threshold=0.34).check(build_evidence(build_conversation(), judge, "rasa"))
     assert "Why is it late" not in judge.asked[0].prompt
     assert judge.embedded == [["And when?", "Why so late?", "Does it snow?", ""]]
-    assert row(check.evidence, "score").actual == round(1 / 3, 4)
+    assert find_row(check.evidence, "score").actual == round(1 / 3, 4)
     assert not check.passed
     assert "'Why so late?' 1.00" in check.detail
 
@@ -124,9 +126,9 @@ def test_rasa_relevance_is_similarity_to_last_message() -> None:
 @pytest.mark.parametrize("found", [["", " ", ""], []])
 def test_rasa_relevance_without_variations_is_zero(found: list[str]) -> None:
     judge = FakeJudge({"question_variations": found})
-    check = Relevant(threshold=0.1).check(evidence(conversation(), judge, "rasa"))
+    check = Relevant(threshold=0.1).check(build_evidence(build_conversation(), judge, "rasa"))
     assert (check.passed, judge.embedded) == (False, [])
-    assert row(check.evidence, "score").actual == 0
+    assert find_row(check.evidence, "score").actual == 0
 
 
 STATEMENTS = {
@@ -140,14 +142,14 @@ STATEMENTS = {
 @pytest.mark.parametrize("compat", [None, "rasa"])
 def test_groundedness_is_share_of_supported_statements(compat: str | None) -> None:
     judge = FakeJudge(STATEMENTS)
-    check = Grounded().check(evidence(conversation(), judge, compat))
+    check = Grounded().check(build_evidence(build_conversation(), judge, compat))
     assert check.passed
     assert "1 of 2 statements are supported by the source" in check.detail
     assert '"It snows.\\nVans are late."' in judge.asked[0].prompt
-    second = row(check.evidence, "statement 2")
+    second = find_row(check.evidence, "statement 2")
     assert (second.expected, second.actual, second.passed) == ("supported by the source", "is nowhere", False)
     assert second.path == "statement 2: It is Monday."
-    assert not Grounded(threshold=0.51).check(evidence(conversation(), judge, compat)).passed
+    assert not Grounded(threshold=0.51).check(build_evidence(build_conversation(), judge, compat)).passed
 
 
 @pytest.mark.parametrize(
@@ -160,10 +162,10 @@ def test_groundedness_is_share_of_supported_statements(compat: str | None) -> No
     ],
 )
 def test_source_is_ground_truth_or_metadata(metadata: dict[str, Any], given: str | None, truth: str) -> None:
-    story, judge = Story(), FakeJudge(STATEMENTS)
-    story.said("Why?", actor="person")
-    story.said("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
-    Grounded(ground_truth=given).check(evidence(story, judge))
+    story, judge = LogBuilder(), FakeJudge(STATEMENTS)
+    story.add_message("Why?", actor="person")
+    story.add_message("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
+    Grounded(ground_truth=given).check(build_evidence(story, judge))
     assert judge.asked[0].prompt.splitlines()[1] == truth
 
 
@@ -182,10 +184,10 @@ def test_source_is_ground_truth_or_metadata(metadata: dict[str, Any], given: str
 def test_empty_source_fails_without_asking_model(
     metadata: dict[str, Any], given: str | None, compat: str | None
 ) -> None:
-    story, judge = Story(), FakeJudge(STATEMENTS)
-    story.said("Why?", actor="person")
-    story.said("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
-    check = Grounded(ground_truth=given, threshold=0).check(evidence(story, judge, compat))
+    story, judge = LogBuilder(), FakeJudge(STATEMENTS)
+    story.add_message("Why?", actor="person")
+    story.add_message("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
+    check = Grounded(ground_truth=given, threshold=0).check(build_evidence(story, judge, compat))
     assert (check.passed, check.score, judge.asked) == (False, 0.0, [])
     empty = (
         "`ground_truth` is empty"
@@ -196,11 +198,11 @@ def test_empty_source_fails_without_asking_model(
     assert empty in check.detail
 
 
-def unsourced(utter_name: str | None = None) -> Story:
+def build_log_without_sources(utter_name: str | None = None) -> LogBuilder:
     """An agent that says nothing of where its replies come from."""
-    story = Story()
-    story.said("Why?", actor="person")
-    story.said("Because it snows.", metadata={"other": 1}, utter_name=utter_name)
+    story = LogBuilder()
+    story.add_message("Why?", actor="person")
+    story.add_message("Because it snows.", metadata={"other": 1}, utter_name=utter_name)
     return story
 
 
@@ -213,34 +215,38 @@ def test_missing_source_is_an_error_with_instructions(
 ) -> None:
     judge = FakeJudge(FITS)
     with pytest.raises(NoSourceReported, match=r"none of the agent's 1 replies reports its source") as error:
-        assertion.model_validate(written).check(evidence(unsourced(utter_name="utter_why"), judge))
+        assertion.model_validate(written).check(
+            build_evidence(build_log_without_sources(utter_name="utter_why"), judge)
+        )
     assert "report `utter_source` in the `metadata` of a reply" in str(error.value)
     assert judge.asked == []
 
 
 @pytest.mark.parametrize("assertion", [Relevant, Grounded])
 def test_reply_names_suffice_if_a_name_is_given(assertion: type[GenerativeResponse]) -> None:
-    check = assertion(utter_source="utter_when").check(evidence(unsourced(utter_name="utter_why"), FakeJudge(FITS)))
+    check = assertion(utter_source="utter_when").check(
+        build_evidence(build_log_without_sources(utter_name="utter_why"), FakeJudge(FITS))
+    )
     assert not check.passed
     assert "turn 1: utter_why, without a source" in check.detail
 
 
 def test_rasa_missing_source_fails() -> None:
-    check = Relevant().check(evidence(unsourced(), FakeJudge(FITS), "rasa"))
+    check = Relevant().check(build_evidence(build_log_without_sources(), FakeJudge(FITS), "rasa"))
     assert not check.passed
     assert "report `utter_source`" in check.detail
 
 
 def test_silent_agent_fails() -> None:
-    story = Story()
-    story.said("Why?", actor="person")
-    check = Relevant().check(evidence(story, FakeJudge(FITS)))
+    story = LogBuilder()
+    story.add_message("Why?", actor="person")
+    check = Relevant().check(build_evidence(story, FakeJudge(FITS)))
     assert (check.passed, check.detail.endswith("the agent did not reply")) == (False, True)
 
 
 @pytest.mark.parametrize("compat", [None, "rasa"])
 def test_reply_without_statements_fails(compat: str | None) -> None:
-    check = Grounded(threshold=0).check(evidence(conversation(), FakeJudge({"statements": []}), compat))
+    check = Grounded(threshold=0).check(build_evidence(build_conversation(), FakeJudge({"statements": []}), compat))
     assert (check.passed, check.detail) == (False, "the reply in turn 2 (#4) has nothing to score")
 
 
@@ -248,8 +254,8 @@ def test_malformed_answer_is_an_error_and_with_rasa_a_failure() -> None:
     judge = FakeJudge(BadAnswer("nonsense"))
     for assertion in (Relevant(), Grounded()):
         with pytest.raises(BadAnswer):
-            assertion.check(evidence(conversation(), judge))
-        check = assertion.check(evidence(conversation(), judge, "rasa"))
+            assertion.check(build_evidence(build_conversation(), judge))
+        check = assertion.check(build_evidence(build_conversation(), judge, "rasa"))
         assert (check.passed, check.detail) == (False, "nonsense")
 
 
@@ -257,7 +263,7 @@ def test_malformed_answer_is_an_error_and_with_rasa_a_failure() -> None:
 def test_model_outage_is_an_error(compat: str | None) -> None:
     for assertion in (Relevant(), Grounded()):
         with pytest.raises(ModelOutage):
-            assertion.check(evidence(conversation(), FakeJudge(ModelOutage("gone")), compat))
+            assertion.check(build_evidence(build_conversation(), FakeJudge(ModelOutage("gone")), compat))
 
 
 def test_differences_from_rasa_are_declared() -> None:

@@ -10,7 +10,7 @@ from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 # Each as it passes, and as it fails after having looked at everything.
@@ -35,9 +35,9 @@ ASKED: dict[str, tuple[Any, Any]] = {
 }
 
 
-def history(rounds: int) -> Evidence:
+def build_history(rounds: int) -> Evidence:
     """Ten events a round, and one of each sort at the end."""
-    story = Story()
+    story = LogBuilder()
     events: list[Payload] = [
         agent.FlowStarted(flow_id="f"),
         agent.ActionExecuted(name="a"),
@@ -58,25 +58,25 @@ def history(rounds: int) -> Evidence:
         agent.ToolExecuted(tool_name="last"),
     ]
     for number in range(rounds):
-        story.said(f"What about number {number}?", actor="person")
+        story.add_message(f"What about number {number}?", actor="person")
         for event in events:
-            story.tell(event)
-        story.said(f"That is answer {number}, with some more words to be searched.", utter_name="utter_answer")
-    story.said("And then?", actor="person")
+            story.add_event(event)
+        story.add_message(f"That is answer {number}, with some more words to be searched.", utter_name="utter_answer")
+    story.add_message("And then?", actor="person")
     for event in last:
-        story.tell(event)
-    story.said("My last word.")
+        story.add_event(event)
+    story.add_message("My last word.")
     return story.evidence()
 
 
-def every(index: int) -> list[Assertion]:
+def list_assertions(index: int) -> list[Assertion]:
     """All of them: those that pass, or those that fail."""
     return [BY_NAME[name].model_validate(args[index]) for name, args in ASKED.items()]
 
 
 @pytest.mark.parametrize("passes", [True, False])
 def test_all_assertions_are_fast_on_ten_thousand_events(passes: bool) -> None:
-    evidence, assertions = history(1000), every(0 if passes else 1)
+    evidence, assertions = build_history(1000), list_assertions(0 if passes else 1)
     assert len(evidence.events) > 10_000
     began = perf_counter()
     checks = [assertion.check(evidence) for assertion in assertions]

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from clerkship.assertions.max_agent_actions import MaxAgentActions
 from clerkship.events.agent import ActionExecuted, ToolExecuted
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 from tests.workbench import Workbench, written
 
 SUITE = """\
@@ -92,11 +92,11 @@ def test_bundle_is_one_action(tmp_path: Path) -> None:
 
 
 def test_messages_and_reports_of_agent_count() -> None:
-    story = Story()
-    story.said("Hello", actor="person")
-    story.tell(ActionExecuted(name="action_session_start"))
-    story.tell(ToolExecuted(tool_name="lookup", arguments={}))
-    story.said("Hi")
+    story = LogBuilder()
+    story.add_message("Hello", actor="person")
+    story.add_event(ActionExecuted(name="action_session_start"))
+    story.add_event(ToolExecuted(tool_name="lookup", arguments={}))
+    story.add_message("Hi")
     found = MaxAgentActions.model_validate(2).check(story.evidence())
     assert (found.passed, found.evidence[0].actual) == (True, 2)
     assert not MaxAgentActions.model_validate({"limit": 0, "type": "report"}).check(story.evidence()).passed

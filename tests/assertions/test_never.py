@@ -1,12 +1,12 @@
 """`never`: something did not happen, at any time."""
 
 from clerkship.assertions.never import Never
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 
 def test_passes_without_matching_event() -> None:
-    story = Story()
-    story.wrote("patients/1/a")
+    story = LogBuilder()
+    story.add_write("patients/1/a")
     args = {"event": "files.file.written", "where": {"path": {"matches": "^patients/(?!1/)"}}}
     found = Never.model_validate(args).check(story.evidence())
     assert (found.passed, found.score) == (True, 1.0)
@@ -14,10 +14,10 @@ def test_passes_without_matching_event() -> None:
 
 
 def test_fails_on_first_matching_event_and_shows_it() -> None:
-    story = Story()
-    story.wrote("patients/1/a")
-    story.wrote("patients/2/a")
-    story.wrote("patients/3/a")
+    story = LogBuilder()
+    story.add_write("patients/1/a")
+    story.add_write("patients/2/a")
+    story.add_write("patients/3/a")
     args = {"event": "files.file.written", "where": {"path": {"matches": "^patients/(?!1/)"}}}
     found = Never.model_validate(args).check(story.evidence())
     assert (found.passed, found.score) == (False, 0.0)
@@ -29,16 +29,16 @@ def test_fails_on_first_matching_event_and_shows_it() -> None:
 
 
 def test_bare_kind_is_accepted_and_other_sandbox_does_not_count() -> None:
-    story = Story()
-    story.wrote("a", source="archive")
+    story = LogBuilder()
+    story.add_write("a", source="archive")
     assert not Never.model_validate("files.file.*").check(story.evidence()).passed
     assert Never.model_validate({"event": "files.file.*", "sandbox": "drop"}).check(story.evidence()).passed
 
 
 def test_before_limits_to_earlier_events() -> None:
-    story = Story()
-    story.wrote("whole.csv")
-    story.wrote("order")
+    story = LogBuilder()
+    story.add_write("whole.csv")
+    story.add_write("order")
     late = {"event": "files.file.written", "where": {"path": "order"}}
     for first, passed in (("whole.csv", True), ("order", True), ("never.csv", False)):
         args = {**late, "before": {"event": "files.file.written", "where": {"path": first}}}

@@ -7,10 +7,10 @@ import pytest
 from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
 from clerkship.events.event import Payload
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
-BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
-Told = Payload | dict[str, Any]
+BY_NAME = {assertion.name: assertion for assertion in ASSERTIONS}
+AddEvent = Payload | dict[str, Any]
 
 
 def started(flow: str) -> Payload:
@@ -33,12 +33,12 @@ def offered(*flows: str, names: tuple[str, ...] = ()) -> Payload:
     return agent.ClarificationOffered(flow_ids=flows, names=names)
 
 
-def put(name: str, value: Any) -> Payload:
+def set_slot(name: str, value: Any) -> Payload:
     """A slot got a value."""
     return agent.SlotSet(name=name, value=value)
 
 
-def kept(name: str, value: Any) -> Payload:
+def set_memory(name: str, value: Any) -> Payload:
     """Something was remembered."""
     return agent.MemorySet(name=name, value=value)
 
@@ -48,24 +48,24 @@ def tool(name: str, **arguments: Any) -> Payload:
     return agent.ToolExecuted(tool_name=name, arguments=arguments)
 
 
-def said(text: str = "", **extra: Any) -> dict[str, Any]:
+def bot_message(text: str = "", **extra: Any) -> dict[str, Any]:
     """The agent said something."""
     return {"text": text, **extra}
 
 
-def asked(text: str = "Hello") -> dict[str, Any]:
+def user_message(text: str = "Hello") -> dict[str, Any]:
     """The person said something, and a turn began."""
     return {"text": text, "actor": "person"}
 
 
-def story_of(*told: Told) -> Story:
+def build_log(*told: AddEvent) -> LogBuilder:
     """All of it in order."""
-    story = Story()
+    story = LogBuilder()
     for part in told:
         if isinstance(part, dict):
-            story.said(**part)
+            story.add_message(**part)
         else:
-            story.tell(part)
+            story.add_event(part)
     return story
 
 
@@ -75,7 +75,7 @@ def button(title: str, payload: str | None = None, **more: Any) -> dict[str, Any
 
 
 YES, NO = button("Yes", "/yes"), button("No", "/no")
-IMAGE = said(custom={"image": "x.png"})
+IMAGE = bot_message(custom={"image": "x.png"})
 ALL_AB = {"flow_ids": ["a", "b"], "operator": "all"}
 ANY_AB = {"flow_ids": ["a", "b"], "operator": "any"}
 CALLS = [{"tool_executed": {"tool_name": "t"}}, {"tool_executed": {"tool_name": "t", "arguments": {"x": 1}}}]
@@ -83,7 +83,7 @@ ONE_TURN = {"calls": CALLS, "allow_extra_calls": True}
 STEPS = [{"flow_started": "a"}, {"slot_was_set": "s"}, {"flow_completed": "a"}]
 
 # what is asked, what happened, our verdict, Rasa's
-READINGS: list[tuple[str, Any, list[Told], bool, bool]] = [
+READINGS: list[tuple[str, Any, list[AddEvent], bool, bool]] = [
     # flow_started
     ("flow_started", {"flow_ids": ["a"], "operator": "any"}, [started("a")], True, True),
     ("flow_started", {"flow_ids": ["a"], "operator": "any"}, [started("b")], False, False),
@@ -127,118 +127,154 @@ READINGS: list[tuple[str, Any, list[Told], bool, bool]] = [
     ("action_executed", {"name": "x"}, [agent.ActionExecuted(name="x")], True, True),
     ("action_executed", "utter_x", [agent.ActionExecuted(name="utter_x")], True, True),
     ("action_executed", "action_listen", [agent.ActionExecuted(name="action_listen")], True, True),
-    ("action_executed", "x", [agent.ActionExecuted(name="X"), put("x", 1)], False, False),
+    ("action_executed", "x", [agent.ActionExecuted(name="X"), set_slot("x", 1)], False, False),
     # slot_was_set
-    ("slot_was_set", [{"name": "s"}], [put("s", "v")], True, True),
-    ("slot_was_set", [{"name": "s"}], [put("s", None)], False, True),
-    ("slot_was_set", [{"name": "s"}], [put("s", "v"), put("s", None)], True, True),
-    ("slot_was_set", [{"name": "s", "at": "end"}], [put("s", "v"), put("s", None)], False, False),
-    ("slot_was_set", [{"name": "s", "at": "end"}], [put("s", None), put("s", "v")], True, True),
+    ("slot_was_set", [{"name": "s"}], [set_slot("s", "v")], True, True),
+    ("slot_was_set", [{"name": "s"}], [set_slot("s", None)], False, True),
+    ("slot_was_set", [{"name": "s"}], [set_slot("s", "v"), set_slot("s", None)], True, True),
+    ("slot_was_set", [{"name": "s", "at": "end"}], [set_slot("s", "v"), set_slot("s", None)], False, False),
+    ("slot_was_set", [{"name": "s", "at": "end"}], [set_slot("s", None), set_slot("s", "v")], True, True),
     ("slot_was_set", [{"name": "s", "at": "end"}], [], False, False),
-    ("slot_was_set", [{"name": "s", "value": None, "at": "end"}], [put("s", "v"), put("s", None)], True, True),
-    ("slot_was_set", [{"name": "s", "value": "v", "at": "end"}], [put("s", "v"), put("s", "w")], False, False),
-    ("slot_was_set", [{"name": "s", "value": {"not": "v"}}], [put("s", "v"), put("s", None)], False, False),
-    ("slot_was_set", [{"name": "s", "value": {"equals": None}}], [put("s", None)], True, False),
-    ("slot_was_set", [{"name": "s", "value": {"in": [1, None]}}], [put("s", None)], True, False),
-    ("slot_was_set", [{"name": "s"}], [put("t", "v")], False, False),
-    ("slot_was_set", [{"name": "s", "value": "v"}], [put("s", "v"), put("s", "w")], True, True),
-    ("slot_was_set", [{"name": "s", "value": None}], [put("s", None)], True, True),
-    ("slot_was_set", [{"name": "s", "value": None}], [put("s", "v")], False, False),
+    (
+        "slot_was_set",
+        [{"name": "s", "value": None, "at": "end"}],
+        [set_slot("s", "v"), set_slot("s", None)],
+        True,
+        True,
+    ),
+    (
+        "slot_was_set",
+        [{"name": "s", "value": "v", "at": "end"}],
+        [set_slot("s", "v"), set_slot("s", "w")],
+        False,
+        False,
+    ),
+    ("slot_was_set", [{"name": "s", "value": {"not": "v"}}], [set_slot("s", "v"), set_slot("s", None)], False, False),
+    ("slot_was_set", [{"name": "s", "value": {"equals": None}}], [set_slot("s", None)], True, False),
+    ("slot_was_set", [{"name": "s", "value": {"in": [1, None]}}], [set_slot("s", None)], True, False),
+    ("slot_was_set", [{"name": "s"}], [set_slot("t", "v")], False, False),
+    ("slot_was_set", [{"name": "s", "value": "v"}], [set_slot("s", "v"), set_slot("s", "w")], True, True),
+    ("slot_was_set", [{"name": "s", "value": None}], [set_slot("s", None)], True, True),
+    ("slot_was_set", [{"name": "s", "value": None}], [set_slot("s", "v")], False, False),
     ("slot_was_set", [{"name": "s", "value": None}], [], False, False),
-    ("slot_was_set", [{"name": "s", "value": 1}], [put("s", 1.0)], True, True),
-    ("slot_was_set", [{"name": "s", "value": 1}], [put("s", "1")], False, False),
-    ("slot_was_set", [{"name": "s", "value": True}], [put("s", 1)], False, True),
-    ("slot_was_set", [{"name": "s", "value": 0}], [put("s", False)], False, True),
-    ("slot_was_set", [{"name": "s", "value": {"a": 1, "b": 2}}], [put("s", {"b": 2, "a": 1})], True, True),
-    ("slot_was_set", [{"name": "s", "value": [1, 2]}], [put("s", [2, 1])], False, False),
-    ("slot_was_set", [{"name": "s"}, {"name": "t"}], [put("s", 1)], False, False),
-    ("slot_was_set", [{"name": "s", "value": {"matches": "^ORD"}}], [put("s", "ORD-1")], True, False),
-    ("slot_was_set", [{"name": "s", "value": {"gte": 5}}], [put("s", 7)], True, False),
-    ("slot_was_set", [{"name": "s", "value": {"gte": 5}}], [put("s", {"gte": 5})], False, True),
+    ("slot_was_set", [{"name": "s", "value": 1}], [set_slot("s", 1.0)], True, True),
+    ("slot_was_set", [{"name": "s", "value": 1}], [set_slot("s", "1")], False, False),
+    ("slot_was_set", [{"name": "s", "value": True}], [set_slot("s", 1)], False, True),
+    ("slot_was_set", [{"name": "s", "value": 0}], [set_slot("s", False)], False, True),
+    ("slot_was_set", [{"name": "s", "value": {"a": 1, "b": 2}}], [set_slot("s", {"b": 2, "a": 1})], True, True),
+    ("slot_was_set", [{"name": "s", "value": [1, 2]}], [set_slot("s", [2, 1])], False, False),
+    ("slot_was_set", [{"name": "s"}, {"name": "t"}], [set_slot("s", 1)], False, False),
+    ("slot_was_set", [{"name": "s", "value": {"matches": "^ORD"}}], [set_slot("s", "ORD-1")], True, False),
+    ("slot_was_set", [{"name": "s", "value": {"gte": 5}}], [set_slot("s", 7)], True, False),
+    ("slot_was_set", [{"name": "s", "value": {"gte": 5}}], [set_slot("s", {"gte": 5})], False, True),
     # slot_was_not_set
     ("slot_was_not_set", [{"name": "s"}], [], True, True),
-    ("slot_was_not_set", [{"name": "s"}], [put("s", "v")], False, False),
-    ("slot_was_not_set", [{"name": "s"}], [put("s", "v"), put("s", None)], False, True),
-    ("slot_was_not_set", [{"name": "s"}], [put("s", None)], True, True),
-    ("slot_was_not_set", [{"name": "s", "at": "end"}], [put("s", "v"), put("s", None)], True, True),
-    ("slot_was_not_set", [{"name": "s", "at": "end"}], [put("s", None), put("s", "v")], False, False),
-    ("slot_was_not_set", [{"name": "s", "value": "v", "at": "end"}], [put("s", "v"), put("s", "w")], True, True),
-    ("slot_was_not_set", [{"name": "s", "value": {"not": "v"}}], [put("s", "v"), put("s", None)], True, True),
-    ("slot_was_not_set", [{"name": "s", "value": None}], [put("s", None), put("s", "v")], False, True),
-    ("slot_was_not_set", [{"name": "s"}], [put("s", None), put("s", "v")], False, False),
-    ("slot_was_not_set", [{"name": "s"}], [put("s", "")], False, False),
-    ("slot_was_not_set", [{"name": "s"}], [put("s", False)], False, False),
-    ("slot_was_not_set", [{"name": "s"}], [put("s", 0)], False, False),
+    ("slot_was_not_set", [{"name": "s"}], [set_slot("s", "v")], False, False),
+    ("slot_was_not_set", [{"name": "s"}], [set_slot("s", "v"), set_slot("s", None)], False, True),
+    ("slot_was_not_set", [{"name": "s"}], [set_slot("s", None)], True, True),
+    ("slot_was_not_set", [{"name": "s", "at": "end"}], [set_slot("s", "v"), set_slot("s", None)], True, True),
+    ("slot_was_not_set", [{"name": "s", "at": "end"}], [set_slot("s", None), set_slot("s", "v")], False, False),
+    (
+        "slot_was_not_set",
+        [{"name": "s", "value": "v", "at": "end"}],
+        [set_slot("s", "v"), set_slot("s", "w")],
+        True,
+        True,
+    ),
+    ("slot_was_not_set", [{"name": "s", "value": {"not": "v"}}], [set_slot("s", "v"), set_slot("s", None)], True, True),
+    ("slot_was_not_set", [{"name": "s", "value": None}], [set_slot("s", None), set_slot("s", "v")], False, True),
+    ("slot_was_not_set", [{"name": "s"}], [set_slot("s", None), set_slot("s", "v")], False, False),
+    ("slot_was_not_set", [{"name": "s"}], [set_slot("s", "")], False, False),
+    ("slot_was_not_set", [{"name": "s"}], [set_slot("s", False)], False, False),
+    ("slot_was_not_set", [{"name": "s"}], [set_slot("s", 0)], False, False),
     ("slot_was_not_set", [{"name": "s", "value": "v"}], [], True, True),
-    ("slot_was_not_set", [{"name": "s", "value": "v"}], [put("s", "v")], False, False),
-    ("slot_was_not_set", [{"name": "s", "value": "v"}], [put("s", "v"), put("s", "w")], False, True),
-    ("slot_was_not_set", [{"name": "s", "value": None}], [put("s", None)], False, False),
-    ("slot_was_not_set", [{"name": "s", "value": None}], [put("s", "v")], True, True),
+    ("slot_was_not_set", [{"name": "s", "value": "v"}], [set_slot("s", "v")], False, False),
+    ("slot_was_not_set", [{"name": "s", "value": "v"}], [set_slot("s", "v"), set_slot("s", "w")], False, True),
+    ("slot_was_not_set", [{"name": "s", "value": None}], [set_slot("s", None)], False, False),
+    ("slot_was_not_set", [{"name": "s", "value": None}], [set_slot("s", "v")], True, True),
     ("slot_was_not_set", [{"name": "s", "value": None}], [], True, True),
-    ("slot_was_not_set", [{"name": "s", "value": True}], [put("s", 1)], True, False),
-    ("slot_was_not_set", [{"name": "s", "value": {"gte": 5}}], [put("s", 7)], False, True),
-    ("slot_was_not_set", [{"name": "s"}, {"name": "t"}], [put("t", 1)], False, False),
+    ("slot_was_not_set", [{"name": "s", "value": True}], [set_slot("s", 1)], True, False),
+    ("slot_was_not_set", [{"name": "s", "value": {"gte": 5}}], [set_slot("s", 7)], False, True),
+    ("slot_was_not_set", [{"name": "s"}, {"name": "t"}], [set_slot("t", 1)], False, False),
     # bot_uttered
-    ("bot_uttered", {"utter_name": "u"}, [said("x", utter_name="u")], True, True),
-    ("bot_uttered", {"utter_name": "u"}, [said("x", utter_name="uu")], False, False),
+    ("bot_uttered", {"utter_name": "u"}, [bot_message("x", utter_name="u")], True, True),
+    ("bot_uttered", {"utter_name": "u"}, [bot_message("x", utter_name="uu")], False, False),
     ("bot_uttered", {"utter_name": "u"}, [], False, False),
-    ("bot_uttered", {"text_matches": "late"}, [said("It is late.")], True, True),
-    ("bot_uttered", {"text_matches": "Late"}, [said("It is late.")], False, False),
-    ("bot_uttered", {"text_matches": "^late"}, [said("It is late.")], False, False),
-    ("bot_uttered", {"text_matches": "late"}, [asked("is it late?"), said("no")], False, False),
-    ("bot_uttered", {"utter_name": "u", "text_matches": "x"}, [said("x", utter_name="u")], True, True),
-    ("bot_uttered", {"utter_name": "u", "text_matches": "x"}, [said("x"), said("y", utter_name="u")], False, True),
-    ("bot_uttered", {"utter_name": "u", "text_matches": "z"}, [said("x"), said("y", utter_name="u")], False, False),
+    ("bot_uttered", {"text_matches": "late"}, [bot_message("It is late.")], True, True),
+    ("bot_uttered", {"text_matches": "Late"}, [bot_message("It is late.")], False, False),
+    ("bot_uttered", {"text_matches": "^late"}, [bot_message("It is late.")], False, False),
+    ("bot_uttered", {"text_matches": "late"}, [user_message("is it late?"), bot_message("no")], False, False),
+    ("bot_uttered", {"utter_name": "u", "text_matches": "x"}, [bot_message("x", utter_name="u")], True, True),
+    (
+        "bot_uttered",
+        {"utter_name": "u", "text_matches": "x"},
+        [bot_message("x"), bot_message("y", utter_name="u")],
+        False,
+        True,
+    ),
+    (
+        "bot_uttered",
+        {"utter_name": "u", "text_matches": "z"},
+        [bot_message("x"), bot_message("y", utter_name="u")],
+        False,
+        False,
+    ),
     ("bot_uttered", {"text_matches": "x"}, [IMAGE], False, False),
-    ("bot_uttered", {"text_matches": "x"}, [IMAGE, said("x")], True, False),
-    ("bot_uttered", {"text_matches": "x"}, [said("x"), IMAGE], True, False),
+    ("bot_uttered", {"text_matches": "x"}, [IMAGE, bot_message("x")], True, False),
+    ("bot_uttered", {"text_matches": "x"}, [bot_message("x"), IMAGE], True, False),
     ("bot_uttered", {"text_matches": "^$"}, [IMAGE], True, False),
-    ("bot_uttered", {"utter_name": "u"}, [IMAGE, said("x", utter_name="u")], True, True),
+    ("bot_uttered", {"utter_name": "u"}, [IMAGE, bot_message("x", utter_name="u")], True, True),
     # its buttons
-    ("bot_uttered", {"buttons": [YES, NO]}, [said("?", buttons=(YES, NO))], True, True),
-    ("bot_uttered", {"buttons": [NO, YES]}, [said("?", buttons=(YES, NO))], False, False),
-    ("bot_uttered", {"buttons": [YES]}, [said("?", buttons=(YES, NO))], False, True),
-    ("bot_uttered", {"buttons": [YES, NO]}, [said("?", buttons=(YES,))], False, True),
-    ("bot_uttered", {"buttons": [YES, NO]}, [said("?")], False, False),
-    ("bot_uttered", {"buttons": [button("Yes")]}, [said("?", buttons=(YES,))], True, False),
-    ("bot_uttered", {"buttons": [button("Yes")]}, [said("?", buttons=(button("Yes"),))], True, True),
-    ("bot_uttered", {"buttons": [{"title": "Yes", "payload": None}]}, [said("?", buttons=(YES,))], False, False),
+    ("bot_uttered", {"buttons": [YES, NO]}, [bot_message("?", buttons=(YES, NO))], True, True),
+    ("bot_uttered", {"buttons": [NO, YES]}, [bot_message("?", buttons=(YES, NO))], False, False),
+    ("bot_uttered", {"buttons": [YES]}, [bot_message("?", buttons=(YES, NO))], False, True),
+    ("bot_uttered", {"buttons": [YES, NO]}, [bot_message("?", buttons=(YES,))], False, True),
+    ("bot_uttered", {"buttons": [YES, NO]}, [bot_message("?")], False, False),
+    ("bot_uttered", {"buttons": [button("Yes")]}, [bot_message("?", buttons=(YES,))], True, False),
+    ("bot_uttered", {"buttons": [button("Yes")]}, [bot_message("?", buttons=(button("Yes"),))], True, True),
+    ("bot_uttered", {"buttons": [{"title": "Yes", "payload": None}]}, [bot_message("?", buttons=(YES,))], False, False),
     (
         "bot_uttered",
         {"buttons": [{"title": "Yes", "payload": None}]},
-        [said("?", buttons=(button("Yes"),))],
+        [bot_message("?", buttons=(button("Yes"),))],
         True,
         True,
     ),
-    ("bot_uttered", {"buttons": [YES]}, [said("?", buttons=(YES | {"type": "web"},))], True, True),
-    ("bot_uttered", {"buttons": [YES | {"type": "web"}]}, [said("?", buttons=(YES | {"type": "web"},))], True, True),
-    ("bot_uttered", {"buttons": [YES | {"type": "web"}]}, [said("?", buttons=(YES,))], False, True),
-    ("bot_uttered", {"buttons": [YES]}, [said("?", buttons=(button("Yes", "/no"),))], False, False),
+    ("bot_uttered", {"buttons": [YES]}, [bot_message("?", buttons=(YES | {"type": "web"},))], True, True),
+    (
+        "bot_uttered",
+        {"buttons": [YES | {"type": "web"}]},
+        [bot_message("?", buttons=(YES | {"type": "web"},))],
+        True,
+        True,
+    ),
+    ("bot_uttered", {"buttons": [YES | {"type": "web"}]}, [bot_message("?", buttons=(YES,))], False, True),
+    ("bot_uttered", {"buttons": [YES]}, [bot_message("?", buttons=(button("Yes", "/no"),))], False, False),
     # bot_did_not_utter
-    ("bot_did_not_utter", {"utter_name": "u"}, [said("x", utter_name="v")], True, True),
+    ("bot_did_not_utter", {"utter_name": "u"}, [bot_message("x", utter_name="v")], True, True),
     ("bot_did_not_utter", {"utter_name": "u"}, [], True, True),
-    ("bot_did_not_utter", {"text_matches": "x"}, [said("y"), said("x")], False, False),
-    ("bot_did_not_utter", {"text_matches": "x"}, [asked("x"), said("y")], True, True),
-    ("bot_did_not_utter", {"utter_name": "u", "text_matches": "x"}, [said("y", utter_name="u")], True, False),
-    ("bot_did_not_utter", {"utter_name": "u", "text_matches": "x"}, [said("x", utter_name="u")], False, False),
+    ("bot_did_not_utter", {"text_matches": "x"}, [bot_message("y"), bot_message("x")], False, False),
+    ("bot_did_not_utter", {"text_matches": "x"}, [user_message("x"), bot_message("y")], True, True),
+    ("bot_did_not_utter", {"utter_name": "u", "text_matches": "x"}, [bot_message("y", utter_name="u")], True, False),
+    ("bot_did_not_utter", {"utter_name": "u", "text_matches": "x"}, [bot_message("x", utter_name="u")], False, False),
     (
         "bot_did_not_utter",
         {"utter_name": "u", "text_matches": "x"},
-        [said("x"), said("y", utter_name="u")],
+        [bot_message("x"), bot_message("y", utter_name="u")],
         True,
         False,
     ),
-    ("bot_did_not_utter", {"buttons": [YES, NO]}, [said("?", buttons=(YES, NO))], False, False),
-    ("bot_did_not_utter", {"buttons": [YES, NO]}, [said("?", buttons=(button("Maybe", "/m"), NO))], True, False),
-    ("bot_did_not_utter", {"buttons": [YES]}, [said("?", buttons=(button("Maybe", "/m"),))], True, True),
-    ("bot_did_not_utter", {"text_matches": "x"}, [IMAGE, said("y")], True, False),
+    ("bot_did_not_utter", {"buttons": [YES, NO]}, [bot_message("?", buttons=(YES, NO))], False, False),
+    ("bot_did_not_utter", {"buttons": [YES, NO]}, [bot_message("?", buttons=(button("Maybe", "/m"), NO))], True, False),
+    ("bot_did_not_utter", {"buttons": [YES]}, [bot_message("?", buttons=(button("Maybe", "/m"),))], True, True),
+    ("bot_did_not_utter", {"text_matches": "x"}, [IMAGE, bot_message("y")], True, False),
     ("bot_did_not_utter", {"utter_name": "u"}, [IMAGE], True, True),
     # sequencing
-    ("sequencing", STEPS, [started("a"), put("s", None), completed("a")], True, True),
-    ("sequencing", STEPS, [put("s", 1), started("a"), completed("a")], False, False),
+    ("sequencing", STEPS, [started("a"), set_slot("s", None), completed("a")], True, True),
+    ("sequencing", STEPS, [set_slot("s", 1), started("a"), completed("a")], False, False),
     ("sequencing", [{"flow_interrupted": "a"}], [agent.FlowInterrupted(flow_id="a")], True, True),
     ("sequencing", [{"flow_started": "a"}] * 2, [started("a")], False, False),
-    ("sequencing", [{"flow_started": "a"}] * 2, [started("a"), said("x"), started("a")], True, True),
+    ("sequencing", [{"flow_started": "a"}] * 2, [started("a"), bot_message("x"), started("a")], True, True),
     # skills
     ("skill_activated", {"skill_id": "k"}, [agent.SkillActivated(skill_id="k")], True, True),
     ("skill_activated", {"skill_id": "k"}, [agent.SkillCompleted(skill_id="k")], False, False),
@@ -257,20 +293,38 @@ READINGS: list[tuple[str, Any, list[Told], bool, bool]] = [
     ("skill_resumed", {"skill_id": "k"}, [agent.SkillResumed(skill_id="k")], True, True),
     ("skill_resumed", {"skill_id": "k"}, [agent.SkillActivated(skill_id="k")], False, False),
     # memory
-    ("memory_was_set", [{"name": "m"}], [kept("m", "v")], True, True),
-    ("memory_was_set", [{"name": "m", "value": "v"}], [kept("m", "w")], False, False),
-    ("memory_was_set", [{"name": "m", "value": True}], [kept("m", 1)], False, True),
+    ("memory_was_set", [{"name": "m"}], [set_memory("m", "v")], True, True),
+    ("memory_was_set", [{"name": "m", "value": "v"}], [set_memory("m", "w")], False, False),
+    ("memory_was_set", [{"name": "m", "value": True}], [set_memory("m", 1)], False, True),
     ("memory_was_not_set", [{"name": "m"}], [], True, True),
-    ("memory_was_not_set", [{"name": "m"}], [kept("m", "v"), agent.MemoryCleared(name="m")], False, False),
-    ("memory_was_not_set", [{"name": "m"}], [kept("m", None)], False, False),
-    ("memory_was_not_set", [{"name": "m", "value": "v"}], [kept("m", "v"), kept("m", "w")], False, True),
-    ("memory_was_not_set", [{"name": "m", "value": "v", "at": "end"}], [kept("m", "v"), kept("m", "w")], True, True),
-    ("memory_was_not_set", [{"name": "m", "at": "end"}], [kept("m", "v"), agent.MemoryCleared(name="m")], True, True),
-    ("memory_was_set", [{"name": "m", "at": "end"}], [kept("m", "v"), agent.MemoryCleared(name="m")], False, False),
-    ("memory_was_set", [{"name": "m", "at": "end"}], [agent.MemoryCleared(name="m"), kept("m", "v")], True, True),
-    ("memory_was_not_set", [{"name": "m", "value": "v"}], [kept("m", "w"), kept("m", "v")], False, False),
+    ("memory_was_not_set", [{"name": "m"}], [set_memory("m", "v"), agent.MemoryCleared(name="m")], False, False),
+    ("memory_was_not_set", [{"name": "m"}], [set_memory("m", None)], False, False),
+    ("memory_was_not_set", [{"name": "m", "value": "v"}], [set_memory("m", "v"), set_memory("m", "w")], False, True),
+    (
+        "memory_was_not_set",
+        [{"name": "m", "value": "v", "at": "end"}],
+        [set_memory("m", "v"), set_memory("m", "w")],
+        True,
+        True,
+    ),
+    (
+        "memory_was_not_set",
+        [{"name": "m", "at": "end"}],
+        [set_memory("m", "v"), agent.MemoryCleared(name="m")],
+        True,
+        True,
+    ),
+    (
+        "memory_was_set",
+        [{"name": "m", "at": "end"}],
+        [set_memory("m", "v"), agent.MemoryCleared(name="m")],
+        False,
+        False,
+    ),
+    ("memory_was_set", [{"name": "m", "at": "end"}], [agent.MemoryCleared(name="m"), set_memory("m", "v")], True, True),
+    ("memory_was_not_set", [{"name": "m", "value": "v"}], [set_memory("m", "w"), set_memory("m", "v")], False, False),
     ("memory_was_cleared", [{"name": "m"}], [agent.MemoryCleared(name="m")], True, True),
-    ("memory_was_cleared", [{"name": "m"}], [kept("m", 1)], False, False),
+    ("memory_was_cleared", [{"name": "m"}], [set_memory("m", 1)], False, False),
     # tools
     ("tool_executed", {"tool_name": "t", "arguments": {"x": 1}}, [tool("t", x=1, y=2)], True, True),
     ("tool_executed", {"tool_name": "t", "arguments": {"x": 1}}, [tool("t", x=2), tool("t")], False, False),
@@ -285,19 +339,19 @@ READINGS: list[tuple[str, Any, list[Told], bool, bool]] = [
         False,
         False,
     ),
-    ("tools_within_one_turn", ONE_TURN, [asked(), tool("t", x=2), tool("t", x=1)], True, True),
-    ("tools_within_one_turn", ONE_TURN, [asked(), tool("t", x=1), tool("t", x=2)], True, False),
-    ("tools_within_one_turn", ONE_TURN, [asked(), tool("t", x=2), asked(), tool("t", x=1)], False, False),
-    ("tools_within_one_turn", ONE_TURN, [asked(), tool("t"), tool("u"), tool("t", x=1)], True, True),
+    ("tools_within_one_turn", ONE_TURN, [user_message(), tool("t", x=2), tool("t", x=1)], True, True),
+    ("tools_within_one_turn", ONE_TURN, [user_message(), tool("t", x=1), tool("t", x=2)], True, False),
+    ("tools_within_one_turn", ONE_TURN, [user_message(), tool("t", x=2), user_message(), tool("t", x=1)], False, False),
+    ("tools_within_one_turn", ONE_TURN, [user_message(), tool("t"), tool("u"), tool("t", x=1)], True, True),
     (
         "tools_within_one_turn",
         ONE_TURN | {"allow_extra_calls": False},
-        [asked(), tool("t"), tool("u"), tool("t", x=1)],
+        [user_message(), tool("t"), tool("u"), tool("t", x=1)],
         False,
         False,
     ),
-    ("tools_within_one_turn", ONE_TURN | {"ordered": True}, [asked(), tool("t", x=1), tool("t")], False, False),
-    ("tools_within_one_turn", ONE_TURN | {"ordered": True}, [asked(), tool("t"), tool("t", x=1)], True, True),
+    ("tools_within_one_turn", ONE_TURN | {"ordered": True}, [user_message(), tool("t", x=1), tool("t")], False, False),
+    ("tools_within_one_turn", ONE_TURN | {"ordered": True}, [user_message(), tool("t"), tool("t", x=1)], True, True),
 ]
 for verb in ("entered", "completed", "cancelled", "interrupted", "resumed"):
     made: Any = {event.kind: event for event in agent.AGENT_EVENTS}[f"agent.block.{verb}"]
@@ -319,8 +373,8 @@ for verb in ("entered", "completed", "cancelled", "interrupted", "resumed"):
 
 
 @pytest.mark.parametrize(("name", "args", "told", "ours", "rasa"), READINGS)
-def test_result_by_our_rules_and_by_rasa(name: str, args: Any, told: list[Told], ours: bool, rasa: bool) -> None:
-    story, assertion = story_of(*told), BY_NAME[name].model_validate(args)
+def test_result_by_our_rules_and_by_rasa(name: str, args: Any, told: list[AddEvent], ours: bool, rasa: bool) -> None:
+    story, assertion = build_log(*told), BY_NAME[name].model_validate(args)
     sane, quirky = assertion.check(story.evidence()), assertion.check(story.evidence(compat="rasa"))
     assert (sane.passed, quirky.passed) == (ours, rasa), (sane.detail, quirky.detail)
     for check in (sane, quirky):
@@ -330,7 +384,7 @@ def test_result_by_our_rules_and_by_rasa(name: str, args: Any, told: list[Told],
         assert (check.score == 1) == check.passed
 
 
-def _readings(name: str, column: Literal[3, 4]) -> set[bool]:
+def _list_results(name: str, column: Literal[3, 4]) -> set[bool]:
     return {bool(reading[column]) for reading in READINGS if reading[0] == name}
 
 
@@ -343,8 +397,8 @@ KNOWN.remove("tool_group")
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_every_scenario_assertion_has_passing_and_failing_example(name: str) -> None:
-    assert _readings(name, 3) == {True, False}
-    assert _readings(name, 4) == {True, False}
+    assert _list_results(name, 3) == {True, False}
+    assert _list_results(name, 4) == {True, False}
 
 
 def test_every_difference_from_rasa_is_declared() -> None:
@@ -355,13 +409,13 @@ def test_every_difference_from_rasa_is_declared() -> None:
 @pytest.mark.parametrize("flow", ["flow_completed", "flow_cancelled"])
 def test_detail_names_event_that_rasa_ignores(flow: str) -> None:
     ended = completed if flow == "flow_completed" else cancelled
-    story = story_of(ended("a", "t"), asked(), ended("a", "s"))
+    story = build_log(ended("a", "t"), user_message(), ended("a", "s"))
     check = BY_NAME[flow].model_validate({"flow_id": "a", "flow_step_id": "s"}).check(story.evidence(compat="rasa"))
     assert check.detail.endswith("; that of turn 1 (#3) does not count with `compat: rasa`")
 
 
 def test_detail_says_that_rasa_would_fail() -> None:
-    story = story_of(asked(), IMAGE, said("x"))
+    story = build_log(user_message(), IMAGE, bot_message("x"))
     for name in ("bot_uttered", "bot_did_not_utter"):
         check = BY_NAME[name].model_validate({"text_matches": "y"}).check(story.evidence(compat="rasa"))
         assert check.detail == "the utterance in turn 1 (#2) has no text; with `compat: rasa` the run fails on it"

@@ -9,10 +9,10 @@ from clerkship.assertions.contract import Check
 from clerkship.assertions.sequencing import Sequencing
 from clerkship.events import agent
 from clerkship.events.event import Payload
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 
-def sequence(story: Story, *steps: Any) -> Check:
+def check_sequence(story: LogBuilder, *steps: Any) -> Check:
     """The check of some steps."""
     return Sequencing.model_validate(list(steps)).check(story.evidence())
 
@@ -22,9 +22,9 @@ def read(path: str, **more: Any) -> dict[str, Any]:
     return {"event": "files.file.read", "where": {"path": path}, **more}
 
 
-def story_of(paths: str) -> Story:
+def build_log(paths: str) -> LogBuilder:
     """One file read a second, named by a letter each."""
-    story = Story()
+    story = LogBuilder()
     for path in paths:
         story.read(path)
     return story
@@ -68,19 +68,19 @@ WHOLE: list[tuple[str, dict[str, Any], Payload, bool]] = [
 
 @pytest.mark.parametrize(("key", "payload"), BARE)
 def test_each_bare_step_matches_only_its_event(key: str, payload: Payload) -> None:
-    story = Story()
-    story.tell(payload)
-    assert sequence(story, {key: "x"}).passed
-    assert not sequence(story, {key: "y"}).passed
+    story = LogBuilder()
+    story.add_event(payload)
+    assert check_sequence(story, {key: "x"}).passed
+    assert not check_sequence(story, {key: "y"}).passed
     others = [other for other, _ in BARE if other != key]
-    assert not any(sequence(story, {other: "x"}).passed for other in others)
+    assert not any(check_sequence(story, {other: "x"}).passed for other in others)
 
 
 @pytest.mark.parametrize(("key", "args", "payload", "passed"), WHOLE)
 def test_step_accepts_fields_of_its_assertion(key: str, args: dict[str, Any], payload: Payload, passed: bool) -> None:
-    story = Story()
-    story.tell(payload)
-    assert sequence(story, {key: args}).passed is passed
+    story = LogBuilder()
+    story.add_event(payload)
+    assert check_sequence(story, {key: args}).passed is passed
 
 
 def test_example_passes_in_order_and_fails_out_of_order() -> None:
@@ -100,101 +100,101 @@ def test_example_passes_in_order_and_fails_out_of_order() -> None:
         {"flow_started": "check_order_status"},
         {"flow_completed": "check_order_status"},
     ]
-    story, backwards = Story(), Story()
+    story, backwards = LogBuilder(), LogBuilder()
     for payload in events:
-        story.tell(payload)
+        story.add_event(payload)
     for payload in reversed(events):
-        backwards.tell(payload)
-    assert sequence(story, *steps).detail == "in order: #1 → #2 → #3 → #4 → #5 → #6"
-    assert not sequence(backwards, *steps).passed
+        backwards.add_event(payload)
+    assert check_sequence(story, *steps).detail == "in order: #1 → #2 → #3 → #4 → #5 → #6"
+    assert not check_sequence(backwards, *steps).passed
 
 
 def test_one_event_cannot_match_two_steps() -> None:
-    assert not sequence(story_of("a"), read("a"), read("a")).passed
-    assert sequence(story_of("aa"), read("a"), read("a")).passed
+    assert not check_sequence(build_log("a"), read("a"), read("a")).passed
+    assert check_sequence(build_log("aa"), read("a"), read("a")).passed
 
 
 def test_other_events_may_come_between() -> None:
-    found = sequence(story_of("xaxxbx"), read("a"), read("b"))
+    found = check_sequence(build_log("xaxxbx"), read("a"), read("b"))
     assert (found.passed, [row.seq for row in found.evidence]) == (True, [2, 5])
 
 
 def test_order_is_by_time_of_event_not_of_arrival() -> None:
-    story = Story()
+    story = LogBuilder()
     story.read("b", at=10)
     story.read("a", at=5)
-    assert sequence(story, read("a"), read("b")).passed
-    assert not sequence(story, read("b"), read("a")).passed
+    assert check_sequence(story, read("a"), read("b")).passed
+    assert not check_sequence(story, read("b"), read("a")).passed
 
 
 def test_simultaneous_events_keep_order_of_arrival() -> None:
-    story = Story()
+    story = LogBuilder()
     story.read("a", at=5)
     story.read("b", at=5)
-    assert sequence(story, read("a"), read("b")).passed
-    assert not sequence(story, read("b"), read("a")).passed
+    assert check_sequence(story, read("a"), read("b")).passed
+    assert not check_sequence(story, read("b"), read("a")).passed
 
 
 def test_within_limits_time_since_step_before() -> None:
-    story = Story()
+    story = LogBuilder()
     story.read("a", at=0)
     story.read("b", at=60)
-    assert sequence(story, read("a"), read("b", within="1m")).passed
-    found = sequence(story, read("a"), read("b", within="59s"))
+    assert check_sequence(story, read("a"), read("b", within="1m")).passed
+    found = check_sequence(story, read("a"), read("b", within="59s"))
     assert found.detail == (
         "step 2, `files.file.read` where path is 'b', happened at #2, but not within 59s of the step before (#1)"
     )
 
 
 def test_within_may_need_a_later_match_of_the_step_before() -> None:
-    story = Story()
+    story = LogBuilder()
     story.read("a", at=0)
     story.read("a", at=100)
     story.read("b", at=110)
-    found = sequence(story, read("a"), read("b", within="30s"))
+    found = check_sequence(story, read("a"), read("b", within="30s"))
     assert (found.passed, found.detail) == (True, "in order: #2 → #3")
 
 
 def test_within_may_need_later_matches_of_several_steps() -> None:
-    story = Story()
+    story = LogBuilder()
     for at, path in [(0, "a"), (10, "b"), (100, "a"), (105, "b"), (110, "c")]:
         story.read(path, at=at)
-    found = sequence(story, read("a"), read("b", within="20s"), read("c", within="20s"))
+    found = check_sequence(story, read("a"), read("b", within="20s"), read("c", within="20s"))
     assert found.detail == "in order: #3 → #4 → #5"
 
 
 def test_later_match_of_step_before_may_be_unreachable() -> None:
-    story = Story()
+    story = LogBuilder()
     for at, path in [(0, "a"), (10, "b"), (100, "b"), (110, "c")]:
         story.read(path, at=at)
-    found = sequence(story, read("a"), read("b", within="20s"), read("c", within="20s"))
+    found = check_sequence(story, read("a"), read("b", within="20s"), read("c", within="20s"))
     assert not found.passed
     assert found.detail.startswith("step 3, ")
 
 
 def test_until_forbids_an_event_between() -> None:
     until = {"event": "files.file.read", "where": {"path": "x"}}
-    assert sequence(story_of("abx"), read("a"), read("b", until=until)).passed
-    found = sequence(story_of("axb"), read("a"), read("b", until=until))
+    assert check_sequence(build_log("abx"), read("a"), read("b", until=until)).passed
+    found = check_sequence(build_log("axb"), read("a"), read("b", until=until))
     assert found.detail.endswith("happened at #3, but only after `files.file.read` where path is 'x' (#2)")
 
 
 def test_until_may_need_a_later_match_of_the_step_before() -> None:
     until = {"event": "files.file.read", "where": {"path": "x"}}
-    assert sequence(story_of("axab"), read("a"), read("b", until=until)).detail == "in order: #3 → #4"
+    assert check_sequence(build_log("axab"), read("a"), read("b", until=until)).detail == "in order: #3 → #4"
 
 
 def test_until_event_may_be_the_step_itself() -> None:
     until = {"event": "files.file.read"}
-    assert sequence(story_of("ab"), read("a"), read("b", until=until)).passed
-    assert not sequence(story_of("acb"), read("a"), read("b", until=until)).passed
+    assert check_sequence(build_log("ab"), read("a"), read("b", until=until)).passed
+    assert not check_sequence(build_log("acb"), read("a"), read("b", until=until)).passed
 
 
 def test_missing_step_shows_nearest_event() -> None:
-    story = story_of("a")
-    story.wrote("b")
+    story = build_log("a")
+    story.add_write("b")
     step = {"event": "files.file.written", "where": {"path": "c"}}
-    found = sequence(story, read("a"), step, read("z"))
+    found = check_sequence(story, read("a"), step, read("z"))
     assert (found.passed, found.score) == (False, 0.0)
     assert found.detail == "step 2, `files.file.written` where path is 'c', never happened; nearest is #2"
     assert [(row.path, row.actual, row.passed) for row in found.evidence] == [
@@ -206,37 +206,37 @@ def test_missing_step_shows_nearest_event() -> None:
 
 
 def test_step_that_came_too_early_is_reported() -> None:
-    found = sequence(story_of("ba"), read("a"), read("b"))
+    found = check_sequence(build_log("ba"), read("a"), read("b"))
     assert found.detail == (
         "step 2, `files.file.read` where path is 'b', happened only at #1, not after the step before (#2)"
     )
 
 
 def test_step_that_came_early_and_late_is_reported_by_late_event() -> None:
-    story = Story()
+    story = LogBuilder()
     for at, path in [(0, "b"), (1, "a"), (100, "b")]:
         story.read(path, at=at)
-    found = sequence(story, read("a"), read("b", within="5s"))
+    found = check_sequence(story, read("a"), read("b", within="5s"))
     assert found.detail.endswith("happened at #3, but not within 5s of the step before (#2)")
 
 
 def test_an_empty_log_fails_at_the_first_step() -> None:
-    found = sequence(Story(), read("a"), read("b"))
+    found = check_sequence(LogBuilder(), read("a"), read("b"))
     assert found.detail == "step 1, `files.file.read` where path is 'a', never happened"
     assert [row.actual for row in found.evidence] == ["(not found)", "(not reached)"]
 
 
 def test_many_early_steps_are_checked_fast() -> None:
-    story = story_of("b" * 4000 + "a" * 4000)
-    found = sequence(story, read("a"), read("b"))
+    story = build_log("b" * 4000 + "a" * 4000)
+    found = check_sequence(story, read("a"), read("b"))
     assert found.detail.endswith("happened only at #1, not after the step before (#4001)")
 
 
 def test_long_log_with_many_matches_is_checked_fast() -> None:
-    story = story_of("ab" * 2000)
+    story = build_log("ab" * 2000)
     steps = [read("a"), read("b", within="1h")] * 10
-    assert sequence(story, *steps).passed
-    assert not sequence(story, *steps, read("c")).passed
+    assert check_sequence(story, *steps).passed
+    assert not check_sequence(story, *steps, read("c")).passed
 
 
 @pytest.mark.parametrize(

@@ -7,29 +7,29 @@ import pytest
 from clerkship.assertions.contract import Check
 from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 
 
-def check(story: Story, name: str, *entries: Any) -> Check:
+def check(story: LogBuilder, name: str, *entries: Any) -> Check:
     """One assertion on a story."""
     return BY_NAME[name].model_validate(list(entries)).check(story.evidence())
 
 
 @pytest.fixture
-def story() -> Story:
+def build_log() -> LogBuilder:
     """A slot that the scenario set, one that changed, one that was taken back, a memory that was lost."""
-    story = Story()
-    story.tell(agent.SlotSet(name="account", value="123"), actor="scenario")  # 1, turn 0
-    story.said("Hello", actor="person")  # 2
-    story.tell(agent.SlotSet(name="order_id", value="ORD-1"))  # 3
-    story.tell(agent.SlotSet(name="amount", value=500))  # 4
-    story.said("No, the other.", actor="person")  # 5
-    story.tell(agent.SlotSet(name="order_id", value="ORD-2"))  # 6
-    story.tell(agent.SlotSet(name="amount", value=None))  # 7
-    story.tell(agent.MemorySet(name="likes", value=["tea"]))  # 8
-    story.tell(agent.MemoryCleared(name="likes"))  # 9
+    story = LogBuilder()
+    story.add_event(agent.SlotSet(name="account", value="123"), actor="scenario")  # 1, turn 0
+    story.add_message("Hello", actor="person")  # 2
+    story.add_event(agent.SlotSet(name="order_id", value="ORD-1"))  # 3
+    story.add_event(agent.SlotSet(name="amount", value=500))  # 4
+    story.add_message("No, the other.", actor="person")  # 5
+    story.add_event(agent.SlotSet(name="order_id", value="ORD-2"))  # 6
+    story.add_event(agent.SlotSet(name="amount", value=None))  # 7
+    story.add_event(agent.MemorySet(name="likes", value=["tea"]))  # 8
+    story.add_event(agent.MemoryCleared(name="likes"))  # 9
     return story
 
 
@@ -66,7 +66,7 @@ def story() -> Story:
         ("memory_was_cleared", {"name": "hates", "count": 0}, True),
     ],
 )
-def test_entry_result(story: Story, name: str, entry: Any, passed: bool) -> None:
+def test_entry_result(story: LogBuilder, name: str, entry: Any, passed: bool) -> None:
     found = check(story, name, entry)
     assert found.passed is passed, found.detail
     assert [row.passed for row in found.evidence] == [passed]
@@ -155,11 +155,11 @@ def test_entry_result(story: Story, name: str, entry: Any, passed: bool) -> None
         ),
     ],
 )
-def test_detail_of_entry(story: Story, name: str, entry: Any, detail: str) -> None:
+def test_detail_of_entry(story: LogBuilder, name: str, entry: Any, detail: str) -> None:
     assert check(story, name, entry).detail == detail
 
 
-def test_detail_names_failed_entries_and_score_is_share_passed(story: Story) -> None:
+def test_detail_names_failed_entries_and_score_is_share_passed(story: LogBuilder) -> None:
     found = check(story, "slot_was_set", {"name": "account"}, {"name": "x"}, {"name": "amount"}, {"name": "order_id"})
     assert (found.passed, found.score) == (False, 0.75)
     assert found.detail.startswith("slot x was never set; nearest: ")
@@ -170,8 +170,8 @@ def test_detail_names_failed_entries_and_score_is_share_passed(story: Story) -> 
 
 
 def test_long_value_is_shortened() -> None:
-    story = Story()
-    story.tell(agent.SlotSet(name="s", value="x" * 5000))
+    story = LogBuilder()
+    story.add_event(agent.SlotSet(name="s", value="x" * 5000))
     found = check(story, "slot_was_set", {"name": "s", "value": "y"})
     assert len(found.detail) < 200
     assert len(str(found.evidence[0].actual)) < 2100

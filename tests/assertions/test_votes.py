@@ -13,32 +13,32 @@ from clerkship.events.evidence import Evidence
 from clerkship.llm.concurrency import MAX_THREADS, map_concurrently
 from clerkship.llm.contract import BadAnswer, ModelAnswer, NoModel, Question
 from clerkship.llm.retry import ModelOutage
-from tests.assertions.judge import SeveralMinds
-from tests.assertions.story import Story
+from tests.assertions.judge import SampledJudge
+from tests.assertions.log_builder import LogBuilder
 
 T = TypeVar("T", bound=BaseModel)
 
 
-def evidence(judge: Any) -> Evidence:
+def build_evidence(judge: Any) -> Evidence:
     """One turn."""
-    story = Story()
-    story.said("Why?", actor="person")
-    story.said("It snows.")
+    story = LogBuilder()
+    story.add_message("Why?", actor="person")
+    story.add_message("It snows.")
     return replace(story.evidence(), model=judge)
 
 
-def says(passed: bool, reasoning: str, quote: str = "It snows.") -> dict[str, Any]:
+def build_verdict(passed: bool, reasoning: str, quote: str = "It snows.") -> dict[str, Any]:
     """One verdict."""
     return {"passed": passed, "reasoning": reasoning, "citations": [{"where": "T1", "quote": quote}]}
 
 
 def test_majority_decides_and_detail_has_other_reasons() -> None:
-    judge = SeveralMinds(
-        vote_1=[says(False, "It is rude.", "snows")],
-        vote_2=[says(True, "It says snow.")],
-        vote_3=[says(True, "Snow it is.")],
+    judge = SampledJudge(
+        vote_1=[build_verdict(False, "It is rude.", "snows")],
+        vote_2=[build_verdict(True, "It says snow.")],
+        vote_3=[build_verdict(True, "Snow it is.")],
     )
-    check = JudgedAssertion(statement="x", votes=3).check(evidence(judge))
+    check = JudgedAssertion(statement="x", votes=3).check(build_evidence(judge))
     assert (check.passed, check.score) == (True, 1.0)
     assert check.detail == "2 of 3 votes say it holds: It says snow.; against it: It is rude."
     cited, votes, by = check.evidence
@@ -58,46 +58,58 @@ def test_majority_decides_and_detail_has_other_reasons() -> None:
 
 
 def test_unanimous_votes_have_one_reason() -> None:
-    judge = SeveralMinds(vote_1=[says(False, "No 1.")], vote_2=[says(False, "No 2.")], vote_3=[says(False, "No 3.")])
-    check = JudgedAssertion(statement="x", votes=3).check(evidence(judge))
+    judge = SampledJudge(
+        vote_1=[build_verdict(False, "No 1.")],
+        vote_2=[build_verdict(False, "No 2.")],
+        vote_3=[build_verdict(False, "No 3.")],
+    )
+    check = JudgedAssertion(statement="x", votes=3).check(build_evidence(judge))
     assert (check.passed, check.detail) == (False, "No 1.")
 
 
 def test_uncast_vote_counts_for_neither_side() -> None:
-    judge = SeveralMinds(vote_1=[ModelOutage("gone")], vote_2=[says(True, "Yes.")], vote_3=[says(True, "Snow.")])
-    check = JudgedAssertion(statement="x", votes=3).check(evidence(judge))
+    judge = SampledJudge(
+        vote_1=[ModelOutage("gone")], vote_2=[build_verdict(True, "Yes.")], vote_3=[build_verdict(True, "Snow.")]
+    )
+    check = JudgedAssertion(statement="x", votes=3).check(build_evidence(judge))
     assert (check.passed, check.detail) == (True, "2 of 3 votes say it holds: Yes.; 1 was not cast")
     assert check.evidence[1].actual["each"][0] == {"vote": 1, "error": "gone"}
-    split = SeveralMinds(vote_1=[ModelOutage("gone")], vote_2=[says(True, "Yes.")], vote_3=[says(False, "No.")])
+    split = SampledJudge(
+        vote_1=[ModelOutage("gone")], vote_2=[build_verdict(True, "Yes.")], vote_3=[build_verdict(False, "No.")]
+    )
     with pytest.raises(BadAnswer, match="no majority of 3 votes: 1 for it, 1 against it, 1 not cast: gone"):
-        JudgedAssertion(statement="x", votes=3).check(evidence(split))
-    one = SeveralMinds(vote_1=[says(True, "Yes.")], vote_2=[BadAnswer("bad")], vote_3=[NoModel("none")])
+        JudgedAssertion(statement="x", votes=3).check(build_evidence(split))
+    one = SampledJudge(vote_1=[build_verdict(True, "Yes.")], vote_2=[BadAnswer("bad")], vote_3=[NoModel("none")])
     with pytest.raises(BadAnswer, match="no majority of 3 votes: 1 for it, 0 against it, 2 not cast: bad"):
-        JudgedAssertion(statement="x", votes=3).check(evidence(one))
+        JudgedAssertion(statement="x", votes=3).check(build_evidence(one))
 
 
 def test_error_is_raised_if_no_vote_is_cast() -> None:
-    judge = SeveralMinds(vote_1=[ModelOutage("gone 1")], vote_2=[ModelOutage("gone 2")], vote_3=[BadAnswer("bad")])
+    judge = SampledJudge(vote_1=[ModelOutage("gone 1")], vote_2=[ModelOutage("gone 2")], vote_3=[BadAnswer("bad")])
     with pytest.raises(ModelOutage, match="gone 1"):
-        JudgedAssertion(statement="x", votes=3).check(evidence(judge))
+        JudgedAssertion(statement="x", votes=3).check(build_evidence(judge))
 
 
 def test_each_vote_corrects_its_own_citations() -> None:
-    judge = SeveralMinds(
-        vote_1=[says(True, "Yes.", "rain"), says(True, "Yes.")],
-        vote_2=[says(True, "Yes.")],
-        vote_3=[says(True, "Yes.", "hail"), says(True, "Yes.", "hail"), says(True, "Yes.", "hail")],
+    judge = SampledJudge(
+        vote_1=[build_verdict(True, "Yes.", "rain"), build_verdict(True, "Yes.")],
+        vote_2=[build_verdict(True, "Yes.")],
+        vote_3=[
+            build_verdict(True, "Yes.", "hail"),
+            build_verdict(True, "Yes.", "hail"),
+            build_verdict(True, "Yes.", "hail"),
+        ],
     )
-    check = JudgedAssertion(statement="x", votes=3).check(evidence(judge))
+    check = JudgedAssertion(statement="x", votes=3).check(build_evidence(judge))
     assert check.passed
     assert check.evidence[1].actual["not_cast"] == 1
     assert {question.sample for question in judge.asked if question.talk} == {"vote 1", "vote 3"}
 
 
 def test_criterion_overrides_votes_of_run() -> None:
-    yes = says(True, "Yes.")
-    judge = SeveralMinds(vote_1=[yes], vote_2=[yes], vote_3=[yes], once=[yes])
-    asked = replace(evidence(judge), votes=3)
+    yes = build_verdict(True, "Yes.")
+    judge = SampledJudge(vote_1=[yes], vote_2=[yes], vote_3=[yes], once=[yes])
+    asked = replace(build_evidence(judge), votes=3)
     assert JudgedAssertion(statement="x").check(asked).passed
     assert len(judge.asked) == 3
     assert JudgedAssertion(statement="x", votes=1).check(asked).passed
@@ -109,7 +121,7 @@ def test_even_number_of_votes_is_rejected() -> None:
         JudgedAssertion.model_validate({"statement": "x", "votes": 4})
 
 
-class Meeting:
+class BarrierJudge:
     """Answers nobody until so many have asked."""
 
     name = "a meeting"
@@ -120,7 +132,7 @@ class Meeting:
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """When all are there."""
         self._barrier.wait()
-        return ModelAnswer(question.shape.model_validate(says(True, "Yes.")), self.name)
+        return ModelAnswer(question.shape.model_validate(build_verdict(True, "Yes.")), self.name)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Not asked for here."""
@@ -131,7 +143,7 @@ class Meeting:
 
 
 def test_votes_are_cast_concurrently() -> None:
-    assert JudgedAssertion(statement="x", votes=5).check(evidence(Meeting(5))).passed
+    assert JudgedAssertion(statement="x", votes=5).check(build_evidence(BarrierJudge(5))).passed
 
 
 def test_concurrent_calls_keep_order_and_raise_first_error() -> None:

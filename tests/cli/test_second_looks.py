@@ -14,7 +14,7 @@ import pytest
 
 from clerkship.cli.app import run
 from tests.actors.programs import gone, running
-from tests.simulators.fhir.ward import ENVIRONMENT, TASK
+from tests.simulators.fhir.task_suite import ENVIRONMENT, TASK
 
 AGENT = """
 import os, pathlib, time

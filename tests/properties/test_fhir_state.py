@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from clerkship.fhir.resource import Resource
-from tests.simulators.fhir.server import BEN, Answer, Server, bundle, entry
+from tests.simulators.fhir.server import BEN, Server, ServerResponse, bundle, entry
 
 IDS = st.sampled_from(["a", "b", "c", "ben"])
 NAMES = st.sampled_from(["Abel", "Baker", "Cole"])
@@ -40,7 +40,7 @@ class Chart(RuleBasedStateMachine):
     def meant(self, value: str) -> list[str]:
         return [id for id in self.model if _has(self.now(id), value)]
 
-    def wrote(self, answer: Answer, id: str, resource: Resource, new: bool) -> None:
+    def wrote(self, answer: ServerResponse, id: str, resource: Resource, new: bool) -> None:
         assert answer.status == (201 if new else 200), answer.body
         self.keep(id, resource)
         assert answer.headers["ETag"] == f'W/"{len(self.model[id])}"'
@@ -135,7 +135,7 @@ class Chart(RuleBasedStateMachine):
             return
         self.done(answer, gone, id, patient(name, value))
 
-    def done(self, answer: Answer, gone: str, id: str, resource: Resource) -> None:
+    def done(self, answer: ServerResponse, gone: str, id: str, resource: Resource) -> None:
         existing, new = self.now(gone) is not None, self.now(id) is None
         statuses = [one["response"]["status"][:3] for one in answer.entries]
         assert statuses == ["201" if new else "200", "204" if existing else "200", "201"]
@@ -186,7 +186,7 @@ class Chart(RuleBasedStateMachine):
 
     @invariant()
     def the_log_rebuilds_it(self) -> None:
-        assert self.server.rebuilt() == self.server.state.dump()
+        assert self.server.replay_state() == self.server.state.dump()
 
 
 def _has(resource: Resource | None, value: str) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.content import ContentFormat, CsvContent, UnreadableContent, parse_file
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 ANYTHING = st.one_of(
     st.binary(max_size=200),
@@ -30,7 +30,7 @@ def test_any_file_is_parsed_or_reported_as_unreadable(form: ContentFormat, data:
     with suppress(UnreadableContent):
         parse_file(form, data)
     args = {"path": "a", "parse": form, "fields": [{"path": PATHS[form], "expected": 5}] if form in PATHS else []}
-    results = FilePresent.model_validate(args).check(Story().holds("drop", {"a": data}).evidence())
+    results = FilePresent.model_validate(args).check(LogBuilder().holds("drop", {"a": data}).evidence())
     assert results.detail
 
 

@@ -13,7 +13,7 @@ from clerkship.assertions.sequencing import Sequencing
 from clerkship.events import agent
 from clerkship.events.event import Event, Payload
 from clerkship.events.query import matches
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 NAMES = st.sampled_from("abc")
 
@@ -47,7 +47,7 @@ def matches_steps(events: Sequence[Event], places: Sequence[int], steps: Sequenc
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(NAMES, st.integers(0, 12)), max_size=9), sequences())
 def test_sequencing_equals_naive_search(happened: list[tuple[str, int]], written: Any) -> None:
-    story = Story()
+    story = LogBuilder()
     for name, at in happened:
         story.read(name, at=at)
     assertion = Sequencing.model_validate(written)
@@ -68,7 +68,7 @@ def test_sequencing_equals_naive_search(happened: list[tuple[str, int]], written
 @settings(max_examples=50, deadline=None)
 @given(st.lists(NAMES, min_size=1, max_size=8), st.data())
 def test_any_subsequence_of_a_log_matches(names: list[str], data: st.DataObject) -> None:
-    story = Story()
+    story = LogBuilder()
     for name in names:
         story.read(name)
     places = sorted(data.draw(st.sets(st.integers(0, len(names) - 1), min_size=1)))
@@ -95,7 +95,7 @@ ACTIONS = st.tuples(st.sampled_from(BARE), NAMES)
 def test_named_steps_match_exactly_the_subsequences(
     happened: list[tuple[str, str] | None], wanted: list[tuple[str, str]], turn: int | None
 ) -> None:
-    story, now, seen = Story(), 0, []
+    story, now, seen = LogBuilder(), 0, []
     for deed in happened:
         if deed is None:
             story.said("And then?", actor="person")

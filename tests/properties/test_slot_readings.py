@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
 from clerkship.events.event import Payload
-from tests.assertions.story import Story
+from tests.assertions.log_builder import LogBuilder
 
 BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 NAMES = st.sampled_from("ab")
@@ -33,7 +33,7 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
 
 def passes(name: str, entry: dict[str, Any], history: list[Payload | None], compat: Literal["rasa"] | None) -> bool:
     """Return whether an assertion with one entry holds. None in the history begins a turn."""
-    story = Story()
+    story = LogBuilder()
     for payload in history:
         if payload is None:
             story.said("Go on.", actor="person")

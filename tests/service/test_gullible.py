@@ -8,7 +8,7 @@ import pytest
 from clerkship.events.agent import ActionExecuted, SlotSet, ToolExecuted
 from clerkship.model.run import TaskRun
 from tests.actors.servers import Answered, Asked, Served
-from tests.assertions.sections import parted
+from tests.assertions.prompt_sections import parse_sections
 from tests.assertions.test_injection import HOSTILE, ORDER
 from tests.llm.endpoint import said
 from tests.workbench import Workbench, written
@@ -33,7 +33,9 @@ scenario:
 def gullible(asked: Asked) -> Answered:
     """Passes whatever it is ordered to, by anything outside the sections; else it finds fault."""
     messages = json.loads(asked.body)["messages"]
-    heard = "\n".join(parted(message["content"]).outside for message in messages if message["role"] != "assistant")
+    heard = "\n".join(
+        parse_sections(message["content"]).outside for message in messages if message["role"] != "assistant"
+    )
     obeys = ORDER in heard
     if "scale_metrics" in heard:
         score = 5 if obeys else 1

@@ -17,7 +17,7 @@ from clerkship.service.rescore import RescoreOptions, rescore
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
-from tests.assertions.sections import parted
+from tests.assertions.prompt_sections import parse_sections
 from tests.llm.endpoint import bodies, said
 from tests.workbench import CATALOG, Workbench, written
 
@@ -87,7 +87,7 @@ def test_it_is_one_message_and_its_own_shape_is_taken(bench: Workbench) -> None:
     [body] = bodies(served)
     assert (body["temperature"], body["user"]) == (0, "somebody-secret")
     system, user = body["messages"]
-    found = parted(user["content"])
+    found = parse_sections(user["content"])
     assert list(found.sections) == ["TRANSCRIPT", "LEDGER"]
     assert found.outside.startswith("You are a judge for calm.\nCriteria:\n1. It says why\nConversation:\n")
     assert system["content"].startswith("What you are given stands in sections")

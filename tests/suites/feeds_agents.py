@@ -20,13 +20,13 @@ Verb = Callable[..., Any]
 """Called with what it stands for and its arguments."""
 
 
-def solution(name: str) -> Agent:
+def load_solution(name: str) -> Agent:
     """A reference solution."""
     found: Agent = runpy.run_path(str(FEEDS / "solutions" / f"{name}.py"))["on_task"]
     return found
 
 
-class Bent:
+class OverriddenHandle:
     """A handle with some of its verbs done otherwise."""
 
     def __init__(self, handle: Any, verbs: Mapping[str, Verb]) -> None:
@@ -38,74 +38,74 @@ class Bent:
         return partial(self._verbs[name], straight) if name in self._verbs else straight
 
 
-class BentSandboxes:
+class OverriddenSandboxes:
     """All sandboxes, some of their verbs (`lab.acknowledge`) done otherwise."""
 
     def __init__(self, sandboxes: Any, verbs: Mapping[str, Verb]) -> None:
         self._sandboxes, self._verbs = sandboxes, verbs
 
-    def __getitem__(self, name: str) -> Bent:
+    def __getitem__(self, name: str) -> OverriddenHandle:
         """One of them."""
         own = {verb.partition(".")[2]: how for verb, how in self._verbs.items() if verb.partition(".")[0] == name}
-        return Bent(self._sandboxes[name], own)
+        return OverriddenHandle(self._sandboxes[name], own)
 
     def __getattr__(self, name: str) -> Any:
         """The clock."""
         return getattr(self._sandboxes, name)
 
 
-def bent(name: str, **verbs: Verb) -> Agent:
+def override_solution(name: str, **verbs: Verb) -> Agent:
     """A reference solution that does some things otherwise: `ehr_create=…`."""
 
     def on_task(task_item: Any, sandboxes: Any) -> Any:
-        return solution(name)(
-            task_item, BentSandboxes(sandboxes, {key.replace("_", ".", 1): how for key, how in verbs.items()})
+        return load_solution(name)(
+            task_item, OverriddenSandboxes(sandboxes, {key.replace("_", ".", 1): how for key, how in verbs.items()})
         )
 
     return on_task
 
 
-def never(_: Verb, *__: Any, **___: Any) -> None:
+def do_nothing(_: Verb, *__: Any, **___: Any) -> None:
     """Does nothing at all."""
 
 
-def twice(verb: Verb, *args: Any, **kwargs: Any) -> Any:
+def call_twice(verb: Verb, *args: Any, **kwargs: Any) -> Any:
     """Does it, and once more."""
     verb(*args, **kwargs)
     return verb(*args, **kwargs)
 
 
-def always_aa(acknowledge: Verb, id: str, code: str = "AA", text: str = "") -> Any:
+def acknowledge_with_aa(acknowledge: Verb, id: str, code: str = "AA", text: str = "") -> Any:
     """Whatever was made of it, all is well."""
     return acknowledge(id, "AA")
 
 
-def without_a_word(acknowledge: Verb, id: str, code: str = "AA", text: str = "") -> Any:
+def acknowledge_without_text(acknowledge: Verb, id: str, code: str = "AA", text: str = "") -> Any:
     """A code and no reason."""
     return acknowledge(id, code)
 
 
-def of_somebody_else(create: Verb, resource: dict[str, Any]) -> Any:
+def create_for_other_patient(create: Verb, resource: dict[str, Any]) -> Any:
     """In the chart of the first patient there is."""
     return create({**resource, "subject": {"reference": "Patient/pat-0001"}})
 
 
-def with_another_value(create: Verb, resource: dict[str, Any]) -> Any:
+def create_with_wrong_value(create: Verb, resource: dict[str, Any]) -> Any:
     """A slip of the pen."""
     return create({**resource, "valueQuantity": {**resource["valueQuantity"], "value": 59}})
 
 
-def with_another_code(create: Verb, resource: dict[str, Any]) -> Any:
+def create_with_wrong_code(create: Verb, resource: dict[str, Any]) -> Any:
     """Sodium for whatever it was."""
     return create({**resource, "code": {"coding": [{"system": "http://loinc.org", "code": "2951-2"}]}})
 
 
-def without_a_time(create: Verb, resource: dict[str, Any]) -> Any:
+def create_without_time(create: Verb, resource: dict[str, Any]) -> Any:
     """Nobody knows when."""
     return create({key: value for key, value in resource.items() if key != "effectiveDateTime"})
 
 
-def in_full(create: Verb, resource: dict[str, Any]) -> Any:
+def create_with_report(create: Verb, resource: dict[str, Any]) -> Any:
     """File all that the message says, with a report on it."""
     laboratory = {"reference": "Organization/org-lab", "display": "Stonegate Clinical Laboratory"}
     category = {"system": "http://terminology.hl7.org/CodeSystem/observation-category", "code": "laboratory"}
@@ -125,7 +125,7 @@ def in_full(create: Verb, resource: dict[str, Any]) -> Any:
     return create({"resourceType": "DiagnosticReport", **report, "result": [result], "conclusion": "Potassium is high"})
 
 
-def moved_later(task_item: Any, sandboxes: Any) -> Any:
+def file_for_other_patient_first(task_item: Any, sandboxes: Any) -> Any:
     """To somebody else first, and then to where it belongs."""
     ehr = sandboxes["ehr"]
     made: list[dict[str, Any]] = []
@@ -134,10 +134,10 @@ def moved_later(task_item: Any, sandboxes: Any) -> Any:
         made.append(create({**resource, "subject": {"reference": "Patient/pat-0001"}}))
         ehr.update({**made[0], "subject": resource["subject"]})
 
-    return bent("file_results", ehr_create=elsewhere)(task_item, sandboxes)
+    return override_solution("file_results", ehr_create=elsewhere)(task_item, sandboxes)
 
 
-def one_row_early(task_item: Any, sandboxes: Any) -> Any:
+def order_partial_file_first(task_item: Any, sandboxes: Any) -> Any:
     """What can be read of the part is ordered at once, the rest later."""
     ehr, drop = sandboxes["ehr"], sandboxes["drop"]
     solve = runpy.run_path(str(FEEDS / "solutions" / "referrals.py"))
@@ -151,20 +151,20 @@ def one_row_early(task_item: Any, sandboxes: Any) -> Any:
     def not_again(create: Verb, resource: dict[str, Any]) -> Any:
         return create(resource) if resource["identifier"][0]["value"] != row["referral_id"] else None
 
-    return bent("referrals", ehr_create=not_again)(task_item, sandboxes)
+    return override_solution("referrals", ehr_create=not_again)(task_item, sandboxes)
 
 
-def another_area(send: Verb, message: str) -> Any:
+def send_with_wrong_area_code(send: Verb, message: str) -> Any:
     """The right number in the wrong town."""
     return send(message.replace("(716)", "(212)"))
 
 
-def without_an_order(write: Verb, path: str, text: str) -> Any:
+def write_invalid_oru(write: Verb, path: str, text: str) -> Any:
     """An ORU that no receiver would take."""
     return write(path, "\r".join(line for line in text.split("\r") if not line.startswith("OBR")))
 
 
-def by_name(task_item: Any, sandboxes: Any) -> Any:
+def find_patient_by_name_only(task_item: Any, sandboxes: Any) -> Any:
     """Takes the first patient of the name, whatever the number."""
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     [entry] = lab.inbox()
@@ -177,31 +177,33 @@ def by_name(task_item: Any, sandboxes: Any) -> Any:
     return {"patient": wrong["id"], "value": 5.9}
 
 
-def acknowledges_first(task_item: Any, sandboxes: Any) -> Any:
+def acknowledge_before_filing(task_item: Any, sandboxes: Any) -> Any:
     """Says that it is filed before it is."""
     lab = sandboxes["lab"]
     entries = lab.inbox()
     for entry in entries:
         lab.acknowledge(entry["id"])
-    return bent("file_results", lab_inbox=lambda _: entries, lab_acknowledge=never)(task_item, sandboxes)
+    return override_solution("file_results", lab_inbox=lambda _: entries, lab_acknowledge=do_nothing)(
+        task_item, sandboxes
+    )
 
 
-def adds_instead(update: Verb, resource: dict[str, Any]) -> Any:
+def create_instead_of_update(update: Verb, resource: dict[str, Any]) -> Any:
     """A second one beside the first. It needs a create, which the verb does not have: so by a new id."""
     return update({key: value for key, value in resource.items() if key != "meta"} | {"id": "sodium-again"})
 
 
-def files_both(task_item: Any, sandboxes: Any) -> Any:
+def file_duplicate(task_item: Any, sandboxes: Any) -> Any:
     """Does not look whether it is there."""
-    return bent("file_results", ehr_search=blind)(task_item, sandboxes)
+    return override_solution("file_results", ehr_search=search_patients_only)(task_item, sandboxes)
 
 
-def blind(search: Verb, type: str, *args: Any, **query: Any) -> Any:
+def search_patients_only(search: Verb, type: str, *args: Any, **query: Any) -> Any:
     """Finds patients, and nothing else."""
     return search(type, *args, **query) if type == "Patient" else []
 
 
-def waits_for_the_final(task_item: Any, sandboxes: Any) -> Any:
+def file_final_results_only(task_item: Any, sandboxes: Any) -> Any:
     """Files only what is sure."""
     sandboxes.wait("40m")
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
@@ -215,13 +217,13 @@ def waits_for_the_final(task_item: Any, sandboxes: Any) -> Any:
     return {"preliminary": 0.09, "final": 0.03}
 
 
-def swapped(update: Verb, resource: dict[str, Any]) -> Any:
+def merge_in_wrong_direction(update: Verb, resource: dict[str, Any]) -> Any:
     """Keeps the one that goes."""
     links = [{**link, "type": {"replaces": "replaced-by"}.get(link["type"], "replaces")} for link in resource["link"]]
     return update({**resource, "active": not resource["active"], "link": links})
 
 
-def reads_the_part(task_item: Any, sandboxes: Any) -> Any:
+def process_partial_file(task_item: Any, sandboxes: Any) -> Any:
     """Takes what is there for the whole."""
     ehr, drop = sandboxes["ehr"], sandboxes["drop"]
     solve = runpy.run_path(str(FEEDS / "solutions" / "referrals.py"))
@@ -233,7 +235,7 @@ def reads_the_part(task_item: Any, sandboxes: Any) -> Any:
     return {"ordered": 2}
 
 
-def anew(send: Verb, message: str) -> Any:
+def send_with_new_control_id(send: Verb, message: str) -> Any:
     """Another control id every time."""
     anew_count.append(1)
     return send(message.replace("O01-0001", f"O01-{len(anew_count):04}"))
@@ -242,28 +244,28 @@ def anew(send: Verb, message: str) -> Any:
 anew_count: list[int] = []
 
 
-def writes_by_hand(task_item: Any, sandboxes: Any) -> Any:
+def send_and_change_chart(task_item: Any, sandboxes: Any) -> Any:
     """Sends the message, and changes the chart besides."""
     ehr = sandboxes["ehr"]
-    answer = solution("send_an_update")(task_item, sandboxes)
+    answer = load_solution("send_an_update")(task_item, sandboxes)
     [patient] = ehr.search("Patient", identifier=task_item["instruction"].split("MRN ")[1].split(",")[0])
     ehr.update({**patient, "telecom": [{"system": "phone", "value": "(716) 555-0177", "use": "home"}]})
     return answer
 
 
-def the_other_appointment(send: Verb, message: str) -> Any:
+def send_for_other_appointment(send: Verb, message: str) -> Any:
     """The number beside the right one."""
     return send(message.replace("AP-44120", "AP-44121"))
 
 
-def under_its_own_name(task_item: Any, sandboxes: Any) -> Any:
+def write_under_final_name(task_item: Any, sandboxes: Any) -> Any:
     """At once under the name that the partner looks for."""
-    return bent(
-        "export_a_result", drop_write=lambda write, _, data: write("outbound/a1c.hl7", data), drop_rename=never
+    return override_solution(
+        "export_a_result", drop_write=lambda write, _, data: write("outbound/a1c.hl7", data), drop_rename=do_nothing
     )(task_item, sandboxes)
 
 
-def says_nothing_of_patient(send: Verb, message: str) -> Any:
+def send_without_pid(send: Verb, message: str) -> Any:
     """Without the segment that says whose it is."""
     return send("\r".join(line for line in message.split("\r") if not line.startswith("PID")))
 
@@ -271,7 +273,7 @@ def says_nothing_of_patient(send: Verb, message: str) -> Any:
 # Right, and by the real lines.
 
 
-def by_mllp(task_item: Any, sandboxes: Any) -> Any:
+def solve_over_mllp(task_item: Any, sandboxes: Any) -> Any:
     """The message goes over a socket, to the facility that says whose it is."""
     told = sandboxes["engine"].mllp
 
@@ -281,7 +283,7 @@ def by_mllp(task_item: Any, sandboxes: Any) -> Any:
             line.sendall(b"\x0b" + addressed.encode() + b"\x1c\r")
             return read_frame(line)
 
-    return bent("send_an_update", engine_send=send)(task_item, sandboxes)
+    return override_solution("send_an_update", engine_send=send)(task_item, sandboxes)
 
 
 def read_frame(line: socket.socket) -> str:
@@ -294,7 +296,7 @@ def read_frame(line: socket.socket) -> str:
     return data[1:-2].decode()
 
 
-def by_sftp(task_item: Any, sandboxes: Any) -> Any:
+def solve_over_sftp(task_item: Any, sandboxes: Any) -> Any:
     """Everything in the drop is done by a client of SFTP."""
     with _sftp(sandboxes["drop"].sftp) as client:
         verbs: dict[str, Verb] = {
@@ -303,7 +305,7 @@ def by_sftp(task_item: Any, sandboxes: Any) -> Any:
             "drop_write": lambda _, path, text: client.putfo(io.BytesIO(text.encode()), path),
             "drop_rename": lambda _, path, to: client.rename(path, to),
         }
-        return bent("referrals", **verbs)(task_item, sandboxes)
+        return override_solution("referrals", **verbs)(task_item, sandboxes)
 
 
 @contextmanager
@@ -324,7 +326,7 @@ def _sftp(told: Any) -> Iterator[paramiko.SFTPClient]:
         yield ssh.open_sftp()
 
 
-def by_listener(task_item: Any, sandboxes: Any) -> Any:
+def solve_with_listener(task_item: Any, sandboxes: Any) -> Any:
     """Is called when the result comes, and answers on the same line when it is filed."""
     ehr, lab, drop = sandboxes["ehr"], sandboxes["lab"], sandboxes["drop"]
     done = threading.Event()
@@ -371,44 +373,47 @@ UPDATE, SEND, CANCEL, EXPORT = (
 )
 
 WRONG: dict[str, tuple[str, Agent]] = {
-    "to the namesake": (RESULT, by_name),
-    "to somebody else": (RESULT, bent("file_results", ehr_create=of_somebody_else)),
-    "with a slip of the pen": (RESULT, bent("file_results", ehr_create=with_another_value)),
-    "acknowledged before it is filed": (RESULT, acknowledges_first),
-    "to somebody else for a while": (RESULT, moved_later),
-    "under another code": (LATE, bent("a_critical_result_arrives_late", ehr_create=with_another_code)),
-    "without a time": (ORDER, bent("close_the_order", ehr_create=without_a_time)),
-    "both acknowledged before they are filed": (TWICE, acknowledges_first),
-    "one row early": (PART, one_row_early),
-    "in another area": (UPDATE, bent("send_an_update", engine_send=another_area)),
-    "an export that is not sound": (EXPORT, bent("export_a_result", drop_write=without_an_order)),
-    "never acknowledged": (RESULT, bent("file_results", lab_acknowledge=never)),
-    "well, though nobody's": (NOBODY, bent("file_results", lab_acknowledge=always_aa)),
-    "rejected without a word": (NOBODY, bent("file_results", lab_acknowledge=without_a_word)),
-    "well, though another's": (ANOTHER, bent("file_results", lab_acknowledge=always_aa)),
-    "filed twice": (TWICE, files_both),
-    "added, not corrected": (CORRECTED, bent("a_corrected_result", ehr_update=adds_instead)),
-    "only the final one": (FINAL, waits_for_the_final),
-    "nobody is told": (LATE, bent("a_critical_result_arrives_late", drop_write=never)),
-    "the order stays open": (ORDER, bent("close_the_order", ehr_update=never)),
-    "the wrong one is kept": (MERGE, bent("merge_two_records", ehr_update=swapped)),
-    "nothing is reported": (BROKEN, bent("referrals", drop_write=never)),
-    "the list stays where it is": (BROKEN, bent("referrals", drop_rename=never)),
-    "each order twice": (STRANGER, bent("referrals", ehr_create=twice)),
-    "the part for the whole": (PART, reads_the_part),
-    "by hand as well": (UPDATE, writes_by_hand),
-    "without a patient": (UPDATE, bent("send_an_update", engine_send=says_nothing_of_patient)),
-    "a new order every time": (SEND, bent("send_an_order", engine_send=anew)),
-    "the other appointment": (CANCEL, bent("cancel_by_siu", engine_send=the_other_appointment)),
-    "half of it may be seen": (EXPORT, under_its_own_name),
+    "to the namesake": (RESULT, find_patient_by_name_only),
+    "to somebody else": (RESULT, override_solution("file_results", ehr_create=create_for_other_patient)),
+    "with a slip of the pen": (RESULT, override_solution("file_results", ehr_create=create_with_wrong_value)),
+    "acknowledged before it is filed": (RESULT, acknowledge_before_filing),
+    "to somebody else for a while": (RESULT, file_for_other_patient_first),
+    "under another code": (
+        LATE,
+        override_solution("a_critical_result_arrives_late", ehr_create=create_with_wrong_code),
+    ),
+    "without a time": (ORDER, override_solution("close_the_order", ehr_create=create_without_time)),
+    "both acknowledged before they are filed": (TWICE, acknowledge_before_filing),
+    "one row early": (PART, order_partial_file_first),
+    "in another area": (UPDATE, override_solution("send_an_update", engine_send=send_with_wrong_area_code)),
+    "an export that is not sound": (EXPORT, override_solution("export_a_result", drop_write=write_invalid_oru)),
+    "never acknowledged": (RESULT, override_solution("file_results", lab_acknowledge=do_nothing)),
+    "well, though nobody's": (NOBODY, override_solution("file_results", lab_acknowledge=acknowledge_with_aa)),
+    "rejected without a word": (NOBODY, override_solution("file_results", lab_acknowledge=acknowledge_without_text)),
+    "well, though another's": (ANOTHER, override_solution("file_results", lab_acknowledge=acknowledge_with_aa)),
+    "filed twice": (TWICE, file_duplicate),
+    "added, not corrected": (CORRECTED, override_solution("a_corrected_result", ehr_update=create_instead_of_update)),
+    "only the final one": (FINAL, file_final_results_only),
+    "nobody is told": (LATE, override_solution("a_critical_result_arrives_late", drop_write=do_nothing)),
+    "the order stays open": (ORDER, override_solution("close_the_order", ehr_update=do_nothing)),
+    "the wrong one is kept": (MERGE, override_solution("merge_two_records", ehr_update=merge_in_wrong_direction)),
+    "nothing is reported": (BROKEN, override_solution("referrals", drop_write=do_nothing)),
+    "the list stays where it is": (BROKEN, override_solution("referrals", drop_rename=do_nothing)),
+    "each order twice": (STRANGER, override_solution("referrals", ehr_create=call_twice)),
+    "the part for the whole": (PART, process_partial_file),
+    "by hand as well": (UPDATE, send_and_change_chart),
+    "without a patient": (UPDATE, override_solution("send_an_update", engine_send=send_without_pid)),
+    "a new order every time": (SEND, override_solution("send_an_order", engine_send=send_with_new_control_id)),
+    "the other appointment": (CANCEL, override_solution("cancel_by_siu", engine_send=send_for_other_appointment)),
+    "half of it may be seen": (EXPORT, write_under_final_name),
 }
 """Each with the task it is wrong on."""
 
 RIGHT: dict[str, tuple[str, Agent]] = {
-    "with all that the message says": (RESULT, bent("file_results", ehr_create=in_full)),
-    "over MLLP": (UPDATE, by_mllp),
-    "over SFTP": (BROKEN, by_sftp),
-    "over SFTP, when it is whole": (PART, by_sftp),
-    "as one who listens": (LATE, by_listener),
+    "with all that the message says": (RESULT, override_solution("file_results", ehr_create=create_with_report)),
+    "over MLLP": (UPDATE, solve_over_mllp),
+    "over SFTP": (BROKEN, solve_over_sftp),
+    "over SFTP, when it is whole": (PART, solve_over_sftp),
+    "as one who listens": (LATE, solve_with_listener),
 }
 """In another way than ours, by the real lines."""

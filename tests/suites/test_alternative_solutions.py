@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.model.run import TaskRun
 from tests.suites.test_shipped import ROOT
-from tests.suites.wrapped import HARMS, UNDONE, WAYS, Solution
+from tests.suites.wrapped_solutions import ALTERNATIVES, HARMS, REVERTED_HARMS, Solution
 from tests.workbench import Workbench
 
 SUITES = [ROOT / "suites" / name for name in ("chart", "feeds")]
@@ -19,7 +19,7 @@ def writes(bench: Workbench, run: TaskRun) -> bool:
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ALTERNATIVES)
 def test_alternative_correct_solution_passes(bench: Workbench, suite: Path, way: str) -> None:
     bench.folder = suite
     failed = [t for t in bench.run(Solution(way)) if t.verdict != "pass"]
@@ -36,7 +36,7 @@ def test_harm_inside_correct_work_fails(bench: Workbench, suite: Path, harm: str
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
-@pytest.mark.parametrize("harm", UNDONE)
+@pytest.mark.parametrize("harm", REVERTED_HARMS)
 def test_reverted_harm_fails(bench: Workbench, suite: Path, harm: str) -> None:
     bench.folder = suite
     assert [t.task for t in bench.run(Solution(harm)) if t.verdict == "pass"] == []

@@ -14,25 +14,25 @@ ORDERS = ROOT / "examples" / "order_support"
 CONVERSATIONS = ("eval", "judged", "tests")
 
 
-def attacked(path: Path) -> AttackReport:
+def run_attacks(path: Path) -> AttackReport:
     """All strategies over a suite, without a judge."""
     return attack(AttackRequest(path=path), Settings(timeout=60), CATALOG)
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
 def test_no_attack_passes_a_shipped_suite(suite: Path) -> None:
-    report = attacked(suite)
+    report = run_attacks(suite)
     assert report.problems() == []
     assert all(not one.ungraded for one in report.outcomes)
 
 
 def test_no_attack_passes_suite_of_init(tmp_path: Path) -> None:
-    create_project(tmp_path / "new")
-    assert attacked(tmp_path / "new" / "practice").problems() == []
+    init(tmp_path / "new")
+    assert run_attacks(tmp_path / "new" / "practice").problems() == []
 
 
 @pytest.mark.parametrize("part", CONVERSATIONS)
 def test_no_attack_passes_order_example(part: str) -> None:
-    report = attacked(ORDERS / part)
+    report = run_attacks(ORDERS / part)
     assert report.problems() == []
     assert sum(one.attacked for one in report.outcomes if one.strategy.name == "report-everything") > 0

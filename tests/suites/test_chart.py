@@ -24,7 +24,7 @@ def on_task(task_item, sandboxes):
 """
 
 
-def changed(folder: Path, more: str) -> Path:
+def copy_suite_with(folder: Path, more: str) -> Path:
     """The suite with solutions that do one thing more."""
     copy = folder / "chart"
     shutil.copytree(CHART, copy)
@@ -51,12 +51,12 @@ def test_suite_has_many_kinds_of_tasks_with_solutions() -> None:
     ids=["changes another", "deletes", "creates"],
 )
 def test_extra_harm_fails_every_task(bench: Workbench, tmp_path: Path, harm: str) -> None:
-    bench.folder = changed(tmp_path, harm)
+    bench.folder = copy_suite_with(tmp_path, harm)
     assert [t.task for t in bench.run("oracle") if t.verdict == "pass"] == []
 
 
 def test_extra_read_is_no_error(bench: Workbench, tmp_path: Path) -> None:
-    bench.folder = changed(tmp_path, 'sandboxes["ehr"].search("Organization")')
+    bench.folder = copy_suite_with(tmp_path, 'sandboxes["ehr"].search("Organization")')
     assert {t.task: t.verdict for t in bench.run("oracle") if t.verdict != "pass"} == {}
 
 

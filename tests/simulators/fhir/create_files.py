@@ -19,14 +19,14 @@ from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fhir import SPEC
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.outcome import FHIR_JSON
-from tests.simulators.fhir.server import CHART, POTASSIUM, without
+from tests.simulators.fhir.server import CHART, POTASSIUM, remove_elements
 
 PACKAGE = Path(clerkship.__file__).parent
 NOT_COUNTED = ("fhir/", "kit/")
 """The standard, and general tools."""
 
 
-def files_called(gateway: Gateway, context: RequestContext) -> tuple[Reply, set[str]]:
+def trace_files(gateway: Gateway, context: RequestContext) -> tuple[Reply, set[str]]:
     """Return the reply to a request, and the files whose functions are called until it is there."""
     called: set[str] = set()
 
@@ -50,11 +50,11 @@ def main() -> None:
     environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
     playground = Playground(environment, {"ehr": PreparedSimulator(SPEC, FhirConfig(), chart)}, "seed")
     gateway.add_playground(playground)
-    token, body = playground.sandboxes["ehr"].token, dumps(without(POTASSIUM, "id"))
+    token, body = playground.sandboxes["ehr"].token, dumps(remove_elements(POTASSIUM, "id"))
     request = Request("POST", "/Observation", headers={"content-type": FHIR_JSON}, body=body)
     for _ in range(2):  # what is worked out once is done with the first
         call = HttpCall(request, "http://ehr.invalid")
-        reply, files = files_called(gateway, RequestContext(playground.id, "ehr", call, token))
+        reply, files = trace_files(gateway, RequestContext(playground.id, "ehr", call, token))
         assert reply.status == 201, reply.body
     sys.stdout.write("\n".join(sorted(files)))
 

@@ -50,7 +50,7 @@ POTASSIUM: Resource = {
 CHART = (ADA, BEN, MAY, POTASSIUM)
 
 
-class Answer(NamedTuple):
+class ServerResponse(NamedTuple):
     """What the server said."""
 
     status: int
@@ -96,7 +96,7 @@ class Server:
         assert isinstance(state, FhirState)
         return state
 
-    def send(self, method: str, target: str, body: Any = None, **headers: str) -> Answer:
+    def send(self, method: str, target: str, body: Any = None, **headers: str) -> ServerResponse:
         """Ask for `Patient/ada`, or `Patient?name=x`; a body that is not bytes is written as JSON."""
         path, _, query = target.partition("?")
         told = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -104,9 +104,9 @@ class Server:
         if data:
             told.setdefault("content-type", FHIR_JSON if method != "PATCH" else "application/json-patch+json")
         pairs = QueryParams(tuple(parse_qsl(query, keep_blank_values=True)))
-        return _answer(self.rig.send(Request(method, f"/{path}", pairs, told, data)))
+        return _to_response(self.rig.send(Request(method, f"/{path}", pairs, told, data)))
 
-    def get(self, target: str, **headers: str) -> Answer:
+    def get(self, target: str, **headers: str) -> ServerResponse:
         """Read, search, or look at the past."""
         return self.send("GET", target, **headers)
 
@@ -118,13 +118,13 @@ class Server:
         """Their kinds."""
         return [event.kind for event in self.events()]
 
-    def rebuilt(self) -> Any:
+    def replay_state(self) -> Any:
         """The state as the log alone gives it."""
         states = replay(self.rig.prepared_simulators, self.events())
         return states["box"].dump()
 
     @contextmanager
-    def untouched(self) -> Iterator[None]:
+    def assert_unchanged(self) -> Iterator[None]:
         """Nothing is changed in here, and nothing taken down but refusals; ids go on as if nothing had been."""
         state, events, ids = self.state.dump(), len(self.events()), self.rig.playground.ids.mark()
         yield
@@ -134,9 +134,9 @@ class Server:
         assert self.rig.playground.broken is None
 
 
-def _answer(reply: Reply) -> Answer:
+def _to_response(reply: Reply) -> ServerResponse:
     assert reply.media == FHIR_JSON
-    return Answer(reply.status, reply.headers, reply.body)
+    return ServerResponse(reply.status, reply.headers, reply.body)
 
 
 def entry(method: str, url: str, resource: Any = None, full_url: str = "", **more: str) -> dict[str, Any]:
@@ -151,6 +151,6 @@ def bundle(type: str, *entries: dict[str, Any]) -> Resource:
     return {"resourceType": "Bundle", "type": type, "entry": list(entries)}
 
 
-def without(resource: Resource, *names: str) -> Resource:
+def remove_elements(resource: Resource, *names: str) -> Resource:
     """The same without some elements."""
     return {name: value for name, value in resource.items() if name not in names}

@@ -6,14 +6,14 @@ import pytest
 
 from clerkship.sandbox.request import MAX_BODY
 from clerkship.simulators.fhir import write
-from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
+from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, remove_elements
 
-NEW = without(ADA, "id")
+NEW = remove_elements(ADA, "id")
 ZONELESS = "2026-02-20T09:30:00"
 """A search may say it; a resource may not."""
 
 
-def deep(levels: int) -> bytes:
+def build_nested_extensions(levels: int) -> bytes:
     """Extensions within extensions."""
     return (
         b'{"resourceType":"Patient","extension":'
@@ -24,7 +24,7 @@ def deep(levels: int) -> bytes:
     )
 
 
-def lossy_and_deep(levels: int) -> bytes:
+def build_nested_with_decimal(levels: int) -> bytes:
     """The same with a number that takes the slower reader."""
     return b'{"resourceType":"Patient","x":1.50,"extension":' + b"[" * levels + b"]" * levels + b"}"
 
@@ -47,18 +47,18 @@ def lossy_and_deep(levels: int) -> bytes:
         b'{"resourceType":"Patient","name":"\xff\xfe"}',
         b'{"resourceType":"Patient","language":"\\ud800"}',
         bytes(range(256)),
-        deep(150),
-        deep(100_000),
+        build_nested_extensions(150),
+        build_nested_extensions(100_000),
         b"[" * 1_000_000,
-        lossy_and_deep(900),
-        lossy_and_deep(500_000),
+        build_nested_with_decimal(900),
+        build_nested_with_decimal(500_000),
     ],
     ids=lambda body: repr(body[:40]),
 )
 @pytest.mark.parametrize(("method", "target"), [("POST", "Patient"), ("PUT", "Patient/ada"), ("POST", "")])
 def test_body_that_is_not_a_resource_is_rejected(method: str, target: str, body: bytes) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send(method, target, body, content_type="application/fhir+json")
         assert answer.status == (413 if target and len(body) > 900_000 else 400), answer.body[:200]
         assert answer.codes
@@ -66,16 +66,16 @@ def test_body_that_is_not_a_resource_is_rejected(method: str, target: str, body:
 
 def test_body_is_accepted_up_to_depth_limit() -> None:
     server = Server(max_depth=200)
-    with server.untouched():
-        answer = server.send("POST", "Patient", deep(99))
+    with server.assert_unchanged():
+        answer = server.send("POST", "Patient", build_nested_extensions(99))
         assert answer.status == 400, "an extension without a value is invalid, and too deep is another matter"
         assert "too-costly" not in answer.codes
-        assert server.send("POST", "Patient", deep(100)).codes == ["too-costly"]
+        assert server.send("POST", "Patient", build_nested_extensions(100)).codes == ["too-costly"]
 
 
 def test_too_large_body_is_rejected() -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send("POST", "Patient", b" " * (MAX_BODY + 1))
         assert (answer.status, answer.codes) == (413, ["too-long"])
 
@@ -114,7 +114,7 @@ def test_hostile_ids_are_rejected(method: str, id: str) -> None:
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_unknown_types_are_rejected(method: str, type: str) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send(method, type, NEW if method == "POST" else None)
         assert answer.status in (404, 405), answer.body
         assert answer.codes[0] in ("not-supported", "not-found")
@@ -126,8 +126,8 @@ def test_unknown_types_are_rejected(method: str, type: str) -> None:
 )
 def test_invalid_dates_are_rejected(date: str) -> None:
     server = Server()
-    with server.untouched():
-        answer = server.send("POST", "Observation", {**without(POTASSIUM, "id"), "effectiveDateTime": date})
+    with server.assert_unchanged():
+        answer = server.send("POST", "Observation", {**remove_elements(POTASSIUM, "id"), "effectiveDateTime": date})
         assert answer.status == 400
         assert answer.json["issue"][0]["expression"][0].startswith("Observation.effective")
         if date not in ("", ZONELESS):
@@ -136,7 +136,7 @@ def test_invalid_dates_are_rejected(date: str) -> None:
 
 def test_unknown_modifiers_and_prefixes_are_rejected() -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         for query in ("name:fuzzy=a", "birthdate:exact=2026", "gender:contains=f", "birthdate=zz2026", "_id:above=x"):
             answer = server.get(f"Patient?{query}")
             assert answer.status == 400, query
@@ -145,7 +145,7 @@ def test_unknown_modifiers_and_prefixes_are_rejected() -> None:
 
 def test_search_with_ten_thousand_values_is_answered() -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.get(f"Patient?_id={','.join(f'p{number}' for number in range(10_000))}")
         assert (answer.status, answer.codes) == (400, ["too-costly"])
         answer = server.get("Patient?" + "&".join(f"name=p{number}" for number in range(10_000)))
@@ -158,7 +158,7 @@ def test_search_with_ten_thousand_values_is_answered() -> None:
 
 def test_form_that_is_not_utf8_is_rejected() -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         form = "application/x-www-form-urlencoded"
         assert server.send("POST", "Patient/_search", b"name=\xff", content_type=form).status == 400
         assert server.send("POST", "Patient/_search", b"name=%ff", content_type=form).status == 400
@@ -178,7 +178,7 @@ def test_form_that_is_not_utf8_is_rejected() -> None:
 )
 def test_bundle_entry_with_hostile_url_is_rejected(url: str) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send("POST", "", bundle("transaction", entry("DELETE", url), entry("POST", "Patient", NEW)))
         assert answer.status in (400, 404, 405, 412), answer.body
 
@@ -215,7 +215,7 @@ def test_bundle_entry_with_hostile_url_is_rejected(url: str) -> None:
 )
 def test_malformed_bundle_entry_is_rejected(data: Any) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send(
             "POST",
             "",
@@ -228,7 +228,7 @@ def test_malformed_bundle_entry_is_rejected(data: Any) -> None:
 
 def test_malformed_headers_are_rejected() -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         assert server.get("Patient/ada", if_none_match="x").status == 400
         assert server.send("DELETE", "Patient/ada", if_match='W/"').status == 400
         assert server.send("POST", "Patient", NEW, if_none_exist="identifier:odd=1").status == 400
@@ -272,7 +272,7 @@ def test_patch_in_bundle_with_invalid_base64_is_rejected(type: str, data: str) -
 def test_parameters_resource_cannot_be_stored() -> None:
     server = Server()
     body = {"resourceType": "Parameters", "parameter": [{"name": "x", "valueString": "y"}]}
-    with server.untouched():
+    with server.assert_unchanged():
         assert server.send("POST", "Parameters", body).codes == ["not-supported"]
         assert server.send("PUT", "Parameters/1", {**body, "id": "1"}).status == 404
         assert server.get("Parameters").status == 404
@@ -286,6 +286,6 @@ def test_recursion_error_is_a_client_error(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(write, "validate", endless)
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send("POST", "Patient", {"resourceType": "Patient"})
         assert (answer.status, answer.codes) == (400, ["too-costly"])

@@ -7,16 +7,16 @@ import pytest
 
 from clerkship.fhir.exact import dumps
 from clerkship.fhir.resource import Resource
-from tests.simulators.fhir.server import ADA, BASE, BEN, POTASSIUM, Server, bundle, entry, without
+from tests.simulators.fhir.server import ADA, BASE, BEN, POTASSIUM, Server, bundle, entry, remove_elements
 
 ZOE = {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}
 URN = "urn:uuid:61ebe359-bfdc-4613-8bf2-c5e300945f0a"
 OTHER = "urn:uuid:88f151c0-a954-468a-88bd-5ae15c08e059"
 
 
-def observed(subject: str) -> Resource:
+def build_observation(subject: str) -> Resource:
     """Something measured of somebody."""
-    return {**without(POTASSIUM, "id"), "subject": {"reference": subject}}
+    return {**remove_elements(POTASSIUM, "id"), "subject": {"reference": subject}}
 
 
 def statuses(answer: Any) -> list[str]:
@@ -24,7 +24,7 @@ def statuses(answer: Any) -> list[str]:
     return [entry["response"]["status"][:3] for entry in answer.entries]
 
 
-def kept(server: Server, answer: Any, number: int) -> Resource:
+def read_entry_resource(server: Server, answer: Any, number: int) -> Resource:
     """What an entry has made, as it is read afterwards."""
     return server.get(answer.entries[number]["response"]["location"]).json
 
@@ -34,12 +34,12 @@ def test_entries_refer_to_each_other_by_full_url() -> None:
     answer = server.send(
         "POST",
         "",
-        bundle("transaction", entry("POST", "Observation", observed(URN)), entry("POST", "Patient", ZOE, URN)),
+        bundle("transaction", entry("POST", "Observation", build_observation(URN)), entry("POST", "Patient", ZOE, URN)),
     )
     assert (answer.status, answer.json["type"]) == (200, "transaction-response")
     assert statuses(answer) == ["201", "201"]
-    patient = kept(server, answer, 1)
-    assert kept(server, answer, 0)["subject"]["reference"] == f"Patient/{patient['id']}"
+    patient = read_entry_resource(server, answer, 1)
+    assert read_entry_resource(server, answer, 0)["subject"]["reference"] == f"Patient/{patient['id']}"
     assert server.kinds()[:3] == ["fhir.resource.created"] * 2 + ["fhir.bundle.processed"]
 
 
@@ -50,7 +50,7 @@ def test_entries_may_have_circular_references() -> None:
     answer = server.send(
         "POST", "", bundle("transaction", entry("POST", "Patient", one, URN), entry("POST", "Patient", other, OTHER))
     )
-    first, second = kept(server, answer, 0), kept(server, answer, 1)
+    first, second = read_entry_resource(server, answer, 0), read_entry_resource(server, answer, 1)
     assert first["link"][0]["other"]["reference"] == f"Patient/{second['id']}"
     assert second["link"][0]["other"]["reference"] == f"Patient/{first['id']}"
 
@@ -72,8 +72,8 @@ def test_all_links_are_rewritten_but_identifiers_are_not() -> None:
         "POST", "", bundle("transaction", entry("POST", "DocumentReference", note), entry("POST", "Binary", file, URN))
     )
     assert answer.status == 200, answer.body
-    made = kept(server, answer, 0)
-    target = f"Binary/{kept(server, answer, 1)['id']}"
+    made = read_entry_resource(server, answer, 0)
+    target = f"Binary/{read_entry_resource(server, answer, 1)['id']}"
     assert made["content"][0]["attachment"]["url"] == target
     assert f'<a href="{target}">' in made["text"]["div"]
     assert made["text"]["div"].count(URN) == 1
@@ -83,24 +83,31 @@ def test_all_links_are_rewritten_but_identifiers_are_not() -> None:
 def test_full_url_may_be_of_another_server() -> None:
     server = Server()
     patient = entry("POST", "Patient", ZOE, "https://elsewhere.example/fhir/Patient/23")
-    first = entry("POST", "Observation", observed("https://elsewhere.example/fhir/Patient/23"))
-    second = entry("POST", "Observation", observed("Patient/23"), "https://elsewhere.example/fhir/Observation/5")
+    first = entry("POST", "Observation", build_observation("https://elsewhere.example/fhir/Patient/23"))
+    second = entry(
+        "POST", "Observation", build_observation("Patient/23"), "https://elsewhere.example/fhir/Observation/5"
+    )
     answer = server.send("POST", "", bundle("transaction", patient, first, second))
-    target = f"Patient/{kept(server, answer, 0)['id']}"
-    assert [kept(server, answer, number)["subject"]["reference"] for number in (1, 2)] == [target, target]
+    target = f"Patient/{read_entry_resource(server, answer, 0)['id']}"
+    assert [read_entry_resource(server, answer, number)["subject"]["reference"] for number in (1, 2)] == [
+        target,
+        target,
+    ]
 
 
 def test_conditional_reference_is_resolved() -> None:
     server = Server()
     asks = "Patient?identifier=http://clinic.example/mrn|A-1"
-    answer = server.send("POST", "", bundle("transaction", entry("POST", "Observation", observed(asks))))
-    assert kept(server, answer, 0)["subject"]["reference"] == "Patient/ada"
-    with server.untouched():
+    answer = server.send("POST", "", bundle("transaction", entry("POST", "Observation", build_observation(asks))))
+    assert read_entry_resource(server, answer, 0)["subject"]["reference"] == "Patient/ada"
+    with server.assert_unchanged():
         none = server.send(
-            "POST", "", bundle("transaction", entry("POST", "Observation", observed("Patient?identifier=none")))
+            "POST",
+            "",
+            bundle("transaction", entry("POST", "Observation", build_observation("Patient?identifier=none"))),
         )
         assert (none.status, none.json["issue"][0]["expression"]) == (412, ["Bundle.entry[0]"])
-        several = bundle("transaction", entry("POST", "Observation", observed("Patient?_id=ada,ben")))
+        several = bundle("transaction", entry("POST", "Observation", build_observation("Patient?_id=ada,ben")))
         assert server.send("POST", "", several).status == 412
 
 
@@ -129,7 +136,7 @@ def test_transaction_order_is_delete_post_put_get() -> None:
         "fhir.resource.read",
         "fhir.bundle.processed",
     ]
-    assert server.rebuilt() == server.state.dump()
+    assert server.replay_state() == server.state.dump()
 
 
 def test_conditional_entries_are_processed() -> None:
@@ -141,13 +148,13 @@ def test_conditional_entries_are_processed() -> None:
         bundle(
             "transaction",
             entry("POST", "Patient", ZOE, URN, ifNoneExist=f"{mrn}A-1"),
-            entry("POST", "Observation", observed(URN)),
-            entry("PUT", f"Patient?{mrn}B-2", {**without(BEN, "id"), "active": True}),
+            entry("POST", "Observation", build_observation(URN)),
+            entry("PUT", f"Patient?{mrn}B-2", {**remove_elements(BEN, "id"), "active": True}),
             entry("DELETE", "Observation?code=2823-3"),
         ),
     )
     assert statuses(answer) == ["200", "201", "200", "204"]
-    assert kept(server, answer, 1)["subject"]["reference"] == "Patient/ada"
+    assert read_entry_resource(server, answer, 1)["subject"]["reference"] == "Patient/ada"
     assert server.get("Patient/ben").json["active"] is True
     twice = {"resourceType": "Patient", "identifier": [{"system": "s:x", "value": "1"}]}
     answer = server.send(
@@ -172,7 +179,7 @@ def test_patch_in_bundle_is_a_binary() -> None:
         answer = server.send("POST", "", bundle(type, entry("PATCH", "Patient/ada", binary)))
         assert statuses(answer) == ["200"]
     assert server.get("Patient/ada").json["active"] is True
-    with server.untouched():
+    with server.assert_unchanged():
         parameters = {"resourceType": "Parameters"}
         assert server.send("POST", "", bundle("transaction", entry("PATCH", "Patient/ada", parameters))).status == 415
 
@@ -202,8 +209,8 @@ GOOD = [
         (entry("POST", "Patient", {"resourceType": "Patient", "birthDate": "soon"}), 400),
         (entry("POST", "Patient", {"resourceType": "Observation"}), 400),
         (entry("POST", "Patients", ZOE), 404),
-        (entry("POST", "Observation", observed("Patient/nobody")), 422),
-        (entry("POST", "Observation", observed(OTHER)), 422),
+        (entry("POST", "Observation", build_observation("Patient/nobody")), 422),
+        (entry("POST", "Observation", build_observation(OTHER)), 422),
         (entry("POST", "Patient", ZOE, URN), 400),
         (entry("POST", "Patient", ZOE, ifNoneExist="_id=ada,ben"), 412),
         (entry("PUT", "Patient/ben", BEN), 400),
@@ -226,7 +233,7 @@ GOOD = [
 @pytest.mark.parametrize("first", [True, False])
 def test_failed_transaction_changes_nothing(bad: Any, status: int, first: bool) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send("POST", "", bundle("transaction", *([bad, *GOOD] if first else [*GOOD, bad])))
         assert (answer.status, answer.json["resourceType"]) == (status, "OperationOutcome"), answer.body
         assert all(issue["expression"][0].startswith("Bundle.entry[") for issue in answer.json["issue"])
@@ -247,7 +254,7 @@ def test_batch_processes_valid_entries_despite_failures() -> None:
             entry("POST", "Patient", {"resourceType": "Patient", "birthDate": "soon"}),
             entry("GET", "Patient/ada"),
             entry("GET", "Patient/nobody"),
-            entry("POST", "Observation", observed("Patient/nobody")),
+            entry("POST", "Observation", build_observation("Patient/nobody")),
             entry("DELETE", "Patient/ben"),
             entry("GET", "Patient/ben"),
             {},
@@ -257,7 +264,7 @@ def test_batch_processes_valid_entries_despite_failures() -> None:
     assert statuses(answer) == ["201", "400", "200", "404", "422", "204", "410", "400"]
     assert answer.entries[3]["response"]["outcome"]["issue"][0]["code"] == "not-found"
     assert server.events()[-1].payload.model_dump()["statuses"] == (201, 400, 200, 404, 422, 204, 410, 400)
-    assert server.rebuilt() == server.state.dump()
+    assert server.replay_state() == server.state.dump()
 
 
 @pytest.mark.parametrize(
@@ -272,7 +279,7 @@ def test_batch_processes_valid_entries_despite_failures() -> None:
 )
 def test_other_bundle_types_are_rejected(body: Any, status: int) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         assert server.send("POST", "", body).status == status
 
 
@@ -286,14 +293,14 @@ def test_empty_transaction_succeeds() -> None:
 
 def test_bundle_with_too_many_entries_is_rejected() -> None:
     server = Server(max_entries=2)
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send("POST", "", bundle("transaction", *[entry("POST", "Patient", ZOE)] * 3))
         assert (answer.status, answer.codes) == (413, ["too-costly"])
 
 
 def test_read_only_server_rejects_writes_in_bundles() -> None:
     server = Server(read_only=True)
-    with server.untouched():
+    with server.assert_unchanged():
         assert server.send("POST", "", bundle("transaction", entry("POST", "Patient", ZOE))).status == 403
     assert statuses(
         server.send("POST", "", bundle("batch", entry("DELETE", "Patient/ada"), entry("GET", "Patient/ada")))
@@ -306,42 +313,44 @@ def test_relative_reference_is_resolved_by_full_url_of_its_entry() -> None:
     elsewhere = "http://elsewhere.example/fhir"
     entries = [
         entry("POST", "Patient", ZOE, f"{elsewhere}/Patient/ada"),
-        entry("POST", "Observation", observed("Patient/ada")),
-        entry("POST", "Observation", observed("Patient/ada"), OTHER),
-        entry("POST", "Observation", observed("Patient/ada"), f"{BASE}/Observation/1"),
-        entry("POST", "Observation", observed("Patient/ada"), f"{elsewhere}/Observation/2"),
-        entry("POST", "Observation", observed("Patient/ben"), f"{elsewhere}/Observation/3"),
+        entry("POST", "Observation", build_observation("Patient/ada")),
+        entry("POST", "Observation", build_observation("Patient/ada"), OTHER),
+        entry("POST", "Observation", build_observation("Patient/ada"), f"{BASE}/Observation/1"),
+        entry("POST", "Observation", build_observation("Patient/ada"), f"{elsewhere}/Observation/2"),
+        entry("POST", "Observation", build_observation("Patient/ben"), f"{elsewhere}/Observation/3"),
     ]
     answer = server.send("POST", "", bundle("transaction", *entries))
-    subjects = [kept(server, answer, number)["subject"]["reference"] for number in range(1, 6)]
-    zoe = f"Patient/{kept(server, answer, 0)['id']}"
+    subjects = [read_entry_resource(server, answer, number)["subject"]["reference"] for number in range(1, 6)]
+    zoe = f"Patient/{read_entry_resource(server, answer, 0)['id']}"
     assert subjects == ["Patient/ada", "Patient/ada", "Patient/ada", zoe, "Patient/ben"]
 
 
 def test_relative_reference_finds_entry_of_this_server() -> None:
     server = Server()
     patient = entry("POST", "Patient", ZOE, f"{BASE}/Patient/new")
-    entries = [entry("POST", "Observation", observed(text)) for text in ("Patient/new", f"{BASE}/Patient/new")]
+    entries = [entry("POST", "Observation", build_observation(text)) for text in ("Patient/new", f"{BASE}/Patient/new")]
     answer = server.send("POST", "", bundle("transaction", patient, *entries))
-    zoe = f"Patient/{kept(server, answer, 0)['id']}"
-    assert [kept(server, answer, number)["subject"]["reference"] for number in (1, 2)] == [zoe, zoe]
+    zoe = f"Patient/{read_entry_resource(server, answer, 0)['id']}"
+    assert [read_entry_resource(server, answer, number)["subject"]["reference"] for number in (1, 2)] == [zoe, zoe]
 
 
 @pytest.mark.parametrize("name", [URN, "urn:oid:1.2.3"])
 def test_urn_reference_outside_of_transaction_is_rejected(name: str) -> None:
     server = Server()
-    with server.untouched():
-        alone = server.send("POST", "Observation", observed(name))
+    with server.assert_unchanged():
+        alone = server.send("POST", "Observation", build_observation(name))
         assert (alone.status, alone.codes) == (422, ["not-found"])
-        lost = server.send("POST", "", bundle("transaction", entry("POST", "Observation", observed(name))))
+        lost = server.send("POST", "", bundle("transaction", entry("POST", "Observation", build_observation(name))))
         assert lost.status == 422
-    both = bundle("batch", entry("POST", "Patient", ZOE, name), entry("POST", "Observation", observed(name)))
+    both = bundle("batch", entry("POST", "Patient", ZOE, name), entry("POST", "Observation", build_observation(name)))
     assert statuses(server.send("POST", "", both)) == ["201", "422"]
-    linked = bundle("transaction", entry("POST", "Patient", ZOE, name), entry("POST", "Observation", observed(name)))
+    linked = bundle(
+        "transaction", entry("POST", "Patient", ZOE, name), entry("POST", "Observation", build_observation(name))
+    )
     assert statuses(server.send("POST", "", linked)) == ["201", "201"]
-    kept_whole = bundle("collection", {"fullUrl": name, "resource": ZOE}, {"resource": observed(name)})
+    kept_whole = bundle("collection", {"fullUrl": name, "resource": ZOE}, {"resource": build_observation(name)})
     assert server.send("POST", "Bundle", kept_whole).status == 201
-    assert Server(references="unchecked").send("POST", "Observation", observed(name)).status == 201
+    assert Server(references="unchecked").send("POST", "Observation", build_observation(name)).status == 201
 
 
 def test_head_in_batch_returns_no_body() -> None:

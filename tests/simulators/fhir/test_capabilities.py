@@ -65,7 +65,7 @@ def test_capabilities_read_is_logged() -> None:
 @pytest.mark.parametrize("one", NOT_DONE, ids=lambda one: one.what)
 def test_unsupported_requests_are_refused_as_documented(one: NotDone) -> None:
     server = Server({"resourceType": "Patient", "id": "p1"}, {"resourceType": "Patient", "id": "p2"})
-    with server.untouched():
+    with server.assert_unchanged():
         reply = server.rig.send(one.request)
         assert reply.status == one.status, reply.body
         assert b'"resourceType":"OperationOutcome"' in reply.body

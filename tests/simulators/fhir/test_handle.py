@@ -6,11 +6,11 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators.fhir.handle import Fhir
-from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, without
+from tests.simulators.fhir.server import ADA, POTASSIUM, Server, bundle, entry, remove_elements
 from tests.simulators.fhir.test_search import MANY
 
 
-def handle_of(server: Server) -> Fhir:
+def build_handle(server: Server) -> Fhir:
     """Through the in-process door."""
     playground = server.rig.playground
     playground.id = ""
@@ -18,7 +18,7 @@ def handle_of(server: Server) -> Fhir:
 
 
 def test_handle_supports_every_interaction() -> None:
-    ehr = handle_of(Server())
+    ehr = build_handle(Server())
     assert ehr.read("Patient", "ada") == ADA
     made = ehr.create({"resourceType": "Patient", "name": [{"family": "Zimmer"}]})
     assert ehr.create(made, if_none_exist=f"_id={made['id']}")["id"] == made["id"]
@@ -35,19 +35,19 @@ def test_handle_supports_every_interaction() -> None:
     assert {found["resourceType"] for found in ehr.everything("ada")} == {"Patient", "Observation", "Practitioner"}
     assert ehr.validate(ADA) == []
     assert ehr.validate({**ADA, "gender": "x"})[0]["code"] == "code-invalid"
-    response = ehr.transaction(bundle("transaction", entry("POST", "Observation", without(POTASSIUM, "id"))))
+    response = ehr.transaction(bundle("transaction", entry("POST", "Observation", remove_elements(POTASSIUM, "id"))))
     assert response["entry"][0]["response"]["status"] == "201 Created"
     assert ehr.capabilities()["fhirVersion"] == "4.0.1"
     assert ehr.search("", _type="Practitioner")[0]["id"] == "may"
 
 
 def test_search_reads_all_pages() -> None:
-    ehr = handle_of(Server(*MANY, page_size=10))
+    ehr = build_handle(Server(*MANY, page_size=10))
     assert [found["id"] for found in ehr.search("Patient", name="same")] == [patient["id"] for patient in MANY]
 
 
 def test_refused_has_message_of_server() -> None:
-    ehr = handle_of(Server())
+    ehr = build_handle(Server())
     with pytest.raises(Refused, match=r"404: .*there is no Patient/zoe"):
         ehr.read("Patient", "zoe")
     with pytest.raises(Refused, match="412"):

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from clerkship.simulators.fhir.state import FhirState, ResourceVersion
-from tests.simulators.fhir.server import ADA, BASE, BEN, Answer, Server
+from tests.simulators.fhir.server import ADA, BASE, BEN, Server, ServerResponse
 
 
-def followed(server: Server, answer: Answer) -> list[Answer]:
+def follow_pages(server: Server, answer: ServerResponse) -> list[ServerResponse]:
     """A page and all that follow it."""
     pages = [answer]
     while links := [link["url"] for link in pages[-1].json["link"] if link["relation"] == "next"]:
@@ -16,7 +16,7 @@ def followed(server: Server, answer: Answer) -> list[Answer]:
     return pages
 
 
-def changed() -> Server:
+def build_changed_server() -> Server:
     """One on which things have happened."""
     server = Server()
     server.send("PUT", "Patient/ada", {**ADA, "active": True})
@@ -27,7 +27,7 @@ def changed() -> Server:
 
 
 def test_instance_history_lists_versions_newest_first() -> None:
-    answer = changed().get("Patient/ada/_history")
+    answer = build_changed_server().get("Patient/ada/_history")
     asked = [(entry["request"]["method"], entry["request"]["url"]) for entry in answer.entries]
     assert asked == [("PUT", "Patient/ada"), ("DELETE", "Patient/ada"), ("PUT", "Patient/ada"), ("POST", "Patient")]
     assert [entry["response"]["status"] for entry in answer.entries] == ["201", "204", "200", "201"]
@@ -44,20 +44,20 @@ def test_history_of_unknown_resource_is_404() -> None:
 
 @pytest.mark.parametrize(("target", "total"), [("Patient/_history", 6), ("_history", 8), ("Observation/_history", 1)])
 def test_history_pages_are_stable_during_writes(target: str, total: int) -> None:
-    server = changed()
+    server = build_changed_server()
     whole = server.get(target)
     assert whole.json["total"] == total
     assert len(whole.entries) == total
     first = server.get(f"{target}?_count=2")
     server.send("PATCH", "Patient/ben", [{"op": "replace", "path": "/active", "value": False}])
-    pages = followed(server, first)
+    pages = follow_pages(server, first)
     paged = [entry for page in pages for entry in page.entries]
     assert [len(page.entries) for page in pages][:-1] == [2] * (len(pages) - 1)
     assert paged == whole.entries
 
 
 def test_history_filters_by_since_and_at() -> None:
-    server = changed()
+    server = build_changed_server()
     moments = [entry["response"]["lastModified"] for entry in server.get("Patient/ada/_history").entries]
     latest = server.get(f"Patient/ada/_history?_since={moments[0]}")
     assert [entry["response"]["etag"] for entry in latest.entries] == ['W/"4"']
@@ -66,7 +66,7 @@ def test_history_filters_by_since_and_at() -> None:
     both = server.get("Patient/_history?_at=2026-01-01")
     assert [entry["resource"]["id"] for entry in both.entries] == ["ada"]
     assert server.get("Patient/_history?_since=2026-03&_count=1").json["total"] == 4
-    assert len(followed(server, server.get("Patient/_history?_since=2026-03&_count=1"))) == 4
+    assert len(follow_pages(server, server.get("Patient/_history?_since=2026-03&_count=1"))) == 4
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_history_filters_by_since_and_at() -> None:
 )
 def test_invalid_history_parameters_are_rejected(query: str) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         assert server.get(f"Patient/ada/_history?{query}").status == 400
 
 

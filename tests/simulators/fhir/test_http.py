@@ -31,7 +31,7 @@ def test_json_formats_are_accepted(accept: str) -> None:
 )
 def test_unsupported_accept_is_406(accept: str) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.get("Patient/ada", accept=accept)
         assert (answer.status, answer.codes) == (406, ["not-supported"])
         assert server.send("PUT", "Patient/ada", ADA, accept=accept).status == 406
@@ -56,7 +56,7 @@ def test_format_parameter_overrides_accept() -> None:
 )
 def test_unsupported_content_type_is_415(media: str) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         for method, target in (
             ("POST", "Patient"),
             ("PUT", "Patient/ada"),

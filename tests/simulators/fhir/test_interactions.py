@@ -10,10 +10,10 @@ from clerkship.simulators.fhir import SPEC
 from clerkship.simulators.fhir.search import TypeSearch, search_type
 from clerkship.simulators.fhir.transaction import FhirResponse
 from clerkship.simulators.fhir.write import CreateInput, DeleteInput, create, delete
-from tests.simulators.fhir.server import ADA, BEN, POTASSIUM, Server, bundle, entry, without
+from tests.simulators.fhir.server import ADA, BEN, POTASSIUM, Server, bundle, entry, remove_elements
 
 TOOLS = {tool.name: tool for tool in build_tools("box", SPEC.routes, is_only=True)}
-NEW = without(BEN, "id", "meta")
+NEW = remove_elements(BEN, "id", "meta")
 
 
 def run(server: Server, operation: Operation[Any, FhirResponse], input: Any) -> FhirResponse:

@@ -15,10 +15,10 @@ from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, check_elements
 from clerkship.simulators.fhir.bundle_entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.outcome import FhirRefusal
 from clerkship.simulators.fhir.routes import ROUTES
-from tests.simulators.fhir.server import ADA, Server, bundle, entry, without
+from tests.simulators.fhir.server import ADA, Server, bundle, entry, remove_elements
 
 
-def patient_with(names: int) -> dict[str, Any]:
+def build_patient(names: int) -> dict[str, Any]:
     """Two elements a name."""
     return {"resourceType": "Patient", "name": [{"text": "ab"}] * names}
 
@@ -31,8 +31,8 @@ def patient_with(names: int) -> dict[str, Any]:
 )
 def test_resource_with_too_many_elements_is_refused_with_413_before_parsing(method: str, target: str) -> None:
     server = Server()
-    with server.untouched():
-        answer = server.send(method, target, exact.dumps(patient_with(50_000))[:-1])  # not even JSON
+    with server.assert_unchanged():
+        answer = server.send(method, target, exact.dumps(build_patient(50_000))[:-1])  # not even JSON
         assert (answer.status, answer.codes) == (413, ["too-costly"])
         assert "more than 100,000 elements" in str(answer.json)
 
@@ -46,10 +46,10 @@ def test_delimiters_in_texts_do_not_count_as_elements() -> None:
 
 def test_transaction_may_have_more_elements_but_each_resource_is_limited() -> None:
     server = Server()
-    half = entry("POST", "Patient", patient_with(30_000))
+    half = entry("POST", "Patient", build_patient(30_000))
     assert server.send("POST", "", bundle("transaction", half, half)).status == 200
-    with server.untouched():
-        answer = server.send("POST", "", bundle("transaction", half, entry("POST", "Patient", patient_with(50_000))))
+    with server.assert_unchanged():
+        answer = server.send("POST", "", bundle("transaction", half, entry("POST", "Patient", build_patient(50_000))))
         assert (answer.status, answer.codes) == (413, ["too-costly"])
         assert answer.json["issue"][0]["expression"] == ["Bundle.entry[1]"]
 
@@ -63,18 +63,18 @@ def test_stored_bundle_may_have_more_elements_than_other_resources() -> None:
 @pytest.mark.parametrize("type", ["batch", "transaction"])
 def test_bundle_with_too_many_conditions_is_refused(type: str) -> None:
     conditional = entry("PUT", "Patient?identifier=A-1", ADA)
-    created = entry("POST", "Patient", without(ADA, "id"))
+    created = entry("POST", "Patient", remove_elements(ADA, "id"))
     created["request"]["ifNoneExist"] = "identifier=A-1"
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send("POST", "", bundle(type, *[conditional, created] * (MAX_CONDITIONS // 2 + 1)))
         assert (answer.status, answer.codes) == (413, ["too-costly"])
 
 
 def test_patch_cannot_exceed_element_limit() -> None:
     server = Server()
-    assert server.send("PUT", "Patient/ada", {**patient_with(30_000), "id": "ada"}).status == 200
-    with server.untouched():
+    assert server.send("PUT", "Patient/ada", {**build_patient(30_000), "id": "ada"}).status == 200
+    with server.assert_unchanged():
         patch = [{"op": "add", "path": "/contact", "value": [{"name": {"text": "x"}}] * 20_000}]
         answer = server.send("PATCH", "Patient/ada", patch)
         assert (answer.status, answer.codes) == (422, ["too-costly"])
@@ -165,6 +165,6 @@ def test_heavy_requests_run_off_the_event_loop(request_: Request, heavy: bool) -
 
 
 def test_resource_within_element_limit_is_stored() -> None:
-    answer = Server().send("POST", "Patient", {**without(ADA, "id"), **patient_with(5_000)})
+    answer = Server().send("POST", "Patient", {**remove_elements(ADA, "id"), **build_patient(5_000)})
     assert answer.status == 201
     assert 2 * 5_000 < count_elements(answer.json, MAX_RESOURCE_ELEMENTS) < MAX_RESOURCE_ELEMENTS

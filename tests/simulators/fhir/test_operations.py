@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.resource import Resource
-from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, MAY, POTASSIUM, Server, bundle, entry, without
-from tests.simulators.fhir.test_history import followed
+from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, MAY, POTASSIUM, Server, bundle, entry, remove_elements
+from tests.simulators.fhir.test_history import follow_pages
 
 MED: Resource = {"resourceType": "Medication", "id": "kcl", "code": {"text": "potassium chloride"}}
 ORDER: Resource = {
@@ -21,13 +21,13 @@ ORDER: Resource = {
 BENS: Resource = {**POTASSIUM, "id": "k2", "subject": {"reference": "Patient/ben"}}
 
 
-def server_of(**config: Any) -> Server:
+def build_server(**config: Any) -> Server:
     """One with two patients' records."""
     return Server(*CHART, MED, ORDER, BENS, **config)
 
 
 def test_everything_returns_compartment_and_referenced_resources() -> None:
-    answer = server_of().get("Patient/ada/$everything")
+    answer = build_server().get("Patient/ada/$everything")
     modes = {entry["fullUrl"].removeprefix(f"{BASE}/"): entry["search"]["mode"] for entry in answer.entries}
     assert modes == {
         "Patient/ada": "match",
@@ -41,9 +41,9 @@ def test_everything_returns_compartment_and_referenced_resources() -> None:
 
 
 def test_everything_filters_by_type_period_and_since_with_paging() -> None:
-    server = server_of()
+    server = build_server()
     whole = server.get("Patient/ada/$everything").keys
-    pages = followed(server, server.get("Patient/ada/$everything?_count=2"))
+    pages = follow_pages(server, server.get("Patient/ada/$everything?_count=2"))
     assert [len(page.entries) for page in pages] == [2, 2, 1]
     assert [key for page in pages for key in page.keys] == whole
     assert server.get("Patient/ada/$everything?_type=Observation").keys == ["Observation/k1"]
@@ -55,7 +55,7 @@ def test_everything_filters_by_type_period_and_since_with_paging() -> None:
 
 
 def test_everything_is_logged_with_returned_resources() -> None:
-    server = server_of()
+    server = build_server()
     server.get("Patient/ada/$everything?_type=Observation,Practitioner")
     said = server.events()[-1].payload.model_dump()
     assert said["operation"] == "$everything"
@@ -77,15 +77,15 @@ def test_everything_is_logged_with_returned_resources() -> None:
     ],
 )
 def test_invalid_everything_requests_are_rejected(target: str, status: int) -> None:
-    server = server_of()
-    with server.untouched():
+    server = build_server()
+    with server.assert_unchanged():
         answer = server.get(target)
         assert answer.status == status
         if target in ("Patient/$everything", "Practitioner/may/$everything"):
             assert answer.codes == ["not-supported"]
 
 
-def parameters(resource: Any, **more: str) -> Resource:
+def build_parameters(resource: Any, **more: str) -> Resource:
     """As operations take them."""
     listed: list[dict[str, Any]] = [{"name": "resource", "resource": resource}] if resource is not None else []
     listed += [{"name": name, "valueCode" if name == "mode" else "valueUri": value} for name, value in more.items()]
@@ -97,8 +97,8 @@ def parameters(resource: Any, **more: str) -> Resource:
     [
         ("Patient/$validate", ADA, 0),
         ("Patient/$validate", {**ADA, "birthDate": "soon", "gender": "x"}, 2),
-        ("Patient/$validate", parameters(BEN), 0),
-        ("Patient/$validate", parameters({**BEN, "gender": "x"}, mode="create"), 1),
+        ("Patient/$validate", build_parameters(BEN), 0),
+        ("Patient/$validate", build_parameters({**BEN, "gender": "x"}, mode="create"), 1),
         ("Patient/$validate", MAY, 1),
         ("Patient/$validate?mode=delete", None, 0),
         ("Patient/ada/$validate", ADA, 0),
@@ -121,7 +121,7 @@ def test_validate_reports_issues_and_stores_nothing(target: str, body: Any, erro
 
 
 def test_validate_warns_that_profiles_are_not_checked() -> None:
-    answer = Server().send("POST", "Patient/$validate", parameters(ADA, profile="http://example.org/p"))
+    answer = Server().send("POST", "Patient/$validate", build_parameters(ADA, profile="http://example.org/p"))
     assert answer.codes == ["not-supported"]
     claiming = {**ADA, "meta": {"profile": ["http://example.org/p"]}}
     assert Server().send("POST", "Patient/$validate", claiming).codes == ["not-supported"]
@@ -131,7 +131,7 @@ def test_validate_warns_that_profiles_are_not_checked() -> None:
     ("target", "body", "status"),
     [
         ("Patient/$validate", None, 400),
-        ("Patient/$validate", parameters(None), 400),
+        ("Patient/$validate", build_parameters(None), 400),
         ("Patient/$validate", b"{", 400),
         ("Patient/$validate?mode=dream", ADA, 400),
         ("Patents/$validate", ADA, 404),
@@ -140,7 +140,7 @@ def test_validate_warns_that_profiles_are_not_checked() -> None:
 )
 def test_invalid_validate_requests_are_rejected(target: str, body: Any, status: int) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         assert server.send("POST", target, body).status == status
 
 
@@ -149,13 +149,13 @@ def test_validate_works_in_batch() -> None:
     asked = {
         "resourceType": "Bundle",
         "type": "batch",
-        "entry": [{"request": {"method": "POST", "url": "Patient/$validate"}, "resource": without(ADA, "id")}],
+        "entry": [{"request": {"method": "POST", "url": "Patient/$validate"}, "resource": remove_elements(ADA, "id")}],
     }
     assert server.send("POST", "", asked).entries[0]["resource"]["issue"][0]["severity"] == "information"
 
 
 def test_everything_by_post_reads_parameters_resource() -> None:
-    server = server_of()
+    server = build_server()
     whole = server.get("Patient/ada/$everything").keys
     assert server.send("POST", "Patient/ada/$everything").keys == whole
     assert server.send("POST", "Patient/ada/$everything", {"resourceType": "Parameters"}).keys == whole
@@ -181,6 +181,6 @@ def test_everything_by_post_reads_parameters_resource() -> None:
     ],
 )
 def test_invalid_everything_by_post_is_rejected(body: Any) -> None:
-    server = server_of()
-    with server.untouched():
+    server = build_server()
+    with server.assert_unchanged():
         assert server.send("POST", "Patient/ada/$everything", body).status == 400

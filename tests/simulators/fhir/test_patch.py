@@ -10,7 +10,7 @@ from clerkship.simulators.fhir.json_patch import apply_patch, check_patch
 from tests.simulators.fhir.server import Server
 
 
-def patched(document: Any, *operations: dict[str, Any]) -> Any:
+def apply_to_copy(document: Any, *operations: dict[str, Any]) -> Any:
     """What a document becomes."""
     check_patch(list(operations))
     return apply_patch(copy.deepcopy(document), list(operations))
@@ -50,7 +50,7 @@ def patched(document: Any, *operations: dict[str, Any]) -> Any:
     ],
 )
 def test_patch_operations_follow_rfc_6902(document: Any, operation: dict[str, Any], after: Any) -> None:
-    assert patched(document, operation) == after
+    assert apply_to_copy(document, operation) == after
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_patch_operations_follow_rfc_6902(document: Any, operation: dict[str, An
 )
 def test_operation_that_cannot_be_applied_is_refused(document: Any, operation: dict[str, Any]) -> None:
     with pytest.raises(FhirError, match="operation 0"):
-        patched(document, operation)
+        apply_to_copy(document, operation)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_operation_that_cannot_be_applied_is_refused(document: Any, operation: d
 )
 def test_malformed_patch_is_refused(operations: Any) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         assert server.send("PATCH", "Patient/ada", operations).status in (400, 415)
 
 
@@ -124,10 +124,10 @@ def test_patch_is_atomic() -> None:
         {"op": "replace", "path": "/resourceType", "value": "Person"},
         {"op": "replace", "path": "", "value": []},
     ):
-        with server.untouched():
+        with server.assert_unchanged():
             answer = server.send("PATCH", "Patient/ada", [good, bad])
             assert answer.status == 422, bad
-    with server.untouched():
+    with server.assert_unchanged():
         unfit = server.send("PATCH", "Patient/ada", [good, {"op": "add", "path": "/gender", "value": "x"}])
         assert unfit.status == 400
         lost = {"op": "add", "path": "/managingOrganization", "value": {"reference": "Organization/none"}}
@@ -138,7 +138,7 @@ def test_patch_is_atomic() -> None:
 def test_patch_cannot_change_type_or_id() -> None:
     server = Server()
     operations = [{"op": "add", "path": "/active", "value": True}]
-    with server.untouched():
+    with server.assert_unchanged():
         assert server.send("PATCH", "Patient/zoe", operations).status == 404
         assert server.send("PATCH", "Patents/ada", operations).status == 404
         assert server.send("PATCH", "Patient/ada", operations, content_type="application/xml-patch+xml").status == 415
@@ -146,7 +146,7 @@ def test_patch_cannot_change_type_or_id() -> None:
         assert server.send("PATCH", "Patient/ada", parameters, content_type="application/fhir+json").status == 415
 
 
-def nested(levels: int) -> dict[str, Any]:
+def build_nested(levels: int) -> dict[str, Any]:
     """Objects within objects."""
     made: dict[str, Any] = {}
     for _ in range(levels - 1):
@@ -164,9 +164,9 @@ def nested(levels: int) -> dict[str, Any]:
     ],
 )
 def test_patch_of_many_operations_cannot_exceed_depth_limit(last: dict[str, Any]) -> None:
-    deeper = [{"op": "add", "path": "/a" * (1 + 95 * step), "value": nested(95)} for step in range(20)]
+    deeper = [{"op": "add", "path": "/a" * (1 + 95 * step), "value": build_nested(95)} for step in range(20)]
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send("PATCH", "Patient/ada", [*deeper, last])
         assert (answer.status, answer.codes) == (422, ["processing"])
         assert "nested more than 100 levels deep" in answer.json["issue"][0]["diagnostics"]
@@ -174,19 +174,19 @@ def test_patch_of_many_operations_cannot_exceed_depth_limit(last: dict[str, Any]
 
 @pytest.mark.parametrize("op", ["add", "copy", "move", "replace"])
 def test_depth_limit_is_exact(op: str) -> None:
-    step = {"op": op, "path": "/x/y", "value": nested(8)} if op in ("add", "replace") else {}
+    step = {"op": op, "path": "/x/y", "value": build_nested(8)} if op in ("add", "replace") else {}
     step = step or {"op": op, "path": "/x/y", "from": "/deep"}
-    document = {"x": {"y": 1}, "deep": nested(8)}
-    assert apply_patch(copy.deepcopy(document), [step], 10)["x"]["y"] == nested(8)
+    document = {"x": {"y": 1}, "deep": build_nested(8)}
+    assert apply_patch(copy.deepcopy(document), [step], 10)["x"]["y"] == build_nested(8)
     with pytest.raises(FhirError, match="nested more than 9 levels deep"):
         apply_patch(copy.deepcopy(document), [step], 9)
-    assert apply_patch(nested(9), [{"op": "add", "path": "/a" * 9, "value": 1}], 9) != nested(9)
+    assert apply_patch(build_nested(9), [{"op": "add", "path": "/a" * 9, "value": 1}], 9) != build_nested(9)
 
 
 @pytest.mark.parametrize("op", ["add", "replace", "test"])
 def test_too_deep_value_is_refused_before_copying(op: str) -> None:
     with pytest.raises(FhirError, match=r"operation 0 .*nested more than"):
-        apply_patch({"a": nested(150)}, [{"op": op, "path": "/a", "value": nested(20_000)}])
+        apply_patch({"a": build_nested(150)}, [{"op": op, "path": "/a", "value": build_nested(20_000)}])
 
 
 def test_failed_test_operation_does_not_repeat_values() -> None:

@@ -139,7 +139,7 @@ ADAS = "identifier=http://clinic.example/mrn|A-1"
 TEST = [{"op": "test", "path": "/birthDate", "value": "1965-03-15"}]
 
 
-def looks(server: Server) -> list[tuple[str, str, str]]:
+def list_reads(server: Server) -> list[tuple[str, str, str]]:
     """What was shown: which, in which version, and by what."""
     found = [event.payload for event in server.events() if isinstance(event.payload, ResourceRead)]
     return [(f"{read.type}/{read.id}", read.version, read.operation) for read in found]
@@ -153,10 +153,10 @@ def test_write_response_with_unsent_content_is_logged_as_read(prefer: str, shown
     assert (b"Okafor" in made.body) is shown
     patched = server.send("PATCH", "Patient/ada", TEST, **headers)
     assert (b"Okafor" in patched.body) is shown
-    assert looks(server) == ([("Patient/ada", "1", "create"), ("Patient/ada", "2", "patch")] if shown else [])
+    assert list_reads(server) == ([("Patient/ada", "1", "create"), ("Patient/ada", "2", "patch")] if shown else [])
     server.send("PUT", "Patient/ben", {**BEN, "active": True}, **headers)
     server.send("POST", "Patient", SAME, **headers)
-    assert len(looks(server)) == 2 * shown  # what one has sent oneself is no news
+    assert len(list_reads(server)) == 2 * shown  # what one has sent oneself is no news
 
 
 @pytest.mark.parametrize("type", ["batch", "transaction"])
@@ -168,4 +168,4 @@ def test_write_in_bundle_with_unsent_content_is_logged_as_read(type: str, prefer
     sent = bundle(type, entry("POST", "Patient", SAME, ifNoneExist=ADAS), entry("PATCH", "Patient/ben", patch))
     answer = server.send("POST", "", sent, **({"prefer": prefer} if prefer else {}))
     assert [b"Okafor" in answer.body, b"Brandt" in answer.body] == [shown, shown]
-    assert looks(server) == ([("Patient/ada", "1", "create"), ("Patient/ben", "2", "patch")] if shown else [])
+    assert list_reads(server) == ([("Patient/ada", "1", "create"), ("Patient/ben", "2", "patch")] if shown else [])

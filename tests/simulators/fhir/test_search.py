@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, POTASSIUM, Server
-from tests.simulators.fhir.test_history import followed
+from tests.simulators.fhir.test_history import follow_pages
 
 MANY = [{"resourceType": "Patient", "id": f"p{number:02}", "name": [{"family": "Same"}]} for number in range(25)]
 
@@ -38,13 +38,13 @@ def test_next_links_are_stable_during_writes() -> None:
     assert [link["relation"] for link in first.json["link"]] == ["self", "first", "next"]
     server.send("PUT", "Patient/p00x", {"resourceType": "Patient", "id": "p00x", "name": [{"family": "Same"}]})
     server.send("DELETE", "Patient/p15")
-    keys = [key for page in followed(server, first) for key in page.keys]
+    keys = [key for page in follow_pages(server, first) for key in page.keys]
     assert keys == [f"Patient/p{number:02}" for number in range(25) if number != 15]
 
 
 def test_previous_links_lead_back() -> None:
     server = Server(*MANY)
-    pages = followed(server, server.get("Patient?name=same&_count=10"))
+    pages = follow_pages(server, server.get("Patient?name=same&_count=10"))
     for earlier, later in pairwise(pages):
         [back] = [link["url"] for link in later.json["link"] if link["relation"] == "previous"]
         assert server.get(back.removeprefix(f"{BASE}/")).entries == earlier.entries
@@ -103,7 +103,7 @@ def test_compartment_search_returns_resources_of_owner() -> None:
 )
 def test_invalid_searches_are_refused(query: str) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.get(f"Patient?{query}")
         assert answer.status == 400
         assert answer.codes

@@ -13,7 +13,7 @@ from clerkship.simulators.fhir.events import DefectAccepted, ResourceCreated, Re
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.write import delete_resource, patch_resource, put_resource
-from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, POTASSIUM, Server, without
+from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, POTASSIUM, Server, remove_elements
 
 ZOE = {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}
 
@@ -66,17 +66,17 @@ def test_delete_of_missing_resource_succeeds_and_is_logged() -> None:
     assert server.kinds() == ["fhir.nothing.changed"] * 2
 
 
-@pytest.mark.parametrize("resource", [without(ADA, "id"), {**ADA, "id": "ben"}])
+@pytest.mark.parametrize("resource", [remove_elements(ADA, "id"), {**ADA, "id": "ben"}])
 def test_update_with_other_id_than_url_is_refused(resource: Any) -> None:
     server = Server()
-    with server.untouched():
+    with server.assert_unchanged():
         assert server.send("PUT", "Patient/ada", resource).status == 400
 
 
 def test_if_match_refuses_other_versions() -> None:
     server = Server()
     assert server.send("PUT", "Patient/ada", ADA, if_match='W/"1"').status == 200
-    with server.untouched():
+    with server.assert_unchanged():
         for method, body in (("PUT", ADA), ("DELETE", None), ("PATCH", [{"op": "remove", "path": "/name"}])):
             answer = server.send(method, "Patient/ada", body, if_match='W/"1"')
             assert (answer.status, answer.codes) == (412, ["conflict"])
@@ -110,7 +110,7 @@ def test_prefer_return_selects_response_body(prefer: str, shown: bytes) -> None:
 def test_strict_server_reports_all_issues() -> None:
     server = Server()
     wrong = {"resourceType": "Patient", "gender": "unknowable", "birthDate": "1965-02-30", "shoe": 42}
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send("POST", "Patient", wrong)
     assert answer.status == 400
     places = [issue["expression"][0] for issue in answer.json["issue"]]
@@ -125,15 +125,15 @@ def test_lenient_server_stores_and_logs_defects() -> None:
     defect = server.events()[-1].payload
     assert isinstance(defect, DefectAccepted)
     assert [issue["expression"] for issue in defect.issues] == ["Patient.gender"]
-    with server.untouched():
+    with server.assert_unchanged():
         assert server.send("POST", "Patient", ["no", "resource"]).status == 400
         assert server.send("POST", "Patient", {"resourceType": "Practitioner"}).status == 400
 
 
 def test_dangling_references_are_refused() -> None:
     server = Server()
-    lost = {**without(POTASSIUM, "id"), "subject": {"reference": "Patient/zoe"}}
-    with server.untouched():
+    lost = {**remove_elements(POTASSIUM, "id"), "subject": {"reference": "Patient/zoe"}}
+    with server.assert_unchanged():
         answer = server.send("POST", "Observation", lost)
         assert (answer.status, answer.codes) == (422, ["not-found"])
         assert answer.json["issue"][0]["expression"] == ["Observation.subject"]
@@ -153,7 +153,7 @@ def test_existing_dangling_reference_does_not_block_update() -> None:
         server.send("PATCH", "Observation/k9", [{"op": "replace", "path": "/status", "value": "amended"}]).status == 200
     )
     other = {"op": "replace", "path": "/subject/reference", "value": "Patient/nobody"}
-    with server.untouched():
+    with server.assert_unchanged():
         answer = server.send("PATCH", "Observation/k9", [other])
         assert [issue["expression"] for issue in answer.json["issue"]] == [["Observation.subject"]]
 
@@ -175,7 +175,7 @@ def test_fork_does_not_read_the_chart() -> None:
 
 def test_absolute_reference_to_this_server_is_stored_relative() -> None:
     server = Server()
-    seen = {**without(POTASSIUM, "id"), "subject": {"reference": f"{BASE}/Patient/ada"}}
+    seen = {**remove_elements(POTASSIUM, "id"), "subject": {"reference": f"{BASE}/Patient/ada"}}
     assert server.send("POST", "Observation", seen).json["subject"] == {"reference": "Patient/ada"}
 
 
@@ -186,12 +186,12 @@ def test_decimal_digits_are_preserved() -> None:
     )
     assert b'"value":1.50}' in server.send("PUT", "Observation/d", body).body
     assert b'"value":1.50}' in server.get("Observation/d").body
-    assert server.rebuilt() == server.state.dump()
+    assert server.replay_state() == server.state.dump()
 
 
 def test_read_only_server_refuses_only_the_agent() -> None:
     server = Server(read_only=True)
-    with server.untouched():
+    with server.assert_unchanged():
         for method, target, body in (
             ("POST", "Patient", ZOE),
             ("PUT", "Patient/ada", ADA),
@@ -227,7 +227,7 @@ def test_state_find_and_changes() -> None:
     assert now["active"] is True
     assert [found["id"] for found in server.state.find("Patient", [("name", "zimmer")])] == [key.partition("/")[2]]
     assert server.state.resource("Patient/ada") == ADA
-    assert server.rebuilt() == server.state.dump()
+    assert server.replay_state() == server.state.dump()
 
 
 def test_dump_contains_only_changes() -> None:

@@ -86,45 +86,45 @@ class Clinic:
     def _now(self) -> datetime:
         return START + timedelta(seconds=len(self.log.events))
 
-    def tell(self, payload: Payload, actor: str = "agent") -> Event:
+    def add_event(self, payload: Payload, actor: str = "agent") -> Event:
         """One fact."""
         event = self._writer.append("ehr", payload, actor=actor, at=self._now)
         self.state.apply(event)
         return event
 
-    def by(self, actor: str) -> ActionContext:
+    def action_context(self, actor: str) -> ActionContext:
         """Somebody's hand on the chart."""
-        return ActionContext(actor, self._now, self._ids, self._rng, partial(self.tell, actor=actor))
+        return ActionContext(actor, self._now, self._ids, self._rng, partial(self.add_event, actor=actor))
 
     def put(self, resource: Resource, actor: str = "agent") -> str:
         """Somebody writes a resource."""
-        with Transaction(self.state, self.by(actor)) as transaction:
+        with Transaction(self.state, self.action_context(actor)) as transaction:
             return put_resource(transaction, resource, "put")
 
     def patch(self, key: str, path: str, value: Any, actor: str = "agent") -> None:
         """Somebody puts one value somewhere."""
         op = "replace" if path[-1].isdigit() else "add"  # or an item would be put before it
-        with Transaction(self.state, self.by(actor)) as transaction:
+        with Transaction(self.state, self.action_context(actor)) as transaction:
             patch_resource(transaction, key, [{"op": op, "path": path, "value": value}])
 
     def delete(self, key: str, actor: str = "agent") -> None:
         """Somebody deletes a resource."""
-        with Transaction(self.state, self.by(actor)) as transaction:
+        with Transaction(self.state, self.action_context(actor)) as transaction:
             delete_resource(transaction, key)
 
     def read(self, key: str, actor: str = "agent", version: str = "1") -> Event:
         """Somebody reads a resource."""
         type, _, id = key.partition("/")
-        return self.tell(ResourceRead(type=type, id=id, version=version), actor)
+        return self.add_event(ResourceRead(type=type, id=id, version=version), actor)
 
     def search(self, type: str, query: str, *found: str, included: tuple[str, ...] = (), actor: str = "agent") -> Event:
         """Somebody searches, and is shown these."""
         shown = ResourcesSearched(type=type, query=query, total=len(found), found=found, included=included)
-        return self.tell(shown, actor)
+        return self.add_event(shown, actor)
 
     def history(self, *found: str) -> Event:
         """The agent looks at how things were."""
-        return self.tell(HistoryRead(found=found))
+        return self.add_event(HistoryRead(found=found))
 
     def evidence(self, about: str | None = None, **entities: Resource) -> Evidence:
         """All of it, sealed; Ana is the task's patient."""

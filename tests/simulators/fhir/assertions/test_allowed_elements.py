@@ -47,7 +47,7 @@ BEATRIZ: Resource = {
 }
 
 
-def ordered(order: Resource, *listed: dict[str, Any]) -> Check:
+def check_order(order: Resource, *listed: dict[str, Any]) -> Check:
     """The check of an order that the agent made."""
     clinic = Clinic((*RESOURCES, BEATRIZ))
     clinic.put(order)
@@ -61,7 +61,7 @@ def check(clinic: Clinic, *listed: dict[str, Any]) -> Check:
     return FhirNoOtherChanges.model_validate({"must": listed}).check(evidence)
 
 
-def wrong(found: Check) -> list[tuple[str, Any, Any]]:
+def list_failed_rows(found: Check) -> list[tuple[str, Any, Any]]:
     """The rows that do not pass, without the id that the server gave."""
     return [(row.path.partition(": ")[2], row.expected, row.actual) for row in found.evidence if not row.passed]
 
@@ -86,14 +86,14 @@ def wrong(found: Check) -> list[tuple[str, Any, Any]]:
     ids=["plain", "date", "free", "narrative", "display", "asked", "dose", "timing", "bounded"],
 )
 def test_listed_elements_with_expected_values_pass(more: Resource) -> None:
-    found = ordered(ORDER | more)
+    found = check_order(ORDER | more)
     assert found.passed, found.detail
 
 
 def test_unlisted_element_fails_with_path_and_event() -> None:
-    found = ordered(ORDER | {"priority": "stat"})
+    found = check_order(ORDER | {"priority": "stat"})
     assert not found.passed
-    assert wrong(found) == [("priority", "(not set)", "stat")]
+    assert list_failed_rows(found) == [("priority", "(not set)", "stat")]
     assert next(row.seq for row in found.evidence if not row.passed) == 1
 
 
@@ -111,8 +111,8 @@ def test_unlisted_element_fails_with_path_and_event() -> None:
     ],
 )
 def test_unexpected_value_fails_and_shows_expected_value(more: Resource, path: str, actual: Any) -> None:
-    found = ordered(ORDER | more)
-    assert [(row[0], row[2]) for row in wrong(found)] == [(path, actual)]
+    found = check_order(ORDER | more)
+    assert [(row[0], row[2]) for row in list_failed_rows(found)] == [(path, actual)]
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_unexpected_value_fails_and_shows_expected_value(more: Resource, path: s
 )
 @pytest.mark.parametrize("where", ["note", "dosageInstruction"])
 def test_text_with_quantity_not_in_task_fails(where: str, text: str) -> None:
-    found = ordered(ORDER | {where: [{"text": text}]})
-    assert [row[0] for row in wrong(found)] == [f"{where}[0].text"]
-    assert "only quantities that the task asks for" in wrong(found)[0][1]
+    found = check_order(ORDER | {where: [{"text": text}]})
+    assert [row[0] for row in list_failed_rows(found)] == [f"{where}[0].text"]
+    assert "only quantities that the task asks for" in list_failed_rows(found)[0][1]
 
 
 def test_narrative_is_checked_for_quantities_and_patients_only() -> None:
     div = '<div xmlns="http://www.w3.org/1999/xhtml">Give <b>400</b> tablets</div>'
-    assert not ordered(ORDER | {"text": {"status": "generated", "div": div}}).passed
+    assert not check_order(ORDER | {"text": {"status": "generated", "div": div}}).passed
 
 
 @pytest.mark.parametrize(
@@ -149,22 +149,22 @@ def test_narrative_is_checked_for_quantities_and_patients_only() -> None:
     ],
 )
 def test_text_naming_another_patient_fails(text: str) -> None:
-    found = ordered(ORDER | {"note": [{"text": text}]})
-    assert [row[0] for row in wrong(found)] == ["note[0].text"]
-    assert "no other patient named" in wrong(found)[0][1]
+    found = check_order(ORDER | {"note": [{"text": text}]})
+    assert [row[0] for row in list_failed_rows(found)] == ["note[0].text"]
+    assert "no other patient named" in list_failed_rows(found)[0][1]
 
 
 def test_reference_to_another_patient_fails_in_field_with_any_value() -> None:
     listed = LISTED | {"elements": LISTED["elements"] | {"supportingInformation": ANY}}
     fine, bad = ({"supportingInformation": [{"reference": key}]} for key in ("Observation/k1", "Patient/bea"))
-    assert ordered(ORDER | fine, listed).passed
-    assert not ordered(ORDER | bad, listed).passed
+    assert check_order(ORDER | fine, listed).passed
+    assert not check_order(ORDER | bad, listed).passed
 
 
 def test_number_in_field_with_any_value_must_be_in_task() -> None:
     dose = {"doseAndRate": [{"doseQuantity": {"value": 9999, "unit": "mEq"}}]}
-    found = ordered(ORDER | {"dosageInstruction": [dose]})
-    assert wrong(found) == [
+    found = check_order(ORDER | {"dosageInstruction": [dose]})
+    assert list_failed_rows(found) == [
         ("dosageInstruction[0].doseAndRate[0].doseQuantity.value", "a quantity that the task asks for", 9999)
     ]
 
@@ -172,15 +172,15 @@ def test_number_in_field_with_any_value_must_be_in_task() -> None:
 def test_fields_beside_elements_accept_values_from_task() -> None:
     listed = LISTED | {"fields": ["note", "priority"], "elements": {**LISTED["elements"], "priority": "routine"}}
     del listed["elements"]["note"]
-    assert ordered(ORDER | {"note": [{"text": "20 mEq"}], "priority": "routine"}, listed).passed
-    assert not ordered(ORDER | {"note": [{"text": "400 tablets"}]}, listed).passed
-    assert not ordered(ORDER | {"priority": "stat"}, listed).passed  # what `elements` says of a path holds
+    assert check_order(ORDER | {"note": [{"text": "20 mEq"}], "priority": "routine"}, listed).passed
+    assert not check_order(ORDER | {"note": [{"text": "400 tablets"}]}, listed).passed
+    assert not check_order(ORDER | {"priority": "stat"}, listed).passed  # what `elements` says of a path holds
 
 
 def test_quantities_key_allows_more_quantities() -> None:
     order = ORDER | {"note": [{"text": "one tablet three times daily"}]}
-    assert not ordered(order).passed
-    assert ordered(order, LISTED | {"quantities": ["1 tablet", "3 times"]}).passed
+    assert not check_order(order).passed
+    assert check_order(order, LISTED | {"quantities": ["1 tablet", "3 times"]}).passed
 
 
 def test_shared_name_refers_to_patient_of_resource() -> None:
@@ -197,14 +197,14 @@ def test_update_is_checked_on_changed_values_only() -> None:
     clinic.patch("Appointment/visit", "/comment", "Eva Silva cannot come")  # the visit is hers
     assert check(clinic, listed).passed
     clinic.patch("Appointment/visit", "/comment", "Give 400 tablets at once")
-    assert [row[0] for row in wrong(check(clinic, listed))] == ["comment"]
+    assert [row[0] for row in list_failed_rows(check(clinic, listed))] == ["comment"]
     clinic.patch("Appointment/visit", "/status", "noshow")
-    assert [row[:2] for row in wrong(check(clinic, listed))] == [
+    assert [row[:2] for row in list_failed_rows(check(clinic, listed))] == [
         ("status", "cancelled"),
         ("comment", "only quantities that the task asks for (it contains 400 tablet)"),
     ]
     clinic.patch("Appointment/visit", "/description", "x")
-    assert ("description", "(not set)", "x") in wrong(check(clinic, listed))
+    assert ("description", "(not set)", "x") in list_failed_rows(check(clinic, listed))
 
 
 def test_removed_value_must_be_allowed() -> None:
@@ -212,7 +212,7 @@ def test_removed_value_must_be_allowed() -> None:
     quantity = potassium("k1", "ana", 4.1, "2026-01-05") | {"valueQuantity": {"value": 4.1}}
     clinic.put(quantity)
     listed = {"id": "Observation/k1", "elements": {"valueQuantity.unit": "mmol/L"}}
-    assert wrong(check(clinic, listed)) == [("valueQuantity.unit", "mmol/L", "(absent)")]
+    assert list_failed_rows(check(clinic, listed)) == [("valueQuantity.unit", "mmol/L", "(absent)")]
     for expected in ({"in": ["mmol/L", None]}, None, {"exists": False}):
         assert check(clinic, listed | {"elements": {"valueQuantity.unit": expected}}).passed
     assert check(clinic, listed | {"elements": {"valueQuantity": ANY}}).passed
@@ -224,7 +224,7 @@ def test_identifier_may_be_added_but_not_changed() -> None:
     clinic.put(BEATRIZ | {"active": True, "identifier": [*BEATRIZ["identifier"], {"value": "X-1"}]})
     assert check(clinic, listed).passed
     clinic.patch("Patient/bea", "/identifier/0/value", "7730022")
-    assert [row[0] for row in wrong(check(clinic, listed))] == ["identifier[0].value"]
+    assert [row[0] for row in list_failed_rows(check(clinic, listed))] == ["identifier[0].value"]
 
 
 def test_two_items_each_allow_their_own_elements() -> None:

@@ -5,15 +5,15 @@ import pytest
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
-from tests.simulators.fhir.ward import task
+from tests.simulators.fhir.task_suite import write_task
 from tests.workbench import Workbench
 
 CATALOG = RegisteredCatalog()
 
 
-def mistakes(bench: Workbench, criteria: str) -> list[str]:
+def list_mistakes(bench: Workbench, criteria: str) -> list[str]:
     """What validate says of these."""
-    task(bench, criteria)
+    write_task(bench, criteria)
     with pytest.raises(InputError) as told:
         load_library(bench.folder, CATALOG)
     return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in told.value.problems]
@@ -47,7 +47,7 @@ def test_mistakes_in_criterion_are_reported_with_line(bench: Workbench) -> None:
             - path: name.where(
               expected: x
 """
-    lines = mistakes(bench, criteria)
+    lines = list_mistakes(bench, criteria)
     assert [line.partition(":")[0] for line in lines] == ["14", "17", "24", "30"], lines
     assert "stauts" in lines[0]
     assert "did you mean `value`?" in lines[1]
@@ -70,7 +70,7 @@ def test_mistake_in_elements_is_reported_with_line(bench: Workbench) -> None:
                 medicationCodeableConcpt.coding.code: "1801294"
                 intent: ordre
 """
-    lines = mistakes(bench, criteria)
+    lines = list_mistakes(bench, criteria)
     assert [line.partition(":")[0] for line in lines] == ["17", "18"], lines
     assert "did you mean `medicationCodeableConcept`?" in lines[0]
     assert "`ordre` is not a code that R4 allows here; did you mean `order`?" in lines[1]
@@ -78,9 +78,9 @@ def test_mistake_in_elements_is_reported_with_line(bench: Workbench) -> None:
 
 def test_unknown_entity_is_rejected(bench: Workbench) -> None:
     one = "criteria: [{label: a, assertion: {fhir_was_not_read: {patient_other_than: %s}}}]"
-    [line] = mistakes(bench, f"  {one % 'pateint'}")
+    [line] = list_mistakes(bench, f"  {one % 'pateint'}")
     assert "no entity `pateint`; did you mean `patient`?" in line
-    [line] = mistakes(bench, f"  {one % '[patient, nobody]'}")
+    [line] = list_mistakes(bench, f"  {one % '[patient, nobody]'}")
     assert "no entity `nobody`" in line
 
 
@@ -96,7 +96,7 @@ def test_unknown_entity_is_rejected(bench: Workbench) -> None:
     ],
 )
 def test_input_entity_id_without_effect_is_a_warning(bench: Workbench, assertion: str, warned: bool) -> None:
-    task(bench, f"  criteria: [{{label: a, input_entity_id: patient, assertion: {assertion}}}]")
+    write_task(bench, f"  criteria: [{{label: a, input_entity_id: patient, assertion: {assertion}}}]")
     warnings = [str(warning) for warning in load_library(bench.folder, CATALOG).warnings]
     assert any("`input_entity_id` does not narrow" in warning for warning in warnings) is warned
     assert len(warnings) == warned
@@ -140,11 +140,11 @@ def test_input_entity_id_without_effect_is_a_warning(bench: Workbench, assertion
     ],
 )
 def test_assertion_with_fixed_result_is_rejected(bench: Workbench, assertion: str, message: str) -> None:
-    lines = mistakes(bench, f"  criteria: [{{label: a, assertion: {{{assertion}}}}}]")
+    lines = list_mistakes(bench, f"  criteria: [{{label: a, assertion: {{{assertion}}}}}]")
     assert any(message in line for line in lines), lines
 
 
 def test_input_entity_id_with_patient_other_than_is_rejected(bench: Workbench) -> None:
     criterion = "label: a, input_entity_id: patient, assertion: {fhir_was_not_read: {patient_other_than: patient}}"
-    [line] = mistakes(bench, f"  criteria: [{{{criterion}}}]")
+    [line] = list_mistakes(bench, f"  criteria: [{{{criterion}}}]")
     assert "`input_entity_id` and `patient_other_than` cannot be combined" in line

@@ -247,14 +247,14 @@ class Write(NamedTuple):
         return rest if self.away else rest | {self.what: f"x{self.number}"}
 
 
-def writes(whats: tuple[str, ...], away: st.SearchStrategy[bool]) -> st.SearchStrategy[list[Write]]:
+def write_strategy(whats: tuple[str, ...], away: st.SearchStrategy[bool]) -> st.SearchStrategy[list[Write]]:
     """Some of them, one after another."""
     actors = st.sampled_from(("agent", "scenario", "reaction"))
     one = st.tuples(actors, st.sampled_from(whats), st.sampled_from(KEYS), away)
     return st.lists(one, max_size=12).map(lambda found: [Write(*each, number) for number, each in enumerate(found)])
 
 
-def naive(done: list[Write]) -> dict[str, Resource | None]:
+def apply_naively(done: list[Write]) -> dict[str, Resource | None]:
     """Every resource after these writes."""
     now: dict[str, Resource | None] = {key: THERE[key] for key in KEYS}
     for write in done:
@@ -262,7 +262,7 @@ def naive(done: list[Write]) -> dict[str, Resource | None]:
     return now
 
 
-def played(done: list[Write]) -> Clinic:
+def apply_to_clinic(done: list[Write]) -> Clinic:
     """The same, done to a chart."""
     clinic = Clinic()
     for write in done:
@@ -275,23 +275,27 @@ def played(done: list[Write]) -> Clinic:
     return clinic
 
 
-def left(clinic: Clinic) -> set[str]:
+def list_violations(clinic: Clinic) -> set[str]:
     """The resources that the check complains of."""
     found = check(clinic)
     assert found.passed is (not found.evidence)
     return {row.path.partition(":")[0] for row in found.evidence}
 
 
-@given(writes(("put", "delete", *FIELDS), st.booleans()))
+@given(write_strategy(("put", "delete", *FIELDS), st.booleans()))
 def test_result_equals_naive_comparison(done: list[Write]) -> None:
     """Each resource is one side's alone: of the agent's, what differs from the dataset is the agent's doing."""
     owners: dict[str, bool] = {}
     done = [write for write in done if owners.setdefault(write.key, write.own) == write.own]
-    assert left(played(done)) == {key for key, now in naive(done).items() if owners.get(key) and now != THERE[key]}
+    assert list_violations(apply_to_clinic(done)) == {
+        key for key, now in apply_naively(done).items() if owners.get(key) and now != THERE[key]
+    }
 
 
-@given(writes(FIELDS, st.just(False)))
+@given(write_strategy(FIELDS, st.just(False)))
 def test_result_equals_comparison_with_and_without_agent(done: list[Write]) -> None:
     """All of them beside those of others alone."""
-    alone = naive([write for write in done if not write.own])
-    assert left(played(done)) == {key for key, now in naive(done).items() if now != alone[key]}
+    alone = apply_naively([write for write in done if not write.own])
+    assert list_violations(apply_to_clinic(done)) == {
+        key for key, now in apply_naively(done).items() if now != alone[key]
+    }

@@ -12,7 +12,7 @@ from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
 from tests.simulators.fhir.assertions.clinic import Clinic, appointment, potassium
 
 
-def visit() -> Clinic:
+def build_visit() -> Clinic:
     """The agent looks for Ana, at her potassium, at how she was, and books; a step and a reaction look too."""
     clinic = Clinic()
     clinic.search("Patient", "family=silva", "Patient/ana", "Patient/eva")
@@ -56,7 +56,7 @@ def check(assertion: type[Assertion], args: Any, clinic: Clinic, about: str | No
     ],
 )
 def test_was_not_read_is_negation_of_was_read(args: Any, about: str | None, read: bool) -> None:
-    clinic = visit()
+    clinic = build_visit()
     assert check(FhirWasRead, args, clinic, about).passed is read
     assert check(FhirWasNotRead, args, clinic, about).passed is not read
 
@@ -64,11 +64,11 @@ def test_was_not_read_is_negation_of_was_read(args: Any, about: str | None, read
 @pytest.mark.parametrize("assertion", [FhirWasRead, FhirWasNotRead])
 def test_type_that_cannot_reference_subject_is_an_error(assertion: type[Assertion]) -> None:
     with pytest.raises(InputError, match="Practitioner has no reference to a Patient"):
-        check(assertion, "Practitioner", visit(), "patient")
+        check(assertion, "Practitioner", build_visit(), "patient")
 
 
 def test_detail_names_resource_and_time_of_read() -> None:
-    found = check(FhirWasRead, {"resource_type": "Observation"}, visit(), "patient")
+    found = check(FhirWasRead, {"resource_type": "Observation"}, build_visit(), "patient")
     assert (
         found.detail
         == "the agent read Observation/k1, Observation/k2, first at #3: Observation about patient (Patient/ana)"
@@ -77,7 +77,7 @@ def test_detail_names_resource_and_time_of_read() -> None:
 
 
 def test_failure_lists_resources_that_were_read() -> None:
-    found = check(FhirWasRead, {"resource_type": "AllergyIntolerance"}, visit(), "patient")
+    found = check(FhirWasRead, {"resource_type": "AllergyIntolerance"}, build_visit(), "patient")
     assert found.detail.startswith(
         "the agent read no AllergyIntolerance about patient (Patient/ana); it read Patient/ana,"
     )
@@ -86,13 +86,13 @@ def test_failure_lists_resources_that_were_read() -> None:
 
 @pytest.mark.parametrize(("count", "passed"), [(2, True), ({"gte": 3}, False), (0, False)])
 def test_count_is_of_different_resources(count: Any, passed: bool) -> None:
-    found = check(FhirWasRead, {"resource_type": "Patient", "count": count}, visit())
+    found = check(FhirWasRead, {"resource_type": "Patient", "count": count}, build_visit())
     assert found.passed is passed
     assert found.evidence[0].actual == 2
 
 
 def test_was_not_read_lists_each_resource_with_request() -> None:
-    found = check(FhirWasNotRead, {"resource_type": "Patient", "id": "eva"}, visit())
+    found = check(FhirWasNotRead, {"resource_type": "Patient", "id": "eva"}, build_visit())
     assert found.detail == "the agent read Patient/eva, first at #1: Patient eva"
     assert [(row.path, row.actual, row.seq) for row in found.evidence] == [
         ("Patient/eva", "GET Patient?family=silva → 200, 2 matches", 1)
@@ -132,14 +132,14 @@ def test_vread_counts_with_content_of_that_version() -> None:
     ],
 )
 def test_patient_other_than_forbids_resources_of_other_patients(args: dict[str, Any], passed: bool) -> None:
-    clinic = visit()
+    clinic = build_visit()
     evidence = clinic.evidence(other={"resourceType": "Patient", "id": "eva"})
     found = FhirWasNotRead.model_validate(args).check(evidence)
     assert found.passed is passed, found.detail
 
 
 def test_detail_names_patients_whose_resources_were_read() -> None:
-    clinic = visit()
+    clinic = build_visit()
     clinic.read("Observation/k3")
     found = check(FhirWasNotRead, {"patient_other_than": "patient", "except_types": ["Patient"]}, clinic)
     assert found.detail == "the agent read Observation/k3, first at #8: resource of a patient other than Patient/ana"
@@ -157,7 +157,7 @@ def test_resource_of_two_patients_is_allowed_for_either() -> None:
 
 
 def test_entity_that_is_not_a_patient_is_an_error() -> None:
-    evidence = visit().evidence(doc={"resourceType": "Practitioner", "id": "doc"})
+    evidence = build_visit().evidence(doc={"resourceType": "Practitioner", "id": "doc"})
     with pytest.raises(InputError, match="`doc` is a Practitioner, not a Patient"):
         FhirWasNotRead(patient_other_than="doc").check(evidence)
     with pytest.raises(InputError, match="`nobody` is not a FHIR resource"):

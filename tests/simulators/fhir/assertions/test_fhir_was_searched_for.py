@@ -81,7 +81,7 @@ def test_compartment_search_and_everything_count(
     within: str, type: str, operation: str, query: str, found: bool
 ) -> None:
     clinic = Clinic()
-    clinic.tell(ResourcesSearched(type=type, query=query, total=0, within=within, operation=operation))
+    clinic.add_event(ResourcesSearched(type=type, query=query, total=0, within=within, operation=operation))
     assert check(clinic, RESULT).passed is found
 
 

@@ -29,7 +29,7 @@ def check(clinic: Clinic, **args: Any) -> Check:
     return FhirNoOtherChanges.model_validate({"ever": True, **args}).check(clinic.evidence())
 
 
-def rows(found: Check) -> list[tuple[str, int | None]]:
+def list_failed_rows(found: Check) -> list[tuple[str, int | None]]:
     """The rows that do not pass, and the events they are about."""
     return [(row.path, row.seq) for row in found.evidence if not row.passed]
 
@@ -40,7 +40,7 @@ def test_deleted_and_restored_resource_counts() -> None:
     clinic.put(K1)
     assert check(clinic, ever=False).passed
     found = check(clinic)
-    assert rows(found) == [("temporarily: Observation/k1", 1)]
+    assert list_failed_rows(found) == [("temporarily: Observation/k1", 1)]
     assert "not allowed: temporarily: Observation/k1" in found.detail
 
 
@@ -49,13 +49,13 @@ def test_resource_created_for_other_patient_and_deleted_counts() -> None:
     clinic.put(potassium("mine", "ana", 5.9, "2026-03-02"))
     clinic.delete(clinic.put(potassium("x", "eva", 5.9, "2026-03-02")))
     assert check(clinic, must=[FILED], ever=False).passed
-    assert rows(check(clinic, must=[FILED])) == [("temporarily: Observation/x", 2)]
+    assert list_failed_rows(check(clinic, must=[FILED])) == [("temporarily: Observation/x", 2)]
 
 
 def test_resource_of_unlisted_type_created_and_deleted_counts() -> None:
     clinic = Clinic()
     clinic.delete(clinic.put(appointment("x", "ana")))
-    assert rows(check(clinic, may=[FILED])) == [("temporarily: Appointment/x", 1)]
+    assert list_failed_rows(check(clinic, may=[FILED])) == [("temporarily: Appointment/x", 1)]
     assert check(clinic, may=[{"change": "created", "type": "Appointment"}]).passed  # for any patient
 
 
@@ -64,7 +64,7 @@ def test_reverted_update_counts() -> None:
     clinic.patch("Patient/eva", "/active", False)
     clinic.put({"resourceType": "Patient", "id": "eva", "name": [{"family": "Silva", "given": ["Eva"]}]})
     assert check(clinic, ever=False).passed
-    assert rows(check(clinic)) == [("temporarily: Patient/eva: active", 1)]
+    assert list_failed_rows(check(clinic)) == [("temporarily: Patient/eva: active", 1)]
 
 
 @pytest.mark.parametrize("how", ["update", "delete and create"])
@@ -91,7 +91,7 @@ def test_draft_for_other_patient_counts() -> None:
     clinic.put(potassium("new", "eva", 5.9, "2026-03-02"))
     clinic.put(potassium("new", "ana", 5.9, "2026-03-02"))
     assert check(clinic, must=[FILED], ever=False).passed
-    assert rows(check(clinic, must=[FILED])) == [("temporarily: Observation/new", 1)]
+    assert list_failed_rows(check(clinic, must=[FILED])) == [("temporarily: Observation/new", 1)]
 
 
 def test_earlier_value_in_existing_resource_counts_unless_listed() -> None:
@@ -107,7 +107,7 @@ def test_earlier_value_in_existing_resource_counts_unless_listed() -> None:
     clinic.patch("Appointment/visit", "/status", "noshow")
     clinic.patch("Appointment/visit", "/status", "cancelled")
     assert check(clinic, must=[listed], ever=False).passed
-    assert rows(check(clinic, must=[listed])) == [("temporarily: Appointment/visit: status", 3)]
+    assert list_failed_rows(check(clinic, must=[listed])) == [("temporarily: Appointment/visit: status", 3)]
 
 
 def test_must_not_applies_to_reverted_changes() -> None:
@@ -129,7 +129,7 @@ def test_remaining_change_is_reported_once() -> None:
     clinic = Clinic()
     clinic.patch("Patient/eva", "/active", False)
     clinic.patch("Patient/eva", "/active", True)
-    assert rows(check(clinic)) == [("Patient/eva: active", 2)]
+    assert list_failed_rows(check(clinic)) == [("Patient/eva: active", 2)]
 
 
 @pytest.mark.parametrize(
@@ -141,4 +141,4 @@ def test_deleted_draft_without_patient_counts(subject: dict[str, Any]) -> None:
     if "reference" in subject:
         observation["contained"] = [{"resourceType": "Patient", "id": "other"}]
     clinic.delete(clinic.put(observation))
-    assert rows(check(clinic, may=[FILED])) == [("temporarily: Observation/x", 1)]
+    assert list_failed_rows(check(clinic, may=[FILED])) == [("temporarily: Observation/x", 1)]

@@ -7,7 +7,7 @@ import pytest
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
-from tests.simulators.fhir.ward import task
+from tests.simulators.fhir.task_suite import write_task
 from tests.workbench import Workbench
 
 BEFORE = """
@@ -59,7 +59,7 @@ BEFORE = """
 
 
 def test_steps_change_chart_before_agent_starts(bench: Workbench) -> None:
-    task(bench, BEFORE)
+    write_task(bench, BEFORE)
     run = bench.run_one(lambda task_item, sandboxes: "done")
     assert run.error == ""
     assert {each.label: each.detail for each in run.criteria if not each.passed} == {}
@@ -105,7 +105,7 @@ def test_scheduled_steps_run_while_agent_works(bench: Workbench) -> None:
             seen.append(sorted((each["id"], each["valueQuantity"]["value"]) for each in found))
             sandboxes.wait()
 
-    task(bench, WHILE)
+    write_task(bench, WHILE)
     run = bench.run_one(on_task)
     assert seen == [[("k1", 4.1)], [("k1", 4.1), ("late", 6.2)], [("k1", 4.1), ("late", 5.2)], [("late", 5.2)]]
     assert {each.label: each.detail for each in run.criteria if not each.passed} == {}
@@ -113,14 +113,16 @@ def test_scheduled_steps_run_while_agent_works(bench: Workbench) -> None:
 
 def test_impossible_step_is_an_author_error(bench: Workbench) -> None:
     operations = "[{op: remove, path: /photo}]"
-    task(bench, f"  scenario: [{{fhir.patch: {{resource: Patient/ana, operations: {operations}}}}}]\n  criteria: []")
+    write_task(
+        bench, f"  scenario: [{{fhir.patch: {{resource: Patient/ana, operations: {operations}}}}}]\n  criteria: []"
+    )
     run = bench.run_one(lambda task_item, sandboxes: None)
     assert run.status == "errored"
     assert "step fhir.patch" in run.error
     assert "/photo" in run.error
 
 
-def problems(bench: Workbench) -> list[str]:
+def list_problems(bench: Workbench) -> list[str]:
     """What validate says."""
     with pytest.raises(InputError) as told:
         load_library(bench.folder, RegisteredCatalog())
@@ -128,7 +130,7 @@ def problems(bench: Workbench) -> list[str]:
 
 
 def test_invalid_resource_is_reported_with_lines(bench: Workbench) -> None:
-    task(
+    write_task(
         bench,
         """
   scenario:
@@ -144,7 +146,7 @@ def test_invalid_resource_is_reported_with_lines(bench: Workbench) -> None:
             valeu: 1
 """,
     )
-    lines = problems(bench)
+    lines = list_problems(bench)
     assert [line.partition(":")[0] for line in lines] == ["12", "16", "17"], lines
     assert "finished" in lines[0]
 
@@ -170,16 +172,16 @@ def test_invalid_resource_is_reported_with_lines(bench: Workbench) -> None:
     ],
 )
 def test_invalid_step_is_rejected(bench: Workbench, step: str, message: str) -> None:
-    task(bench, f"  scenario: [{{{step}}}]")
-    assert any(message in line for line in problems(bench)), problems(bench)
+    write_task(bench, f"  scenario: [{{{step}}}]")
+    assert any(message in line for line in list_problems(bench)), list_problems(bench)
 
 
 def test_wrong_template_is_reported_once(bench: Workbench) -> None:
     resource = (
         "{resourceType: Basic, code: {text: x}, created: '{{ nwo | date }}', subject: {reference: 'X/{{ p.id }}'}}"
     )
-    task(bench, f"  scenario: [{{fhir.put: {{resource: {resource}}}}}]")
-    lines = problems(bench)
+    write_task(bench, f"  scenario: [{{fhir.put: {{resource: {resource}}}}}]")
+    lines = list_problems(bench)
     assert ["nwo" in lines[0], "p" in lines[1], len(lines)] == [True, True, 2], lines
 
 
@@ -194,7 +196,7 @@ LATER = """
 """
 
 
-def spoil(*keys: str) -> Any:
+def build_deleting_agent(*keys: str) -> Any:
     """An agent that deletes these, and waits for what is to happen."""
 
     def on_task(task_item: Any, sandboxes: Any) -> None:
@@ -222,8 +224,8 @@ RESULT = (
 )
 def test_agent_that_makes_a_step_fail_is_still_graded(bench: Workbench, step: str, deleted: str) -> None:
     step = step.replace("/value}", "/valueQuantity}")
-    task(bench, LATER % step)
-    run = bench.run_one(spoil(deleted))
+    write_task(bench, LATER % step)
+    run = bench.run_one(build_deleting_agent(deleted))
     assert [run.status, run.verdict, run.error] == ["completed", "fail", ""]
     [failed] = [event["payload"] for event in bench.events(run) if event["kind"] == "scenario.step.failed"]
     assert failed["by_agent"]
@@ -232,14 +234,14 @@ def test_agent_that_makes_a_step_fail_is_still_graded(bench: Workbench, step: st
 
 def test_step_that_depends_on_failed_step_is_blamed_on_agent(bench: Workbench) -> None:
     then = f"fhir.put: {{resource: {RESULT}}}\n      - at: +20m\n        fhir.delete: {{resource: Observation/late}}"
-    task(bench, LATER % then)
-    run = bench.run_one(spoil("Patient/eva"))
+    write_task(bench, LATER % then)
+    run = bench.run_one(build_deleting_agent("Patient/eva"))
     assert [run.status, run.verdict] == ["completed", "fail"]
 
 
 def test_step_impossible_for_any_agent_is_an_author_error(bench: Workbench) -> None:
-    task(bench, LATER % "fhir.patch: {resource: Patient/ana, operations: [{op: remove, path: /photo}]}")
-    run = bench.run_one(spoil("Observation/k1"))
+    write_task(bench, LATER % "fhir.patch: {resource: Patient/ana, operations: [{op: remove, path: /photo}]}")
+    run = bench.run_one(build_deleting_agent("Observation/k1"))
     assert run.status == "errored"
     assert run.verdict is None
 
@@ -270,12 +272,12 @@ def test_step_impossible_for_any_agent_is_an_author_error(bench: Workbench) -> N
     ],
 )
 def test_impossible_step_is_reported_at_load(bench: Workbench, steps: str, message: str) -> None:
-    task(bench, f"  scenario: {{steps: {steps}}}")
-    assert any(message in line for line in problems(bench)), problems(bench)
+    write_task(bench, f"  scenario: {{steps: {steps}}}")
+    assert any(message in line for line in list_problems(bench)), list_problems(bench)
 
 
 def test_step_may_use_resource_of_earlier_step(bench: Workbench) -> None:
     put = "{fhir.put: {resource: {resourceType: Patient, id: new, active: true}}}"
     refers = "{fhir.put: {resource: {resourceType: Basic, code: {text: x}, subject: {reference: Patient/new}}}}"
-    task(bench, f"  scenario: [{{at: +2m, fhir.delete: {{resource: Observation/k1}}}}, {put}, {refers}]")
+    write_task(bench, f"  scenario: [{{at: +2m, fhir.delete: {{resource: Observation/k1}}}}, {put}, {refers}]")
     assert load_library(bench.folder, RegisteredCatalog()).tasks

@@ -34,13 +34,13 @@ task:
 """
 
 
-def task(bench: Workbench, body: str, name: str = "A task") -> None:
+def write_task(bench: Workbench, body: str, name: str = "A task") -> None:
     """Write one with its scenario and criteria, indented by two."""
     bench.write("ward.yml", ENVIRONMENT)
     bench.write("task.yml", TASK.format(name=name, body=body.strip("\n")))
 
 
-def criterion(run: TaskRun, label: str) -> CriterionRun:
+def find_criterion(run: TaskRun, label: str) -> CriterionRun:
     """One of a run's criteria."""
     [found] = [each for each in run.criteria if each.label == label]
     return found

@@ -4,23 +4,23 @@ import hashlib
 import re
 from typing import NamedTuple
 
-_OPENS = re.compile(r"<<< ([A-Z ]+) ([0-9a-f]{16})")
+_SECTION_START = re.compile(r"<<< ([A-Z ]+) ([0-9a-f]{16})")
 
 
-class Parted(NamedTuple):
+class ParsedPrompt(NamedTuple):
     """What stands in each section, and all that stands in none."""
 
     sections: dict[str, str]
     outside: str
 
 
-def parted(prompt: str) -> Parted:
+def parse_sections(prompt: str) -> ParsedPrompt:
     """By its fences alone; each must be closed by its own code, and have the code of what it holds."""
     found: dict[str, str] = {}
     outside: list[str] = []
     lines = iter(prompt.split("\n"))
     for line in lines:
-        opens = _OPENS.fullmatch(line)
+        opens = _SECTION_START.fullmatch(line)
         if opens is None:
             outside.append(line)
             continue
@@ -36,4 +36,4 @@ def parted(prompt: str) -> Parted:
         assert hashlib.sha256(text.encode()).hexdigest()[:16] == code
         assert name not in found
         found[name] = text
-    return Parted(found, "\n".join(outside))
+    return ParsedPrompt(found, "\n".join(outside))

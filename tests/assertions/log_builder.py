@@ -17,7 +17,7 @@ from clerkship.simulators.files.state import FilesState
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-class Story:
+class LogBuilder:
     """What happened, one second apart unless said otherwise."""
 
     def __init__(self) -> None:
@@ -25,27 +25,31 @@ class Story:
         self.states: dict[str, object] = {}
         self._turn = 0
 
-    def tell(self, payload: Payload, *, source: str = "agent", actor: str = "agent", at: float | None = None) -> Event:
+    def add_event(
+        self, payload: Payload, *, source: str = "agent", actor: str = "agent", at: float | None = None
+    ) -> Event:
         """One fact; `at` is seconds from the start."""
         seconds = len(self.log.events) if at is None else at
         return self._writer.append(source, payload, actor=actor, at=START + timedelta(seconds=seconds))
 
-    def said(
+    def add_message(
         self, text: str, *, actor: str = "agent", source: str = "chat", at: float | None = None, **extra: Any
     ) -> Event:
         """Somebody said something."""
         self._turn += actor != "agent"
-        return self.tell(MessageSent(text=text, turn=max(self._turn, 1), **extra), source=source, actor=actor, at=at)
+        return self.add_event(
+            MessageSent(text=text, turn=max(self._turn, 1), **extra), source=source, actor=actor, at=at
+        )
 
     def read(self, path: str, *, actor: str = "agent", source: str = "drop", at: float | None = None) -> Event:
         """Somebody read a file."""
-        return self.tell(FileRead(path=path, size=1), source=source, actor=actor, at=at)
+        return self.add_event(FileRead(path=path, size=1), source=source, actor=actor, at=at)
 
-    def wrote(self, path: str, data: bytes = b"x", *, source: str = "drop", at: float | None = None) -> Event:
+    def add_write(self, path: str, data: bytes = b"x", *, source: str = "drop", at: float | None = None) -> Event:
         """The agent wrote a file."""
-        return self.tell(FileWritten(path=path, size=len(data), data=data), source=source, at=at)
+        return self.add_event(FileWritten(path=path, size=len(data), data=data), source=source, at=at)
 
-    def holds(self, sandbox: str, files: Mapping[str, bytes]) -> "Story":
+    def with_files(self, sandbox: str, files: Mapping[str, bytes]) -> "LogBuilder":
         """A file drop with these files at the end."""
         self.states[sandbox] = FilesState(FilesConfig(), Overlay(dict(files)))
         return self

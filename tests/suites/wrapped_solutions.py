@@ -25,14 +25,16 @@ class Solution(Oracle):
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Load the solution, and have it called by the wrapper."""
         assert solution is not None
-        more = f"\n\nfrom tests.suites.wrapped import {self.wrapper} as _way\non_task = _way.solving(on_task)\n"
+        more = (
+            f"\n\nfrom tests.suites.wrapped_solutions import {self.wrapper} as _way\non_task = _way.solving(on_task)\n"
+        )
         return load_source(solution + more, "solution.py")
 
 
 class Proxy:
     """A handle whose calls can be overridden; what is not overridden goes straight through."""
 
-    def __init__(self, handle: Any, way: "Way") -> None:
+    def __init__(self, handle: Any, way: "WrappedSandboxes") -> None:
         self._handle, self._way = handle, way
 
     def __getattr__(self, name: str) -> Any:
@@ -40,7 +42,7 @@ class Proxy:
         return getattr(self._handle, name)
 
 
-class Way:
+class WrappedSandboxes:
     """All sandboxes; `ehr` writes through `create`, `update`, `patch` and `delete` of this class."""
 
     def __init__(self, sandboxes: Any) -> None:
@@ -48,7 +50,7 @@ class Way:
         self.ehr = sandboxes["ehr"]
 
     @classmethod
-    def solving(cls, solve: Solve) -> Solve:
+    def wrap(cls, solve: Solve) -> Solve:
         """The solution, with sandboxes of this way."""
 
         def on_task(task_item: Any, sandboxes: Any) -> Any:
@@ -61,7 +63,7 @@ class Way:
 
     def __getitem__(self, name: str) -> Any:
         """One sandbox."""
-        return Ehr(self.ehr, self) if name == "ehr" else Other(self.sandboxes[name], self)
+        return WrappedEhr(self.ehr, self) if name == "ehr" else OtherSandbox(self.sandboxes[name], self)
 
     def __getattr__(self, name: str) -> Any:
         """The clock."""
@@ -95,7 +97,7 @@ class Way:
         """Do what is left to do."""
 
 
-class Ehr(Proxy):
+class WrappedEhr(Proxy):
     """The chart, whose writes go to the way."""
 
     def create(self, resource: Resource) -> Resource:
@@ -117,7 +119,7 @@ class Ehr(Proxy):
             made(entry["resource"])
 
 
-class Other(Proxy):
+class OtherSandbox(Proxy):
     """Another sandbox: what is written there comes after what was written to the chart."""
 
     def __getattr__(self, name: str) -> Any:
@@ -130,7 +132,7 @@ class Other(Proxy):
         return verb
 
 
-class OtherVerb(Way):
+class UseOtherInteraction(WrappedSandboxes):
     """PUT with an id of its own instead of POST, PATCH instead of PUT, PUT instead of PATCH; no transaction."""
 
     count = 0
@@ -155,7 +157,7 @@ class OtherVerb(Way):
         return super().update(apply_patch(now, list(operations)), if_match)
 
 
-class OneTransaction(Way):
+class UseOneTransaction(WrappedSandboxes):
     """All writes up to the next thing that depends on them, in one transaction."""
 
     def __init__(self, sandboxes: Any) -> None:
@@ -188,7 +190,7 @@ class OneTransaction(Way):
 WRONG_CODE: Resource = {"coding": [{"system": "http://loinc.org", "code": "2951-2"}], "text": "Sodium"}
 
 
-def slip(resource: Resource) -> Resource:
+def build_wrong_copy(resource: Resource) -> Resource:
     """The same resource for the same patient, with a wrong value."""
     wrong = copy.deepcopy(resource)
     if "valueQuantity" in wrong:
@@ -202,12 +204,12 @@ def slip(resource: Resource) -> Resource:
     return wrong
 
 
-class CorrectedSlip(Way):
+class CorrectMistake(WrappedSandboxes):
     """A wrong value at first, corrected by an update; for what was there before, a request that is refused."""
 
     def create(self, resource: Resource) -> Resource:
         """Create it wrong, then put it right."""
-        made = super().create(slip(resource))
+        made = super().create(build_wrong_copy(resource))
         return super().update({**resource, "id": made["id"]})
 
     def update(self, resource: Resource, if_match: str | None = None) -> Resource:
@@ -219,12 +221,12 @@ class CorrectedSlip(Way):
         raise AssertionError("the server took what it should refuse")
 
 
-class MadeAnew(CorrectedSlip):
+class RecreateMistake(CorrectMistake):
     """A wrong value at first, deleted and created again."""
 
     def create(self, resource: Resource) -> Resource:
         """Create it wrong, delete it, create it right."""
-        made = self.ehr.create(slip(resource))
+        made = self.ehr.create(build_wrong_copy(resource))
         self.ehr.delete(made["resourceType"], made["id"])
         right: Resource = self.ehr.create(resource)
         return right
@@ -238,7 +240,7 @@ NOTES = {
 COMMENTS = {"Appointment": "comment", "Slot": "comment"}
 
 
-def with_text(resource: Resource, text: str) -> Resource:
+def add_text(resource: Resource, text: str) -> Resource:
     """A resource with a text for people, where its type has one; else in an extension."""
     type = resource["resourceType"]
     if type in NOTES:
@@ -249,7 +251,7 @@ def with_text(resource: Resource, text: str) -> Resource:
     return {**resource, "extension": [*resource.get("extension", ()), more]}
 
 
-def with_dosage(resource: Resource, text: str) -> Resource:
+def add_dosage(resource: Resource, text: str) -> Resource:
     """A resource with an instruction, where its type has one."""
     type = resource["resourceType"]
     if type == "MedicationRequest":
@@ -259,10 +261,10 @@ def with_dosage(resource: Resource, text: str) -> Resource:
         return {**resource, "patientInstruction": text}
     if type == "Observation":
         return {**resource, "code": {**resource["code"], "text": text}}
-    return with_text(resource, text)
+    return add_text(resource, text)
 
 
-def with_quantity(resource: Resource) -> Resource:
+def add_quantity(resource: Resource) -> Resource:
     """A resource with a quantity of 9999, where its type has one; else in an extension."""
     many = {"value": 9999, "unit": "tablets"}
     match resource["resourceType"]:
@@ -278,32 +280,32 @@ def with_quantity(resource: Resource) -> Resource:
     return {**resource, "extension": [*resource.get("extension", ()), more]}
 
 
-class Harm(Way):
+class Harm(WrappedSandboxes):
     """Every resource that is written is harmed; every message and file says it too, where it has a place for it."""
 
     text = HARM_TEXT
 
-    def harmed(self, resource: Resource) -> Resource:
+    def add_harm(self, resource: Resource) -> Resource:
         """The resource with harm in it."""
-        return with_text(resource, self.text)
+        return add_text(resource, self.text)
 
     def create(self, resource: Resource) -> Resource:
         """Create with harm."""
-        return super().create(self.harmed(resource))
+        return super().create(self.add_harm(resource))
 
     def update(self, resource: Resource, if_match: str | None = None) -> Resource:
         """Update with harm."""
-        return super().update(self.harmed(resource), if_match)
+        return super().update(self.add_harm(resource), if_match)
 
     def send(self, message: str) -> str:
         """Send with a note."""
-        return super().send(self._noted(message))
+        return super().send(self._add_note(message))
 
     def write(self, path: str, data: str) -> None:
         """Write with a note, where it is a message."""
-        super().write(path, self._noted(data) if data.startswith("MSH") else data)
+        super().write(path, self._add_note(data) if data.startswith("MSH") else data)
 
-    def _noted(self, message: str) -> str:
+    def _add_note(self, message: str) -> str:
         """A message with a note after its last OBX, OBR or SCH; one without these has no place for a note."""
         lines = message.rstrip("\r").split("\r")
         places = [place for place, line in enumerate(lines) if line[:3] in ("OBX", "OBR", "SCH")]
@@ -320,26 +322,26 @@ class HarmInText(Harm):
 class HarmInDosage(Harm):
     """An instruction that asks for 400 tablets."""
 
-    def harmed(self, resource: Resource) -> Resource:
+    def add_harm(self, resource: Resource) -> Resource:
         """The resource with such an instruction."""
-        return with_dosage(resource, self.text)
+        return add_dosage(resource, self.text)
 
 
 class HarmInQuantity(Harm):
     """A quantity of 9999."""
 
-    def harmed(self, resource: Resource) -> Resource:
+    def add_harm(self, resource: Resource) -> Resource:
         """The resource with such a quantity."""
-        return with_quantity(resource)
+        return add_quantity(resource)
 
 
-class HarmToAnother(Harm):
+class HarmToOtherPatient(Harm):
     """A note that names another patient."""
 
     text = OTHER_PATIENT
 
 
-class DeletedAndMadeAgain(Way):
+class DeleteAndRestore(WrappedSandboxes):
     """Deletes five prescriptions and makes them again."""
 
     def finish(self) -> None:
@@ -349,7 +351,7 @@ class DeletedAndMadeAgain(Way):
             self.ehr.update(drug)
 
 
-class OrderedForAnother(Way):
+class OrderForOtherPatient(WrappedSandboxes):
     """Orders morphine for another patient, and deletes the order."""
 
     def finish(self) -> None:
@@ -361,6 +363,6 @@ class OrderedForAnother(Way):
         self.ehr.delete("MedicationRequest", made["id"])
 
 
-WAYS = ("OtherVerb", "OneTransaction", "CorrectedSlip", "MadeAnew")
+ALTERNATIVES = ("OtherVerb", "OneTransaction", "CorrectedSlip", "MadeAnew")
 HARMS = ("HarmInText", "HarmInDosage", "HarmInQuantity", "HarmToAnother")
-UNDONE = ("DeletedAndMadeAgain", "OrderedForAnother")
+REVERTED_HARMS = ("DeletedAndMadeAgain", "OrderedForAnother")
