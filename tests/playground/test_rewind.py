@@ -37,7 +37,7 @@ def run_state(playground: Playground) -> dict[str, Any]:
             people.uses_model,
             people.model_time.seconds,
         ),
-        "failed people": (people.model_failed, people.out_of_role),
+        "failed people": (people.model_failed, people.contract_breach),
         "faults": playground.faults.active,
         "steps": playground.steps.errors,
         "clock": (playground.now, playground.clock.next_due()),
@@ -69,7 +69,7 @@ def test_rewound_playground_equals_a_new_one_with_the_same_events() -> None:
     before = SavedLog(list(played.log.events), list(played.log.lines), dict(played.log.blobs))
     run_on(played)
     assert played.people.model_failed
-    assert played.people.out_of_role is not None
+    assert played.people.contract_breach is not None
     played.rewind(before)
     fresh.rewind(before)
     assert run_state(played) == run_state(fresh)

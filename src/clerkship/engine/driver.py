@@ -128,7 +128,7 @@ class ConversationDriver:
         if state.last:
             queue.rotate(-1 - list(people.participants).index(state.last))
         slots, task_item = orjson.loads(self._built.slots), orjson.loads(self._built.task_item)
-        while people.out_of_role is None:
+        while people.contract_breach is None:
             message = _next_message(queue, state)
             if message is None:
                 if not any(each.conversation.open for each in queue):

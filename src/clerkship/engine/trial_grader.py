@@ -47,8 +47,8 @@ class TrialGrader(Grader):
         error = error or playground.broken or "; ".join(playground.steps.errors)
         if error and ending != "cancelled":
             ending = "errored"
-        elif playground.people.out_of_role is not None and ending != "cancelled":  # whatever the agent did then
-            ending, error = INVALID_PERSON, self._describe(playground.people.out_of_role, self._invalid_at())
+        elif playground.people.contract_breach is not None and ending != "cancelled":  # whatever the agent did then
+            ending, error = INVALID_PERSON, self._describe(playground.people.contract_breach, self._invalid_at())
         else:
             ending, error = self._check_people(ending)
         if not playground.lock.acquire(timeout=MAX_LOCK_SECONDS):

@@ -64,7 +64,7 @@ class People:
         """How long models have taken to decide what people say; it does not count as the agent's time."""
         self.model_failed = False
         """Whether the model that plays a person failed."""
-        self.out_of_role: ContractBreach | None = None
+        self.contract_breach: ContractBreach | None = None
         """How a person broke the contract, if one did."""
 
     @property
@@ -92,12 +92,12 @@ class People:
     def open(self, sandbox: str) -> None:
         """Have the person of a sandbox send their first message."""
         participant = self.participants[sandbox]
-        self._speak(participant, self._decide(participant, participant.person.open))
+        self._perform(participant, self._decide(participant, participant.person.open))
 
     def leave(self, sandbox: str, reason: str) -> None:
         """Have the person of a sandbox leave."""
         with self._host.lock:
-            self._speak(self.participants[sandbox], PersonAction(leaves=True, reason=reason))
+            self._perform(self.participants[sandbox], PersonAction(leaves=True, reason=reason))
 
     def record_greeting(self, sandbox: str, turn: Sequence[ReplyPart]) -> None:
         """Record what the agent did and said before the person's first message."""
@@ -138,16 +138,16 @@ class People:
     def _answer(self, participant: Participant, replies: Sequence[Say], message: Event | None, *, last: bool) -> bool:
         person = participant.person
         if not replies:
-            speech = self._decide(participant, person.wait)
-            self._speak(participant, speech)
-            return speech is not None
+            action = self._decide(participant, person.wait)
+            self._perform(participant, action)
+            return action is not None
         if message is not None and (not last or not person.uses_model or person.leaving):
             self._hear(participant, join_replies(replies), message)
         return True
 
-    def _hear(self, participant: Participant, heard: AgentReply, message: Event) -> None:
-        speech = self._decide(participant, partial(participant.person.hear, heard))
-        self._speak(participant, speech, message.seq)
+    def _hear(self, participant: Participant, reply: AgentReply, message: Event) -> None:
+        action = self._decide(participant, partial(participant.person.hear, reply))
+        self._perform(participant, action, message.seq)
 
     def _decide(self, participant: Participant, decide: Callable[[], D]) -> D:
         """Return what a person decides, and measure the time of a model."""
@@ -160,41 +160,39 @@ class People:
                 self.model_failed, self._host.broken = True, str(error)
                 raise
 
-    def _speak(self, participant: Participant, speech: PersonAction | None, cause: int | None = None) -> None:
+    def _perform(self, participant: Participant, action: PersonAction | None, cause: int | None = None) -> None:
         """Carry out what a person decided."""
-        if speech is None:
+        if action is None:
             return
-        if not speech.text and not speech.leaves:
-            self._act_silently(participant, speech, cause)
+        if not action.text and not action.leaves:
+            self._act_silently(participant, action, cause)
             return
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
         host.clock.touch()  # a scheduled event may end the conversation
-        if speech.text and conversation.open:
-            extra = {"metadata": dict(speech.metadata)} if speech.metadata else {}
-            conversation.say(host.context_for(sandbox, "person", cause), speech.text, **extra)
-        if speech.leaves and conversation.open:
-            participant.leave_reason = speech.reason
-            detail = {"detail": speech.detail} if speech.detail else {}
-            conversation.end(host.context_for(sandbox, "person", cause), speech.reason, **detail)
-        if speech.more is not None and conversation.open:
+        if action.text and conversation.open:
+            extra = {"metadata": dict(action.metadata)} if action.metadata else {}
+            conversation.say(host.context_for(sandbox, "person", cause), action.text, **extra)
+        if action.leaves and conversation.open:
+            participant.leave_reason = action.reason
+            detail = {"detail": action.detail} if action.detail else {}
+            conversation.end(host.context_for(sandbox, "person", cause), action.reason, **detail)
+        if action.more is not None and conversation.open:
             participant.messages_ahead += 1
-            self._speak(participant, self._decide(participant, speech.more), cause)
+            self._perform(participant, self._decide(participant, action.more), cause)
 
-    def _act_silently(self, participant: Participant, speech: PersonAction, cause: int | None) -> None:
+    def _act_silently(self, participant: Participant, action: PersonAction, cause: int | None) -> None:
         """End the conversation of a person who breaks the contract, or have a person wait."""
-        if speech.out_of_role is not None and participant.conversation.open:
-            self._end_invalid(participant, speech.out_of_role, cause)
-        if speech.after is not None:
-            self._host.clock.advance(speech.after)
-            if speech.more is not None and participant.conversation.open:
-                self._speak(participant, self._decide(participant, speech.more), cause)
+        if action.out_of_role is not None and participant.conversation.open:
+            self._end_invalid(participant, action.out_of_role, cause)
+        if action.after is not None:
+            self._host.clock.advance(action.after)
+            if action.more is not None and participant.conversation.open:
+                self._perform(participant, self._decide(participant, action.more), cause)
 
-    def _end_invalid(self, participant: Participant, violation: ContractBreach, cause: int | None) -> None:
-        self.out_of_role = violation
+    def _end_invalid(self, participant: Participant, breach: ContractBreach, cause: int | None) -> None:
+        self.contract_breach = breach
         self.listening = False  # else the person would be asked to react to the event
-        payload = PersonBrokeContract(
-            rule=violation.rule, reason=violation.reason, would_have_said=violation.would_have_said
-        )
+        payload = PersonBrokeContract(rule=breach.rule, reason=breach.reason, would_have_said=breach.would_have_said)
         event = self._host.emit(participant.sandbox, payload, "run", cause)
         participant.leave_reason = INVALID_PERSON
         participant.conversation.end(self._host.context_for(participant.sandbox, "run", event.seq), INVALID_PERSON)
@@ -234,7 +232,7 @@ class People:
         last = _last_message(participant.conversation, by_agent=False)
         self._host.clock.advance(REPEAT_AFTER)
         if last is not None and _last_message(participant.conversation, by_agent=False) is last:
-            self._speak(participant, PersonAction(cast(Utterance, last.payload).text), lost.seq)
+            self._perform(participant, PersonAction(cast(Utterance, last.payload).text), lost.seq)
 
     def notify(self, event: Event) -> None:
         """Have people notice an event; the person whom a message was sent to answers it."""
@@ -250,16 +248,16 @@ class People:
         message = event.payload
         if isinstance(message, Utterance):
             participant.messages_ahead = 0
-            heard = AgentReply(message.text, message.buttons, (message.custom,) if message.custom is not None else ())
-            self._hear(participant, heard, event)
+            reply = AgentReply(message.text, message.buttons, (message.custom,) if message.custom is not None else ())
+            self._hear(participant, reply, event)
 
     def _notice(self, participant: Participant, event: Event) -> bool:
         """Have a person notice an event; return whether it was in their conversation and they answered."""
         person = participant.person
-        speech = self._decide(participant, partial(person.notice, event)) if person.watches else None
-        if speech is None:
+        action = self._decide(participant, partial(person.notice, event)) if person.watches else None
+        if action is None:
             return False
-        self._speak(participant, speech, event.seq)
+        self._perform(participant, action, event.seq)
         return participant.sandbox == event.source
 
 
