@@ -63,10 +63,10 @@ def _names(type: str) -> dict[str, tuple[str, str]]:
     return {name: (e.name, below) for e in get_structure(type).elements for name, below in e.spellings.items()}
 
 
-def iter_mutations(resource: Resource, dice: Random | None = None, few: int = 4) -> Iterator[Mutation]:
+def iter_mutations(resource: Resource, rng: Random | None = None, few: int = 4) -> Iterator[Mutation]:
     """Yield all mutations, or those at a few random places."""
-    found = list(iter_objects(resource, "", resource["resourceType"], "Resource"))
-    for path, fhirpath, value in found if dice is None else dice.sample(found, min(len(found), few)):
+    objects = list(iter_objects(resource, "", resource["resourceType"], "Resource"))
+    for path, fhirpath, value in objects if rng is None else rng.sample(objects, min(len(objects), few)):
         prefix = f"{path}." if path else ""
         yield Mutation("unknown element", fhirpath, change_value(resource, f"{prefix}zzz", "x"))
         if value.get("resourceType") in RESOURCE_TYPES:
@@ -145,14 +145,14 @@ POOL: tuple[Any, ...] = (
 )
 
 
-def iter_swaps(resource: Resource, dice: Random, count: int) -> Iterator[Mutation]:
+def iter_swaps(resource: Resource, rng: Random, count: int) -> Iterator[Mutation]:
     """Yield resources with other values in some places, which may be valid."""
-    found = list(iter_objects(resource, "", resource["resourceType"], "Resource"))
+    objects = list(iter_objects(resource, "", resource["resourceType"], "Resource"))
     for _ in range(count):
-        path, fhirpath, value = dice.choice(found)
-        name = dice.choice(list(value))
+        path, fhirpath, value = rng.choice(objects)
+        name = rng.choice(list(value))
         if name != "resourceType":
-            other = dice.choice(POOL)
+            other = rng.choice(POOL)
             swapped = [other] if isinstance(value[name], list) else other
             yield Mutation(
                 f"{name} = {other!r}", fhirpath, change_value(resource, f"{path}.{name}".lstrip("."), swapped)

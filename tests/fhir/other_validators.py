@@ -24,9 +24,9 @@ def _schema() -> dict[str, Any]:
     for definition in schema["definitions"].values():
         if "properties" in definition:
             definition["type"] = "object"
-            for said in definition["properties"].values():
-                if said.get("type") == "array":
-                    said["minItems"] = 1
+            for property_schema in definition["properties"].values():
+                if property_schema.get("type") == "array":
+                    property_schema["minItems"] = 1
     # One of 146, tried one after the other, takes minutes; what is inside is for us to judge.
     schema["definitions"]["ResourceList"] = {"type": "object", "required": ["resourceType"]}
     # Any code, as its definition has it: its binding is extensible.

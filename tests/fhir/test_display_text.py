@@ -13,7 +13,7 @@ NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         ({"family": "Lopez", "given": ["Maria", "Elena"], "prefix": ["Dr."]}, "Dr. Maria Elena Lopez"),
         ({"text": "Lopez, Maria"}, "Lopez, Maria"),
@@ -48,8 +48,8 @@ NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
         ({}, "{}"),
     ],
 )
-def test_value_is_formatted_as_text(value: Any, told: str) -> None:
-    assert to_text(value) == told
+def test_value_is_formatted_as_text(value: Any, expected: str) -> None:
+    assert to_text(value) == expected
 
 
 def test_decimal_text_keeps_its_digits() -> None:
@@ -57,7 +57,7 @@ def test_decimal_text_keeps_its_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("resource", "told"),
+    ("resource", "expected"),
     [
         (
             {"resourceType": "Patient", "id": "p", "name": [{"family": "Kim"}], "birthDate": "1990"},
@@ -79,8 +79,8 @@ def test_decimal_text_keeps_its_digits() -> None:
         ),
     ],
 )
-def test_title_of_a_resource(resource: Any, told: str) -> None:
-    assert format_title(resource) == told
+def test_title_of_a_resource(resource: Any, expected: str) -> None:
+    assert format_title(resource) == expected
 
 
 def build_patient_view(**more: Any) -> ResourceView:

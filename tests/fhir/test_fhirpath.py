@@ -187,8 +187,10 @@ def test_a_number_with_a_huge_exponent_does_not_hang() -> None:
 
 def test_an_expression_with_a_clock_reads_the_time_it_is_given() -> None:
     now = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-    asked = {"now()": "2026-03-02T09:30:00.000+00:00", "today()": "2026-03-02", "timeOfDay()": "09:30:00.000"}
-    assert {path: find_values(ANA, path, now) for path in asked} == {path: [told] for path, told in asked.items()}
+    expected = {"now()": "2026-03-02T09:30:00.000+00:00", "today()": "2026-03-02", "timeOfDay()": "09:30:00.000"}
+    assert {path: find_values(ANA, path, now) for path in expected} == {
+        path: [value] for path, value in expected.items()
+    }
     assert find_values(POTASSIUM, "effective > today() - 1 week", now) == [True]
     with pytest.raises(InvalidFhirPath, match="no clock"):
         find_values(POTASSIUM, "effective > today() - 1 week")

@@ -84,7 +84,9 @@ def test_table_matches_the_official_definitions() -> None:
 
 def test_types_are_the_concrete_types_of_the_definitions() -> None:
     types = orjson.loads(unpacked(TABLE))["types"]
-    concrete = {name for name, said in types.items() if said["kind"] == "resource" and "abstract" not in said}
+    concrete = {
+        name for name, definition in types.items() if definition["kind"] == "resource" and "abstract" not in definition
+    }
     assert concrete == RESOURCE_TYPES
 
 
@@ -114,9 +116,9 @@ def load_patterns() -> dict[str, str]:
     for name in PRIMITIVES:
         definition = orjson.loads((package_folder() / f"StructureDefinition-{name}.json").read_bytes())
         [value] = [e for e in definition["snapshot"]["element"] if e["path"] == f"{name}.value"]
-        for said in value["type"][0].get("extension", []):
-            if said["url"].endswith("/regex"):
-                found[name] = said["valueString"]
+        for definition in value["type"][0].get("extension", []):
+            if definition["url"].endswith("/regex"):
+                found[name] = definition["valueString"]
     return found
 
 
@@ -153,10 +155,12 @@ def test_invariants_are_those_of_the_definitions() -> None:
         definition: Any = orjson.loads((package_folder() / f"StructureDefinition-{type}.json").read_bytes())
         for element in definition["snapshot"]["element"]:
             path = element["path"] if type != "SimpleQuantity" else "SimpleQuantity"
-            errors = [said["key"] for said in element.get("constraint", []) if said["severity"] == "error"]
+            errors = [
+                definition["key"] for definition in element.get("constraint", []) if definition["severity"] == "error"
+            ]
             official.setdefault(path, set()).update(errors)
     ours = {
-        type: {said.key for said in get_invariants(get_structure(type))}
+        type: {definition.key for definition in get_invariants(get_structure(type))}
         for type in official
         if "[x]" not in type and _is_made(type)
     }
@@ -203,7 +207,7 @@ SURE = {
 
 
 def test_refused_mutations_are_refused_by_another_validator() -> None:
-    asked = 0
+    count = 0
     for name, resource in load_examples():
         type = resource["resourceType"]
         if not is_modelled(type) or type in ("Bundle", "Parameters"):
@@ -212,7 +216,7 @@ def test_refused_mutations_are_refused_by_another_validator() -> None:
             assert validate(broken), (name, what, where)
             kind = what.partition(":")[0]
             if ".contained[" not in where and (kind in SURE or kind.startswith(("without", "two of"))):
-                asked += 1
+                count += 1
                 assert not build_schema_test(type)(to_plain_json(broken)) or not build_model_test(type)(
                     to_plain_json(broken)
                 ), (
@@ -220,7 +224,7 @@ def test_refused_mutations_are_refused_by_another_validator() -> None:
                     what,
                     where,
                 )
-    assert asked > 8000
+    assert count > 8000
 
 
 def test_mutations_refused_by_another_validator_are_refused() -> None:

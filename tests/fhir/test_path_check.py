@@ -101,7 +101,7 @@ def test_path_without_a_type_must_exist_in_some_type() -> None:
         ("Patient", "active", None, ""),
         ("Patient", "name.given", ["Ana", "Maria"], ""),
         ("Patient", "name.where(use = 'official').exists()", True, ""),
-        ("Patient", "nmae", "x", ""),  # told as a misstep
+        ("Patient", "nmae", "x", ""),  # reported as a path error
     ],
 )
 def test_expectation_that_can_never_match_is_reported(type: str, path: str, expected: Any, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Validation: which issues are found, where, and with which text."""
+"""Validation: which issues are issues, where, and with which text."""
 
 import time
 from typing import Any
@@ -27,13 +27,13 @@ def test_valid_resource_has_no_issues(resource: Resource) -> None:
 def test_issue_names_the_error_and_its_location(
     resource: Resource, path: str, value: Any, where: str, code: str, text: str
 ) -> None:
-    made = change_value(resource, path, value) if path else {**resource, "": value}
-    found = validate(made)
+    changed = change_value(resource, path, value) if path else {**resource, "": value}
+    issues = validate(changed)
     if not code:
-        assert found == []
+        assert issues == []
         return
-    assert any(issue.expression == where and issue.code == code and text in issue.text for issue in found), found
-    assert all(issue.severity == "error" for issue in found)
+    assert any(issue.expression == where and issue.code == code and text in issue.text for issue in issues), issues
+    assert all(issue.severity == "error" for issue in issues)
 
 
 @pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
@@ -41,10 +41,10 @@ def test_mutation_is_reported_at_its_location(resource: Resource) -> None:
     made = list(iter_mutations(resource))
     assert len(made) > 15
     for what, where, broken in made:
-        found = validate(broken)
-        assert any(issue.expression.startswith(where) for issue in found if issue.expression) or (
-            what in ("unknown type", "no type") and found
-        ), (what, where, found)
+        issues = validate(broken)
+        assert any(issue.expression.startswith(where) for issue in issues if issue.expression) or (
+            what in ("unknown type", "no type") and issues
+        ), (what, where, issues)
 
 
 JSON = st.recursive(
@@ -81,8 +81,8 @@ def test_element_name_that_is_not_text_is_reported(resource: Resource) -> None:
 
 def test_all_issues_are_reported_at_once() -> None:
     broken = {"resourceType": "MedicationRequest", "status": "done", "priority": "soon", "note": []}
-    said = [issue.text for issue in validate(broken)]
-    assert [text.partition(":")[0].removeprefix("MedicationRequest.") for text in said] == [
+    texts = [issue.text for issue in validate(broken)]
+    assert [text.partition(":")[0].removeprefix("MedicationRequest.") for text in texts] == [
         *("status", "priority", "note", "intent", "subject", "medication"),
     ]
 
@@ -105,9 +105,9 @@ def test_data_that_is_not_a_resource_is_always_refused(nothing: Any) -> None:
     ],
 )
 def test_issues_that_a_lenient_server_accepts(path: str, value: Any) -> None:
-    found = validate(change_value(PATIENT, path, value))
-    assert found
-    assert split_lenient(found) == ([], found)
+    issues = validate(change_value(PATIENT, path, value))
+    assert issues
+    assert split_lenient(issues) == ([], issues)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_issues_that_a_lenient_server_accepts(path: str, value: Any) -> None:
     ],
 )
 def test_issues_that_a_lenient_server_refuses(path: str, value: Any) -> None:
-    found = validate(change_value(PATIENT, path, value))
-    assert found
-    assert split_lenient(found) == (found, [])
+    issues = validate(change_value(PATIENT, path, value))
+    assert issues
+    assert split_lenient(issues) == (issues, [])
 
 
 def build_nested_questionnaire(deep: int) -> Resource:
@@ -154,14 +154,14 @@ def test_nesting_depth_is_limited_for_every_recursive_element(within: str) -> No
             made = {"resourceType": "Patient", "contained": [made]}
         else:
             made = {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": made}]}
-    found = validate({"resourceType": "Patient", "extension": [made]} if within == "extension" else made)
-    assert any(issue.code == "too-long" for issue in found)
+    issues = validate({"resourceType": "Patient", "extension": [made]} if within == "extension" else made)
+    assert any(issue.code == "too-long" for issue in issues)
 
 
 def test_number_of_listed_issues_is_limited() -> None:
-    found = validate({**PATIENT, **{f"element{number}": 1 for number in range(50_000)}})
-    assert len(found) == MAX_ISSUES + 1
-    assert "more than 1000 issues" in found[-1].text
+    issues = validate({**PATIENT, **{f"element{number}": 1 for number in range(50_000)}})
+    assert len(issues) == MAX_ISSUES + 1
+    assert "more than 1000 issues" in issues[-1].text
 
 
 def test_long_values_are_truncated_in_issues() -> None:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clerkship.fhir.search import build_page, find_included, matches_search, parse_query, run_search
-from tests.fhir.search.searching import MutableView, build_view
+from tests.fhir.search.searching import MutableView, view_resources
 from tests.properties.naive_search import Pair, Resource, date_range, naive_includes, naive_search, sort_keys
 
 ID_POOL = "abcdefghij"
@@ -214,7 +214,7 @@ SEEDS = st.integers(0, 1 << 32)
 
 def build_view(chart: list[Resource], changes: list[Any]) -> tuple[MutableView, dict[str, Resource]]:
     """Return a view of a chart with changes, and the same as one plain dict."""
-    view = build_view(*{f"{each['resourceType']}/{each['id']}": each for each in chart}.values())
+    view = view_resources(*{f"{each['resourceType']}/{each['id']}": each for each in chart}.values())
     now = {f"{each['resourceType']}/{each['id']}": each for each in chart}
     for change in changes:
         if not isinstance(change, str):

@@ -110,17 +110,17 @@ SIGNED = SignedRequest()
 
 
 @operation(access="login", tool=False, logs_body=False)
-def log_in(context: Context, given: LoginInput) -> str:
+def log_in(context: Context, input: LoginInput) -> str:
     """Log in."""
     context.action.emit(LoggedIn())
     return SESSION.open(context)
 
 
 @operation(tool=False)
-def log_out(context: Context, given: LogoutInput) -> str:
+def log_out(context: Context, input: LogoutInput) -> str:
     """Log out."""
     context.action.emit(LoggedOut())
-    return SESSION.end(context, given.session)
+    return SESSION.end(context, input.session)
 
 
 def parse_login(call: HttpCall, context: Context) -> LoginInput:
@@ -135,9 +135,9 @@ def render_cookie(call: HttpCall, context: Context, cookie: str) -> Reply:
 
 
 @operation(access="login", tool=False, logs_body=False)
-def issue_token(context: Context, given: TokenRequest) -> AccessToken:
+def issue_token(context: Context, input: TokenRequest) -> AccessToken:
     """Issue an access token."""
-    token = OAUTH.issue(context, given)
+    token = OAUTH.issue(context, input)
     context.action.emit(LoggedIn())
     return token
 

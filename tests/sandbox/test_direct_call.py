@@ -82,7 +82,7 @@ def test_replayed_call_produces_the_same_log(spec: Spec, call: OperationCall[Any
     acts: list[dict[str, Any] | None] = []
     with SimulatorRig(spec) as first, SimulatorRig(spec) as again:
         first.gateway.subscribe_requests(
-            first.playground, lambda _, asked: acts.append(agent_actions.to_recorded_action("box", asked))
+            first.playground, lambda _, call: acts.append(agent_actions.to_recorded_action("box", call))
         )
         first.send(call)
         [act] = orjson.loads(orjson.dumps(acts))

@@ -1,4 +1,4 @@
-"""Inputs of operations that are declared by a JSON Schema, compared with the `jsonschema` package on generated cases."""
+"""JSON Schemas of operation inputs, compared with the `jsonschema` package on generated cases."""
 
 from collections.abc import Mapping
 from dataclasses import replace

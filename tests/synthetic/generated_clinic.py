@@ -48,8 +48,8 @@ def find_patient_key(resource: Resource) -> str | None:
     """Return the key of the patient that a resource belongs to."""
     for name in ("subject", "patient", "beneficiary"):
         if name in resource:
-            found: str = resource[name]["reference"]
-            return found
+            key: str = resource[name]["reference"]
+            return key
     for part in resource.get("participant", ()):
         if part.get("actor", {}).get("reference", "").startswith("Patient/"):
             whose: str = part["actor"]["reference"]
@@ -71,16 +71,16 @@ def parse_day(text: str) -> date:
 def get_code(concept: dict[str, Any], system: str = "") -> str:
     """Return the code of a concept, of one system if it is given."""
     codes = (coding["code"] for coding in concept["coding"] if system in coding["system"])
-    found: str = next(codes)
-    return found
+    code: str = next(codes)
+    return code
 
 
 def list_dates(data: Any, path: str = "") -> "list[tuple[str, str]]":
     """Return every date and dateTime in the data with its path."""
     if isinstance(data, dict):
-        return [found for name, value in data.items() for found in list_dates(value, f"{path}.{name}")]
+        return [entry for name, value in data.items() for entry in list_dates(value, f"{path}.{name}")]
     if isinstance(data, list):
-        return [found for value in data for found in list_dates(value, path)]
+        return [entry for value in data for entry in list_dates(value, path)]
     if isinstance(data, str) and len(data) >= 10 and data[4:5] == "-" and data[7:8] == "-" and data[:4].isdigit():
         return [(path, data)]
     return []

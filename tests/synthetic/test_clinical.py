@@ -26,28 +26,30 @@ BY_LOINC = {analyte.term.code: analyte for analyte in ANALYTES.values()}
 BY_ALLERGEN = {allergen.term.code: allergen for allergen in ALLERGENS}
 
 
-def value(made: Resource) -> float:
-    found: float = made["valueQuantity"]["value"]
+def value(resource: Resource) -> float:
+    found: float = resource["valueQuantity"]["value"]
     return found
 
 
-def labs(found: GeneratedClinic, patient: Resource) -> list[Resource]:
+def labs(clinic: GeneratedClinic, patient: Resource) -> list[Resource]:
     return [
-        made for made in found.of(patient, "Observation") if made["category"][0]["coding"][0]["code"] == "laboratory"
+        resource
+        for resource in clinic.of(patient, "Observation")
+        if resource["category"][0]["coding"][0]["code"] == "laboratory"
     ]
 
 
-def list_values_by_visit(found: GeneratedClinic, patient: Resource, code: str) -> dict[str, float]:
+def list_values_by_visit(clinic: GeneratedClinic, patient: Resource, code: str) -> dict[str, float]:
     """Return the values of one code by visit."""
     return {
-        made["encounter"]["reference"]: value(made)
-        for made in found.of(patient, "Observation")
-        if get_code(made["code"]) == code and "valueQuantity" in made
+        resource["encounter"]["reference"]: value(resource)
+        for resource in clinic.of(patient, "Observation")
+        if get_code(resource["code"]) == code and "valueQuantity" in resource
     }
 
 
-def illnesses(found: GeneratedClinic, patient: Resource) -> set[str]:
-    return {BY_SNOMED[get_code(made["code"], SNOMED)].key for made in found.of(patient, "Condition")}
+def illnesses(clinic: GeneratedClinic, patient: Resource) -> set[str]:
+    return {BY_SNOMED[get_code(resource["code"], SNOMED)].key for resource in clinic.of(patient, "Condition")}
 
 
 def test_every_code_has_one_display() -> None:
@@ -59,128 +61,128 @@ def test_every_code_has_one_display() -> None:
 
 @cases
 def test_the_two_codes_of_a_condition_belong_together(seed: int, now: datetime) -> None:
-    for made in generate_clinic(seed, now).all("Condition"):
-        illness = BY_SNOMED[get_code(made["code"], SNOMED)]
-        assert get_code(made["code"], ICD10) == illness.icd.code
+    for resource in generate_clinic(seed, now).all("Condition"):
+        illness = BY_SNOMED[get_code(resource["code"], SNOMED)]
+        assert get_code(resource["code"], ICD10) == illness.icd.code
 
 
 @cases
 def test_conditions_fit_age_and_sex(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for made in found.all("Condition"):
-        patient = found.at(made["subject"])
-        illness = BY_SNOMED[get_code(made["code"], SNOMED)]
+    clinic = generate_clinic(seed, now)
+    for resource in clinic.all("Condition"):
+        patient = clinic.at(resource["subject"])
+        illness = BY_SNOMED[get_code(resource["code"], SNOMED)]
         assert illness.sex in ("", patient["gender"])
-        assert age_in_years(parse_day(patient["birthDate"]), parse_day(made["recordedDate"])) >= illness.ages[0]
+        assert age_in_years(parse_day(patient["birthDate"]), parse_day(resource["recordedDate"])) >= illness.ages[0]
         if illness.after:
-            assert illnesses(found, patient) & set(illness.after), get_key(made)
-        assert not illnesses(found, patient) & set(illness.without), get_key(made)
+            assert illnesses(clinic, patient) & set(illness.after), get_key(resource)
+        assert not illnesses(clinic, patient) & set(illness.without), get_key(resource)
 
 
 def test_excluded_conditions_never_occur_together() -> None:
-    found = generate_clinic(11, datetime(2026, 7, 5, 13, tzinfo=UTC))
-    for patient in found.all("Patient"):
-        ill = illnesses(found, patient)
+    clinic = generate_clinic(11, datetime(2026, 7, 5, 13, tzinfo=UTC))
+    for patient in clinic.all("Patient"):
+        ill = illnesses(clinic, patient)
         assert not [key for key in ill if ill & set(ILLNESSES[key].without)], get_key(patient)
 
 
 @cases
 def test_every_drug_is_for_a_condition_that_it_treats(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for made in found.all("MedicationRequest"):
-        drug = BY_RXNORM[get_code(made["medicationCodeableConcept"], RXNORM)]
-        condition = found.at(made["reasonReference"][0])
+    clinic = generate_clinic(seed, now)
+    for resource in clinic.all("MedicationRequest"):
+        drug = BY_RXNORM[get_code(resource["medicationCodeableConcept"], RXNORM)]
+        condition = clinic.at(resource["reasonReference"][0])
         illness = BY_SNOMED[get_code(condition["code"], SNOMED)]
         assert any(drug.key in way for way in illness.regimens)
-        if made["status"] == "active":
+        if resource["status"] == "active":
             assert condition["clinicalStatus"]["coding"][0]["code"] == "active"
         else:
-            assert made["status"] in ("stopped", "completed")
-        age = age_in_years(parse_day(found.at(made["subject"])["birthDate"]), parse_day(made["authoredOn"]))
+            assert resource["status"] in ("stopped", "completed")
+        age = age_in_years(parse_day(clinic.at(resource["subject"])["birthDate"]), parse_day(resource["authoredOn"]))
         assert drug.ages[0] <= age <= drug.ages[1]
-        assert parse_day(condition["recordedDate"]) <= parse_day(made["authoredOn"])
+        assert parse_day(condition["recordedDate"]) <= parse_day(resource["authoredOn"])
 
 
 @cases
 def test_no_drug_conflicts_with_allergies_or_illnesses(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for patient in found.all("Patient"):
-        codes = {get_code(made["code"]) for made in found.of(patient, "AllergyIntolerance")}
+    clinic = generate_clinic(seed, now)
+    for patient in clinic.all("Patient"):
+        codes = {get_code(resource["code"]) for resource in clinic.of(patient, "AllergyIntolerance")}
         allergic = {BY_ALLERGEN[code].ingredient for code in codes if code in BY_ALLERGEN} - {""}
-        ill = illnesses(found, patient)
-        for made in found.of(patient, "MedicationRequest"):
-            drug = BY_RXNORM[get_code(made["medicationCodeableConcept"])]
-            assert not allergic & set(drug.ingredients), get_key(made)
-            assert not ill & set(drug.avoid), get_key(made)
+        ill = illnesses(clinic, patient)
+        for resource in clinic.of(patient, "MedicationRequest"):
+            drug = BY_RXNORM[get_code(resource["medicationCodeableConcept"])]
+            assert not allergic & set(drug.ingredients), get_key(resource)
+            assert not ill & set(drug.avoid), get_key(resource)
 
 
 @cases
 def test_no_patient_takes_two_drugs_of_a_group_or_interacting_drugs(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for patient in found.all("Patient"):
+    clinic = generate_clinic(seed, now)
+    for patient in clinic.all("Patient"):
         taken = [
-            BY_RXNORM[get_code(made["medicationCodeableConcept"])]
-            for made in found.of(patient, "MedicationRequest")
-            if made["status"] == "active"
+            BY_RXNORM[get_code(resource["medicationCodeableConcept"])]
+            for resource in clinic.of(patient, "MedicationRequest")
+            if resource["status"] == "active"
         ]
         groups = [drug.group for drug in taken]
         assert len(set(groups)) == len(groups), get_key(patient)
         assert not any(set(groups) & set(drug.avoid) for drug in taken), get_key(patient)
 
 
-def flag(made: Resource) -> str:
-    return get_code(made["interpretation"][0])
+def flag(resource: Resource) -> str:
+    return get_code(resource["interpretation"][0])
 
 
 @cases
 def test_flags_match_the_reference_range(seed: int, now: datetime) -> None:
-    for made in generate_clinic(seed, now).all("Observation"):
-        if "interpretation" not in made:
+    for resource in generate_clinic(seed, now).all("Observation"):
+        if "interpretation" not in resource:
             continue
-        bounds = made["referenceRange"][0]
+        bounds = resource["referenceRange"][0]
         low, high = bounds.get("low", {}).get("value", -1.0), bounds.get("high", {}).get("value", 1e9)
-        expected = "L" if value(made) < low else "H" if value(made) > high else "N"
-        assert flag(made)[0] == expected, get_key(made)
+        expected = "L" if value(resource) < low else "H" if value(resource) > high else "N"
+        assert flag(resource)[0] == expected, get_key(resource)
 
 
 @cases
 def test_abnormal_results_are_explained_by_an_illness_or_a_drug(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     odd = 0
-    for patient in found.all("Patient"):
-        drugs = [BY_RXNORM[get_code(m["medicationCodeableConcept"])] for m in found.of(patient, "MedicationRequest")]
+    for patient in clinic.all("Patient"):
+        drugs = [BY_RXNORM[get_code(m["medicationCodeableConcept"])] for m in clinic.of(patient, "MedicationRequest")]
         taken = {name for drug in drugs for name in (drug.group, drug.key)}
-        causes = list_affected_analytes(illnesses(found, patient) | taken)
-        for made in labs(found, patient):
-            if flag(made) != "N":
+        causes = list_affected_analytes(illnesses(clinic, patient) | taken)
+        for resource in labs(clinic, patient):
+            if flag(resource) != "N":
                 odd += 1
-                assert BY_LOINC[get_code(made["code"])].key in causes, get_key(made)
+                assert BY_LOINC[get_code(resource["code"])].key in causes, get_key(resource)
     assert odd > 50
 
 
 @cases
 def test_derived_values_match_their_formula(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     seen: Counter[str] = Counter()
-    for patient in found.all("Patient"):
+    for patient in clinic.all("Patient"):
         born = parse_day(patient["birthDate"])
-        creatinine = list_values_by_visit(found, patient, "2160-0")
-        for visit, rate in list_values_by_visit(found, patient, "98979-8").items():
-            age = age_in_years(born, parse_day(found.by_key[visit]["period"]["start"]))
+        creatinine = list_values_by_visit(clinic, patient, "2160-0")
+        for visit, rate in list_values_by_visit(clinic, patient, "98979-8").items():
+            age = age_in_years(born, parse_day(clinic.by_key[visit]["period"]["start"]))
             assert rate == round(estimate_gfr(creatinine[visit], patient["gender"], age))
             seen["egfr"] += 1
-        parts = [list_values_by_visit(found, patient, code) for code in ("2085-9", "13457-7", "2571-8")]
-        for visit, total in list_values_by_visit(found, patient, "2093-3").items():
+        parts = [list_values_by_visit(clinic, patient, code) for code in ("2085-9", "13457-7", "2571-8")]
+        for visit, total in list_values_by_visit(clinic, patient, "2093-3").items():
             hdl, ldl, triglycerides = (part[visit] for part in parts)
             assert total == hdl + ldl + triglycerides // 5
             seen["lipids"] += 1
-        seen["bmi"] += _bmi(found, patient)
+        seen["bmi"] += _bmi(clinic, patient)
     assert min(seen["egfr"], seen["lipids"], seen["bmi"]) > 10
 
 
-def _bmi(found: GeneratedClinic, patient: Resource) -> int:
-    weight, height = list_values_by_visit(found, patient, "29463-7"), list_values_by_visit(found, patient, "8302-2")
-    for visit, bmi in list_values_by_visit(found, patient, "39156-5").items():
+def _bmi(clinic: GeneratedClinic, patient: Resource) -> int:
+    weight, height = list_values_by_visit(clinic, patient, "29463-7"), list_values_by_visit(clinic, patient, "8302-2")
+    for visit, bmi in list_values_by_visit(clinic, patient, "39156-5").items():
         tall = height.get(visit) or next(iter(height.values()))
         assert bmi == pytest.approx(weight[visit] / (tall / 100) ** 2, abs=0.06)
     return len(weight)
@@ -188,79 +190,79 @@ def _bmi(found: GeneratedClinic, patient: Resource) -> int:
 
 @cases
 def test_filtration_rate_matches_the_stage_of_kidney_disease(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for patient in found.all("Patient"):
-        ill = illnesses(found, patient)
-        for made in found.of(patient, "Observation"):
-            if get_code(made["code"]) == "98979-8" and not ill & {"kidney3", "kidney4"}:
-                assert value(made) >= 60, get_key(made)
-            elif get_code(made["code"]) == "98979-8":
-                begun = next(c for c in found.of(patient, "Condition") if "kidney" in c["id"])["recordedDate"]
+    clinic = generate_clinic(seed, now)
+    for patient in clinic.all("Patient"):
+        ill = illnesses(clinic, patient)
+        for resource in clinic.of(patient, "Observation"):
+            if get_code(resource["code"]) == "98979-8" and not ill & {"kidney3", "kidney4"}:
+                assert value(resource) >= 60, get_key(resource)
+            elif get_code(resource["code"]) == "98979-8":
+                begun = next(c for c in clinic.of(patient, "Condition") if "kidney" in c["id"])["recordedDate"]
                 low, high = (30, 59) if "kidney3" in ill else (15, 29)
-                if parse_day(begun) <= parse_day(made["effectiveDateTime"]):
-                    assert low <= value(made) <= high, get_key(made)
+                if parse_day(begun) <= parse_day(resource["effectiveDateTime"]):
+                    assert low <= value(resource) <= high, get_key(resource)
 
 
 @cases
 def test_diabetics_have_a_series_of_hba1c_and_those_on_warfarin_an_inr(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     longest = 0
-    for patient in found.all("Patient"):
-        series = list_values_by_visit(found, patient, "4548-4")
-        if "diabetes" in illnesses(found, patient):
+    for patient in clinic.all("Patient"):
+        series = list_values_by_visit(clinic, patient, "4548-4")
+        if "diabetes" in illnesses(clinic, patient):
             longest = max(longest, len(series))
             assert all(4.0 <= one <= 12 for one in series.values())
             steps = list(series.values())
             assert all(abs(b - a) <= 2.5 for a, b in pairwise(steps))
-        elif "prediabetes" not in illnesses(found, patient):
+        elif "prediabetes" not in illnesses(clinic, patient):
             assert not series
-        if list_values_by_visit(found, patient, "6301-6"):
-            assert any("warfarin" in made["id"] for made in found.of(patient, "MedicationRequest"))
+        if list_values_by_visit(clinic, patient, "6301-6"):
+            assert any("warfarin" in resource["id"] for resource in clinic.of(patient, "MedicationRequest"))
     assert longest >= 3
 
 
 @cases
 def test_inr_is_normal_before_warfarin_and_compared_with_its_target_on_it(seed: int, now: datetime) -> None:
-    found, seen = generate_clinic(seed, now, 300), Counter[str]()
-    for patient in found.all("Patient"):
-        begun = [m["authoredOn"] for m in found.of(patient, "MedicationRequest") if "warfarin" in m["id"]]
-        for made in found.of(patient, "Observation"):
-            if get_code(made["code"]) != "6301-6":
+    clinic, seen = generate_clinic(seed, now, 300), Counter[str]()
+    for patient in clinic.all("Patient"):
+        begun = [m["authoredOn"] for m in clinic.of(patient, "MedicationRequest") if "warfarin" in m["id"]]
+        for resource in clinic.of(patient, "Observation"):
+            if get_code(resource["code"]) != "6301-6":
                 continue
-            drawn, bounds = datetime.fromisoformat(made["effectiveDateTime"]), made["referenceRange"][0]
+            drawn, bounds = datetime.fromisoformat(resource["effectiveDateTime"]), resource["referenceRange"][0]
             on_it = any(datetime.fromisoformat(day) < drawn for day in begun)
             seen["on" if on_it else "before"] += 1
-            assert get_code(bounds["type"]) == ("therapeutic" if on_it else "normal"), get_key(made)
+            assert get_code(bounds["type"]) == ("therapeutic" if on_it else "normal"), get_key(resource)
             assert (bounds["low"]["value"], bounds["high"]["value"]) == ((2, 3) if on_it else (0.9, 1.1))
-            assert on_it or 0.9 <= value(made) <= 1.1, get_key(made)
+            assert on_it or 0.9 <= value(resource) <= 1.1, get_key(resource)
     assert min(seen["on"], seen["before"]) > 0
 
 
 @cases
 def test_weight_changes_plausibly_between_visits(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now, 300)
-    for patient in found.all("Patient"):
+    clinic = generate_clinic(seed, now, 300)
+    for patient in clinic.all("Patient"):
         born = parse_day(patient["birthDate"])
-        for (first, light), (second, heavy) in pairwise(list_values_by_visit(found, patient, "29463-7").items()):
-            before, after = (parse_day(found.by_key[visit]["period"]["start"]) for visit in (first, second))
+        for (first, light), (second, heavy) in pairwise(list_values_by_visit(clinic, patient, "29463-7").items()):
+            before, after = (parse_day(clinic.by_key[visit]["period"]["start"]) for visit in (first, second))
             grown = 12 * (after - before).days / 365 if age_in_years(born, before) < 18 else 0
             assert abs(heavy - light) < 6 + grown, get_key(patient)
 
 
 @cases
 def test_oxygen_saturation_has_both_codes(seed: int, now: datetime) -> None:
-    found = [made for made in generate_clinic(seed, now).all("Observation") if "-oxygen-" in made["id"]]
-    assert found
-    assert all({c["code"] for c in made["code"]["coding"]} == {"59408-5", "2708-6"} for made in found)
+    observations = [resource for resource in generate_clinic(seed, now).all("Observation") if "-oxygen-" in resource["id"]]
+    assert observations
+    assert all({c["code"] for c in resource["code"]["coding"]} == {"59408-5", "2708-6"} for resource in observations)
 
 
 @cases
 def test_some_patients_have_low_potassium_or_magnesium(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     low = Counter(
-        made["id"].split("-")[2]
-        for made in found.all("Observation")
-        if "interpretation" in made and flag(made)[0] == "L"
+        resource["id"].split("-")[2]
+        for resource in clinic.all("Observation")
+        if "interpretation" in resource and flag(resource)[0] == "L"
     )
     assert low["potassium"] >= 2
     assert low["magnesium"] >= 1
@@ -269,67 +271,69 @@ def test_some_patients_have_low_potassium_or_magnesium(seed: int, now: datetime)
 
 @cases
 def test_every_fifty_patients_have_the_planted_illnesses(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     for place, keys in PLANTED_ILLNESSES.items():
         for number in (place, place + 50):
-            assert set(keys) <= illnesses(found, found.by_key[f"Patient/pat-{number:04}"])
+            assert set(keys) <= illnesses(clinic, clinic.by_key[f"Patient/pat-{number:04}"])
 
 
 @cases
 def test_vital_signs_are_plausible(seed: int, now: datetime) -> None:
     limits = {"8867-4": (45, 190), "8310-5": (35.5, 40.5), "59408-5": (85, 100), "39156-5": (9, 50), "9279-1": (9, 50)}
-    for made in generate_clinic(seed, now).all("Observation"):
-        code = get_code(made["code"], LOINC)
+    for resource in generate_clinic(seed, now).all("Observation"):
+        code = get_code(resource["code"], LOINC)
         if code in limits:
-            assert limits[code][0] <= value(made) <= limits[code][1], (get_key(made), value(made))
+            assert limits[code][0] <= value(resource) <= limits[code][1], (get_key(resource), value(resource))
         if code == "85354-9":
-            systolic, diastolic = (part["valueQuantity"]["value"] for part in made["component"])
+            systolic, diastolic = (part["valueQuantity"]["value"] for part in resource["component"])
             assert 75 <= systolic <= 190
             assert 40 <= diastolic < systolic - 15
 
 
 @cases
 def test_children_grow(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for patient in found.all("Patient"):
+    clinic = generate_clinic(seed, now)
+    for patient in clinic.all("Patient"):
         if age_in_years(parse_day(patient["birthDate"]), parse_day(now.isoformat())) < 14:
-            lengths = list(list_values_by_visit(found, patient, "8302-2").values())
+            lengths = list(list_values_by_visit(clinic, patient, "8302-2").values())
             assert lengths == sorted(lengths), get_key(patient)
 
 
 @cases
 def test_heart_failure_is_treated_with_a_loop_diuretic(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for patient in found.all("Patient"):
-        allergic = any(made["id"].endswith("-sulfa") for made in found.of(patient, "AllergyIntolerance"))
-        if "failure" in illnesses(found, patient) and not allergic:
-            assert any("furosemide" in made["id"] for made in found.of(patient, "MedicationRequest")), get_key(patient)
+    clinic = generate_clinic(seed, now)
+    for patient in clinic.all("Patient"):
+        allergic = any(resource["id"].endswith("-sulfa") for resource in clinic.of(patient, "AllergyIntolerance"))
+        if "failure" in illnesses(clinic, patient) and not allergic:
+            assert any("furosemide" in resource["id"] for resource in clinic.of(patient, "MedicationRequest")), get_key(
+                patient
+            )
 
 
 @cases
 def test_reports_group_results_and_refer_to_an_order(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     answered = set()
-    for made in found.all("DiagnosticReport"):
-        order = found.at(made["basedOn"][0])
+    for resource in clinic.all("DiagnosticReport"):
+        order = clinic.at(resource["basedOn"][0])
         assert order["status"] == "completed"
-        assert order["code"]["coding"] == made["code"]["coding"]
+        assert order["code"]["coding"] == resource["code"]["coding"]
         answered.add(get_key(order))
-        for reference in made["result"]:
-            result = found.at(reference)
-            assert result["effectiveDateTime"] == made["effectiveDateTime"]
-            assert result["basedOn"] == made["basedOn"]
-    for order in found.all("ServiceRequest"):
+        for reference in resource["result"]:
+            result = clinic.at(reference)
+            assert result["effectiveDateTime"] == resource["effectiveDateTime"]
+            assert result["basedOn"] == resource["basedOn"]
+    for order in clinic.all("ServiceRequest"):
         if order["status"] == "active":
             assert get_key(order) not in answered
 
 
 @cases
 def test_vaccines_fit_age_and_season(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for made in found.all("Immunization"):
-        born, day = parse_day(found.at(made["patient"])["birthDate"]), parse_day(made["occurrenceDateTime"])
-        code = get_code(made["vaccineCode"])
+    clinic = generate_clinic(seed, now)
+    for resource in clinic.all("Immunization"):
+        born, day = parse_day(clinic.at(resource["patient"])["birthDate"]), parse_day(resource["occurrenceDateTime"])
+        code = get_code(resource["vaccineCode"])
         if code in ("140", "135"):
             assert day.month in (10, 11)
             assert age_in_months(born, day) >= 6
@@ -341,13 +345,13 @@ def test_vaccines_fit_age_and_season(seed: int, now: datetime) -> None:
 
 @cases
 def test_all_ages_and_levels_of_health_occur(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     today = parse_day(now.isoformat())
-    ages = Counter(_band(parse_day(patient["birthDate"]), today) for patient in found.all("Patient"))
+    ages = Counter(_band(parse_day(patient["birthDate"]), today) for patient in clinic.all("Patient"))
     assert set(ages) == {"newborn", "infant", "child", "teen", "adult", "old", "very old"}
     degrees: Counter[int] = Counter()
-    for patient in found.all("Patient"):
-        lasting = [key for key in illnesses(found, patient) if not ILLNESSES[key].complaint]
+    for patient in clinic.all("Patient"):
+        lasting = [key for key in illnesses(clinic, patient) if not ILLNESSES[key].complaint]
         degrees[min(len(lasting), 4)] += 1
     assert all(degrees[count] >= 3 for count in range(5)), degrees
 
@@ -363,27 +367,27 @@ def _band(born: Any, today: Any) -> str:
 
 @cases
 def test_notes_match_the_chart(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for made in found.all("DocumentReference"):
-        attachment = made["content"][0]["attachment"]
+    clinic = generate_clinic(seed, now)
+    for resource in clinic.all("DocumentReference"):
+        attachment = resource["content"][0]["attachment"]
         body = base64.b64decode(attachment["data"])
         text = body.decode()
-        patient, visit = found.at(made["subject"]), found.at(made["context"]["encounter"][0])
+        patient, visit = clinic.at(resource["subject"]), clinic.at(resource["context"]["encounter"][0])
         assert attachment["size"] == len(body)
         assert patient["identifier"][0]["value"] in text
         assert patient["name"][0]["family"] in text
         assert str(parse_day(visit["period"]["start"]).year) in text
         assert "None" not in text
         for diagnosis in visit.get("diagnosis", ()):
-            name = found.at(diagnosis["condition"])["code"]["text"]
-            assert name[1:] in text or made["type"]["coding"][0]["code"] != "11506-3", (get_key(made), name)
-        _pressure_in(found, made, text)
+            name = clinic.at(diagnosis["condition"])["code"]["text"]
+            assert name[1:] in text or resource["type"]["coding"][0]["code"] != "11506-3", (get_key(resource), name)
+        _pressure_in(clinic, resource, text)
 
 
-def _pressure_in(found: GeneratedClinic, made: Resource, text: str) -> None:
+def _pressure_in(clinic: GeneratedClinic, resource: Resource, text: str) -> None:
     """Return whether the blood pressure in a note is the one that was measured."""
-    tag, visit = made["subject"]["reference"].rpartition("-")[2], made["context"]["encounter"][0]["reference"]
-    measured = found.by_key.get(f"Observation/obs-{tag}-bp-{visit.rpartition('-')[2]}")
+    tag, visit = resource["subject"]["reference"].rpartition("-")[2], resource["context"]["encounter"][0]["reference"]
+    measured = clinic.by_key.get(f"Observation/obs-{tag}-bp-{visit.rpartition('-')[2]}")
     if measured is not None:
         systolic, diastolic = (part["valueQuantity"]["value"] for part in measured["component"])
         assert f"BP {systolic}/{diastolic} mmHg" in text

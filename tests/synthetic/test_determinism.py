@@ -24,8 +24,8 @@ print(hashlib.sha256(b"\\n".join(generate_lines(30, 11))).hexdigest())
 """
 
 
-def digest(found: tuple[bytes, ...]) -> str:
-    return hashlib.sha256(b"\n".join(found)).hexdigest()
+def digest(lines: tuple[bytes, ...]) -> str:
+    return hashlib.sha256(b"\n".join(lines)).hexdigest()
 
 
 def test_changed_bytes_require_a_new_generator_version() -> None:
@@ -106,7 +106,7 @@ def test_year_limit_applies_to_the_given_zone(text: str) -> None:
     now=st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 30), timezones=st.just(UTC)),
 )
 def test_any_seed_count_and_time_are_accepted(patients: int, seed: int, now: datetime) -> None:
-    made = [parse_resource(line) for line in generate_lines(patients, seed, now)]
-    assert sum(resource["resourceType"] == "Patient" for resource in made) == patients
-    assert len({(resource["resourceType"], resource["id"]) for resource in made}) == len(made)
-    assert all(datetime.fromisoformat(resource["meta"]["lastUpdated"]) <= now for resource in made)
+    resource = [parse_resource(line) for line in generate_lines(patients, seed, now)]
+    assert sum(resource["resourceType"] == "Patient" for resource in resource) == patients
+    assert len({(resource["resourceType"], resource["id"]) for resource in resource}) == len(resource)
+    assert all(datetime.fromisoformat(resource["meta"]["lastUpdated"]) <= now for resource in resource)

@@ -50,11 +50,11 @@ def test_every_kind_is_in_the_list_and_the_list_grows_with_the_patients() -> Non
 @cases
 def test_namesakes(seed: int, now: datetime) -> None:
     clinic = generate_clinic(seed, now)
-    for first, second in pairs(found, "same name"):
+    for first, second in pairs(clinic, "same name"):
         assert called(first) == called(second)
         assert first["gender"] == second["gender"]
         assert apart(first, second) > 365
-    for first, second in pairs(found, "same name, born days apart"):
+    for first, second in pairs(clinic, "same name, born days apart"):
         assert called(first) == called(second)
         assert 1 <= apart(first, second) <= 9
 
@@ -115,7 +115,7 @@ def test_look_alikes_are_alive_and_record_numbers_are_unique(seed: int, now: dat
 @cases
 def test_two_records_of_one_person_have_the_same_body(seed: int, now: datetime) -> None:
     clinic = generate_clinic(seed, now)
-    for first, second in pairs(found, "registered twice"):
+    for first, second in pairs(clinic, "registered twice"):
         both = [get_body(clinic, patient) for patient in (first, second)]
         for sign in both[0].keys() & both[1].keys():
             apart_by = abs(float(both[0][sign]) - float(both[1][sign])) if sign != "smoking" else 0

@@ -17,15 +17,15 @@ COMBINED = {"I11.0": "I10", "I12.9": "I10", "I13.0": "I10", "E11.22": "E11.9"}
 """What is billed together with something else, and what it is alone."""
 
 
-def span(made: Resource) -> tuple[datetime, datetime]:
-    return datetime.fromisoformat(made["start"]), datetime.fromisoformat(made["end"])
+def span(resource: Resource) -> tuple[datetime, datetime]:
+    return datetime.fromisoformat(resource["start"]), datetime.fromisoformat(resource["end"])
 
 
 @cases
 def test_slots_are_in_the_next_four_weeks_in_clinic_hours(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     books: dict[str, list[tuple[datetime, datetime]]] = {}
-    for slot in found.all("Slot"):
+    for slot in clinic.all("Slot"):
         start, end = span(slot)
         here = start.astimezone(EASTERN)
         assert now < start < now + timedelta(days=28)
@@ -34,60 +34,67 @@ def test_slots_are_in_the_next_four_weeks_in_clinic_hours(seed: int, now: dateti
         assert here.hour != 12
         assert end - start == timedelta(minutes=30)
         books.setdefault(slot["schedule"]["reference"], []).append((start, end))
-    assert len(books) == len(found.all("Schedule")) == 11
+    assert len(books) == len(clinic.all("Schedule")) == 11
     for book in books.values():
         book.sort()
         assert all(before[1] <= after[0] for before, after in pairwise(book))
-    states = Counter(slot["status"] for slot in found.all("Slot"))
+    states = Counter(slot["status"] for slot in clinic.all("Slot"))
     assert states["free"] > states["busy"] > 10
     assert states["busy-unavailable"] > 10
 
 
 @cases
 def test_busy_slot_has_exactly_one_appointment(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    booked = [made for made in found.all("Appointment") if made["status"] == "booked"]
-    taken = Counter(made["slot"][0]["reference"] for made in booked)
-    busy = {get_key(slot) for slot in found.all("Slot") if slot["status"] == "busy"}
+    clinic = generate_clinic(seed, now)
+    booked = [resource for resource in clinic.all("Appointment") if resource["status"] == "booked"]
+    taken = Counter(resource["slot"][0]["reference"] for resource in booked)
+    busy = {get_key(slot) for slot in clinic.all("Slot") if slot["status"] == "busy"}
     assert set(taken) == busy
     assert set(taken.values()) == {1}
-    for made in booked:
-        slot = found.at(made["slot"][0])
-        assert span(slot) == span(made)
-        who = found.at(slot["schedule"])["actor"][0]["reference"]
-        assert who in {part["actor"]["reference"] for part in made["participant"]}
-        assert slot["meta"]["lastUpdated"] == made["meta"]["lastUpdated"]
+    for resource in booked:
+        slot = clinic.at(resource["slot"][0])
+        assert span(slot) == span(resource)
+        who = clinic.at(slot["schedule"])["actor"][0]["reference"]
+        assert who in {part["actor"]["reference"] for part in resource["participant"]}
+        assert slot["meta"]["lastUpdated"] == resource["meta"]["lastUpdated"]
 
 
 @cases
 def test_only_fulfilled_appointments_have_encounters(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    led = {ref["reference"]: made for made in found.all("Encounter") for ref in made.get("appointment", ())}
-    for made in found.all("Appointment"):
-        if made["status"] == "fulfilled":
-            visit = led[get_key(made)]
-            assert visit["period"]["start"] == made["start"]
-            assert visit["subject"]["reference"] in {part["actor"]["reference"] for part in made["participant"]}
+    clinic = generate_clinic(seed, now)
+    led = {
+        ref["reference"]: resource for resource in clinic.all("Encounter") for ref in resource.get("appointment", ())
+    }
+    for resource in clinic.all("Appointment"):
+        if resource["status"] == "fulfilled":
+            visit = led[get_key(resource)]
+            assert visit["period"]["start"] == resource["start"]
+            assert visit["subject"]["reference"] in {part["actor"]["reference"] for part in resource["participant"]}
         else:
-            assert get_key(made) not in led
-        assert datetime.fromisoformat(made["created"]) <= datetime.fromisoformat(made["start"])
-    assert {made["status"] for made in found.all("Appointment")} == {"fulfilled", "noshow", "cancelled", "booked"}
+            assert get_key(resource) not in led
+        assert datetime.fromisoformat(resource["created"]) <= datetime.fromisoformat(resource["start"])
+    assert {resource["status"] for resource in clinic.all("Appointment")} == {
+        "fulfilled",
+        "noshow",
+        "cancelled",
+        "booked",
+    }
 
 
 @cases
 def test_deceased_patients_have_no_upcoming_appointment(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for patient in found.all("Patient"):
+    clinic = generate_clinic(seed, now)
+    for patient in clinic.all("Patient"):
         if "deceasedDateTime" in patient:
-            assert all(made["status"] != "booked" for made in found.of(patient, "Appointment"))
+            assert all(resource["status"] != "booked" for resource in clinic.of(patient, "Appointment"))
 
 
 @cases
 def test_claims_are_for_visits_and_go_to_the_insurer_of_that_day(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for claim in found.all("Claim"):
-        visit = found.at(claim["item"][0]["encounter"][0])
-        policy = found.at(claim["insurance"][0]["coverage"])
+    clinic = generate_clinic(seed, now)
+    for claim in clinic.all("Claim"):
+        visit = clinic.at(claim["item"][0]["encounter"][0])
+        policy = clinic.at(claim["insurance"][0]["coverage"])
         assert policy["beneficiary"]["reference"] == claim["patient"]["reference"] == visit["subject"]["reference"]
         assert policy["payor"][0] == claim["insurer"]
         day = parse_day(visit["period"]["start"])
@@ -95,15 +102,15 @@ def test_claims_are_for_visits_and_go_to_the_insurer_of_that_day(seed: int, now:
         assert day <= parse_day(policy["period"].get("end", "9999-12-31"))
         assert claim["total"]["value"] == sum(item["net"]["value"] for item in claim["item"])
         assert datetime.fromisoformat(claim["created"]) > datetime.fromisoformat(visit["period"]["end"])
-        known = [found.at(entry["condition"])["code"]["coding"][1]["code"] for entry in visit.get("diagnosis", ())]
+        known = [clinic.at(entry["condition"])["code"]["coding"][1]["code"] for entry in visit.get("diagnosis", ())]
         billed = [entry["diagnosisCodeableConcept"]["coding"][0]["code"] for entry in claim["diagnosis"]]
         assert sorted(COMBINED.get(code, code) for code in billed) == sorted(known) or billed[0].startswith("Z00")
 
 
 @cases
 def test_claims_combine_what_icd_10_cm_combines(seed: int, now: datetime) -> None:
-    found, seen = generate_clinic(seed, now, 300), Counter[str]()
-    for claim in found.all("Claim"):
+    clinic, seen = generate_clinic(seed, now, 300), Counter[str]()
+    for claim in clinic.all("Claim"):
         codes = [entry["diagnosisCodeableConcept"]["coding"][0]["code"] for entry in claim["diagnosis"]]
         heart, kidney = "I50.9" in codes, any(code.startswith("N18") for code in codes)
         seen.update(codes)
@@ -119,9 +126,9 @@ def test_claims_combine_what_icd_10_cm_combines(seed: int, now: datetime) -> Non
 
 @cases
 def test_newborn_visits_have_newborn_diagnoses(seed: int, now: datetime) -> None:
-    found, seen = generate_clinic(seed, now, 300), 0
-    for claim in found.all("Claim"):
-        born = parse_day(found.at(claim["patient"])["birthDate"])
+    clinic, seen = generate_clinic(seed, now, 300), 0
+    for claim in clinic.all("Claim"):
+        born = parse_day(clinic.at(claim["patient"])["birthDate"])
         days = (parse_day(claim["billablePeriod"]["start"]) - born).days
         code = claim["diagnosis"][0]["diagnosisCodeableConcept"]["coding"][0]["code"]
         if code.startswith("Z00.1"):
@@ -132,56 +139,60 @@ def test_newborn_visits_have_newborn_diagnoses(seed: int, now: datetime) -> None
 
 @cases
 def test_next_appointment_of_small_children_is_a_well_child_visit(seed: int, now: datetime) -> None:
-    found, seen = generate_clinic(seed, now, 300), 0
-    for patient in found.all("Patient"):
+    clinic, seen = generate_clinic(seed, now, 300), 0
+    for patient in clinic.all("Patient"):
         old = (now.date() - parse_day(patient["birthDate"])).days
-        for made in found.of(patient, "Appointment"):
-            if made["status"] == "booked" and old < 3 * 365:
-                assert made["description"] == "Well child visit", get_key(made)
+        for resource in clinic.of(patient, "Appointment"):
+            if resource["status"] == "booked" and old < 3 * 365:
+                assert resource["description"] == "Well child visit", get_key(resource)
                 seen += 1
     assert seen
 
 
 @cases
 def test_visits_are_spread_over_the_week_and_not_on_holidays(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now, 300)
-    starts = [made["period"]["start"] for made in found.all("Encounter") if made["class"]["code"] in ("AMB", "VR")]
-    starts += [made["start"] for made in found.all("Slot")]
+    clinic = generate_clinic(seed, now, 300)
+    starts = [
+        resource["period"]["start"]
+        for resource in clinic.all("Encounter")
+        if resource["class"]["code"] in ("AMB", "VR")
+    ]
+    starts += [resource["start"] for resource in clinic.all("Slot")]
     days = [parse_day(start) for start in starts]
     assert not [day for day in days if (day.month, day.day) in ((1, 1), (7, 4), (12, 25))]
     assert not [day for day in days if day.month == 11 and day.weekday() == 3 and 22 <= day.day <= 28]
-    visits = Counter(parse_day(made["period"]["start"]).weekday() for made in found.all("Encounter"))
+    visits = Counter(parse_day(resource["period"]["start"]).weekday() for resource in clinic.all("Encounter"))
     assert max(visits[day] for day in range(5)) < 1.5 * min(visits[day] for day in range(5)), visits
 
 
 @cases
 def test_some_patients_have_two_plans_an_expired_one_or_none(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     today = now.astimezone(EASTERN).date()
     active: Counter[int] = Counter()
-    for patient in found.all("Patient"):
-        policies = found.of(patient, "Coverage")
+    for patient in clinic.all("Patient"):
+        policies = clinic.of(patient, "Coverage")
         for policy in policies:
             holds = parse_day(policy["period"].get("end", "9999-12-31")) >= today
             assert policy["status"] == ("active" if holds else "cancelled")
             assert policy["subscriberId"] == policy["identifier"][0]["value"]
         active[sum(policy["status"] == "active" for policy in policies)] += 1
     assert min(active[0], active[1], active[2]) > 0
-    assert any(policy["status"] == "cancelled" for policy in found.all("Coverage"))
+    assert any(policy["status"] == "cancelled" for policy in clinic.all("Coverage"))
 
 
 @cases
 def test_phone_numbers_and_identifiers_are_fictional(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
-    for made in found.resources:
-        for point in made.get("telecom", ()):
+    clinic = generate_clinic(seed, now)
+    for resource in clinic.resources:
+        for point in resource.get("telecom", ()):
             if point["system"] == "phone":
                 assert re.fullmatch(r"\(\d{3}\) 555-01\d\d", point["value"])
             else:
                 assert point["value"].endswith(".example")
-    for patient in found.all("Patient"):
+    for patient in clinic.all("Patient"):
         assert all(address["postalCode"].startswith("001") for address in patient["address"])
-    for who in (*found.all("Practitioner"), *found.all("Organization")):
+    for who in (*clinic.all("Practitioner"), *clinic.all("Organization")):
         number = who["identifier"][0]
         if number["system"].endswith("us-npi"):
             assert number["value"].startswith("99999")
@@ -195,13 +206,15 @@ def _luhn(digits: str) -> bool:
 
 @cases
 def test_referrals_have_a_letter_and_a_specialist(seed: int, now: datetime) -> None:
-    found = generate_clinic(seed, now)
+    clinic = generate_clinic(seed, now)
     letters = {
-        ref["reference"] for made in found.all("DocumentReference") for ref in made["context"].get("related", ())
+        ref["reference"]
+        for resource in clinic.all("DocumentReference")
+        for ref in resource["context"].get("related", ())
     }
-    referrals = [made for made in found.all("ServiceRequest") if made["id"].startswith("referral")]
+    referrals = [resource for resource in clinic.all("ServiceRequest") if resource["id"].startswith("referral")]
     assert len(referrals) >= 5
-    for made in referrals:
-        assert get_key(made) in letters
-        assert made["performer"][0]["reference"].startswith("Practitioner/")
-        assert found.at(made["reasonReference"][0])["clinicalStatus"]["coding"][0]["code"] == "active"
+    for resource in referrals:
+        assert get_key(resource) in letters
+        assert resource["performer"][0]["reference"].startswith("Practitioner/")
+        assert clinic.at(resource["reasonReference"][0])["clinicalStatus"]["coding"][0]["code"] == "active"

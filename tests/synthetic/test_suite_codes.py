@@ -30,9 +30,9 @@ def test_drug_codes_have_the_right_display(task: Path) -> None:
 
 
 def test_results_have_the_unit_of_their_code() -> None:
-    found = [pair for task in TASKS for pair in PUT.findall(task.read_text(encoding="utf-8"))]
-    assert len(found) >= 8
-    assert [pair for pair in found if UNITS[pair[0]] != pair[1].strip("\"'")] == []
+    pairs = [pair for task in TASKS for pair in PUT.findall(task.read_text(encoding="utf-8"))]
+    assert len(pairs) >= 8
+    assert [pair for pair in pairs if UNITS[pair[0]] != pair[1].strip("\"'")] == []
 
 
 def test_solutions_order_the_codes_that_tasks_require() -> None:

@@ -39,7 +39,7 @@ class MutableView:
         self.now[key] = None
 
 
-def build_view(*resources: Resource) -> MutableView:
+def view_resources(*resources: Resource) -> MutableView:
     """Return an unchanged view of some resources."""
     return MutableView(Chart(map(render_resource, resources)))
 
@@ -49,25 +49,25 @@ def build_resource(type: str, id: str, **elements: Any) -> Resource:
     return {"resourceType": type, "id": id, **elements}
 
 
-def search_ids(view: MutableView, type: str, *asked: str) -> list[str]:
+def search_ids(view: MutableView, type: str, *parameters: str) -> list[str]:
     """Return the ids that a query such as `name=ann` finds, in order."""
-    return [key.partition("/")[2] for key in search_keys(view, type, parse_pairs(*asked))]
+    return [key.partition("/")[2] for key in search_keys(view, type, parse_pairs(*parameters))]
 
 
-def search_keys_of(view: MutableView, type: str, *asked: str) -> list[str]:
+def search_keys_of(view: MutableView, type: str, *parameters: str) -> list[str]:
     """Return the keys that a query finds."""
-    return list(run_search(view, parse_query(type, parse_pairs(*asked))).keys)
+    return list(run_search(view, parse_query(type, parse_pairs(*parameters))).keys)
 
 
-def parse_pairs(*asked: str) -> list[tuple[str, str]]:
+def parse_pairs(*parameters: str) -> list[tuple[str, str]]:
     """Split each `name=value` into a pair."""
-    return [(name, value) for name, _, value in (each.partition("=") for each in asked)]
+    return [(name, value) for name, _, value in (each.partition("=") for each in parameters)]
 
 
-def get_refusal(type: str, *asked: str, strict: bool = True) -> tuple[str, str]:
+def get_refusal(type: str, *parameters: str, strict: bool = True) -> tuple[str, str]:
     """Return the code and text with which a query is refused."""
     try:
-        parse_query(type, parse_pairs(*asked), strict=strict)
+        parse_query(type, parse_pairs(*parameters), strict=strict)
     except FhirError as error:
         return error.issues[0].code, error.issues[0].text
-    raise AssertionError(f"{asked} was not refused")
+    raise AssertionError(f"{parameters} was not refused")

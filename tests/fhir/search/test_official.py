@@ -32,11 +32,11 @@ def test_tables_match_the_official_definitions() -> None:
     assert unknown == []
     assert TABLE.read_text(encoding="utf-8") == rendered(table)
     assert TABLE.with_name("compartments.json").read_text(encoding="utf-8") == rendered(compartments(package))
-    said = {(base, item["code"]) for item in package.parameters.values() for base in item.get("base", ())}
+    defined = {(base, item["code"]) for item in package.parameters.values() for base in item.get("base", ())}
     known = {(type, name) for type, rows in table["types"].items() for name in rows}
     refused = {(type, name) for type, rows in table["refused"].items() for name in rows}
     assert len(package.parameters) == 1400
-    assert said == known | refused
+    assert defined == known | refused
 
 
 @cache
@@ -59,9 +59,9 @@ def iter_searches(type: str, resource: Resource) -> Iterator[tuple[str, str]]:
     """Yield a value of the resource for every parameter that finds one."""
     for name, parameter in get_parameters(type).items():
         for path in parameter.paths if parameter.type != "composite" and name != "_id" else ():
-            said = list(islice(_iter_values(parameter, path, resource), 1))
-            if said:
-                yield name, said[0]
+            values = list(islice(_iter_values(parameter, path, resource), 1))
+            if values:
+                yield name, values[0]
 
 
 def _iter_values(parameter: SearchParameter, path: ParameterPath, resource: Resource) -> Iterator[str]:
@@ -78,9 +78,9 @@ def _iter_values(parameter: SearchParameter, path: ParameterPath, resource: Reso
 
 def test_every_value_of_the_official_examples_finds_its_resource() -> None:
     """Search some resources of every type by all their values, most of them in a chart and some changed."""
-    kept = {key: resource for number, (key, resource) in enumerate(load_examples().items()) if number % 50}
-    view = MutableView(Chart(map(render_resource, kept.values())))
-    view.put(*(resource for key, resource in load_examples().items() if key not in kept))
+    stored = {key: resource for number, (key, resource) in enumerate(load_examples().items()) if number % 50}
+    view = MutableView(Chart(map(render_resource, stored.values())))
+    view.put(*(resource for key, resource in load_examples().items() if key not in stored))
     of_type: Counter[str] = Counter()
     checked = 0
     for key, resource in load_examples().items():

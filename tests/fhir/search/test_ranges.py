@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from clerkship.fhir.search import SearchContext, parse_query, run_search, to_microseconds
-from tests.fhir.search.searching import build_resource, build_view, get_refusal, parse_pairs, search_ids
+from tests.fhir.search.searching import build_resource, get_refusal, parse_pairs, search_ids, view_resources
 
 
 def seen(id: str, **elements: Any) -> dict[str, Any]:
     return build_resource("Observation", id, **elements)
 
 
-TIMES = build_view(
+TIMES = view_resources(
     seen("a-midnight", effectiveDateTime="2013-01-14T00:00:00Z"),
     seen("b-ten", effectiveDateTime="2013-01-14T10:00:00Z"),
     seen("c-next-day", effectiveDateTime="2013-01-15T00:00:00Z"),
@@ -28,7 +28,7 @@ TIMES = build_view(
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("parameters", "expected"),
     [
         # the examples of R4's table: what lies in the day, not what the day lies in
         ("2013-01-14", "abdh"),
@@ -56,8 +56,8 @@ TIMES = build_view(
         ("2012,2013-01-15", "c"),
     ],
 )
-def test_date_search_uses_the_range_of_its_precision(asked: str, expected: str) -> None:
-    assert "".join(id[0] for id in search_ids(TIMES, "Observation", f"date={asked}")) == expected
+def test_date_search_uses_the_range_of_its_precision(parameters: str, expected: str) -> None:
+    assert "".join(id[0] for id in search_ids(TIMES, "Observation", f"date={parameters}")) == expected
 
 
 def test_repeated_date_parameters_form_a_range() -> None:
@@ -71,7 +71,7 @@ def test_repeated_date_parameters_form_a_range() -> None:
 
 
 def test_date_without_a_zone_is_in_the_zone_of_the_server() -> None:
-    view = build_view(seen("evening", effectiveDateTime="2026-03-02T20:00:00-05:00"))
+    view = view_resources(seen("evening", effectiveDateTime="2026-03-02T20:00:00-05:00"))
     here = SearchContext(zone=-5 * 60)
     for meaning, day in ((None, "2026-03-03"), (here, "2026-03-02")):
         query = parse_query("Observation", parse_pairs(f"date={day}"), context=meaning)
@@ -86,7 +86,7 @@ def test_prefix_ap_of_a_date_is_a_tenth_of_the_distance_to_now() -> None:
 
 
 MG = {"system": "http://unitsofmeasure.org", "code": "mg", "unit": "milligram"}
-DOSES = build_view(
+DOSES = view_resources(
     *(seen(f"{value}", valueQuantity={"value": value, **MG}) for value in (5.34, 5.35, 5.4, 5.45, 6, 100, 99.4, 104)),
     seen("grams", valueQuantity={"value": 5.4, "unit": "g"}),
     seen("below", valueQuantity={"value": 5, "comparator": "<", **MG}),
@@ -95,7 +95,7 @@ DOSES = build_view(
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("parameters", "expected"),
     [
         ("5.4", ["5.35", "5.4", "grams"]),
         ("5.40", ["5.4", "grams"]),
@@ -116,12 +116,12 @@ DOSES = build_view(
         ("-5.4", []),
     ],
 )
-def test_number_search_uses_the_range_that_rounds_to_it(asked: str, expected: list[str]) -> None:
-    assert search_ids(DOSES, "Observation", f"value-quantity={asked}") == expected
+def test_number_search_uses_the_range_that_rounds_to_it(parameters: str, expected: list[str]) -> None:
+    assert search_ids(DOSES, "Observation", f"value-quantity={parameters}") == expected
 
 
 def test_numbers_and_ranges() -> None:
-    view = build_view(
+    view = view_resources(
         build_resource("RiskAssessment", "point", prediction=[{"probabilityDecimal": 0.8}]),
         build_resource(
             "RiskAssessment",
@@ -137,7 +137,7 @@ def test_numbers_and_ranges() -> None:
 
 
 def test_money_and_samples() -> None:
-    view = build_view(
+    view = view_resources(
         build_resource("Invoice", "dear", totalGross={"value": 12.5, "currency": "USD"}),
         seen("wave", valueSampledData={"origin": {"value": 10, "code": "mV"}, "factor": 2, "data": "1 E 5 -3"}),
     )
@@ -148,7 +148,7 @@ def test_money_and_samples() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "parameters",
     [
         *("date=yesterday", "date=2013-13", "date=2013-02-30", "date=2013-1-1", "date=ge", "date=2013-01-14T25:00Z"),
         *("date=2013-01-14T10Z", "date=2013-01-14T10:00:00+99:00", "date=20130114", "date=2013-02-30T10:00:00Z"),
@@ -162,7 +162,7 @@ def test_money_and_samples() -> None:
         *("_lastUpdated=now", "value-quantity=gt", "value-quantity=5.4|a|b|c", "date=0000-01-01"),
     ],
 )
-def test_malformed_date_or_number_is_refused(asked: str) -> None:
-    code, text = get_refusal("Observation", asked)
+def test_malformed_date_or_number_is_refused(parameters: str) -> None:
+    code, text = get_refusal("Observation", parameters)
     assert code == "value"
-    assert asked.partition("=")[0] in text
+    assert parameters.partition("=")[0] in text

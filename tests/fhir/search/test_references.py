@@ -6,7 +6,7 @@ from clerkship.fhir.issue import FhirError
 from clerkship.fhir.search import matches_search, parse_query, run_search, search_keys
 from clerkship.fhir.search.compartment import compartment_parameters
 from clerkship.fhir.search.find import list_compartment_keys
-from tests.fhir.search.searching import build_resource, build_view, get_refusal, parse_pairs, search_ids
+from tests.fhir.search.searching import build_resource, get_refusal, parse_pairs, search_ids, view_resources
 
 BASE = "http://127.0.0.1:8080/fhir"
 LOINC = "http://loinc.org"
@@ -16,7 +16,7 @@ def part(code: str, value: float) -> dict[str, object]:
     return {"code": {"coding": [{"system": LOINC, "code": code}]}, "valueQuantity": {"value": value, "code": "mm[Hg]"}}
 
 
-CLINIC = build_view(
+CLINIC = view_resources(
     build_resource("Organization", "west", name="West Clinic", partOf={"reference": "Organization/all"}),
     build_resource("Organization", "all", name="All Clinics"),
     build_resource("Patient", "ann", name=[{"family": "Ash"}], managingOrganization={"reference": "Organization/west"}),
@@ -49,12 +49,12 @@ CLINIC = build_view(
 )
 
 
-def found(type: str, *asked: str) -> list[str]:
-    return [key.partition("/")[2] for key in search_keys(CLINIC, type, parse_pairs(*asked), base=BASE)]
+def search_clinic(type: str, *parameters: str) -> list[str]:
+    return [key.partition("/")[2] for key in search_keys(CLINIC, type, parse_pairs(*parameters), base=BASE)]
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("parameters", "expected"),
     [
         ("subject=Patient/ann", ["1"]),
         ("subject=ann", ["1", "3"]),
@@ -74,12 +74,12 @@ def found(type: str, *asked: str) -> list[str]:
         ("subject=Patient/ann,Patient/bob", ["1", "2"]),
     ],
 )
-def test_search_by_reference(asked: str, expected: list[str]) -> None:
-    assert found("Observation", asked) == expected
+def test_search_by_reference(parameters: str, expected: list[str]) -> None:
+    assert search_clinic("Observation", parameters) == expected
 
 
 @pytest.mark.parametrize(
-    ("type", "asked", "expected"),
+    ("type", "parameters", "expected"),
     [
         ("Observation", "subject:Patient.family=ash", ["1"]),
         ("Observation", "patient.family=beech", ["2"]),
@@ -100,12 +100,12 @@ def test_search_by_reference(asked: str, expected: list[str]) -> None:
         ("Organization", "_has:Organization:partof:_has:Patient:organization:family=ash", ["all"]),
     ],
 )
-def test_chains_and_reverse_chains(type: str, asked: str, expected: list[str]) -> None:
-    assert found(type, asked) == expected
+def test_chains_and_reverse_chains(type: str, parameters: str, expected: list[str]) -> None:
+    assert search_clinic(type, parameters) == expected
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("parameters", "expected"),
     [
         (f"component-code-value-quantity={LOINC}|8480-6$gt140", ["1"]),
         (f"component-code-value-quantity={LOINC}|8480-6$gt90", ["1", "2"]),
@@ -116,12 +116,12 @@ def test_chains_and_reverse_chains(type: str, asked: str, expected: list[str]) -
         ("code-value-quantity=85354-9$80", []),
     ],
 )
-def test_composite_matches_within_one_element(asked: str, expected: list[str]) -> None:
-    assert found("Observation", asked) == expected
+def test_composite_matches_within_one_element(parameters: str, expected: list[str]) -> None:
+    assert search_clinic("Observation", parameters) == expected
 
 
 def test_composite_components_may_apply_to_the_whole_resource() -> None:
-    view = build_view(
+    view = view_resources(
         build_resource(
             "MolecularSequence",
             "m",
@@ -135,7 +135,7 @@ def test_composite_components_may_apply_to_the_whole_resource() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "code"),
+    ("parameters", "code"),
     [
         ("code.name=x", "invalid"),
         ("subject:Practitioner.name=x", "not-supported"),
@@ -155,8 +155,8 @@ def test_composite_components_may_apply_to_the_whole_resource() -> None:
         ("code-value-quantity=85354-9$high", "value"),
     ],
 )
-def test_invalid_references_and_chains_are_refused(asked: str, code: str) -> None:
-    assert get_refusal("Observation", asked)[0] == code
+def test_invalid_references_and_chains_are_refused(parameters: str, code: str) -> None:
+    assert get_refusal("Observation", parameters)[0] == code
 
 
 def test_resource_that_is_not_stored_can_be_matched() -> None:
@@ -178,8 +178,10 @@ def test_compartments() -> None:
 
 
 def test_search_can_be_restricted_to_a_compartment() -> None:
-    def inside(type: str, *asked: str) -> list[str]:
-        return list(run_search(CLINIC, parse_query(type, parse_pairs(*asked), compartment=("Patient", "ann"))).keys)
+    def inside(type: str, *parameters: str) -> list[str]:
+        return list(
+            run_search(CLINIC, parse_query(type, parse_pairs(*parameters), compartment=("Patient", "ann"))).keys
+        )
 
     assert inside("Observation") == ["Observation/1"]
     assert inside("Observation", "code=x") == []
@@ -189,28 +191,28 @@ def test_search_can_be_restricted_to_a_compartment() -> None:
 
 
 def test_chains_use_changed_resources_at_both_ends() -> None:
-    view = build_view(
+    view = view_resources(
         build_resource("Patient", "a", name=[{"family": "Ash"}]),
         build_resource("Patient", "b", name=[{"family": "Beech"}]),
         build_resource("Observation", "1", subject={"reference": "Patient/a"}),
         build_resource("Observation", "2", subject={"reference": "Patient/b"}),
     )
-    asked = "patient.family=ash"
-    assert search_ids(view, "Observation", asked) == ["1"]
+    parameters = "patient.family=ash"
+    assert search_ids(view, "Observation", parameters) == ["1"]
     view.put(
         build_resource("Patient", "a", name=[{"family": "Cedar"}]),
         build_resource("Patient", "b", name=[{"family": "Ash"}]),
     )
-    assert search_ids(view, "Observation", asked) == ["2"]
+    assert search_ids(view, "Observation", parameters) == ["2"]
     view.put(
         build_resource("Observation", "3", subject={"reference": "Patient/b"}),
         build_resource("Patient", "c", name=[{"family": "Ash"}]),
     )
     view.put(build_resource("Observation", "0", subject={"reference": "Patient/c"}))
-    assert search_ids(view, "Observation", asked) == ["0", "2", "3"]
+    assert search_ids(view, "Observation", parameters) == ["0", "2", "3"]
     view.delete("Observation/2")
     view.delete("Patient/c")
-    assert search_ids(view, "Observation", asked) == ["3"]
+    assert search_ids(view, "Observation", parameters) == ["3"]
     assert search_ids(view, "Patient", "_has:Observation:patient:_id=1,2,3") == ["a", "b"]
     view.put(build_resource("Observation", "1", subject={"reference": "Patient/b"}))
     assert search_ids(view, "Patient", "_has:Observation:patient:_id=1,2,3") == ["b"]

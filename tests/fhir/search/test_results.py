@@ -10,11 +10,11 @@ from clerkship.fhir.search import ResultPage, build_page, find_included, parse_q
 from tests.fhir.search.searching import (
     MutableView,
     build_resource,
-    build_view,
     get_refusal,
     parse_pairs,
     search_ids,
     search_keys_of,
+    view_resources,
 )
 
 
@@ -28,7 +28,7 @@ def person(id: str, family: str = "", born: str = "", **more: object) -> Resourc
     )
 
 
-PEOPLE = build_view(
+PEOPLE = view_resources(
     person("1", "Éclair", "1970-05-01", gender="male"),
     person("2", "ash", "1990", gender="female"),
     person("3", "Beech", "1970-05-01"),
@@ -55,7 +55,7 @@ def test_sort_orders_matches(sort: str, expected: str) -> None:
 
 
 def test_sort_by_number_reference_and_uri() -> None:
-    view = build_view(
+    view = view_resources(
         build_resource("Observation", "1", valueQuantity={"value": 10}, subject={"reference": "Patient/b"}),
         build_resource("Observation", "2", valueQuantity={"value": 9.5}, subject={"reference": "Patient/a"}),
         build_resource("Observation", "3", meta={"source": "urn:x"}),
@@ -66,18 +66,18 @@ def test_sort_by_number_reference_and_uri() -> None:
 
 
 def test_number_with_as_many_digits_as_a_float_is_found() -> None:
-    view = build_view(build_resource("Observation", "1", valueQuantity={"value": 66.89999999999999}))
+    view = view_resources(build_resource("Observation", "1", valueQuantity={"value": 66.89999999999999}))
     assert search_ids(view, "Observation", "value-quantity=66.89999999999999") == ["1"]
     assert search_ids(view, "Observation", "value-quantity=66.9") == ["1"]
     assert search_ids(view, "Observation", "value-quantity=ne66.89999999999999") == []
 
 
-def list_pages(view: MutableView, *asked: str, between: object = None) -> list[str]:
+def list_pages(view: MutableView, *parameters: str, between: object = None) -> list[str]:
     """Return the ids on each page, in order."""
     found: list[str] = []
     cursor = ""
     while True:
-        query = parse_query("Patient", [*parse_pairs(*asked), *([("_cursor", cursor)] if cursor else [])])
+        query = parse_query("Patient", [*parse_pairs(*parameters), *([("_cursor", cursor)] if cursor else [])])
         one = build_page(run_search(view, query), query, 2)
         found += [key.partition("/")[2] for key in one.keys]
         cursor = one.next_cursor
@@ -89,13 +89,13 @@ def list_pages(view: MutableView, *asked: str, between: object = None) -> list[s
 
 @pytest.mark.parametrize("sort", ["", "_sort=family", "_sort=-birthdate", "_sort=gender,-birthdate"])
 def test_pages_together_contain_every_match_once(sort: str) -> None:
-    asked = [sort] if sort else []
-    assert list_pages(PEOPLE, *asked) == search_ids(PEOPLE, "Patient", *asked)
-    assert list_pages(PEOPLE, *asked, "_count=1") == search_ids(PEOPLE, "Patient", *asked)
+    parameters = [sort] if sort else []
+    assert list_pages(PEOPLE, *parameters) == search_ids(PEOPLE, "Patient", *parameters)
+    assert list_pages(PEOPLE, *parameters, "_count=1") == search_ids(PEOPLE, "Patient", *parameters)
 
 
 def test_changes_between_pages_do_not_shift_other_matches() -> None:
-    view = build_view(*(person(f"p{number}", born=f"19{number}0") for number in range(1, 7)))
+    view = view_resources(*(person(f"p{number}", born=f"19{number}0") for number in range(1, 7)))
     query = parse_query("Patient", parse_pairs("_sort=birthdate", "_count=2"))
     first = build_page(run_search(view, query), query, 10)
     assert first.keys == ["Patient/p1", "Patient/p2"]
@@ -115,7 +115,7 @@ def test_cursor_of_another_search_or_malformed_one_is_refused() -> None:
     cursor = build_page(run_search(PEOPLE, query), query, 2).next_cursor
     data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     altered = base64.urlsafe_b64encode(data.replace(b"ash", b"zzz")).decode()
-    for asked, given in [
+    for parameters, cursor_text in [
         (("_sort=family", "gender=male"), cursor),
         (("_sort=-family",), cursor),
         (("_sort=family",), altered),
@@ -124,7 +124,7 @@ def test_cursor_of_another_search_or_malformed_one_is_refused() -> None:
         (("_sort=family",), "?é"),
         (("_sort=family",), "A"),
     ]:
-        wrong = parse_query("Patient", [*parse_pairs(*asked), ("_cursor", given)])
+        wrong = parse_query("Patient", [*parse_pairs(*parameters), ("_cursor", cursor_text)])
         with pytest.raises(FhirError, match="use the links of a page unchanged"):
             build_page(run_search(PEOPLE, wrong), wrong, 2)
     other_size = parse_query("Patient", parse_pairs("_sort=family", "_count=1", f"_cursor={cursor}"))
@@ -136,7 +136,7 @@ def test_count_zero_returns_an_empty_page() -> None:
     assert build_page(run_search(PEOPLE, query), query, 10) == ResultPage([], "", 5)
 
 
-CARE = build_view(
+CARE = view_resources(
     build_resource("Organization", "o", partOf={"reference": "Organization/top"}),
     build_resource("Organization", "top"),
     person(
@@ -151,7 +151,7 @@ CARE = build_view(
 
 
 @pytest.mark.parametrize(
-    ("type", "asked", "expected"),
+    ("type", "parameters", "expected"),
     [
         ("Observation", "_id=1&_include=Observation:subject", "Patient/p"),
         (
@@ -186,15 +186,17 @@ CARE = build_view(
         ),
     ],
 )
-def test_include_and_revinclude_find_referenced_resources(type: str, asked: str, expected: str) -> None:
-    query = parse_query(type, parse_pairs(*asked.split("&")))
+def test_include_and_revinclude_find_referenced_resources(type: str, parameters: str, expected: str) -> None:
+    query = parse_query(type, parse_pairs(*parameters.split("&")))
     found = find_included(CARE, query, list(run_search(CARE, query).keys))
     assert sorted(found) == expected.split()
     assert len(set(found)) == len(found)
 
 
 def test_include_follows_changed_references() -> None:
-    view = build_view(person("p"), person("q"), build_resource("Observation", "1", subject={"reference": "Patient/p"}))
+    view = view_resources(
+        person("p"), person("q"), build_resource("Observation", "1", subject={"reference": "Patient/p"})
+    )
     view.put(
         build_resource("Observation", "1", subject={"reference": "Patient/q"}),
         build_resource("Observation", "2", subject={"reference": "Patient/p"}),
@@ -221,7 +223,7 @@ WHOLE: Resource = build_resource(
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("parameters", "expected"),
     [
         ("_elements=note", "id meta resourceType status _status code note"),
         ("_elements=value", "id meta resourceType status _status code valueQuantity"),
@@ -231,10 +233,10 @@ WHOLE: Resource = build_resource(
         ("_summary=true", "id meta resourceType status _status code valueQuantity"),
     ],
 )
-def test_elements_and_summary_return_a_subset(asked: str, expected: str) -> None:
-    seen = subset_resource(WHOLE, parse_query("Observation", parse_pairs(asked)))
-    assert set(seen) == set(expected.split())
-    assert [tag["code"] for tag in seen["meta"]["tag"]] == ["mine", "SUBSETTED"]
+def test_elements_and_summary_return_a_subset(parameters: str, expected: str) -> None:
+    subset = subset_resource(WHOLE, parse_query("Observation", parse_pairs(parameters)))
+    assert set(subset) == set(expected.split())
+    assert [tag["code"] for tag in subset["meta"]["tag"]] == ["mine", "SUBSETTED"]
     assert WHOLE["meta"] == {"tag": [{"code": "mine"}]}
 
 
@@ -244,8 +246,8 @@ def test_complete_resource_is_not_tagged_as_subsetted() -> None:
 
 
 def test_link_contains_the_parameters_that_were_used() -> None:
-    asked = parse_pairs("name=ann|x", "shoe-size=43", "_sort=-name", "_format=json", "_count=3")
-    query = parse_query("Patient", asked, strict=False)
+    parameters = parse_pairs("name=ann|x", "shoe-size=43", "_sort=-name", "_format=json", "_count=3")
+    query = parse_query("Patient", parameters, strict=False)
     assert query.link() == "name=ann|x&_sort=-name&_count=3"
     assert [(issue.severity, issue.code) for issue in query.ignored] == [("warning", "not-supported")]
     assert "shoe-size" in query.ignored[0].text
@@ -262,7 +264,7 @@ def test_all_errors_of_a_query_are_reported_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "code"),
+    ("parameters", "code"),
     [
         ("_count=-1", "value"),
         ("_count=few", "value"),
@@ -286,8 +288,8 @@ def test_all_errors_of_a_query_are_reported_at_once() -> None:
         ("_contained=true", "not-supported"),
     ],
 )
-def test_invalid_result_parameters_are_refused(asked: str, code: str) -> None:
-    assert get_refusal("Patient", *asked.split("&"))[0] == code
+def test_invalid_result_parameters_are_refused(parameters: str, code: str) -> None:
+    assert get_refusal("Patient", *parameters.split("&"))[0] == code
 
 
 def test_sort_by_composite_is_refused() -> None:

@@ -137,8 +137,10 @@ def test_datatype_that_does_not_fit_the_parameter_type_stops_the_script(tmp_path
 
 def write(folder: Path, type: str, names: dict[str, list[str]]) -> None:
     elements = [{"path": f"{type}.{name}", "type": [{"code": kind} for kind in kinds]} for name, kinds in names.items()]
-    said = {"resourceType": "StructureDefinition", "type": type, "kind": "resource", "abstract": False}
-    (folder / f"StructureDefinition-{type}.json").write_text(json.dumps({**said, "snapshot": {"element": elements}}))
+    definition = {"resourceType": "StructureDefinition", "type": type, "kind": "resource", "abstract": False}
+    (folder / f"StructureDefinition-{type}.json").write_text(
+        json.dumps({**definition, "snapshot": {"element": elements}})
+    )
 
 
 def test_compartments() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.fhir.search.searching import build_resource, build_view, get_refusal, search_ids
+from tests.fhir.search.searching import build_resource, get_refusal, search_ids, view_resources
 
-PEOPLE = build_view(
+PEOPLE = view_resources(
     build_resource(
         "Patient",
         "muller",
@@ -36,7 +36,7 @@ PEOPLE = build_view(
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("parameters", "expected"),
     [
         ("name=mull", ["muller"]),
         ("name=MÜLL", ["muller"]),
@@ -60,12 +60,12 @@ PEOPLE = build_view(
         ("name:missing=false", ["muller", "obrien"]),
     ],
 )
-def test_string_matches_prefix_without_case_and_accents(asked: str, expected: list[str]) -> None:
-    assert search_ids(PEOPLE, "Patient", asked) == expected
+def test_string_matches_prefix_without_case_and_accents(parameters: str, expected: list[str]) -> None:
+    assert search_ids(PEOPLE, "Patient", parameters) == expected
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("parameters", "expected"),
     [
         ("identifier=A1", ["muller", "obrien"]),  # in doubt, without case
         ("identifier=urn:mrn|A1", ["muller"]),
@@ -96,8 +96,8 @@ def test_string_matches_prefix_without_case_and_accents(asked: str, expected: li
         ("gender=female&name=bob", []),
     ],
 )
-def test_search_by_token(asked: str, expected: list[str]) -> None:
-    assert search_ids(PEOPLE, "Patient", *asked.split("&")) == expected
+def test_search_by_token(parameters: str, expected: list[str]) -> None:
+    assert search_ids(PEOPLE, "Patient", *parameters.split("&")) == expected
 
 
 def test_repeated_parameter_means_and_comma_means_or() -> None:
@@ -107,7 +107,7 @@ def test_repeated_parameter_means_and_comma_means_or() -> None:
 
 
 def test_escaped_comma_is_part_of_a_value() -> None:
-    view = build_view(
+    view = view_resources(
         build_resource("Patient", "1", name=[{"text": "Smith, Ann"}]),
         build_resource("Patient", "2", name=[{"text": "Smith"}]),
     )
@@ -115,7 +115,7 @@ def test_escaped_comma_is_part_of_a_value() -> None:
     assert search_ids(view, "Patient", "name:exact=Smith,Smith\\, Ann") == ["1", "2"]
 
 
-SETS = build_view(
+SETS = view_resources(
     build_resource("ValueSet", "a", url="http://acme.org/fhir/ValueSet/123"),
     build_resource("ValueSet", "b", url="http://acme.org/fhir/ValueSet/1234"),
     build_resource("ValueSet", "c", url="urn:oid:1.2.3"),
@@ -128,7 +128,7 @@ SETS = build_view(
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("parameters", "expected"),
     [
         ("url=http://acme.org/fhir/ValueSet/123", ["a"]),
         ("url=http://acme.org/fhir/valueset/123", []),  # addresses are compared as they are
@@ -138,8 +138,8 @@ SETS = build_view(
         ("url=urn:oid:1.2.3", ["c"]),
     ],
 )
-def test_search_by_uri(asked: str, expected: list[str]) -> None:
-    assert search_ids(SETS, "ValueSet", asked) == expected
+def test_search_by_uri(parameters: str, expected: list[str]) -> None:
+    assert search_ids(SETS, "ValueSet", parameters) == expected
 
 
 def test_search_by_parameters_of_every_resource() -> None:
@@ -150,7 +150,7 @@ def test_search_by_parameters_of_every_resource() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "code"),
+    ("parameters", "code"),
     [
         ("name:sounds=x", "not-supported"),
         ("gender:in=http://x", "not-supported"),
@@ -175,8 +175,8 @@ def test_search_by_parameters_of_every_resource() -> None:
         ("=x", "invalid"),
     ],
 )
-def test_invalid_strings_and_tokens_are_refused(asked: str, code: str) -> None:
-    found, text = get_refusal("Patient", asked)
+def test_invalid_strings_and_tokens_are_refused(parameters: str, code: str) -> None:
+    found, text = get_refusal("Patient", parameters)
     assert found == code
     assert text
 
