@@ -10,7 +10,7 @@ import pytest
 from clerkship.cli.app import run
 from clerkship.library.yaml import parse_yaml
 from tests.cli.terminal import clerkship
-from tests.library.library_folder import Shelf
+from tests.library.library_folder import LibraryFolder
 from tests.library.seed import DOMAIN
 
 SCENARIO = """\
@@ -30,12 +30,12 @@ def on_turn(message):
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LibraryFolder:
     """A Rasa project with two scenarios, and an agent that passes both."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     sys.modules.pop("shop_agent", None)
-    shelf = Shelf(tmp_path)
+    shelf = LibraryFolder(tmp_path)
     shelf.write("domain.yml", DOMAIN)
     shelf.write("config.yml", "recipe: default.v1\npipeline: []\n")
     shelf.write("shop_agent.py", AGENT)
@@ -52,7 +52,7 @@ WARNING = (
 
 @pytest.mark.parametrize("place", [".", "eval", "eval/scenarios", "eval/scenarios/order_delay.yml"])
 def test_a_project_a_folder_and_a_file_are_validated_with_the_domain_named(
-    shop: Shelf, place: str, capsys: pytest.CaptureFixture[str]
+    shop: LibraryFolder, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["validate", place]) == 0
     text = capsys.readouterr().out
@@ -75,7 +75,7 @@ def test_a_project_a_folder_and_a_file_are_validated_with_the_domain_named(
     ],
 )
 def test_scenarios_run_from_a_folder_a_file_and_by_the_name_of_their_file(
-    shop: Shelf, arguments: list[str], tasks: list[str], capsysbinary: pytest.CaptureFixture[bytes]
+    shop: LibraryFolder, arguments: list[str], tasks: list[str], capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     code = run(["run", *arguments, "-a", "python:shop_agent:on_turn", "--json"])
     found = json.loads(capsysbinary.readouterr().out)
@@ -86,7 +86,7 @@ def test_scenarios_run_from_a_folder_a_file_and_by_the_name_of_their_file(
 
 
 def test_a_run_shows_warnings_and_the_domain_and_keeps_which_was_given(
-    shop: Shelf, capsys: pytest.CaptureFixture[str]
+    shop: LibraryFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["run", "eval", "-a", "python:shop_agent:on_turn", "--task", "order_delay"]) == 0
     text = capsys.readouterr().out
@@ -103,7 +103,7 @@ def test_a_run_shows_warnings_and_the_domain_and_keeps_which_was_given(
 
 
 def test_a_slot_that_is_not_in_the_domain_is_found_by_validate_and_by_run(
-    shop: Shelf, capsys: pytest.CaptureFixture[str]
+    shop: LibraryFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("domain.yml").write_text(DOMAIN.replace("order_id:", "order_ref:"), encoding="utf-8")
     said = "order_delay.yml:5:21: scenario.setup.initial_slots.order_id: no slot `order_id` in domain.yml; did you mean"
@@ -115,7 +115,7 @@ def test_a_slot_that_is_not_in_the_domain_is_found_by_validate_and_by_run(
 
 
 def test_json_has_the_warnings_the_domain_and_what_was_passed_over(
-    shop: Shelf, capsysbinary: pytest.CaptureFixture[bytes]
+    shop: LibraryFolder, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert run(["validate", ".", "--json"]) == 0
     found = json.loads(capsysbinary.readouterr().out)
@@ -123,7 +123,9 @@ def test_json_has_the_warnings_the_domain_and_what_was_passed_over(
     assert (found["domain"], found["passed_over"]) == ("domain.yml", ["config.yml", "domain.yml"])
 
 
-def test_an_unknown_agent_and_a_missing_domain_are_said_so(shop: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_agent_and_a_missing_domain_are_said_so(
+    shop: LibraryFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["validate", "eval", "--agent", "magic"]) == 2
     assert "unknown agent `magic`" in capsys.readouterr().out
     assert run(["validate", "eval", "--domain", "nowhere"]) == 2

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.library.library_folder import Shelf
+from tests.library.library_folder import LibraryFolder
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Shelf:
+def folder(tmp_path: Path) -> LibraryFolder:
     """An empty one."""
-    return Shelf(tmp_path)
+    return LibraryFolder(tmp_path)

@@ -15,7 +15,7 @@ from clerkship.model.errors import InputError
 CATALOG = RegisteredCatalog()
 
 
-class Shelf:
+class LibraryFolder:
     """A folder."""
 
     def __init__(self, root: Path) -> None:

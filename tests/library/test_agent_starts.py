@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.library.library_folder import Shelf
+from tests.library.library_folder import LibraryFolder
 from tests.workbench import Workbench
 
 TASK = """\
@@ -18,9 +18,9 @@ task:
 """
 
 
-def shelf(folder: Path, written: str, starts: str = "") -> Shelf:
+def shelf(folder: Path, written: str, starts: str = "") -> LibraryFolder:
     """A folder with one task."""
-    made = Shelf(folder)
+    made = LibraryFolder(folder)
     made.write("one.yml", TASK.format(starts=starts or "steps: []", written=written))
     return made
 
@@ -55,7 +55,7 @@ def test_conversation_keys_are_rejected_if_the_agent_starts(tmp_path: Path, key:
     ],
 )
 def test_person_with_lines_or_script_is_accepted(tmp_path: Path, written: str) -> None:
-    made = Shelf(tmp_path)
+    made = LibraryFolder(tmp_path)
     made.write(
         "one.yml",
         f"environment: {{name: desk, simulators: {{chat: {{kind: chat}}}}}}\ntask: {{name: One, scenario: {written}}}",

@@ -8,15 +8,15 @@ import pytest
 
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
-from tests.library.library_folder import CATALOG, Shelf
+from tests.library.library_folder import CATALOG, LibraryFolder
 
 BINARY = bytes(range(256)) + b"{{ patient.mrn }}\r\n"
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
+def shelf(tmp_path: Path) -> LibraryFolder:
     """A clinic with a drop, a patient, and a partner's files."""
-    shelf = Shelf(tmp_path / "suite")
+    shelf = LibraryFolder(tmp_path / "suite")
     shelf.write(
         "clinic.yml",
         """\
@@ -35,7 +35,7 @@ def shelf(tmp_path: Path) -> Shelf:
     return shelf
 
 
-def task(shelf: Shelf, step: str, name: str = "tasks/t.yml") -> None:
+def task(shelf: LibraryFolder, step: str, name: str = "tasks/t.yml") -> None:
     """A task with one step."""
     shelf.write(
         name,
@@ -50,14 +50,14 @@ def task(shelf: Shelf, step: str, name: str = "tasks/t.yml") -> None:
     )
 
 
-def args(shelf: Shelf) -> Any:
+def args(shelf: LibraryFolder) -> Any:
     """The arguments of the step as the task keeps them."""
     [loaded] = shelf.load().tasks.values()
     assert loaded.task.scenario is not None
     return loaded.task.scenario.steps[0].args
 
 
-def test_template_file_beside_its_task_is_filled(shelf: Shelf) -> None:
+def test_template_file_beside_its_task_is_filled(shelf: LibraryFolder) -> None:
     task(shelf, "files.drop: {path: in/a.csv, template: texts/referral.csv}")
     (shelf.root / "tasks" / "texts").mkdir()
     written = "mrn;name\r\n{{ patient.mrn }};{{ patient.name | upper }}\r\n"
@@ -65,13 +65,13 @@ def test_template_file_beside_its_task_is_filled(shelf: Shelf) -> None:
     assert args(shelf) == {"path": "in/a.csv", "text": "mrn;name\r\nM-1;MARIA LOPEZ\r\n"}
 
 
-def test_template_file_with_one_expression_stays_text(shelf: Shelf) -> None:
+def test_template_file_with_one_expression_stays_text(shelf: LibraryFolder) -> None:
     shelf.write("tasks/n.txt", "{{ patient.mrn | length }}\n")
     task(shelf, "files.drop: {path: a, template: n.txt}")
     assert args(shelf) == {"path": "a", "text": "3\n"}
 
 
-def test_path_of_a_template_file_may_be_a_template(shelf: Shelf) -> None:
+def test_path_of_a_template_file_may_be_a_template(shelf: LibraryFolder) -> None:
     shelf.write("tasks/p1.txt", "hers")
     task(shelf, 'files.drop: {path: a, template: "{{ patient.id }}.txt"}')
     assert args(shelf) == {"path": "a", "text": "hers"}
@@ -90,7 +90,7 @@ def test_path_of_a_template_file_may_be_a_template(shelf: Shelf) -> None:
         ("latin.txt", "template: latin.txt: it is not UTF-8 text"),
     ],
 )
-def test_unreadable_template_file_is_reported_at_its_key(shelf: Shelf, name: str, message: str) -> None:
+def test_unreadable_template_file_is_reported_at_its_key(shelf: LibraryFolder, name: str, message: str) -> None:
     outside = shelf.root.parent / "out.txt"
     outside.write_text("secret")
     task(shelf, f"files.drop: {{path: a, template: {name}}}")
@@ -103,14 +103,14 @@ def test_unreadable_template_file_is_reported_at_its_key(shelf: Shelf, name: str
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_mistake_in_a_template_file_is_reported_at_its_line(shelf: Shelf, end: str) -> None:
+def test_mistake_in_a_template_file_is_reported_at_its_line(shelf: LibraryFolder, end: str) -> None:
     task(shelf, "files.drop: {path: a, template: m.hl7}")
     text = f"MSH|^~\\&|{end}PID|1||{{{{ patient.mrm }}}}{end}"
     (shelf.root / "tasks" / "m.hl7").write_bytes(text.encode())
     assert shelf.lines() == ["tasks/m.hl7:2:8: unknown name `mrm` in `patient.mrm`; did you mean `mrn`?"]
 
 
-def test_mistake_in_a_template_file_fails_only_the_requested_task(shelf: Shelf) -> None:
+def test_mistake_in_a_template_file_fails_only_the_requested_task(shelf: LibraryFolder) -> None:
     task(shelf, "files.drop: {path: a, template: m.txt}", "t.yml")
     shelf.write("m.txt", "{{ nobody }}")
     with pytest.raises(InputError) as caught:
@@ -118,7 +118,7 @@ def test_mistake_in_a_template_file_fails_only_the_requested_task(shelf: Shelf) 
     assert shelf.told(caught.value.problems) == ["m.txt:1:1: unknown name `nobody`; known: now, patient"]
 
 
-def test_file_of_a_dataset_is_copied_unchanged(shelf: Shelf) -> None:
+def test_file_of_a_dataset_is_copied_unchanged(shelf: LibraryFolder) -> None:
     task(shelf, "files.drop: {path: in/page.tif, dataset: partner, file: scans/page.tif, modified: 3d}")
     found = args(shelf)
     assert base64.b64decode(found.pop("base64")) == BINARY
@@ -149,21 +149,21 @@ def test_file_of_a_dataset_is_copied_unchanged(shelf: Shelf) -> None:
         ("text: a, modified: 2026-03-02T09:00:00", "has no zone"),
     ],
 )
-def test_invalid_dataset_file_reference_is_reported_at_its_key(shelf: Shelf, step: str, message: str) -> None:
+def test_invalid_dataset_file_reference_is_reported_at_its_key(shelf: LibraryFolder, step: str, message: str) -> None:
     shelf.write("tasks/n.txt", "text")
     task(shelf, f"files.drop: {{path: a, {step}}}")
     [line] = shelf.lines()
     assert message in line
 
 
-def test_too_large_file_is_rejected_with_a_hint(shelf: Shelf) -> None:
+def test_too_large_file_is_rejected_with_a_hint(shelf: LibraryFolder) -> None:
     (shelf.root / "partner" / "large.bin").write_bytes(b"x" * 5_000_001)
     task(shelf, "files.drop: {path: a, dataset: partner, file: large.bin}")
     [line] = shelf.lines()
     assert "`large.bin` has 5.0 MB; the limit is 5 MB; add the dataset to the environment" in line
 
 
-def test_files_of_a_scenario_file_are_not_templates(shelf: Shelf) -> None:
+def test_files_of_a_scenario_file_are_not_templates(shelf: LibraryFolder) -> None:
     shelf.write("braces.txt", "{{ as it is }}")
     shelf.write(
         "s.yml",

@@ -15,21 +15,21 @@ from clerkship.library.library import Library
 from clerkship.library.load import load_library
 from clerkship.model.dataset import Dataset
 from clerkship.simulators.fhir.datasets import load as fhir_load
-from tests.library.library_folder import CATALOG, Shelf
+from tests.library.library_folder import CATALOG, LibraryFolder
 
 PATIENTS = b"".join(b'{"resourceType":"Patient","id":"p%d","x":1}\n' % number for number in range(20))
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
+def shelf(tmp_path: Path) -> LibraryFolder:
     """A folder with a lenient dataset, so that there are warnings to keep."""
-    shelf = Shelf(tmp_path / "suite")
+    shelf = LibraryFolder(tmp_path / "suite")
     shelf.write("d.yml", "dataset: {name: d, type: fhir, file: x.ndjson, validation: lenient}\ntask: {name: T}\n")
     (shelf.root / "x.ndjson").write_bytes(PATIENTS)
     return shelf
 
 
-def loaded(shelf: Shelf, folder: Path) -> Library:
+def loaded(shelf: LibraryFolder, folder: Path) -> Library:
     """With a cache."""
     return load_library(shelf.root, CATALOG, cache=folder)
 
@@ -44,19 +44,19 @@ def no_work(*_: object) -> None:
     raise AssertionError("it was made again")
 
 
-def test_second_load_uses_the_cache(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_load_uses_the_cache(shelf: LibraryFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = loaded(shelf, tmp_path)
     monkeypatch.setattr(fhir_load, "compile_dataset", no_work)
     second = loaded(shelf, tmp_path)
     assert second.datasets["d"] == first.datasets["d"]
     assert second.datasets["d"].hash == first.datasets["d"].hash
     assert second.warnings == first.warnings != ()
-    moved = Shelf(tmp_path / "moved")
+    moved = LibraryFolder(tmp_path / "moved")
     shutil.copytree(shelf.root, moved.root)
     assert {warning.file for warning in loaded(moved, tmp_path).warnings} == {str(moved.root / "x.ndjson")}
 
 
-def test_any_change_invalidates_the_cache(shelf: Shelf, tmp_path: Path) -> None:
+def test_any_change_invalidates_the_cache(shelf: LibraryFolder, tmp_path: Path) -> None:
     loaded(shelf, tmp_path)
     (shelf.root / "x.ndjson").write_bytes(PATIENTS + b'{"resourceType":"Patient","id":"new"}\n')
     assert len(loaded(shelf, tmp_path).datasets["d"].lines or ()) == 21
@@ -66,7 +66,7 @@ def test_any_change_invalidates_the_cache(shelf: Shelf, tmp_path: Path) -> None:
     assert len(entries(tmp_path)) == 3
 
 
-def test_invalid_dataset_is_not_cached(shelf: Shelf, tmp_path: Path) -> None:
+def test_invalid_dataset_is_not_cached(shelf: LibraryFolder, tmp_path: Path) -> None:
     shelf.write("d.yml", (shelf.root / "d.yml").read_text().replace(", validation: lenient", ""))
     for _ in range(2):
         with pytest.raises(Exception, match="Patient/p0"):
@@ -75,7 +75,7 @@ def test_invalid_dataset_is_not_cached(shelf: Shelf, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["cut", "flipped", "empty", "other", "header"])
-def test_damaged_entry_is_rebuilt(shelf: Shelf, tmp_path: Path, how: str) -> None:
+def test_damaged_entry_is_rebuilt(shelf: LibraryFolder, tmp_path: Path, how: str) -> None:
     whole = loaded(shelf, tmp_path).datasets["d"]
     [entry] = entries(tmp_path)
     data = entry.read_bytes()
@@ -92,7 +92,9 @@ def test_damaged_entry_is_rebuilt(shelf: Shelf, tmp_path: Path, how: str) -> Non
     assert entry.read_bytes() == data
 
 
-def test_unwritable_cache_folder_is_ignored(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_cache_folder_is_ignored(
+    shelf: LibraryFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(path: Path, target: Path) -> Path:
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -101,13 +103,13 @@ def test_unwritable_cache_folder_is_ignored(shelf: Shelf, tmp_path: Path, monkey
     assert entries(tmp_path / "sealed") == []
 
 
-def test_cache_path_that_is_a_file_is_ignored(shelf: Shelf, tmp_path: Path) -> None:
+def test_cache_path_that_is_a_file_is_ignored(shelf: LibraryFolder, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert len(loaded(shelf, tmp_path / "file").datasets["d"].lines or ()) == 20
     assert (tmp_path / "file").read_text() == "in the way"
 
 
-def test_processes_can_write_the_cache_concurrently(shelf: Shelf, tmp_path: Path) -> None:
+def test_processes_can_write_the_cache_concurrently(shelf: LibraryFolder, tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from clerkship.library.load import load\n"
     code += "from clerkship.engine.catalog import only_ours\n"
     code += "found = load(Path(sys.argv[1]), only_ours(), cache=Path(sys.argv[2]))\n"
@@ -131,7 +133,7 @@ def test_oldest_entries_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert cache.load("k4", "d") is not None
 
 
-def test_generated_dataset_is_cached(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_dataset_is_cached(shelf: LibraryFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.write("d.yml", "dataset: {name: d, type: fhir, generate: {patients: 1, seed: 3}}\ntask: {name: T}\n")
     first = loaded(shelf, tmp_path).datasets["d"]
     monkeypatch.setattr(fhir_load, "generate_lines", no_work)

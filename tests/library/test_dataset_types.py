@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.library.library_folder import Shelf
+from tests.library.library_folder import LibraryFolder
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,6 @@ from tests.library.library_folder import Shelf
         ("{name: d, type: acme.roster}", "no plug-in `acme` is installed"),
     ],
 )
-def test_dataset_is_validated_by_its_type(folder: Shelf, dataset: str, message: str) -> None:
+def test_dataset_is_validated_by_its_type(folder: LibraryFolder, dataset: str, message: str) -> None:
     folder.write("d.yml", f"dataset: {dataset}\ntask: {{name: T}}\n")
     assert message in folder.lines()[0]

@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.library.library import LoadedTask
 from clerkship.simulators.fhir.datasets import finder
-from tests.library.library_folder import Shelf
+from tests.library.library_folder import LibraryFolder
 
 CHART = """
     environment: {name: clinic, now: 2026-03-02T09:00:00-05:00, datasets: [chart]}
@@ -61,20 +61,20 @@ CHART = """
 
 
 @pytest.fixture
-def chart(tmp_path: Path) -> Shelf:
+def chart(tmp_path: Path) -> LibraryFolder:
     """A folder with three patients and what belongs to them."""
-    shelf = Shelf(tmp_path)
+    shelf = LibraryFolder(tmp_path)
     shelf.write("chart.yml", CHART)
     return shelf
 
 
-def task(shelf: Shelf, *entities: str, **more: str) -> LoadedTask:
+def task(shelf: LibraryFolder, *entities: str, **more: str) -> LoadedTask:
     """A task with these entities."""
     write(shelf, *entities, **more)
     return next(iter(shelf.load().tasks.values()))
 
 
-def write(shelf: Shelf, *entities: str, **more: str) -> None:
+def write(shelf: LibraryFolder, *entities: str, **more: str) -> None:
     """Its file."""
     lines = ["task:", "  name: T", *[f"  {key}: {value}" for key, value in more.items()]]
     lines += ["  entities:", *[f"    - {{dataset: chart, {entity}}}" for entity in entities]] if entities else []
@@ -108,12 +108,12 @@ def write(shelf: Shelf, *entities: str, **more: str) -> None:
         ("Coverage", "subscriberId: S1", "c1"),
     ],
 )
-def test_record_is_found_by_search_parameter_or_path(chart: Shelf, type: str, where: str, id: str) -> None:
+def test_record_is_found_by_search_parameter_or_path(chart: LibraryFolder, type: str, where: str, id: str) -> None:
     loaded = task(chart, f"id: it, type: {type}, where: {{{where}}}")
     assert loaded.entities["it"]["id"] == id
 
 
-def test_entity_can_refer_to_earlier_entities(chart: Shelf) -> None:
+def test_entity_can_refer_to_earlier_entities(chart: LibraryFolder) -> None:
     loaded = task(
         chart,
         "id: patient, type: Patient, where: {given: Maria}",
@@ -155,18 +155,18 @@ def test_entity_can_refer_to_earlier_entities(chart: Shelf) -> None:
         ("id: it, type: Patient, where: {name.single().family: Kim}", "`it`: `single()` expects one value, not 2"),
     ],
 )
-def test_query_with_no_or_several_matches_is_rejected(chart: Shelf, entity: str, message: str) -> None:
+def test_query_with_no_or_several_matches_is_rejected(chart: LibraryFolder, entity: str, message: str) -> None:
     write(chart, entity)
     [line] = chart.lines()
     assert message in line
 
 
-def test_duplicate_entity_id_is_rejected(chart: Shelf) -> None:
+def test_duplicate_entity_id_is_rejected(chart: LibraryFolder) -> None:
     write(chart, "id: it, type: Patient, where: {id: p1}", "id: it, type: Organization")
     assert "the id `it` is already used" in chart.lines()[0]
 
 
-def test_reference_to_an_unbound_entity_is_not_reported_again(chart: Shelf) -> None:
+def test_reference_to_an_unbound_entity_is_not_reported_again(chart: LibraryFolder) -> None:
     write(
         chart,
         "id: patient, type: Patient, where: {family: Nobody}",
@@ -199,7 +199,7 @@ def test_reference_to_an_unbound_entity_is_not_reported_again(chart: Shelf) -> N
         ("{{ p.name.1.given }}", ["Maria", "Elena"]),
     ],
 )
-def test_resources_are_rendered_in_words(chart: Shelf, text: str, told: Any) -> None:
+def test_resources_are_rendered_in_words(chart: LibraryFolder, text: str, told: Any) -> None:
     loaded = task(
         chart,
         "id: p, type: Patient, where: {id: p1}",
@@ -218,13 +218,13 @@ def test_resources_are_rendered_in_words(chart: Shelf, text: str, told: Any) -> 
         ("{{ p.value }}", "unknown name `value` in `p.value`"),
     ],
 )
-def test_unknown_field_of_a_resource_is_an_error(chart: Shelf, text: str, message: str) -> None:
+def test_unknown_field_of_a_resource_is_an_error(chart: LibraryFolder, text: str, message: str) -> None:
     write(chart, "id: p, type: Patient, where: {id: p1}", task_item=f'{{said: "{text}"}}')
     [line] = chart.lines()
     assert message in line
 
 
-def test_persona_file_can_use_the_tasks_entities(chart: Shelf) -> None:
+def test_persona_file_can_use_the_tasks_entities(chart: LibraryFolder) -> None:
     chart.write("personas/rosa.yml", "persona: {name: rosa, description: 'You are {{ p.name }}, aged {{ p.age }}.'}\n")
     chart.write(
         "t.yml",
@@ -246,7 +246,7 @@ def test_persona_file_can_use_the_tasks_entities(chart: Shelf) -> None:
     assert "unknown name `q`" in line
 
 
-def test_path_index_is_built_once(chart: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_index_is_built_once(chart: LibraryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[bytes] = []
 
     def parse(line: bytes) -> Any:
@@ -264,7 +264,7 @@ def test_path_index_is_built_once(chart: Shelf, monkeypatch: pytest.MonkeyPatch)
     assert len(parsed) <= 3 + 50  # each patient once for the index, and then the one that is found
 
 
-def test_for_each_makes_one_task_per_record(chart: Shelf) -> None:
+def test_for_each_makes_one_task_per_record(chart: LibraryFolder) -> None:
     chart.write(
         "t.yml",
         """
@@ -306,20 +306,20 @@ def test_for_each_makes_one_task_per_record(chart: Shelf) -> None:
         ("7", "task.for_each: expected a map"),
     ],
 )
-def test_invalid_for_each_is_rejected(chart: Shelf, keys: str, message: str) -> None:
+def test_invalid_for_each_is_rejected(chart: LibraryFolder, keys: str, message: str) -> None:
     chart.write("t.yml", f"task:\n  name: T\n  for_each: {keys}\n  task_item: {{a: '{{{{ p.id }}}}'}}\n")
     line = chart.lines()[0]
     assert message in line
 
 
-def test_template_mistake_is_reported_once_for_all_records(chart: Shelf) -> None:
+def test_template_mistake_is_reported_once_for_all_records(chart: LibraryFolder) -> None:
     each = "for_each: {id: p, dataset: chart, type: Patient}"
     chart.write("t.yml", f"task:\n  name: T\n  {each}\n  task_item: {{a: '{{{{ p.nmae }}}}'}}\n")
     [line] = chart.lines()
     assert "unknown name `nmae`" in line
 
 
-def test_missing_entity_is_reported_with_the_record_of_for_each(chart: Shelf) -> None:
+def test_missing_entity_is_reported_with_the_record_of_for_each(chart: LibraryFolder) -> None:
     chart.write(
         "t.yml",
         """
@@ -333,7 +333,7 @@ def test_missing_entity_is_reported_with_the_record_of_for_each(chart: Shelf) ->
     assert "for p3, `c` matches no Coverage with patient 'Patient/p3', status 'active' in chart" in line
 
 
-def test_too_long_or_duplicate_task_names_are_rejected(chart: Shelf) -> None:
+def test_too_long_or_duplicate_task_names_are_rejected(chart: LibraryFolder) -> None:
     each = "for_each: {id: p, dataset: chart, type: Patient, where: {id: p1}}"
     chart.write("t.yml", f"task: {{name: {'n' * 199}, {each}}}\n")
     assert "the name has 204 characters; the limit is 200; shorten it" in chart.lines()[0]
@@ -342,7 +342,7 @@ def test_too_long_or_duplicate_task_names_are_rejected(chart: Shelf) -> None:
 
 
 def test_for_each_works_with_plain_records(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
+    shelf = LibraryFolder(tmp_path)
     shelf.write(
         "t.yml",
         """
@@ -362,7 +362,7 @@ def test_for_each_works_with_plain_records(tmp_path: Path) -> None:
 
 
 def test_assertions_on_an_unbound_record_are_not_reported(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
+    shelf = LibraryFolder(tmp_path)
     shelf.write(
         "suite.yml",
         """
@@ -394,7 +394,7 @@ def test_assertions_on_an_unbound_record_are_not_reported(tmp_path: Path) -> Non
 
 
 def test_unknown_name_is_reported_with_the_known_names(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
+    shelf = LibraryFolder(tmp_path)
     shelf.write("chart.yml", CHART)
     shelf.write(
         "task.yml",

@@ -13,7 +13,7 @@ from clerkship.fhir.resource import parse_resource
 from clerkship.library.load import load_library
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputError
-from tests.library.library_folder import CATALOG, Shelf
+from tests.library.library_folder import CATALOG, LibraryFolder
 
 SYNTHEA = Path(__file__).parent / "synthea"
 PLACE = """
@@ -25,26 +25,26 @@ OKAFOR = "Practitioner/5e2f4d3c-0001-3a77-9b6e-77c0aa120002"
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
+def shelf(tmp_path: Path) -> LibraryFolder:
     """A folder with an environment and a task, and no dataset yet."""
-    shelf = Shelf(tmp_path)
+    shelf = LibraryFolder(tmp_path)
     shelf.write("place.yml", PLACE)
     return shelf
 
 
-def dataset(shelf: Shelf, text: str, **files: Any) -> Dataset:
+def dataset(shelf: LibraryFolder, text: str, **files: Any) -> Dataset:
     """What a dataset with these keys comes to."""
     write(shelf, text, **files)
     return shelf.load().datasets["d"]
 
 
-def wrong(shelf: Shelf, text: str, **files: Any) -> list[str]:
+def wrong(shelf: LibraryFolder, text: str, **files: Any) -> list[str]:
     """What is wrong with it."""
     write(shelf, text, **files)
     return shelf.lines()
 
 
-def write(shelf: Shelf, text: str, **files: Any) -> None:
+def write(shelf: LibraryFolder, text: str, **files: Any) -> None:
     """A dataset, and files beside it; `__` is a dot."""
     shelf.write("d.yml", f"dataset: {{name: d, type: fhir, {text}}}\n")
     for name, content in files.items():
@@ -69,7 +69,7 @@ def bundle(type: str, *entries: Any) -> dict[str, Any]:
     return {"resourceType": "Bundle", "type": type, "entry": list(entries)}
 
 
-def test_inline_resources_get_meta_and_keep_their_order(shelf: Shelf) -> None:
+def test_inline_resources_get_meta_and_keep_their_order(shelf: LibraryFolder) -> None:
     found = dataset(shelf, "records: [{resourceType: Patient, id: b}, {resourceType: Patient, id: a, active: true}]")
     assert found.lines == (
         b'{"resourceType":"Patient","id":"a","meta":{"lastUpdated":"2000-01-01T00:00:00.000Z","versionId":"1"},'
@@ -80,25 +80,25 @@ def test_inline_resources_get_meta_and_keep_their_order(shelf: Shelf) -> None:
     assert (again, again.hash) == (found, found.hash)
 
 
-def test_given_version_and_time_are_kept(shelf: Shelf) -> None:
+def test_given_version_and_time_are_kept(shelf: LibraryFolder) -> None:
     meta = {"versionId": "7", "lastUpdated": "2025-01-01T00:00:00Z", "tag": [{"code": "x"}]}
     found = dataset(shelf, "file: p.json", p__json=patient("a", meta=meta))
     assert resources(found)["Patient/a"]["meta"] == meta
 
 
 @pytest.mark.parametrize("type", ["collection", "searchset", "transaction", "batch", "document", "message"])
-def test_bundles_of_each_type_are_unpacked(shelf: Shelf, type: str) -> None:
+def test_bundles_of_each_type_are_unpacked(shelf: LibraryFolder, type: str) -> None:
     entries = [{"fullUrl": "http://x/Patient/a", "resource": patient("a")}, {"resource": patient("b")}]
     assert list(resources(dataset(shelf, "file: b.json", b__json=bundle(type, *entries)))) == ["Patient/a", "Patient/b"]
 
 
-def test_search_outcome_entries_are_skipped(shelf: Shelf) -> None:
+def test_search_outcome_entries_are_skipped(shelf: LibraryFolder) -> None:
     said = {"search": {"mode": "outcome"}, "resource": {"resourceType": "OperationOutcome"}}
     found = dataset(shelf, "file: b.json", b__json=bundle("searchset", {"resource": patient("a")}, said))
     assert list(resources(found)) == ["Patient/a"]
 
 
-def test_folder_can_mix_formats_and_skips_other_files(shelf: Shelf) -> None:
+def test_folder_can_mix_formats_and_skips_other_files(shelf: LibraryFolder) -> None:
     write(shelf, "folder: data")
     files = {
         "a.json": orjson.dumps(patient("a")),
@@ -116,7 +116,7 @@ def test_folder_can_mix_formats_and_skips_other_files(shelf: Shelf) -> None:
     assert list(resources(shelf.load().datasets["d"])) == [f"Patient/{id}" for id in "abcdef"]
 
 
-def test_synthea_bundles_are_loaded(shelf: Shelf) -> None:
+def test_synthea_bundles_are_loaded(shelf: LibraryFolder) -> None:
     shutil.copytree(SYNTHEA, shelf.root / "data")
     found = resources(dataset(shelf, "folder: data"))
     assert len(found) == 8
@@ -134,7 +134,7 @@ def test_order_of_files_does_not_matter(tmp_path: Path) -> None:
     names = sorted(path.name for path in SYNTHEA.glob("*.json"))
     hashes = set()
     for number, order in enumerate(permutations(names)):
-        shelf = Shelf(tmp_path / str(number))
+        shelf = LibraryFolder(tmp_path / str(number))
         shelf.write("place.yml", PLACE)
         (shelf.root / "data").mkdir()
         for place, name in enumerate(order):
@@ -143,7 +143,7 @@ def test_order_of_files_does_not_matter(tmp_path: Path) -> None:
     assert len(hashes) == 1
 
 
-def test_synthea_patients_without_practitioners_report_what_is_missing(shelf: Shelf) -> None:
+def test_synthea_patients_without_practitioners_report_what_is_missing(shelf: LibraryFolder) -> None:
     (shelf.root / "data").mkdir()
     shutil.copy(SYNTHEA / "Rosa_Delgado.json", shelf.root / "data")
     first = wrong(shelf, "folder: data")[0]
@@ -155,7 +155,7 @@ def test_synthea_patients_without_practitioners_report_what_is_missing(shelf: Sh
     assert len(resources(shelf.load().datasets["d"])) == 4
 
 
-def test_conditional_create_adds_a_resource_once(shelf: Shelf) -> None:
+def test_conditional_create_adds_a_resource_once(shelf: LibraryFolder) -> None:
     def entry(id: str, **more: Any) -> dict[str, Any]:
         resource = {"resourceType": "Organization", "id": id, "identifier": [{"system": "s", "value": "1"}], **more}
         request = {"method": "POST", "url": "Organization", "ifNoneExist": "identifier=s%7C1"}
@@ -169,7 +169,7 @@ def test_conditional_create_adds_a_resource_once(shelf: Shelf) -> None:
     assert found["Patient/p"]["managingOrganization"]["reference"] == "Organization/o1"
 
 
-def test_full_urls_of_a_bundle_become_references(shelf: Shelf) -> None:
+def test_full_urls_of_a_bundle_become_references(shelf: LibraryFolder) -> None:
     base = "https://ehr.example/fhir"
     seen: dict[str, Any] = {"resourceType": "Observation", "id": "o", "status": "final", "code": {"text": "x"}}
     seen |= {"subject": {"reference": f"{base}/Patient/a"}, "focus": [{"reference": f"{base}/Patient/a/_history/2"}]}
@@ -181,7 +181,7 @@ def test_full_urls_of_a_bundle_become_references(shelf: Shelf) -> None:
     assert found["performer"][0]["reference"] == "https://elsewhere.example/Practitioner/z"
 
 
-def test_urn_refers_to_the_same_bundle(shelf: Shelf) -> None:
+def test_urn_refers_to_the_same_bundle(shelf: LibraryFolder) -> None:
     def part(name: str) -> dict[str, Any]:
         person = {"fullUrl": "urn:uuid:1", "resource": patient(f"p-{name}")}
         seen = {"resourceType": "Observation", "id": f"o-{name}", "status": "final", "code": {"text": "x"}}
@@ -192,7 +192,7 @@ def test_urn_refers_to_the_same_bundle(shelf: Shelf) -> None:
     assert {found[f"Observation/o-{n}"]["subject"]["reference"] for n in "ab"} == {"Patient/p-a", "Patient/p-b"}
 
 
-def test_missing_id_is_derived_from_full_url_or_content(shelf: Shelf) -> None:
+def test_missing_id_is_derived_from_full_url_or_content(shelf: LibraryFolder) -> None:
     nameless = {"resourceType": "Patient", "gender": "female"}
     entries = [
         {"fullUrl": "urn:uuid:0f9d4b3e-0000-4000-8000-00000000000a", "resource": {"resourceType": "Patient"}},
@@ -208,7 +208,7 @@ def test_missing_id_is_derived_from_full_url_or_content(shelf: Shelf) -> None:
     assert dataset(shelf, "file: b.json", b__json=bundle("batch", *reversed(entries))).hash == found.hash
 
 
-def test_equal_duplicates_are_merged_and_different_ones_rejected(shelf: Shelf) -> None:
+def test_equal_duplicates_are_merged_and_different_ones_rejected(shelf: LibraryFolder) -> None:
     same = bundle("collection", {"resource": patient("a")}, {"resource": patient("a")})
     assert len(dataset(shelf, "file: b.json", b__json=same).lines or ()) == 1
     other = b'{"resourceType":"Bundle","type":"collection","entry":[\n'
@@ -246,20 +246,20 @@ def test_equal_duplicates_are_merged_and_different_ones_rejected(shelf: Shelf) -
         (b"[" * 100_000, "not valid JSON"),
     ],
 )
-def test_mistake_in_a_file_is_reported_with_its_place(shelf: Shelf, data: bytes, message: str) -> None:
+def test_mistake_in_a_file_is_reported_with_its_place(shelf: LibraryFolder, data: bytes, message: str) -> None:
     [line, *_] = wrong(shelf, "file: x.json", x__json=data)
     assert line.startswith("x.json:")
     assert message in line
 
 
-def test_mistake_in_ndjson_is_reported_with_its_line(shelf: Shelf) -> None:
+def test_mistake_in_ndjson_is_reported_with_its_line(shelf: LibraryFolder) -> None:
     data = b'{"resourceType":"Patient","id":"a"}\n\nnope\n{"resourceType":"Patient","id":"b","gender":"f"}\n'
     first, second = wrong(shelf, "file: x.ndjson", x__ndjson=data)
     assert first.startswith("x.ndjson:3:1: not valid JSON")
     assert second.startswith("x.ndjson:4:0: gender: Patient/b: ")
 
 
-def test_mistake_in_inline_records_is_reported_with_its_place(shelf: Shelf) -> None:
+def test_mistake_in_inline_records_is_reported_with_its_place(shelf: LibraryFolder) -> None:
     shelf.write(
         "d.yml",
         """
@@ -295,14 +295,14 @@ def test_mistake_in_inline_records_is_reported_with_its_place(shelf: Shelf) -> N
         ("generate: {patients: 0}", "dataset.generate.patients: expected at least 1"),
     ],
 )
-def test_unreadable_dataset_is_rejected(shelf: Shelf, keys: str, message: str) -> None:
+def test_unreadable_dataset_is_rejected(shelf: LibraryFolder, keys: str, message: str) -> None:
     packed = gzip.compress(orjson.dumps(patient("a")) * 100)
     (shelf.root / "data").mkdir()
     files = {"bad__json__gz": b"not gzip", "cut__json__gz": packed[: len(packed) // 2]}
     assert any(message in line for line in wrong(shelf, keys, **files))
 
 
-def test_lenient_dataset_warns_of_invalid_resources(shelf: Shelf) -> None:
+def test_lenient_dataset_warns_of_invalid_resources(shelf: LibraryFolder) -> None:
     odd = patient("a", favouriteColour="blue", gender="f")
     assert len(wrong(shelf, "file: x.json", x__json=odd)) == 2
     write(shelf, "file: x.json, validation: lenient", x__json=odd)
@@ -310,7 +310,7 @@ def test_lenient_dataset_warns_of_invalid_resources(shelf: Shelf) -> None:
     assert resources(shelf.load().datasets["d"])["Patient/a"]["favouriteColour"] == "blue"
 
 
-def test_broken_reference_is_a_warning(shelf: Shelf) -> None:
+def test_broken_reference_is_a_warning(shelf: LibraryFolder) -> None:
     seen = [
         {"resourceType": "Observation", "id": f"o{n}", "status": "final", "code": {"text": "x"}, "subject": who}
         for n, who in enumerate([{"reference": "Patient/a"}, *[{"reference": f"Patient/{n}"} for n in range(5)]])
@@ -322,7 +322,7 @@ def test_broken_reference_is_a_warning(shelf: Shelf) -> None:
     assert warning.endswith(", …")
 
 
-def test_dates_are_shifted_from_as_of_to_now(shelf: Shelf) -> None:
+def test_dates_are_shifted_from_as_of_to_now(shelf: LibraryFolder) -> None:
     shutil.copytree(SYNTHEA, shelf.root / "data")
     found = resources(dataset(shelf, "folder: data, as_of: 2021-05-05T12:00:00-05:00"))
     assert found[ROSA]["birthDate"] == "1976-02-29"  # as many days before now as before then
@@ -335,7 +335,7 @@ def test_dates_are_shifted_from_as_of_to_now(shelf: Shelf) -> None:
     assert all(resource["meta"]["lastUpdated"] <= "2026-03-02T14:00:00Z" for resource in found.values())
 
 
-def test_environments_with_different_now_cannot_share_shifted_dates(shelf: Shelf) -> None:
+def test_environments_with_different_now_cannot_share_shifted_dates(shelf: LibraryFolder) -> None:
     shelf.write("other.yml", "environment: {name: ward, now: 2026-04-01T09:00:00Z, datasets: [d]}\n")
     shelf.write("place.yml", PLACE.replace("name: T", "name: T, environment: clinic"))
     lines = wrong(shelf, "file: x.json, as_of: 2026-01-01T00:00:00Z", x__json=patient("a"))
@@ -347,7 +347,7 @@ def test_environments_with_different_now_cannot_share_shifted_dates(shelf: Shelf
     assert len(dataset(shelf, "file: x.json", x__json=patient("a")).lines or ()) == 1
 
 
-def test_built_in_datasets_need_no_file(shelf: Shelf) -> None:
+def test_built_in_datasets_need_no_file(shelf: LibraryFolder) -> None:
     shelf.write("place.yml", PLACE.replace("[d]", "[clinic-100]"))
     found = shelf.load().datasets["clinic-100"]
     assert sum(line.startswith(b'{"resourceType":"Patient"') for line in found.lines or ()) >= 100
@@ -359,7 +359,7 @@ def test_built_in_datasets_need_no_file(shelf: Shelf) -> None:
     assert "with `generate: {patients: 100, seed: 7}`" in line
 
 
-def test_stored_dataset_is_read_back(shelf: Shelf) -> None:
+def test_stored_dataset_is_read_back(shelf: LibraryFolder) -> None:
     write(shelf, "file: x.json", x__json=patient("a"))
     library = shelf.load()
     snapshot = library.snapshot(library.tasks["T"], 60)
@@ -368,26 +368,26 @@ def test_stored_dataset_is_read_back(shelf: Shelf) -> None:
     assert Dataset.parse("d", found.data).lines == found.lines
 
 
-def test_dataset_folder_inside_a_task_folder_is_accepted(shelf: Shelf) -> None:
+def test_dataset_folder_inside_a_task_folder_is_accepted(shelf: LibraryFolder) -> None:
     """One mistake in a dataset is said once, not again by each task that binds to it."""
     shelf.write("t.yml", "task: {name: U, entities: [{id: p, dataset: d}], task_item: {a: '{{ p.id }}'}}\n")
     assert len(wrong(shelf, "file: x.json", x__json={"resourceType": "Patient", "id": "a", "gender": "f"})) == 1
 
 
-def test_loading_without_a_cache_writes_nothing(shelf: Shelf, cache: Path) -> None:
+def test_loading_without_a_cache_writes_nothing(shelf: LibraryFolder, cache: Path) -> None:
     before = sorted(cache.rglob("*"))
     write(shelf, "file: x.json", x__json=patient("a"))
     load_library(shelf.root, CATALOG)
     assert sorted(cache.rglob("*")) == before
 
 
-def test_unknown_dataset_is_rejected(shelf: Shelf) -> None:
+def test_unknown_dataset_is_rejected(shelf: LibraryFolder) -> None:
     shelf.write("place.yml", PLACE.replace("[d]", "[clinic-10]"))
     with pytest.raises(InputError, match="unknown dataset `clinic-10`; did you mean `clinic-100`"):
         shelf.load()
 
 
-def test_skipped_and_empty_files_are_listed(shelf: Shelf, tmp_path: Path) -> None:
+def test_skipped_and_empty_files_are_listed(shelf: LibraryFolder, tmp_path: Path) -> None:
     data = tmp_path / "data"
     for name, text in {
         "a.ndjson": '{"resourceType": "Patient", "id": "a"}\n',

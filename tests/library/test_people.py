@@ -5,7 +5,7 @@ import pytest
 from clerkship.model.errors import InputError
 from clerkship.model.persona import Persona
 from clerkship.model.snapshot import Snapshot
-from tests.library.library_folder import Shelf
+from tests.library.library_folder import LibraryFolder
 
 CLINIC = "environment: {name: clinic, simulators: {chat: {kind: chat}, phone: {kind: chat}, drop: {kind: files}}}\n"
 
@@ -14,7 +14,7 @@ def task(people: str, starts: str = "person") -> str:
     return f"{CLINIC}task:\n  name: Two\n  scenario:\n    starts: {starts}\n    people:\n{people}"
 
 
-def test_a_task_lists_several_people(folder: Shelf) -> None:
+def test_a_task_lists_several_people(folder: LibraryFolder) -> None:
     people = (
         "      - {name: patient, sandbox: chat, opening: Hi}\n      - {name: payer, sandbox: phone, lines: [Hello]}\n"
     )
@@ -23,7 +23,7 @@ def test_a_task_lists_several_people(folder: Shelf) -> None:
     assert [(person.name, person.sandbox) for person in loaded.task.people] == [("patient", "chat"), ("payer", "phone")]
 
 
-def test_person_who_waits_needs_no_opening(folder: Shelf) -> None:
+def test_person_who_waits_needs_no_opening(folder: LibraryFolder) -> None:
     folder.write("a.yml", task("      - {sandbox: chat, opening: Hi}\n      - {sandbox: phone, fallback: Yes?}\n"))
     [loaded] = folder.load().tasks.values()
     assert [person.can_begin for person in loaded.task.people] == [True, False]
@@ -70,7 +70,9 @@ def test_person_who_waits_needs_no_opening(folder: Shelf) -> None:
         ),
     ],
 )
-def test_mistake_in_people_is_reported_once_at_its_line(folder: Shelf, people: str, line: int, message: str) -> None:
+def test_mistake_in_people_is_reported_once_at_its_line(
+    folder: LibraryFolder, people: str, line: int, message: str
+) -> None:
     folder.write("a.yml", task(people))
     with pytest.raises(InputError) as raised:
         folder.load()
@@ -79,13 +81,13 @@ def test_mistake_in_people_is_reported_once_at_its_line(folder: Shelf, people: s
     assert problem.line == line
 
 
-def test_two_people_on_the_only_chat_are_rejected(folder: Shelf) -> None:
+def test_two_people_on_the_only_chat_are_rejected(folder: LibraryFolder) -> None:
     folder.write("a.yml", "task: {name: Two, scenario: {starts: person, people: [{opening: a}, {opening: b}]}}")
     with pytest.raises(InputError, match="two people are on the sandbox `chat`"):
         folder.load()
 
 
-def test_opening_without_effect_is_rejected_for_each_person(folder: Shelf) -> None:
+def test_opening_without_effect_is_rejected_for_each_person(folder: LibraryFolder) -> None:
     people = "      - {sandbox: chat, lines: [a]}\n      - {sandbox: phone, opening: Hi}\n"
     folder.write("a.yml", task(people, starts="agent"))
     with pytest.raises(InputError, match="`opening` has no effect") as raised:
@@ -93,7 +95,7 @@ def test_opening_without_effect_is_rejected_for_each_person(folder: Shelf) -> No
     assert raised.value.problems[0].line == 8
 
 
-def test_each_person_gets_their_persona(folder: Shelf) -> None:
+def test_each_person_gets_their_persona(folder: LibraryFolder) -> None:
     folder.write("p.yml", "personas: [{name: shy, description: Shy.}, {name: loud, description: 'Loud at {{ now }}.'}]")
     people = "\n".join(
         f"      - {{sandbox: {sandbox}, simulation_context: x, persona: {persona}}}"
@@ -107,7 +109,7 @@ def test_each_person_gets_their_persona(folder: Shelf) -> None:
     assert loud.description.startswith("Loud at 20")
 
 
-def test_setup_hash_does_not_depend_on_the_people(folder: Shelf) -> None:
+def test_setup_hash_does_not_depend_on_the_people(folder: LibraryFolder) -> None:
     scenes = []
     for people in ("person: {lines: [a]}", "people: [{lines: [a]}]", "people: [{lines: [b]}]"):
         folder.write("a.yml", f"task: {{name: One, scenario: {{starts: person, {people}}}}}")

@@ -5,7 +5,7 @@ import pytest
 from clerkship.model.errors import InputError
 from clerkship.model.persona import Persona
 from clerkship.model.scenario import ScenarioPerson
-from tests.library.library_folder import Shelf
+from tests.library.library_folder import LibraryFolder
 
 MANNERS = """
     personas:
@@ -15,7 +15,7 @@ MANNERS = """
 CONTEXT = "scenario: {name: One, simulation_context: A customer., setup: {%s}}"
 
 
-def person(folder: Shelf) -> ScenarioPerson:
+def person(folder: LibraryFolder) -> ScenarioPerson:
     """The person of the only task."""
     [loaded] = folder.load().tasks.values()
     assert loaded.task.scenario is not None
@@ -24,7 +24,7 @@ def person(folder: Shelf) -> ScenarioPerson:
 
 
 @pytest.mark.parametrize("setup", ["persona: impatient", "person: {persona: impatient}"])
-def test_scenario_can_name_a_persona(folder: Shelf, setup: str) -> None:
+def test_scenario_can_name_a_persona(folder: LibraryFolder, setup: str) -> None:
     folder.write("manners.yml", MANNERS)
     folder.write("one.yml", CONTEXT % setup)
     found = person(folder)
@@ -34,7 +34,7 @@ def test_scenario_can_name_a_persona(folder: Shelf, setup: str) -> None:
     assert (found.spoken_language, found.needs_model) == ("German", True)
 
 
-def test_task_can_name_or_define_a_persona(folder: Shelf) -> None:
+def test_task_can_name_or_define_a_persona(folder: LibraryFolder) -> None:
     folder.write("manners.yml", "persona: {name: chatty, description: Talks a lot.}")
     task = (
         "task: {name: One, scenario: {starts: person, person: {simulation_context: x, language: French, persona: %s}}}"
@@ -46,7 +46,7 @@ def test_task_can_name_or_define_a_persona(folder: Shelf) -> None:
     assert person(folder).spoken_language == "French"
 
 
-def test_templates_of_an_inline_persona_are_filled_once(folder: Shelf) -> None:
+def test_templates_of_an_inline_persona_are_filled_once(folder: LibraryFolder) -> None:
     folder.write(
         "one.yml",
         """\
@@ -62,11 +62,11 @@ def test_templates_of_an_inline_persona_are_filled_once(folder: Shelf) -> None:
     assert person(folder).resolved_persona == Persona(name="own", description="Like {{ now }} $${HOME}.")
 
 
-def test_shared_personas_folder_is_found(folder: Shelf) -> None:
+def test_shared_personas_folder_is_found(folder: LibraryFolder) -> None:
     folder.write("personas/manners.yml", MANNERS)
     folder.write("eval/scenarios/one.yml", CONTEXT % "persona: chatty")
     for place in ("eval/scenarios", "eval"):
-        inside = Shelf(folder.root / place)
+        inside = LibraryFolder(folder.root / place)
         assert person(inside).resolved_persona == Persona(name="chatty", description="Talks a lot.")
 
 
@@ -82,7 +82,7 @@ def test_shared_personas_folder_is_found(folder: Shelf) -> None:
         ("persona: {name: x}", "`description` is missing"),
     ],
 )
-def test_unknown_persona_is_reported_with_its_place(folder: Shelf, setup: str, told: str) -> None:
+def test_unknown_persona_is_reported_with_its_place(folder: LibraryFolder, setup: str, told: str) -> None:
     folder.write("manners.yml", MANNERS)
     folder.write("one.yml", CONTEXT % setup)
     with pytest.raises(InputError) as refused:
@@ -91,7 +91,7 @@ def test_unknown_persona_is_reported_with_its_place(folder: Shelf, setup: str, t
     assert told in problem
 
 
-def test_duplicate_persona_name_is_rejected(folder: Shelf) -> None:
+def test_duplicate_persona_name_is_rejected(folder: LibraryFolder) -> None:
     folder.write("manners.yml", MANNERS)
     folder.write("more.yml", "persona: {name: chatty, description: Another.}")
     folder.write("one.yml", CONTEXT % "")
@@ -99,7 +99,7 @@ def test_duplicate_persona_name_is_rejected(folder: Shelf) -> None:
         folder.load()
 
 
-def test_mistake_in_a_persona_is_reported_with_its_place(folder: Shelf) -> None:
+def test_mistake_in_a_persona_is_reported_with_its_place(folder: LibraryFolder) -> None:
     folder.write("manners.yml", "persona: {name: a, descripton: b}")
     folder.write("one.yml", CONTEXT % "persona: a")
     with pytest.raises(InputError, match="unknown key `descripton`; did you mean `description`"):

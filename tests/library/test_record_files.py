@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.library.library_folder import Shelf
+from tests.library.library_folder import LibraryFolder
 
 TASK = "task: {name: T, entities: [{id: p, dataset: d, where: {id: '2'}}], task_item: {who: '{{ p.name }}'}}\n"
 ADA, BEN = '{"id": "1", "name": "Ada"}', '{"id": "2", "name": "Ben"}'
@@ -19,14 +19,14 @@ FORMS = {
 }
 
 
-def _write(folder: Shelf, keys: str, **files: str) -> None:
+def _write(folder: LibraryFolder, keys: str, **files: str) -> None:
     folder.write("d.yml", f"dataset: {{name: d, type: records, {keys}}}\n{TASK}")
     for name, text in files.items():
         (folder.root / name.replace("__", ".")).write_text(text, encoding="utf-8", newline="")
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_records_are_read_from_a_file(folder: Shelf, name: str) -> None:
+def test_records_are_read_from_a_file(folder: LibraryFolder, name: str) -> None:
     _write(folder, f"file: {name}", **{name: FORMS[name]})
     library = folder.load()
     assert library.tasks["T"].task.task_item == {"who": "Ben"}
@@ -34,7 +34,7 @@ def test_records_are_read_from_a_file(folder: Shelf, name: str) -> None:
     assert (folder.root / name).resolve() in library.files
 
 
-def test_inline_records_come_before_those_of_a_folder(folder: Shelf) -> None:
+def test_inline_records_come_before_those_of_a_folder(folder: LibraryFolder) -> None:
     (folder.root / "data" / "below").mkdir(parents=True)
     (folder.root / "data" / "b.csv").write_text("id\n3\n")
     (folder.root / "data" / "a.json").write_text(BEN)
@@ -47,7 +47,7 @@ def test_inline_records_come_before_those_of_a_folder(folder: Shelf) -> None:
     assert "1 file is not read: notes.txt; only files that end in .json, .ndjson, .jsonl or .csv are read" in warning
 
 
-def test_hash_does_not_depend_on_the_file_format(folder: Shelf) -> None:
+def test_hash_does_not_depend_on_the_file_format(folder: LibraryFolder) -> None:
     hashes = set()
     for keys in (f"records: [{ADA}, {BEN}]", "file: d.json", "file: d.ndjson"):
         _write(folder, keys, **{"d.json": FORMS["d.json"], "d.ndjson": FORMS["d.ndjson"]})
@@ -71,7 +71,7 @@ def test_hash_does_not_depend_on_the_file_format(folder: Shelf) -> None:
         ("d.csv", 'id,name\n1,"Ada\n', "d.csv:2:1: it is not CSV: unexpected end of data"),
     ],
 )
-def test_mistake_in_a_file_is_reported_with_its_line(folder: Shelf, name: str, text: str, message: str) -> None:
+def test_mistake_in_a_file_is_reported_with_its_line(folder: LibraryFolder, name: str, text: str, message: str) -> None:
     _write(folder, f"file: {name}", **{name: text})
     [line] = folder.lines()
     assert line.startswith(message), line
@@ -91,12 +91,12 @@ def test_mistake_in_a_file_is_reported_with_its_line(folder: Shelf, name: str, t
         ("generate: {seed: 1}", "dataset.generate: unknown key `generate`"),
     ],
 )
-def test_unreadable_dataset_of_records_is_rejected(folder: Shelf, keys: str, message: str) -> None:
+def test_unreadable_dataset_of_records_is_rejected(folder: LibraryFolder, keys: str, message: str) -> None:
     _write(folder, keys)
     assert any(message in line for line in folder.lines())
 
 
-def test_file_that_is_not_utf8_is_rejected(folder: Shelf) -> None:
+def test_file_that_is_not_utf8_is_rejected(folder: LibraryFolder) -> None:
     _write(folder, "file: d.csv")
     Path(folder.root / "d.csv").write_bytes("id\nÄ\n".encode("latin-1"))
     assert folder.lines()[0].startswith("d.csv:1:1: it is not UTF-8 text; save it as UTF-8")

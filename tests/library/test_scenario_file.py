@@ -15,13 +15,13 @@ from clerkship.model.task import Task
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
-from tests.library.library_folder import CATALOG, Shelf
+from tests.library.library_folder import CATALOG, LibraryFolder
 from tests.workbench import Workbench
 
 LINE = "eval/scenarios/one.yml"
 
 
-def one(folder: Shelf) -> tuple[Task, Scenario, ScenarioPerson]:
+def one(folder: LibraryFolder) -> tuple[Task, Scenario, ScenarioPerson]:
     """The only task there is."""
     [loaded] = folder.load().tasks.values()
     assert loaded.task.scenario is not None
@@ -29,7 +29,7 @@ def one(folder: Shelf) -> tuple[Task, Scenario, ScenarioPerson]:
     return loaded.task, loaded.task.scenario, loaded.task.scenario.person
 
 
-def criteria(folder: Shelf) -> list[tuple[str, str, bool | None]]:
+def criteria(folder: LibraryFolder) -> list[tuple[str, str, bool | None]]:
     """Name of the assertion, label, and whether it gates."""
     return [(c.assertion.name, c.label, c.gate) for c in one(folder)[0].criteria]
 
@@ -37,7 +37,7 @@ def criteria(folder: Shelf) -> list[tuple[str, str, bool | None]]:
 # What it takes.
 
 
-def test_minimal_scenario_is_a_task_without_criteria(folder: Shelf) -> None:
+def test_minimal_scenario_is_a_task_without_criteria(folder: LibraryFolder) -> None:
     folder.scenario("")
     task, scenario, person = one(folder)
     assert (task.name, task.criteria, task.tags, task.compat) == ("One", (), (), None)
@@ -61,22 +61,22 @@ def test_minimal_scenario_is_a_task_without_criteria(folder: Shelf) -> None:
         "goals: {expected_tools: [{tool_group: [{ordered: true}, {gate: true}, {tool_called: a}]}]}",
     ],
 )
-def test_valid_variants_of_the_format_are_accepted(folder: Shelf, written: str) -> None:
+def test_valid_variants_of_the_format_are_accepted(folder: LibraryFolder, written: str) -> None:
     folder.write(LINE, f"scenario:\n  name: One\n  simulation_context: x\n  {written}\n")
     assert list(folder.load().tasks) == ["One"]
 
 
-def test_empty_name_defaults_to_the_file_name(folder: Shelf) -> None:
+def test_empty_name_defaults_to_the_file_name(folder: LibraryFolder) -> None:
     folder.scenario('name: ""', "eval/scenarios/order_delay.yml")
     assert one(folder)[0].name == "order_delay"
 
 
-def test_type_becomes_the_first_tag(folder: Shelf) -> None:
+def test_type_becomes_the_first_tag(folder: LibraryFolder) -> None:
     folder.scenario("type: edge_case\ntags: [slow]")
     assert one(folder)[0].tags == ("edge_case", "slow")
 
 
-def test_additional_keys_are_passed_to_the_task(folder: Shelf) -> None:
+def test_additional_keys_are_passed_to_the_task(folder: LibraryFolder) -> None:
     folder.scenario("""\
         setup:
           person: {opening: Hello, fallback: Well?, end: {after: 3}}
@@ -89,7 +89,7 @@ def test_additional_keys_are_passed_to_the_task(folder: Shelf) -> None:
     assert (person.opening, person.simulation_context, person.needs_model) == ("Hello", "A customer.", False)
 
 
-def test_every_assertion_gates_and_has_a_label(folder: Shelf) -> None:
+def test_every_assertion_gates_and_has_a_label(folder: LibraryFolder) -> None:
     folder.scenario("""\
         goals:
           assertions:
@@ -173,7 +173,7 @@ def test_expected_tools_gate_only_if_requested() -> None:
         ("solution: nowhere.py", "4:13: scenario.solution: nowhere.py: there is no such file"),
     ],
 )
-def test_invalid_scenario_is_reported_with_its_place(folder: Shelf, written: str, said: str) -> None:
+def test_invalid_scenario_is_reported_with_its_place(folder: LibraryFolder, written: str, said: str) -> None:
     folder.write(LINE, f"scenario:\n  name: One\n  simulation_context: x\n  {written}\n")
     lines = folder.lines()
     assert len(lines) == 1, lines
@@ -200,14 +200,14 @@ def test_invalid_scenario_is_reported_with_its_place(folder: Shelf, written: str
         ("scenarios: []", "1:1: scenarios: unknown key `scenarios`; did you mean `scenario`?"),
     ],
 )
-def test_file_without_required_keys_is_rejected(folder: Shelf, text: str, said: str) -> None:
+def test_file_without_required_keys_is_rejected(folder: LibraryFolder, text: str, said: str) -> None:
     folder.write(LINE, text)
     lines = folder.lines()
     assert len(lines) == 1, lines
     assert said in lines[0]
 
 
-def test_mistakes_of_all_files_are_reported_in_order(folder: Shelf) -> None:
+def test_mistakes_of_all_files_are_reported_in_order(folder: LibraryFolder) -> None:
     folder.scenario("goals: {criteria: [1], assertions: [{sequencin: []}]}\nsetup:", "eval/scenarios/b.yml")
     folder.write("eval/scenarios/a.yml", "scenario: {name: A}")
     folder.write("eval/scenarios/c.yml", "scenario: {name: [}")
@@ -220,7 +220,7 @@ def test_mistakes_of_all_files_are_reported_in_order(folder: Shelf) -> None:
 # YAML and the environment.
 
 
-def test_scenario_file_is_yaml_1_2(folder: Shelf) -> None:
+def test_scenario_file_is_yaml_1_2(folder: LibraryFolder) -> None:
     folder.scenario("setup: {initial_slots: {user: yes, off: 1:30, on: true, no: 0o10}}")
     assert one(folder)[1].initial_slots == {"user": "yes", "off": "1:30", "on": True, "no": 8}
 
@@ -258,7 +258,7 @@ def test_variables_are_stored_by_name_and_expanded_at_run_time(
     ]
 
 
-def test_unset_variable_is_reported_with_its_place(folder: Shelf) -> None:
+def test_unset_variable_is_reported_with_its_place(folder: LibraryFolder) -> None:
     folder.scenario('setup: {initial_slots: {a: "$${NO_SUCH}", b: "${NO_SUCH}"}}')
     assert folder.lines() == [
         f"{LINE}:4:48: scenario.setup.initial_slots.b: the environment variable NO_SUCH is not set; "
@@ -269,7 +269,7 @@ def test_unset_variable_is_reported_with_its_place(folder: Shelf) -> None:
 # Names.
 
 
-def test_scenarios_with_the_same_name_get_the_file_name_added(folder: Shelf) -> None:
+def test_scenarios_with_the_same_name_get_the_file_name_added(folder: LibraryFolder) -> None:
     folder.scenario("name: Same", "a/x.yml")
     folder.scenario("name: Same", "a/y.yml")
     folder.scenario("name: Same", "b/y.yml")
@@ -278,7 +278,7 @@ def test_scenarios_with_the_same_name_get_the_file_name_added(folder: Shelf) -> 
     assert list(folder.load().tasks) == ["Same (x)", "Same (y)", "z", "Same (b/y)", "z (b/z)"]
 
 
-def test_scenario_is_selected_by_file_name_or_benchmark(folder: Shelf) -> None:
+def test_scenario_is_selected_by_file_name_or_benchmark(folder: LibraryFolder) -> None:
     folder.scenario("name: Agent handles delayed order gracefully", "eval/scenarios/order_delay.yml")
     folder.scenario("name: Another", "eval/scenarios/other.yml")
     folder.write("eval/all.yml", "benchmark: {name: B, slug: b, tasks: [order_delay, Anoth*]}")
@@ -289,7 +289,7 @@ def test_scenario_is_selected_by_file_name_or_benchmark(folder: Shelf) -> None:
     assert "no task `order_dely`; did you mean `order_delay`?" in folder.lines()[0]
 
 
-def test_scenario_uses_the_named_or_only_environment(folder: Shelf) -> None:
+def test_scenario_uses_the_named_or_only_environment(folder: LibraryFolder) -> None:
     folder.write("places.yml", "environments: [{name: a, simulators: {talk: {kind: chat}}}, {name: b}]")
     folder.scenario("environment: a")
     assert folder.load().tasks["One"].environment.name == "a"
@@ -325,7 +325,7 @@ def test_oracle_runs_the_solution_beside_the_file(bench: Workbench) -> None:
     assert bench.run_one("nop").verdict == "fail"
 
 
-def test_only_the_given_file_runs(folder: Shelf) -> None:
+def test_only_the_given_file_runs(folder: LibraryFolder) -> None:
     path = folder.scenario("setup: {person: {opening: Hi}}")
     folder.scenario("name: Other\nsetup: {person: {opening: Hi}}", "eval/scenarios/other.yml")
 
@@ -339,18 +339,18 @@ def test_only_the_given_file_runs(folder: Shelf) -> None:
 
 
 @pytest.mark.parametrize("name", ["credentials", "endpoints", "docker-compose"])
-def test_scenario_file_can_have_any_name(folder: Shelf, name: str) -> None:
+def test_scenario_file_can_have_any_name(folder: LibraryFolder, name: str) -> None:
     folder.scenario("name: Odd", f"eval/scenarios/{name}.yml")
     assert list(folder.load().tasks) == ["Odd"]
 
 
-def test_slot_of_type_any_accepts_any_value(folder: Shelf) -> None:
+def test_slot_of_type_any_accepts_any_value(folder: LibraryFolder) -> None:
     folder.scenario("setup: {initial_slots: {a: 1}}")
     assert folder.warnings(AgentDomain(source="d", slots={"a": ""})) == []
 
 
 def test_changed_variable_that_makes_a_task_invalid_is_an_input_error(
-    folder: Shelf, monkeypatch: pytest.MonkeyPatch
+    folder: LibraryFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WHO", "x")
     folder.scenario("goals: {assertions: [bot_uttered: {text_matches: '${WHO}'}]}")
@@ -362,7 +362,7 @@ def test_changed_variable_that_makes_a_task_invalid_is_an_input_error(
     assert "not a regular expression" in folder.lines()[0]
 
 
-def test_e2e_file_is_checked_with_variables_expanded(folder: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_e2e_file_is_checked_with_variables_expanded(folder: LibraryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     case = "{test_case: a, steps: [{user: x, assertions: [{bot_uttered: {text_matches: '${WHO}'}}]}]}"
     folder.write("tests/cases.yml", f"test_cases: [{case}]")
     monkeypatch.setenv("WHO", "(")

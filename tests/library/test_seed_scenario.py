@@ -14,7 +14,7 @@ from clerkship.library.yaml import parse_yaml
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.rasa.domain import read_domain
 from clerkship.service.schemas import build_schema
-from tests.library.library_folder import Shelf
+from tests.library.library_folder import LibraryFolder
 from tests.library.seed import DOMAIN, ORDER_DELAY, PLACE
 
 TWELVE = [
@@ -33,7 +33,7 @@ TWELVE = [
 ]
 
 
-def test_example_loads_into_a_task(folder: Shelf) -> None:
+def test_example_loads_into_a_task(folder: LibraryFolder) -> None:
     folder.write(PLACE, ORDER_DELAY)
     library = load_library(folder.root / "eval", RegisteredCatalog())
     [loaded] = library.select(names=["order_delay"])
@@ -52,7 +52,7 @@ def test_example_loads_into_a_task(folder: Shelf) -> None:
 
 
 def test_example_matches_its_domain(
-    folder: Shelf, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+    folder: LibraryFolder, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write(PLACE, ORDER_DELAY)
     folder.write("domain.yml", DOMAIN)
@@ -98,7 +98,7 @@ def test_domain_beside_the_example_is_read(tmp_path: Path) -> None:
     assert domain.flows == frozenset({"check_order_status", "track_shipment", "verify_identity"})
 
 
-def test_asserted_values_must_match_slot_types_but_matchers_may_not(folder: Shelf) -> None:
+def test_asserted_values_must_match_slot_types_but_matchers_may_not(folder: LibraryFolder) -> None:
     folder.scenario("""\
         goals:
           assertions:
@@ -120,7 +120,7 @@ def test_asserted_values_must_match_slot_types_but_matchers_may_not(folder: Shel
     ]
 
 
-def test_engine_without_flows_is_a_warning(folder: Shelf) -> None:
+def test_engine_without_flows_is_a_warning(folder: LibraryFolder) -> None:
     folder.scenario("goals: {assertions: [{flow_started: {flow_ids: [a], operator: any}}]}")
     [line] = folder.warnings(None, engine="Rasa 3.6 (open source)", emits={"agent.slot.set"})
     assert line.endswith("flow_started: `flow_started`: Rasa 3.6 (open source) reports no flows")

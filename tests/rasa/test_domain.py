@@ -10,7 +10,7 @@ from clerkship.library.foreign import find_domain, is_project_file, read_domain
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError
 from clerkship.rasa.names import BUILT_IN_ACTIONS, BUILT_IN_RESPONSES, BUILT_IN_SLOTS
-from tests.library.library_folder import Shelf
+from tests.library.library_folder import LibraryFolder
 from tests.library.seed import DOMAIN
 
 SHOP = AgentDomain(
@@ -33,7 +33,7 @@ def refused(path: Path) -> list[str]:
 # Reading.
 
 
-def test_domain_file_is_read_with_actions_forms_and_responses(folder: Shelf) -> None:
+def test_domain_file_is_read_with_actions_forms_and_responses(folder: LibraryFolder) -> None:
     folder.write("domain.yml", DOMAIN + "forms:\n  order_form: {required_slots: [order_id]}\nintents: [greet]\n")
     domain = read_domain(folder.root / "domain.yml")
     assert domain.slots == {
@@ -48,7 +48,7 @@ def test_domain_file_is_read_with_actions_forms_and_responses(folder: Shelf) -> 
     assert domain.source.endswith("domain.yml")
 
 
-def test_domain_folder_is_merged_and_missing_keys_are_unknown(folder: Shelf) -> None:
+def test_domain_folder_is_merged_and_missing_keys_are_unknown(folder: LibraryFolder) -> None:
     folder.write("domain/slots.yml", "slots: {a: {type: text}}")
     folder.write("domain/deep/more.yaml", "slots: {b: {type: bool}}\nactions: [action_b]")
     folder.write("domain/empty.yml", "# nothing yet\n")
@@ -58,14 +58,14 @@ def test_domain_folder_is_merged_and_missing_keys_are_unknown(folder: Shelf) -> 
     assert (domain.responses, domain.flows) == (None, None)
 
 
-def test_flows_beside_the_domain_are_read_and_mistakes_there_ignored(folder: Shelf) -> None:
+def test_flows_beside_the_domain_are_read_and_mistakes_there_ignored(folder: LibraryFolder) -> None:
     folder.write("domain.yml", "slots: {}")
     folder.write("data/flows/orders.yml", "flows: {check_order: {steps: []}}")
     folder.write("data/flows/broken.yml", "flows: {")
     assert read_domain(folder.root / "domain.yml").flows == frozenset({"check_order"})
 
 
-def test_merge_keys_and_anchors_are_accepted(folder: Shelf) -> None:
+def test_merge_keys_and_anchors_are_accepted(folder: LibraryFolder) -> None:
     folder.write(
         "domain.yml",
         "slots:\n  a: &base {type: text, values: []}\n  b: {<<: *base, type: bool}\n  c: {<<: [*base]}\n",
@@ -96,7 +96,7 @@ def test_merge_keys_and_anchors_are_accepted(folder: Shelf) -> None:
         ("task: {name: A}", ["domain.yml: this is not a Rasa domain; expected `slots`"]),
     ],
 )
-def test_mistake_in_a_domain_is_reported_with_its_place(folder: Shelf, text: str, said: list[str]) -> None:
+def test_mistake_in_a_domain_is_reported_with_its_place(folder: LibraryFolder, text: str, said: list[str]) -> None:
     lines = refused(folder.write("domain.yml", text))
     assert len(lines) == len(said), lines
     assert [
@@ -118,7 +118,7 @@ def test_missing_domain_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["domain.yml", "domain.yaml", "domain/slots.yml"])
 @pytest.mark.parametrize("pointed", ["", "eval", "eval/scenarios", "eval/scenarios/a.yml"])
 def test_domain_of_the_project_is_found(
-    folder: Shelf, name: str, pointed: str, monkeypatch: pytest.MonkeyPatch
+    folder: LibraryFolder, name: str, pointed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write(f"shop/{name}", "slots: {a: {type: text}}")
     folder.write("shop/eval/scenarios/a.yml", "scenario: {}")
@@ -127,7 +127,7 @@ def test_domain_of_the_project_is_found(
     assert find_domain(Path(pointed)) == Path(name.partition("/")[0])
 
 
-def test_domain_too_far_up_or_other_file_is_not_found(folder: Shelf) -> None:
+def test_domain_too_far_up_or_other_file_is_not_found(folder: LibraryFolder) -> None:
     folder.write("domain.yml", "slots: {}")
     folder.write("a/b/c/x.yml", "scenario: {}")
     assert find_domain(folder.root / "a" / "b") == folder.root / "domain.yml"
@@ -155,7 +155,7 @@ def test_domain_too_far_up_or_other_file_is_not_found(folder: Shelf) -> None:
         ("requested_slot: 3", "text: expected text, not 3"),
     ],
 )
-def test_value_of_the_wrong_slot_type_is_rejected(folder: Shelf, slot: str, wanted: str) -> None:
+def test_value_of_the_wrong_slot_type_is_rejected(folder: LibraryFolder, slot: str, wanted: str) -> None:
     name, _, value = slot.partition(": ")
     folder.scenario(f"setup:\n  initial_slots: {{{slot}}}")
     [line] = folder.lines(SHOP)
@@ -177,12 +177,12 @@ def test_value_of_the_wrong_slot_type_is_rejected(folder: Shelf, slot: str, want
         "{amount: 2.5, requested_slot: order_id, session_started_metadata: {a: 1}, flow_hashes: {}, return_value: 3}",
     ],
 )
-def test_values_of_the_right_slot_type_are_accepted(folder: Shelf, slots: str) -> None:
+def test_values_of_the_right_slot_type_are_accepted(folder: LibraryFolder, slots: str) -> None:
     folder.scenario(f"setup: {{initial_slots: {slots}}}")
     assert folder.warnings(SHOP) == []
 
 
-def test_unknown_slot_is_rejected(folder: Shelf) -> None:
+def test_unknown_slot_is_rejected(folder: LibraryFolder) -> None:
     folder.scenario("""\
         setup: {initial_slots: {order_idd: x}}
         goals:
@@ -209,7 +209,7 @@ def test_unknown_slot_is_rejected(folder: Shelf) -> None:
     ]
 
 
-def test_missing_domain_is_one_warning(folder: Shelf) -> None:
+def test_missing_domain_is_one_warning(folder: LibraryFolder) -> None:
     folder.scenario("setup: {initial_slots: {a: 1}}", "a.yml")
     folder.scenario("name: B\ngoals: {assertions: [{sequencing: [{slot_was_set: b}]}]}", "b.yml")
     said = "slot names and types were not checked, because no domain is known; use --domain, or an agent `rasa:…`"
@@ -222,7 +222,7 @@ def test_missing_domain_is_one_warning(folder: Shelf) -> None:
 # Everything else: warnings.
 
 
-def test_unknown_actions_responses_and_flows_are_warnings(folder: Shelf) -> None:
+def test_unknown_actions_responses_and_flows_are_warnings(folder: LibraryFolder) -> None:
     folder.scenario("""\
         goals:
           assertions:
@@ -243,7 +243,7 @@ def test_unknown_actions_responses_and_flows_are_warnings(folder: Shelf) -> None
     ]
 
 
-def test_built_in_and_unknowable_names_are_not_warned_about(folder: Shelf) -> None:
+def test_built_in_and_unknowable_names_are_not_warned_about(folder: LibraryFolder) -> None:
     folder.scenario("""\
         goals:
           assertions:
@@ -263,7 +263,7 @@ def test_built_in_and_unknowable_names_are_not_warned_about(folder: Shelf) -> No
 EMITS = {"agent.slot.set", "agent.action.executed"}
 
 
-def test_events_that_the_engine_does_not_report_are_warnings(folder: Shelf) -> None:
+def test_events_that_the_engine_does_not_report_are_warnings(folder: LibraryFolder) -> None:
     folder.scenario("""\
         goals:
           assertions:
@@ -353,7 +353,7 @@ PROJECT = {
 }
 
 
-def test_whole_rasa_project_can_be_loaded(folder: Shelf) -> None:
+def test_whole_rasa_project_can_be_loaded(folder: LibraryFolder) -> None:
     for name, text in PROJECT.items():
         folder.write(name, text)
     folder.scenario("")
@@ -362,7 +362,7 @@ def test_whole_rasa_project_can_be_loaded(folder: Shelf) -> None:
     assert sorted(Path(file).name for file in library.skipped_files) == sorted(Path(name).name for name in PROJECT)
 
 
-def test_project_without_scenarios_reports_skipped_files(folder: Shelf) -> None:
+def test_project_without_scenarios_reports_skipped_files(folder: LibraryFolder) -> None:
     folder.write("domain.yml", DOMAIN)
     [line] = folder.lines()
     assert line.endswith("the key `task`, `scenario` or `test_cases`; 1 file of a Rasa project skipped")
@@ -380,5 +380,5 @@ def test_project_without_scenarios_reports_skipped_files(folder: Shelf) -> None:
         "fixtures: []\ntest_cases: []",
     ],
 )
-def test_ambiguous_files_are_not_skipped(folder: Shelf, text: str) -> None:
+def test_ambiguous_files_are_not_skipped(folder: LibraryFolder, text: str) -> None:
     assert not is_project_file(folder.write("a.yml", text))
