@@ -19,7 +19,7 @@ from clerkship.simulators.fhir.events import NothingChanged
 from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
-from clerkship.simulators.hl7.events import MessageArrived, MessageSent
+from clerkship.simulators.hl7.events import Hl7MessageArrived, Hl7MessageSent
 from clerkship.simulators.hl7.filed import FiledMessage
 
 _SPECIAL = re.compile(r"([,|$\\])")
@@ -140,7 +140,7 @@ def build_reaction(files: Mapping[str, FileMessage], type: str) -> React:
     """Return the reaction to messages of one type, given a function for each trigger."""
 
     def react(state: FhirState, action: ActionContext, event: Event) -> FiledMessage | None:
-        if not isinstance(event.payload, MessageSent | MessageArrived):
+        if not isinstance(event.payload, Hl7MessageSent | Hl7MessageArrived):
             return None
         try:
             message = parse_message(event.payload.message)

@@ -58,7 +58,7 @@ def parse_rename(call: HttpCall, context: Context) -> ops.NewName:
         raise _bad_body(error, '{"from": "inbox/a.csv", "to": "archive/a.csv", "replace": false}') from None
 
 
-def parse_stamp(call: HttpCall, context: Context) -> ops.NewTime:
+def parse_modified(call: HttpCall, context: Context) -> ops.NewTime:
     """Parse `{"modified"}`."""
     try:
         stamp = ModifiedBody.model_validate_json(call.body)
@@ -120,7 +120,7 @@ ROUTES = (
     Route("GET", "/files", ops.list_files, parse=parse_files, render=render_files),
     Route("GET", "/files/{path*}", ops.read_file),
     Route("PUT", "/files/{path*}", ops.write_file, body="data", render=render_written, max_body=MAX_UPLOAD),
-    Route("PATCH", "/files/{path*}", ops.stamp_file, parse=parse_stamp),
+    Route("PATCH", "/files/{path*}", ops.stamp_file, parse=parse_modified),
     Route("DELETE", "/files/{path*}", ops.delete_file),
     Route("GET", "/folders", ops.list_outermost, parse=parse_page, render=render_entries),
     Route("GET", "/folders/{path*}", ops.list_folder, parse=parse_page, render=render_entries),

@@ -7,7 +7,7 @@ from typing import ClassVar
 from clerkship.events.event import Payload
 
 
-class MessageSent(Payload):
+class Hl7MessageSent(Payload):
     """The agent sent a message, and it was accepted. If another sandbox objects, `hl7.message.objected` follows."""
 
     holds_body: ClassVar[bool] = True
@@ -17,37 +17,37 @@ class MessageSent(Payload):
     message: str
 
 
-class AdtSent(MessageSent):
+class AdtSent(Hl7MessageSent):
     """The agent sent a patient update."""
 
     kind: ClassVar[str] = "hl7.adt.sent"
 
 
-class OrmSent(MessageSent):
+class OrmSent(Hl7MessageSent):
     """The agent sent an order."""
 
     kind: ClassVar[str] = "hl7.orm.sent"
 
 
-class OruSent(MessageSent):
+class OruSent(Hl7MessageSent):
     """The agent sent results."""
 
     kind: ClassVar[str] = "hl7.oru.sent"
 
 
-class SiuSent(MessageSent):
+class SiuSent(Hl7MessageSent):
     """The agent sent a scheduling notification."""
 
     kind: ClassVar[str] = "hl7.siu.sent"
 
 
-class MdmSent(MessageSent):
+class MdmSent(Hl7MessageSent):
     """The agent sent a document."""
 
     kind: ClassVar[str] = "hl7.mdm.sent"
 
 
-class MessageArrived(Payload):
+class Hl7MessageArrived(Payload):
     """A message arrived in the agent's inbox."""
 
     id: str
@@ -57,37 +57,37 @@ class MessageArrived(Payload):
     message: str
 
 
-class AdtArrived(MessageArrived):
+class AdtArrived(Hl7MessageArrived):
     """A patient update arrived."""
 
     kind: ClassVar[str] = "hl7.adt.arrived"
 
 
-class OrmArrived(MessageArrived):
+class OrmArrived(Hl7MessageArrived):
     """An order arrived."""
 
     kind: ClassVar[str] = "hl7.orm.arrived"
 
 
-class OruArrived(MessageArrived):
+class OruArrived(Hl7MessageArrived):
     """Results arrived."""
 
     kind: ClassVar[str] = "hl7.oru.arrived"
 
 
-class SiuArrived(MessageArrived):
+class SiuArrived(Hl7MessageArrived):
     """A scheduling notification arrived."""
 
     kind: ClassVar[str] = "hl7.siu.arrived"
 
 
-class MdmArrived(MessageArrived):
+class MdmArrived(Hl7MessageArrived):
     """A document arrived."""
 
     kind: ClassVar[str] = "hl7.mdm.arrived"
 
 
-class AckArrived(MessageArrived):
+class AckArrived(Hl7MessageArrived):
     """In enhanced mode: the application acknowledgment of a message from the agent arrived."""
 
     kind: ClassVar[str] = "hl7.ack.arrived"
@@ -169,14 +169,14 @@ class ListenerGone(Payload):
     kind: ClassVar[str] = "hl7.listener.gone"
 
 
-SENT_EVENTS: dict[str, type[MessageSent]] = {
+SENT_EVENTS: dict[str, type[Hl7MessageSent]] = {
     "ADT": AdtSent,
     "ORM": OrmSent,
     "ORU": OruSent,
     "SIU": SiuSent,
     "MDM": MdmSent,
 }
-ARRIVED_EVENTS: dict[str, type[MessageArrived]] = {
+ARRIVED_EVENTS: dict[str, type[Hl7MessageArrived]] = {
     "ADT": AdtArrived,
     "ORM": OrmArrived,
     "ORU": OruArrived,

@@ -19,15 +19,15 @@ from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import (
     ARRIVED_EVENTS,
     SENT_EVENTS,
+    Hl7MessageArrived,
+    Hl7MessageSent,
     InboxListed,
     ListenerGone,
     ListenerNamed,
     MessageAcknowledged,
-    MessageArrived,
     MessageObjected,
     MessageRefused,
     MessageRepeated,
-    MessageSent,
     MessageTaken,
 )
 from clerkship.simulators.hl7.intake import (
@@ -278,7 +278,7 @@ class Hl7State(State):
     def apply(self, event: Event) -> None:
         """Change the state by an event."""
         match event.payload:
-            case MessageSent() as sent:
+            case Hl7MessageSent() as sent:
                 self._add_sent(event, sent)
             case MessageRefused() as refused:
                 self.sent.append(
@@ -294,7 +294,7 @@ class Hl7State(State):
                 )
             case MessageObjected() as objected:
                 self._mark_refused(objected)
-            case MessageArrived() as arrived:
+            case Hl7MessageArrived() as arrived:
                 type = f"{event.kind.split('.')[1].upper()}^{arrived.trigger}".removesuffix("^")
                 self.inbox[arrived.id] = InboxEntry(
                     arrived.id, event.seq, event.at, arrived.control_id, type, arrived.message
@@ -308,7 +308,7 @@ class Hl7State(State):
             case ListenerGone():
                 self.is_listening = False
 
-    def _add_sent(self, event: Event, sent: MessageSent) -> None:
+    def _add_sent(self, event: Event, sent: Hl7MessageSent) -> None:
         type = f"{event.kind.split('.')[1].upper()}^{sent.trigger}".removesuffix("^")
         message, self._parsed = self._parsed, None
         if message is None or message.render is not sent.message:  # the event is being replayed from a log
