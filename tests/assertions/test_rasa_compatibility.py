@@ -9,7 +9,7 @@ from clerkship.events import agent
 from clerkship.events.event import Payload
 from tests.assertions.log_builder import LogBuilder
 
-BY_NAME = {assertion.name: assertion for assertion in ASSERTIONS}
+BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 AddEvent = Payload | dict[str, Any]
 
 

@@ -30,7 +30,7 @@ def test_any_file_is_parsed_or_reported_as_unreadable(form: ContentFormat, data:
     with suppress(UnreadableContent):
         parse_file(form, data)
     args = {"path": "a", "parse": form, "fields": [{"path": PATHS[form], "expected": 5}] if form in PATHS else []}
-    results = FilePresent.model_validate(args).check(LogBuilder().holds("drop", {"a": data}).evidence())
+    results = FilePresent.model_validate(args).check(LogBuilder().with_files("drop", {"a": data}).evidence())
     assert results.detail
 
 

@@ -98,10 +98,10 @@ def test_named_steps_match_exactly_the_subsequences(
     story, now, seen = LogBuilder(), 0, []
     for deed in happened:
         if deed is None:
-            story.said("And then?", actor="person")
+            story.add_message("And then?", actor="person")
             now += 1
             continue
-        story.tell(MADE[deed[0]](deed[1]))
+        story.add_event(MADE[deed[0]](deed[1]))
         if turn is None or turn == now:
             seen.append(deed)
     remaining = iter(seen)

@@ -36,9 +36,9 @@ def passes(name: str, entry: dict[str, Any], history: list[Payload | None], comp
     story = LogBuilder()
     for payload in history:
         if payload is None:
-            story.said("Go on.", actor="person")
+            story.add_message("Go on.", actor="person")
         else:
-            story.tell(payload)
+            story.add_event(payload)
     return BY_NAME[name].model_validate([entry]).check(story.evidence(compat=compat)).passed
 
 

@@ -16,7 +16,8 @@ from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.report.detail import TaskDetail
 from clerkship.report.plain_text import explain_failure
 from clerkship.report.trial_card import build_body
-from clerkship.service.exporting import Targets, write_reports
+from clerkship.service.exporting import write_reports
+from clerkship.service.report_targets import ReportTargets
 from tests.assertions.log_builder import LogBuilder
 from tests.workbench import Workbench, written
 
@@ -95,7 +96,9 @@ def test_a_record_of_an_earlier_version_is_shown_as_before() -> None:
 
 def test_of_the_arguments_of_a_call_only_those_differ_that_do_not_fit() -> None:
     story = LogBuilder()
-    story.tell(ToolExecuted(tool_name="order", arguments={"drug": "a", "dose": {"value": 7}, "note": "n", "days": 5}))
+    story.add_event(
+        ToolExecuted(tool_name="order", arguments={"drug": "a", "dose": {"value": 7}, "note": "n", "days": 5})
+    )
     wanted = {"tool_name": "order", "arguments": {"dose": {"value": 70}, "days": {"gte": 3}, "route": "oral"}}
     for assertion in (ToolCalledAssertion, ToolExecutedAssertion):
         rows = assertion.model_validate(wanted).check(story.evidence()).evidence

@@ -27,7 +27,7 @@ def test_no_attack_passes_a_shipped_suite(suite: Path) -> None:
 
 
 def test_no_attack_passes_suite_of_init(tmp_path: Path) -> None:
-    init(tmp_path / "new")
+    create_project(tmp_path / "new")
     assert run_attacks(tmp_path / "new" / "practice").problems() == []
 
 
