@@ -45,13 +45,13 @@ class LibraryFolder:
         """What is wrong in it."""
         with pytest.raises(InputError) as caught:
             self.load(domain, **capabilities)
-        return self.told(caught.value.problems)
+        return self.format_problems(caught.value.problems)
 
     def warnings(self, domain: AgentDomain | None = None, **capabilities: object) -> list[str]:
         """What is odd in it."""
-        return self.told(self.load(domain, **capabilities).warnings)
+        return self.format_problems(self.load(domain, **capabilities).warnings)
 
-    def told(self, problems: object) -> list[str]:
+    def format_problems(self, problems: object) -> list[str]:
         """As somebody reads them, from the folder."""
         assert isinstance(problems, tuple)
         return [str(problem).replace(f"{self.root}{os.sep}", "") for problem in problems]

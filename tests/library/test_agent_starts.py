@@ -18,7 +18,7 @@ task:
 """
 
 
-def shelf(folder: Path, written: str, starts: str = "") -> LibraryFolder:
+def workspace(folder: Path, written: str, starts: str = "") -> LibraryFolder:
     """A folder with one task."""
     made = LibraryFolder(folder)
     made.write("one.yml", TASK.format(starts=starts or "steps: []", written=written))
@@ -28,7 +28,7 @@ def shelf(folder: Path, written: str, starts: str = "") -> LibraryFolder:
 @pytest.mark.parametrize("starts", ["starts: agent", ""])
 @pytest.mark.parametrize("opening", ["Hello", "{improvise: true}"])
 def test_opening_is_rejected_if_the_agent_starts(tmp_path: Path, starts: str, opening: str) -> None:
-    [line] = shelf(
+    [line] = workspace(
         tmp_path, f"person: {{simulation_context: A caller., opening: {opening}, fallback: Yes}}", starts
     ).lines()
     assert line == (
@@ -39,7 +39,7 @@ def test_opening_is_rejected_if_the_agent_starts(tmp_path: Path, starts: str, op
 
 @pytest.mark.parametrize("key", ["initial_slots: {a: 1}", "max_turns: 3", "turn_timeout: 5"])
 def test_conversation_keys_are_rejected_if_the_agent_starts(tmp_path: Path, key: str) -> None:
-    [line] = shelf(tmp_path, key).lines()
+    [line] = workspace(tmp_path, key).lines()
     name = key.partition(":")[0]
     message = f"`{name}` has no effect: the agent starts this task; write `starts: person`, or remove it"
     assert line.endswith(f"task.scenario.{name}: {message}")

@@ -14,10 +14,10 @@ BINARY = bytes(range(256)) + b"{{ patient.mrn }}\r\n"
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> LibraryFolder:
+def workspace(tmp_path: Path) -> LibraryFolder:
     """A clinic with a drop, a patient, and a partner's files."""
-    shelf = LibraryFolder(tmp_path / "suite")
-    shelf.write(
+    workspace = LibraryFolder(tmp_path / "suite")
+    workspace.write(
         "clinic.yml",
         """\
         environment:
@@ -30,14 +30,14 @@ def shelf(tmp_path: Path) -> LibraryFolder:
           - {name: partner, type: files, folder: partner}
         """,
     )
-    (shelf.root / "partner" / "scans").mkdir(parents=True)
-    (shelf.root / "partner" / "scans" / "page.tif").write_bytes(BINARY)
-    return shelf
+    (workspace.root / "partner" / "scans").mkdir(parents=True)
+    (workspace.root / "partner" / "scans" / "page.tif").write_bytes(BINARY)
+    return workspace
 
 
-def task(shelf: LibraryFolder, step: str, name: str = "tasks/t.yml") -> None:
+def task(workspace: LibraryFolder, step: str, name: str = "tasks/t.yml") -> None:
     """A task with one step."""
-    shelf.write(
+    workspace.write(
         name,
         f"""\
         task:
@@ -50,31 +50,31 @@ def task(shelf: LibraryFolder, step: str, name: str = "tasks/t.yml") -> None:
     )
 
 
-def args(shelf: LibraryFolder) -> Any:
+def args(workspace: LibraryFolder) -> Any:
     """The arguments of the step as the task keeps them."""
-    [loaded] = shelf.load().tasks.values()
+    [loaded] = workspace.load().tasks.values()
     assert loaded.task.scenario is not None
     return loaded.task.scenario.steps[0].args
 
 
-def test_template_file_beside_its_task_is_filled(shelf: LibraryFolder) -> None:
-    task(shelf, "files.drop: {path: in/a.csv, template: texts/referral.csv}")
-    (shelf.root / "tasks" / "texts").mkdir()
+def test_template_file_beside_its_task_is_filled(workspace: LibraryFolder) -> None:
+    task(workspace, "files.drop: {path: in/a.csv, template: texts/referral.csv}")
+    (workspace.root / "tasks" / "texts").mkdir()
     written = "mrn;name\r\n{{ patient.mrn }};{{ patient.name | upper }}\r\n"
-    (shelf.root / "tasks" / "texts" / "referral.csv").write_bytes(written.encode())
-    assert args(shelf) == {"path": "in/a.csv", "text": "mrn;name\r\nM-1;MARIA LOPEZ\r\n"}
+    (workspace.root / "tasks" / "texts" / "referral.csv").write_bytes(written.encode())
+    assert args(workspace) == {"path": "in/a.csv", "text": "mrn;name\r\nM-1;MARIA LOPEZ\r\n"}
 
 
-def test_template_file_with_one_expression_stays_text(shelf: LibraryFolder) -> None:
-    shelf.write("tasks/n.txt", "{{ patient.mrn | length }}\n")
-    task(shelf, "files.drop: {path: a, template: n.txt}")
-    assert args(shelf) == {"path": "a", "text": "3\n"}
+def test_template_file_with_one_expression_stays_text(workspace: LibraryFolder) -> None:
+    workspace.write("tasks/n.txt", "{{ patient.mrn | length }}\n")
+    task(workspace, "files.drop: {path: a, template: n.txt}")
+    assert args(workspace) == {"path": "a", "text": "3\n"}
 
 
-def test_path_of_a_template_file_may_be_a_template(shelf: LibraryFolder) -> None:
-    shelf.write("tasks/p1.txt", "hers")
-    task(shelf, 'files.drop: {path: a, template: "{{ patient.id }}.txt"}')
-    assert args(shelf) == {"path": "a", "text": "hers"}
+def test_path_of_a_template_file_may_be_a_template(workspace: LibraryFolder) -> None:
+    workspace.write("tasks/p1.txt", "hers")
+    task(workspace, 'files.drop: {path: a, template: "{{ patient.id }}.txt"}')
+    assert args(workspace) == {"path": "a", "text": "hers"}
 
 
 @pytest.mark.parametrize(
@@ -90,37 +90,37 @@ def test_path_of_a_template_file_may_be_a_template(shelf: LibraryFolder) -> None
         ("latin.txt", "template: latin.txt: it is not UTF-8 text"),
     ],
 )
-def test_unreadable_template_file_is_reported_at_its_key(shelf: LibraryFolder, name: str, message: str) -> None:
-    outside = shelf.root.parent / "out.txt"
+def test_unreadable_template_file_is_reported_at_its_key(workspace: LibraryFolder, name: str, message: str) -> None:
+    outside = workspace.root.parent / "out.txt"
     outside.write_text("secret")
-    task(shelf, f"files.drop: {{path: a, template: {name}}}")
-    (shelf.root / "tasks" / "link.txt").symlink_to(outside)
-    (shelf.root / "tasks" / "large.txt").write_text("x" * 1_100_000)
-    (shelf.root / "tasks" / "binary.txt").write_bytes(b"a\0b")
-    (shelf.root / "tasks" / "latin.txt").write_bytes("é".encode("latin-1"))
-    [line] = shelf.lines()
+    task(workspace, f"files.drop: {{path: a, template: {name}}}")
+    (workspace.root / "tasks" / "link.txt").symlink_to(outside)
+    (workspace.root / "tasks" / "large.txt").write_text("x" * 1_100_000)
+    (workspace.root / "tasks" / "binary.txt").write_bytes(b"a\0b")
+    (workspace.root / "tasks" / "latin.txt").write_bytes("é".encode("latin-1"))
+    [line] = workspace.lines()
     assert message in line
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_mistake_in_a_template_file_is_reported_at_its_line(shelf: LibraryFolder, end: str) -> None:
-    task(shelf, "files.drop: {path: a, template: m.hl7}")
+def test_mistake_in_a_template_file_is_reported_at_its_line(workspace: LibraryFolder, end: str) -> None:
+    task(workspace, "files.drop: {path: a, template: m.hl7}")
     text = f"MSH|^~\\&|{end}PID|1||{{{{ patient.mrm }}}}{end}"
-    (shelf.root / "tasks" / "m.hl7").write_bytes(text.encode())
-    assert shelf.lines() == ["tasks/m.hl7:2:8: unknown name `mrm` in `patient.mrm`; did you mean `mrn`?"]
+    (workspace.root / "tasks" / "m.hl7").write_bytes(text.encode())
+    assert workspace.lines() == ["tasks/m.hl7:2:8: unknown name `mrm` in `patient.mrm`; did you mean `mrn`?"]
 
 
-def test_mistake_in_a_template_file_fails_only_the_requested_task(shelf: LibraryFolder) -> None:
-    task(shelf, "files.drop: {path: a, template: m.txt}", "t.yml")
-    shelf.write("m.txt", "{{ nobody }}")
+def test_mistake_in_a_template_file_fails_only_the_requested_task(workspace: LibraryFolder) -> None:
+    task(workspace, "files.drop: {path: a, template: m.txt}", "t.yml")
+    workspace.write("m.txt", "{{ nobody }}")
     with pytest.raises(InputError) as caught:
-        load_library(shelf.root / "t.yml", CATALOG)
-    assert shelf.told(caught.value.problems) == ["m.txt:1:1: unknown name `nobody`; known: now, patient"]
+        load_library(workspace.root / "t.yml", CATALOG)
+    assert workspace.format_problems(caught.value.problems) == ["m.txt:1:1: unknown name `nobody`; known: now, patient"]
 
 
-def test_file_of_a_dataset_is_copied_unchanged(shelf: LibraryFolder) -> None:
-    task(shelf, "files.drop: {path: in/page.tif, dataset: partner, file: scans/page.tif, modified: 3d}")
-    found = args(shelf)
+def test_file_of_a_dataset_is_copied_unchanged(workspace: LibraryFolder) -> None:
+    task(workspace, "files.drop: {path: in/page.tif, dataset: partner, file: scans/page.tif, modified: 3d}")
+    found = args(workspace)
     assert base64.b64decode(found.pop("base64")) == BINARY
     assert found == {"path": "in/page.tif", "modified": "3d"}
 
@@ -149,23 +149,25 @@ def test_file_of_a_dataset_is_copied_unchanged(shelf: LibraryFolder) -> None:
         ("text: a, modified: 2026-03-02T09:00:00", "has no zone"),
     ],
 )
-def test_invalid_dataset_file_reference_is_reported_at_its_key(shelf: LibraryFolder, step: str, message: str) -> None:
-    shelf.write("tasks/n.txt", "text")
-    task(shelf, f"files.drop: {{path: a, {step}}}")
-    [line] = shelf.lines()
+def test_invalid_dataset_file_reference_is_reported_at_its_key(
+    workspace: LibraryFolder, step: str, message: str
+) -> None:
+    workspace.write("tasks/n.txt", "text")
+    task(workspace, f"files.drop: {{path: a, {step}}}")
+    [line] = workspace.lines()
     assert message in line
 
 
-def test_too_large_file_is_rejected_with_a_hint(shelf: LibraryFolder) -> None:
-    (shelf.root / "partner" / "large.bin").write_bytes(b"x" * 5_000_001)
-    task(shelf, "files.drop: {path: a, dataset: partner, file: large.bin}")
-    [line] = shelf.lines()
+def test_too_large_file_is_rejected_with_a_hint(workspace: LibraryFolder) -> None:
+    (workspace.root / "partner" / "large.bin").write_bytes(b"x" * 5_000_001)
+    task(workspace, "files.drop: {path: a, dataset: partner, file: large.bin}")
+    [line] = workspace.lines()
     assert "`large.bin` has 5.0 MB; the limit is 5 MB; add the dataset to the environment" in line
 
 
-def test_files_of_a_scenario_file_are_not_templates(shelf: LibraryFolder) -> None:
-    shelf.write("braces.txt", "{{ as it is }}")
-    shelf.write(
+def test_files_of_a_scenario_file_are_not_templates(workspace: LibraryFolder) -> None:
+    workspace.write("braces.txt", "{{ as it is }}")
+    workspace.write(
         "s.yml",
         """\
         scenario:
@@ -177,5 +179,7 @@ def test_files_of_a_scenario_file_are_not_templates(shelf: LibraryFolder) -> Non
           goals: {criteria: [It answers.]}
         """,
     )
-    shelf.write("clinic.yml", "environment:\n  name: clinic\n  simulators: {chat: {kind: chat}, drop: {kind: files}}\n")
-    assert args(shelf) == {"path": "a.txt", "text": "{{ as it is }}"}
+    workspace.write(
+        "clinic.yml", "environment:\n  name: clinic\n  simulators: {chat: {kind: chat}, drop: {kind: files}}\n"
+    )
+    assert args(workspace) == {"path": "a.txt", "text": "{{ as it is }}"}

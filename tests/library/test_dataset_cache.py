@@ -21,17 +21,17 @@ PATIENTS = b"".join(b'{"resourceType":"Patient","id":"p%d","x":1}\n' % number fo
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> LibraryFolder:
+def workspace(tmp_path: Path) -> LibraryFolder:
     """A folder with a lenient dataset, so that there are warnings to keep."""
-    shelf = LibraryFolder(tmp_path / "suite")
-    shelf.write("d.yml", "dataset: {name: d, type: fhir, file: x.ndjson, validation: lenient}\ntask: {name: T}\n")
-    (shelf.root / "x.ndjson").write_bytes(PATIENTS)
-    return shelf
+    workspace = LibraryFolder(tmp_path / "suite")
+    workspace.write("d.yml", "dataset: {name: d, type: fhir, file: x.ndjson, validation: lenient}\ntask: {name: T}\n")
+    (workspace.root / "x.ndjson").write_bytes(PATIENTS)
+    return workspace
 
 
-def loaded(shelf: LibraryFolder, folder: Path) -> Library:
+def load(workspace: LibraryFolder, folder: Path) -> Library:
     """With a cache."""
-    return load_library(shelf.root, CATALOG, cache=folder)
+    return load_library(workspace.root, CATALOG, cache=folder)
 
 
 def entries(folder: Path) -> list[Path]:
@@ -39,44 +39,44 @@ def entries(folder: Path) -> list[Path]:
     return sorted((folder / "datasets").iterdir())
 
 
-def no_work(*_: object) -> None:
+def fail_if_called(*_: object) -> None:
     """Nobody is to do it again."""
     raise AssertionError("it was made again")
 
 
-def test_second_load_uses_the_cache(shelf: LibraryFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = loaded(shelf, tmp_path)
-    monkeypatch.setattr(fhir_load, "compile_dataset", no_work)
-    second = loaded(shelf, tmp_path)
+def test_second_load_uses_the_cache(workspace: LibraryFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load(workspace, tmp_path)
+    monkeypatch.setattr(fhir_load, "compile_dataset", fail_if_called)
+    second = load(workspace, tmp_path)
     assert second.datasets["d"] == first.datasets["d"]
     assert second.datasets["d"].hash == first.datasets["d"].hash
     assert second.warnings == first.warnings != ()
     moved = LibraryFolder(tmp_path / "moved")
-    shutil.copytree(shelf.root, moved.root)
-    assert {warning.file for warning in loaded(moved, tmp_path).warnings} == {str(moved.root / "x.ndjson")}
+    shutil.copytree(workspace.root, moved.root)
+    assert {warning.file for warning in load(moved, tmp_path).warnings} == {str(moved.root / "x.ndjson")}
 
 
-def test_any_change_invalidates_the_cache(shelf: LibraryFolder, tmp_path: Path) -> None:
-    loaded(shelf, tmp_path)
-    (shelf.root / "x.ndjson").write_bytes(PATIENTS + b'{"resourceType":"Patient","id":"new"}\n')
-    assert len(loaded(shelf, tmp_path).datasets["d"].lines or ()) == 21
-    text = (shelf.root / "d.yml").read_text()
-    shelf.write("d.yml", text.replace("lenient}", "lenient, as_of: 2026-01-01T00:00:00Z}"))
-    loaded(shelf, tmp_path)
+def test_any_change_invalidates_the_cache(workspace: LibraryFolder, tmp_path: Path) -> None:
+    load(workspace, tmp_path)
+    (workspace.root / "x.ndjson").write_bytes(PATIENTS + b'{"resourceType":"Patient","id":"new"}\n')
+    assert len(load(workspace, tmp_path).datasets["d"].lines or ()) == 21
+    text = (workspace.root / "d.yml").read_text()
+    workspace.write("d.yml", text.replace("lenient}", "lenient, as_of: 2026-01-01T00:00:00Z}"))
+    load(workspace, tmp_path)
     assert len(entries(tmp_path)) == 3
 
 
-def test_invalid_dataset_is_not_cached(shelf: LibraryFolder, tmp_path: Path) -> None:
-    shelf.write("d.yml", (shelf.root / "d.yml").read_text().replace(", validation: lenient", ""))
+def test_invalid_dataset_is_not_cached(workspace: LibraryFolder, tmp_path: Path) -> None:
+    workspace.write("d.yml", (workspace.root / "d.yml").read_text().replace(", validation: lenient", ""))
     for _ in range(2):
         with pytest.raises(Exception, match="Patient/p0"):
-            loaded(shelf, tmp_path)
+            load(workspace, tmp_path)
     assert not (tmp_path / "datasets").exists()
 
 
 @pytest.mark.parametrize("how", ["cut", "flipped", "empty", "other", "header"])
-def test_damaged_entry_is_rebuilt(shelf: LibraryFolder, tmp_path: Path, how: str) -> None:
-    whole = loaded(shelf, tmp_path).datasets["d"]
+def test_damaged_entry_is_rebuilt(workspace: LibraryFolder, tmp_path: Path, how: str) -> None:
+    whole = load(workspace, tmp_path).datasets["d"]
     [entry] = entries(tmp_path)
     data = entry.read_bytes()
     middle = len(data) // 2
@@ -88,37 +88,38 @@ def test_damaged_entry_is_rebuilt(shelf: LibraryFolder, tmp_path: Path, how: str
         "header": data.replace(b'"warnings":', b'"Warnings":', 1),
     }[how]
     entry.write_bytes(damaged)
-    assert loaded(shelf, tmp_path).datasets["d"] == whole
+    assert load(workspace, tmp_path).datasets["d"] == whole
     assert entry.read_bytes() == data
 
 
 def test_unwritable_cache_folder_is_ignored(
-    shelf: LibraryFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: LibraryFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path, target: Path) -> Path:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "replace", refuse)  # to the superuser nothing is read-only
-    assert len(loaded(shelf, tmp_path / "sealed").datasets["d"].lines or ()) == 20
+    assert len(load(workspace, tmp_path / "sealed").datasets["d"].lines or ()) == 20
     assert entries(tmp_path / "sealed") == []
 
 
-def test_cache_path_that_is_a_file_is_ignored(shelf: LibraryFolder, tmp_path: Path) -> None:
+def test_cache_path_that_is_a_file_is_ignored(workspace: LibraryFolder, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    assert len(loaded(shelf, tmp_path / "file").datasets["d"].lines or ()) == 20
+    assert len(load(workspace, tmp_path / "file").datasets["d"].lines or ()) == 20
     assert (tmp_path / "file").read_text() == "in the way"
 
 
-def test_processes_can_write_the_cache_concurrently(shelf: LibraryFolder, tmp_path: Path) -> None:
+def test_processes_can_write_the_cache_concurrently(workspace: LibraryFolder, tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from clerkship.library.load import load\n"
     code += "from clerkship.engine.catalog import only_ours\n"
     code += "found = load(Path(sys.argv[1]), only_ours(), cache=Path(sys.argv[2]))\n"
     code += "print(found.datasets['d'].hash)\n"
     started = [
-        subprocess.Popen([sys.executable, "-c", code, shelf.root, tmp_path], stdout=subprocess.PIPE) for _ in range(4)
+        subprocess.Popen([sys.executable, "-c", code, workspace.root, tmp_path], stdout=subprocess.PIPE)
+        for _ in range(4)
     ]
     hashes = {process.communicate(timeout=120)[0] for process in started}
-    assert hashes == {loaded(shelf, tmp_path).datasets["d"].hash.encode() + b"\n"}
+    assert hashes == {load(workspace, tmp_path).datasets["d"].hash.encode() + b"\n"}
     assert len(entries(tmp_path)) == 1
 
 
@@ -133,11 +134,11 @@ def test_oldest_entries_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert cache.load("k4", "d") is not None
 
 
-def test_generated_dataset_is_cached(shelf: LibraryFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf.write("d.yml", "dataset: {name: d, type: fhir, generate: {patients: 1, seed: 3}}\ntask: {name: T}\n")
-    first = loaded(shelf, tmp_path).datasets["d"]
-    monkeypatch.setattr(fhir_load, "generate_lines", no_work)
-    assert loaded(shelf, tmp_path).datasets["d"].hash == first.hash
+def test_generated_dataset_is_cached(workspace: LibraryFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace.write("d.yml", "dataset: {name: d, type: fhir, generate: {patients: 1, seed: 3}}\ntask: {name: T}\n")
+    first = load(workspace, tmp_path).datasets["d"]
+    monkeypatch.setattr(fhir_load, "generate_lines", fail_if_called)
+    assert load(workspace, tmp_path).datasets["d"].hash == first.hash
     assert orjson.loads((first.lines or ())[0])["id"]
 
 

@@ -63,22 +63,22 @@ CHART = """
 @pytest.fixture
 def chart(tmp_path: Path) -> LibraryFolder:
     """A folder with three patients and what belongs to them."""
-    shelf = LibraryFolder(tmp_path)
-    shelf.write("chart.yml", CHART)
-    return shelf
+    workspace = LibraryFolder(tmp_path)
+    workspace.write("chart.yml", CHART)
+    return workspace
 
 
-def task(shelf: LibraryFolder, *entities: str, **more: str) -> LoadedTask:
+def task(workspace: LibraryFolder, *entities: str, **more: str) -> LoadedTask:
     """A task with these entities."""
-    write(shelf, *entities, **more)
-    return next(iter(shelf.load().tasks.values()))
+    write(workspace, *entities, **more)
+    return next(iter(workspace.load().tasks.values()))
 
 
-def write(shelf: LibraryFolder, *entities: str, **more: str) -> None:
+def write(workspace: LibraryFolder, *entities: str, **more: str) -> None:
     """Its file."""
     lines = ["task:", "  name: T", *[f"  {key}: {value}" for key, value in more.items()]]
     lines += ["  entities:", *[f"    - {{dataset: chart, {entity}}}" for entity in entities]] if entities else []
-    shelf.write("t.yml", "\n".join(lines) + "\n")
+    workspace.write("t.yml", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize(
@@ -342,8 +342,8 @@ def test_too_long_or_duplicate_task_names_are_rejected(chart: LibraryFolder) -> 
 
 
 def test_for_each_works_with_plain_records(tmp_path: Path) -> None:
-    shelf = LibraryFolder(tmp_path)
-    shelf.write(
+    workspace = LibraryFolder(tmp_path)
+    workspace.write(
         "t.yml",
         """
         dataset: {name: d, type: records, records: [{id: 7, n: a}, {n: b}, {id: x, n: c}]}
@@ -353,7 +353,7 @@ def test_for_each_works_with_plain_records(tmp_path: Path) -> None:
           task_item: {say: "{{ r.n }}"}
         """,
     )
-    loaded = shelf.load().tasks
+    loaded = workspace.load().tasks
     assert {name: one.task.task_item for name, one in loaded.items()} == {
         "T [7]": {"say": "a"},
         "T [2]": {"say": "b"},
@@ -362,8 +362,8 @@ def test_for_each_works_with_plain_records(tmp_path: Path) -> None:
 
 
 def test_assertions_on_an_unbound_record_are_not_reported(tmp_path: Path) -> None:
-    shelf = LibraryFolder(tmp_path)
-    shelf.write(
+    workspace = LibraryFolder(tmp_path)
+    workspace.write(
         "suite.yml",
         """
         environment: {name: clinic, datasets: [clinic-100], simulators: {ehr: {kind: fhir}}}
@@ -387,16 +387,16 @@ def test_assertions_on_an_unbound_record_are_not_reported(tmp_path: Path) -> Non
             - {label: two, assertion: {answer_matches: "{{ patint.id }}"}}
         """,
     )
-    first, second, third = shelf.lines()
+    first, second, third = workspace.lines()
     assert "matches no Patient with name 'nobodyatall'" in first
     assert "Observatio" in second
     assert third.endswith("unknown name `patint` in `patint.id`; did you mean `patient`?")
 
 
 def test_unknown_name_is_reported_with_the_known_names(tmp_path: Path) -> None:
-    shelf = LibraryFolder(tmp_path)
-    shelf.write("chart.yml", CHART)
-    shelf.write(
+    workspace = LibraryFolder(tmp_path)
+    workspace.write("chart.yml", CHART)
+    workspace.write(
         "task.yml",
         """
         task:
@@ -405,6 +405,6 @@ def test_unknown_name_is_reported_with_the_known_names(tmp_path: Path) -> None:
           task_item: {a: "{{ zzz }}", b: "{{ patient.zzz }}"}
         """,
     )
-    first, second = shelf.lines()
+    first, second = workspace.lines()
     assert first.endswith("unknown name `zzz`; known: now, patient")
     assert "known: active, address, age, birthDate" in second

@@ -37,13 +37,13 @@ datasets:
 TASK = "task:\n  name: A\n"
 
 
-class Shelf:
+class Workspace:
     """A folder to write files in and load."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def write(self, **files: str) -> "Shelf":
+    def write(self, **files: str) -> "Workspace":
         """Files by name without `.yml`; `__` is a slash."""
         for name, text in files.items():
             path = self.root / f"{name.replace('__', '/')}.yml"
@@ -67,15 +67,15 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
+def workspace(tmp_path: Path) -> Workspace:
     """An empty folder."""
-    return Shelf(tmp_path)
+    return Workspace(tmp_path)
 
 
 @pytest.fixture
-def clinic(shelf: Shelf) -> Shelf:
+def clinic(workspace: Workspace) -> Workspace:
     """A folder with an environment and a dataset, and no mistake."""
-    return shelf.write(clinic=CLINIC)
+    return workspace.write(clinic=CLINIC)
 
 
 def test_demo_loads_with_everything_it_refers_to() -> None:
@@ -99,27 +99,27 @@ def test_file_loads_the_folder_around_it() -> None:
         assert [loaded.task.name for loaded in library.select(file=file)] == ["Tell a caller the opening hours"]
 
 
-def test_file_loads_despite_mistakes_in_other_files(shelf: Shelf) -> None:
-    shelf.write(good=TASK, bad="task: {name: B, criteria: [{label: x, assertion: {nevr: x}}]}\n")
-    library = load_library(shelf.root / "good.yml", CATALOG)
-    assert [loaded.task.name for loaded in library.select(file=shelf.root / "good.yml")] == ["A"]
+def test_file_loads_despite_mistakes_in_other_files(workspace: Workspace) -> None:
+    workspace.write(good=TASK, bad="task: {name: B, criteria: [{label: x, assertion: {nevr: x}}]}\n")
+    library = load_library(workspace.root / "good.yml", CATALOG)
+    assert [loaded.task.name for loaded in library.select(file=workspace.root / "good.yml")] == ["A"]
     [warning] = library.warnings
     assert str(warning).endswith(
         "1 mistake in other files of this folder, which are skipped; run `clerkship validate` to see them"
     )
     with pytest.raises(InputError, match="unknown assertion `nevr`"):
-        load_library(shelf.root / "bad.yml", CATALOG)
+        load_library(workspace.root / "bad.yml", CATALOG)
 
 
-def test_file_fails_with_mistakes_in_files_it_needs(shelf: Shelf) -> None:
+def test_file_fails_with_mistakes_in_files_it_needs(workspace: Workspace) -> None:
     place = "environment: {name: clinic, simulators: {x: {kind: flies}}}\n"
-    shelf.write(good="task: {name: A, environment: clinic}\n", place=place)
+    workspace.write(good="task: {name: A, environment: clinic}\n", place=place)
     with pytest.raises(InputError, match="unknown simulator `flies`"):
-        load_library(shelf.root / "good.yml", CATALOG)
+        load_library(workspace.root / "good.yml", CATALOG)
 
 
-def test_task_without_environment_uses_a_chat_sandbox(shelf: Shelf) -> None:
-    assert shelf.write(a=TASK).load().tasks["A"].environment.name == "conversation"
+def test_task_without_environment_uses_a_chat_sandbox(workspace: Workspace) -> None:
+    assert workspace.write(a=TASK).load().tasks["A"].environment.name == "conversation"
 
 
 @pytest.mark.parametrize("name", ["nothing.yml", "nothing", "x" * 5000, "a\0b"])
@@ -136,7 +136,7 @@ def test_file_without_yaml_suffix_is_rejected(tmp_path: Path) -> None:
         load_library(tmp_path / "task.txt", CATALOG)
 
 
-def test_folder_without_tasks_is_rejected_with_a_hint(clinic: Shelf) -> None:
+def test_folder_without_tasks_is_rejected_with_a_hint(clinic: Workspace) -> None:
     [line] = clinic.lines()
     assert (
         line
@@ -144,9 +144,9 @@ def test_folder_without_tasks_is_rejected_with_a_hint(clinic: Shelf) -> None:
     )
 
 
-def test_hidden_files_and_folders_are_ignored(shelf: Shelf) -> None:
-    shelf.write(a=TASK, **{".hidden__b": "nonsense", ".c": "nonsense"})
-    assert list(shelf.load().tasks) == ["A"]
+def test_hidden_files_and_folders_are_ignored(workspace: Workspace) -> None:
+    workspace.write(a=TASK, **{".hidden__b": "nonsense", ".c": "nonsense"})
+    assert list(workspace.load().tasks) == ["A"]
 
 
 UNKNOWN = {
@@ -217,13 +217,13 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("level", UNKNOWN)
-def test_unknown_key_is_reported_with_the_nearest_name(clinic: Shelf, level: str) -> None:
+def test_unknown_key_is_reported_with_the_nearest_name(clinic: Workspace, level: str) -> None:
     text, line = UNKNOWN[level]
     named = text.replace("name: A\n", "name: A\n", 1)
     assert line in clinic.write(t=named, other="task: {name: Other, environment: clinic}\n").lines()
 
 
-def test_misspelled_key_is_not_also_reported_as_missing(clinic: Shelf) -> None:
+def test_misspelled_key_is_not_also_reported_as_missing(clinic: Workspace) -> None:
     clinic.write(t="task: {nam: A}\n")
     assert clinic.lines() == ["t.yml:1:8: task.nam: unknown key `nam`; did you mean `name`?"]
 
@@ -294,7 +294,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("written", "line"), WRONG)
-def test_wrong_type_is_reported_with_what_was_expected(clinic: Shelf, written: str, line: str) -> None:
+def test_wrong_type_is_reported_with_what_was_expected(clinic: Workspace, written: str, line: str) -> None:
     text = f"task:\n  {written}\n" if written.startswith("name") else f"task:\n  name: A\n  {written}\n"
     assert any(found.startswith(f"t.yml:{line}") for found in clinic.write(t=text).lines())
 
@@ -309,20 +309,20 @@ def test_wrong_type_is_reported_with_what_was_expected(clinic: Shelf, written: s
         ("true", "expected a time with its zone"),
     ],
 )
-def test_time_without_zone_is_rejected(shelf: Shelf, now: str, message: str) -> None:
-    [line] = shelf.write(e=f"environment: {{name: e, now: {now}}}\n").lines()
+def test_time_without_zone_is_rejected(workspace: Workspace, now: str, message: str) -> None:
+    [line] = workspace.write(e=f"environment: {{name: e, now: {now}}}\n").lines()
     assert line.startswith("e.yml:1:29: environment.now: expected a time with its zone")
     assert message in line
 
 
-def test_duplicate_task_name_is_reported_with_both_places(shelf: Shelf) -> None:
-    shelf.write(a=TASK, b="tasks:\n  - {name: B}\n  - {name: A}\n")
-    assert shelf.lines() == ["b.yml:3:12: tasks.1.name: two tasks are called 'A'; the other is at a.yml:2:9"]
+def test_duplicate_task_name_is_reported_with_both_places(workspace: Workspace) -> None:
+    workspace.write(a=TASK, b="tasks:\n  - {name: B}\n  - {name: A}\n")
+    assert workspace.lines() == ["b.yml:3:12: tasks.1.name: two tasks are called 'A'; the other is at a.yml:2:9"]
 
 
-def test_duplicate_benchmark_slug_is_reported_at_the_slug(shelf: Shelf) -> None:
-    shelf.write(a=TASK, b="benchmarks: [{name: x, slug: s}, {name: y, slug: s}]\n")
-    [line] = shelf.lines()
+def test_duplicate_benchmark_slug_is_reported_at_the_slug(workspace: Workspace) -> None:
+    workspace.write(a=TASK, b="benchmarks: [{name: x, slug: s}, {name: y, slug: s}]\n")
+    [line] = workspace.lines()
     assert line.startswith("b.yml:1:50: benchmarks.1.slug: two benchmarks are called 's'")
 
 
@@ -374,7 +374,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("written", "message"), NAMES)
-def test_unknown_name_is_rejected_with_the_nearest(clinic: Shelf, written: str, message: str) -> None:
+def test_unknown_name_is_rejected_with_the_nearest(clinic: Workspace, written: str, message: str) -> None:
     [line] = clinic.write(t=f"task:\n  name: A\n  {written}\n").lines()
     assert line.startswith("t.yml:3:")
     assert message in line
@@ -408,7 +408,7 @@ ENVIRONMENTS = [
 
 
 @pytest.mark.parametrize(("written", "message"), ENVIRONMENTS)
-def test_unknown_name_in_an_environment_is_rejected(clinic: Shelf, written: str, message: str) -> None:
+def test_unknown_name_in_an_environment_is_rejected(clinic: Workspace, written: str, message: str) -> None:
     clinic.write(e=f"environment: {{name: e, {written}}}\n", t="task: {name: A, environment: clinic}\n")
     [line] = clinic.lines()
     assert line.startswith("e.yml:1:")
@@ -424,14 +424,14 @@ def test_unknown_name_in_an_environment_is_rejected(clinic: Shelf, written: str,
         ("drop.file.written -> archiv", "unknown sandbox `archiv`; did you mean `archive`?"),
     ],
 )
-def test_impossible_reaction_is_rejected(clinic: Shelf, reaction: str, message: str) -> None:
+def test_impossible_reaction_is_rejected(clinic: Workspace, reaction: str, message: str) -> None:
     text = CLINIC.replace("datasets:\n  - name", f"  reactions:\n    - {reaction}\ndatasets:\n  - name")
     [line] = clinic.write(clinic=text, t=TASK).lines()
     assert line.startswith("clinic.yml:9:7: environment.reactions.0: ")
     assert message in line
 
 
-def test_reaction_can_cover_several_events(clinic: Shelf) -> None:
+def test_reaction_can_cover_several_events(clinic: Workspace) -> None:
     text = CLINIC.replace("datasets:\n  - name", "  reactions: ['drop.file.* -> archive']\ndatasets:\n  - name")
     assert list(clinic.write(clinic=text, t=TASK).load().tasks) == ["A"]
 
@@ -446,7 +446,7 @@ def test_reaction_can_cover_several_events(clinic: Shelf) -> None:
         ("where: {tags: {contains: [1]}}", "`p` matches no record with tags contains [1] in patients"),
     ],
 )
-def test_entity_without_exactly_one_record_is_rejected(clinic: Shelf, query: str, message: str) -> None:
+def test_entity_without_exactly_one_record_is_rejected(clinic: Workspace, query: str, message: str) -> None:
     entities = f"entities: [{{id: p, dataset: patients, {query}}}]"
     clinic.write(t=f"task:\n  name: A\n  {entities}\n  task_item: {{a: '{{{{ p.id }}}}'}}\n")
     [line] = clinic.lines()
@@ -454,7 +454,7 @@ def test_entity_without_exactly_one_record_is_rejected(clinic: Shelf, query: str
     assert message in line
 
 
-def test_slow_pattern_does_not_hang_a_binding(clinic: Shelf) -> None:
+def test_slow_pattern_does_not_hang_a_binding(clinic: Workspace) -> None:
     clinic.write(
         d=f"dataset: {{name: d, type: records, records: [{{a: {'a' * 60}}}]}}\n",
         t="task: {name: A, entities: [{id: p, dataset: d, where: {a: {matches: '^(a|aa)+$(?<=b)'}}}]}\n",
@@ -463,7 +463,7 @@ def test_slow_pattern_does_not_hang_a_binding(clinic: Shelf) -> None:
     assert "where.a: the pattern is too slow" in line
 
 
-def test_entity_of_a_dataset_of_files_is_rejected(clinic: Shelf) -> None:
+def test_entity_of_a_dataset_of_files_is_rejected(clinic: Workspace) -> None:
     clinic.write(
         d="dataset: {name: letters, type: files, files: {a: b}}\n",
         t="task: {name: A, entities: [{id: p, dataset: letters}]}\n",
@@ -472,14 +472,14 @@ def test_entity_of_a_dataset_of_files_is_rejected(clinic: Shelf) -> None:
     assert line.endswith("`p` matches no record in letters; it holds files, not records")
 
 
-def test_duplicate_and_reserved_entity_ids_are_rejected(clinic: Shelf) -> None:
+def test_duplicate_and_reserved_entity_ids_are_rejected(clinic: Workspace) -> None:
     bind = "dataset: patients, where: {id: p-1}"
     clinic.write(t=f"task:\n  name: A\n  entities: [{{id: p, {bind}}}, {{id: p, {bind}}}, {{id: now, {bind}}}]\n")
     messages = [problem.message for problem in clinic.problems()]
     assert messages == ["the id `p` is already used", "the id `now` is already used"]
 
 
-def test_template_of_an_unbound_entity_is_not_reported_again(clinic: Shelf) -> None:
+def test_template_of_an_unbound_entity_is_not_reported_again(clinic: Workspace) -> None:
     clinic.write(
         t="""\
         task:
@@ -493,7 +493,7 @@ def test_template_of_an_unbound_entity_is_not_reported_again(clinic: Shelf) -> N
     assert [problem.key for problem in clinic.problems()] == ["task.entities.0", "task.task_item.c"]
 
 
-def test_output_of_a_tasks_templates_is_limited(clinic: Shelf) -> None:
+def test_output_of_a_tasks_templates_is_limited(clinic: Workspace) -> None:
     texts = "".join(f"    t{n}: 'x{{{{ p.a }}}}'\n" for n in range(200))
     clinic.write(
         d=f"dataset: {{name: d, type: records, records: [{{a: {'x' * 900_000}}}]}}\n",
@@ -513,16 +513,18 @@ def test_output_of_a_tasks_templates_is_limited(clinic: Shelf) -> None:
         (".", None, ".: it is a folder"),
     ],
 )
-def test_invalid_solution_is_reported_at_its_key(shelf: Shelf, file: str, source: str | None, message: str) -> None:
+def test_invalid_solution_is_reported_at_its_key(
+    workspace: Workspace, file: str, source: str | None, message: str
+) -> None:
     if source is not None:
-        (shelf.root / file).write_text(source)
-    [line] = shelf.write(t=f"task:\n  name: A\n  solution: {file}\n").lines()
+        (workspace.root / file).write_text(source)
+    [line] = workspace.write(t=f"task:\n  name: A\n  solution: {file}\n").lines()
     assert line.startswith(f"t.yml:3:13: task.solution: {message}")
 
 
-def test_circular_include_is_reported_with_its_chain(shelf: Shelf) -> None:
-    shelf.write(a="task: !include b.yml\n", b="name: A\ntask_item: !include c.yml\n", c="x: !include b.yml\n")
-    assert "c.yml:1:4: include b.yml: circular include: a.yml -> b.yml -> c.yml -> b.yml" in shelf.lines()
+def test_circular_include_is_reported_with_its_chain(workspace: Workspace) -> None:
+    workspace.write(a="task: !include b.yml\n", b="name: A\ntask_item: !include c.yml\n", c="x: !include b.yml\n")
+    assert "c.yml:1:4: include b.yml: circular include: a.yml -> b.yml -> c.yml -> b.yml" in workspace.lines()
 
 
 @pytest.mark.parametrize(
@@ -532,10 +534,12 @@ def test_include_outside_the_folder_is_rejected(tmp_path: Path, target: str) -> 
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.yml").write_text("secret: 1\n")
     (tmp_path / "secret.yml").write_text("secret: 1\n")
-    shelf = Shelf(tmp_path / "inside").write(t=f"task:\n  name: A\n  task_item: !include {target}\n", sub__x="[]\n")
-    (shelf.root / "link.yml").symlink_to(tmp_path / "secret.yml")
-    (shelf.root / "folder").symlink_to(tmp_path / "outside")
-    lines = shelf.lines()
+    workspace = Workspace(tmp_path / "inside").write(
+        t=f"task:\n  name: A\n  task_item: !include {target}\n", sub__x="[]\n"
+    )
+    (workspace.root / "link.yml").symlink_to(tmp_path / "secret.yml")
+    (workspace.root / "folder").symlink_to(tmp_path / "outside")
+    lines = workspace.lines()
     assert f"t.yml:3:14: include {target}: it is outside the folder; move it into the folder" in lines
     assert "link.yml: it is a link to a file outside the folder; copy the file into the folder" in lines
 
@@ -552,44 +556,44 @@ def test_include_outside_the_folder_is_rejected(tmp_path: Path, target: str) -> 
         ("binary.bin", "it is not a text file; save it as UTF-8 text"),
     ],
 )
-def test_unreadable_include_is_reported_at_its_place(shelf: Shelf, target: str, message: str) -> None:
-    (shelf.root / "sub").mkdir()
-    os.mkfifo(shelf.root / "pipe")
-    (shelf.root / "loop").symlink_to(shelf.root / "loop")
-    (shelf.root / "binary.bin").write_bytes(b"\x00\x01")
-    [line] = shelf.write(t=f"task:\n  name: A\n  task_item: !include {target}\n").lines()
+def test_unreadable_include_is_reported_at_its_place(workspace: Workspace, target: str, message: str) -> None:
+    (workspace.root / "sub").mkdir()
+    os.mkfifo(workspace.root / "pipe")
+    (workspace.root / "loop").symlink_to(workspace.root / "loop")
+    (workspace.root / "binary.bin").write_bytes(b"\x00\x01")
+    [line] = workspace.write(t=f"task:\n  name: A\n  task_item: !include {target}\n").lines()
     assert line.startswith("t.yml:3:14: include ")
     assert line.endswith(message)
 
 
-def test_invalid_included_file_is_reported_once(shelf: Shelf) -> None:
-    shelf.write(a="task:\n  name: A\n  tags: !include b.yml\n  timeout: x\n", b="[a, b\n")
-    assert [line.split(":")[0] for line in shelf.lines()] == ["a.yml", "b.yml"]
+def test_invalid_included_file_is_reported_once(workspace: Workspace) -> None:
+    workspace.write(a="task:\n  name: A\n  tags: !include b.yml\n  timeout: x\n", b="[a, b\n")
+    assert [line.split(":")[0] for line in workspace.lines()] == ["a.yml", "b.yml"]
 
 
-def test_multiplying_includes_are_stopped(shelf: Shelf) -> None:
+def test_multiplying_includes_are_stopped(workspace: Workspace) -> None:
     for n in range(8):
         below = ", ".join([f"!include i{n + 1}.yml"] * 30)
-        shelf.write(**{f"i{n}": f"[{below}]\n"})
-    shelf.write(i8="1\n", t="task:\n  name: A\n  task_item: !include i0.yml\n")
+        workspace.write(**{f"i{n}": f"[{below}]\n"})
+    workspace.write(i8="1\n", t="task:\n  name: A\n  task_item: !include i0.yml\n")
     started = time.process_time()
-    lines = shelf.lines()
+    lines = workspace.lines()
     assert time.process_time() - started < 5
     assert any("more than 1000 includes" in line for line in lines)
 
 
-def test_depth_limit_includes_included_files(shelf: Shelf) -> None:
+def test_depth_limit_includes_included_files(workspace: Workspace) -> None:
     for n in range(19):
-        shelf.write(**{f"i{n}": "[" * 60 + f"!include i{n + 1}.yml" + "]" * 60 + "\n"})
-    shelf.write(i19="1\n", t="task:\n  name: A\n  task_item: {a: !include i0.yml}\n")
-    assert any("nested deeper than 100 levels" in line for line in shelf.lines())
+        workspace.write(**{f"i{n}": "[" * 60 + f"!include i{n + 1}.yml" + "]" * 60 + "\n"})
+    workspace.write(i19="1\n", t="task:\n  name: A\n  task_item: {a: !include i0.yml}\n")
+    assert any("nested deeper than 100 levels" in line for line in workspace.lines())
 
 
-def test_alias_bomb_is_reported_once(shelf: Shelf) -> None:
+def test_alias_bomb_is_reported_once(workspace: Workspace) -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)
     )
-    [line] = shelf.write(t=bomb).lines()
+    [line] = workspace.write(t=bomb).lines()
     assert line.endswith("more than 100,000 values once aliases and includes are followed")
 
 
@@ -602,27 +606,27 @@ def test_alias_bomb_is_reported_once(shelf: Shelf) -> None:
         ("task: 1".encode("utf-16"), "it is not a text file; save it as UTF-8 text"),
     ],
 )
-def test_too_large_or_binary_file_is_rejected(shelf: Shelf, data: bytes, message: str) -> None:
-    (shelf.root / "t.yml").write_bytes(data)
-    assert shelf.lines() == [f"t.yml: {message}"]
+def test_too_large_or_binary_file_is_rejected(workspace: Workspace, data: bytes, message: str) -> None:
+    (workspace.root / "t.yml").write_bytes(data)
+    assert workspace.lines() == [f"t.yml: {message}"]
 
 
-def test_byte_order_mark_is_removed(shelf: Shelf) -> None:
-    (shelf.root / "t.yml").write_bytes(b"\xef\xbb\xbf" + TASK.encode())
-    assert list(shelf.load().tasks) == ["A"]
+def test_byte_order_mark_is_removed(workspace: Workspace) -> None:
+    (workspace.root / "t.yml").write_bytes(b"\xef\xbb\xbf" + TASK.encode())
+    assert list(workspace.load().tasks) == ["A"]
 
 
-def test_file_with_ten_thousand_mistakes_is_reported_quickly(shelf: Shelf) -> None:
-    shelf.write(t="task:\n  name: A\n" + "".join(f"  k{n}: 1\n" for n in range(30_000)))
+def test_file_with_ten_thousand_mistakes_is_reported_quickly(workspace: Workspace) -> None:
+    workspace.write(t="task:\n  name: A\n" + "".join(f"  k{n}: 1\n" for n in range(30_000)))
     started = time.process_time()
-    lines = shelf.lines()
+    lines = workspace.lines()
     assert time.process_time() - started < 10
     assert len(lines) == 101
     assert lines[-1] == "t.yml: and 29,900 more problems"
 
 
 @pytest.fixture
-def plain_user() -> Iterator[Path]:
+def unprivileged_user() -> Iterator[Path]:
     """A folder of one's own as a user without special rights, whom a file's mode can shut out."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
@@ -638,17 +642,17 @@ def plain_user() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def test_files_and_folders_without_permission_are_reported(plain_user: Path) -> None:
-    shelf = Shelf(plain_user).write(
+def test_files_and_folders_without_permission_are_reported(unprivileged_user: Path) -> None:
+    workspace = Workspace(unprivileged_user).write(
         a=TASK, locked=TASK, shut__b=TASK, d="dataset: {name: d, type: files, folder: data}\n"
     )
-    (shelf.root / "data").mkdir()
-    (shelf.root / "data" / "secret.txt").write_text("x")
-    shut = [shelf.root / "locked.yml", shelf.root / "data" / "secret.txt", shelf.root / "shut"]
+    (workspace.root / "data").mkdir()
+    (workspace.root / "data" / "secret.txt").write_text("x")
+    shut = [workspace.root / "locked.yml", workspace.root / "data" / "secret.txt", workspace.root / "shut"]
     for path in shut:
         path.chmod(0)
     try:
-        lines = shelf.lines()
+        lines = workspace.lines()
     finally:
         for path in shut:
             path.chmod(0o755)
@@ -670,21 +674,23 @@ def test_files_and_folders_without_permission_are_reported(plain_user: Path) -> 
     ],
 )
 def test_invalid_dataset_folder_is_rejected(tmp_path: Path, folder: str, message: str) -> None:
-    shelf = Shelf(tmp_path / "inside").write(t=TASK, d=f"dataset:\n  name: d\n  type: files\n  folder: {folder}\n")
+    workspace = Workspace(tmp_path / "inside").write(
+        t=TASK, d=f"dataset:\n  name: d\n  type: files\n  folder: {folder}\n"
+    )
     (tmp_path / "outside.txt").write_text("x")
     for name in ("linked", "odd"):
-        (shelf.root / name).mkdir()
-    (shelf.root / "linked" / "away.txt").symlink_to(tmp_path / "outside.txt")
-    Path(os.fsdecode(os.fsencode(shelf.root / "odd") + b"/x\xff")).write_text("x")
-    [line] = shelf.lines()
+        (workspace.root / name).mkdir()
+    (workspace.root / "linked" / "away.txt").symlink_to(tmp_path / "outside.txt")
+    Path(os.fsdecode(os.fsencode(workspace.root / "odd") + b"/x\xff")).write_text("x")
+    [line] = workspace.lines()
     assert line.startswith(f"d.yml:4:11: dataset.folder: {message}")
 
 
-def test_dataset_folder_is_relative_to_the_file_that_names_it(shelf: Shelf) -> None:
-    shelf.write(t=TASK, d="datasets: [!include deep/d.yml]\n", deep__d="{name: d, type: files, folder: data}\n")
-    (shelf.root / "deep" / "data" / "sub").mkdir(parents=True)
-    (shelf.root / "deep" / "data" / "sub" / "a.bin").write_bytes(b"\xff\x00")
-    assert shelf.load().datasets["d"].files == {"sub/a.bin": b"\xff\x00"}
+def test_dataset_folder_is_relative_to_the_file_that_names_it(workspace: Workspace) -> None:
+    workspace.write(t=TASK, d="datasets: [!include deep/d.yml]\n", deep__d="{name: d, type: files, folder: data}\n")
+    (workspace.root / "deep" / "data" / "sub").mkdir(parents=True)
+    (workspace.root / "deep" / "data" / "sub" / "a.bin").write_bytes(b"\xff\x00")
+    assert workspace.load().datasets["d"].files == {"sub/a.bin": b"\xff\x00"}
 
 
 @pytest.mark.parametrize(
@@ -698,34 +704,34 @@ def test_dataset_folder_is_relative_to_the_file_that_names_it(shelf: Shelf) -> N
         ("benchmark: {name: b, slug: B b}\n", "expected lower-case letters, digits and -, not 'B b'"),
     ],
 )
-def test_benchmark_with_unknown_task_or_environment_is_rejected(clinic: Shelf, text: str, message: str) -> None:
+def test_benchmark_with_unknown_task_or_environment_is_rejected(clinic: Workspace, text: str, message: str) -> None:
     [line] = clinic.write(t="tasks: [{name: A}, {name: Book}]\n", b=text).lines()
     assert message in line
 
 
-def test_task_without_environment_is_rejected_if_there_are_two(clinic: Shelf) -> None:
+def test_task_without_environment_is_rejected_if_there_are_two(clinic: Workspace) -> None:
     clinic.write(e="environment: {name: other}\n", t=TASK)
     assert clinic.lines() == ["t.yml:2:3: task: `environment` is missing; use one of clinic, other"]
 
 
-def test_names_of_an_invalid_environment_are_not_reported_as_unknown(shelf: Shelf) -> None:
-    shelf.write(
+def test_names_of_an_invalid_environment_are_not_reported_as_unknown(workspace: Workspace) -> None:
+    workspace.write(
         clinic=CLINIC.replace("chat: {kind: chat}", "chat: {knd: chat}"),
         t="task:\n  name: A\n  environment: clinic\n  scenario: [files.drop: {sandbox: drp, path: a, text: b}]\n",
     )
-    assert [line.split(": ", 1)[1] for line in shelf.lines()] == [
+    assert [line.split(": ", 1)[1] for line in workspace.lines()] == [
         "environment.simulators.chat.knd: unknown key `knd`; did you mean `kind`?",
         "task.scenario.0.files.drop.sandbox: no sandbox `drp` in clinic; did you mean `drop`?",
     ]
 
 
-def test_names_in_an_unreadable_file_are_not_reported_as_unknown(shelf: Shelf) -> None:
-    shelf.write(
+def test_names_in_an_unreadable_file_are_not_reported_as_unknown(workspace: Workspace) -> None:
+    workspace.write(
         clinic=CLINIC + "  broken: [\n",
         t="task:\n  name: A\n  environment: clinic\n  entities: [{id: p, dataset: patients}]\n",
         u="task:\n  name: B\n  environment: hospital\n",
     )
-    assert [line.split(":")[0] for line in shelf.lines()] == ["clinic.yml", "u.yml"]
+    assert [line.split(":")[0] for line in workspace.lines()] == ["clinic.yml", "u.yml"]
 
 
 @pytest.mark.parametrize(
@@ -739,13 +745,13 @@ def test_names_in_an_unreadable_file_are_not_reported_as_unknown(shelf: Shelf) -
         ("task:\n", "1:6: task: expected a map, not nothing"),
     ],
 )
-def test_file_without_definitions_is_rejected_with_a_hint(shelf: Shelf, text: str, message: str) -> None:
-    [line] = shelf.write(t=text).lines()
+def test_file_without_definitions_is_rejected_with_a_hint(workspace: Workspace, text: str, message: str) -> None:
+    [line] = workspace.write(t=text).lines()
     assert line.startswith(f"t.yml:{message}")
 
 
-def test_all_mistakes_of_all_files_are_reported_in_order(shelf: Shelf) -> None:
-    shelf.write(
+def test_all_mistakes_of_all_files_are_reported_in_order(workspace: Workspace) -> None:
+    workspace.write(
         a_clinic="""\
         environment:
           name: clinic
@@ -778,7 +784,7 @@ def test_all_mistakes_of_all_files_are_reported_in_order(shelf: Shelf) -> None:
         """,
         tasks__e="task: {name: E\n",
     )
-    problems = shelf.problems()
+    problems = workspace.problems()
     places = [(Path(problem.file).name, problem.line, problem.column) for problem in problems]
     assert places == [
         ("a_clinic.yml", 3, 8),
@@ -802,11 +808,11 @@ def test_all_mistakes_of_all_files_are_reported_in_order(shelf: Shelf) -> None:
     assert not any(word in str(problem) for problem in problems for word in ("Input should", "Value error", "type="))
 
 
-def test_tasks_are_selected_by_name_pattern_and_tag(shelf: Shelf) -> None:
-    shelf.write(
+def test_tasks_are_selected_by_name_pattern_and_tag(workspace: Workspace) -> None:
+    workspace.write(
         t="tasks: [{name: 'Refill [urgent]', tags: [a]}, {name: Refill, tags: [b]}, {name: Book, tags: [a, b]}]\n"
     )
-    library = shelf.load()
+    library = workspace.load()
 
     def names(**how: list[str]) -> list[str]:
         return [loaded.task.name for loaded in library.select(**how)]  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ def test_unknown_persona_is_reported_with_its_place(folder: LibraryFolder, setup
     folder.write("one.yml", CONTEXT % setup)
     with pytest.raises(InputError) as refused:
         folder.load()
-    [problem] = folder.told(refused.value.problems)
+    [problem] = folder.format_problems(refused.value.problems)
     assert told in problem
 
 

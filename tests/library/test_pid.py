@@ -16,7 +16,7 @@ from clerkship.synthetic.generator import generate
 NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
 
 
-def messaged(**fields: Any) -> RecordWithPid:
+def patient_with_pid(**fields: Any) -> RecordWithPid:
     """A patient."""
     return RecordWithPid({"resourceType": "Patient", "id": "p1", **fields}, NOW)
 
@@ -45,7 +45,7 @@ def test_message_with_rendered_pid_is_valid(version: str) -> None:
 
 
 def test_delimiters_are_escaped() -> None:
-    found = messaged(
+    found = patient_with_pid(
         identifier=[{"type": {"coding": [{"code": "MR"}]}, "value": "4|1", "system": "urn:oid:1.2.3"}],
         name=[{"family": "Silva & Filha", "given": ["Ana^", "Maria"], "prefix": ["Dr"]}],
         birthDate="1965-03",
@@ -63,11 +63,11 @@ def test_delimiters_are_escaped() -> None:
 
 
 def test_patient_without_mrn_uses_the_resource_id() -> None:
-    assert messaged().get("pid") == "PID|1||p1^^^^PI"
-    assert messaged(gender="other", birthDate="soon").get("pid") == "PID|1||p1^^^^PI|||||O"
+    assert patient_with_pid().get("pid") == "PID|1||p1^^^^PI"
+    assert patient_with_pid(gender="other", birthDate="soon").get("pid") == "PID|1||p1^^^^PI|||||O"
 
 
 def test_pid_filter_rejects_other_resources() -> None:
     assert RecordWithPid({"resourceType": "Observation", "id": "o"}, NOW).get("pid") is None
     assert "pid" not in RecordWithPid({"resourceType": "Observation", "id": "o"}, NOW).names()
-    assert "pid" in messaged().names()
+    assert "pid" in patient_with_pid().names()

@@ -21,7 +21,7 @@ from tests.workbench import Workbench
 LINE = "eval/scenarios/one.yml"
 
 
-def one(folder: LibraryFolder) -> tuple[Task, Scenario, ScenarioPerson]:
+def load_only_task(folder: LibraryFolder) -> tuple[Task, Scenario, ScenarioPerson]:
     """The only task there is."""
     [loaded] = folder.load().tasks.values()
     assert loaded.task.scenario is not None
@@ -31,7 +31,7 @@ def one(folder: LibraryFolder) -> tuple[Task, Scenario, ScenarioPerson]:
 
 def criteria(folder: LibraryFolder) -> list[tuple[str, str, bool | None]]:
     """Name of the assertion, label, and whether it gates."""
-    return [(c.assertion.name, c.label, c.gate) for c in one(folder)[0].criteria]
+    return [(c.assertion.name, c.label, c.gate) for c in load_only_task(folder)[0].criteria]
 
 
 # What it takes.
@@ -39,7 +39,7 @@ def criteria(folder: LibraryFolder) -> list[tuple[str, str, bool | None]]:
 
 def test_minimal_scenario_is_a_task_without_criteria(folder: LibraryFolder) -> None:
     folder.scenario("")
-    task, scenario, person = one(folder)
+    task, scenario, person = load_only_task(folder)
     assert (task.name, task.criteria, task.tags, task.compat) == ("One", (), (), None)
     assert (scenario.starts, scenario.initial_slots, person.simulation_context) == ("person", {}, "A customer.")
     assert person.needs_model
@@ -68,12 +68,12 @@ def test_valid_variants_of_the_format_are_accepted(folder: LibraryFolder, writte
 
 def test_empty_name_defaults_to_the_file_name(folder: LibraryFolder) -> None:
     folder.scenario('name: ""', "eval/scenarios/order_delay.yml")
-    assert one(folder)[0].name == "order_delay"
+    assert load_only_task(folder)[0].name == "order_delay"
 
 
 def test_type_becomes_the_first_tag(folder: LibraryFolder) -> None:
     folder.scenario("type: edge_case\ntags: [slow]")
-    assert one(folder)[0].tags == ("edge_case", "slow")
+    assert load_only_task(folder)[0].tags == ("edge_case", "slow")
 
 
 def test_additional_keys_are_passed_to_the_task(folder: LibraryFolder) -> None:
@@ -84,7 +84,7 @@ def test_additional_keys_are_passed_to_the_task(folder: LibraryFolder) -> None:
           turn_timeout: 2.5
         timeout: 30
         """)
-    task, scenario, person = one(folder)
+    task, scenario, person = load_only_task(folder)
     assert (scenario.max_turns, scenario.turn_timeout, task.timeout) == (4, 2.5, 30)
     assert (person.opening, person.simulation_context, person.needs_model) == ("Hello", "A customer.", False)
 
@@ -222,7 +222,7 @@ def test_mistakes_of_all_files_are_reported_in_order(folder: LibraryFolder) -> N
 
 def test_scenario_file_is_yaml_1_2(folder: LibraryFolder) -> None:
     folder.scenario("setup: {initial_slots: {user: yes, off: 1:30, on: true, no: 0o10}}")
-    assert one(folder)[1].initial_slots == {"user": "yes", "off": "1:30", "on": True, "no": 8}
+    assert load_only_task(folder)[1].initial_slots == {"user": "yes", "off": "1:30", "on": True, "no": 8}
 
 
 def test_variables_are_stored_by_name_and_expanded_at_run_time(

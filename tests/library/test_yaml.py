@@ -13,18 +13,18 @@ from clerkship.library.yaml import InvalidYaml, YamlTooLarge, YamlTree, parse_ya
 
 
 def read(text: str) -> Any:
-    """The data of a text without flaws."""
+    """The data of a text without find_mistakes."""
     tree = parse_yaml(text, "f.yml")
     assert tree.mistakes == []
     return tree.data
 
 
-def flaws(text: str) -> list[tuple[int, int, str]]:
+def find_mistakes(text: str) -> list[tuple[int, int, str]]:
     """Line, column and message of what was wrong but could be read past."""
     return [(flaw.line, flaw.column, flaw.message) for flaw in parse_yaml(text, "f.yml").mistakes]
 
 
-def refusal(text: str) -> InvalidYaml:
+def get_error(text: str) -> InvalidYaml:
     """Why a text could not be read at all."""
     with pytest.raises(InvalidYaml) as caught:
         parse_yaml(text, "f.yml")
@@ -78,12 +78,12 @@ def test_scalars_are_resolved_by_the_yaml_1_2_core_schema(written: str, meant: o
 
 @pytest.mark.parametrize("written", [".inf", "-.INF", "+.Inf", ".nan", "1e400", "-1e999999"])
 def test_infinity_and_nan_are_rejected_with_their_place(written: str) -> None:
-    assert flaws(f"a: {written}\n") == [(1, 4, "infinity and not-a-number are not allowed")]
+    assert find_mistakes(f"a: {written}\n") == [(1, 4, "infinity and not-a-number are not allowed")]
 
 
 @pytest.mark.parametrize("written", ["9223372036854775808", "-9223372036854775809", "0x8000000000000000", "1" * 5000])
 def test_integer_over_64_bits_is_rejected_with_its_place(written: str) -> None:
-    assert flaws(f"a: {written}\n") == [(1, 4, "the number has more than 64 bits")]
+    assert find_mistakes(f"a: {written}\n") == [(1, 4, "the number has more than 64 bits")]
 
 
 def test_duplicate_key_is_rejected_and_the_first_value_kept() -> None:
@@ -100,24 +100,24 @@ def test_keys_are_always_text() -> None:
 
 
 def test_list_as_key_is_rejected() -> None:
-    assert flaws("? [a, b]\n: c\n") == [(1, 3, "a key must be text")]
+    assert find_mistakes("? [a, b]\n: c\n") == [(1, 3, "a key must be text")]
 
 
 def test_merge_key_is_rejected_unless_quoted() -> None:
-    assert flaws("base: &b {x: 1}\nmore:\n  <<: *b\n") == [(3, 3, "merge keys are not part of YAML 1.2")]
+    assert find_mistakes("base: &b {x: 1}\nmore:\n  <<: *b\n") == [(3, 3, "merge keys are not part of YAML 1.2")]
     assert read("'<<': 1\n") == {"<<": 1}
 
 
 @pytest.mark.parametrize("tagged", ["!foo x", "!!set {a}", "!!python/object:os.system x", "!foo [1]", "!!binary aGk="])
 def test_unknown_tag_is_rejected(tagged: str) -> None:
-    [(line, column, message)] = flaws(f"a: {tagged}\n")
+    [(line, column, message)] = find_mistakes(f"a: {tagged}\n")
     assert (line, column) == (1, 4)
     assert message.startswith("unknown tag ")
 
 
 def test_all_mistakes_are_found_in_one_pass() -> None:
     text = "a: .inf\nb: !x 1\na: 2\nc: 99999999999999999999\n<<: {}\n"
-    assert [line for line, _, _ in flaws(text)] == [1, 2, 3, 4, 5]
+    assert [line for line, _, _ in find_mistakes(text)] == [1, 2, 3, 4, 5]
 
 
 def test_alias_is_resolved() -> None:
@@ -125,13 +125,13 @@ def test_alias_is_resolved() -> None:
 
 
 def test_undefined_alias_is_rejected() -> None:
-    bad = refusal("a: 1\nb: *nothing\n")
+    bad = get_error("a: 1\nb: *nothing\n")
     assert (bad.line, bad.column) == (2, 4)
     assert "undefined alias" in bad.message
 
 
 def test_recursive_alias_is_rejected() -> None:
-    assert refusal("a: &x [1, *x]\n").message == "the alias contains itself"
+    assert get_error("a: &x [1, *x]\n").message == "the alias contains itself"
 
 
 def test_alias_bomb_is_rejected_quickly() -> None:
@@ -139,14 +139,14 @@ def test_alias_bomb_is_rejected_quickly() -> None:
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
     )
     started = time.process_time()
-    bad = refusal(bomb)
+    bad = get_error(bomb)
     assert time.process_time() - started < 2
     assert bad.message == "more than 100,000 values once aliases and includes are followed"
     assert isinstance(bad, YamlTooLarge)
 
 
 def test_alias_bomb_of_long_text_is_rejected() -> None:
-    bad = refusal(f"a: &a {'x' * 500_000}\nb: [{', '.join(['*a'] * 50)}]\n")
+    bad = get_error(f"a: &a {'x' * 500_000}\nb: [{', '.join(['*a'] * 50)}]\n")
     assert bad.message == "more than 10,000,000 characters once aliases and includes are followed"
 
 
@@ -187,7 +187,7 @@ def test_a_hundred_levels_are_allowed(text: str) -> None:
 
 
 def test_level_101_is_rejected_with_its_place() -> None:
-    bad = refusal("a: " + "[" * 100 + "]" * 100)
+    bad = get_error("a: " + "[" * 100 + "]" * 100)
     assert (bad.message, bad.line, bad.column) == ("nested deeper than 100 levels", 1, 103)
 
 
@@ -202,11 +202,11 @@ def test_long_run_of_dashes_in_text_is_accepted() -> None:
 
 @pytest.mark.parametrize("text", ["", "   \n", "# only a comment\n"])
 def test_empty_file_is_rejected(text: str) -> None:
-    assert refusal(text).message == "the file is empty"
+    assert get_error(text).message == "the file is empty"
 
 
 def test_second_document_is_rejected() -> None:
-    bad = refusal("a: 1\n---\nb: 2\n")
+    bad = get_error("a: 1\n---\nb: 2\n")
     assert (bad.line, bad.hint) == (2, "a file must be one document")
 
 
@@ -222,7 +222,7 @@ def test_second_document_is_rejected() -> None:
     ],
 )
 def test_syntax_error_is_reported_with_place_and_hint(text: str, place: tuple[int, int], hint: str) -> None:
-    bad = refusal(text)
+    bad = get_error(text)
     assert ((bad.line, bad.column), bad.hint) == (place, hint)
     assert bad.message.startswith("not YAML: ")
 
@@ -301,7 +301,7 @@ def test_path_through_an_include_is_located_in_the_included_file(
 
 
 def test_include_without_a_folder_is_rejected() -> None:
-    assert flaws("a: !include b.yml\n") == [(1, 4, "includes are not allowed here")]
+    assert find_mistakes("a: !include b.yml\n") == [(1, 4, "includes are not allowed here")]
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_include_without_a_folder_is_rejected() -> None:
     ["a: {b: Patient/{{ patient.id }}}", "a: {{ patient.name }} and more", "a: {b: '{{ x }}', c: x{{ y }}}"],
 )
 def test_unquoted_template_is_rejected_with_a_hint(text: str) -> None:
-    assert refusal(text).hint == 'quote text that contains a template: "{{ patient.name }}"'
+    assert get_error(text).hint == 'quote text that contains a template: "{{ patient.name }}"'
 
 
 def test_unquoted_template_as_value_is_rejected_with_a_hint() -> None:
@@ -321,4 +321,4 @@ def test_unquoted_template_as_value_is_rejected_with_a_hint() -> None:
 
 
 def test_quoted_template_does_not_cause_the_hint() -> None:
-    assert "template" not in refusal("a: {b: '{{ x }}', c: x: y}").hint
+    assert "template" not in get_error("a: {b: '{{ x }}', c: x: y}").hint

@@ -43,13 +43,13 @@ class Server(NamedTuple):
     jwt_secret: str = ""
 
 
-def tell(text: str) -> None:
+def print_progress(text: str) -> None:
     """A line of progress, at once."""
     sys.stderr.write(f"live: {text}\n")
     sys.stderr.flush()
 
 
-def surroundings() -> dict[str, str]:
+def build_environment() -> dict[str, str]:
     """Ours without what belongs to our own Python."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("CLERKSHIP_", "PYTHON"))}
     ours.pop("VIRTUAL_ENV", None)
@@ -58,11 +58,11 @@ def surroundings() -> dict[str, str]:
 
 def run(what: str, command: Sequence[str], folder: Path, log: Path) -> None:
     """Do one slow thing, saying every few seconds that it goes on; what it prints goes to a file."""
-    tell(f"{what} (it writes to {log})")
+    print_progress(f"{what} (it writes to {log})")
     began = monotonic()
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, cwd=folder, env=surroundings(), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
+            command, cwd=folder, env=build_environment(), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
         )
         try:
             while True:
@@ -70,7 +70,7 @@ def run(what: str, command: Sequence[str], folder: Path, log: Path) -> None:
                     code = process.wait(15)
                     break
                 except subprocess.TimeoutExpired:
-                    tell(f"  … {monotonic() - began:.0f} s")
+                    print_progress(f"  … {monotonic() - began:.0f} s")
                     if monotonic() - began > LIMIT:
                         raise LiveFailed(f"{what}: not done after {LIMIT:.0f} s; see {log}") from None
         finally:
@@ -78,7 +78,7 @@ def run(what: str, command: Sequence[str], folder: Path, log: Path) -> None:
             process.wait()
     if code:
         raise LiveFailed(f"{what}: exit code {code}; the end of {log}:\n{tail(log)}")
-    tell(f"  done in {monotonic() - began:.0f} s")
+    print_progress(f"  done in {monotonic() - began:.0f} s")
 
 
 def tail(log: Path) -> str:
@@ -86,7 +86,7 @@ def tail(log: Path) -> str:
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
 
 
-def pythons() -> Iterator[str]:
+def find_pythons() -> Iterator[str]:
     """Where a Python 3.10 may be: named, on the path, among pyenv's; last, whatever uv finds or fetches."""
     named = os.environ.get("PYTHON310")
     if named:
@@ -100,7 +100,7 @@ def pythons() -> Iterator[str]:
     yield "3.10"
 
 
-def works(python: str) -> bool:
+def is_usable(python: str) -> bool:
     """Whether it is a Python 3.10 that starts; a shim of pyenv's may not. What uv is to find is for uv to say."""
     if python == "3.10":
         return True
@@ -111,22 +111,22 @@ def works(python: str) -> bool:
     return said.startswith("Python 3.10.")
 
 
-def installed() -> Path:
+def ensure_installed() -> Path:
     """The folder of programs of an environment with Rasa in it, made if there is none for these requirements."""
     home = CACHE / f"rasa-{digest(REQUIREMENTS)}"
     programs = home / "bin"
     if (home / "complete").exists():
-        tell(f"Rasa is installed in {home}")
+        print_progress(f"Rasa is installed in {home}")
         return programs
     CACHE.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(home, ignore_errors=True)
     uv = shutil.which("uv") or "uv"
-    for python in filter(works, pythons()):
+    for python in filter(works, find_pythons()):
         try:
             run(f"a Python environment from {python}", [uv, "venv", "-p", python, str(home)], APART, CACHE / "venv.log")
             break
         except LiveFailed as problem:
-            tell(str(problem))
+            print_progress(str(problem))
     else:
         raise LiveFailed(NO_PYTHON)
     install = [uv, "pip", "install", "-p", str(programs / "python"), "-r", str(REQUIREMENTS)]
@@ -147,7 +147,7 @@ def train(name: str, what: str, make: Callable[[Path], Sequence[str]], *sources:
     """The folder of a trained bot; trained anew only when its sources or Rasa have changed."""
     home = CACHE / f"{name}-{digest(REQUIREMENTS, *sources)}"
     if (home / "complete").exists():
-        tell(f"{what} is trained in {home}")
+        print_progress(f"{what} is trained in {home}")
         return home
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -185,7 +185,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(programs: Path, home: Path, options: Sequence[str] = (), token: str = "") -> Iterator[str]:
+def serve(programs: Path, home: Path, options: Sequence[str] = (), token: str = "") -> Iterator[str]:
     """`rasa run` on loopback, with the actions of the order desk beside it, until it is let go."""
     log, port = CACHE / f"{home.name}.served.log", free_port()
     url = f"http://127.0.0.1:{port}"
@@ -195,11 +195,11 @@ def serving(programs: Path, home: Path, options: Sequence[str] = (), token: str 
         command = [str(programs / "rasa"), "run", "--enable-api", "-i", "127.0.0.1", "-p", str(port)]
         command += ["--endpoints", str(endpoints), *options]
         keeper = [sys.executable, "-I", "-S", str(HERE / "keeper.py")]
-        tell(f"serving {home.name} at {url} (it writes to {log})")
+        print_progress(f"serving {home.name} at {url} (it writes to {log})")
         process = subprocess.Popen(
             [*keeper, *command],
             cwd=home,
-            env=surroundings(),
+            env=build_environment(),
             stdin=subprocess.PIPE,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -209,7 +209,7 @@ def serving(programs: Path, home: Path, options: Sequence[str] = (), token: str 
             _await(process, f"{url}/status", {"token": token} if token else {}, log)
             yield url
         finally:
-            tell(f"ending {home.name} at {url}")
+            print_progress(f"ending {home.name} at {url}")
             process.communicate()
 
 
@@ -224,7 +224,7 @@ def _await(process: "subprocess.Popen[bytes]", url: str, query: Mapping[str, str
             pass
         try:
             if httpx.get(url, params=query, timeout=5, trust_env=False).status_code in (200, 409):
-                return tell(f"  ready in {monotonic() - began:.0f} s")
+                return print_progress(f"  ready in {monotonic() - began:.0f} s")
         except httpx.TransportError:
             continue
     raise LiveFailed(f"the server was not ready after {READY_WITHIN:.0f} s; the end of {log}:\n{tail(log)}")

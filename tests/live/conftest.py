@@ -13,7 +13,7 @@ from tests.live import bots
 def programs() -> Path:
     """Rasa's own programs; without them there is nothing to test, and one line says so."""
     try:
-        return bots.installed()
+        return bots.ensure_installed()
     except bots.LiveFailed as problem:
         pytest.exit(str(problem), returncode=2)
 
@@ -23,14 +23,14 @@ def desk(programs: Path) -> Iterator[bots.Server]:
     """The order desk, which tells what it knows to who has a token, or a JWT."""
     token, secret = new_token("token"), new_token("jwt")
     options = ["--auth-token", token, "--jwt-secret", secret]
-    with bots.serving(programs, bots.order_desk(programs), options, token) as url:
+    with bots.serve(programs, bots.order_desk(programs), options, token) as url:
         yield bots.Server(url, token, secret)
 
 
 @pytest.fixture(scope="session")
 def stock(programs: Path) -> Iterator[bots.Server]:
     """The bot of `rasa init`, open to everybody on this machine."""
-    with bots.serving(programs, bots.stock(programs)) as url:
+    with bots.serve(programs, bots.stock(programs)) as url:
         yield bots.Server(url)
 
 
@@ -39,5 +39,5 @@ def empty(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """A server that has not been given a model."""
     home = tmp_path_factory.mktemp("empty")
     (home / "credentials.yml").write_text("rest:\n", encoding="utf-8")
-    with bots.serving(programs, home) as url:
+    with bots.serve(programs, home) as url:
         yield bots.Server(url)

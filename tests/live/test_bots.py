@@ -40,7 +40,7 @@ def test_unsupported_python_is_reported_with_a_hint(
     monkeypatch.setattr(bots, "CACHE", tmp_path / "live")
     monkeypatch.setenv("PYTHON310", python)
     with pytest.raises(bots.LiveFailed, match=r"no Python 3\.10(?s:.*)make test-live PYTHON310="):
-        bots.installed()
+        bots.ensure_installed()
 
 
 def test_existing_install_is_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,4 +48,4 @@ def test_existing_install_is_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     home = tmp_path / f"rasa-{bots.digest(bots.REQUIREMENTS)}"
     home.mkdir()
     (home / "complete").touch()
-    assert bots.installed() == home / "bin"
+    assert bots.ensure_installed() == home / "bin"

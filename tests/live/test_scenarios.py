@@ -19,7 +19,7 @@ from tests.live.bots import HERE, Server
 pytestmark = pytest.mark.live
 
 
-class Ran(NamedTuple):
+class ScenarioResult(NamedTuple):
     """What came of one scenario."""
 
     code: int
@@ -37,7 +37,7 @@ class Ran(NamedTuple):
         return [f"{event['actor']}: {event['payload']['text']}" for event in said]
 
 
-def run(folder: Path, scenario: str, server: Server, **keys: str) -> Ran:
+def run(folder: Path, scenario: str, server: Server, **keys: str) -> ScenarioResult:
     """`clerkship run`, with these keys in its surroundings."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("CLERKSHIP_", "UV_"))}
     keys = {f"CLERKSHIP_{name.upper()}": value for name, value in keys.items()}
@@ -58,7 +58,7 @@ def run(folder: Path, scenario: str, server: Server, **keys: str) -> Ran:
     text = lines.read_text(encoding="utf-8") if lines.exists() else ""
     for secret in keys.values():
         assert secret not in said + text
-    return Ran(done.returncode, said, [json.loads(line) for line in text.splitlines()])
+    return ScenarioResult(done.returncode, said, [json.loads(line) for line in text.splitlines()])
 
 
 @pytest.mark.parametrize("scenario", ["order", "buttons", "restart"])

@@ -11,7 +11,7 @@ from tests.live.bots import Server
 pytestmark = pytest.mark.live
 
 
-class Line:
+class Conversation:
     """One conversation with a server, by hand."""
 
     def __init__(self, server: Server) -> None:
@@ -48,7 +48,7 @@ def outline(events: list[dict[str, Any]]) -> list[str]:
 
 
 def test_conversation_starts_with_a_session_and_each_turn_ends_listening(desk: Server) -> None:
-    line = Line(desk)
+    line = Conversation(desk)
     said = line.say("hello")
     assert [message["text"] for message in said] == [
         "Welcome to the order desk.",
@@ -71,7 +71,7 @@ def test_conversation_starts_with_a_session_and_each_turn_ends_listening(desk: S
 
 
 def test_session_start_message_starts_two_sessions_and_tracker_shrinks(desk: Server) -> None:
-    line = Line(desk)
+    line = Conversation(desk)
     line.say("/session_start")
     before = line.events()
     assert outline(before).count("action action_session_start") == 2
@@ -85,7 +85,7 @@ def test_session_start_message_starts_two_sessions_and_tracker_shrinks(desk: Ser
 
 
 def test_full_utterance_is_one_event_and_several_messages(desk: Server) -> None:
-    line = Line(desk)
+    line = Conversation(desk)
     said = line.say("check order A200")
     assert [sorted(message.keys() - {"recipient_id"}) for message in said[1:]] == [
         ["buttons", "text"],
@@ -108,7 +108,7 @@ def test_full_utterance_is_one_event_and_several_messages(desk: Server) -> None:
 
 
 def test_payload_alone_has_no_text_in_the_tracker(desk: Server) -> None:
-    line = Line(desk)
+    line = Conversation(desk)
     line.say("show me the card")
     [card] = [event for event in line.events() if event["event"] == "bot" and event["data"]["custom"]]
     assert card["text"] is None
@@ -116,7 +116,7 @@ def test_payload_alone_has_no_text_in_the_tracker(desk: Server) -> None:
 
 
 def test_restart_event_is_only_visible_immediately(desk: Server) -> None:
-    line = Line(desk)
+    line = Conversation(desk)
     line.say("hello")
     line.say("start over")
     assert "restart" in outline(line.events())
@@ -125,7 +125,7 @@ def test_restart_event_is_only_visible_immediately(desk: Server) -> None:
 
 
 def test_silence_and_a_broken_action_are_both_an_empty_list(desk: Server) -> None:
-    line = Line(desk)
+    line = Conversation(desk)
     line.say("hello")
     assert line.say("say nothing") == []
     assert outline(line.events())[-3:] == ["action action_stay_silent", "slot is_member", "action action_listen"]
@@ -134,7 +134,7 @@ def test_silence_and_a_broken_action_are_both_an_empty_list(desk: Server) -> Non
 
 
 def test_server_reports_version_status_and_domain(desk: Server) -> None:
-    line = Line(desk)
+    line = Conversation(desk)
     domain = line.ask("GET", "/domain").raise_for_status().json()
     assert domain["slots"]["tier"]["type"] == "categorical"
     assert domain["slots"]["tier"]["values"] == ["gold", "silver"]
@@ -146,14 +146,14 @@ def test_server_reports_version_status_and_domain(desk: Server) -> None:
 
 
 def test_tracker_needs_a_key_and_channel_does_not(desk: Server) -> None:
-    bare = Line(desk._replace(token=""))
+    bare = Conversation(desk._replace(token=""))
     assert bare.ask("GET", "/domain").status_code == 401
     assert bare.ask("GET", f"/conversations/{bare.name}/tracker").status_code == 401
     assert bare.say("bye")[-1]["text"] == "Goodbye!"
 
 
 def test_stock_bot_answers(stock: Server) -> None:
-    line = Line(stock)
+    line = Conversation(stock)
     assert [message["text"] for message in line.say("hello")] == ["Hey! How are you?"]
     assert outline(line.events()) == [
         "slot session_started_metadata",

@@ -10,7 +10,7 @@ import threading
 PATIENCE = 15.0  # seconds a server has to stop by itself
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
+def terminate(process: "subprocess.Popen[bytes]") -> None:
     """Ask it and all it started to stop; then make them."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
@@ -19,20 +19,20 @@ def end(process: "subprocess.Popen[bytes]") -> None:
             process.wait(PATIENCE)
 
 
-def keep(command: list[str]) -> int:
+def run_until_stdin_closes(command: list[str]) -> int:
     """Start it; end it at the end of standard input."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
 
     def watch() -> None:
         while os.read(0, 1024):  # not through sys.stdin, whose lock we would hold when we end
             pass
-        end(process)
+        terminate(process)
 
     threading.Thread(target=watch, daemon=True).start()
     code = process.wait()
-    end(process)  # whatever it left behind
+    terminate(process)  # whatever it left behind
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(keep(sys.argv[1:]))
+    sys.exit(run_until_stdin_closes(sys.argv[1:]))

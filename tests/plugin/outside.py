@@ -23,7 +23,7 @@ PLUGIN = Plugin(contract=2, assertions=(Fine,))
 """
 
 
-def lay_down(
+def install_package(
     site: Path, package: str, source: str | None, prefix: str = "acme", value: str = "", version: str = "0.1.0"
 ) -> None:
     """Put a package there; without a source, only what the installer says of it."""
@@ -38,7 +38,7 @@ def lay_down(
     (about / "entry_points.txt").write_text(point, encoding="utf-8")
 
 
-def lay_down_simulator(site: Path, name: str = "acme.pager", more: str = "") -> Path:
+def install_simulator(site: Path, name: str = "acme.pager", more: str = "") -> Path:
     """What `clerkship new simulator` writes, laid down; `more` is added to where its SPEC is. Returns its project."""
     package = name.replace(".", "_")
     create_simulator(name, site.parent / "work")
@@ -46,7 +46,7 @@ def lay_down_simulator(site: Path, name: str = "acme.pager", more: str = "") -> 
     shutil.copytree(project / "src" / package, site / package)
     spec = site / package / name.partition(".")[2] / "__init__.py"
     spec.write_text(spec.read_text(encoding="utf-8") + more, encoding="utf-8")
-    lay_down(site, package, None, name.partition(".")[0])
+    install_package(site, package, None, name.partition(".")[0])
     return project
 
 

@@ -15,7 +15,7 @@ from clerkship.service.scaffold_task import create_task
 from clerkship.service.schemas import build_schema
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
-from tests.plugin.outside import lay_down, lay_down_simulator
+from tests.plugin.outside import install_package, install_simulator
 
 ROSTER = """
 from dataclasses import replace
@@ -101,7 +101,7 @@ task:
 @pytest.fixture
 def folder(site: Path, tmp_path: Path) -> Path:
     """A folder of tasks where the plug-in is installed."""
-    lay_down_simulator(site, more=ROSTER)
+    install_simulator(site, more=ROSTER)
     suite = tmp_path / "suite"
     suite.mkdir()
     (suite / "nights.txt").write_text("ward 3=555-0103\nward 4=555-0104\n", encoding="utf-8")
@@ -188,6 +188,6 @@ PLUGIN = Plugin(contract=2, {what})
     ],
 )
 def test_plugin_with_invalid_data_extensions_is_broken(site: Path, what: str, reason: str) -> None:
-    lay_down(site, "acme_data", BARE.format(what=what))
+    install_package(site, "acme_data", BARE.format(what=what))
     [broken] = RegisteredCatalog().broken
     assert broken.reason == reason

@@ -21,7 +21,7 @@ from clerkship.service.rescore import rescore
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
-from tests.plugin.outside import lay_down
+from tests.plugin.outside import install_package
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "shop_plugin"
 REPORTS = """
@@ -41,7 +41,7 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registe
     """A catalog with the example installed; its modules are forgotten afterwards."""
     site, before = tmp_path / "site", set(sys.modules)
     shutil.copytree(EXAMPLE / "src" / "shop_bench", site / "shop_bench")
-    lay_down(site, "shop_bench", None, "shop")
+    install_package(site, "shop_bench", None, "shop")
     monkeypatch.syspath_prepend(str(site))
     found = RegisteredCatalog()
     assert found.broken == []

@@ -25,7 +25,7 @@ from clerkship.service.resume import plan_resume
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
-from tests.plugin.outside import HEALTHY, clerkship, lay_down, lay_down_simulator
+from tests.plugin.outside import HEALTHY, clerkship, install_package, install_simulator
 
 ALL_SORTS = '''
 from collections.abc import Mapping
@@ -125,7 +125,7 @@ task:
 
 
 def _lay_down_all_sorts(site: Path) -> None:
-    lay_down_simulator(site)
+    install_simulator(site)
     (site / "acme_pager" / "__init__.py").write_text(ALL_SORTS, encoding="utf-8")
     (site / "acme_pager" / "forward.py").write_text(FORWARD, encoding="utf-8")
 
@@ -153,7 +153,7 @@ def test_extensions_of_a_plugin_work_by_name(site: Path, tmp_path: Path) -> None
 
 
 def test_plugin_domain_is_known_conforms_and_is_recorded_in_a_run(site: Path, tmp_path: Path) -> None:
-    lay_down(site, "acme_notes", DOMAIN)
+    install_package(site, "acme_notes", DOMAIN)
     catalog = RegisteredCatalog()
     assert catalog.broken == []
     assert [outcome.reason for outcome in run_conformance("acme.notes", catalog)] == [""] * len(DOMAIN_CHECKS)
@@ -177,26 +177,26 @@ DOMAIN_CHANGES = [
 
 @pytest.mark.parametrize(("right", "wrong", "reason"), DOMAIN_CHANGES)
 def test_plugin_with_inconsistent_domain_is_broken(site: Path, right: str, wrong: str, reason: str) -> None:
-    lay_down(site, "acme_notes", DOMAIN.replace(right, wrong))
+    install_package(site, "acme_notes", DOMAIN.replace(right, wrong))
     [broken] = RegisteredCatalog().broken
     assert reason in broken.reason
 
 
 def test_domain_and_simulator_cannot_share_a_kind(site: Path) -> None:
-    lay_down_simulator(site)
-    lay_down(site, "acme_zone", DOMAIN.replace("acme.notes", "acme.pager"))
+    install_simulator(site)
+    install_package(site, "acme_zone", DOMAIN.replace("acme.notes", "acme.pager"))
     [broken] = RegisteredCatalog().broken
     assert broken.reason == "the domain `acme.pager` has the same kind as a simulator"
 
 
 def test_run_without_plugins_records_none(site: Path, tmp_path: Path) -> None:
-    lay_down(site, "globex_one", HEALTHY.format(prefix="globex"), "globex")
+    install_package(site, "globex_one", HEALTHY.format(prefix="globex"), "globex")
     plan = plan_run(RunRequest(path=SUITE, agent="oracle"), Settings(), RegisteredCatalog())
     assert plan.run.plugins == {}
 
 
 def test_hyphens_in_a_kind_are_accepted_and_wrong_reaction_event_is_rejected(site: Path, tmp_path: Path) -> None:
-    lay_down_simulator(site, "acme.night_pager")
+    install_simulator(site, "acme.night_pager")
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "a.yml").write_text(
         "environment:\n  name: e\n  simulators: {a: {kind: acme.night-pager}, b: {kind: acme.night_pager}}\n"
@@ -215,7 +215,7 @@ def test_run_records_the_package_of_a_reaction(site: Path, tmp_path: Path) -> No
     _lay_down_all_sorts(site)
     plugin = site / "acme_pager" / "__init__.py"
     plugin.write_text(ALL_SORTS.partition("                reactions=")[0] + ")", encoding="utf-8")
-    lay_down(site, "acme_glue", PAIR.format(module="acme_pager.forward"))
+    install_package(site, "acme_glue", PAIR.format(module="acme_pager.forward"))
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "two.yml").write_text(TASK, encoding="utf-8")
     plan = plan_run(RunRequest(path=tmp_path / "suite", agent="nop"), Settings(), RegisteredCatalog())
@@ -223,8 +223,8 @@ def test_run_records_the_package_of_a_reaction(site: Path, tmp_path: Path) -> No
 
 
 def test_plugin_reactions_are_imported_only_when_used(site: Path, tmp_path: Path) -> None:
-    lay_down_simulator(site)
-    lay_down(site, "acme_glue", PAIR.format(module="acme_glue.late"))
+    install_simulator(site)
+    install_package(site, "acme_glue", PAIR.format(module="acme_glue.late"))
     (site / "acme_glue" / "late.py").write_text("1 / 0", encoding="utf-8")
     catalog, suite = RegisteredCatalog(), tmp_path / "suite"
     suite.mkdir()
@@ -289,8 +289,8 @@ BROKEN = {
 def test_broken_plugin_is_reported_and_does_not_affect_others(
     site: Path, source: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lay_down(site, "acme_broken", source)
-    lay_down(site, "globex_one", HEALTHY.format(prefix="globex"), "globex")
+    install_package(site, "acme_broken", source)
+    install_package(site, "globex_one", HEALTHY.format(prefix="globex"), "globex")
     catalog = RegisteredCatalog()
     assert capsys.readouterr().out == ""
     assert len(catalog.broken) == 1
@@ -320,7 +320,7 @@ def test_broken_plugin_is_reported_and_does_not_affect_others(
     ],
 )
 def test_plugin_with_inconsistent_spec_is_broken(site: Path, change: tuple[str, str], reason: str) -> None:
-    lay_down_simulator(site)
+    install_simulator(site)
     spec = site / "acme_pager" / "pager" / "__init__.py"
     spec.write_text(spec.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
     catalog = RegisteredCatalog()
@@ -331,20 +331,20 @@ def test_plugin_with_inconsistent_spec_is_broken(site: Path, change: tuple[str, 
 
 @pytest.mark.parametrize("prefix", ["files", "fault", "agent", "python", "run", "clerkship"])
 def test_built_in_names_are_reserved_prefixes(site: Path, prefix: str) -> None:
-    lay_down(site, "greedy", HEALTHY.format(prefix=prefix), prefix)
+    install_package(site, "greedy", HEALTHY.format(prefix=prefix), prefix)
     [broken] = RegisteredCatalog().broken
     assert broken.reason == f"the prefix `{prefix}` is reserved for Clerkship"
 
 
 def test_prefix_with_capitals_is_rejected(site: Path) -> None:
-    lay_down(site, "greedy", HEALTHY.format(prefix="Acme"), "Acme")
+    install_package(site, "greedy", HEALTHY.format(prefix="Acme"), "Acme")
     assert "its prefix `Acme` is not small letters" in RegisteredCatalog().broken[0].reason
 
 
 def test_packages_can_share_a_prefix_but_not_a_name(site: Path) -> None:
-    lay_down(site, "acme_one", HEALTHY.format(prefix="acme"))
-    lay_down(site, "acme_two", HEALTHY.format(prefix="acme").replace("acme.fine", "acme.better"))
-    lay_down(site, "acme_zero", HEALTHY.format(prefix="acme"))
+    install_package(site, "acme_one", HEALTHY.format(prefix="acme"))
+    install_package(site, "acme_two", HEALTHY.format(prefix="acme").replace("acme.fine", "acme.better"))
+    install_package(site, "acme_zero", HEALTHY.format(prefix="acme"))
     catalog = RegisteredCatalog()
     assert [plugin.package for plugin in catalog.plugins] == ["acme-one", "acme-two"]
     [broken] = catalog.broken
@@ -359,7 +359,7 @@ def test_name_of_a_missing_plugin_is_reported_as_not_installed(site: Path, monke
         RegisteredCatalog().simulator("acme.pager")
     with pytest.raises(UnknownName, match=r"did you mean `files\.drop`"):
         RegisteredCatalog().step("file.drop")
-    lay_down(site, "acme_one", "raise RuntimeError('never imported')")
+    install_package(site, "acme_one", "raise RuntimeError('never imported')")
     monkeypatch.setenv("CLERKSHIP_PLUGINS", "off")
     assert RegisteredCatalog().broken == []
     with pytest.raises(UnknownName, match="turned off by CLERKSHIP_PLUGINS"):
@@ -371,8 +371,8 @@ def test_name_of_a_missing_plugin_is_reported_as_not_installed(site: Path, monke
 
 def test_cli_works_with_a_broken_plugin_installed(tmp_path: Path) -> None:
     site = tmp_path / "site"
-    lay_down(site, "globex_broken", "print('chatter')\nraise RuntimeError('it is [bold]late[/]')", "globex")
-    project = lay_down_simulator(site)
+    install_package(site, "globex_broken", "print('chatter')\nraise RuntimeError('it is [bold]late[/]')", "globex")
+    project = install_simulator(site)
     warning = "plug-in `globex` (globex-broken 0.1.0) is broken: RuntimeError: it is [bold]late[/] (__init__.py:2)"
     done = clerkship(site, "run", "practice", "-a", "oracle", "--json", cwd=project)
     assert done.returncode == 0, done.stderr
@@ -403,7 +403,7 @@ def test_cli_works_with_a_broken_plugin_installed(tmp_path: Path) -> None:
 
 def test_pytest_warns_once_of_a_broken_plugin(tmp_path: Path) -> None:
     site = tmp_path / "site"
-    lay_down(site, "globex_broken", "1 / 0", "globex")
+    install_package(site, "globex_broken", "1 / 0", "globex")
     test = f"def test_one(clerkship, run=1):\n    assert clerkship.run({str(SUITE)!r}, agent='oracle').passed\n"
     (tmp_path / "test_it.py").write_text(test + test.replace("one", "two"), encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(site)}
@@ -415,7 +415,7 @@ def test_pytest_warns_once_of_a_broken_plugin(tmp_path: Path) -> None:
 
 def test_conformance_command_checks_a_plugin(tmp_path: Path) -> None:
     site = tmp_path / "site"
-    lay_down_simulator(site)
+    install_simulator(site)
     done = clerkship(site, "conformance", "acme.pager", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert "14 of 14 checks pass" in done.stdout

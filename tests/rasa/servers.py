@@ -34,7 +34,7 @@ def action(name: str) -> Row:
     return {"event": "action", "name": name, "policy": "RulePolicy", "confidence": 1.0}
 
 
-def said(data: Any, status: int = 200, kind: str = "application/json") -> Answered:
+def reply(data: Any, status: int = 200, kind: str = "application/json") -> Answered:
     """A reply with a body."""
     return status, {"Content-Type": kind}, data if isinstance(data, bytes) else json.dumps(data).encode()
 
@@ -61,14 +61,14 @@ class SmallRasa:
         if last in self.others:
             return self.others[last](asked)
         if last == "webhook":
-            return said(self._hear(json.loads(asked.body)))
+            return reply(self._hear(json.loads(asked.body)))
         found = re.fullmatch(r"/conversations/([^/]+)/tracker(/events)?", urlsplit(asked.path).path)
         if found is None:
-            return said(b"<!DOCTYPE html><h1>Not Found</h1>", 404, "text/html")
+            return reply(b"<!DOCTYPE html><h1>Not Found</h1>", 404, "text/html")
         tracker = self.trackers.setdefault(found[1], [])
         if found[2]:
             self._add(tracker, json.loads(asked.body))
-        return said({"sender_id": found[1], "slots": {}, "events": tracker})
+        return reply({"sender_id": found[1], "slots": {}, "events": tracker})
 
     def _hear(self, message: Row) -> list[Row]:
         self.messages.append(message)

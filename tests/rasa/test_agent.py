@@ -20,7 +20,7 @@ from clerkship.model.run import TaskRun
 from clerkship.rasa.agent import RasaSolver, load_rasa
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
-from tests.rasa.servers import LISTEN, START, Row, SmallRasa, action, bot, said, slot
+from tests.rasa.servers import LISTEN, START, Row, SmallRasa, action, bot, reply, slot
 from tests.workbench import Workbench
 
 SCENARIO = """
@@ -48,7 +48,7 @@ TURNS: list[list[Row]] = [
 ]
 
 
-class Unasked:
+class SolverWithoutCapabilities:
     """The solver without what it can say of itself before a run: these tests are about the conversation."""
 
     def __init__(self, solver: RasaSolver) -> None:
@@ -61,14 +61,14 @@ def scenario(slots: str = "", patience: float = 20, person: str = LINES) -> str:
     return SCENARIO.replace("{slots}", slots).replace("{patience}", str(patience)).replace("{person}", person)
 
 
-def talk(bench: Workbench, rasa: SmallRasa, slots: str = "", patience: float = 20, **keys: str) -> TaskRun:
+def converse(bench: Workbench, rasa: SmallRasa, slots: str = "", patience: float = 20, **keys: str) -> TaskRun:
     """Run the two-line conversation."""
     bench.write("a.yml", scenario(slots, patience))
     with rasa.served() as served:
-        return bench.run_one(Unasked(load_rasa(served.url, Settings(**keys))))  # type: ignore[arg-type]
+        return bench.run_one(SolverWithoutCapabilities(load_rasa(served.url, Settings(**keys))))  # type: ignore[arg-type]
 
 
-def story(bench: Workbench, task_run: TaskRun) -> list[str]:
+def outline(bench: Workbench, task_run: TaskRun) -> list[str]:
     """What was said and done, in a word each."""
     words = []
     for event in bench.events(task_run):
@@ -88,9 +88,9 @@ def paths(rasa: SmallRasa) -> list[str]:
 
 def test_log_keeps_the_order_of_the_tracker(bench: Workbench) -> None:
     rasa = SmallRasa(TURNS)
-    task_run = talk(bench, rasa)
+    task_run = converse(bench, rasa)
     assert (task_run.verdict, task_run.error, task_run.agent_error) == ("pass", "", "")
-    assert story(bench, task_run) == [
+    assert outline(bench, task_run) == [
         "person: Hello",
         "agent action.executed action_session_start",
         "agent noted session_started",
@@ -116,7 +116,7 @@ def test_log_keeps_the_order_of_the_tracker(bench: Workbench) -> None:
 
 def test_no_request_before_the_first_turn_without_slots(bench: Workbench) -> None:
     rasa = SmallRasa(TURNS)
-    talk(bench, rasa)
+    converse(bench, rasa)
     turn = ["POST /webhooks/rest/webhook", "GET /conversations/ID/tracker?include_events=ALL"]
     assert paths(rasa) == turn * 2
     assert [m["message"] for m in rasa.messages] == ["Hello", "Where is it?"]
@@ -130,7 +130,7 @@ def test_no_request_before_the_first_turn_without_slots(bench: Workbench) -> Non
 def test_slots_are_set_after_session_start_and_greeting_appears_once(bench: Workbench) -> None:
     start = [START[0], bot("Welcome"), START[1], slot("tier", "silver"), LISTEN]
     rasa = SmallRasa(TURNS, start)
-    task_run = talk(bench, rasa, "{tier: gold, points: 3}")
+    task_run = converse(bench, rasa, "{tier: gold, points: 3}")
     assert paths(rasa)[:4] == [
         "POST /webhooks/rest/webhook",
         "GET /conversations/ID/tracker?include_events=ALL",
@@ -141,7 +141,7 @@ def test_slots_are_set_after_session_start_and_greeting_appears_once(bench: Work
     assert rasa.messages[0]["metadata"] == {"is_simulation": True}
     sent = json.loads(rasa.asked[2].body)
     assert sent == [slot("tier", "gold"), slot("points", 3)]
-    assert story(bench, task_run)[:9] == [
+    assert outline(bench, task_run)[:9] == [
         "agent action.executed action_session_start",
         "agent: Welcome",
         "agent noted session_started",
@@ -156,7 +156,7 @@ def test_slots_are_set_after_session_start_and_greeting_appears_once(bench: Work
 
 def test_conversation_id_is_in_the_sidecar_and_not_in_the_log(bench: Workbench) -> None:
     rasa = SmallRasa(TURNS)
-    task_run = talk(bench, rasa)
+    task_run = converse(bench, rasa)
     [name] = rasa.trackers
     assert orjson.loads(bench.store.sidecar(task_run))["conversation_id"] == name
     assert not any(name in json.dumps(event) for event in bench.events(task_run))
@@ -166,16 +166,16 @@ def test_each_trial_has_its_own_conversation(bench: Workbench) -> None:
     bench.write("a.yml", scenario())
     rasa = SmallRasa(TURNS + TURNS)
     with rasa.served() as served:
-        bench.run(Unasked(load_rasa(f"{served.url}/", Settings())), trials=2, concurrency=1)
+        bench.run(SolverWithoutCapabilities(load_rasa(f"{served.url}/", Settings())), trials=2, concurrency=1)
     assert [len(tracker) for tracker in rasa.trackers.values()] == [14, 14]
 
 
 def test_channel_replies_are_used_if_the_tracker_has_none(bench: Workbench) -> None:
     def answers(asked: Asked) -> Answered:
-        return said([{"recipient_id": "x", "text": "bye", "buttons": [{"title": "Ok"}]}, {"custom": {"a": 1}}])
+        return reply([{"recipient_id": "x", "text": "bye", "buttons": [{"title": "Ok"}]}, {"custom": {"a": 1}}])
 
-    task_run = talk(bench, SmallRasa(webhook=answers))
-    assert story(bench, task_run) == [
+    task_run = converse(bench, SmallRasa(webhook=answers))
+    assert outline(bench, task_run) == [
         "person: Hello",
         "agent: bye",
         "agent: ",
@@ -188,16 +188,16 @@ def test_channel_replies_are_used_if_the_tracker_has_none(bench: Workbench) -> N
 
 def test_no_reply_and_no_event_is_silence(bench: Workbench) -> None:
     bench.write("a.yml", scenario(person="{opening: Hello, fallback: Well?}"))
-    with SmallRasa(webhook=lambda asked: said([])).served() as served:
-        task_run = bench.run_one(Unasked(load_rasa(served.url, Settings())))
+    with SmallRasa(webhook=lambda asked: reply([])).served() as served:
+        task_run = bench.run_one(SolverWithoutCapabilities(load_rasa(served.url, Settings())))
     assert (task_run.status, task_run.ending) == ("completed", "agent_silent")
     assert (task_run.error, task_run.agent_error) == ("", "")
-    assert story(bench, task_run) == ["person: Hello"]
+    assert outline(bench, task_run) == ["person: Hello"]
 
 
 def test_unreadable_events_are_counted_in_the_sidecar(bench: Workbench) -> None:
     odd: list[Row] = [{"event": "from_the_future"}, {"event": "slot", "name": None}, bot("bye")]
-    task_run = talk(bench, SmallRasa([odd, odd]))
+    task_run = converse(bench, SmallRasa([odd, odd]))
     assert task_run.verdict == "pass"
     assert orjson.loads(bench.store.sidecar(task_run))["tracker_events_skipped"] == {"from_the_future": 2, "slot": 2}
 
@@ -208,7 +208,7 @@ def test_unreachable_server_is_reported_with_what_was_not_sent(bench: Workbench)
     bench.write("a.yml", scenario())
     with pytest.raises(InputError, match=r"cannot be reached.*is the server running there"):
         bench.run_one(f"rasa:http://127.0.0.1:{port}")  # it is asked before anything runs
-    task_run = bench.run_one(Unasked(load_rasa(f"http://127.0.0.1:{port}", Settings())))
+    task_run = bench.run_one(SolverWithoutCapabilities(load_rasa(f"http://127.0.0.1:{port}", Settings())))
     assert task_run.ending == "agent_failed"
     assert f"127.0.0.1:{port} cannot be reached" in task_run.agent_error
     assert "turn 1 was not delivered" in task_run.agent_error
@@ -216,7 +216,7 @@ def test_unreachable_server_is_reported_with_what_was_not_sent(bench: Workbench)
 
 def test_turn_is_not_resent_after_a_broken_connection(bench: Workbench) -> None:
     rasa = SmallRasa(webhook=lambda asked: None)
-    task_run = talk(bench, rasa)
+    task_run = converse(bench, rasa)
     assert task_run.ending == "agent_failed"
     assert "closed the connection" in task_run.agent_error
     assert "turn 1 may have been delivered, and is not sent again" in task_run.agent_error
@@ -225,7 +225,7 @@ def test_turn_is_not_resent_after_a_broken_connection(bench: Workbench) -> None:
 
 def test_truncated_reply_is_an_error(bench: Workbench) -> None:
     rasa = SmallRasa(webhook=lambda asked: (200, {"Content-Length": "1000", "Connection": "close"}, b"[{"))
-    task_run = talk(bench, rasa)
+    task_run = converse(bench, rasa)
     assert "turn 1 may have been delivered" in task_run.agent_error
     assert len(paths(rasa)) == 1
 
@@ -235,11 +235,11 @@ def test_timed_out_turn_is_sent_once_and_reported_as_unanswered(bench: Workbench
 
     def hangs(asked: Asked) -> Answered:
         released.wait(30)
-        return said([])
+        return reply([])
 
     rasa = SmallRasa(webhook=hangs)
     try:
-        task_run = talk(bench, rasa, patience=0.3)
+        task_run = converse(bench, rasa, patience=0.3)
     finally:
         released.set()
     assert task_run.ending == "turn_timed_out"
@@ -249,36 +249,36 @@ def test_timed_out_turn_is_sent_once_and_reported_as_unanswered(bench: Workbench
 
 
 def _html(asked: Asked) -> Answered:
-    return said(b"<html><body>Welcome to nginx!</body></html>", kind="text/html")
+    return reply(b"<html><body>Welcome to nginx!</body></html>", kind="text/html")
 
 
 @pytest.mark.parametrize(
     ("others", "words"),
     [
         ({"webhook": _html}, "its REST channel did not answer with JSON: '<html>"),
-        ({"webhook": lambda asked: said({"text": "hi"})}, "with something other than a list"),
-        ({"webhook": lambda asked: said(b"boom", 500)}, "answered /webhooks/rest/webhook with status 500: 'boom'"),
+        ({"webhook": lambda asked: reply({"text": "hi"})}, "with something other than a list"),
+        ({"webhook": lambda asked: reply(b"boom", 500)}, "answered /webhooks/rest/webhook with status 500: 'boom'"),
         ({"tracker": _html}, "its tracker did not answer with JSON: '<html>"),
-        ({"tracker": lambda asked: said({"sender_id": "x"})}, "its tracker has no list of `events`"),
-        ({"tracker": lambda asked: said({"events": None})}, "its tracker has no list of `events`"),
-        ({"tracker": lambda asked: said([])}, "its tracker has no list of `events`"),
+        ({"tracker": lambda asked: reply({"sender_id": "x"})}, "its tracker has no list of `events`"),
+        ({"tracker": lambda asked: reply({"events": None})}, "its tracker has no list of `events`"),
+        ({"tracker": lambda asked: reply([])}, "its tracker has no list of `events`"),
         ({"tracker": lambda asked: None}, "its tracker could not be read"),
         (
             {"webhook": lambda asked: (302, {"Location": "https://h/x"}, b"")},
             "/webhook to https://h/x; redirects are not followed",
         ),
-        ({"webhook": lambda asked: said([{"text": "x" * 100_001}])}, "a reply of 100,001 characters"),
+        ({"webhook": lambda asked: reply([{"text": "x" * 100_001}])}, "a reply of 100,001 characters"),
     ],
 )
 def test_invalid_answer_is_an_agent_error(bench: Workbench, others: dict[str, Any], words: str) -> None:
-    task_run = talk(bench, SmallRasa(**others))
+    task_run = converse(bench, SmallRasa(**others))
     assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
     assert words in task_run.agent_error
 
 
 def test_too_large_reply_is_rejected(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.rasa.agent.MAX_REPLY_BYTES", 1000)
-    task_run = talk(bench, SmallRasa(tracker=lambda asked: said(b"[" + b"1," * 5_000_000)))
+    task_run = converse(bench, SmallRasa(tracker=lambda asked: reply(b"[" + b"1," * 5_000_000)))
     assert "answers with more than 1,000 bytes" in task_run.agent_error
 
 
@@ -292,7 +292,7 @@ def test_too_large_reply_is_rejected(bench: Workbench, monkeypatch: pytest.Monke
     ],
 )
 def test_setup_errors_of_the_server_error_the_run(bench: Workbench, status: int, words: str, hint: str) -> None:
-    task_run = talk(bench, SmallRasa(TURNS, tracker=lambda asked: said({"status": "failure"}, status)))
+    task_run = converse(bench, SmallRasa(TURNS, tracker=lambda asked: reply({"status": "failure"}, status)))
     assert (task_run.status, task_run.agent_error) == ("errored", "")
     assert words in task_run.error
     assert hint in task_run.error
@@ -300,14 +300,14 @@ def test_setup_errors_of_the_server_error_the_run(bench: Workbench, status: int,
 
 
 def test_failure_to_set_slots_ends_the_run_before_the_first_turn(bench: Workbench) -> None:
-    rasa = SmallRasa(TURNS, events=lambda asked: said({"reason": "BadRequest"}, 400))
-    task_run = talk(bench, rasa, "{tier: gold}")
+    rasa = SmallRasa(TURNS, events=lambda asked: reply({"reason": "BadRequest"}, 400))
+    task_run = converse(bench, rasa, "{tier: gold}")
     assert "/tracker/events with status 400" in task_run.agent_error
     assert len(rasa.messages) == 1
 
 
 def test_slots_not_stored_by_the_server_are_an_error(bench: Workbench) -> None:
-    task_run = talk(bench, SmallRasa(TURNS, events=lambda asked: said({"events": []})), slots="{a: 1, b: x}")
+    task_run = converse(bench, SmallRasa(TURNS, events=lambda asked: reply({"events": []})), slots="{a: 1, b: x}")
     assert task_run.agent_error == "its tracker did not store the initial slots a, b"
 
 
@@ -315,13 +315,13 @@ def test_session_and_model_ids_are_not_logged(bench: Workbench) -> None:
     heads = []
     for session in ("one", "two"):
         rows = [{**row, "metadata": {**row.get("metadata", {}), "session_id": session}} for row in TURNS[1]]
-        heads.append(talk(bench, SmallRasa([rows, rows])).head)
+        heads.append(converse(bench, SmallRasa([rows, rows])).head)
     assert heads[0] == heads[1]
 
 
 def test_token_is_not_in_client_logs(bench: Workbench, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
-        talk(bench, SmallRasa(TURNS), rasa_token="topsecret")
+        converse(bench, SmallRasa(TURNS), rasa_token="topsecret")
     assert "token=…" in caplog.text
     assert "topsecret" not in caplog.text
 
@@ -330,10 +330,10 @@ def test_token_is_only_in_the_query_of_each_request(bench: Workbench) -> None:
     token = "to&ken/=+hush"
 
     def refuses(asked: Asked) -> Answered:
-        return said(asked.path.encode() + b" " + token.encode(), 400)
+        return reply(asked.path.encode() + b" " + token.encode(), 400)
 
     rasa = SmallRasa(TURNS, events=refuses)
-    task_run = talk(bench, rasa, "{tier: gold}", rasa_token=token)
+    task_run = converse(bench, rasa, "{tier: gold}", rasa_token=token)
     assert len(rasa.asked) == 3
     assert all(parse_qs(urlsplit(asked.path).query)["token"] == [token] for asked in rasa.asked)
     assert "[key]" in task_run.agent_error
@@ -343,7 +343,7 @@ def test_token_is_only_in_the_query_of_each_request(bench: Workbench) -> None:
 
 def test_jwt_is_signed_with_the_secret(bench: Workbench) -> None:
     rasa = SmallRasa(TURNS)
-    talk(bench, rasa, rasa_jwt_secret="hush")
+    converse(bench, rasa, rasa_jwt_secret="hush")
     bearers = {a.headers["authorization"] for a in rasa.asked}
     [bearer] = bearers
     head, claims, signature = bearer.removeprefix("Bearer ").split(".")
@@ -357,8 +357,8 @@ def _unpadded(text: str) -> bytes:
 
 
 def test_given_jwt_is_sent_unchanged(bench: Workbench) -> None:
-    rasa = SmallRasa(TURNS, tracker=lambda asked: said(asked.headers["authorization"].encode(), 500))
-    task_run = talk(bench, rasa, rasa_jwt="a.b.hush")
+    rasa = SmallRasa(TURNS, tracker=lambda asked: reply(asked.headers["authorization"].encode(), 500))
+    task_run = converse(bench, rasa, rasa_jwt="a.b.hush")
     assert rasa.asked[0].headers["authorization"] == "Bearer a.b.hush"
     assert "'Bearer [key]'" in task_run.agent_error
 
@@ -397,7 +397,7 @@ def test_stubs_are_rejected(bench: Workbench) -> None:
         """,
     )
     with SmallRasa(TURNS).served() as served:
-        task_run = bench.run_one(Unasked(load_rasa(served.url, Settings())))
+        task_run = bench.run_one(SolverWithoutCapabilities(load_rasa(served.url, Settings())))
     assert task_run.status == "errored"
     assert "so stubs have no effect: action_pay" in task_run.error
 
@@ -405,6 +405,6 @@ def test_stubs_are_rejected(bench: Workbench) -> None:
 def test_task_without_a_conversation_is_rejected(bench: Workbench) -> None:
     bench.write("a.yml", "task: {name: Work}")
     with Served(SmallRasa()) as served:
-        task_run = bench.run_one(Unasked(load_rasa(served.url, Settings())))
+        task_run = bench.run_one(SolverWithoutCapabilities(load_rasa(served.url, Settings())))
     assert "has no on_task" in task_run.error
     assert served.asked == []

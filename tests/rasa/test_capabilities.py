@@ -12,7 +12,7 @@ from clerkship.model.errors import InputError
 from clerkship.rasa.agent import load_rasa
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked
-from tests.rasa.servers import Override, SmallRasa, said
+from tests.rasa.servers import Override, SmallRasa, reply
 
 DOMAIN = {
     "slots": {"tier": {"type": "categorical"}, "n": {"type": "float"}, "odd": {}, "own": {"type": "a.B"}},
@@ -23,7 +23,7 @@ DOMAIN = {
 
 
 def always(data: Any, status: int = 200) -> Override:
-    return lambda asked: said(data, status)
+    return lambda asked: reply(data, status)
 
 
 def ask(settings: Settings | None = None, **others: Any) -> AgentCapabilities:

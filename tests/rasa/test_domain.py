@@ -23,7 +23,7 @@ SHOP = AgentDomain(
 )
 
 
-def refused(path: Path) -> list[str]:
+def get_error(path: Path) -> list[str]:
     """What is said of a domain that cannot be taken."""
     with pytest.raises(InputError) as caught:
         read_domain(path)
@@ -82,7 +82,7 @@ def test_merge_keys_and_anchors_are_accepted(folder: LibraryFolder) -> None:
             "slots: {a: {}}",
             ["domain.yml:1:12: slots.a: `type` is missing; use text, bool, float, list, categorical or any"],
         ),
-        ("slots: {a: {type: 3}}", ["domain.yml:1:19: slots.a.type: expected a type, not 3; text, bool"]),
+        ("slots: {a: {type: 3}}", ["domain.yml:1:19: slots.a.type: expected a type, not 3; use text, bool"]),
         ("actions: action_x", ["domain.yml:1:10: actions: expected a list of names, not 'action_x'"]),
         (
             "actions:\n- [x]\n- 3",
@@ -97,7 +97,7 @@ def test_merge_keys_and_anchors_are_accepted(folder: LibraryFolder) -> None:
     ],
 )
 def test_mistake_in_a_domain_is_reported_with_its_place(folder: LibraryFolder, text: str, said: list[str]) -> None:
-    lines = refused(folder.write("domain.yml", text))
+    lines = get_error(folder.write("domain.yml", text))
     assert len(lines) == len(said), lines
     assert [
         line
@@ -107,9 +107,9 @@ def test_mistake_in_a_domain_is_reported_with_its_place(folder: LibraryFolder, t
 
 
 def test_missing_domain_is_reported(tmp_path: Path) -> None:
-    assert "there is no such domain; give a file, or a folder of files" in refused(tmp_path / "domian.yml")[0]
+    assert "there is no such domain; give a file, or a folder of files" in get_error(tmp_path / "domian.yml")[0]
     (tmp_path / "empty").mkdir()
-    assert "this is not a Rasa domain" in refused(tmp_path / "empty")[0]
+    assert "this is not a Rasa domain" in get_error(tmp_path / "empty")[0]
 
 
 # Finding.

@@ -71,7 +71,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RasaProject:
     return RasaProject(read_flows([Path("flows.yml")]).flows, read_domain(Path("domain.yml")))
 
 
-class Said:
+class AnswerSequence:
     """A model that gives one answer after another, and remembers what it was asked."""
 
     name = "somebody"
@@ -96,7 +96,7 @@ class Said:
         """It holds nothing."""
 
 
-def asked(model: Said, project: RasaProject, *kinds: DraftKind) -> list[Draft]:
+def write(model: AnswerSequence, project: RasaProject, *kinds: DraftKind) -> list[Draft]:
     """The drafts of one flow."""
     made = [plan_draft(project.flows["pay_bill"], kind, project) for kind in kinds or ("correction",)]
     return write_drafts(
@@ -107,18 +107,18 @@ def asked(model: Said, project: RasaProject, *kinds: DraftKind) -> list[Draft]:
     )
 
 
-def but(**changes: Any) -> dict[str, Any]:
+def change_answer(**changes: Any) -> dict[str, Any]:
     """The good answer with something else in it."""
     return {**GOOD, **changes}
 
 
-def valued(**values: Any) -> dict[str, Any]:
+def change_values(**values: Any) -> dict[str, Any]:
     """The good answer with other values."""
-    return but(values=[{**item, "value": values.get(item["slot"], item["value"])} for item in GOOD["values"]])
+    return change_answer(values=[{**item, "value": values.get(item["slot"], item["value"])} for item in GOOD["values"]])
 
 
 def test_valid_draft_is_accepted_with_its_values(project: RasaProject) -> None:
-    [one] = asked(Said(GOOD), project)
+    [one] = write(AnswerSequence(GOOD), project)
     assert (one.by, one.note) == ("somebody", "")
     assert one.name == "Ada pays her gas bill"
     assert one.plan.values == {"account": "AC-9", "amount": 64.5, "speed": "fast", "confirmed": True}
@@ -126,19 +126,21 @@ def test_valid_draft_is_accepted_with_its_values(project: RasaProject) -> None:
 
 
 REFUSED: dict[str, dict[str, Any]] = {
-    "the slot `amount` is of type float: expected a number": valued(amount="64.5"),
-    "the slot `speed` takes one of": valued(speed="slow"),
-    "`confirmed` must be true, or the flow goes another way": valued(confirmed=False),
-    '"AC-10", does not stand in `simulation_context`': valued(account="AC-10"),
-    "`colour` is no slot that this way asks for": but(values=[*GOOD["values"], {"slot": "colour", "value": "red"}]),
-    "has the slot `account` 0 times": but(values=GOOD["values"][1:]),
-    "has the slot `account` 2 times": but(values=[GOOD["values"][0], *GOOD["values"]]),
-    "`mistaken` must be another value of `account`": but(mistaken=None),
-    "`mistaken` must be another value": but(mistaken="AC-9"),
-    "`criteria` must be one to 6 different texts": but(criteria=[]),
-    "each of `criteria` must be a text": but(criteria=["x", " "]),
-    "`name` must be a text": but(name=" "),
-    "`simulation_context` must be a text": but(simulation_context=""),
+    "the slot `amount` is of type float: expected a number": change_values(amount="64.5"),
+    "the slot `speed` takes one of": change_values(speed="slow"),
+    "`confirmed` must be true, or the flow goes another way": change_values(confirmed=False),
+    '"AC-10", does not stand in `simulation_context`': change_values(account="AC-10"),
+    "`colour` is no slot that this way asks for": change_answer(
+        values=[*GOOD["values"], {"slot": "colour", "value": "red"}]
+    ),
+    "has the slot `account` 0 times": change_answer(values=GOOD["values"][1:]),
+    "has the slot `account` 2 times": change_answer(values=[GOOD["values"][0], *GOOD["values"]]),
+    "`mistaken` must be another value of `account`": change_answer(mistaken=None),
+    "`mistaken` must be another value": change_answer(mistaken="AC-9"),
+    "`criteria` must be one to 6 different texts": change_answer(criteria=[]),
+    "each of `criteria` must be a text": change_answer(criteria=["x", " "]),
+    "`name` must be a text": change_answer(name=" "),
+    "`simulation_context` must be a text": change_answer(simulation_context=""),
 }
 
 
@@ -146,8 +148,8 @@ REFUSED: dict[str, dict[str, Any]] = {
 def test_invalid_draft_is_requested_again_with_the_problems(
     complaint: str, bad: dict[str, Any], project: RasaProject
 ) -> None:
-    model = Said(bad, GOOD)
-    [one] = asked(model, project)
+    model = AnswerSequence(bad, GOOD)
+    [one] = write(model, project)
     assert one.by == "somebody"
     assert len(model.asked) == 2
     first, second = model.asked
@@ -157,8 +159,8 @@ def test_invalid_draft_is_requested_again_with_the_problems(
 
 
 def test_rules_write_the_draft_after_max_attempts(project: RasaProject) -> None:
-    model = Said(valued(speed="slow"))
-    [one] = asked(model, project)
+    model = AnswerSequence(change_values(speed="slow"))
+    [one] = write(model, project)
     assert len(model.asked) == MAX_ATTEMPTS
     assert one.by == ""
     assert "its draft was still invalid: the slot `speed` takes one of" in one.note
@@ -167,8 +169,8 @@ def test_rules_write_the_draft_after_max_attempts(project: RasaProject) -> None:
 
 
 def test_model_is_not_called_again_after_an_outage(project: RasaProject) -> None:
-    model = Said(ModelOutage("nobody answers"))
-    drafts = asked(
+    model = AnswerSequence(ModelOutage("nobody answers"))
+    drafts = write(
         model, project, "happy_path", "impatient", "correction", "cancellation", "clarification", "out_of_scope"
     )
     assert all(one.outage and "nobody answers" in one.note for one in drafts)
@@ -177,12 +179,12 @@ def test_model_is_not_called_again_after_an_outage(project: RasaProject) -> None
 
 def test_invalid_key_is_an_error_without_drafts(project: RasaProject) -> None:
     with pytest.raises(RequestDeclined, match="the key is refused"):
-        asked(Said(RequestDeclined.of("the key is refused")), project)
+        write(AnswerSequence(RequestDeclined.of("the key is refused")), project)
 
 
 def test_texts_of_flows_are_quoted_in_the_prompt(project: RasaProject) -> None:
-    model = Said(GOOD)
-    asked(model, project)
+    model = AnswerSequence(GOOD)
+    write(model, project)
     question = model.asked[0]
     assert "hacked" not in question.orders
     [line] = [line for line in question.prompt.splitlines() if "hacked" in line]
@@ -201,8 +203,11 @@ def test_command_writes_the_models_drafts_and_reports_usage(
 ) -> None:
     who = script(
         [
-            {"matches": '"flow": "pay_bill"[\\s\\S]*The kind of test: happy path', "answer": but(mistaken=None)},
-            {"contains": '"flow": "pay_bill"', "answer": valued(amount=-1)},
+            {
+                "matches": '"flow": "pay_bill"[\\s\\S]*The kind of test: happy path',
+                "answer": change_answer(mistaken=None),
+            },
+            {"contains": '"flow": "pay_bill"', "answer": change_values(amount=-1)},
         ]
     )
     command = ["generate", "scenarios", "--from", "flows.yml", "--to", "out", "--flow", "pay_bill", "--model", who]
@@ -223,7 +228,7 @@ def test_command_writes_the_models_drafts_and_reports_usage(
 
 
 def test_text_of_a_model_cannot_break_the_yaml(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    wild = but(
+    wild = change_answer(
         mistaken=None,
         name='Ada: "pays" # ${NOT_SET} {{ x }}\n- [',
         simulation_context=GOOD["simulation_context"] + "\n\tgoals:\n  criteria: []\n# x ${NOT_SET}\n'\"\x07\u2028",
@@ -240,13 +245,13 @@ def test_text_of_a_model_cannot_break_the_yaml(capsysbinary: pytest.CaptureFixtu
 
 
 def test_every_kind_has_a_brief(project: RasaProject) -> None:
-    model = Said(GOOD)
-    asked(model, project, *KINDS)
+    model = AnswerSequence(GOOD)
+    write(model, project, *KINDS)
     kinds = {question.prompt.split("The kind of test: ")[1].split(".")[0] for question in model.asked}
     assert kinds == {kind.replace("_", " ") for kind in KINDS}
 
 
-def over_http(served: Served, *more: str) -> int:
+def draft_over_http(served: Served, *more: str) -> int:
     """The command, with a model behind an endpoint."""
     command = ["generate", "scenarios", "--from", "flows.yml", "--to", "out", "--flow", "pay_bill"]
     return run([*command, "--model", f"openai:some-model@{served.url}/v1", *more])
@@ -256,9 +261,13 @@ def test_http_request_has_a_schema_and_usage_is_reported(
     capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    answers = [said("no JSON at all"), said(json.dumps(valued(speed="slow"))), said(json.dumps(but(mistaken=None)))]
+    answers = [
+        said("no JSON at all"),
+        said(json.dumps(change_values(speed="slow"))),
+        said(json.dumps(change_answer(mistaken=None))),
+    ]
     with Served(in_turn(answers)) as served:
-        assert over_http(served, "--kind", "happy_path", "--json") == 0
+        assert draft_over_http(served, "--kind", "happy_path", "--json") == 0
     told = json.loads(capsysbinary.readouterr().out)
     assert told["written"][0]["by"] == f"openai:some-model@{served.url}/v1"
     assert told["usage"]["calls"] == 3
@@ -277,7 +286,7 @@ def test_rejected_key_over_http_writes_nothing(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with Served(lambda asked: refused(401, "bad key")) as served:
-        assert over_http(served) == 2
+        assert draft_over_http(served) == 2
     assert "bad key" in capsys.readouterr().err
     assert not Path("out").exists()
 
@@ -287,6 +296,6 @@ def test_outage_over_http_writes_drafts_by_rules_and_exits_2(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with Served(lambda asked: refused(503, "out of order", **{"Retry-After": "9999"})) as served:
-        assert over_http(served, "--kind", "happy_path", "--kind", "impatient") == 2
+        assert draft_over_http(served, "--kind", "happy_path", "--kind", "impatient") == 2
     assert "the model could not be asked" in capsys.readouterr().out
     assert len(list(Path("out").iterdir())) == 2

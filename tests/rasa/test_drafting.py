@@ -72,11 +72,11 @@ responses:
   utter_too_little: [{text: more}]
   utter_insufficient: [{text: no}]
 """
-Given = Callable[[str, str], None]
+WriteProject = Callable[[str, str], None]
 
 
 @pytest.fixture(autouse=True)
-def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Given:
+def write_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteProject:
     """A project of its own; the files can be written anew."""
     monkeypatch.chdir(tmp_path)
 
@@ -90,7 +90,7 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Given:
     return write
 
 
-def drafted(**wanted: Any) -> DraftResult:
+def draft(**wanted: Any) -> DraftResult:
     """Draft, from the folder the test is in."""
     request = DraftRequest(sources=(Path("data"),), to=Path("eval/scenarios"), **wanted)
     return draft_scenarios(request, Settings(), RegisteredCatalog())
@@ -104,13 +104,13 @@ def read(stem: str) -> dict[str, Any]:
     return found
 
 
-def asserted(stem: str, name: str) -> list[Any]:
+def get_assertions(stem: str, name: str) -> list[Any]:
     """What a draft asserts under a name."""
     return [call[name] for call in read(stem)["goals"]["assertions"] if name in call]
 
 
 def test_each_flow_and_applicable_kind_gets_a_valid_file() -> None:
-    drafts = drafted()
+    drafts = draft()
     names = sorted(path.name for path in Path("eval/scenarios").iterdir())
     assert names == sorted(
         [f"{flow}_{kind}.yml" for flow in ("pay_bill", "show_bill") for kind in KINDS]
@@ -129,7 +129,7 @@ def test_each_flow_and_applicable_kind_gets_a_valid_file() -> None:
 
 
 def test_happy_path_asserts_what_follows_from_the_flow() -> None:
-    drafted(kinds=("happy_path",))
+    draft(kinds=("happy_path",))
     data = read("pay_bill_happy_path")
     assert (data["name"], data["type"]) == ("pay a bill: all goes well", "happy_path")
     assert data["setup"] == {"initial_slots": {"logged_in": True}}  # it is what the flow is guarded by
@@ -167,23 +167,23 @@ def test_happy_path_asserts_what_follows_from_the_flow() -> None:
 
 
 def test_other_kinds_have_their_own_assertions() -> None:
-    drafted()
+    draft()
     assert "at first you say another account" in read("pay_bill_correction")["simulation_context"]
-    assert asserted("pay_bill_correction", "sequencing")[0][:2] == [{"slot_was_set": "account"}] * 2
+    assert get_assertions("pay_bill_correction", "sequencing")[0][:2] == [{"slot_was_set": "account"}] * 2
     assert "in the same message" in read("show_bill_correction")["simulation_context"]  # nothing is asked after it
-    assert asserted("pay_bill_cancellation", "flow_cancelled") == [{"flow_id": "pay_bill"}]
-    assert asserted("pay_bill_cancellation", "flow_completed") == []
-    assert asserted("pay_bill_cancellation", "action_not_executed") == ["action_pay"]  # funds were checked before
+    assert get_assertions("pay_bill_cancellation", "flow_cancelled") == [{"flow_id": "pay_bill"}]
+    assert get_assertions("pay_bill_cancellation", "flow_completed") == []
+    assert get_assertions("pay_bill_cancellation", "action_not_executed") == ["action_pay"]  # funds were checked before
     assert "confirmed: yes" not in read("pay_bill_cancellation")["simulation_context"]
-    offered = asserted("pay_bill_clarification", "pattern_clarification_contains")
+    offered = get_assertions("pay_bill_clarification", "pattern_clarification_contains")
     assert offered == [{"flow_ids": ["pay_bill", "show_bill"], "operator": "all"}]
-    assert asserted("pay_bill_out_of_scope", "action_not_executed") == ["action_check_funds", "action_pay"]
-    assert asserted("pay_bill_out_of_scope", "flow_not_completed") == [{"flow_id": "pay_bill"}]
+    assert get_assertions("pay_bill_out_of_scope", "action_not_executed") == ["action_check_funds", "action_pay"]
+    assert get_assertions("pay_bill_out_of_scope", "flow_not_completed") == [{"flow_id": "pay_bill"}]
     assert {read(f"pay_bill_{kind}")["type"] for kind in KINDS} == {"happy_path", "edge_case"}
 
 
 def test_silent_agent_fails_every_draft(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    for file in drafted().written:
+    for file in draft().written:
         text = file.path.read_text(encoding="utf-8")
         setup = re.sub(r"^  setup:\n", "  setup:\n    person: {lines: [Hello!]}\n", text, flags=re.MULTILINE)
         file.path.write_text(setup, encoding="utf-8")
@@ -193,14 +193,14 @@ def test_silent_agent_fails_every_draft(capsysbinary: pytest.CaptureFixture[byte
 
 
 def test_existing_files_are_kept_unless_forced() -> None:
-    drafted(kinds=("happy_path",))
+    draft(kinds=("happy_path",))
     mine = Path("eval/scenarios/show_bill_happy_path.yml")
     mine.write_text("mine", encoding="utf-8")
-    drafts = drafted(kinds=("happy_path", "impatient"), flows=("show_*",))
+    drafts = draft(kinds=("happy_path", "impatient"), flows=("show_*",))
     assert [file.path.name for file in drafts.written] == ["show_bill_impatient.yml"]
     assert drafts.kept == [mine]
     assert mine.read_text(encoding="utf-8") == "mine"
-    drafted(kinds=("happy_path",), flows=("show_bill",), force=True)
+    draft(kinds=("happy_path",), flows=("show_bill",), force=True)
     assert "A draft" in mine.read_text(encoding="utf-8")
     assert [path.name for path in mine.parent.iterdir() if path.name.startswith(".")] == []
 
@@ -248,29 +248,29 @@ def test_invalid_request_is_reported_and_nothing_written(
     assert not Path("eval").exists()
 
 
-def test_unknown_slot_is_a_warning_and_not_asserted(given: Given) -> None:
-    given(
+def test_unknown_slot_is_a_warning_and_not_asserted(write_project: WriteProject) -> None:
+    write_project(
         "flows: {x: {description: d, steps: [{collect: colour}, {action: action_y}]}}",
         "slots: {a: {type: text}}\nactions: [b]",
     )
-    drafts = drafted(kinds=("happy_path", "correction"))
+    drafts = draft(kinds=("happy_path", "correction"))
     said = "\n".join(map(str, drafts.warnings))
     assert "data/flows.yml:1:9: x: it collects the slot `colour`, which is not in domain.yml" in said
     assert "the action `action_y` is not in domain.yml" in said
-    assert asserted("x_happy_path", "slot_was_set") == []
+    assert get_assertions("x_happy_path", "slot_was_set") == []
     assert "# TODO domain.yml has no slot colour" in Path("eval/scenarios/x_happy_path.yml").read_text(encoding="utf-8")
 
 
-def test_missing_domain_is_a_warning(given: Given) -> None:
+def test_missing_domain_is_a_warning(write_project: WriteProject) -> None:
     Path("domain.yml").unlink()
-    drafts = drafted(kinds=("happy_path",))
+    drafts = draft(kinds=("happy_path",))
     assert "no domain is known" in str(drafts.warnings[0])
     assert drafts.domain is None
     assert len(drafts.written) == 3
 
 
-def test_called_and_linked_flows_are_followed_and_cycles_end(given: Given) -> None:
-    given(
+def test_called_and_linked_flows_are_followed_and_cycles_end(write_project: WriteProject) -> None:
+    write_project(
         """
         flows:
           a:
@@ -283,44 +283,47 @@ def test_called_and_linked_flows_are_followed_and_cycles_end(given: Given) -> No
         """,
         DOMAIN,
     )
-    drafts = drafted(kinds=("happy_path",))
+    drafts = draft(kinds=("happy_path",))
     said = "\n".join(map(str, drafts.warnings))
     assert "flows call each other in a cycle: b -> a" in said
     assert "flows call each other in a cycle: c -> a" in said
-    [slots] = asserted("a_happy_path", "slot_was_set")
+    [slots] = get_assertions("a_happy_path", "slot_was_set")
     assert [slot["name"] for slot in slots] == ["account", "amount"]
-    assert asserted("a_happy_path", "action_executed") == ["action_show", "action_pay"]  # not in this flow's own order
+    assert get_assertions("a_happy_path", "action_executed") == [
+        "action_show",
+        "action_pay",
+    ]  # not in this flow's own order
     text = Path("eval/scenarios/a_happy_path.yml").read_text(encoding="utf-8")
     assert "It calls some_tool, which is not a known flow" in text
     assert "It goes over into the flow c." in text
-    assert [slot["name"] for slot in asserted("d_happy_path", "slot_was_set")[0]] == ["account"]
+    assert [slot["name"] for slot in get_assertions("d_happy_path", "slot_was_set")[0]] == ["account"]
 
 
-def test_unusual_names_and_texts_round_trip(given: Given) -> None:
+def test_unusual_names_and_texts_round_trip(write_project: WriteProject) -> None:
     names = ["Über uns!", "uber-uns", "流れ", "../../etc/passwd", "x" * 300, "no", "a: b #c"]
     described = 'say "hi": ${HOME} $${HOME} {{ x }} # not a comment \\n \u2028 \U0001f600 - & *'
     flows = {name: {"name": name, "description": described, "steps": [{"collect": "pin"}]} for name in names}
-    given(
+    write_project(
         "flows: " + json.dumps(flows, ensure_ascii=True).replace("\\ud83d\\ude00", "😀"), "slots: {pin: {type: text}}"
     )
-    drafts = drafted(kinds=("happy_path", "correction"))
+    drafts = draft(kinds=("happy_path", "correction"))
     stems = sorted(file.path.stem.removesuffix("_happy_path") for file in drafts.written if "_happy" in file.path.name)
     assert stems == sorted(["uber_uns", "uber_uns_2", "flow", "etc_passwd", "x" * 60, "no", "a_b_c"])
     assert {path.parent for path in Path().rglob("*_happy_path.yml")} == {Path("eval/scenarios")}
     assert read("no_happy_path")["name"] == "no: all goes well"
-    assert asserted("no_happy_path", "slot_was_set") == [[{"name": "pin", "value": "4711"}]]
+    assert get_assertions("no_happy_path", "slot_was_set") == [[{"name": "pin", "value": "4711"}]]
     assert "$${HOME} $$${HOME} {{ x }} # not a comment" in read("flow_happy_path")["simulation_context"]
 
 
-def test_long_flow_with_many_branches_is_drafted(given: Given) -> None:
+def test_long_flow_with_many_branches_is_drafted(write_project: WriteProject) -> None:
     steps = [
         {"id": f"s{n}", "action": f"utter_{n}", "next": [{"if": "slots.a", "then": f"s{n + 1}"}, {"else": f"s{n + 2}"}]}
         for n in range(3000)
     ]
     steps += [{"id": f"s{n}", "action": "utter_end", "next": "s1"} for n in (3000, 3001)]
-    given("flows: " + json.dumps({"long": {"description": "d", "steps": steps}}), "slots: {a: {type: bool}}")
-    drafts = drafted(kinds=("happy_path",))
-    assert len(asserted("long_happy_path", "bot_uttered")) > 2000
+    write_project("flows: " + json.dumps({"long": {"description": "d", "steps": steps}}), "slots: {a: {type: bool}}")
+    drafts = draft(kinds=("happy_path",))
+    assert len(get_assertions("long_happy_path", "bot_uttered")) > 2000
     assert len(drafts.written) == 1
 
 
@@ -344,8 +347,8 @@ def test_sample_value_of_text_depends_on_the_slot_name(slot: str, value: str) ->
     assert found.wrong not in (value, None)
 
 
-def test_path_does_not_take_rejecting_branches(given: Given) -> None:
-    given(
+def test_path_does_not_take_rejecting_branches(write_project: WriteProject) -> None:
+    write_project(
         """
         flows:
           book:
@@ -365,10 +368,10 @@ def test_path_does_not_take_rejecting_branches(given: Given) -> None:
         """,
         DOMAIN + "  utter_booked: [{text: x}]\n",
     )
-    drafted(kinds=("happy_path",))
-    assert asserted("book_happy_path", "slot_was_set") == [[{"name": "confirmed", "value": True}]]
-    assert asserted("book_happy_path", "bot_uttered") == [{"utter_name": "utter_booked"}]
-    assert asserted("book_happy_path", "bot_did_not_utter") == [{"utter_name": "utter_sorry_full"}]
+    draft(kinds=("happy_path",))
+    assert get_assertions("book_happy_path", "slot_was_set") == [[{"name": "confirmed", "value": True}]]
+    assert get_assertions("book_happy_path", "bot_uttered") == [{"utter_name": "utter_booked"}]
+    assert get_assertions("book_happy_path", "bot_did_not_utter") == [{"utter_name": "utter_sorry_full"}]
 
 
 CONDITIONS: dict[str, dict[str, Any]] = {
@@ -397,7 +400,7 @@ def test_simple_conditions_are_parsed(condition: str, slots: dict[str, Any]) -> 
 def test_invalid_yaml_in_flows_is_reported_with_its_line() -> None:
     Path("data/broken.yml").write_text("flows:\n  x: {steps: [\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"data/broken.yml:\d+:\d+"):
-        drafted()
+        draft()
 
 
 def test_draft_in_the_guide_is_current(monkeypatch: pytest.MonkeyPatch) -> None:

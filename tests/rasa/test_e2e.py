@@ -24,7 +24,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-class Tests:
+class E2eFolder:
     """A folder of files, by their paths."""
 
     __test__ = False
@@ -60,14 +60,14 @@ class Tests:
         return [str(problem) for problem in caught.value.problems]
 
 
-def case(steps: str, before: str = "", **more: str) -> Tests:
+def case(steps: str, before: str = "", **more: str) -> E2eFolder:
     """A file with one case called `a`, and other files."""
     body = "\n".join(f"      {line}" for line in dedent(steps).strip().splitlines())
-    return Tests(cases=f"{dedent(before)}test_cases:\n  - test_case: a\n    steps:\n{body}\n", **more)
+    return E2eFolder(cases=f"{dedent(before)}test_cases:\n  - test_case: a\n    steps:\n{body}\n", **more)
 
 
 def test_test_case_becomes_a_task_with_lines() -> None:
-    tests = Tests(
+    tests = E2eFolder(
         refunds="""
         fixtures:
           - premium: [{membership: premium}, {logged_in: true}]
@@ -264,7 +264,7 @@ def test_legacy_steps_beside_assertions_are_ignored_with_a_warning() -> None:
 
 def test_inner_conftest_overrides_outer() -> None:
     slots = "fixtures: [{{base: [{{{0}: {1}}}]}}]\n"
-    tests = Tests(
+    tests = E2eFolder(
         conftest=f"fixtures: [{{base: [{{from: root}}]}}, {{only: [{{top: 1}}]}}]\n{META}",
         tests__conftest=slots.format("from", "tests"),
         tests__near__conftest="fixtures: [{base: [{from: near}]}]\nllm_judge: {llm: {provider: openai}}",
@@ -290,7 +290,7 @@ META = "metadata: [{m: {k: v}}]"
 
 
 def test_conftest_of_scenarios_is_not_used() -> None:
-    tests = Tests(
+    tests = E2eFolder(
         eval__e2e__a="test_cases: [{test_case: a, fixtures: [base], steps: [{user: x}]}]",
         eval__conftest="fixtures: [{base: [{from: eval}]}]",
     )
@@ -300,11 +300,11 @@ def test_conftest_of_scenarios_is_not_used() -> None:
 
 def test_test_cases_with_the_same_name_get_the_file_name_added() -> None:
     one = "test_cases: [{test_case: hello, steps: [{user: x}]}]"
-    assert list(Tests(a=one, b=one, sub__b=one).load().tasks) == ["hello", "hello (b)", "hello (b 2)"]
+    assert list(E2eFolder(a=one, b=one, sub__b=one).load().tasks) == ["hello", "hello (b)", "hello (b 2)"]
 
 
 def test_stub_of_a_test_case_overrides_the_general_one() -> None:
-    tests = Tests(
+    tests = E2eFolder(
         conftest="stub_custom_actions: {action_all: {responses: [{text: conftest}]}, action_x: {}}",
         cases="""
         stub_custom_actions:
@@ -351,7 +351,7 @@ BAD: list[tuple[str, str]] = [
     ),
     (
         "- user: x\n  assertion_order_enabled: true",
-        "cases.yml:4:9: test_cases.0.steps.0: `assertion_order_enabled` needs `assertions`: there is nothing to order",
+        "cases.yml:4:9: test_cases.0.steps.0: `assertion_order_enabled` needs `assertions`",
     ),
     (
         "- user: x\n  assertions: [{flow_startd: y}]",
@@ -385,8 +385,7 @@ BAD: list[tuple[str, str]] = [
     ),
     (
         "- user: x\n  assertions: [{bot_uttered: {utter_name: y, turn: 2}}]",
-        "cases.yml:5:36: test_cases.0.steps.0.assertions.0.bot_uttered: `turn` is not for these files: "
-        "an assertion is about the step it stands in",
+        "cases.yml:5:36: test_cases.0.steps.0.assertions.0.bot_uttered: `turn` is not allowed here: an assertion applies to its own step",
     ),
     (
         "- user: x\n  assertion_order_enabled: true\n  assertions: [{flow_started: {flow_ids: [a, b], operator: ALL}}]",
@@ -486,7 +485,7 @@ BAD_FILES: list[tuple[str, list[str]]] = [
 
 @pytest.mark.parametrize(("text", "said"), BAD_FILES)
 def test_all_mistakes_in_a_file_are_reported_with_their_places(text: str, said: list[str]) -> None:
-    assert Tests(x=text).lines() == [f"x.yml:{line}" for line in said]
+    assert E2eFolder(x=text).lines() == [f"x.yml:{line}" for line in said]
 
 
 def test_unused_fixture_may_set_the_clock() -> None:
@@ -495,12 +494,12 @@ def test_unused_fixture_may_set_the_clock() -> None:
 
 
 def test_test_cases_in_a_conftest_are_rejected() -> None:
-    lines = Tests(conftest="test_cases: [{test_case: a, steps: [{user: x}]}]").lines()
+    lines = E2eFolder(conftest="test_cases: [{test_case: a, steps: [{user: x}]}]").lines()
     assert lines == ["conftest.yml:1:1: test_cases: a conftest may not have test cases; move them to another file"]
 
 
 def test_unreadable_conftest_is_reported_once() -> None:
-    tests = Tests(
+    tests = E2eFolder(
         conftest="fixtures: [{base: [}", a="test_cases: [{test_case: a, fixtures: [base], steps: [{user: x}]}]"
     )
     [line] = tests.lines()

@@ -55,7 +55,7 @@ def bot(message: Any) -> list[Say]:
 
 
 @pytest.fixture
-def written(bench: Workbench, tmp_path: Path) -> Path:
+def results_folder(bench: Workbench, tmp_path: Path) -> Path:
     """A run of three scenarios, twice each, in a folder of results."""
     bench.write("where.yml", ORDER)
     bench.write("sub/rude.yml", RUDE)
@@ -79,14 +79,14 @@ def sections(path: Path) -> dict[str, list[str]]:
     return found
 
 
-def test_folder_has_the_files_of_the_rasa_layout(written: Path) -> None:
-    files = sorted(str(path.relative_to(written)) for path in written.rglob("*") if path.is_file())
+def test_folder_has_the_files_of_the_rasa_layout(results_folder: Path) -> None:
+    files = sorted(str(path.relative_to(results_folder)) for path in results_folder.rglob("*") if path.is_file())
     runs = [f"{slug}/run_{n}.{end}" for slug in ("rude", "talk", "where") for n in (1, 2) for end in ("json", "txt")]
     assert files == sorted([*runs, "summary.json", "summary.txt"])
 
 
-def test_text_file_has_every_section(written: Path, bench: Workbench) -> None:
-    found = sections(written / "where" / "run_2.txt")
+def test_text_file_has_every_section(results_folder: Path, bench: Workbench) -> None:
+    found = sections(results_folder / "where" / "run_2.txt")
     assert list(found) == [
         "",
         "Quality Criteria Results",
@@ -102,7 +102,9 @@ def test_text_file_has_every_section(written: Path, bench: Workbench) -> None:
     assert head["conversation_id"] == f"{bench.result.run.id}-where-2"
     assert "error" not in head
     [_, second] = bench.store.task_runs(bench.result.run.id, task="Where is my order?")
-    assert found["Assertion Results"] == [f"[PASS] {c.assertion} — {c.detail}" for c in workbench.written(second)]
+    assert found["Assertion Results"] == [
+        f"[PASS] {c.assertion} — {c.detail}" for c in workbench.results_folder(second)
+    ]
     assert found["Quality Criteria Results"] == ["(none defined)"]
     assert found["Quality Metrics"] == ["(not evaluated)"]
     assert found["Raw Transcript"] == [
@@ -116,13 +118,13 @@ def test_text_file_has_every_section(written: Path, bench: Workbench) -> None:
     ]
 
 
-def test_json_file_has_rasa_keys_and_additional_data(written: Path, bench: Workbench) -> None:
-    data = json.loads((written / "rude" / "run_1.json").read_bytes())
+def test_json_file_has_rasa_keys_and_additional_data(results_folder: Path, bench: Workbench) -> None:
+    data = json.loads((results_folder / "rude" / "run_1.json").read_bytes())
     assert bench.result is not None
     [first, _] = bench.store.task_runs(bench.result.run.id, task="A rude bot")
     assert (data["scenario_slug"], data["run_index"], data["eval_passed"]) == ("rude", 1, False)
     assert (data["task_completion"], data["criteria"]) == (None, [])
-    [criterion] = workbench.written(first)
+    [criterion] = workbench.results_folder(first)
     expected = {"index": 0, "assertion": criterion.assertion, "passed": False}
     assert expected.items() <= data["assertions"][0].items()
     assert data["assertions"][0]["detail"] == criterion.detail
@@ -135,8 +137,8 @@ def test_json_file_has_rasa_keys_and_additional_data(written: Path, bench: Workb
     assert len(data["events"]) == data["events_total"]
 
 
-def test_summary_counts_runs_and_lists_failures(written: Path) -> None:
-    summary = json.loads((written / "summary.json").read_bytes())
+def test_summary_counts_runs_and_lists_failures(results_folder: Path) -> None:
+    summary = json.loads((results_folder / "summary.json").read_bytes())
     assert summary.keys() == {"wall_clock_s", "entries"}
     entries = {entry["scenario_slug"]: entry for entry in summary["entries"]}
     for slug, name, passed in [("where", "Where is my order?", 2), ("rude", "A rude bot", 0), ("talk", "Just talk", 0)]:
@@ -152,10 +154,10 @@ def test_summary_counts_runs_and_lists_failures(written: Path) -> None:
         assert (entry["scenario_name"], entry["runs_passed"], entry["runs_total"]) == (name, passed, 2)
         assert entry["runs_errored"] == 0  # a crash of the agent is the agent's
         assert entry["duration_s"] > 0
-    lines = (written / "summary.txt").read_text(encoding="utf-8").splitlines()
+    lines = (results_folder / "summary.txt").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "=" * 70
     seconds = entries["where"]["duration_s"]
-    assert f"[PASS] Where is my order?  2/2  {seconds:.1f} s  {written.as_posix()}/where" in lines
+    assert f"[PASS] Where is my order?  2/2  {seconds:.1f} s  {results_folder.as_posix()}/where" in lines
     assert "Total: 2/6 passed" in lines
     assert lines[-3:] == [
         "Scenarios requiring attention",
@@ -164,8 +166,8 @@ def test_summary_counts_runs_and_lists_failures(written: Path) -> None:
     ]
 
 
-def test_crashed_agent_fails_with_its_error(written: Path) -> None:
-    head = sections(written / "talk" / "run_1.txt")[""]
+def test_crashed_agent_fails_with_its_error(results_folder: Path) -> None:
+    head = sections(results_folder / "talk" / "run_1.txt")[""]
     assert "overall_result: FAIL" in head
     assert any(line.startswith("error: ValueError: it broke") for line in head)
 
@@ -182,7 +184,7 @@ def trial(**fields: Any) -> TaskRun:
     return TaskRun.model_validate(record | {"snapshot": "", "status": "completed"} | fields)
 
 
-def rendered(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
+def render(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Its text, its JSON, and the summary's entry."""
     run = RUN.model_copy(update={"solver": "rasa:http://localhost:5005/"})
     task = Task(
@@ -200,7 +202,7 @@ def rendered(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], di
 
 def test_judged_criteria_are_listed_with_reasons() -> None:
     criteria = (judged("judged", passed=True, detail="kind"), judged("judged", passed=False, detail="short"))
-    text, data, summary = rendered(trial(verdict="fail", criteria=criteria))
+    text, data, summary = render(trial(verdict="fail", criteria=criteria))
     assert "[PASS] It is kind\n  rationale: kind\n[FAIL] It is short\n  rationale: short\n" in text
     assert "--- Assertion Results ---\n(none defined)\n" in text
     assert data["criteria"] == [
@@ -214,7 +216,7 @@ def test_judged_criteria_are_listed_with_reasons() -> None:
 
 def test_failed_judge_is_an_error_without_verdict() -> None:
     criteria = (judged("error", passed=False, detail="no answer"), judged("judged", passed=True, detail="kind"))
-    text, data, summary = rendered(trial(verdict="inconclusive", criteria=criteria))
+    text, data, summary = render(trial(verdict="inconclusive", criteria=criteria))
     assert "overall_result: FAIL\nerror: It is no answer: no answer\n" in text
     assert "[PASS] It is kind\n  rationale: kind\n(judge error: no answer)\n" in text
     assert (data["criteria_error"], data["criteria_summary"]["total"]) == ("no answer", 2)
@@ -233,7 +235,7 @@ def test_failed_judge_is_an_error_without_verdict() -> None:
     ],
 )
 def test_each_outcome_is_rendered(fields: dict[str, Any], passed: int, errored: int, error: str | None) -> None:
-    text, data, summary = rendered(trial(**fields))
+    text, data, summary = render(trial(**fields))
     assert (summary["runs_passed"], summary["runs_errored"]) == (passed, errored)
     assert f"overall_result: {'PASS' if passed else 'FAIL'}" in text
     assert data["error"] == error
@@ -243,7 +245,7 @@ def test_each_outcome_is_rendered(fields: dict[str, Any], passed: int, errored: 
 
 def test_run_with_all_criteria_skipped_does_not_pass() -> None:
     skipped = judged("skipped", passed=False, detail="not asked").model_copy(update={"gate": True})
-    text, data, _ = rendered(trial(verdict="ungraded", criteria=(skipped,)))
+    text, data, _ = render(trial(verdict="ungraded", criteria=(skipped,)))
     assert "overall_result: FAIL" in text
     assert "(not judged: skipped)" in text
     assert data["criteria"] == []
@@ -252,7 +254,7 @@ def test_run_with_all_criteria_skipped_does_not_pass() -> None:
 
 def test_criteria_without_weight_do_not_fail_a_run() -> None:
     missed = CriterionRun(label="tool_called(x)", assertion="tool_called", status="judged", weight=0)
-    text, data, summary = rendered(trial(verdict="ungraded", criteria=(missed,)))
+    text, data, summary = render(trial(verdict="ungraded", criteria=(missed,)))
     assert "overall_result: PASS" in text
     assert (data["eval_passed"], summary["runs_passed"]) == (True, 1)
     assert "assertions_summary" not in data
@@ -260,20 +262,20 @@ def test_criteria_without_weight_do_not_fail_a_run() -> None:
 
 def test_criterion_keeps_its_index_beside_an_unjudged_one() -> None:
     criteria = (judged("error", passed=False, detail="down"), judged("judged", passed=True, detail="kind"))
-    _, data, _ = rendered(trial(verdict="inconclusive", criteria=criteria))
+    _, data, _ = render(trial(verdict="inconclusive", criteria=criteria))
     assert [criterion["index"] for criterion in data["criteria"]] == [1]
     assert data["criteria_summary"] == {"passed": 1, "total": 2, "all_passed": False}
 
 
 def test_inspector_url_is_shown_for_rasa_servers() -> None:
-    text, data, _ = rendered(trial(verdict="pass"), conversation_id="sim-1", wall_ms=1500)
+    text, data, _ = render(trial(verdict="pass"), conversation_id="sim-1", wall_ms=1500)
     assert data["conversation_id"] == "sim-1"
     assert text.endswith("--- Inspector URL ---\nhttp://localhost:5005/webhooks/inspector/inspect.html?sender=sim-1\n")
 
 
 def test_agent_text_cannot_add_lines_to_the_report() -> None:
     criterion = CriterionRun(label="a\n[PASS] b", assertion="x", status="judged", detail="c\n--- Latency ---")
-    text, _, _ = rendered(trial(verdict="fail", criteria=(criterion,), error="x\noverall_result: PASS"))
+    text, _, _ = render(trial(verdict="fail", criteria=(criterion,), error="x\noverall_result: PASS"))
     assert text.count("\noverall_result: ") == 1
     assert "\n[PASS] b" not in text
     assert "\n--- Latency" not in text

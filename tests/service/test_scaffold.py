@@ -15,7 +15,7 @@ from clerkship.model.errors import InputError
 from clerkship.plugin import Assertion
 from clerkship.service.scaffold import fill_template
 from clerkship.service.scaffold_plugin import create_assertion, create_simulator
-from tests.plugin.outside import clerkship, lay_down
+from tests.plugin.outside import clerkship, install_package
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +139,7 @@ def test_a_new_assertion_is_a_package_that_passes_its_tests(tmp_path: Path) -> N
     made = create_assertion("acme.patient_was_paged", tmp_path)
     assert made.to_do == []
     project = tmp_path / "acme_patient_was_paged"
-    lay_down(project / "src", "acme_patient_was_paged", None)
+    install_package(project / "src", "acme_patient_was_paged", None)
     done = clerkship(project / "src", "plugins", cwd=project)
     assert "assertions acme.patient_was_paged" in done.stdout
     done = clerkship(project / "src", "run", "practice", "-a", "oracle", cwd=project)
@@ -156,7 +156,7 @@ def test_no_simulators_name_gets_in_the_templates_way(name: str, tmp_path: Path)
     create_simulator(f"acme.{name}", tmp_path)
     create_assertion(f"globex.{name}", tmp_path)
     for package in (f"acme_{name}", f"globex_{name}"):
-        lay_down(tmp_path / package / "src", package, None, package.partition("_")[0])
+        install_package(tmp_path / package / "src", package, None, package.partition("_")[0])
     code = "from pathlib import Path; from clerkship.engine.catalog import Registered as R; c = R()\n"
     code += "from clerkship.library.load import load\n"
     code += "assert len(c.plugins) == 2, c.broken; [load(Path(p) / 'practice', c) for p in (P, Q)]\n"
