@@ -35,7 +35,7 @@ def has_leak(words: str, received: Any) -> list[str]:
 
 @pytest.mark.parametrize("change", [str, str.upper, str.lower, repr, lambda text: orjson.dumps(text).decode()])
 def test_connection_details_are_redacted_in_every_form(drop: SftpDrop, change: Any) -> None:
-    received = dict(drop.told)
+    received = dict(drop.connection_info)
     text = change("\n".join(f"{key} is <{value}>" for key, value in received.items()))
     assert has_leak(text, received)
     words = drop.playground.redact(text)
@@ -46,15 +46,15 @@ def test_connection_details_are_redacted_in_every_form(drop: SftpDrop, change: A
 
 
 def test_lines_of_a_key_are_redacted_one_by_one(drop: SftpDrop) -> None:
-    lines = str(drop.told["private_key"]).splitlines()
+    lines = str(drop.connection_info["private_key"]).splitlines()
     text = "\n".join(f"line {number}: {line}" for number, line in enumerate(reversed(lines)))
     words = drop.playground.redact(text)
-    assert has_leak(words, drop.told) == []
+    assert has_leak(words, drop.connection_info) == []
     assert "-----BEGIN OPENSSH PRIVATE KEY-----" in words
 
 
 def test_addresses_and_ports_are_redacted(drop: SftpDrop) -> None:
-    port = drop.told["port"]
+    port = drop.connection_info["port"]
     for place in (
         f"127.0.0.1:{port}",
         f"('127.0.0.1', {port})",
@@ -71,7 +71,7 @@ def test_addresses_and_ports_are_redacted(drop: SftpDrop) -> None:
 def test_facility_is_redacted_in_upper_and_lower_case() -> None:
     feed = Feed()
     lab = feed.lab(own_port=True)
-    facility, port = lab.facility, lab.told["port"]
+    facility, port = lab.facility, lab.connection_info["port"]
     words = lab.playground.redact(f"MSH-6 {facility} {facility.lower()} {facility.title()} at 127.0.0.1:{port}")
     assert words == "MSH-6 {0} {0} {0} at 127.0.0.1:[mllp port of lab]".format("[address of lab]")
     feed.close()

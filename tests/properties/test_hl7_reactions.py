@@ -100,14 +100,14 @@ def test_message_is_filed_completely_once_or_refused(
     clinic = Clinic(*CHART, OLD)
     empty = clinic.state.dump()
     message = change_fields(lines, changes)
-    results = clinic.tell(*message, checked=False)
+    results = clinic.receive(*message, checked=False)
     refused = [each for each in results if isinstance(each.payload, RequestRefused)]
     assert results
     if refused:
         assert (len(results), clinic.state.dump()) == (1, empty)
         return
     filed = clinic.state.dump()
-    clinic.tell(*message, checked=False)
+    clinic.receive(*message, checked=False)
     assert clinic.state.dump() == filed
     assert clinic.replayed() == filed
 

@@ -13,8 +13,8 @@ from clerkship.cli.lazy_command import PLAIN, CommandGroup, LazyCommand
 _program = typer.Typer(
     name="clerkship",
     cls=CommandGroup,
-    help="Supervised practice for AI agents: simulated systems and people, graded over one ordered log.\n\n"
-    "Start with `clerkship demo`; then `clerkship init` makes a project of your own.",
+    help="Test AI agents in simulated systems and conversations, graded over one ordered log.\n\n"
+    "Start with `clerkship demo`, then create your own project with `clerkship init`.",
     **PLAIN,
 )
 

@@ -64,7 +64,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 def _table(rows: list[TaskComparison]) -> Table:
     table = plain_table(Column("", no_wrap=True), *map(number_column, ("before", "after")), text_column("task"))
     for row in rows:
-        changed = " [quiet](the task itself changed)[/]" if row.changed else ""
+        changed = " [quiet](the task was edited)[/]" if row.changed else ""
         table.add_row(
             _styled(row.standing, row.standing), rated(row.before), rated(row.after), escape(row.task) + changed
         )

@@ -1,4 +1,4 @@
-"""`clerkship conformance`: check that a simulator or domain does what every one must."""
+"""`clerkship conformance`: run the conformance suite."""
 
 from typing import Annotated
 
@@ -13,28 +13,28 @@ from clerkship.service.conforming import ConformanceOutcome, run_conformance
 
 
 def conformance(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="A kind of simulator or domain, such as files.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of simulator or domain, such as files.")],
     json: Json = False,
 ) -> None:
-    """Run the conformance suite on a simulator or a domain, ours or a plug-in's.
+    """Run the conformance suite on a simulator or domain.
 
-    Exit code: 0 all checks pass · 1 a check fails · 2 unknown kind.
+    Exit codes: 0 all checks pass, 1 a check fails, 2 unknown kind.
 
     Example:
 
         clerkship conformance files
     """
     console = out()
-    found: list[ConformanceOutcome] = []
+    outcomes: list[ConformanceOutcome] = []
     for outcome in run_conformance(kind, registered()):
         if not json:
-            _print(console, outcome, is_repeated=outcome.reason in {before.reason for before in found})
-        found.append(outcome)
-    failed = [outcome for outcome in found if outcome.reason]
+            _print(console, outcome, is_repeated=outcome.reason in {before.reason for before in outcomes})
+        outcomes.append(outcome)
+    failed = [outcome for outcome in outcomes if outcome.reason]
     if json:
-        print_json({"kind": kind, "checks": [outcome._asdict() for outcome in found]})
+        print_json({"kind": kind, "checks": [outcome._asdict() for outcome in outcomes]})
     else:
-        console.print(f"\n{len(found) - len(failed)} of {len(found)} checks pass")
+        console.print(f"\n{len(outcomes) - len(failed)} of {len(outcomes)} checks pass")
     raise typer.Exit(1 if failed else 0)
 
 

@@ -35,25 +35,24 @@ def show(
         str,
         typer.Argument(
             metavar="NAME_OR_PATH",
-            help="A dataset that ships; or a Bundle, an NDJSON file or a folder of them; or YAML that defines one, "
-            "`path::name` where it defines several.",
+            help="A built-in dataset; a Bundle, an NDJSON file or a folder of them; or YAML that defines one "
+            "(`path::name` if it defines several).",
         ),
     ],
     what: Annotated[
         str | None,
         typer.Argument(
             metavar="[TYPE/ID|TYPE|TYPE?QUERY]",
-            help="One resource of it, whole; or those of a type, all or what a search finds.",
+            help="A resource, or the resources of a type, all or those that match a search.",
         ),
     ] = None,
-    now: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Of one that ships: the time it is made up around.")
-    ] = None,
+    now: Annotated[str | None, typer.Option(metavar="TIME", help="For a built-in dataset: its `now`.")] = None,
     json: Json = False,
 ) -> None:
-    """Show what is in a dataset: how many of each type, its hash, its patients; or resources of it.
+    """Show the contents of a dataset, or resources of it.
 
-    It is read and checked as a run reads it: mistakes are listed with file and line, and the exit code is 2 then.
+    It prints the number of resources of each type, the hash and the patients. The dataset is validated as in a run:
+    mistakes are listed with file and line, and the exit code is 2.
 
     Examples:
 
@@ -127,15 +126,15 @@ def _print_dataset(console: Console, view: DatasetView) -> None:
 
 def generate(
     patients: Annotated[
-        int, typer.Option("--patients", "-n", metavar="N", help="How many.", min=0, max=MAX_PATIENTS)
+        int, typer.Option("--patients", "-n", metavar="N", help="Number of patients.", min=0, max=MAX_PATIENTS)
     ] = 100,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed makes the same valley.")] = 7,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all random choices.")] = 7,
     now: Annotated[
         str | None,
         typer.Option(
             "--now",
             metavar="TIME",
-            help=f"When it is in the valley, with its zone; every date is around it. [default: {DEFAULT_NOW.isoformat()}]",
+            help=f"Time that all dates are relative to, with its zone. [default: {DEFAULT_NOW.isoformat()}]",
         ),
     ] = None,
     to: Annotated[
@@ -144,23 +143,24 @@ def generate(
             "--out",
             "-o",
             metavar="FILE|FOLDER/",
-            help="Where to: a file, a folder for a file per type, or - for standard output, as without it.",
+            help="A file, a folder for one file per type, or - for standard output (the default).",
         ),
     ] = None,
     bundle: Annotated[
-        bool, typer.Option("--bundle", help="One FHIR Bundle of the type collection, not a line per resource.")
+        bool,
+        typer.Option("--bundle", help="Write one FHIR Bundle of type collection instead of one line per resource."),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     json: Json = False,
 ) -> None:
-    """Make charts of synthetic patients: FHIR R4, clinically plausible, from newborn to very old, healthy to frail.
+    """Generate FHIR R4 charts of synthetic patients.
 
-    A clinic, a hospital, a laboratory and four payers; for each patient visits, conditions, drugs that fit them, labs
-    and vital signs over time, vaccines, referrals, notes to read, insurance, appointments and claims; free slots for
-    the next four weeks. Some patients are namesakes, twins or registered twice, on purpose: `--json` lists them.
+    There are a clinic, a hospital, a laboratory and four payers. Each patient has visits, conditions, matching drugs,
+    laboratory results, vital signs, vaccines, referrals, notes, insurance, appointments and claims. Some patients
+    resemble each other on purpose: `--json` lists them.
 
-    The same `--patients`, `--seed` and `--now` make the same bytes on every machine. `clinic-100` is `--patients 100
-    --seed 7`: tasks may name it without any file. Nobody in it is real, and it is no epidemiology.
+    The same `--patients`, `--seed` and `--now` give the same bytes on every machine. The built-in dataset `clinic-100`
+    is `--patients 100 --seed 7`. The data does not represent real people or real epidemiology.
 
     Examples:
 

@@ -14,7 +14,7 @@ from clerkship.settings import program
 
 SUITE = Path(__file__).parent.parent / "suites" / "demo"
 AGENT = "python:clerkship.suites.demo.agent:FrontDesk"
-ON_PURPOSE = "fails-on-purpose"
+FAILS_ON_PURPOSE = "fails-on-purpose"
 
 
 def demo(
@@ -22,27 +22,28 @@ def demo(
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """Run a small suite with a small agent: no key, no server, no network.
+    """Run a small suite with a sample agent, without a key, server or network.
 
-    The agent is a clinic's front desk. It passes all tasks but one: it has a fault, and the suite finds it, so that
-    you see what a failure looks like. Exits 0 when the outcomes are the expected ones.
+    The agent is the front desk of a clinic. It passes all tasks except one, so that you see what a failure looks like.
+
+    Exit codes: 0 the outcomes are as expected, 1 they are not.
     """
     output = OutputOptions(report=report, store=store, json=json)
     result, view = run_and_show(RunRequest(path=SUITE, agent=AGENT), output)
-    surprising = [t.task for t in view.task_runs if t.verdict != ("fail" if ON_PURPOSE in t.tags else "pass")]
+    unexpected = [t.task for t in view.task_runs if t.verdict != ("fail" if FAILS_ON_PURPOSE in t.tags else "pass")]
     if result.run.status == "cancelled":
         raise typer.Exit(130)
     if not json:
-        _say_what_next(surprising)
-    raise typer.Exit(1 if surprising else 0)
+        _print_next_steps(unexpected)
+    raise typer.Exit(1 if unexpected else 0)
 
 
-def _say_what_next(surprising: list[str]) -> None:
+def _print_next_steps(unexpected: list[str]) -> None:
     console = out()
     console.print()
-    if surprising:
-        console.print(f"[fail]not as expected:[/] {escape('; '.join(surprising))}")
+    if unexpected:
+        console.print(f"[fail]not as expected:[/] {escape('; '.join(unexpected))}")
         return
-    console.print("[quiet]One failure is on purpose: the demo's agent tells a relative what it should not. Next:[/]")
-    console.print(f"  {program()} init my-practice   [quiet]a project of your own, with an agent and two tasks[/]")
-    console.print(f"  {program()} show latest relative --events   [quiet]all that happened in the task that failed[/]")
+    console.print("[quiet]One failure is on purpose: the agent tells a relative about an appointment. Next:[/]")
+    console.print(f"  {program()} init my-practice   [quiet]create your own project[/]")
+    console.print(f"  {program()} show latest relative --events   [quiet]show the events of the failed task[/]")

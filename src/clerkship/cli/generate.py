@@ -28,15 +28,15 @@ def scenarios(
     ],
     domain: Annotated[
         Path | None,
-        typer.Option("--domain", metavar="PATH", help="Its domain, a file or a folder. [default: the project's]"),
+        typer.Option("--domain", metavar="PATH", help="Domain, a file or folder. [default: the project's]"),
     ] = None,
-    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where to.")] = Path("eval/scenarios"),
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Target folder.")] = Path("eval/scenarios"),
     model: Annotated[
         str | None,
         typer.Option(
             "--model",
-            metavar="WHO",
-            help="Who fills them in: openai:model, openai:model@address, scripted:file. [default: nobody, by rules]",
+            metavar="MODEL",
+            help="Model that fills them in: openai:model, openai:model@address, scripted:file. [default: by rules only]",
         ),
     ] = None,
     kind: Annotated[
@@ -45,20 +45,21 @@ def scenarios(
     ] = None,
     flow: Annotated[
         list[str] | None,
-        typer.Option("--flow", metavar="ID", help="Only this flow; `*` allowed; may be repeated."),
+        typer.Option("--flow", metavar="ID", help="Only this flow; `*` is a wildcard; may be repeated."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be written; ask and write nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be written, without requests or files.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Draft scenario files from the flows of a Rasa project, a file for each flow and kind.
+    """Draft scenario files from the flows of a Rasa project.
 
-    Without a model they are skeletons with sample values, and say what you must fill in. With one, it writes who the
-    person is and what is judged; what it names is held against the domain. What follows from the flow itself (flows,
-    slots, actions, in order) is asserted either way. Every file validates before it is written; what exists is left
-    alone. Exit code: 0 all is well · 2 bad input, or the model could not be asked.
+    There is one file for each flow and kind. The assertions follow from the flow. Without a model, the drafts have
+    sample values and comments that say what to fill in. With a model, it writes the person and the criteria; the names
+    it uses are checked against the domain. Existing files are not overwritten.
+
+    Exit codes: 0, or 2 for invalid input or if the model could not be reached.
 
     Examples:
 

@@ -13,13 +13,12 @@ from clerkship.settings import program
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="Where to; made if it is not there.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="Folder of the project; created if it does not exist.")] = Path(),
     json: Json = False,
 ) -> None:
-    """Make a project that works: an environment, a conversation and a piece of work, each with its solution, an agent
-    that passes them, the same as pytest tests, and files for GitHub Actions and GitLab CI.
+    """Create a project with an environment, a conversation, a task, an agent, tests and CI files.
 
-    Nothing that exists is overwritten.
+    Existing files are not overwritten.
     """
     written, kept = make(folder)
     if json:
@@ -29,7 +28,7 @@ def init(
     for path in written:
         console.print(f"[pass]+[/] {escape(str(path))}")
     for path in kept:
-        console.print(f"[quiet]= {escape(str(path))} stays as it is[/]")
+        console.print(f"[quiet]= {escape(str(path))} exists, not changed[/]")
     there = f"cd {escape(str(folder))} && " if folder != Path() else ""
     console.print("\n[quiet]Next:[/]")
     console.print(f"  {there}{program(folder)} run practice --agent python:agent:Agent", soft_wrap=True)

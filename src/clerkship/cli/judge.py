@@ -35,21 +35,21 @@ def calibrate(
     *,
     request: CalibrationRequest,
     at_least: Annotated[
-        float | None, typer.Option(metavar="KAPPA", help="Exit 1 where κ is below this.", min=-1, max=1)
+        float | None, typer.Option(metavar="KAPPA", help="Exit with 1 if κ is below this.", min=-1, max=1)
     ] = None,
     max_false_passes: Annotated[
-        int | None, typer.Option(metavar="N", help="Exit 1 where the judge passes more that people failed.", min=0)
+        int | None, typer.Option(metavar="N", help="Exit with 1 if there are more false passes.", min=0)
     ] = None,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """Ask the judge about conversations that people have labelled, and print how far it agrees with them.
+    """Compare a judge with labelled conversations and print the agreement.
 
-    Agreement with its 95 % interval, Cohen's κ, false passes and false fails, by criterion and in all; then each
-    disagreement, for you to look at. What could not be judged is counted apart. It is kept, and reports of runs with
-    the same judge (model, parameters, prompt, votes) show it.
+    It prints the agreement with its 95 % interval, Cohen's κ, false passes and false fails, for each criterion and in
+    all, then each disagreement. The result is stored, and reports of runs with the same judge (model, parameters,
+    prompt, votes) show it.
 
-    Exit code: 0 it ran · 1 less than --at-least, or more than --max-false-passes · 2 nothing can be said.
+    Exit codes: 0 done, 1 below --at-least or above --max-false-passes, 2 a label got no verdict, or there is no κ.
 
     Example:
 
@@ -73,9 +73,9 @@ def calibrate(
         print_calibrated(out(), found)
         if request.save is not None:
             out().print(f"[quiet]saved[/] {escape(str(request.save))}", soft_wrap=True)
-    for told in [found.unsettled(at_least, max_false_passes), *found.missed(at_least, max_false_passes)]:
-        if told and not json:
-            err().print(f"[fail]✗[/] {escape(told)}", soft_wrap=True)
+    for message in [found.unsettled(at_least, max_false_passes), *found.missed(at_least, max_false_passes)]:
+        if message and not json:
+            err().print(f"[fail]✗[/] {escape(message)}", soft_wrap=True)
     raise typer.Exit(code)
 
 
@@ -109,24 +109,25 @@ class LabelProgress(Gauge):
     """Show a progress bar over labels on a terminal, and nothing elsewhere."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
-        self._found = Agreement()
+        self._agreement = Agreement()
         super().__init__(console, total, quiet=quiet)
 
     def going(self) -> str:
-        """How many agree with people so far."""
-        found = self._found
-        if not found.judged and not found.errors:
-            return "asking"
-        return f"[pass]agreed {found.agreed}[/]  [fail]not {found.judged - found.agreed}[/]  errors {found.errors}"
+        """Return the number of agreements and disagreements so far."""
+        agreement = self._agreement
+        if not agreement.judged and not agreement.errors:
+            return "judging"
+        disagreed = agreement.judged - agreement.agreed
+        return f"[pass]agreed {agreement.agreed}[/]  [fail]disagreed {disagreed}[/]  errors {agreement.errors}"
 
     def __call__(self, one: Judgement) -> None:
-        """One label has its verdict, or none."""
-        self._found += one.agreement
+        """Count the verdict of one label."""
+        self._agreement += one.agreement
         self.advance()
 
 
 def print_calibrated(console: Console, found: CalibrationResult) -> None:
-    """The table, the disagreements, what could not be judged, and what it took."""
+    """Print the table, the disagreements, the labels without a verdict, and the cost."""
     calibration = found.calibration
     titles = ("agreed", "rate", "95 % interval", "κ", "false\npass", "false\nfail", "error")
     table = plain_table(*map(number_column, titles), text_column("criterion"))
@@ -180,10 +181,10 @@ def _print_disagreement(console: Console, one: Judgement) -> None:
 def _sum(found: CalibrationResult) -> str:
     overall = found.calibration.overall
     value = compute_kappa(overall)
-    told = "one label only, so no κ" if value is None else f"κ {value:.2f}"
+    kappa = "all labels are the same, so no κ" if value is None else f"κ {value:.2f}"
     false_passes = count_noun(overall.false_passes, "false pass", "false passes")
     wrong = f"{false_passes}, {count_noun(overall.false_fails, 'false fail')}"
     errors = f"   [errored]{overall.errors} not judged[/]" if overall.errors else ""
     judge = found.calibration.judge
     how = f"[quiet]prompt {judge.prompt}{f', {judge.votes} votes' if judge.votes > 1 else ''}[/]"
-    return f"agreed with people in {overall.agreed} of {overall.judged} labels   {told}   {wrong}{errors}   {how}"
+    return f"agreed with people in {overall.agreed} of {overall.judged} labels   {kappa}   {wrong}{errors}   {how}"

@@ -1,4 +1,4 @@
-"""`clerkship new`: a task, a scenario, a simulator or an assertion to start from, that works as it is."""
+"""`clerkship new`: create a task, scenario file, simulator or assertion from a template."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,24 +15,22 @@ from clerkship.service.scaffold_plugin import create_assertion, create_simulator
 from clerkship.service.scaffold_task import create_scenario, create_task
 from clerkship.settings import program
 
-PluginName = Annotated[
-    str, typer.Argument(metavar="NAME", help="Your prefix and a name, such as acme.pager; acme_pager is the same.")
-]
+PluginName = Annotated[str, typer.Argument(metavar="NAME", help="Your prefix and a name, such as acme.pager.")]
 EnvironmentName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Which environment, where the folder has several.")
+    str | None, typer.Option(metavar="NAME", help="Name of the environment, if the folder has several.")
 ]
-In = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Where to.")]
+In = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Target folder.")]
 
 
 def task(
-    name: Annotated[str, typer.Argument(metavar="NAME", help='What it is called, such as "Refill a prescription".')],
+    name: Annotated[str, typer.Argument(metavar="NAME", help='Name of the task, such as "Refill a prescription".')],
     folder: In = Path("practice"),
     environment: EnvironmentName = None,
     json: Json = False,
 ) -> None:
-    """Write a task with every key explained, and a solution that passes it.
+    """Create a commented task file, and a solution that passes it.
 
-    It takes place in the folder's environment; if there is none, a small one is written too.
+    The task uses the environment of the folder; if there is none, a small one is created.
 
     Example:
 
@@ -43,12 +41,12 @@ def task(
 
 
 def scenario(
-    name: Annotated[str, typer.Argument(metavar="NAME", help='What it is called, such as "Where is my order".')],
+    name: Annotated[str, typer.Argument(metavar="NAME", help='Name of the scenario, such as "Where is my order".')],
     folder: In = Path("eval/scenarios"),
     environment: EnvironmentName = None,
     json: Json = False,
 ) -> None:
-    """Write a scenario file with every key explained: a conversation with a person who needs no model.
+    """Create a commented scenario file with a scripted person.
 
     Example:
 
@@ -56,11 +54,11 @@ def scenario(
     """
     written = create_scenario(name, folder, registered(), environment)
     file = quote(str(written[0]))
-    _say(written, [f"{program()} validate {file}", f"{program()} run {file} --agent WHO"], json=json)
+    _say(written, [f"{program()} validate {file}", f"{program()} run {file} --agent AGENT"], json=json)
 
 
 def simulator(name: PluginName, folder: In = Path(), json: Json = False) -> None:
-    """Write a package with a simulator of your own: it installs, conforms, and has a task and tests.
+    """Create a plug-in package with a simulator, a task and tests.
 
     Every name in it starts with your prefix. Example:
 
@@ -72,7 +70,7 @@ def simulator(name: PluginName, folder: In = Path(), json: Json = False) -> None
 
 
 def assertion(name: PluginName, folder: In = Path(), json: Json = False) -> None:
-    """Write an assertion of your own: a package, or a file more in the package that the folder is.
+    """Create an assertion, in a new package or in the package of the current folder.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""`clerkship plugins`: what is installed beside us, what it brings, and what is broken."""
+"""`clerkship plugins`: the installed plug-ins."""
 
 import typer
 from rich.markup import escape
@@ -10,10 +10,11 @@ from clerkship.plugin_loading.load import BrokenPlugin, LoadedPlugin
 
 
 def plugins(json: Json = False) -> None:
-    """List the plug-ins that are installed: the names each brings, or why it is broken.
+    """List installed plug-ins with the names they add, or the reason why one is broken.
 
-    A broken one breaks nothing else. Exit code: 0 all can be used · 2 one is broken. `CLERKSHIP_PLUGINS=off` turns all
-    of them off.
+    A broken plug-in does not affect anything else. `CLERKSHIP_PLUGINS=off` disables all plug-ins.
+
+    Exit codes: 0 all plug-ins work, 2 one is broken.
     """
     catalog = RegisteredCatalog()
     both: list[LoadedPlugin | BrokenPlugin] = [*catalog.plugins, *catalog.broken]
@@ -25,25 +26,27 @@ def plugins(json: Json = False) -> None:
     raise typer.Exit(2 if catalog.broken else 0)
 
 
-def _brings(plugin: LoadedPlugin) -> dict[str, list[str]]:
-    sorts = dict.fromkeys(claim.kind for claim in plugin.claims)
-    return {f"{sort}s": [claim.name for claim in plugin.claims if claim.kind == sort] for sort in sorts}
+def _names_by_kind(plugin: LoadedPlugin) -> dict[str, list[str]]:
+    kinds = dict.fromkeys(claim.kind for claim in plugin.claims)
+    return {f"{kind}s": [claim.name for claim in plugin.claims if claim.kind == kind] for kind in kinds}
 
 
 def _data(plugin: LoadedPlugin | BrokenPlugin) -> dict[str, object]:
     about = {"prefix": plugin.prefix, "package": plugin.package, "version": plugin.version}
-    return about | ({"broken": plugin.reason} if isinstance(plugin, BrokenPlugin) else {"brings": _brings(plugin)})
+    return about | (
+        {"broken": plugin.reason} if isinstance(plugin, BrokenPlugin) else {"brings": _names_by_kind(plugin)}
+    )
 
 
 def _show(found: list[LoadedPlugin | BrokenPlugin]) -> None:
     console = out()
     if not found:
-        console.print("[quiet]no plug-in is installed, or they are turned off[/]")
+        console.print("[quiet]no plug-ins are installed, or they are disabled[/]")
     for plugin in found:
         about = f"[bold]{escape(plugin.prefix)}[/]  {escape(plugin.package)} {escape(plugin.version)}"
         if isinstance(plugin, BrokenPlugin):
             console.print(f"[fail]✗[/] {about}\n    {escape(plugin.reason)}", soft_wrap=True)
             continue
         console.print(f"[pass]✓[/] {about}")
-        for sort, names in _brings(plugin).items():
-            console.print(f"    [quiet]{sort}[/] {escape(', '.join(names))}", soft_wrap=True)
+        for kind, names in _names_by_kind(plugin).items():
+            console.print(f"    [quiet]{kind}[/] {escape(', '.join(names))}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`clerkship prompts`: what models are told."""
+"""`clerkship prompts`: the built-in prompts."""
 
 from typing import Annotated
 
@@ -13,12 +13,13 @@ from clerkship.model.names import did_you_mean
 
 
 def prompts(
-    name: Annotated[str | None, typer.Argument(help="One of them, to be printed as it is.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of the prompt to print.")] = None,
     json: Json = False,
 ) -> None:
-    """List the built-in prompts with their marks, or print one: a start for a prompt of your own.
+    """List the built-in prompts, or print one.
 
-    A verdict keeps the mark of the prompt it was given by. `eval/conftest.yml` names prompts of your own.
+    The list shows the version of each prompt, which is stored with each verdict. To use your own prompts, name them in
+    `eval/conftest.yml`.
 
     Example:
 
@@ -31,7 +32,7 @@ def prompts(
     if json:
         print_json({"prompts": marks})
         return
-    table = Table(Column("prompt"), Column("mark", style="quiet"), box=None, padding=(0, 2, 0, 0))
+    table = Table(Column("prompt"), Column("version", style="quiet"), box=None, padding=(0, 2, 0, 0))
     for each, mark in marks.items():
         table.add_row(each, mark)
     out().print(table)
@@ -40,7 +41,7 @@ def prompts(
 def _print(name: str, *, json: bool) -> None:
     known = (*list_prompts(), *list_prompt_parts())
     if name not in known:
-        raise InputError.of(f"no prompt `{name}`", hint=did_you_mean(name, known) or f"there are {', '.join(known)}")
+        raise InputError.of(f"unknown prompt `{name}`", hint=did_you_mean(name, known) or f"known: {', '.join(known)}")
     text = read_built_in(name + SUFFIX)
     if json:
         print_json({"name": name, "mark": BUILT_IN[name].mark, "text": text})

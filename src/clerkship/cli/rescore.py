@@ -34,8 +34,8 @@ def rescore(
     """Grade the logs of a stored run again, without running an agent.
 
     With --by, use the current criteria of these files: edit one, and see the effect at once. Without it, use the run's
-    own criteria. The result is a new run, compared with the old one. Criteria that need a model are judged again, by the
-    run's judge or by --judge; a replayed run uses its recordings.
+    own criteria. The result is a new run, compared with the old one. Criteria that need a model are judged again, by
+    the run's judge or by --judge; a replayed run uses its recordings.
 
     Exit codes: as for `clerkship run`, from the new verdicts.
 

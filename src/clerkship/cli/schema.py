@@ -15,9 +15,9 @@ def schema(
     sort: Annotated[str, typer.Argument(help=f"One of {', '.join(FILE_MODELS)}.")],
     json: Json = False,
 ) -> None:
-    """Print the JSON Schema of a sort of file, for editors and for other programs. It is JSON with or without --json.
+    """Print the JSON Schema of a kind of file.
 
-    Example, for an editor with the YAML language server:
+    Editors with the YAML language server can use it. Example:
 
         clerkship schema scenario > scenario.schema.json
     """

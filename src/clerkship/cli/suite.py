@@ -1,4 +1,4 @@
-"""`clerkship suite`: run every strategy that deserves no pass over a suite, and print which task passes one."""
+"""`clerkship suite attack`: run attack strategies on a suite."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -27,37 +27,36 @@ from clerkship.settings import load_settings
 
 _OUTCOME = ("run", "attacked", "passed", "failed", "ungraded", "broken", "not_attacked")
 MAX_TASKS = 10
-"""Names of tasks that are printed for one strategy; --json has all of them."""
+"""Tasks printed for one strategy; --json has all of them."""
 
 
 @grouped
 def attack(
     *,
     path: Annotated[
-        Path | None, typer.Argument(help="Folder of YAML files, or one file of it; FILE::NAME for one task of it.")
+        Path | None, typer.Argument(help="Folder of YAML files, a file, or FILE::NAME for one task.")
     ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option("--only", metavar="NAME", help="Only this strategy; may be repeated."),
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the strategies, and do nothing else.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the strategies and exit.")] = False,
     options: AttackOptions,
     store: Annotated[
-        Path | None, typer.Option("--store", metavar="FILE", help="Keep the runs in this file. [default: keep nothing]")
+        Path | None,
+        typer.Option("--store", metavar="FILE", help="Store the runs in this file. [default: they are not stored]"),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run agents that deserve no pass over every task, and print which task passes one.
+    """Run agents that must not pass, and report every task that one passes.
 
-    Each strategy is a way to be graded well without doing the work, or while doing harm: doing nothing, reading and
-    answering null, being polite, ordering everything, deleting everything, claiming everything, harm inside the right
-    change, harm that is undone, a crash after the work. `--list` describes them. A task that passes one has a gap in
-    its criteria; the output says how to close it.
+    Each strategy tries to pass without doing the work, or while doing harm. `--list` describes them. If a strategy
+    passes a task, the criteria of the task have a gap; the output says how to close it.
 
-    Strategies based on the reference solution leave out tasks without one. Criteria that need a model are left out
-    unless a judge is configured or given.
+    Strategies that need a solution skip tasks without one. Criteria that need a model are skipped unless there is a
+    judge.
 
-    Exit code: 0 no strategy passes · 1 one does · 2 something broke (errored, inconclusive, bad input) · 130 stopped.
+    Exit codes: 0 no strategy passes, 1 a strategy passes, 2 errored, inconclusive or invalid input, 130 interrupted.
 
     Examples:
 
@@ -84,15 +83,17 @@ def attack(
 
 def _print_strategies(*, json: bool) -> None:
     if json:
-        print_json([{"name": one.name, "summary": one.summary, "advice": one.advice} for one in STRATEGIES])
+        print_json(
+            [{"name": strategy.name, "summary": strategy.summary, "advice": strategy.advice} for strategy in STRATEGIES]
+        )
         return
-    width = max(len(one.name) for one in STRATEGIES)
-    for one in STRATEGIES:
-        out().print(f"[bold]{one.name:<{width}}[/]  {one.summary}", soft_wrap=True)
+    width = max(len(strategy.name) for strategy in STRATEGIES)
+    for strategy in STRATEGIES:
+        out().print(f"[bold]{strategy.name:<{width}}[/]  {strategy.summary}", soft_wrap=True)
 
 
 class AttackProgress(Gauge):
-    """Shows which strategy is under way: a bar on a terminal, a line for each elsewhere."""
+    """Shows the current strategy: a progress bar on a terminal, otherwise one line for each."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
         self._name = ""
@@ -100,14 +101,14 @@ class AttackProgress(Gauge):
         super().__init__(console, total, quiet=quiet)
 
     def follow(self, strategy: AttackStrategy, total: int) -> TrialObserver:
-        """A strategy begins."""
+        """Start a strategy, and return the observer of its trials."""
         self._name, self._done, self._tasks = strategy.name, 0, total
         if not self._live and not self._quiet:
             self._console.print(f"{strategy.name}: {total} task{'s' * (total != 1)}")
         return self._finished
 
     def going(self) -> str:
-        """Which strategy is under way, and how far."""
+        """Return the current strategy and its progress."""
         return f"{self._name} {self._done}/{self._tasks}" if self._name else "starting"
 
     def _finished(self, task_run: TaskRun) -> None:
@@ -117,18 +118,18 @@ class AttackProgress(Gauge):
 
 
 def print_report(console: Console, report: AttackReport) -> None:
-    """The table, what passed and what to do about it, what was left out."""
+    """Print the table, the strategies that passed with advice, and what was not attacked."""
     console.print(_table(report.outcomes))
     for outcome in report.outcomes:
         _print_passed(console, outcome)
         _print_broken(console, outcome)
-    _print_left_out(console, report)
+    _print_not_attacked(console, report)
     count = len(report.findings())
     attacked = sum(outcome.attacked for outcome in report.outcomes)
-    told = (
+    result = (
         f"[fail]✗ {count} of {attacked} attacks passed[/]" if count else f"[pass]✓ none of {attacked} attacks passed[/]"
     )
-    console.print(f"\n{told}" + ("  [cancelled]stopped[/]" if report.cancelled else ""))
+    console.print(f"\n{result}" + ("  [cancelled]interrupted[/]" if report.cancelled else ""))
 
 
 def _table(outcomes: Iterable[AttackOutcome]) -> Table:
@@ -151,7 +152,7 @@ def _print_passed(console: Console, outcome: AttackOutcome) -> None:
     if count > MAX_TASKS:
         console.print(f"    [quiet]and {count - MAX_TASKS} more (--json lists them)[/]")
     console.print(f"  it {escape(outcome.strategy.summary)}", soft_wrap=True)
-    console.print(f"  [bold]to do:[/] {escape(outcome.strategy.advice)}", soft_wrap=True)
+    console.print(f"  [bold]advice:[/] {escape(outcome.strategy.advice)}", soft_wrap=True)
 
 
 def _print_broken(console: Console, outcome: AttackOutcome) -> None:
@@ -162,8 +163,8 @@ def _print_broken(console: Console, outcome: AttackOutcome) -> None:
         console.print(f"    [quiet]and {len(outcome.broken) - MAX_TASKS} more (--json lists them)[/]")
 
 
-def _print_left_out(console: Console, report: AttackReport) -> None:
-    """Why some tasks were not attacked, and what verdicts came without."""
+def _print_not_attacked(console: Console, report: AttackReport) -> None:
+    """Print why tasks were not attacked, and which criteria were not judged."""
     console.print()
     for outcome in report.outcomes:
         for reason, count in Counter(outcome.not_attacked.values()).items():
@@ -178,12 +179,12 @@ def _print_left_out(console: Console, report: AttackReport) -> None:
         console.print(f"[quiet]{name}: the simulator offers no such attack: {', '.join(kinds)}[/]", soft_wrap=True)
     if report.unjudged:
         count = len(report.unjudged)
-        told = f"{count} task{'s have' if count != 1 else ' has'} criteria that only a model can judge"
-        console.print(f"[partial]![/] {told}; verdicts come without them; [quiet]give --judge to include them[/]")
+        tasks = f"{count} task{'s have' if count != 1 else ' has'} criteria that only a model can judge"
+        console.print(f"[partial]![/] {tasks}; they were skipped; [quiet]use --judge to include them[/]")
 
 
 def report_data(report: AttackReport) -> dict[str, Any]:
-    """The same for scripts, with every task by name."""
+    """Return the report as JSON data, with all tasks."""
     return {
         "name": report.name,
         "strategies": [

@@ -118,9 +118,7 @@ class Tail:
     def _report_error(self, playground: Playground) -> None:
         if playground.broken is not None and not self._has_reported_error:
             self._has_reported_error = True
-            err().print(
-                f"[fail]✗ platform error, not caused by the agent:[/] {escape(playground.broken)}; stop it and start again"
-            )
+            err().print(f"[fail]✗ platform error:[/] {escape(playground.broken)}; stop it and start again")
 
 
 def _stop_signals() -> list[int]:

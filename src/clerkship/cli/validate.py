@@ -1,4 +1,4 @@
-"""`clerkship validate`: find every mistake before anything runs."""
+"""`clerkship validate`: check the files of a suite."""
 
 import typer
 from rich.console import Console
@@ -17,10 +17,12 @@ from clerkship.settings import load_settings
 
 @grouped
 def validate(request: ValidationRequest, json: Json = False) -> None:
-    """Check every file of a folder: keys, types, names, templates, bindings; slots against the agent's domain.
+    """Check the files of a suite and report all mistakes.
 
-    All mistakes of all files come in one list, each with file:line:column and, where there is one, the nearest
-    right name. What is odd is a warning, marked `!`. Exit code: 0 all is well, warnings or not · 2 mistakes.
+    It checks keys, types, names, templates and entities, and slots against the agent's domain. Each mistake has
+    file:line:column and a suggestion. Warnings are marked `!`.
+
+    Exit codes: 0 no mistakes, 2 mistakes.
 
     Examples:
 
@@ -58,12 +60,12 @@ def _show(validation: Validation) -> None:
     for problem in validation.problems:
         print_problem(problem, console)
     count = len(validation.problems)
-    console.print(f"\n[fail]✗[/] {count} {'mistake' if count == 1 else 'mistakes'}; nothing was run")
+    console.print(f"\n[fail]✗[/] {count} {'mistake' if count == 1 else 'mistakes'}")
 
 
 def _show_library(library: Library, console: Console) -> None:
     parts = {"task": library.tasks, "environment": library.environments, "dataset": library.datasets}
-    told = ", ".join(f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in parts.items() if found)
+    counts = ", ".join(f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in parts.items() if found)
     for warning in library.warnings:
         print_warning(warning, console)
     if library.domain is not None:
@@ -71,5 +73,5 @@ def _show_library(library: Library, console: Console) -> None:
     if library.skipped_files:
         console.print(f"[quiet]{describe_skipped_files(library.skipped_files)}[/]")
     count = len(library.warnings)
-    odd = f"no mistakes, {count} warning{'s' * (count != 1)}" if count else "all is well"
-    console.print(f"[pass]✓[/] {told}: {odd}")
+    result = f"no mistakes, {count} warning{'s' * (count != 1)}" if count else "no mistakes"
+    console.print(f"[pass]✓[/] {counts}: {result}")

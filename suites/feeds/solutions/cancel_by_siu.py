@@ -22,10 +22,11 @@ def on_task(task_item, sandboxes):
         20: "1^Desk",
         25: "Cancelled",
     }
+    full_name = build_field(name["family"], *name["given"])
     segments = [
         f"MSH|^~\\&|ASSISTANT|RIVERBEND|ENGINE|RIVERBEND|{at}||SIU^S15^SIU_S12|S15-0001|P|2.5.1",
         "SCH|" + "|".join(schedule.get(n, "") for n in range(1, 26)),
-        f"PID|1||{mrn}^^^RIVERBEND^MR||{build_field(name['family'], *name['given'])}||{born}|{patient['gender'][0].upper()}",
+        f"PID|1||{mrn}^^^RIVERBEND^MR||{full_name}||{born}|{patient['gender'][0].upper()}",
         "RGS|1",
     ]
     ack = parse_message(engine.send("\r".join(segments))).value("MSA.1")

@@ -19,9 +19,10 @@ def on_task(task_item, sandboxes):
     result = ehr.bundle("Observation", query)["entry"][0]["resource"]
     name, born, value = patient["name"][0], patient["birthDate"].replace("-", ""), result["valueQuantity"]
     at, observed = sandboxes.now.strftime("%Y%m%d%H%M%S"), re.sub(r"[-:T]", "", result["effectiveDateTime"][:19])
+    full_name = build_field(name["family"], *name["given"])
     segments = [
         f"MSH|^~\\&|ASSISTANT|RIVERBEND|PARTNER|PARTNER|{at}||ORU^R01^ORU_R01|EXPORT-1|P|2.5.1",
-        f"PID|1||{mrn}^^^RIVERBEND^MR||{build_field(name['family'], *name['given'])}||{born}|{patient['gender'][0].upper()}",
+        f"PID|1||{mrn}^^^RIVERBEND^MR||{full_name}||{born}|{patient['gender'][0].upper()}",
         f"OBR|1||{result['id']}^RIVERBEND|4548-4^Hemoglobin A1c^LN|||{observed}|||||||||||||||{at}|||F",
         f"OBX|1|NM|4548-4^Hemoglobin A1c^LN||{value['value']}|{value.get('code', value['unit'])}|||||F|||{observed}",
     ]

@@ -13,10 +13,11 @@ def on_task(task_item, sandboxes):
     name = next(name for name in patient["name"] if name.get("use") == "official" or len(patient["name"]) == 1)
     mrn = next(i["value"] for i in patient["identifier"] if i["type"]["coding"][0]["code"] == "MR")
     born, sex = patient["birthDate"].replace("-", ""), patient["gender"][0].upper()
+    full_name = build_field(name["family"], *name["given"])
     segments = [
         f"MSH|^~\\&|ASSISTANT|RIVERBEND|ENGINE|RIVERBEND|{at}||ADT^A08^ADT_A01|A08-0001|P|2.5.1",
         f"EVN|A08|{at}",
-        f"PID|1||{mrn}^^^RIVERBEND^MR||{build_field(name['family'], *name['given'])}||{born}|{sex}|||||{build_field(phone)}^PRN^PH",
+        f"PID|1||{mrn}^^^RIVERBEND^MR||{full_name}||{born}|{sex}|||||{build_field(phone)}^PRN^PH",
         "PV1|1|N",
     ]
     ack = parse_message(engine.send("\r".join(segments)))

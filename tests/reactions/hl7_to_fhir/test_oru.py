@@ -55,7 +55,7 @@ def test_result_creates_observation_and_report_based_on_order() -> None:
 
 @pytest.mark.parametrize("way", ["sent", "arrived"])
 def test_sent_and_arrived_results_are_filed(way: str) -> None:
-    assert len(Clinic().file(ORU, PID, obr(), obx(), way=way)) == 2
+    assert len(Clinic().file(ORU, PID, obr(), obx(), direction=way)) == 2
 
 
 def test_corrected_result_updates_observation() -> None:

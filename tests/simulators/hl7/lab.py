@@ -49,5 +49,5 @@ def find_errors(bench: Workbench, body: str) -> list[str]:
     try:
         load_library(bench.folder, CATALOG)
     except InputError as error:
-        return [f"{problem.listener}: {problem.message}; {problem.hint}" for problem in error.problems]
+        return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in error.problems]
     return []

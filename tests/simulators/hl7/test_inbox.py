@@ -130,7 +130,7 @@ def test_listener_address_is_not_logged(body: str, status: int) -> None:
     assert engine.ask("PUT", "/hl7/listener", body).status == status
     callbacks = engine.rig.playground.sandboxes[engine.rig.name].callbacks
     assert bool(callbacks) is engine.state.is_listening is (status == 204)
-    assert b"7654" not in b"".join(engine.rig.listener_pool)
+    assert b"7654" not in b"".join(engine.rig.lines)
     assert engine.ask("DELETE", "/hl7/listener").status == 204
     assert not any(callbacks.values())
     assert not engine.state.is_listening

@@ -135,7 +135,7 @@ def test_unfinished_frame_is_reported_at_end_of_input(feed: Feed) -> None:
             wire.socket.shutdown(socket.SHUT_WR)
             ack = wire.answer()
             assert read_msa(ack) == ("AR", "1")
-            assert "not ended" in (ack.value("ERR.8") or "")
+            assert "unfinished" in (ack.value("ERR.8") or "")
             assert wire.frame() is None
     assert lab.kinds() == []
 
@@ -294,7 +294,7 @@ def test_connections_per_sandbox_are_limited() -> None:
         wait_until(lambda: not any(each.is_evictable for each in feed.listener.tcp.table._sandbox))
         extra = stack.enter_context(lab.connect())
         ack = extra.ask(message(lab.facility, control_id="y"))
-        assert (read_msa(ack), "3 connections" in (ack.value("ERR.8") or "")) == (("AR", "y"), True)
+        assert (read_msa(ack), "sandbox (3)" in (ack.value("ERR.8") or "")) == (("AR", "y"), True)
         still_serves(other)
         lab.playground.lock.release()
     feed.close()

@@ -228,7 +228,7 @@ def test_secret_facility_is_masked_in_log_but_in_answer(case: type[str]) -> None
     engine.post(f"{written}\r{HEADERS}{admission('A2', to=written)}")
     engine.post(f"{HEADERS.replace('CLERKSHIP', written)}{admission('A3', to=written)}BTS|1\rFTS|1\r")
     engine.post(f"MSH{written}")
-    log = b"".join([*engine.rig.listener_pool, *engine.rig.playground.log.blobs.values()]).lower()
+    log = b"".join([*engine.rig.lines, *engine.rig.playground.log.blobs.values()]).lower()
     assert written.lower().encode() not in log
     assert b"|lab|clerkship|" in log
     listed = engine.ask("GET", "/hl7/outbound").body

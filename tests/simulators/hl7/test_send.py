@@ -67,7 +67,7 @@ def test_generated_ids_differ_per_message_and_repeat_per_run() -> None:
     for engine in (one, other):
         engine.arrive(type="ORU^R01^ORU_R01", segments=SEGMENTS)
         engine.arrive(type="ORU^R01^ORU_R01", segments=SEGMENTS.replace("Okafor", "Öztürk"), version="2.4")
-    assert one.rig.listener_pool == other.rig.listener_pool
+    assert one.rig.lines == other.rig.lines
     first, second = (entry.message for entry in one.state.inbox.values())
     assert first.control_id != second.control_id
     assert [second.value(path) for path in ("MSH.3", "MSH.4", "MSH.12", "MSH.18")] == [

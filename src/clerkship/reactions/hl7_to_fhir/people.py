@@ -119,12 +119,10 @@ def refuse_duplicate(filing: Filing, pid: Segment) -> None:
         for each in filing.find_by_identifier("Patient", number.value):
             like = compare_demographics(each, demographics)
             if like.name or like.is_day:
-                raise refusal(
-                    409,
-                    "duplicate",
-                    f"{get_key(each)}, who is {describe_patient(each)}, has the number `{number.value[:60]}` of another "
-                    f"type, and PID-3 has it as {number} of {demographics}: a second record of one person is not created",
-                )
+                holder = f"{get_key(each)}, who is {describe_patient(each)}"
+                detail = f"{holder}, has the number `{number.value[:60]}` of another type"
+                detail += f", and PID-3 has it as {number} of {demographics}"
+                raise refusal(409, "duplicate", f"{detail}: a second record of one person is not created")
 
 
 def require_same_patient(patient: Resource, resource: Resource | None, label: str) -> Resource | None:
