@@ -44,7 +44,7 @@ def test_operation_names_are_unique() -> None:
 )
 def test_tools_take_flat_arguments_only(name: str, arguments: dict[str, Any], status: int) -> None:
     server = Server()
-    reply = server.rig.send(TOOLS[name].request(arguments))
+    reply = server.rig.send(TOOLS[name].build_request(arguments))
     assert reply.status == status, reply.body
 
 
