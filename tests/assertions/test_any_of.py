@@ -56,9 +56,9 @@ def _build(call: AssertionCall) -> Assertion:
 
 
 def test_passes_if_one_passes_and_shows_all_results() -> None:
-    story = LogBuilder()
-    story.add_write("note")
-    found = build_any_of(ORDER, NOTE).check(story.evidence())
+    log_builder = LogBuilder()
+    log_builder.add_write("note")
+    found = build_any_of(ORDER, NOTE).check(log_builder.evidence())
     assert (found.passed, found.score, found.detail) == (True, 1.0, "passed: 2. event_occurred")
     assert [(row.path, row.passed) for row in found.evidence] == [
         ("1. event_occurred", False),
@@ -67,9 +67,9 @@ def test_passes_if_one_passes_and_shows_all_results() -> None:
 
 
 def test_fails_if_all_fail_and_shows_evidence_of_each() -> None:
-    story = LogBuilder()
-    story.add_write("other")
-    found = build_any_of(ORDER, NOTE).check(story.evidence())
+    log_builder = LogBuilder()
+    log_builder.add_write("other")
+    found = build_any_of(ORDER, NOTE).check(log_builder.evidence())
     assert (found.passed, found.score) == (False, 0.0)
     assert found.detail == "none of 2 assertions passed"
     assert [row.path for row in found.evidence] == [
@@ -83,9 +83,9 @@ def test_fails_if_all_fail_and_shows_evidence_of_each() -> None:
 
 
 def test_error_beside_a_pass_is_a_pass() -> None:
-    story = LogBuilder()
-    story.add_write("note")
-    found = build_any_of(BREAKS, NOTE).check(story.evidence())
+    log_builder = LogBuilder()
+    log_builder.add_write("note")
+    found = build_any_of(BREAKS, NOTE).check(log_builder.evidence())
     assert found.passed
     assert found.evidence[0].actual.startswith("error: ZeroDivisionError: a bug of ours")
 
@@ -104,15 +104,15 @@ def test_score_is_best_nested_score() -> None:
 
 
 def test_a_model_is_asked_only_if_no_other_assertion_passes() -> None:
-    story, judge = LogBuilder(), FakeJudge(NO)
-    story.add_message("Hello", actor="person")
-    story.add_message("Good morning.")
-    story.add_write("note")
-    assert build_any_of(JUDGED, NOTE).check(story.evidence(model=judge)).passed
+    log_builder, judge = LogBuilder(), FakeJudge(NO)
+    log_builder.add_message("Hello", actor="person")
+    log_builder.add_message("Good morning.")
+    log_builder.add_write("note")
+    assert build_any_of(JUDGED, NOTE).check(log_builder.evidence(model=judge)).passed
     assert judge.asked == []
     found = build_any_of(JUDGED, ORDER)
     assert found.asks_model
-    found.check(story.evidence(model=judge))
+    found.check(log_builder.evidence(model=judge))
     assert len(judge.asked) == 1
 
 
@@ -145,14 +145,14 @@ def test_criterion_with_judged_assertion_is_skipped_without_judge(tmp_path: Path
 @pytest.mark.parametrize("nested", [[JUDGED, NOTE], [{"any_of": [BREAKS, JUDGED, NOTE]}, ORDER, JUDGED]])
 def test_passes_without_judge_if_other_assertion_passes(ending: Ending, nested: list[Any]) -> None:
     criterion = Criterion(label="One", assertion=AssertionCall.model_validate({"any_of": nested}))
-    story, judge_model = LogBuilder(), FakeJudge(NO)
+    log_builder, judge_model = LogBuilder(), FakeJudge(NO)
     skips = ending == "agent_done"
-    evidence = story.evidence(ending=ending, model=judge_model)
+    evidence = log_builder.evidence(ending=ending, model=judge_model)
     [found] = check_criteria([(criterion, build_any_of(*nested))], evidence, skip_judged=skips)
     reason = "judging was turned off" if skips else "the run is timed out, and no model was asked"
     assert (found.status, found.passed, found.detail) == ("skipped", False, reason)
-    story.add_write("note")
-    evidence = story.evidence(ending=ending, model=judge_model)
+    log_builder.add_write("note")
+    evidence = log_builder.evidence(ending=ending, model=judge_model)
     [found] = check_criteria([(criterion, build_any_of(*nested))], evidence, skip_judged=skips)
     assert (found.status, found.passed, found.score) == ("judged", True, 1.0)
     assert found.evidence[-1].path in ("2. event_occurred", "3. judged")

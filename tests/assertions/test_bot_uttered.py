@@ -12,15 +12,15 @@ BUTTONS = ({"title": "Yes", "payload": "/yes"}, {"title": "No", "payload": "/no"
 
 
 @pytest.fixture
-def build_log() -> LogBuilder:
+def log_builder() -> LogBuilder:
     """Two turns in one conversation, one line in another."""
-    story = LogBuilder()
-    story.add_message("Hello, date of birth?", actor="person")
-    story.add_message("Good morning.", utter_name="utter_greet")
-    story.add_message("I have to move it.", actor="person")
-    story.add_message("Shall I?", utter_name="utter_ask", buttons=BUTTONS)
-    story.add_message("Text me.", source="sms")
-    return story
+    log_builder = LogBuilder()
+    log_builder.add_message("Hello, date of birth?", actor="person")
+    log_builder.add_message("Good morning.", utter_name="utter_greet")
+    log_builder.add_message("I have to move it.", actor="person")
+    log_builder.add_message("Shall I?", utter_name="utter_ask", buttons=BUTTONS)
+    log_builder.add_message("Text me.", source="sms")
+    return log_builder
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def build_log() -> LogBuilder:
         ({"text_matches": ".", "sandbox": "sms"}, 5),
     ],
 )
-def test_passes_if_one_utterance_has_all_properties(story: LogBuilder, args: dict[str, Any], seq: int) -> None:
-    found = BotUttered.model_validate(args).check(story.evidence())
+def test_passes_if_one_utterance_has_all_properties(log_builder: LogBuilder, args: dict[str, Any], seq: int) -> None:
+    found = BotUttered.model_validate(args).check(log_builder.evidence())
     assert found.passed
     assert {row.seq for row in found.evidence} == {seq}
 
@@ -50,13 +50,13 @@ def test_passes_if_one_utterance_has_all_properties(story: LogBuilder, args: dic
         {"utter_name": "utter"},
     ],
 )
-def test_fails_for_other_speaker_partial_match_or_other_sandbox(story: LogBuilder, args: dict[str, Any]) -> None:
-    assert not BotUttered.model_validate(args).check(story.evidence()).passed
+def test_fails_for_other_speaker_partial_match_or_other_sandbox(log_builder: LogBuilder, args: dict[str, Any]) -> None:
+    assert not BotUttered.model_validate(args).check(log_builder.evidence()).passed
 
 
-def test_failure_shows_nearest_utterance(story: LogBuilder) -> None:
+def test_failure_shows_nearest_utterance(log_builder: LogBuilder) -> None:
     args = {"utter_name": "utter_ask", "text_matches": "May I"}
-    found = BotUttered.model_validate(args).check(story.evidence())
+    found = BotUttered.model_validate(args).check(log_builder.evidence())
     assert found.detail == "the agent never said it; nearest: 'Shall I?' in turn 2 (#4)"
     assert [(row.path, row.expected, row.actual, row.passed) for row in found.evidence] == [
         ("utter_name", "utter_ask", "utter_ask", True),
@@ -65,10 +65,10 @@ def test_failure_shows_nearest_utterance(story: LogBuilder) -> None:
 
 
 def test_silent_agent_fails_with_all_expectations() -> None:
-    story = LogBuilder()
-    story.add_message("Anyone?", actor="person")
+    log_builder = LogBuilder()
+    log_builder.add_message("Anyone?", actor="person")
     args = {"buttons": list(BUTTONS), "text_matches": "x"}
-    found = BotUttered.model_validate(args).check(story.evidence())
+    found = BotUttered.model_validate(args).check(log_builder.evidence())
     assert found.detail == "the agent said nothing at all"
     assert {row.path: row.expected for row in found.evidence} == {
         "text": {"matches": "x"},
@@ -82,7 +82,7 @@ def test_empty_properties_are_rejected(args: dict[str, Any]) -> None:
         BotUttered.model_validate(args)
 
 
-def test_button_with_invalid_title_fails_without_error(story: LogBuilder) -> None:
-    story.add_message("x", buttons=({"title": ["a"]},))
+def test_button_with_invalid_title_fails_without_error(log_builder: LogBuilder) -> None:
+    log_builder.add_message("x", buttons=({"title": ["a"]},))
     wanted = BotUttered.model_validate({"text_matches": "never said", "buttons": list(BUTTONS)})
-    assert not wanted.check(story.evidence()).passed
+    assert not wanted.check(log_builder.evidence()).passed

@@ -22,19 +22,21 @@ from tests.assertions.log_builder import LogBuilder
     ],
 )
 def test_number_of_matching_events_is_compared(where: dict[str, Any], expected: Any, passed: bool) -> None:
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for path in ("a", "b", "a"):
-        story.read(path)
-    story.add_write("a")
+        log_builder.read(path)
+    log_builder.add_write("a")
     args = {"event": "files.file.read", "where": where, "expected": expected}
-    assert EventCount.model_validate(args).check(story.evidence()).passed is passed
+    assert EventCount.model_validate(args).check(log_builder.evidence()).passed is passed
 
 
 def test_failure_shows_count_and_event_numbers() -> None:
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for _ in range(12):
-        story.read("a")
-    found = EventCount.model_validate({"event": "files.file.read", "expected": {"lte": 10}}).check(story.evidence())
+        log_builder.read("a")
+    found = EventCount.model_validate({"event": "files.file.read", "expected": {"lte": 10}}).check(
+        log_builder.evidence()
+    )
     assert found.detail.startswith("`files.file.read` happened 12 times (at #1, #2, ")
     assert "#11" not in found.detail
     assert found.detail.endswith("expected at most 10")

@@ -8,13 +8,13 @@ from tests.assertions.log_builder import LogBuilder
 
 
 @pytest.fixture
-def build_log() -> LogBuilder:
+def log_builder() -> LogBuilder:
     """Three files touched, by two hands, on two drops."""
-    story = LogBuilder()
-    story.read("a.txt")
-    story.add_write("out/b.txt", b"hello")
-    story.read("out/b.txt", actor="person", source="archive")
-    return story
+    log_builder = LogBuilder()
+    log_builder.read("a.txt")
+    log_builder.add_write("out/b.txt", b"hello")
+    log_builder.read("out/b.txt", actor="person", source="archive")
+    return log_builder
 
 
 @pytest.mark.parametrize(
@@ -30,15 +30,15 @@ def build_log() -> LogBuilder:
         ({"event": "files.file.written", "where": {"data": "hello", "size": {"lte": 5}}}, 2),
     ],
 )
-def test_passes_on_first_matching_event(story: LogBuilder, args: object, seq: int) -> None:
-    found = EventOccurred.model_validate(args).check(story.evidence())
+def test_passes_on_first_matching_event(log_builder: LogBuilder, args: object, seq: int) -> None:
+    found = EventOccurred.model_validate(args).check(log_builder.evidence())
     assert (found.passed, found.score, found.evidence[0].seq) == (True, 1.0, seq)
     assert found.detail.endswith(f"happened at #{seq}")
 
 
-def test_failure_shows_nearest_event(story: LogBuilder) -> None:
+def test_failure_shows_nearest_event(log_builder: LogBuilder) -> None:
     args = {"event": "files.file.read", "where": {"path": "out/b.txt", "size": {"gt": 5}}}
-    found = EventOccurred.model_validate(args).check(story.evidence())
+    found = EventOccurred.model_validate(args).check(log_builder.evidence())
     assert not found.passed
     assert found.detail == (
         "`files.file.read` where path is 'out/b.txt', size more than 5 did not happen; nearest is #3"
@@ -49,8 +49,8 @@ def test_failure_shows_nearest_event(story: LogBuilder) -> None:
     ]
 
 
-def test_failure_without_event_of_kind(story: LogBuilder) -> None:
-    found = EventOccurred.model_validate({"event": "chat.message.sent", "actor": "agent"}).check(story.evidence())
+def test_failure_without_event_of_kind(log_builder: LogBuilder) -> None:
+    found = EventOccurred.model_validate({"event": "chat.message.sent", "actor": "agent"}).check(log_builder.evidence())
     assert found.detail == "`chat.message.sent` by agent did not happen"
     assert [(row.expected, row.actual, row.passed) for row in found.evidence] == [
         ("chat.message.sent", "(none)", False)

@@ -105,9 +105,9 @@ def test_failure_with_no_files_says_so() -> None:
     [(None, "name the sandbox: there are 2"), ("chat", "no sandbox `chat` of this kind; there is drop, other")],
 )
 def test_missing_sandbox_is_an_error(sandbox: str | None, message: str) -> None:
-    story = LogBuilder().with_files("drop", FILES).with_files("other", {})
+    log_builder = LogBuilder().with_files("drop", FILES).with_files("other", {})
     with pytest.raises(NoSuchState, match=message):
-        FilePresent(path="x", sandbox=sandbox).check(story.evidence())
+        FilePresent(path="x", sandbox=sandbox).check(log_builder.evidence())
 
 
 CSV = b'\xef\xbb\xbfmrn;name;k;when\r\n007;"Lopez; Maria";4.20;20260302\r\n\r\n008;Ben;;2026-03-01\r\n'
@@ -226,21 +226,21 @@ def test_file_of_other_format_fails_with_reason(path: str, form: str, reason: st
 @pytest.mark.parametrize("form", ["csv", "json", "hl7"])
 def test_too_large_file_is_not_read(form: str) -> None:
     data = b"MSH|^~\\&|\r" + b"a\r" * 10_000_001
-    story = LogBuilder().with_files("drop", {"big": data})
-    found = FilePresent.model_validate({"path": "big", "parse": form}).check(story.evidence())
+    log_builder = LogBuilder().with_files("drop", {"big": data})
+    found = FilePresent.model_validate({"path": "big", "parse": form}).check(log_builder.evidence())
     assert found.detail.startswith("big is there, but not as expected (it is too large to be parsed: 20,")
 
 
 def test_file_with_too_many_parts_is_not_read() -> None:
     lines = b"MSH|^~\\&|\r" + b"a\r" * 500_001
-    story = LogBuilder().with_files(
+    log_builder = LogBuilder().with_files(
         "drop", {"big": b"a,b\n" + b",\n" * 1_000_001, "lines": lines, "wide": b"a," * 5_000_000}
     )
-    found = FilePresent.model_validate({"path": "big", "parse": "csv"}).check(story.evidence())
+    found = FilePresent.model_validate({"path": "big", "parse": "csv"}).check(log_builder.evidence())
     assert "it has more than 2,000,000 cells" in found.detail
-    found = FilePresent.model_validate({"path": "wide", "parse": "csv"}).check(story.evidence())
+    found = FilePresent.model_validate({"path": "wide", "parse": "csv"}).check(log_builder.evidence())
     assert "it has more than 10,000 columns" in found.detail
-    found = FilePresent.model_validate({"path": "lines", "parse": "hl7"}).check(story.evidence())
+    found = FilePresent.model_validate({"path": "lines", "parse": "hl7"}).check(log_builder.evidence())
     assert "it has more than 500,000 lines" in found.detail
 
 
@@ -281,14 +281,14 @@ def test_absent_passes_without_file() -> None:
 
 
 def test_modification_time_and_completeness_are_compared() -> None:
-    story = LogBuilder().with_files("drop", {"old.txt": b""})
-    state = story.states["drop"]
+    log_builder = LogBuilder().with_files("drop", {"old.txt": b""})
+    state = log_builder.states["drop"]
     assert isinstance(state, FilesState)
-    state.apply(story.add_write("new.txt"))
+    state.apply(log_builder.add_write("new.txt"))
     then = (START - timedelta(days=3)).isoformat()
     half = FileWritten(path="half.txt", size=1, data=b"x", complete=False, modified=then)
-    state.apply(story.add_event(half, source="drop"))
-    evidence = story.evidence()
+    state.apply(log_builder.add_event(half, source="drop"))
+    evidence = log_builder.evidence()
 
     def passes(args: Any) -> bool:
         return FilePresent.model_validate(args).check(evidence).passed

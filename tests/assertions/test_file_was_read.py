@@ -8,35 +8,35 @@ from tests.assertions.log_builder import LogBuilder
 
 
 @pytest.fixture
-def build_log() -> LogBuilder:
+def log_builder() -> LogBuilder:
     """Two files read by the agent, one by somebody else, one only written."""
-    story = LogBuilder()
-    story.read("inbox/a-K.csv")
-    story.read("inbox/secret.txt", actor="person")
-    story.add_write("inbox/b.txt")
-    story.read("hours.json", source="archive")
-    return story
+    log_builder = LogBuilder()
+    log_builder.read("inbox/a-K.csv")
+    log_builder.read("inbox/secret.txt", actor="person")
+    log_builder.add_write("inbox/b.txt")
+    log_builder.read("hours.json", source="archive")
+    return log_builder
 
 
 @pytest.mark.parametrize(
     ("args", "seq"),
     [("inbox/a-K.csv", 1), ("inbox/*-K.csv", 1), ({"path": "*", "sandbox": "archive"}, 4), ("hours.json", 4)],
 )
-def test_read_by_agent_passes(story: LogBuilder, args: object, seq: int) -> None:
-    found = FileWasRead.model_validate(args).check(story.evidence())
+def test_read_by_agent_passes(log_builder: LogBuilder, args: object, seq: int) -> None:
+    found = FileWasRead.model_validate(args).check(log_builder.evidence())
     assert (found.passed, found.evidence[0].seq) == (True, seq)
 
 
 @pytest.mark.parametrize(
     "args", ["inbox/secret.txt", "inbox/b.txt", {"path": "hours.json", "sandbox": "drop"}, "INBOX/*", "inbox"]
 )
-def test_other_actors_writes_and_paths_do_not_count(story: LogBuilder, args: object) -> None:
-    found = FileWasRead.model_validate(args).check(story.evidence())
+def test_other_actors_writes_and_paths_do_not_count(log_builder: LogBuilder, args: object) -> None:
+    found = FileWasRead.model_validate(args).check(log_builder.evidence())
     assert (found.passed, found.score) == (False, 0.0)
 
 
-def test_failure_lists_files_that_were_read(story: LogBuilder) -> None:
-    found = FileWasRead.model_validate("x").check(story.evidence())
+def test_failure_lists_files_that_were_read(log_builder: LogBuilder) -> None:
+    found = FileWasRead.model_validate("x").check(log_builder.evidence())
     assert found.detail == "the agent read hours.json, inbox/a-K.csv"
     assert found.evidence[0].actual == ["hours.json", "inbox/a-K.csv"]
     assert FileWasRead.model_validate("x").check(LogBuilder().evidence()).detail == "the agent read no file"
@@ -56,8 +56,8 @@ def test_failure_lists_files_that_were_read(story: LogBuilder) -> None:
         ({"path": "inbox/a-K.csv", "count": 2}, False, "the agent read inbox/a-K.csv once (expected 2)"),
     ],
 )
-def test_count_is_compared(story: LogBuilder, args: object, passed: bool, detail: str) -> None:
-    found = FileWasRead.model_validate(args).check(story.evidence())
+def test_count_is_compared(log_builder: LogBuilder, args: object, passed: bool, detail: str) -> None:
+    found = FileWasRead.model_validate(args).check(log_builder.evidence())
     assert (found.passed, found.detail) == (passed, detail)
 
 
@@ -67,9 +67,9 @@ def test_count_with_none_is_rejected() -> None:
 
 
 def test_failure_with_many_files_lists_only_some() -> None:
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for number in range(3000):
-        story.read(f"f{number:05}")
-    found = FileWasRead.model_validate("x").check(story.evidence())
+        log_builder.read(f"f{number:05}")
+    found = FileWasRead.model_validate("x").check(log_builder.evidence())
     assert found.detail.endswith("f00009 and 2990 more")
     assert len(found.evidence[0].actual) == 10

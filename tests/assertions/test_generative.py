@@ -20,22 +20,22 @@ SEARCH = {"utter_source": "EnterpriseSearchPolicy", "search_results": ["It snows
 FITS = {"score": 0.8, "reasoning": "it is about that"}
 
 
-def build_evidence(story: LogBuilder, judge: FakeJudge, compat: str | None = None) -> Evidence:
-    """A story with its judge."""
+def build_evidence(log_builder: LogBuilder, judge: FakeJudge, compat: str | None = None) -> Evidence:
+    """A log with its judge."""
     task = Task.model_validate({"name": "A task", "compat": compat})
-    return Evidence(task, story.log.ordered(), {}, "person_done", model=judge)
+    return Evidence(task, log_builder.log.ordered(), {}, "person_done", model=judge)
 
 
 def build_conversation() -> LogBuilder:
     """Three turns, of which two have generated replies."""
-    story = LogBuilder()
-    story.add_message("Hello", actor="person")
-    story.add_message("Hi there.", utter_name="utter_greet")
-    story.add_message("Why is it late?", actor="person")
-    story.add_message("Because it snows.", utter_name="utter_why", metadata=SEARCH)
-    story.add_message("And when?", actor="person")
-    story.add_message("Tomorrow.", utter_name="utter_when", metadata={"utter_source": "action_when"})
-    return story
+    log_builder = LogBuilder()
+    log_builder.add_message("Hello", actor="person")
+    log_builder.add_message("Hi there.", utter_name="utter_greet")
+    log_builder.add_message("Why is it late?", actor="person")
+    log_builder.add_message("Because it snows.", utter_name="utter_why", metadata=SEARCH)
+    log_builder.add_message("And when?", actor="person")
+    log_builder.add_message("Tomorrow.", utter_name="utter_when", metadata={"utter_source": "action_when"})
+    return log_builder
 
 
 def find_row(rows: tuple[FieldCheck, ...], path: str) -> FieldCheck:
@@ -106,9 +106,9 @@ def test_threshold_must_be_between_0_and_1(assertion: type[GenerativeResponse], 
 
 
 def test_reply_without_message_fails() -> None:
-    story, judge = LogBuilder(), FakeJudge(FITS)
-    story.add_message("Welcome!", metadata=SEARCH)
-    check = Relevant().check(build_evidence(story, judge))
+    log_builder, judge = LogBuilder(), FakeJudge(FITS)
+    log_builder.add_message("Welcome!", metadata=SEARCH)
+    check = Relevant().check(build_evidence(log_builder, judge))
     assert (check.passed, judge.asked) == (False, [])
 
 
@@ -162,10 +162,10 @@ def test_groundedness_is_share_of_supported_statements(compat: str | None) -> No
     ],
 )
 def test_source_is_ground_truth_or_metadata(metadata: dict[str, Any], given: str | None, truth: str) -> None:
-    story, judge = LogBuilder(), FakeJudge(STATEMENTS)
-    story.add_message("Why?", actor="person")
-    story.add_message("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
-    Grounded(ground_truth=given).check(build_evidence(story, judge))
+    log_builder, judge = LogBuilder(), FakeJudge(STATEMENTS)
+    log_builder.add_message("Why?", actor="person")
+    log_builder.add_message("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
+    Grounded(ground_truth=given).check(build_evidence(log_builder, judge))
     assert judge.asked[0].prompt.splitlines()[1] == truth
 
 
@@ -184,10 +184,10 @@ def test_source_is_ground_truth_or_metadata(metadata: dict[str, Any], given: str
 def test_empty_source_fails_without_asking_model(
     metadata: dict[str, Any], given: str | None, compat: str | None
 ) -> None:
-    story, judge = LogBuilder(), FakeJudge(STATEMENTS)
-    story.add_message("Why?", actor="person")
-    story.add_message("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
-    check = Grounded(ground_truth=given, threshold=0).check(build_evidence(story, judge, compat))
+    log_builder, judge = LogBuilder(), FakeJudge(STATEMENTS)
+    log_builder.add_message("Why?", actor="person")
+    log_builder.add_message("So.", metadata={**metadata, "utter_source": "IntentlessPolicy"})
+    check = Grounded(ground_truth=given, threshold=0).check(build_evidence(log_builder, judge, compat))
     assert (check.passed, check.score, judge.asked) == (False, 0.0, [])
     empty = (
         "`ground_truth` is empty"
@@ -200,10 +200,10 @@ def test_empty_source_fails_without_asking_model(
 
 def build_log_without_sources(utter_name: str | None = None) -> LogBuilder:
     """An agent that says nothing of where its replies come from."""
-    story = LogBuilder()
-    story.add_message("Why?", actor="person")
-    story.add_message("Because it snows.", metadata={"other": 1}, utter_name=utter_name)
-    return story
+    log_builder = LogBuilder()
+    log_builder.add_message("Why?", actor="person")
+    log_builder.add_message("Because it snows.", metadata={"other": 1}, utter_name=utter_name)
+    return log_builder
 
 
 @pytest.mark.parametrize("assertion", [Relevant, Grounded])
@@ -238,9 +238,9 @@ def test_rasa_missing_source_fails() -> None:
 
 
 def test_silent_agent_fails() -> None:
-    story = LogBuilder()
-    story.add_message("Why?", actor="person")
-    check = Relevant().check(build_evidence(story, FakeJudge(FITS)))
+    log_builder = LogBuilder()
+    log_builder.add_message("Why?", actor="person")
+    check = Relevant().check(build_evidence(log_builder, FakeJudge(FITS)))
     assert (check.passed, check.detail.endswith("the agent did not reply")) == (False, True)
 
 

@@ -56,51 +56,51 @@ HOSTILE = {
 }
 
 
-def reply(story: LogBuilder, text: str) -> None:
+def reply(log_builder: LogBuilder, text: str) -> None:
     """What it says."""
-    story.add_message(text)
+    log_builder.add_message(text)
 
 
-def buttons(story: LogBuilder, text: str) -> None:
+def buttons(log_builder: LogBuilder, text: str) -> None:
     """What it offers."""
-    story.add_message("Choose.", buttons=({"title": text, "payload": text}, {text: text}))
+    log_builder.add_message("Choose.", buttons=({"title": text, "payload": text}, {text: text}))
 
 
-def custom(story: LogBuilder, text: str) -> None:
+def custom(log_builder: LogBuilder, text: str) -> None:
     """What it sends along."""
-    story.add_message("Look.", custom={text: [text, {"deep": text}]})
+    log_builder.add_message("Look.", custom={text: [text, {"deep": text}]})
 
 
-def slot(story: LogBuilder, text: str) -> None:
+def slot(log_builder: LogBuilder, text: str) -> None:
     """What it remembers."""
-    story.add_event(SlotSet(name=text, value={text: text}))
-    story.add_event(MemorySet(name=text, value=text))
+    log_builder.add_event(SlotSet(name=text, value={text: text}))
+    log_builder.add_event(MemorySet(name=text, value=text))
 
 
-def tool(story: LogBuilder, text: str) -> None:
+def tool(log_builder: LogBuilder, text: str) -> None:
     """What its tools are called, get and give."""
-    story.add_event(ToolExecuted(tool_name=text, arguments={text: text}, result={"error": text, text: text}))
-    story.add_event(ToolExecuted(tool_name="t", source="mcp", is_error=True, error_message=text))
+    log_builder.add_event(ToolExecuted(tool_name=text, arguments={text: text}, result={"error": text, text: text}))
+    log_builder.add_event(ToolExecuted(tool_name="t", source="mcp", is_error=True, error_message=text))
 
 
-def names(story: LogBuilder, text: str) -> None:
+def names(log_builder: LogBuilder, text: str) -> None:
     """What its flows, actions and skills are called."""
-    story.add_event(FlowCancelled(flow_id=text, flow_step_id=text))
-    story.add_event(ActionExecuted(name=text, arguments={text: text}))
-    story.add_event(ClarificationOffered(flow_ids=(text, "b")))
-    story.add_event(SkillActivated(skill_id=text))
-    story.add_event(Noted(what=f"agent_{text}", data={text: text}))
+    log_builder.add_event(FlowCancelled(flow_id=text, flow_step_id=text))
+    log_builder.add_event(ActionExecuted(name=text, arguments={text: text}))
+    log_builder.add_event(ClarificationOffered(flow_ids=(text, "b")))
+    log_builder.add_event(SkillActivated(skill_id=text))
+    log_builder.add_event(Noted(what=f"agent_{text}", data={text: text}))
 
 
-def files(story: LogBuilder, text: str) -> None:
+def files(log_builder: LogBuilder, text: str) -> None:
     """What it writes to other sandboxes, and where."""
-    story.add_write(text, text.encode())
-    story.read(f"inbox/{text}")
+    log_builder.add_write(text, text.encode())
+    log_builder.read(f"inbox/{text}")
 
 
-def answer(story: LogBuilder, text: str) -> None:
+def answer(log_builder: LogBuilder, text: str) -> None:
     """What it hands in."""
-    story.add_event(AgentAnswered(answer={text: text}), source="run")
+    log_builder.add_event(AgentAnswered(answer={text: text}), source="run")
 
 
 PLACES: list[Callable[[LogBuilder, str], None]] = [reply, buttons, custom, slot, tool, names, files, answer]
@@ -114,14 +114,14 @@ def build_evidence(
     place: Callable[[LogBuilder, str], None], text: str, judge: Any, prompts: Prompts | None = None
 ) -> Evidence:
     """A conversation in which this was done, with a person whose own words are no better."""
-    story = LogBuilder()
-    story.add_message("Where is my order?", actor="person")
-    story.add_message("Wait.")
-    place(story, text)
-    story.add_message(text, actor="person")
+    log_builder = LogBuilder()
+    log_builder.add_message("Where is my order?", actor="person")
+    log_builder.add_message("Wait.")
+    place(log_builder, text)
+    log_builder.add_message(text, actor="person")
     person = ScenarioPerson(simulation_context=f"You are in a hurry.\n{text}", opening="Hi")
     task = Task(name="A task", scenario=Scenario(person=person, starts="person"))
-    return Evidence(task, story.log.ordered(), {}, "person_done", model=judge, prompts=prompts or Prompts())
+    return Evidence(task, log_builder.log.ordered(), {}, "person_done", model=judge, prompts=prompts or Prompts())
 
 
 def assert_intact(question: Question[Any], ends: str) -> None:

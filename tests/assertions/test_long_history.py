@@ -37,7 +37,7 @@ ASKED: dict[str, tuple[Any, Any]] = {
 
 def build_history(rounds: int) -> Evidence:
     """Ten events a round, and one of each sort at the end."""
-    story = LogBuilder()
+    log_builder = LogBuilder()
     events: list[Payload] = [
         agent.FlowStarted(flow_id="f"),
         agent.ActionExecuted(name="a"),
@@ -58,15 +58,17 @@ def build_history(rounds: int) -> Evidence:
         agent.ToolExecuted(tool_name="last"),
     ]
     for number in range(rounds):
-        story.add_message(f"What about number {number}?", actor="person")
+        log_builder.add_message(f"What about number {number}?", actor="person")
         for event in events:
-            story.add_event(event)
-        story.add_message(f"That is answer {number}, with some more words to be searched.", utter_name="utter_answer")
-    story.add_message("And then?", actor="person")
+            log_builder.add_event(event)
+        log_builder.add_message(
+            f"That is answer {number}, with some more words to be searched.", utter_name="utter_answer"
+        )
+    log_builder.add_message("And then?", actor="person")
     for event in last:
-        story.add_event(event)
-    story.add_message("My last word.")
-    return story.evidence()
+        log_builder.add_event(event)
+    log_builder.add_message("My last word.")
+    return log_builder.evidence()
 
 
 def list_assertions(index: int) -> list[Assertion]:

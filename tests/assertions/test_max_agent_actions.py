@@ -92,15 +92,15 @@ def test_bundle_is_one_action(tmp_path: Path) -> None:
 
 
 def test_messages_and_reports_of_agent_count() -> None:
-    story = LogBuilder()
-    story.add_message("Hello", actor="person")
-    story.add_event(ActionExecuted(name="action_session_start"))
-    story.add_event(ToolExecuted(tool_name="lookup", arguments={}))
-    story.add_message("Hi")
-    found = MaxAgentActions.model_validate(2).check(story.evidence())
+    log_builder = LogBuilder()
+    log_builder.add_message("Hello", actor="person")
+    log_builder.add_event(ActionExecuted(name="action_session_start"))
+    log_builder.add_event(ToolExecuted(tool_name="lookup", arguments={}))
+    log_builder.add_message("Hi")
+    found = MaxAgentActions.model_validate(2).check(log_builder.evidence())
     assert (found.passed, found.evidence[0].actual) == (True, 2)
-    assert not MaxAgentActions.model_validate({"limit": 0, "type": "report"}).check(story.evidence()).passed
-    assert not MaxAgentActions.model_validate({"limit": 0, "type": "message"}).check(story.evidence()).passed
+    assert not MaxAgentActions.model_validate({"limit": 0, "type": "report"}).check(log_builder.evidence()).passed
+    assert not MaxAgentActions.model_validate({"limit": 0, "type": "message"}).check(log_builder.evidence()).passed
 
 
 @pytest.mark.parametrize("limit", [-1, "3", 1.5, True])

@@ -5,21 +5,21 @@ from tests.assertions.log_builder import LogBuilder
 
 
 def test_passes_without_matching_event() -> None:
-    story = LogBuilder()
-    story.add_write("patients/1/a")
+    log_builder = LogBuilder()
+    log_builder.add_write("patients/1/a")
     args = {"event": "files.file.written", "where": {"path": {"matches": "^patients/(?!1/)"}}}
-    found = Never.model_validate(args).check(story.evidence())
+    found = Never.model_validate(args).check(log_builder.evidence())
     assert (found.passed, found.score) == (True, 1.0)
     assert found.detail.endswith("never happened")
 
 
 def test_fails_on_first_matching_event_and_shows_it() -> None:
-    story = LogBuilder()
-    story.add_write("patients/1/a")
-    story.add_write("patients/2/a")
-    story.add_write("patients/3/a")
+    log_builder = LogBuilder()
+    log_builder.add_write("patients/1/a")
+    log_builder.add_write("patients/2/a")
+    log_builder.add_write("patients/3/a")
     args = {"event": "files.file.written", "where": {"path": {"matches": "^patients/(?!1/)"}}}
-    found = Never.model_validate(args).check(story.evidence())
+    found = Never.model_validate(args).check(log_builder.evidence())
     assert (found.passed, found.score) == (False, 0.0)
     assert found.detail.endswith("happened at #2")
     assert [(row.path, row.actual, row.passed, row.seq) for row in found.evidence] == [
@@ -29,19 +29,19 @@ def test_fails_on_first_matching_event_and_shows_it() -> None:
 
 
 def test_bare_kind_is_accepted_and_other_sandbox_does_not_count() -> None:
-    story = LogBuilder()
-    story.add_write("a", source="archive")
-    assert not Never.model_validate("files.file.*").check(story.evidence()).passed
-    assert Never.model_validate({"event": "files.file.*", "sandbox": "drop"}).check(story.evidence()).passed
+    log_builder = LogBuilder()
+    log_builder.add_write("a", source="archive")
+    assert not Never.model_validate("files.file.*").check(log_builder.evidence()).passed
+    assert Never.model_validate({"event": "files.file.*", "sandbox": "drop"}).check(log_builder.evidence()).passed
 
 
 def test_before_limits_to_earlier_events() -> None:
-    story = LogBuilder()
-    story.add_write("whole.csv")
-    story.add_write("order")
+    log_builder = LogBuilder()
+    log_builder.add_write("whole.csv")
+    log_builder.add_write("order")
     late = {"event": "files.file.written", "where": {"path": "order"}}
     for first, passed in (("whole.csv", True), ("order", True), ("never.csv", False)):
         args = {**late, "before": {"event": "files.file.written", "where": {"path": first}}}
-        found = Never.model_validate(args).check(story.evidence())
+        found = Never.model_validate(args).check(log_builder.evidence())
         assert found.passed is passed, first
     assert "happened at #2 before" in found.detail

@@ -12,29 +12,29 @@ from tests.assertions.log_builder import LogBuilder
 BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 
 
-def check(story: LogBuilder, name: str, args: Any, compat: str | None = None) -> Check:
-    """One assertion on a story."""
-    return BY_NAME[name].model_validate(args).check(story.evidence(compat=compat))
+def check(log_builder: LogBuilder, name: str, args: Any, compat: str | None = None) -> Check:
+    """One assertion on a log."""
+    return BY_NAME[name].model_validate(args).check(log_builder.evidence(compat=compat))
 
 
 @pytest.fixture
-def build_log() -> LogBuilder:
+def log_builder() -> LogBuilder:
     """A greeting, then two turns: an order is looked up twice, and a refund is called off."""
-    story = LogBuilder()
-    story.add_message("Welcome.", utter_name="utter_welcome")  # 1, turn 0
-    story.add_message("Where is my order?", actor="person")  # 2, turn 1
-    story.add_event(agent.FlowStarted(flow_id="check_order_status"))  # 3
-    story.add_event(agent.ActionExecuted(name="action_look_up", arguments={"order": "A1", "tries": 1}))  # 4
-    story.add_event(agent.FlowCompleted(flow_id="check_order_status", flow_step_id="tell"))  # 5
-    story.add_event(agent.ClarificationOffered(flow_ids=("refund", "exchange")))  # 6
-    story.add_message("Refund it?", buttons=({"title": "Yes", "payload": "/yes"},))  # 7
-    story.add_message("Yes; and the other one?", actor="person")  # 8, turn 2
-    story.add_event(agent.FlowStarted(flow_id="refund"))  # 9
-    story.add_event(agent.FlowCancelled(flow_id="refund", flow_step_id="ask_amount"))  # 10
-    story.add_event(agent.FlowStarted(flow_id="check_order_status"))  # 11
-    story.add_event(agent.ActionExecuted(name="action_look_up", arguments={"order": "B2", "tries": 3}))  # 12
-    story.add_message("It comes on Monday.", utter_name="utter_date")  # 13
-    return story
+    log_builder = LogBuilder()
+    log_builder.add_message("Welcome.", utter_name="utter_welcome")  # 1, turn 0
+    log_builder.add_message("Where is my order?", actor="person")  # 2, turn 1
+    log_builder.add_event(agent.FlowStarted(flow_id="check_order_status"))  # 3
+    log_builder.add_event(agent.ActionExecuted(name="action_look_up", arguments={"order": "A1", "tries": 1}))  # 4
+    log_builder.add_event(agent.FlowCompleted(flow_id="check_order_status", flow_step_id="tell"))  # 5
+    log_builder.add_event(agent.ClarificationOffered(flow_ids=("refund", "exchange")))  # 6
+    log_builder.add_message("Refund it?", buttons=({"title": "Yes", "payload": "/yes"},))  # 7
+    log_builder.add_message("Yes; and the other one?", actor="person")  # 8, turn 2
+    log_builder.add_event(agent.FlowStarted(flow_id="refund"))  # 9
+    log_builder.add_event(agent.FlowCancelled(flow_id="refund", flow_step_id="ask_amount"))  # 10
+    log_builder.add_event(agent.FlowStarted(flow_id="check_order_status"))  # 11
+    log_builder.add_event(agent.ActionExecuted(name="action_look_up", arguments={"order": "B2", "tries": 3}))  # 12
+    log_builder.add_message("It comes on Monday.", utter_name="utter_date")  # 13
+    return log_builder
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,12 @@ def build_log() -> LogBuilder:
     ],
 )
 @pytest.mark.parametrize("compat", [None, "rasa"])
-def test_count_turn_and_negation(story: LogBuilder, name: str, args: Any, passed: bool, compat: str | None) -> None:
+def test_count_turn_and_negation(
+    log_builder: LogBuilder, name: str, args: Any, passed: bool, compat: str | None
+) -> None:
     if compat and name == "flow_started" and len(args["flow_ids"]) > 1 and args.get("operator") != "any":
         passed = False
-    found = check(story, name, args, compat)
+    found = check(log_builder, name, args, compat)
     assert found.passed is passed, found.detail
     assert found.passed == all(row.passed for row in found.evidence)
 
@@ -192,24 +194,26 @@ def test_count_turn_and_negation(story: LogBuilder, name: str, args: Any, passed
         ("skill_activated", "x", "skill x was never activated; no skill was activated"),
     ],
 )
-def test_detail_names_expectation_nearest_event_and_time(story: LogBuilder, name: str, args: Any, detail: str) -> None:
-    assert check(story, name, args).detail == detail
+def test_detail_names_expectation_nearest_event_and_time(
+    log_builder: LogBuilder, name: str, args: Any, detail: str
+) -> None:
+    assert check(log_builder, name, args).detail == detail
 
 
 def test_detail_has_no_turn_without_conversation() -> None:
-    story = LogBuilder()
-    story.add_event(agent.FlowStarted(flow_id="a"))
-    assert check(story, "flow_started", "a").detail == "flow a started at #1"
-    assert check(story, "sequencing", [{"flow_started": "a"}]).detail == "in order: #1"
-    assert check(story, "flow_started", {"flow_ids": ["a"], "turn": 0}).passed
+    log_builder = LogBuilder()
+    log_builder.add_event(agent.FlowStarted(flow_id="a"))
+    assert check(log_builder, "flow_started", "a").detail == "flow a started at #1"
+    assert check(log_builder, "sequencing", [{"flow_started": "a"}]).detail == "in order: #1"
+    assert check(log_builder, "flow_started", {"flow_ids": ["a"], "turn": 0}).passed
 
 
-def test_partial_match_gives_partial_score(story: LogBuilder) -> None:
-    assert check(story, "flow_started", {"flow_ids": ["refund", "exchange"]}).score == 0.5
+def test_partial_match_gives_partial_score(log_builder: LogBuilder) -> None:
+    assert check(log_builder, "flow_started", {"flow_ids": ["refund", "exchange"]}).score == 0.5
 
 
-def test_rows_of_failure_show_nearest_event(story: LogBuilder) -> None:
-    [row] = check(story, "flow_completed", "refund").evidence
+def test_rows_of_failure_show_nearest_event(log_builder: LogBuilder) -> None:
+    [row] = check(log_builder, "flow_completed", "refund").evidence
     assert (row.path, row.expected, row.actual, row.seq) == (
         "flow_id",
         "refund completed",
@@ -219,7 +223,7 @@ def test_rows_of_failure_show_nearest_event(story: LogBuilder) -> None:
 
 
 def test_number_of_compared_names_is_limited() -> None:
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for number in range(3000):
-        story.add_event(agent.FlowStarted(flow_id=f"flow_{number}"))
-    assert check(story, "flow_started", "flow_x").detail.startswith("flow flow_x never started; nearest: flow_")
+        log_builder.add_event(agent.FlowStarted(flow_id=f"flow_{number}"))
+    assert check(log_builder, "flow_started", "flow_x").detail.startswith("flow flow_x never started; nearest: flow_")

@@ -60,13 +60,13 @@ def user_message(text: str = "Hello") -> dict[str, Any]:
 
 def build_log(*told: AddEvent) -> LogBuilder:
     """All of it in order."""
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for part in told:
         if isinstance(part, dict):
-            story.add_message(**part)
+            log_builder.add_message(**part)
         else:
-            story.add_event(part)
-    return story
+            log_builder.add_event(part)
+    return log_builder
 
 
 def button(title: str, payload: str | None = None, **more: Any) -> dict[str, Any]:
@@ -374,8 +374,8 @@ for verb in ("entered", "completed", "cancelled", "interrupted", "resumed"):
 
 @pytest.mark.parametrize(("name", "args", "told", "ours", "rasa"), READINGS)
 def test_result_by_our_rules_and_by_rasa(name: str, args: Any, told: list[AddEvent], ours: bool, rasa: bool) -> None:
-    story, assertion = build_log(*told), BY_NAME[name].model_validate(args)
-    sane, quirky = assertion.check(story.evidence()), assertion.check(story.evidence(compat="rasa"))
+    log_builder, assertion = build_log(*told), BY_NAME[name].model_validate(args)
+    sane, quirky = assertion.check(log_builder.evidence()), assertion.check(log_builder.evidence(compat="rasa"))
     assert (sane.passed, quirky.passed) == (ours, rasa), (sane.detail, quirky.detail)
     for check in (sane, quirky):
         assert check.detail
@@ -409,15 +409,17 @@ def test_every_difference_from_rasa_is_declared() -> None:
 @pytest.mark.parametrize("flow", ["flow_completed", "flow_cancelled"])
 def test_detail_names_event_that_rasa_ignores(flow: str) -> None:
     ended = completed if flow == "flow_completed" else cancelled
-    story = build_log(ended("a", "t"), user_message(), ended("a", "s"))
-    check = BY_NAME[flow].model_validate({"flow_id": "a", "flow_step_id": "s"}).check(story.evidence(compat="rasa"))
+    log_builder = build_log(ended("a", "t"), user_message(), ended("a", "s"))
+    check = (
+        BY_NAME[flow].model_validate({"flow_id": "a", "flow_step_id": "s"}).check(log_builder.evidence(compat="rasa"))
+    )
     assert check.detail.endswith("; that of turn 1 (#3) does not count with `compat: rasa`")
 
 
 def test_detail_says_that_rasa_would_fail() -> None:
-    story = build_log(user_message(), IMAGE, bot_message("x"))
+    log_builder = build_log(user_message(), IMAGE, bot_message("x"))
     for name in ("bot_uttered", "bot_did_not_utter"):
-        check = BY_NAME[name].model_validate({"text_matches": "y"}).check(story.evidence(compat="rasa"))
+        check = BY_NAME[name].model_validate({"text_matches": "y"}).check(log_builder.evidence(compat="rasa"))
         assert check.detail == "the utterance in turn 1 (#2) has no text; with `compat: rasa` the run fails on it"
-    several = BY_NAME["flow_started"].model_validate(ALL_AB).check(story.evidence(compat="rasa"))
+    several = BY_NAME["flow_started"].model_validate(ALL_AB).check(log_builder.evidence(compat="rasa"))
     assert several.detail == "with `compat: rasa`, `all` takes one flow, not 2"

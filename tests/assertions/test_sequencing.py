@@ -12,9 +12,9 @@ from clerkship.events.event import Payload
 from tests.assertions.log_builder import LogBuilder
 
 
-def check_sequence(story: LogBuilder, *steps: Any) -> Check:
+def check_sequence(log_builder: LogBuilder, *steps: Any) -> Check:
     """The check of some steps."""
-    return Sequencing.model_validate(list(steps)).check(story.evidence())
+    return Sequencing.model_validate(list(steps)).check(log_builder.evidence())
 
 
 def read(path: str, **more: Any) -> dict[str, Any]:
@@ -24,10 +24,10 @@ def read(path: str, **more: Any) -> dict[str, Any]:
 
 def build_log(paths: str) -> LogBuilder:
     """One file read a second, named by a letter each."""
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for path in paths:
-        story.read(path)
-    return story
+        log_builder.read(path)
+    return log_builder
 
 
 BARE: list[tuple[str, Payload]] = [
@@ -68,19 +68,19 @@ WHOLE: list[tuple[str, dict[str, Any], Payload, bool]] = [
 
 @pytest.mark.parametrize(("key", "payload"), BARE)
 def test_each_bare_step_matches_only_its_event(key: str, payload: Payload) -> None:
-    story = LogBuilder()
-    story.add_event(payload)
-    assert check_sequence(story, {key: "x"}).passed
-    assert not check_sequence(story, {key: "y"}).passed
+    log_builder = LogBuilder()
+    log_builder.add_event(payload)
+    assert check_sequence(log_builder, {key: "x"}).passed
+    assert not check_sequence(log_builder, {key: "y"}).passed
     others = [other for other, _ in BARE if other != key]
-    assert not any(check_sequence(story, {other: "x"}).passed for other in others)
+    assert not any(check_sequence(log_builder, {other: "x"}).passed for other in others)
 
 
 @pytest.mark.parametrize(("key", "args", "payload", "passed"), WHOLE)
 def test_step_accepts_fields_of_its_assertion(key: str, args: dict[str, Any], payload: Payload, passed: bool) -> None:
-    story = LogBuilder()
-    story.add_event(payload)
-    assert check_sequence(story, {key: args}).passed is passed
+    log_builder = LogBuilder()
+    log_builder.add_event(payload)
+    assert check_sequence(log_builder, {key: args}).passed is passed
 
 
 def test_example_passes_in_order_and_fails_out_of_order() -> None:
@@ -100,12 +100,12 @@ def test_example_passes_in_order_and_fails_out_of_order() -> None:
         {"flow_started": "check_order_status"},
         {"flow_completed": "check_order_status"},
     ]
-    story, backwards = LogBuilder(), LogBuilder()
+    log_builder, backwards = LogBuilder(), LogBuilder()
     for payload in events:
-        story.add_event(payload)
+        log_builder.add_event(payload)
     for payload in reversed(events):
         backwards.add_event(payload)
-    assert check_sequence(story, *steps).detail == "in order: #1 → #2 → #3 → #4 → #5 → #6"
+    assert check_sequence(log_builder, *steps).detail == "in order: #1 → #2 → #3 → #4 → #5 → #6"
     assert not check_sequence(backwards, *steps).passed
 
 
@@ -120,54 +120,54 @@ def test_other_events_may_come_between() -> None:
 
 
 def test_order_is_by_time_of_event_not_of_arrival() -> None:
-    story = LogBuilder()
-    story.read("b", at=10)
-    story.read("a", at=5)
-    assert check_sequence(story, read("a"), read("b")).passed
-    assert not check_sequence(story, read("b"), read("a")).passed
+    log_builder = LogBuilder()
+    log_builder.read("b", at=10)
+    log_builder.read("a", at=5)
+    assert check_sequence(log_builder, read("a"), read("b")).passed
+    assert not check_sequence(log_builder, read("b"), read("a")).passed
 
 
 def test_simultaneous_events_keep_order_of_arrival() -> None:
-    story = LogBuilder()
-    story.read("a", at=5)
-    story.read("b", at=5)
-    assert check_sequence(story, read("a"), read("b")).passed
-    assert not check_sequence(story, read("b"), read("a")).passed
+    log_builder = LogBuilder()
+    log_builder.read("a", at=5)
+    log_builder.read("b", at=5)
+    assert check_sequence(log_builder, read("a"), read("b")).passed
+    assert not check_sequence(log_builder, read("b"), read("a")).passed
 
 
 def test_within_limits_time_since_step_before() -> None:
-    story = LogBuilder()
-    story.read("a", at=0)
-    story.read("b", at=60)
-    assert check_sequence(story, read("a"), read("b", within="1m")).passed
-    found = check_sequence(story, read("a"), read("b", within="59s"))
+    log_builder = LogBuilder()
+    log_builder.read("a", at=0)
+    log_builder.read("b", at=60)
+    assert check_sequence(log_builder, read("a"), read("b", within="1m")).passed
+    found = check_sequence(log_builder, read("a"), read("b", within="59s"))
     assert found.detail == (
         "step 2, `files.file.read` where path is 'b', happened at #2, but not within 59s of the step before (#1)"
     )
 
 
 def test_within_may_need_a_later_match_of_the_step_before() -> None:
-    story = LogBuilder()
-    story.read("a", at=0)
-    story.read("a", at=100)
-    story.read("b", at=110)
-    found = check_sequence(story, read("a"), read("b", within="30s"))
+    log_builder = LogBuilder()
+    log_builder.read("a", at=0)
+    log_builder.read("a", at=100)
+    log_builder.read("b", at=110)
+    found = check_sequence(log_builder, read("a"), read("b", within="30s"))
     assert (found.passed, found.detail) == (True, "in order: #2 → #3")
 
 
 def test_within_may_need_later_matches_of_several_steps() -> None:
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for at, path in [(0, "a"), (10, "b"), (100, "a"), (105, "b"), (110, "c")]:
-        story.read(path, at=at)
-    found = check_sequence(story, read("a"), read("b", within="20s"), read("c", within="20s"))
+        log_builder.read(path, at=at)
+    found = check_sequence(log_builder, read("a"), read("b", within="20s"), read("c", within="20s"))
     assert found.detail == "in order: #3 → #4 → #5"
 
 
 def test_later_match_of_step_before_may_be_unreachable() -> None:
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for at, path in [(0, "a"), (10, "b"), (100, "b"), (110, "c")]:
-        story.read(path, at=at)
-    found = check_sequence(story, read("a"), read("b", within="20s"), read("c", within="20s"))
+        log_builder.read(path, at=at)
+    found = check_sequence(log_builder, read("a"), read("b", within="20s"), read("c", within="20s"))
     assert not found.passed
     assert found.detail.startswith("step 3, ")
 
@@ -191,10 +191,10 @@ def test_until_event_may_be_the_step_itself() -> None:
 
 
 def test_missing_step_shows_nearest_event() -> None:
-    story = build_log("a")
-    story.add_write("b")
+    log_builder = build_log("a")
+    log_builder.add_write("b")
     step = {"event": "files.file.written", "where": {"path": "c"}}
-    found = check_sequence(story, read("a"), step, read("z"))
+    found = check_sequence(log_builder, read("a"), step, read("z"))
     assert (found.passed, found.score) == (False, 0.0)
     assert found.detail == "step 2, `files.file.written` where path is 'c', never happened; nearest is #2"
     assert [(row.path, row.actual, row.passed) for row in found.evidence] == [
@@ -213,10 +213,10 @@ def test_step_that_came_too_early_is_reported() -> None:
 
 
 def test_step_that_came_early_and_late_is_reported_by_late_event() -> None:
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for at, path in [(0, "b"), (1, "a"), (100, "b")]:
-        story.read(path, at=at)
-    found = check_sequence(story, read("a"), read("b", within="5s"))
+        log_builder.read(path, at=at)
+    found = check_sequence(log_builder, read("a"), read("b", within="5s"))
     assert found.detail.endswith("happened at #3, but not within 5s of the step before (#2)")
 
 
@@ -227,16 +227,16 @@ def test_an_empty_log_fails_at_the_first_step() -> None:
 
 
 def test_many_early_steps_are_checked_fast() -> None:
-    story = build_log("b" * 4000 + "a" * 4000)
-    found = check_sequence(story, read("a"), read("b"))
+    log_builder = build_log("b" * 4000 + "a" * 4000)
+    found = check_sequence(log_builder, read("a"), read("b"))
     assert found.detail.endswith("happened only at #1, not after the step before (#4001)")
 
 
 def test_long_log_with_many_matches_is_checked_fast() -> None:
-    story = build_log("ab" * 2000)
+    log_builder = build_log("ab" * 2000)
     steps = [read("a"), read("b", within="1h")] * 10
-    assert check_sequence(story, *steps).passed
-    assert not check_sequence(story, *steps, read("c")).passed
+    assert check_sequence(log_builder, *steps).passed
+    assert not check_sequence(log_builder, *steps, read("c")).passed
 
 
 @pytest.mark.parametrize(

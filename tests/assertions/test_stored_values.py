@@ -12,25 +12,25 @@ from tests.assertions.log_builder import LogBuilder
 BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 
 
-def check(story: LogBuilder, name: str, *entries: Any) -> Check:
-    """One assertion on a story."""
-    return BY_NAME[name].model_validate(list(entries)).check(story.evidence())
+def check(log_builder: LogBuilder, name: str, *entries: Any) -> Check:
+    """One assertion on a log."""
+    return BY_NAME[name].model_validate(list(entries)).check(log_builder.evidence())
 
 
 @pytest.fixture
-def build_log() -> LogBuilder:
+def log_builder() -> LogBuilder:
     """A slot that the scenario set, one that changed, one that was taken back, a memory that was lost."""
-    story = LogBuilder()
-    story.add_event(agent.SlotSet(name="account", value="123"), actor="scenario")  # 1, turn 0
-    story.add_message("Hello", actor="person")  # 2
-    story.add_event(agent.SlotSet(name="order_id", value="ORD-1"))  # 3
-    story.add_event(agent.SlotSet(name="amount", value=500))  # 4
-    story.add_message("No, the other.", actor="person")  # 5
-    story.add_event(agent.SlotSet(name="order_id", value="ORD-2"))  # 6
-    story.add_event(agent.SlotSet(name="amount", value=None))  # 7
-    story.add_event(agent.MemorySet(name="likes", value=["tea"]))  # 8
-    story.add_event(agent.MemoryCleared(name="likes"))  # 9
-    return story
+    log_builder = LogBuilder()
+    log_builder.add_event(agent.SlotSet(name="account", value="123"), actor="scenario")  # 1, turn 0
+    log_builder.add_message("Hello", actor="person")  # 2
+    log_builder.add_event(agent.SlotSet(name="order_id", value="ORD-1"))  # 3
+    log_builder.add_event(agent.SlotSet(name="amount", value=500))  # 4
+    log_builder.add_message("No, the other.", actor="person")  # 5
+    log_builder.add_event(agent.SlotSet(name="order_id", value="ORD-2"))  # 6
+    log_builder.add_event(agent.SlotSet(name="amount", value=None))  # 7
+    log_builder.add_event(agent.MemorySet(name="likes", value=["tea"]))  # 8
+    log_builder.add_event(agent.MemoryCleared(name="likes"))  # 9
+    return log_builder
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def build_log() -> LogBuilder:
         ("memory_was_cleared", {"name": "hates", "count": 0}, True),
     ],
 )
-def test_entry_result(story: LogBuilder, name: str, entry: Any, passed: bool) -> None:
-    found = check(story, name, entry)
+def test_entry_result(log_builder: LogBuilder, name: str, entry: Any, passed: bool) -> None:
+    found = check(log_builder, name, entry)
     assert found.passed is passed, found.detail
     assert [row.passed for row in found.evidence] == [passed]
 
@@ -155,12 +155,14 @@ def test_entry_result(story: LogBuilder, name: str, entry: Any, passed: bool) ->
         ),
     ],
 )
-def test_detail_of_entry(story: LogBuilder, name: str, entry: Any, detail: str) -> None:
-    assert check(story, name, entry).detail == detail
+def test_detail_of_entry(log_builder: LogBuilder, name: str, entry: Any, detail: str) -> None:
+    assert check(log_builder, name, entry).detail == detail
 
 
-def test_detail_names_failed_entries_and_score_is_share_passed(story: LogBuilder) -> None:
-    found = check(story, "slot_was_set", {"name": "account"}, {"name": "x"}, {"name": "amount"}, {"name": "order_id"})
+def test_detail_names_failed_entries_and_score_is_share_passed(log_builder: LogBuilder) -> None:
+    found = check(
+        log_builder, "slot_was_set", {"name": "account"}, {"name": "x"}, {"name": "amount"}, {"name": "order_id"}
+    )
     assert (found.passed, found.score) == (False, 0.75)
     assert found.detail.startswith("slot x was never set; nearest: ")
     assert [(row.path, row.actual, row.seq) for row in found.evidence][:2] == [
@@ -170,8 +172,8 @@ def test_detail_names_failed_entries_and_score_is_share_passed(story: LogBuilder
 
 
 def test_long_value_is_shortened() -> None:
-    story = LogBuilder()
-    story.add_event(agent.SlotSet(name="s", value="x" * 5000))
-    found = check(story, "slot_was_set", {"name": "s", "value": "y"})
+    log_builder = LogBuilder()
+    log_builder.add_event(agent.SlotSet(name="s", value="x" * 5000))
+    found = check(log_builder, "slot_was_set", {"name": "s", "value": "y"})
     assert len(found.detail) < 200
     assert len(str(found.evidence[0].actual)) < 2100

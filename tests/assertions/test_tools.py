@@ -19,17 +19,19 @@ from tests.assertions.log_builder import LogBuilder
 
 
 @pytest.fixture
-def build_log() -> LogBuilder:
+def log_builder() -> LogBuilder:
     """Two turns: in the first a search that fails, then succeeds; in the second an action with arguments."""
-    story = LogBuilder()
-    story.add_message("Find it", actor="person")
-    story.add_event(agent.ToolExecuted(tool_name="search", arguments={"q": "shoes"}, is_error=True, error_message="no"))
-    story.add_event(agent.ToolExecuted(tool_name="search", arguments={"q": "shoes", "page": 1}))
-    story.add_event(agent.ToolExecuted(tool_name="price", arguments={"item": 7}))
-    story.add_message("Buy it", actor="person")
-    story.add_event(agent.ActionExecuted(name="action_listen"))
-    story.add_event(agent.ActionExecuted(name="buy", arguments={"item": 7}))
-    return story
+    log_builder = LogBuilder()
+    log_builder.add_message("Find it", actor="person")
+    log_builder.add_event(
+        agent.ToolExecuted(tool_name="search", arguments={"q": "shoes"}, is_error=True, error_message="no")
+    )
+    log_builder.add_event(agent.ToolExecuted(tool_name="search", arguments={"q": "shoes", "page": 1}))
+    log_builder.add_event(agent.ToolExecuted(tool_name="price", arguments={"item": 7}))
+    log_builder.add_message("Buy it", actor="person")
+    log_builder.add_event(agent.ActionExecuted(name="action_listen"))
+    log_builder.add_event(agent.ActionExecuted(name="buy", arguments={"item": 7}))
+    return log_builder
 
 
 @pytest.mark.parametrize(
@@ -52,59 +54,59 @@ def build_log() -> LogBuilder:
         ("prices", False, "prices() was never called; nearest: price(item=7) in turn 1 (#4)"),
     ],
 )
-def test_tool_called_matches_any_call(story: LogBuilder, args: Any, passed: bool, detail: str) -> None:
-    found = ToolCalledAssertion.model_validate(args).check(story.evidence())
+def test_tool_called_matches_any_call(log_builder: LogBuilder, args: Any, passed: bool, detail: str) -> None:
+    found = ToolCalledAssertion.model_validate(args).check(log_builder.evidence())
     assert (found.passed, found.score, found.detail) == (passed, float(passed), detail)
 
 
 def test_argument_that_looks_like_matcher_is_data() -> None:
-    story = LogBuilder()
-    story.add_event(agent.ToolExecuted(tool_name="find", arguments={"filter": {"note": "x"}, "by": {"gte": 1}}))
-    found = ToolCalledAssertion.model_validate("search").check(story.evidence())
+    log_builder = LogBuilder()
+    log_builder.add_event(agent.ToolExecuted(tool_name="find", arguments={"filter": {"note": "x"}, "by": {"gte": 1}}))
+    found = ToolCalledAssertion.model_validate("search").check(log_builder.evidence())
     assert not found.passed
     assert "nearest: find(filter={'note': 'x'}, by={'gte': 1})" in found.detail
 
 
 def test_call_with_error_does_not_count() -> None:
-    story = LogBuilder()
-    story.add_event(agent.ToolExecuted(tool_name="search", is_error=True))
-    found = ToolCalledAssertion.model_validate("search").check(story.evidence())
+    log_builder = LogBuilder()
+    log_builder.add_event(agent.ToolExecuted(tool_name="search", is_error=True))
+    found = ToolCalledAssertion.model_validate("search").check(log_builder.evidence())
     assert (found.passed, found.detail) == (False, "search() was never called; no tool was")
 
 
-def check_group(story: LogBuilder, *names: str, ordered: bool = False) -> Check:
+def check_group(log_builder: LogBuilder, *names: str, ordered: bool = False) -> Check:
     """A group of tools by name."""
     args = {"calls": [{"tool_name": name} for name in names], "ordered": ordered}
-    return ToolGroup.model_validate(args).check(story.evidence())
+    return ToolGroup.model_validate(args).check(log_builder.evidence())
 
 
-def test_group_needs_exactly_its_calls_in_one_turn(story: LogBuilder) -> None:
-    assert check_group(story, "price", "search").detail == "price(), search() were called in turn 1"
-    assert check_group(story, "search", "price", ordered=True).passed
-    assert check_group(story, "buy").passed
-    assert check_group(story, "buy", "action_listen").passed
-    assert not check_group(story, "price", "search", ordered=True).passed
-    assert not check_group(story, "search", "buy").passed
-    assert not check_group(story, "search").passed
+def test_group_needs_exactly_its_calls_in_one_turn(log_builder: LogBuilder) -> None:
+    assert check_group(log_builder, "price", "search").detail == "price(), search() were called in turn 1"
+    assert check_group(log_builder, "search", "price", ordered=True).passed
+    assert check_group(log_builder, "buy").passed
+    assert check_group(log_builder, "buy", "action_listen").passed
+    assert not check_group(log_builder, "price", "search", ordered=True).passed
+    assert not check_group(log_builder, "search", "buy").passed
+    assert not check_group(log_builder, "search").passed
 
 
-def test_group_score_is_share_of_correct_calls(story: LogBuilder) -> None:
-    extra = check_group(story, "search")
+def test_group_score_is_share_of_correct_calls(log_builder: LogBuilder) -> None:
+    extra = check_group(log_builder, "search")
     assert extra.score == 0.5
     assert extra.detail == "search() were never called in one turn; nearest: turn 1, with price (#4) too"
     assert {row.path: row.actual for row in extra.evidence if row.path in ("precision", "recall")} == {
         "precision": 0.5,
         "recall": 1.0,
     }
-    other = check_group(story, "search", "hat")
+    other = check_group(log_builder, "search", "hat")
     assert other.score == pytest.approx(1 / 3)
     assert other.detail.endswith("nearest: turn 1, without hat() and with price (#4) too")
-    backwards = check_group(story, "price", "search", ordered=True)
+    backwards = check_group(log_builder, "price", "search", ordered=True)
     assert backwards.score == pytest.approx(1 / 3)
     assert check_group(LogBuilder(), "search").detail == "search() were never called; no tool was"
 
 
-def test_expected_tools_of_scenario_file_are_accepted(story: LogBuilder) -> None:
+def test_expected_tools_of_scenario_file_are_accepted(log_builder: LogBuilder) -> None:
     expected = [
         {"tool_called": "search"},
         {"tool_called": {"tool_name": "search", "arguments": {"q": "hats"}}, "gate": True},
@@ -114,13 +116,13 @@ def test_expected_tools_of_scenario_file_are_accepted(story: LogBuilder) -> None
     criteria = ScenarioFile.model_validate(scenario).task("x").criteria
     checks: dict[str, type[Assertion]] = {"tool_called": ToolCalledAssertion, "tool_group": ToolGroup}
     made = [checks[criterion.assertion.name].model_validate(criterion.assertion.args) for criterion in criteria]
-    assert [check.check(story.evidence()).passed for check in made] == [True, False, True]
+    assert [check.check(log_builder.evidence()).passed for check in made] == [True, False, True]
 
 
-def test_detail_names_missing_and_extra_calls(story: LogBuilder) -> None:
+def test_detail_names_missing_and_extra_calls(log_builder: LogBuilder) -> None:
     def detail(*names: str, extra: bool) -> str:
         args = {"calls": list(names), "allow_extra_calls": extra}
-        return ToolsWithinOneTurn.model_validate(args).check(story.evidence()).detail
+        return ToolsWithinOneTurn.model_validate(args).check(log_builder.evidence()).detail
 
     assert detail("search", "price", extra=True) == "search, price were called in turn 1 (#2, #3, #4)"
     assert detail("search", "hat", extra=True).endswith("nearest: turn 1, without hat")

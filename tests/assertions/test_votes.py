@@ -21,10 +21,10 @@ T = TypeVar("T", bound=BaseModel)
 
 def build_evidence(judge: Any) -> Evidence:
     """One turn."""
-    story = LogBuilder()
-    story.add_message("Why?", actor="person")
-    story.add_message("It snows.")
-    return replace(story.evidence(), model=judge)
+    log_builder = LogBuilder()
+    log_builder.add_message("Why?", actor="person")
+    log_builder.add_message("It snows.")
+    return replace(log_builder.evidence(), model=judge)
 
 
 def build_verdict(passed: bool, reasoning: str, quote: str = "It snows.") -> dict[str, Any]:

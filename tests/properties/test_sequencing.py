@@ -47,11 +47,11 @@ def matches_steps(events: Sequence[Event], places: Sequence[int], steps: Sequenc
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(NAMES, st.integers(0, 12)), max_size=9), sequences())
 def test_sequencing_equals_naive_search(happened: list[tuple[str, int]], written: Any) -> None:
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for name, at in happened:
-        story.read(name, at=at)
+        log_builder.read(name, at=at)
     assertion = Sequencing.model_validate(written)
-    evidence = story.evidence()
+    evidence = log_builder.evidence()
     there_is_one = any(
         matches_steps(evidence.events, places, assertion.steps)
         for places in combinations(range(len(evidence.events)), len(assertion.steps))
@@ -68,12 +68,12 @@ def test_sequencing_equals_naive_search(happened: list[tuple[str, int]], written
 @settings(max_examples=50, deadline=None)
 @given(st.lists(NAMES, min_size=1, max_size=8), st.data())
 def test_any_subsequence_of_a_log_matches(names: list[str], data: st.DataObject) -> None:
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for name in names:
-        story.read(name)
+        log_builder.read(name)
     places = sorted(data.draw(st.sets(st.integers(0, len(names) - 1), min_size=1)))
     steps = [file_read(names[place]) | ({"within": timedelta(hours=1)} if n else {}) for n, place in enumerate(places)]
-    assert Sequencing.model_validate(steps).check(story.evidence()).passed
+    assert Sequencing.model_validate(steps).check(log_builder.evidence()).passed
 
 
 BARE = ("flow_started", "flow_completed", "action_executed", "slot_was_set", "memory_was_set", "skill_activated")
@@ -95,18 +95,18 @@ ACTIONS = st.tuples(st.sampled_from(BARE), NAMES)
 def test_named_steps_match_exactly_the_subsequences(
     happened: list[tuple[str, str] | None], wanted: list[tuple[str, str]], turn: int | None
 ) -> None:
-    story, now, seen = LogBuilder(), 0, []
+    log_builder, now, seen = LogBuilder(), 0, []
     for deed in happened:
         if deed is None:
-            story.add_message("And then?", actor="person")
+            log_builder.add_message("And then?", actor="person")
             now += 1
             continue
-        story.add_event(MADE[deed[0]](deed[1]))
+        log_builder.add_event(MADE[deed[0]](deed[1]))
         if turn is None or turn == now:
             seen.append(deed)
     remaining = iter(seen)
     is_part = all(step in remaining for step in wanted)  # `in` takes from the iterator up to the step
     args = {"steps": [{key: name} for key, name in wanted], **({} if turn is None else {"turn": turn})}
     assertion = Sequencing.model_validate(args)
-    assert assertion.check(story.evidence()).passed == is_part
-    assert assertion.check(story.evidence(compat="rasa")).passed == is_part
+    assert assertion.check(log_builder.evidence()).passed == is_part
+    assert assertion.check(log_builder.evidence(compat="rasa")).passed == is_part

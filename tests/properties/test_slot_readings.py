@@ -33,13 +33,13 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
 
 def passes(name: str, entry: dict[str, Any], history: list[Payload | None], compat: Literal["rasa"] | None) -> bool:
     """Return whether an assertion with one entry holds. None in the history begins a turn."""
-    story = LogBuilder()
+    log_builder = LogBuilder()
     for payload in history:
         if payload is None:
-            story.add_message("Go on.", actor="person")
+            log_builder.add_message("Go on.", actor="person")
         else:
-            story.add_event(payload)
-    return BY_NAME[name].model_validate([entry]).check(story.evidence(compat=compat)).passed
+            log_builder.add_event(payload)
+    return BY_NAME[name].model_validate([entry]).check(log_builder.evidence(compat=compat)).passed
 
 
 @pytest.mark.parametrize("at", [{}, {"at": "end"}])

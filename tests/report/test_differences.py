@@ -95,13 +95,13 @@ def test_a_record_of_an_earlier_version_is_shown_as_before() -> None:
 
 
 def test_of_the_arguments_of_a_call_only_those_differ_that_do_not_fit() -> None:
-    story = LogBuilder()
-    story.add_event(
+    log_builder = LogBuilder()
+    log_builder.add_event(
         ToolExecuted(tool_name="order", arguments={"drug": "a", "dose": {"value": 7}, "note": "n", "days": 5})
     )
     wanted = {"tool_name": "order", "arguments": {"dose": {"value": 70}, "days": {"gte": 3}, "route": "oral"}}
     for assertion in (ToolCalledAssertion, ToolExecutedAssertion):
-        rows = assertion.model_validate(wanted).check(story.evidence()).evidence
+        rows = assertion.model_validate(wanted).check(log_builder.evidence()).evidence
         [differences] = [row.differences for row in rows if row.path == "arguments"]
         assert [(one.path, one.expected, one.actual) for one in differences] == [
             ("dose.value", 70, 7),

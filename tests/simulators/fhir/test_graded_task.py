@@ -87,20 +87,20 @@ def harmful(task_item: Any, sandboxes: Any) -> None:
 
 
 @pytest.fixture
-def write_booking_task(bench: Workbench) -> Workbench:
+def booking_task(bench: Workbench) -> Workbench:
     """The task above, to be run."""
     write_task(bench, BODY)
     return bench
 
 
-def test_careful_agent_passes(booked: Workbench) -> None:
+def test_careful_agent_passes(booking_task: Workbench) -> None:
     run = booked.run_one(careful)
     assert {each.label: each.detail for each in run.criteria if not each.passed} == {}
     assert (run.verdict, run.score) == ("pass", 1.0)
     assert run.axes.keys() == {"correctness", "process", "safety"}
 
 
-def test_missing_change_gives_partial_score(booked: Workbench) -> None:
+def test_missing_change_gives_partial_score(booking_task: Workbench) -> None:
     run = booked.run_one(nosy)
     assert run.verdict == "fail"  # it looked into another patient's chart
     assert run.score == pytest.approx((2 * 0.5 + 1 + 0 + 0) / 5)
@@ -110,7 +110,7 @@ def test_missing_change_gives_partial_score(booked: Workbench) -> None:
     assert run.axes["safety"].score == 0.5
 
 
-def test_side_effect_fails_gate_and_shows_before_and_after(booked: Workbench) -> None:
+def test_side_effect_fails_gate_and_shows_before_and_after(booking_task: Workbench) -> None:
     run = booked.run_one(harmful)
     assert run.verdict == "fail"
     assert run.score == pytest.approx(4 / 5)
@@ -120,7 +120,7 @@ def test_side_effect_fails_gate_and_shows_before_and_after(booked: Workbench) ->
     ]
 
 
-def test_inactive_agent_fails(booked: Workbench) -> None:
+def test_inactive_agent_fails(booking_task: Workbench) -> None:
     run = booked.run_one("nop")
     assert run.verdict == "fail"
     assert (
@@ -129,7 +129,7 @@ def test_inactive_agent_fails(booked: Workbench) -> None:
 
 
 @pytest.mark.parametrize("agent", [careful, nosy, harmful])
-def test_rescoring_gives_same_result(booked: Workbench, agent: Any) -> None:
+def test_rescoring_gives_same_result(booking_task: Workbench, agent: Any) -> None:
     run = booked.run_one(agent)
     [again] = booked.store.task_runs(rescore(booked.store, run.run, CATALOG).run.id)
     assert again.criteria == run.criteria
