@@ -56,7 +56,7 @@ def test_help_of_a_group_lists_its_commands(capsys: pytest.CaptureFixture[str]) 
 def test_help_of_run_has_a_section_for_each_panel(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "--help"]) == 0
     headings = [line for line in capsys.readouterr().out.splitlines() if line.endswith(":") and line[0] != " "]
-    assert headings[:4] == ["Arguments:", "Options:", "Which tasks:", "How they are run:"]
+    assert headings[:4] == ["Arguments:", "Options:", "Selection:", "Execution:"]
     assert "Reports:" in headings
 
 

@@ -407,11 +407,11 @@ def test_a_line_listens_where_it_is_told_to(tmp_path: Path, typed: Typed) -> Non
     write(tmp_path, LAB)
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        done = typed("up", "--from", "suite", "--line", f"mllp={port}")
+        done = typed("up", "--from", "suite", "--listener", f"mllp={port}")
     assert done.code == 2
-    wanted = f"mllp: cannot listen on port {port}: address already in use; choose another with --line"
+    wanted = f"mllp: cannot listen on port {port}: address already in use; choose another with --listener"
     assert wanted in " ".join(done.err.split())
-    with Up(tmp_path, "--from", "suite", "--line", f"mllp={port}") as up:
+    with Up(tmp_path, "--from", "suite", "--listener", f"mllp={port}") as up:
         way = up.document["sandboxes"]["lab"]
         assert way["lines"]["mllp"]["port"] == port
         [example] = way["examples"]
@@ -422,22 +422,22 @@ def test_a_line_listens_where_it_is_told_to(tmp_path: Path, typed: Typed) -> Non
 @pytest.mark.parametrize(
     ("suite", "lines", "said"),
     [
-        (LAB, ["mllp"], "--line mllp: expected a line and a port, such as mllp=2575"),
-        (LAB, ["=2575"], "expected a line and a port"),
-        (LAB, ["mllp=x"], "expected a line and a port"),
-        (LAB, ["mllp=70000"], "expected a line and a port"),
-        (LAB, ["mllp=-1"], "expected a line and a port"),
-        (LAB, ["mllp=1", "mllp=2"], "mllp was given a port already: 1"),
-        (LAB, ["mllp=7001", "sftp=7001"], "another line was given this port already"),
-        (LAB, ["mlp=2575"], "no line is called `mlp` here; did you mean `mllp`?"),
-        ("environment: {name: talk, simulators: {chat: {kind: chat}}}", ["mllp=2575"], "has any line beside HTTP"),
+        (LAB, ["mllp"], "invalid --listener mllp (expected: a listener and a port, such as mllp=2575)"),
+        (LAB, ["=2575"], "expected: a listener and a port"),
+        (LAB, ["mllp=x"], "expected: a listener and a port"),
+        (LAB, ["mllp=70000"], "expected: a listener and a port"),
+        (LAB, ["mllp=-1"], "expected: a listener and a port"),
+        (LAB, ["mllp=1", "mllp=2"], "mllp already has port 1"),
+        (LAB, ["mllp=7001", "sftp=7001"], "another listener already has this port"),
+        (LAB, ["mlp=2575"], "unknown listener `mlp`; did you mean `mllp`?"),
+        ("environment: {name: talk, simulators: {chat: {kind: chat}}}", ["mllp=2575"], "no sandbox here has a listener"),
     ],
 )
 def test_a_line_that_cannot_listen_there_is_said_to(
     tmp_path: Path, typed: Typed, suite: str, lines: list[str], said: str
 ) -> None:
     write(tmp_path, suite)
-    done = typed("up", "--from", "suite", *(part for line in lines for part in ("--line", line)))
+    done = typed("up", "--from", "suite", *(part for line in lines for part in ("--listener", line)))
     assert done.code == 2
     assert said in " ".join(done.err.split())
 

@@ -318,31 +318,31 @@ def _build_accesses(playground: Playground, url: str, lines: ListenerPool) -> di
             for name, sandbox in playground.sandboxes.items()
         }
     except PortTaken as taken:
-        raise InputError.of(str(taken), hint="choose another with --line, or leave it out") from None
+        raise InputError.of(str(taken), hint="choose another with --listener, or leave it out") from None
 
 
 def parse_listener_ports(written: Iterable[str]) -> dict[str, int]:
-    """`mllp=2575`, as somebody writes it: which line is to listen where."""
+    """Return the ports of listeners from texts such as `mllp=2575`; raise InputError for an invalid one."""
     ports: dict[str, int] = {}
     for text in written:
         name, equals, port = text.partition("=")
         if not name or not equals or not port.isascii() or not port.isdigit() or not 0 <= int(port) <= MAX_PORT:
-            raise InputError.of(f"--line {text}: expected a line and a port, such as mllp=2575")
+            raise InputError.of(f"invalid --listener {text} (expected: a listener and a port, such as mllp=2575)")
         if name in ports:
-            raise InputError.of(f"--line {text}: {name} was given a port already: {ports[name]}")
+            raise InputError.of(f"--listener {text}: {name} already has port {ports[name]}")
         if port != "0" and int(port) in ports.values():
-            raise InputError.of(f"--line {text}: another line was given this port already")
+            raise InputError.of(f"--listener {text}: another listener already has this port")
         ports[name] = int(port)
     return ports
 
 
 def check_listener_ports(ports: Mapping[str, int], rooms: Iterable[PreparedSimulator]) -> None:
-    """Only lines that there are can be told where to listen."""
+    """Raise InputError if a port is given for a listener that no simulator has."""
     there = {line.name: line for room in rooms for line in room.spec.listeners}
     for name in ports:
         if name not in there:
-            hint = did_you_mean(name, there) if there else "no sandbox here has any line beside HTTP"
-            raise InputError.of(f"no line is called `{name}` here", hint=hint)
+            hint = did_you_mean(name, there) if there else "no sandbox here has a listener"
+            raise InputError.of(f"unknown listener `{name}`", hint=hint)
         if not is_available(there[name]):
             raise InputError.of(
                 f"the line {name} needs a package that is not installed: {there[name].package}",
