@@ -164,7 +164,7 @@ def _subject_of(module: str) -> str:
         "kit": "time, ids, chance",
         "library": "datasets and templates",
         "model": "fields and values",
-        "plugin": "the plug-in",
+        "plugin_loading": "the plug-in",
         "sandbox": "sandboxes",
         "settings": "settings",
         "simulators": "simulators and domains",

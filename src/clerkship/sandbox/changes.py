@@ -14,7 +14,7 @@ class RecordChange(NamedTuple):
     after: Any
 
     @property
-    def sort(self) -> Literal["created", "updated", "deleted"]:
+    def kind(self) -> Literal["created", "updated", "deleted"]:
         """How the record changed."""
         if self.before is MISSING:
             return "created"
