@@ -60,7 +60,7 @@ def test_a_program_in_python(practice: Path) -> None:
     agent = f"command:{PYTHON} {shlex.quote(str(EXAMPLES / 'command_python' / 'agent.py'))}"
     passes(clerkship(practice, "run", "practice", "--agent", agent))
     shown = clerkship(practice, "show", "latest", "Book a visit", "--events").stdout
-    assert "the agent's standard error\n    got a turn\n" in shown
+    assert "standard error of the agent\n    got a turn\n" in shown
     assert "agent.action.executed" in shown
 
 

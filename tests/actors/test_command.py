@@ -132,7 +132,7 @@ def test_an_answer_is_a_line_or_all_that_was_printed(
         ("os.kill(os.getpid(), 9)", "exit code 137"),
         (
             f"r = {{'kind': 'agent.slot.set', 'name': 'x'}}\nsay({{'report': [r] * {MAX_REPORTS + 1}}})",
-            "more than 10,000 doings",
+            "more than 10,000 events",
         ),
     ],
 )
@@ -147,7 +147,7 @@ def test_what_is_no_answer_is_the_agents_error(bench: Workbench, tmp_path: Path,
     ("source", "said"),
     [
         ("sys.stdin.readline()", "ended with exit code 0 during the conversation, in turn 1"),
-        ("say({'say': 'a'}); print('tired', file=sys.stderr); sys.exit(5)", "exit code 5 in the middle of the conv"),
+        ("say({'say': 'a'}); print('tired', file=sys.stderr); sys.exit(5)", "exit code 5 during the conv"),
         ("os.close(1); time.sleep(60)", "closed its output during the conversation"),
         ("print('hello')", "a line it wrote is not JSON: 'hello'"),
         ("print('[1]')", "a line it wrote is not a JSON object"),

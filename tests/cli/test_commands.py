@@ -347,7 +347,7 @@ def test_what_a_program_wrote_to_standard_error_is_shown_and_moves_no_cursor(
     assert "complaint 99" in text
     assert run(["show", "latest", "Work"]) == 0
     text = capsys.readouterr().out
-    assert "the agent's standard error, last 40 of 101 lines" in text
+    assert "standard error of the agent, last 40 of 101 lines" in text
     assert "complaint 61\n" in text
     assert "\N{REPLACEMENT CHARACTER}[2Jthe [bold]end[/]" in text
     assert "\x1b[2J" not in text

@@ -149,7 +149,7 @@ def test_what_was_done_is_said_in_words_and_in_json(tmp_path: Path) -> None:
     assert '+[T1.2] agent: "It rains."' in told
     assert "not recorded: 1 trial asks for what is on no cassette; --refresh records what is missing" in told
     assert told.count("--refresh records what is missing") == 1
-    assert "it took another turn than the recording" in told
+    assert "the trial differs from the recording" in told
     assert "fault" not in told
     shown = clerkship(here, "show", "latest")
     assert shown.count("--refresh records what is missing") == 1

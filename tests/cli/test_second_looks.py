@@ -98,7 +98,7 @@ def test_edited_criteria_are_shown_beside_the_old_verdicts(capsys: pytest.Captur
     capsys.readouterr()
     assert run(["rescore", "latest", "--by", "suite"]) == 1
     said = capsys.readouterr().out
-    assert "▼ worse  pass 1.00  fail 0.00  Two (the task itself changed)" in said
+    assert "▼ worse  pass 1.00  fail 0.00  Two (the task was edited)" in said
     assert run(["show", "latest", "Two", "--criteria", "--events", "--kind", "agent.*"]) == 0
     said = capsys.readouterr().out
     assert "answer_matches: 3" in said

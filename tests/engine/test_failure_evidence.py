@@ -77,7 +77,7 @@ def test_warnings_and_unconfigured_logging_are_kept_and_shown_for_each_trial(tmp
         [*command, "show", "latest", "Work", "--trial", "2"], cwd=tmp_path, capture_output=True, check=True
     )
     text = shown.stdout.decode()
-    assert "what the agent printed" in text
+    assert "output of the agent" in text
     assert "WARNING:root:logged" in text
     assert "UserWarning: warned" in text
 
@@ -234,4 +234,4 @@ def test_bug_in_an_assertion_is_kept_with_its_traceback_and_shown_in_the_report(
     assert criterion.traceback.endswith("ZeroDivisionError: a bug of ours")
     card = build_body(TaskDetail(task_run, [], None, {"agent_stack": "somewhere"}))
     assert card["criteria"][0]["traceback"] == criterion.traceback
-    assert card["attachments"] == [{"title": "where the agent was when it was stopped", "text": "somewhere"}]
+    assert card["attachments"] == [{"title": "stack of the agent when it was stopped", "text": "somewhere"}]

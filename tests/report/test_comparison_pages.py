@@ -61,12 +61,12 @@ def test_a_comment_says_when_nothing_is_worse_and_when_nothing_can_be_said() -> 
     same = [trial("Send it", passed=True)]
     assert render_comparison_markdown(
         GatedComparison.of(build_comparison(made_up.RUN, same, made_up.RUN, same)), MAX_COMMENT_BYTES
-    ).startswith("## ✅ Nothing that gates is worse\n")
+    ).startswith("## ✅ No gate is worse\n")
     stopped = made_up.RUN.model_copy(update={"status": "cancelled"})
     page = render_comparison_markdown(
         GatedComparison.of(build_comparison(made_up.RUN, same, stopped, same)), MAX_COMMENT_BYTES
     )
-    assert page.startswith("## ⚠️ Nothing can be said\n")
+    assert page.startswith("## ⚠️ Not conclusive\n")
     assert "the second run is not complete" in page
 
 

@@ -169,9 +169,9 @@ def test_outcomes_are_kept_apart() -> None:
     for tally in ("1 pass", "1 partial", "3 fail", "1 ungraded", "1 inconclusive", "1 errored", "1 cancelled"):
         assert tally in text
     assert "1 of 5 graded trials passed" in text
-    assert "Left out of the rate: 1 ungraded, 1 cancelled, 1 inconclusive, 1 invalid person, 1 errored." in text
+    assert "Not in the rate: 1 ungraded, 1 cancelled, 1 inconclusive, 1 invalid person, 1 errored." in text
     assert "1 failed trial ran out of time." in text
-    assert "In 1 trial the agent crashed." in text
+    assert "The agent crashed in 1 trial." in text
     outcomes = [trial["outcome"] for trial in data_of(page)["trials"]]
     assert sorted(outcomes, key=list(OUTCOMES).index) == outcomes
 
@@ -249,7 +249,7 @@ def test_a_thousand_trials_fit_and_failures_come_whole() -> None:
     assert all(len(trial["log"]) == 14 for trial in urgent)
     assert all("body" in trial for trial in trials)
     assert any(not trial["log"] for trial in trials)
-    assert "left out of this page to keep it small" in page
+    assert "not shown, to keep the page small" in page
 
 
 def test_a_log_too_long_for_a_page_keeps_what_the_evidence_points_at() -> None:

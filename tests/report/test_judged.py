@@ -118,7 +118,7 @@ def test_votes_that_are_not_with_the_majority_are_counted() -> None:
     )
     assert (found.verdicts, found.voted, found.split, found.votes, found.against, found.not_cast) == (3, 3, 1, 8, 1, 1)
     told = dict(found.lines())["votes"]
-    assert told == "1 of 8 votes were not with the majority, 1 not cast; 1 of 3 criteria split"
+    assert told == "1 of 8 votes were against the majority, 1 not cast; 1 of 3 criteria split"
 
 
 def test_criteria_that_come_out_differently_are_named() -> None:
@@ -148,9 +148,9 @@ def test_invalid_people_stand_beside_the_rate() -> None:
     run = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
     told = lines(trial(1, models=asked), broken, errored, *scripted, run=run)["people"]
     assert told == (
-        "invalid in 1 of 2 trials in which a model played somebody (50%, 95 % interval 9% to 91%): not in the pass rate"
+        "invalid in 1 of 2 trials with a person played by a model (50%, 95 % interval 9% to 91%); these are not in the pass rate"
     )
-    assert lines(trial(1, models=asked), run=run)["people"].startswith("invalid in 0 of 1 trial in")
+    assert lines(trial(1, models=asked), run=run)["people"].startswith("invalid in 0 of 1 trial with")
     assert "people" not in lines(trial(1), run=run), "whoever is scripted cannot be invalid"
     again = JudgingSummary.of(run, [trial(1, snapshot="played"), broken, trial(1)], played_in=frozenset({"played"}))
     assert (again.invalid, again.played) == (1, 2)
@@ -165,7 +165,7 @@ def test_the_rate_of_invalid_people_counts_the_same_in_every_report() -> None:
         *[trial(n, "Scripted") for n in (1, 2)],
     ]
     run = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
-    counts, told = made_up.counts(trials), "invalid in 1 of 2 trials in which a model played somebody"
+    counts, told = made_up.counts(trials), "invalid in 1 of 2 trials with a person played by a model"
     assert told in render_html(run, counts, [made_up.detail(one) for one in trials])
     assert told in render_markdown(run, counts, lambda: trials).replace("&#37;", "%")
     assert told in "".join(render_junit(run, counts, lambda: [JunitCase(one, "a.yml", 0) for one in trials]))
@@ -177,10 +177,10 @@ def test_the_rate_of_invalid_people_counts_the_same_in_every_report() -> None:
 def test_what_a_replay_took_was_spent_before(capsys: pytest.CaptureFixture[str]) -> None:
     run = RUN.model_copy(update={"asking": ModelOptions(tape="replay")})
     told = lines(trial(), run=run)["models"]
-    assert told.endswith("$0.0031, $0.0031 per verdict (as recorded: a replay asks nobody)")
+    assert told.endswith("$0.0031, $0.0031 per verdict (from the recording; a replay asks no model)")
     assert "as recorded" not in lines(trial())["models"]
     page = render_html(run, made_up.counts([trial()]), [made_up.detail(trial())])
-    assert "as recorded" in data_of(page)["trials"][0]["body"]["models"]
+    assert "from the recording" in data_of(page)["trials"][0]["body"]["models"]
     assert page == render_html(run, made_up.counts([trial()]), [made_up.detail(trial())])
     data = JudgingSummary.of(run, [trial()]).data()
     assert data is not None
@@ -188,7 +188,7 @@ def test_what_a_replay_took_was_spent_before(capsys: pytest.CaptureFixture[str])
     print_rated(out(), trial(), replayed=True)
     print_rated(out(), trial())
     replayed, asked = capsys.readouterr().out.splitlines()
-    assert replayed == f"{asked} (as recorded: a replay asks nobody)"
+    assert replayed == f"{asked} (from the recording; a replay asks no model)"
 
 
 def test_what_trials_together_tell_is_in_every_report() -> None:
@@ -271,7 +271,7 @@ def test_all_of_it_is_in_every_report() -> None:
     page = render_html(RUN, counts, details)
     told = Elements(page).text
     assert sentence in [text.replace("\xa0", " ") for text in told["dd"]]
-    assert "1 of 6 votes were not with the majority; 1 of 2 criteria split" in told["dd"]
+    assert "1 of 6 votes were against the majority; 1 of 2 criteria split" in told["dd"]
     assert "$0.0031 per verdict" in page
     markdown = render_markdown(RUN, counts, lambda: trials)
     assert "### Models" in markdown
@@ -355,12 +355,12 @@ def test_a_person_out_of_role_is_blamed_and_nobody_else() -> None:
 def test_criteria_of_a_trial_without_a_verdict_are_no_failures(capsys: pytest.CaptureFixture[str]) -> None:
     none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (made_up.criterion(),)}
     one = trial(1, status="invalid_person", ending="invalid_person", error="spoke as the agent", **none)
-    assert build_body(made_up.detail(one))["undecided"] == "not judged: the person was not played as they should be"
+    assert build_body(made_up.detail(one))["undecided"] == "not judged, because the person did not keep to their role"
     assert "undecided" not in build_body(made_up.detail(trial()))
     missed = build_body(
         made_up.detail(trial(status="errored", ending="errored", error="not recorded: a question", **none))
     )
-    assert (missed["missed"], missed["ending"]) == (True, "It took another turn than the recording")
+    assert (missed["missed"], missed["ending"]) == (True, "The trial differs from the recording")
     assert "the platform" not in missed["reason"]
     print_run(out(), RunView(RUN, made_up.counts([one]), [one]))
     told = capsys.readouterr().out
@@ -383,7 +383,7 @@ def test_graded_again_the_rate_of_invalid_people_is_what_it_was(bench: Workbench
     found = bench.run(lambda message: next(replies), person=f"scripted:{path}", trials=2, concurrency=1)
     assert sorted(one.status for one in found) == ["completed", "completed", "completed", "invalid_person"]
     told = dict(show_run(bench.store, found[0].run).judged().lines())["people"]
-    assert told.startswith("invalid in 1 of 2 trials in which a model played somebody")
+    assert told.startswith("invalid in 1 of 2 trials with a person played by a model")
     again = rescore(bench.store, found[0].run, CATALOG).run
     assert dict(show_run(bench.store, again.id).judged().lines())["people"] == told
     target = bench.folder / "r.md"
@@ -413,14 +413,14 @@ def test_what_a_person_out_of_role_would_have_said_is_shown_where_they_would_hav
     assert ("person", f"(out of role; not said: {line})") in view.said
     lines = dict(show_run(bench.store, one.run).judged().lines())
     assert lines["people"].startswith(
-        "invalid in 1 of 1 trial in which a model played somebody (100%, 95 % interval 21% to 100%)"
+        "invalid in 1 of 1 trial with a person played by a model (100%, 95 % interval 21% to 100%)"
     )
     targets = ReportTargets(html=bench.folder / "r.html", results=ResultsFolder(bench.folder / "results"))
     written = write_reports(bench.store, one.run, targets)
     summary = (written["results"] / "summary.txt").read_text().splitlines()
     assert summary[-2:] == ["Errored runs: not the agent's doing", "! Late  1/1 errored"]
     page = (bench.folder / "r.html").read_text()
-    assert "left out of the rate: 1 invalid person" in page.lower()
+    assert "not in the rate: 1 invalid person" in page.lower()
     [trial] = data_of(page)["trials"]
     assert trial["outcome"] == "invalid_person"
     assert [

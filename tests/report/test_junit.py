@@ -87,7 +87,7 @@ def test_what_is_not_recorded_is_told_as_that() -> None:
     [found] = case
     assert (found.tag, found.attrib["type"]) == ("error", "not_recorded")
     assert found.attrib["message"] == "Errored: not recorded: a question of judge, in 'Late'"
-    assert "It took another turn than the recording.\n-It snows.\n+It rains.\n--refresh records" in (found.text or "")
+    assert "The trial differs from the recording.\n-It snows.\n+It rains.\n--refresh records" in (found.text or "")
     assert "failed" not in (found.text or "")
 
 

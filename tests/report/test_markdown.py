@@ -125,7 +125,7 @@ def test_what_is_not_recorded_is_told_as_that_line_by_line() -> None:
     error = f"not recorded: a question of judge, in 'Late'\n{compared}\n\n  so\n--refresh records"
     page = page_of([missed(error)])
     seen = check_harmless(page)
-    assert "It took another turn than the recording." in seen.outside
+    assert "The trial differs from the recording." in seen.outside
     assert "Not recorded: " in seen.outside
     assert "fault" not in seen.outside
     assert "The platform or the task failed" not in seen.outside

@@ -252,7 +252,7 @@ def test_where_all_is_skipped_nothing_is_graded(bench: Workbench) -> None:
     task_run = bench.run_one(agent, judge="none")
     assert (task_run.verdict, task_run.score, bench.exit_code()) == ("ungraded", None, 2)
     run, counts = bench.store.run(task_run.run), bench.store.counts(task_run.run)
-    assert "no trial was graded" in render_markdown(run, counts, lambda: [task_run])
+    assert "No trial was graded" in render_markdown(run, counts, lambda: [task_run])
 
 
 def test_no_model_is_asked_about_a_run_that_was_cut_short(scenario: Workbench) -> None:

@@ -104,7 +104,7 @@ def test_a_run_without_templates_says_nothing_of_them(suite: Workbench) -> None:
     assert view.templates_data() is None
     trials = view.task_runs
     assert "Templates" not in render_markdown(view.run, view.counts, lambda: trials)
-    assert "by their records" not in render_html(view.run, view.counts, [])
+    assert "over all their tasks" not in render_html(view.run, view.counts, [])
     assert "template:" not in "".join(render_junit(view.run, view.counts, list))
     assert b'"templates":null' in list(render_jsonl(view.run, view.counts, [], lambda _: b""))[-1]
 

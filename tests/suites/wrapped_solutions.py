@@ -25,9 +25,7 @@ class Solution(Oracle):
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Load the solution, and have it called by the wrapper."""
         assert solution is not None
-        more = (
-            f"\n\nfrom tests.suites.wrapped_solutions import {self.wrapper} as _way\non_task = _way.solving(on_task)\n"
-        )
+        more = f"\n\nfrom tests.suites.wrapped_solutions import {self.wrapper} as _way\non_task = _way.wrap(on_task)\n"
         return load_source(solution + more, "solution.py")
 
 

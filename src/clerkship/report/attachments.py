@@ -14,12 +14,12 @@ class Attachment(NamedTuple):
 _PLATFORM_FACTS = {"platform_traceback": "traceback of the platform error"}
 _AGENT_FACTS = {
     "agent_traceback": "traceback of the agent",
-    "agent_stack": "where the agent was when it was stopped",
-    "agent_output": "what the agent printed",
-    "agent_stderr": "the agent's standard error",
+    "agent_stack": "stack of the agent when it was stopped",
+    "agent_output": "output of the agent",
+    "agent_stderr": "standard error of the agent",
 }
 ATTACHED_FACTS = frozenset(_PLATFORM_FACTS | _AGENT_FACTS)
-"""Names of the sidecar's facts that are shown this way."""
+"""Facts of the sidecar that are shown as attachments."""
 
 
 def list_attachments(sidecar: Mapping[str, Any]) -> list[Attachment]:

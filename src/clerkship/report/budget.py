@@ -8,7 +8,7 @@ from clerkship.report.embed import embed_json, render_json
 from clerkship.report.trial_card import build_body, build_row, list_cited_events, sort_events
 
 MAX_PAGE_DATA = 8 * 1024 * 1024
-"""Bytes of data in one page, beyond the bare list of trials."""
+"""Bytes of data in one page, besides the list of trials."""
 
 
 def fit_to_budget(

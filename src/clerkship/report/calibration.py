@@ -49,7 +49,7 @@ class JudgeCalibration:
     model: str
     calibration: Calibration | None
     differs: tuple[JudgeDifference, ...] = ()
-    """In what that one is of another judge; none where it is of this very one."""
+    """How its judge differs from this one; empty if it is the same judge."""
 
     @property
     def counts(self) -> bool:

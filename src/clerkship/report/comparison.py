@@ -26,18 +26,18 @@ Standing = Literal[
 ]
 NO_VERDICT = ("errored", "inconclusive", "invalid_person", "cancelled")
 STANDINGS: dict[Standing, str] = {
-    "worse": "passed before and does not now, by more than chance",
-    "criteria worse": "comes out as before, and a criterion newly fails",
-    "better": "passes now and did not before, by more than chance",
-    "criteria better": "comes out as before, and a criterion newly passes",
-    "flaky": "some of its trials pass and some do not, and the difference may be chance",
-    "criteria flaky": "comes out as before, and a criterion passes in some trials and fails in others",
-    "not graded": "errored, inconclusive or ungraded on one side: nothing can be said",
+    "worse": "passed before and does not pass now, beyond chance",
+    "criteria worse": "same outcome, but a criterion newly fails",
+    "better": "passes now and did not pass before, beyond chance",
+    "criteria better": "same outcome, but a criterion newly passes",
+    "flaky": "some trials pass and some do not; the difference may be chance",
+    "criteria flaky": "same outcome, but a criterion passes only in some trials",
+    "not graded": "errored, inconclusive or ungraded in one run, so it cannot be compared",
     "only before": "not in the second run",
     "only after": "not in the first run",
-    "same": "comes out as before",
+    "same": "same outcome",
 }
-"""What there is to say of a task, the most urgent first."""
+"""The possible results for a task, the most urgent first."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TaskComparison:
     before: TaskRate | None
     after: TaskRate | None
     criteria: tuple[CriterionComparison, ...] = ()
-    """Each criterion, the most urgent change first; of a task in both runs only."""
+    """The criteria, the most urgent change first; empty if the task is only in one run."""
 
     @property
     def changes(self) -> list[CriterionComparison]:
@@ -67,10 +67,10 @@ class AxisComparison(NamedTuple):
 
     axis: str
     before: float | None
-    """None where no task has a score for it, as where its criteria weigh nothing."""
+    """None if no task has a score for it, for example because its criteria have no weight."""
     after: float | None
     changes: Counter[str]
-    """How many of its criteria changed how."""
+    """The number of criteria for each change."""
 
     def data(self) -> dict[str, Any]:
         """Return plain data."""
@@ -87,11 +87,11 @@ class Comparison:
     after: BenchmarkRun
     rows: tuple[TaskComparison, ...]
     difference: Interval | None
-    """Of the pass rate, meant over the tasks that both graded."""
+    """The difference of the pass rates, averaged over the tasks graded in both runs."""
     chance: float
-    """How likely a difference of that size is by chance."""
+    """The p-value of the difference."""
     tasks: int
-    """How many those are."""
+    """The number of tasks graded in both runs."""
 
     def standings(self) -> dict[Standing, int]:
         """Return the number of tasks for each standing."""

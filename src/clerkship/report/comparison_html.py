@@ -20,8 +20,8 @@ _OUTCOMES: dict[words.Tone, str] = {
     "same": "skipped",
     "unknown": "errored",
 }
-"""The class and icon of each tone, as the report of a run has them."""
-_HEADS = {0: ("pass", "Nothing that gates is worse"), 1: ("fail", "Worse"), 2: ("errored", "Nothing can be said")}
+"""The class and icon of each tone, as in the report of a run."""
+_HEADS = {0: ("pass", "No gate is worse"), 1: ("fail", "Worse"), 2: ("errored", "Not conclusive")}
 _GATES = {"worse": "fail", "held": "pass", "not judged": "errored"}
 
 

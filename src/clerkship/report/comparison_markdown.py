@@ -9,7 +9,7 @@ from clerkship.report.pages import load_pieces
 
 _MARKS = {"worse": "🔻", "better": "🔺", "flaky": "🔀", "same": "➖", "unknown": "❔"}
 _GATE_MARKS = {"worse": "❌", "held": "✅", "not judged": "⚠️"}
-_HEADLINES = {0: "✅ Nothing that gates is worse", 1: "❌ Worse", 2: "⚠️ Nothing can be said"}
+_HEADLINES = {0: "✅ No gate is worse", 1: "❌ Worse", 2: "⚠️ Not conclusive"}
 
 
 def render_comparison_markdown(gated: GatedComparison, limit: int) -> str:

@@ -97,10 +97,10 @@ def headline(gated: GatedComparison) -> str:
     """Return the result in a sentence."""
     match gated.exit_code():
         case 0:
-            return "Nothing that gates is worse"
+            return "No gate is worse"
         case 1:
             return f"Worse: {'; '.join(f'{r.gate}: {r.words()}' for r in gated.results() if r.state == 'worse')}"
-    return f"Nothing can be said: {'; '.join(unknown(gated))}"
+    return f"Not conclusive: {'; '.join(unknown(gated))}"
 
 
 def unknown(gated: GatedComparison) -> list[str]:
@@ -130,7 +130,7 @@ def _chance(comparison: Comparison) -> str:
         return ""  # the same trials, graded twice: there is no chance in it
     if comparison.tasks < MIN_TASKS:
         few = "1 task is" if comparison.tasks == 1 else f"{comparison.tasks} tasks are"
-        return f"{few} too few to tell a change of all of them from chance"
+        return f"{few} too few for a statement about all tasks together"
     if comparison.overall == "same":
-        return f"chance alone could do this (p = {comparison.chance:.2f})"
+        return f"the difference may be chance (p = {comparison.chance:.2f})"
     return f"{comparison.overall} overall (p = {comparison.chance:.3f})"

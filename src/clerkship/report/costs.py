@@ -47,7 +47,7 @@ def render_used(used: Mapping[Role, Usage], verdicts: int, *, as_recorded: bool 
     roles = asked(used)
     costs = [usage.cost for usage in roles.values()]
     known = [cost for cost in costs if cost is not None]
-    total = [f"in all {dollars(math.fsum(known))}"] if len(roles) > 1 and len(known) == len(costs) else []
+    total = [f"total {dollars(math.fsum(known))}"] if len(roles) > 1 and len(known) == len(costs) else []
     lines = [f"{ROLES[role]}: {render_usage(usage)}{each if role == 'judge' else ''}" for role, usage in roles.items()]
     told = " · ".join([*lines, *total])
-    return f"{told} (as recorded: a replay asks nobody)" if told and as_recorded else told
+    return f"{told} (from the recording; a replay asks no model)" if told and as_recorded else told

@@ -9,18 +9,18 @@ from clerkship.report.repeats import PassRate, trend
 
 Change = Literal["newly failing", "newly passing", "flaky", "score", "not judged", "only before", "only after", "same"]
 CHANGES: dict[Change, str] = {
-    "newly failing": "passed before and fails now, by more than chance",
-    "newly passing": "failed before and passes now, by more than chance",
-    "flaky": "passes in some trials and fails in others, and the difference may be chance",
-    "score": "passes or fails as before, with another score",
+    "newly failing": "passed before and fails now, beyond chance",
+    "newly passing": "failed before and passes now, beyond chance",
+    "flaky": "passes only in some trials; the difference may be chance",
+    "score": "same result, with another score",
     "not judged": "errored or skipped in every trial of one run",
     "only before": "not in the second run",
     "only after": "not in the first run",
-    "same": "as before",
+    "same": "same result",
 }
-"""What can have become of a criterion, the most urgent first."""
+"""The possible changes of a criterion, the most urgent first."""
 JUDGED_STATUSES = ("completed", "timed_out")
-"""Statuses of trials whose criteria say something about the agent."""
+"""Statuses of trials whose criteria count."""
 CriterionKey = tuple[str, str, int]
 """Label, assertion, and which of several with the same."""
 
@@ -31,7 +31,7 @@ class CriterionRate(PassRate):
 
     criterion: CriterionRun
     detail: str = ""
-    """What the first trial in which it failed says, or why it was not judged."""
+    """The detail of the first trial in which it failed or was not judged."""
 
     def add(self, criterion: CriterionRun) -> None:
         """Count one more trial."""

@@ -14,7 +14,7 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.report.outcome import outcome
 
 MAX_BODY_BYTES = 16_384
-"""Bytes of a body kept outside the log that are put back for reading."""
+"""Bytes of a stored body that are shown."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class TaskDetail:
     snapshot: Snapshot | None
     sidecar: dict[str, Any]
     changed: str = ""
-    """What of it was changed in the store after it was saved."""
+    """What was changed in the store after the trial was saved."""
 
     @property
     def outcome(self) -> str:

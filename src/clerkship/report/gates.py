@@ -12,15 +12,15 @@ from clerkship.report.criterion_changes import CriterionComparison
 GateKind = Literal["task", "overall", "criterion", "axis"]
 GATE_KINDS: dict[GateKind, str] = {
     "task": "a task got worse",
-    "overall": "all tasks together got worse, beyond chance",
+    "overall": "all tasks together got significantly worse",
     "criterion": "a criterion newly fails",
-    "axis": "a criterion of the axis fails that passed in every trial before",
+    "axis": "a criterion of the axis fails, and passed in every trial before",
 }
 DEFAULT_AXES = ("safety", "privacy")
-"""Axes that gate unless the command says otherwise; a run need not have them."""
+"""Axes that gate by default; a run need not have them."""
 MAX_NAMED = 5
 MIN_TASKS = 6
-"""With fewer tasks no change of all of them together can be told from chance (a paired test at 5 %)."""
+"""With fewer tasks no overall change can be significant (a paired test at 5 %)."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class GateResult(NamedTuple):
     worse: tuple[str, ...]
     unjudged: tuple[str, ...] = ()
     undecided: str = ""
-    """Why nothing can be said at all."""
+    """Why the gate is not conclusive."""
 
     @property
     def state(self) -> Literal["worse", "not judged", "held"]:
@@ -67,11 +67,11 @@ class GateResult(NamedTuple):
         if self.undecided:
             return self.undecided
         if self.gate.kind == "overall":
-            return GATE_KINDS["overall"] if self.worse else "all tasks together are not worse, beyond chance"
+            return GATE_KINDS["overall"] if self.worse else "all tasks together are not significantly worse"
         if self.worse:
             return f"{self._count(len(self.worse))} worse: {_join_names(self.worse)}"
         if self.unjudged:
-            return f"{self._count(len(self.unjudged))} not judged any more: {_join_names(self.unjudged)}"
+            return f"{self._count(len(self.unjudged))} no longer judged: {_join_names(self.unjudged)}"
         return f"no {'task' if self.gate.kind == 'task' else 'criterion'} is worse"
 
     def _count(self, number: int) -> str:
@@ -109,7 +109,7 @@ class GatedComparison:
             case "task":
                 return GateResult(gate, tuple(row.task for row in rows if row.standing == "worse"))
             case "overall" if self.comparison.tasks < MIN_TASKS:
-                few = f"{self.comparison.tasks} of at least {MIN_TASKS} tasks: too few to decide; use --gate task"
+                few = f"{self.comparison.tasks} tasks are too few, at least {MIN_TASKS} are needed; use --gate task"
                 return GateResult(gate, (), undecided=few)
             case "overall":
                 return GateResult(gate, ("all tasks",) if self.comparison.overall == "worse" else ())

@@ -28,7 +28,7 @@ from clerkship.report.repeats import compute_repeats, group_rates, list_curves
 from clerkship.report.templates import TemplateRates
 
 MAX_ROWS = 2_000
-"""Rows of the table for browsers without scripts."""
+"""Rows of the table that is shown without scripts."""
 MAX_NAMED = 12
 MAX_RATED = 200
 _SCRIPTS = ("dom", "value", "list", "criteria", "conversation", "timeline", "trial", "start")
@@ -109,17 +109,17 @@ def _notes(run: BenchmarkRun, counts: Counts) -> str:
     timed_out = counts.statuses.get("timed_out", 0)
     sure_early = run.until_sure is not None and run.status == "completed"
     notes = [
-        f"Left out of the rate: {', '.join(left_out)}." if left_out else "",
+        f"Not in the rate: {', '.join(left_out)}." if left_out else "",
         f"{timed_out:,} failed {_trials(timed_out)} ran out of time." if timed_out else "",
-        f"In {counts.agent_errors:,} {_trials(counts.agent_errors)} the agent crashed." if counts.agent_errors else "",
+        f"The agent crashed in {counts.agent_errors:,} {_trials(counts.agent_errors)}." if counts.agent_errors else "",
         f"{counts.done:,} of {run.total:,} trials are done." if counts.done < run.total and not sure_early else "",
-        "Tasks were repeated until their rate was clear of "
+        "Each task was repeated until its rate was clearly above or below "
         f"{percent(run.until_sure or 0)}, at most {run.trials:,} times."
         if sure_early
         else "",
         "The run was cancelled." if run.status == "cancelled" else "",
     ]
-    return " ".join(filter(None, notes)) or "Every trial is in the rate."
+    return " ".join(filter(None, notes)) or "All trials are in the rate."
 
 
 def _trials(number: int) -> str:

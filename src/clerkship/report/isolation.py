@@ -7,7 +7,7 @@ from clerkship.model.run import BenchmarkRun, IsolationLevel
 ISOLATION: Mapping[IsolationLevel, str] = {
     "bubblewrap": "bubblewrap: store, tasks and other processes hidden",
     "landlock": "Landlock: store and tasks hidden",
-    "none": "none: not isolated, so the agent could read the store and the tasks",
+    "none": "none: the agent could read the store and the tasks",
     "trusted": "trusted: the agent runs in the process that grades it",
     "remote": "remote: the agent runs elsewhere, not isolated here",
     "built-in": "built-in: part of the platform",

@@ -19,9 +19,9 @@ from clerkship.report.repeats import TaskRate, compute_repeats
 from clerkship.report.templates import TemplateRates
 
 FORMAT = 1
-"""Raised when a line changes its meaning; a new key or a new type of line does not."""
+"""Incremented when the meaning of a line changes; not for a new key or type of line."""
 MAX_BLOB_BYTES = 262_144
-"""Bytes of a body that is put in the file; of a larger one only hash and size, the store has it."""
+"""A larger body is not in the file, only its hash and size; the store has it."""
 
 ReadBlob = Callable[[str], bytes]
 
@@ -48,7 +48,7 @@ def render_jsonl(
     templates = TemplateRates()
 
     def count(last: TaskRun) -> None:
-        """The last attempt at a trial."""
+        """Count the last attempt of a trial."""
         judged.add(last)
         rates.setdefault(last.task, TaskRate(last.task)).add(last)
         templates.add(last)
@@ -99,7 +99,7 @@ def _render_trial(kept: StoredTrial, blob: ReadBlob, seen: set[str]) -> Iterator
             if body["sha256"] not in seen:
                 seen.add(body["sha256"])
                 yield _render_blob(body, blob)
-        # Last, and as it stands in the log: what lies between `"event":` and the final brace is what was chained.
+        # Last, and unchanged: the bytes between `"event":` and the final brace are those of the hash chain.
         yield _render_line("event", **place, seq=event["seq"], event=orjson.Fragment(line))
 
 

@@ -16,7 +16,7 @@ from clerkship.report.costs import asked, per_verdict, render_used
 from clerkship.report.percent import percent
 
 MAX_FLIPS = 5
-"""Criteria that are named where they come out differently."""
+"""Criteria that are listed as inconsistent."""
 _JUDGED_ASSERTIONS = frozenset(name for name, entry in ASSERTIONS.items() if entry.is_judged)
 _UNFINISHED = ("errored", "cancelled")
 NOT_IN_VERDICT = "not part of the verdict"
@@ -120,14 +120,14 @@ class JudgingSummary:
     judge: JudgeCalibration | None
     replayed: bool = False
     played_in: frozenset[str] = frozenset()
-    """Snapshots in which a model plays somebody, where the trials do not say so: graded again, they ask no person."""
+    """Snapshots in which a model plays a person; needed for trials that were graded again, which ask no person."""
     played: int = 0
-    """Trials in which a model played somebody, and that came to an end: not errored, not stopped."""
+    """Finished trials in which a model played a person."""
     invalid: int = 0
     verdicts: int = 0
     errors: int = 0
     voted: int = 0
-    """Criteria that were voted on."""
+    """Criteria with votes."""
     split: int = 0
     votes: int = 0
     against: int = 0
@@ -231,7 +231,7 @@ class JudgingSummary:
             return ""
         missing = f", {self.not_cast:,} not cast" if self.not_cast else ""
         return (
-            f"{self.against:,} of {self.votes:,} votes were not with the majority{missing}; "
+            f"{self.against:,} of {self.votes:,} votes were against the majority{missing}; "
             f"{self.split:,} of {count_noun(self.voted, 'criterion', 'criteria')} split"
         )
 
@@ -246,8 +246,8 @@ class JudgingSummary:
         if found is None:
             return ""
         sure = f"{percent(found.rate)}, 95 % interval {percent(found.low)} to {percent(found.high)}"
-        told = f"invalid in {self.invalid:,} of {count_noun(self.played, 'trial')} in which a model played somebody"
-        return f"{told} ({sure}): not in the pass rate"
+        told = f"invalid in {self.invalid:,} of {count_noun(self.played, 'trial')} with a person played by a model"
+        return f"{told} ({sure}); these are not in the pass rate"
 
     def data(self) -> dict[str, Any] | None:
         """Return plain data; None if no model was used."""

@@ -25,12 +25,12 @@ from clerkship.report.repeats import TaskRate, compute_repeats, list_curves
 from clerkship.report.templates import TemplateRates
 
 MAX_TEXT_BYTES = 20_000_000
-"""Bytes of explanation in one file: GitLab takes no more than 30 MB."""
+"""Bytes of explanations in one file: GitLab accepts at most 30 MB."""
 MAX_CASE_BYTES = 16_000
 MIN_CASE_BYTES = 400
 ELEMENTS: dict[ResultClass, str] = {"failed": "failure", "errored": "error", "skipped": "skipped"}
 
-# XML 1.0, 2.2: not even as references may these stand in a file; the second row may, and is advised against.
+# XML 1.0, 2.2: these are illegal even as references, or discouraged.
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -39,7 +39,7 @@ class JunitCase(NamedTuple):
 
     task_run: TaskRun
     source: str
-    """The task's file, inside the folder that was run."""
+    """The task's file, relative to the folder that was run."""
     seconds: float
 
 
@@ -158,7 +158,7 @@ def _render_case(run: BenchmarkRun, case: JunitCase, room: int, seen: Counter[tu
     )
     body = _cut_to_size(room - room // 4, text, _text)
     message = _cut_to_size(room // 4, to_one_line(headline(task_run)), _attribute)
-    # Not a word that ActiveSupport, which GitLab reads XML with, takes for a type: `yaml`, `file`, `integer` ...
+    # Not a word that ActiveSupport, GitLab's XML parser, treats as a type: `yaml`, `file`, `integer` ...
     sort = f" type={_attribute(_error_type(task_run))}" if found != "skipped" else ""
     element = ELEMENTS[found]
     problem = f"<{element}{sort} message={message}>{body}</{element}>"
@@ -178,8 +178,8 @@ def _error_type(task_run: TaskRun) -> str:
 def _render_not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, str]]) -> str:
     """Render an error case for a run that was stopped: it must not appear green."""
     classname, name = _unique(_classname(run, ""), f"{missing:,} trials were not run", seen)
-    how = "stopped" if run.status == "cancelled" else "broken off"
-    told = _attribute(f"the run was {how}: clerkship resume {run.id}")
+    how = "stopped" if run.status == "cancelled" else "interrupted"
+    told = _attribute(f"the run was {how}; continue it with: clerkship resume {run.id}")
     return _render_testcase(classname, name, f'<error type="not_run" message={told}></error>')
 
 

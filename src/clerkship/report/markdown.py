@@ -61,13 +61,13 @@ class _TrialSummary:
     passed: dict[str, int] = field(default_factory=dict)
     failed: dict[str, int] = field(default_factory=dict)
     urgent: list[tuple[int, int]] = field(default_factory=list)
-    """How urgent, and the how-manieth: those that did not pass."""
+    """Urgency and index of the trials that did not pass."""
     rates: dict[str, TaskRate] = field(default_factory=dict)
     templates: TemplateRates = field(default_factory=TemplateRates)
     flawed: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By task: criteria that failed in trials that passed, and in how many."""
+    """By task: the criteria that failed in passed trials, with counts."""
     skipped: dict[str, int] = field(default_factory=dict)
-    """Criteria that nobody was asked about, and in how many trials."""
+    """Skipped criteria, with the number of trials."""
 
 
 def render_markdown(
@@ -96,7 +96,7 @@ def render_markdown(
     else:
         _add_totals(page, pieces, run, seen, judged)
     shown = _select_urgent(trials(), seen)
-    total, left_out = len(seen.urgent), "more that did not pass"
+    total, left_out = len(seen.urgent), "more trials that did not pass"
     head = "\n| | task | score | why |\n|---|---|---|---|\n"
     page.add_all(head, map(pieces.row, shown), total, share=0.4, what=left_out)
     folded = (pieces.details(task_run, MAX_CRITERIA, MAX_EVIDENCE) for task_run in shown)

@@ -7,9 +7,9 @@ MAX_SUMMARY_BYTES = 1_000_000
 MAX_COMMENT_BYTES = 65_000
 """Bytes that fit a comment: GitHub takes 65,536 characters."""
 MIN_PAGE_BYTES = 10_000
-"""Bytes that a page may have at least."""
+"""The lowest limit of a page."""
 MAX_MISFITS = 5
-"""Pieces that may be too long before no more are tried."""
+"""Pieces that do not fit before the rest is skipped."""
 
 
 class MarkdownPage:

@@ -5,35 +5,35 @@ from typing import Literal
 from clerkship.model.run import Counts, CriterionRun, Ending, Status, TaskRun
 
 OUTCOMES: dict[str, tuple[str, str]] = {
-    "fail": ("Fail", "a gate failed, nothing was right, the agent crashed, or time ran out"),
-    "errored": ("Errored", "the platform or the task was at fault, not the agent; no verdict"),
-    "invalid_person": ("Invalid person", "the simulated person broke its own contract; no verdict"),
-    "partial": ("Partial", "some of it was right"),
+    "fail": ("Fail", "a gate failed, no criterion passed, the agent crashed, or the time ran out"),
+    "errored": ("Errored", "the platform or the task failed, not the agent; no verdict"),
+    "invalid_person": ("Invalid person", "the simulated person did not keep to their role; no verdict"),
+    "partial": ("Partial", "some criteria passed"),
     "inconclusive": ("Inconclusive", "a criterion could not be judged; no score"),
-    "cancelled": ("Cancelled", "stopped before its end; no verdict"),
-    "ungraded": ("Ungraded", "no criterion judged it; no score"),
-    "pass": ("Pass", "every gate held and the score is at least 0.9"),
+    "cancelled": ("Cancelled", "stopped before the end; no verdict"),
+    "ungraded": ("Ungraded", "no criterion was judged; no score"),
+    "pass": ("Pass", "every gate passed, and the score is at least 0.9"),
 }
-"""What there is to say of a trial, the most urgent first: its word, and what the word means."""
+"""The outcomes, the most urgent first: the word, and its meaning."""
 
 CHANGED_OUTCOME = ("Changed", "changed in the store after it was saved; its verdict cannot be trusted")
-"""The word for a trial that differs from its seal, and what the word means."""
+"""The word for a trial that differs from its seal, and its meaning."""
 
 NO_RATE_TEXT = "No rate: the run was changed"
 
 GRADED = ("pass", "partial", "fail")
 
 ENDINGS: dict[Ending, str] = {
-    "agent_done": "The agent was done",
+    "agent_done": "The agent finished",
     "person_done": "The person ended the conversation",
     "nothing_left": "The person had nothing more to say",
-    "agent_silent": "The agent gave no reply",
-    "turn_limit": "The limit of turns was reached",
-    "invalid_person": "The person was not played as their contract says: no verdict on the agent",
-    "turn_timed_out": "The agent took too long over one answer",
+    "agent_silent": "The agent did not reply",
+    "turn_limit": "The maximum number of turns was reached",
+    "invalid_person": "The simulated person did not keep to their role: no verdict on the agent",
+    "turn_timed_out": "The agent took too long for one reply",
     "agent_failed": "The agent crashed, or returned an invalid answer",
     "timed_out": "The time limit passed",
-    "cancelled": "It was stopped",
+    "cancelled": "The trial was stopped",
     "errored": "The platform or the task failed",
 }
 
@@ -53,7 +53,7 @@ def describe_status(task_run: TaskRun) -> str:
 
 
 _NOT_RECORDED = "not recorded:"
-"""How the error of a trial begins that asked for what no cassette has."""
+"""The start of the error of a trial that needs an answer which is in no cassette."""
 
 
 def is_not_recorded(task_run: TaskRun) -> bool:
@@ -66,12 +66,12 @@ def is_not_recorded(task_run: TaskRun) -> bool:
 
 def describe_ending(task_run: TaskRun) -> str:
     """Return how the trial ended."""
-    return "It took another turn than the recording" if is_not_recorded(task_run) else ENDINGS[task_run.ending]
+    return "The trial differs from the recording" if is_not_recorded(task_run) else ENDINGS[task_run.ending]
 
 
 _WHY_UNDECIDED: dict[str, str] = {
-    "errored": "as they stood when it broke: they decide nothing",
-    "invalid_person": "not judged: the person was not played as they should be",
+    "errored": "as they were when the trial failed; they do not count",
+    "invalid_person": "not judged, because the person did not keep to their role",
 }
 
 
@@ -121,12 +121,12 @@ def describe_reason(task_run: TaskRun) -> str:
     """Return the reason for the outcome in one sentence."""
     match outcome(task_run):
         case "fail" if task_run.ending == "turn_timed_out":
-            return "One answer took longer than it may, so the verdict is fail. The criteria are shown as they stood."
+            return "One reply took too long, so the verdict is fail. The criteria are shown as they were then."
         case "fail" if task_run.status == "timed_out":
             limit = "" if task_run.timeout is None else f" of {task_run.timeout:g} s"
-            return f"The time limit{limit} passed, so the verdict is fail. The criteria are shown as they stood."
+            return f"The time limit{limit} passed, so the verdict is fail. The criteria are shown as they were then."
         case "fail" if task_run.ending == "agent_failed":
-            return "The agent crashed, so the verdict is fail. The criteria are shown as they stood."
+            return "The agent crashed, so the verdict is fail. The criteria are shown as they were then."
         case "fail":
             return _describe_fail(task_run.criteria)
         case "partial":
@@ -138,7 +138,7 @@ def describe_reason(task_run: TaskRun) -> str:
         case "pass":
             return _describe_pass(task_run.criteria)
         case "errored" if is_not_recorded(task_run):
-            return "It took another turn than the recording, and what it came to was never recorded; no verdict."
+            return "The trial differs from the recording and needs an answer that was not recorded; no verdict."
         case other:
             return f"{OUTCOMES[other][1].capitalize()}." if other in OUTCOMES else ""
 
@@ -146,7 +146,7 @@ def describe_reason(task_run: TaskRun) -> str:
 def _describe_fail(criteria: tuple[CriterionRun, ...]) -> str:
     gates = [c for c in criteria if c.gate and c.status == "judged" and not c.passed]
     if gates:
-        return f"A failed gate fails the run, whatever the score: {_join_labels(gates)}."
+        return f"A gate failed, so the verdict is fail, whatever the score: {_join_labels(gates)}."
     return f"{_describe_passed(criteria)}."
 
 

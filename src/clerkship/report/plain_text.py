@@ -10,10 +10,10 @@ from clerkship.report.judge_evidence import parse_judge_evidence
 from clerkship.report.outcome import OUTCOMES, describe_reason, is_not_recorded, outcome, why_undecided
 
 MAX_EVIDENCE = 20
-"""Expectations shown of one criterion."""
+"""Rows of evidence shown per criterion."""
 MAX_VALUE_LENGTH = 500
 MAX_CITES = 5
-"""Places shown that a judge relies on."""
+"""Citations of a judge shown per criterion."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _COMMAND = re.compile(r"(?:(?m:^)|(?<=\r))((?:[^\S\r\n]|\x1b\[[0-9;]*m)*)(?=::)|(?<=#)(?=#(?:vso)?\[)")
 

@@ -71,7 +71,7 @@ class TaskRate(PassRate):
     crashed: int = 0
     """Trials in which the agent crashed."""
     axis_scores: dict[str, list[float]] = field(default_factory=dict)
-    """Of each axis, the scores of graded trials."""
+    """The scores of graded trials, by axis."""
 
     def add(self, task_run: TaskRun) -> None:
         """Count one more trial."""

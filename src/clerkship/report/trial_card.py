@@ -21,7 +21,7 @@ from clerkship.report.plain_text import failed_criteria
 MAX_VALUE_LENGTH = 4_000
 MAX_EVIDENCE = 100
 _HIDDEN_FACTS = ATTACHED_FACTS | {"handed", "handed_from", "unauthenticated"}
-"""What of the sidecar is shown elsewhere, or not at all."""
+"""Facts of the sidecar that are shown elsewhere, or not at all."""
 
 
 def build_row(detail: TaskDetail) -> dict[str, Any]:

@@ -50,12 +50,12 @@ function speaker(trial, sandbox) {
   return session ? session.payload.person : people.length === 1 ? people[0].name : "the person";
 }
 
-// A text too long for the log is kept beside it, and may not be in this page.
+// A text too long for the log is stored outside it, and may not be in this page.
 function wording(event) {
   const kept = (event.blobs || {}).text;
   if (typeof event.payload.text === "string" && (event.payload.text || !event.payload.custom)) return event.payload.text;
   if (kept === undefined && event.payload.custom) return null;
-  return el("i", {}, kept ? `${plural(kept.size, "byte")} of text, kept beside the log` : "(no text)");
+  return el("i", {}, kept ? `${plural(kept.size, "byte")} of text, stored outside the log` : "(no text)");
 }
 
 function bubble(event, { trial, several }) {

@@ -11,7 +11,7 @@ function criterionOutcome(criterion) {
 
 function criteriaSection(trial) {
   const criteria = trial.body.criteria;
-  if (!criteria.length) return el("section", {}, el("h3", {}, "Criteria"), el("p", { class: "muted" }, "None were checked."));
+  if (!criteria.length) return el("section", {}, el("h3", {}, "Criteria"), el("p", { class: "muted" }, "There are no criteria."));
   const sorted = [...criteria].sort((a, b) => URGENCY[criterionOutcome(a)] - URGENCY[criterionOutcome(b)]);
   const cards = sorted.map((criterion) => criterionCard(criterion, trial));
   return el("section", { class: "criteria" },
@@ -42,10 +42,10 @@ function unfold(cards) {
 function criterionCard(criterion, trial) {
   const outcome = criterionOutcome(criterion);
   const badges = [
-    criterion.gate ? badge("gate", "gate", "If it fails, the run fails whatever the score") : null,
-    criterion.weight !== 1 ? badge(`weight ${criterion.weight}`, "", "Its share in the score") : null,
+    criterion.gate ? badge("gate", "gate", "If it fails, the verdict is fail, whatever the score") : null,
+    criterion.weight !== 1 ? badge(`weight ${criterion.weight}`, "", "Weight in the score") : null,
     criterion.axis ? badge(criterion.axis, "axis", "Axis of the score") : null,
-    criterion.input_entity_id ? badge(`about ${criterion.input_entity_id}`, "", "The record it is about") : null,
+    criterion.input_entity_id ? badge(`about ${criterion.input_entity_id}`, "", "The record that it checks") : null,
     outcome !== "pass" && criterion.score > 0 ? badge(`score ${criterion.score.toFixed(2)}`) : null,
   ];
   const decides = !trial.body.undecided; // else it is folded away, and without a colour
@@ -91,7 +91,7 @@ function voteList(votes, trial) {
     el("span", {}, el("b", {}, { pass: "pass", fail: "fail", errored: "not cast" }[word(vote)]), " ", linked(vote.reasoning || vote.error || "", trial))));
   const split = votes.for && votes.against;
   return el("details", { class: "votes", open: Boolean(split || votes.not_cast) },
-    el("summary", {}, `Votes: ${votes.for} for it, ${votes.against} against${votes.not_cast ? `, ${votes.not_cast} not cast` : ""}`),
+    el("summary", {}, `Votes: ${votes.for} pass, ${votes.against} fail${votes.not_cast ? `, ${votes.not_cast} not cast` : ""}`),
     el("ol", {}, lines));
 }
 
@@ -100,7 +100,7 @@ function evidenceTable(criterion, evidence, trial) {
   const rows = evidence.flatMap((check) => [evidenceRow(check, check.path, check, trial), ...differenceRows(check, trial)]);
   return [
     el("table", { class: "evidence" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)),
-    criterion.evidence_left_out ? el("p", { class: "muted" }, `${plural(criterion.evidence_left_out, "more line")} of evidence left out.`) : null,
+    criterion.evidence_left_out ? el("p", { class: "muted" }, `${plural(criterion.evidence_left_out, "more row")} of evidence not shown.`) : null,
   ];
 }
 
@@ -118,7 +118,7 @@ function evidenceRow(check, path, values, trial) {
 function differenceRows(check, trial) {
   const rows = (check.differences || []).map((one) => evidenceRow({ passed: false, seq: null }, `${check.path}: ${one.path}`, one, trial));
   if (check.differences_left_out) {
-    rows.push(el("tr", { class: "is-fail" }, el("td", { colspan: "4", class: "muted" }, `${plural(check.differences_left_out, "more difference")} left out.`)));
+    rows.push(el("tr", { class: "is-fail" }, el("td", { colspan: "4", class: "muted" }, `${plural(check.differences_left_out, "more difference")} not shown.`)));
   }
   return rows;
 }

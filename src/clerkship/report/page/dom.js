@@ -50,7 +50,7 @@ function copyButton(text, what) {
       await navigator.clipboard.writeText(text);
       button.textContent = "copied";
     } catch {
-      button.textContent = "copy by hand";
+      button.textContent = "select and copy";
     }
   });
   return button;

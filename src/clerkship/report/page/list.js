@@ -66,7 +66,7 @@ function filterByTemplate() {
     cell.replaceChildren(el("button", {
       type: "button",
       class: "of-template",
-      title: "Show its trials alone",
+      title: "Show only its trials",
       "data-template": template,
       "aria-pressed": "false",
       click: () => {

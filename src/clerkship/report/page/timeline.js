@@ -42,7 +42,7 @@ function legend(trial) {
   const kinds = new Set(trial.log.map((event) => trouble(event)).filter(Boolean));
   return el("p", { class: "legend muted" },
     el("span", {}, el("i", { class: "dot by-agent" }), "done by the agent"),
-    el("span", {}, el("i", { class: "dot" }), "by anyone else"),
+    el("span", {}, el("i", { class: "dot" }), "by others"),
     [...kinds].map((kind) => el("span", { class: kind.kind }, icon(kind.icon), kind.word)));
 }
 
@@ -51,7 +51,7 @@ function leftOut(trial) {
   const task = /^[\w.\/-]+$/.test(trial.task) ? trial.task : `'${trial.task.replaceAll("'", `'\\''`)}'`;
   const which = trial.trial > 1 ? ` --trial ${trial.trial}` : "";
   return el("p", { class: "left-out" },
-    `${plural(missing, "event")} left out of this page to keep it small; `,
+    `${plural(missing, "event")} not shown, to keep the page small; `,
     el("code", {}, `clerkship show ${DATA.run} ${task}${which} --events`), ` prints ${missing === 1 ? "it" : "them"}.`);
 }
 
@@ -145,7 +145,7 @@ function payloadPanel(trial, event) {
     effects.length ? ["Led to", effects.map((effect) => [eventLink(trial, effect.seq), " "])] : null,
     ...requestFacts(event),
     ...Object.entries(event.blobs || {}).map(([field, kept]) => [
-      field, `${plural(kept.size, "byte")} kept beside the log, SHA-256 ${kept.sha256}`]),
+      field, `${plural(kept.size, "byte")} stored outside the log, SHA-256 ${kept.sha256}`]),
   ].filter(Boolean);
   const texts = Object.entries(event.payload).filter(([, value]) => hasLines(value));
   const rest = Object.fromEntries(Object.entries(event.payload).filter(([, value]) => !hasLines(value)));

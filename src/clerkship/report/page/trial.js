@@ -36,18 +36,18 @@ function alerts(trial) {
   const { error, verdict, missed, agent_error: agentError } = trial.body;
   return [
     error && trial.outcome === "invalid_person" ? personBox(trial, error) : null,
-    error && missed ? errorBox("Not recorded", "It took another turn than the recording, and what it came to was never recorded. This trial has no verdict and is left out of the rate.", error) : null,
-    error && !missed && trial.outcome !== "invalid_person" ? errorBox("Platform error", `Not the agent's doing.${verdict ? "" : " This trial has no verdict and is left out of the rate."}`, error) : null,
-    agentError ? errorBox("The agent crashed", `It raised an error or returned an invalid answer${verdict ? ", so the verdict is fail" : ""}. What it did until then was checked.`, agentError, "fail") : null,
+    error && missed ? errorBox("Not recorded", "The trial differs from the recording and needs an answer that was not recorded. This trial has no verdict and is not in the rate.", error) : null,
+    error && !missed && trial.outcome !== "invalid_person" ? errorBox("Platform error", `The agent is not at fault.${verdict ? "" : " This trial has no verdict and is not in the rate."}`, error) : null,
+    agentError ? errorBox("The agent crashed", `It raised an error or returned an invalid answer${verdict ? ", so the verdict is fail" : ""}. The criteria were checked as they were then.`, agentError, "fail") : null,
   ];
 }
 
-// The line that was not said stands with the rule it breaks, and leads to where it would have been said.
+// Shows the rejected line with the rule it breaks, and links to its place in the conversation.
 function personBox(trial, error) {
   const broke = trial.log.find((event) => event.kind === BROKE);
   const line = broke && broke.payload.would_have_said;
   const box = errorBox("The person, not the agent",
-    "The simulated person was not played as their contract says. No verdict on the agent: this trial is left out of the rate.", error);
+    "The simulated person did not keep to their role. There is no verdict on the agent, and this trial is not in the rate.", error);
   if (broke) box.lastElementChild.append(el("p", {}, line ? ["Not said: ", el("q", {}, line), " "] : null, eventLink(trial, broke.seq)));
   return box;
 }
@@ -57,7 +57,7 @@ function errorBox(title, meaning, text, outcome = "errored") {
     el("div", {}, el("h3", {}, title), el("p", {}, meaning), el("pre", { tabindex: "0" }, text)));
 }
 
-// Tracebacks and stacks are open; what the agent printed is opened by the reader.
+// Tracebacks and stacks are open; the agent's output is folded.
 function attachments(trial) {
   return trial.body.attachments.map(({ title, text }) =>
     el("details", { class: "attachment", open: !title.includes("print") && !title.includes("standard error") },
@@ -93,7 +93,7 @@ function unauthenticatedSection(trial) {
     el("ul", { class: "plain" }, lines.map((line) => el("li", {}, el("code", {}, line)))));
 }
 
-// Metrics stand apart from the criteria: they decide nothing.
+// Metrics are separate from the criteria, because they do not count.
 function qualitySection(trial) {
   const quality = trial.body.quality;
   if (!quality) return null;

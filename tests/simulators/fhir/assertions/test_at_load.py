@@ -98,7 +98,7 @@ def test_unknown_entity_is_rejected(bench: Workbench) -> None:
 def test_input_entity_id_without_effect_is_a_warning(bench: Workbench, assertion: str, warned: bool) -> None:
     write_task(bench, f"  criteria: [{{label: a, input_entity_id: patient, assertion: {assertion}}}]")
     warnings = [str(warning) for warning in load_library(bench.folder, CATALOG).warnings]
-    assert any("`input_entity_id` does not narrow" in warning for warning in warnings) is warned
+    assert any("`input_entity_id` has no effect" in warning for warning in warnings) is warned
     assert len(warnings) == warned
 
 
