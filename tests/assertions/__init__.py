@@ -1,1 +1,1 @@
-"""One module per assertion."""
+"""Tests of the generic assertions, one module per assertion."""

@@ -1,4 +1,4 @@
-"""A model that answers as a test says, and remembers what it was asked."""
+"""Judges with scripted answers that record their questions."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class FakeJudge:
-    """Gives the same answer to everything."""
+    """Gives the same answer to every question."""
 
     def __init__(self, answer: dict[str, Any] | Exception, vectors: Sequence[Sequence[float]] = ()) -> None:
         self.name = "a judge"
@@ -20,23 +20,22 @@ class FakeJudge:
         self._answer, self._vectors = answer, vectors
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """Remember, and answer."""
+        """Record the question and return the answer."""
         self.asked.append(question)
         if isinstance(self._answer, Exception):
             raise self._answer
         return ModelAnswer(question.shape.model_validate(self._answer), self.name)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Remember, and give the vectors."""
+        """Record the texts and return the vectors."""
         self.embedded.append(list(texts))
         return [list(vector) for vector in self._vectors]
 
-    def close(self) -> None:
-        """It holds nothing."""
+    def close(self) -> None: ...
 
 
 class SampledJudge:
-    """Answers each question by which of several alike it is, one answer after the other."""
+    """Gives the answers of each sample (`vote 1`, `vote 2`) in order."""
 
     def __init__(
         self, name: str = "a judge", /, **answers: Sequence[dict[str, Any]] | Sequence[dict[str, Any] | Exception]
@@ -46,7 +45,7 @@ class SampledJudge:
         self._answers = {sample.replace("_", " "): list(given) for sample, given in answers.items()}
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """Remember, and give the next answer."""
+        """Record the question and return the next answer of its sample."""
         self.asked.append(question)
         answer = self._answers[question.sample or "once"].pop(0)
         if isinstance(answer, Exception):
@@ -54,8 +53,7 @@ class SampledJudge:
         return ModelAnswer(question.shape.model_validate(answer), self.name)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Not asked for here."""
+        """Not used."""
         raise NotImplementedError
 
-    def close(self) -> None:
-        """It holds nothing."""
+    def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""A prompt taken apart as a model that heeds its fences reads it."""
+"""Parse the fenced sections of a prompt."""
 
 import hashlib
 import re
@@ -8,14 +8,14 @@ _SECTION_START = re.compile(r"<<< ([A-Z ]+) ([0-9a-f]{16})")
 
 
 class ParsedPrompt(NamedTuple):
-    """What stands in each section, and all that stands in none."""
+    """The content of each section, and all text outside of sections."""
 
     sections: dict[str, str]
     outside: str
 
 
 def parse_sections(prompt: str) -> ParsedPrompt:
-    """By its fences alone; each must be closed by its own code, and have the code of what it holds."""
+    """Parse a prompt by its fences. Each must be closed by its own code, which is the hash of its content."""
     found: dict[str, str] = {}
     outside: list[str] = []
     lines = iter(prompt.split("\n"))

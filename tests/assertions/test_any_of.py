@@ -1,4 +1,4 @@
-"""`any_of`: at least one of several assertions passes, whichever they are."""
+"""`any_of`: at least one of several assertions passes."""
 
 from pathlib import Path
 from typing import Any, ClassVar

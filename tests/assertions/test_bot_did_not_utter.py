@@ -1,4 +1,4 @@
-"""`bot_did_not_utter`: the agent said nothing like this, on any conversation."""
+"""`bot_did_not_utter`: the agent did not say this in any conversation."""
 
 from clerkship.assertions.bot_did_not_utter import BotDidNotUtter
 from tests.assertions.log_builder import LogBuilder

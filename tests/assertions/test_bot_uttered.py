@@ -1,4 +1,4 @@
-"""`bot_uttered`: the agent said something like this, on any conversation."""
+"""`bot_uttered`: the agent said this in some conversation."""
 
 from typing import Any
 

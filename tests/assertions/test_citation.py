@@ -1,4 +1,4 @@
-"""What a judge cites must be there: else it is told what is not, asked again, and at last not believed."""
+"""Citations of a judge: wrong ones are reported, asked for again, and finally an error."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def build_log() -> Evidence:
 
 
 def build_verdict(*cites: tuple[str, str], passed: bool = True) -> dict[str, Any]:
-    """As a judge answers."""
+    """Return an answer of the judge."""
     citations = [{"where": where, "quote": quote} for where, quote in cites]
     return {"reasoning": "So it is.", "citations": citations, "passed": passed}
 

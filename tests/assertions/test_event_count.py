@@ -1,4 +1,4 @@
-"""`event_count`: something happened so many times."""
+"""`event_count`: the number of matching events is as expected."""
 
 from typing import Any
 

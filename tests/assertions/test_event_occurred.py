@@ -1,4 +1,4 @@
-"""`event_occurred`: something happened at least once."""
+"""`event_occurred`: an event happened at least once."""
 
 import pytest
 from pydantic import ValidationError

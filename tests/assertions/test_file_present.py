@@ -1,4 +1,4 @@
-"""`file_present`: the right file is there at the end, with the right content."""
+"""`file_present`: a file is there at the end, with the expected content."""
 
 from datetime import timedelta
 from typing import Any
@@ -23,7 +23,7 @@ FILES = {
 
 
 def check(args: Any) -> Check:
-    """The check of one drop."""
+    """Check a sandbox with FILES."""
     return FilePresent.model_validate(args).check(LogBuilder().with_files("drop", FILES).evidence())
 
 
@@ -139,12 +139,11 @@ READ = {
 
 
 def check_content(args: Any) -> Check:
-    """The check of a drop with files of all sorts."""
+    """Check a sandbox with files of all formats."""
     return FilePresent.model_validate(args).check(LogBuilder().with_files("drop", READ).evidence())
 
 
 def field(path: str, expected: Any) -> dict[str, Any]:
-    """One expectation."""
     return {"path": path, "expected": expected}
 
 

@@ -1,4 +1,4 @@
-"""The two assertions about generated replies: which reply is meant, how it is scored, what compat changes."""
+"""The two assertions on generated replies: selection, scores, and differences with `compat: rasa`."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ FITS = {"score": 0.8, "reasoning": "it is about that"}
 
 
 def build_evidence(log_builder: LogBuilder, judge: FakeJudge, compat: str | None = None) -> Evidence:
-    """A log with its judge."""
+    """Return the evidence of a log with a judge."""
     task = Task.model_validate({"name": "A task", "compat": compat})
     return Evidence(task, log_builder.log.ordered(), {}, "person_done", model=judge)
 
@@ -39,7 +39,7 @@ def build_conversation() -> LogBuilder:
 
 
 def find_row(rows: tuple[FieldCheck, ...], path: str) -> FieldCheck:
-    """The one with this path."""
+    """Return the row with this path."""
     return next(check for check in rows if check.path.partition(":")[0] == path)
 
 
@@ -199,7 +199,7 @@ def test_empty_source_fails_without_asking_model(
 
 
 def build_log_without_sources(utter_name: str | None = None) -> LogBuilder:
-    """An agent that says nothing of where its replies come from."""
+    """Return the log of an agent that reports no sources of its replies."""
     log_builder = LogBuilder()
     log_builder.add_message("Why?", actor="person")
     log_builder.add_message("Because it snows.", metadata={"other": 1}, utter_name=utter_name)

@@ -1,4 +1,4 @@
-"""Every assertion over a long history: twice the events, twice the time, and not much of it."""
+"""Every assertion takes time linear in the number of events."""
 
 from time import perf_counter
 from typing import Any
@@ -36,7 +36,7 @@ ASKED: dict[str, tuple[Any, Any]] = {
 
 
 def build_history(rounds: int) -> Evidence:
-    """Ten events a round, and one of each sort at the end."""
+    """Return a log with ten events per round, and one event of each kind at the end."""
     log_builder = LogBuilder()
     events: list[Payload] = [
         agent.FlowStarted(flow_id="f"),
@@ -72,7 +72,7 @@ def build_history(rounds: int) -> Evidence:
 
 
 def list_assertions(index: int) -> list[Assertion]:
-    """All of them: those that pass, or those that fail."""
+    """Return all assertions that pass, or all that fail."""
     return [BY_NAME[name].model_validate(args[index]) for name, args in ASKED.items()]
 
 

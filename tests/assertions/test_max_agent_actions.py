@@ -1,4 +1,4 @@
-"""`max_agent_actions`: a limit on what the agent does."""
+"""`max_agent_actions`: a limit on the agent's actions."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`never`: something did not happen, at any time."""
+"""`never`: an event did not happen."""
 
 from clerkship.assertions.never import Never
 from tests.assertions.log_builder import LogBuilder

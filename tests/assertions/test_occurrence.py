@@ -1,4 +1,4 @@
-"""How often, in which turn, not at all; and what a failure says: on the assertions about one kind of event."""
+"""Count, turn and negation of assertions on agent events, and the texts of their failures."""
 
 from typing import Any
 

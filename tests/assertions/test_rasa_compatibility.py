@@ -1,4 +1,4 @@
-"""Each assertion on an agent's own events, as we read it and as Rasa does: the same events, two verdicts."""
+"""Each assertion on agent events by our rules and with `compat: rasa`: the same events, two results."""
 
 from typing import Any, Literal
 
@@ -54,7 +54,7 @@ def bot_message(text: str = "", **extra: Any) -> dict[str, Any]:
 
 
 def user_message(text: str = "Hello") -> dict[str, Any]:
-    """The person said something, and a turn began."""
+    """A message of the person, which starts a turn."""
     return {"text": text, "actor": "person"}
 
 

@@ -1,4 +1,4 @@
-"""What an author may get wrong in an assertion: said at load, in words, at its place."""
+"""Mistakes in assertions are reported at load, with location."""
 
 from pathlib import Path
 

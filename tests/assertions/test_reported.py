@@ -1,4 +1,4 @@
-"""What only the agent reports is marked in the ledger, and proves no deed where a sandbox could have observed it."""
+"""Events that only the agent reports are marked in the ledger, and prove nothing that a sandbox could have observed."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,7 +29,7 @@ def build_log(judge: Any, *observers: str) -> Evidence:
 
 
 def build_verdict(*places: str) -> dict[str, Any]:
-    """A pass that cites these lines."""
+    """Return a pass that cites these lines."""
     return {"passed": True, "reasoning": "So.", "citations": [{"where": place, "quote": ""} for place in places]}
 
 

@@ -1,4 +1,4 @@
-"""`sequencing`: things happened in this order, each strictly after the one before."""
+"""`sequencing`: events happened in this order."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.assertions.log_builder import LogBuilder
 
 
 def check_sequence(log_builder: LogBuilder, *steps: Any) -> Check:
-    """The check of some steps."""
+    """Check the steps."""
     return Sequencing.model_validate(list(steps)).check(log_builder.evidence())
 
 
@@ -23,7 +23,7 @@ def read(path: str, **more: Any) -> dict[str, Any]:
 
 
 def build_log(paths: str) -> LogBuilder:
-    """One file read a second, named by a letter each."""
+    """Return a log with one read per second, of files named by a letter."""
     log_builder = LogBuilder()
     for path in paths:
         log_builder.read(path)

@@ -1,4 +1,4 @@
-"""Slots and memory: values by matcher, in one turn, so many times; and what a failure says."""
+"""Assertions on slots and memory: matchers, turns, counts, and the texts of failures."""
 
 from typing import Any
 

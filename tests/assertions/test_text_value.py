@@ -1,4 +1,4 @@
-"""How a text meets what is expected of it, the same in CSV and HL7."""
+"""Matching of text values in CSV and HL7."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tools that were called: at any time, or together in one turn."""
+"""Assertions on tool calls: at any time, or together in one turn."""
 
 from itertools import permutations
 from typing import Any
@@ -113,7 +113,7 @@ def test_expected_tools_of_scenario_file_are_accepted(log_builder: LogBuilder) -
         {"tool_group": [{"ordered": True}, {"gate": True}, {"tool_called": "search"}, {"tool_called": "price"}]},
     ]
     scenario = {"name": "x", "simulation_context": "x", "goals": {"expected_tools": expected}}
-    criteria = ScenarioFile.model_validate(scenario).task("x").criteria
+    criteria = ScenarioFile.model_validate(scenario).to_task("x").criteria
     checks: dict[str, type[Assertion]] = {"tool_called": ToolCalledAssertion, "tool_group": ToolGroup}
     made = [checks[criterion.assertion.name].model_validate(criterion.assertion.args) for criterion in criteria]
     assert [check.check(log_builder.evidence()).passed for check in made] == [True, False, True]

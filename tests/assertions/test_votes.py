@@ -1,4 +1,4 @@
-"""`votes`: the same question several times, a majority, and what the others said."""
+"""`votes`: a judge is asked several times, and the majority decides."""
 
 import threading
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ def test_even_number_of_votes_is_rejected() -> None:
 
 
 class BarrierJudge:
-    """Answers nobody until so many have asked."""
+    """Answers only when a number of questions have arrived."""
 
     name = "a meeting"
 
@@ -130,16 +130,15 @@ class BarrierJudge:
         self._barrier = threading.Barrier(size, timeout=20)
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """When all are there."""
+        """Wait for all questions, then answer."""
         self._barrier.wait()
         return ModelAnswer(question.shape.model_validate(build_verdict(True, "Yes.")), self.name)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Not asked for here."""
+        """Not used."""
         raise NotImplementedError
 
-    def close(self) -> None:
-        """It holds nothing."""
+    def close(self) -> None: ...
 
 
 def test_votes_are_cast_concurrently() -> None:

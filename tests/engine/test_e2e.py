@@ -244,11 +244,13 @@ def test_stubs_for_an_agent_without_on_start_are_refused_before_anything_runs(sh
 
 def test_stubs_are_refused_for_an_agent_that_cannot_honour_them(shop: Workbench) -> None:
     request = RunRequest(path=shop.folder, agent=PythonSolver("bot", OrderBot), tasks=("lost order",))
-    plan = replace(plan_run(request, Settings(), CATALOG), solver=PythonSolver("deaf", agent_without_on_start))
+    plan = replace(
+        plan_run(request, Settings(), CATALOG), solver=PythonSolver("agent without on_start", agent_without_on_start)
+    )
     execute(plan, shop.store, CATALOG)
     [task_run] = shop.store.task_runs(plan.run.id)
     assert (task_run.status, task_run.verdict) == ("errored", None)
-    assert task_run.error == "deaf has no on_start, which is needed to pass the stubs of actions"
+    assert task_run.error == "agent without on_start has no on_start, which is needed to pass the stubs of actions"
 
 
 def test_one_case_of_a_file_can_be_run_alone(
@@ -277,9 +279,9 @@ def test_unused_parts_of_a_file_are_warnings(
         "test_cases: [{test_case: a, steps: [{user: x, assertions: [{bot_uttered: {text_matches: h}}]}, {bot: y}]}]",
     )
     note = (
-        "! suite/a.yml:1:96: test_cases.0.steps.1: 1 step is not checked: 'a' has assertions, and then they alone count"
+        "! suite/a.yml:1:96: test_cases.0.steps.1: 1 step is not checked: 'a' has assertions, so only these are checked"
     )
     assert clerkship(["validate", "suite"]) == 0
     assert note in " ".join(capsys.readouterr().out.split())
-    assert clerkship(["run", "suite", "-a", f"python:{__name__}:deaf"]) == 0
+    assert clerkship(["run", "suite", "-a", f"python:{__name__}:agent_without_on_start"]) == 0
     assert note in " ".join(capsys.readouterr().out.split())

@@ -205,7 +205,7 @@ def test_bug_in_a_simulator_is_kept_with_operation_and_traceback(bench: Workbenc
     task_run = run_with(bench, catalog, lambda task_item, sandboxes: sandboxes["drop"].list())
     assert task_run.error == "drop: GET /files: KeyError: 'a bug of ours'"
     trace = sidecar(bench, task_run)["platform_traceback"]
-    assert "in with_a_bug\n    raise KeyError" in trace
+    assert "in fail_with_bug\n    raise KeyError" in trace
     assert "clerkship/playground/gateway.py:" in trace
     assert str(bench.folder) not in trace
     assert not [line for line in trace.splitlines() if line.startswith("/")]

@@ -450,7 +450,7 @@ def reports_forever_and_catches(task_item: Any, sandboxes: Any) -> int:
 
 
 @pytest.mark.parametrize("agent", [reports_forever, reports_forever_and_catches])
-@pytest.mark.parametrize(("name", "limit"), [("MAX_EVENTS", 100), ("MAX_BYTES", 100_000)])
+@pytest.mark.parametrize(("name", "limit"), [("MAX_EVENTS", 100), ("MAX_LOG_BYTES", 100_000)])
 def test_reports_count_towards_the_limits_of_the_log(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch, agent: Callable[..., Any], name: str, limit: int
 ) -> None:

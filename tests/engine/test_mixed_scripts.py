@@ -133,14 +133,20 @@ def test_an_opening_an_interruption_and_a_fallback_can_be_left_to_the_model(benc
 @pytest.mark.parametrize(
     ("person", "told"),
     [
-        ("{lines: [{interrupt: Hey}]}", "`interrupt` comes right after something that is said"),
-        ("{lines: [One, {go_silent: 1m}, {interrupt: Hey}]}", "`interrupt` comes right after something that is said"),
+        ("{lines: [{interrupt: Hey}]}", "`interrupt` must follow a message"),
+        ("{lines: [One, {go_silent: 1m}, {interrupt: Hey}]}", "`interrupt` must follow a message"),
         ("{lines: [{say: a, press: b}]}", "expected one of `say`, `improvise`, `press`, `interrupt` and `go_silent`"),
         ("{lines: [{improvise: }]}", "expected one of `say`, `improvise`"),
         ("{lines: [{go_silent: soon}]}", "expected a duration such as 30m"),
-        ("{opening: a, script: [{when: a, interrupt: b}]}", "expected `say`, or `press` a button, or `improvise`"),
-        ("{opening: a, script: [{when: a, say: null, interrupt: b}]}", "`interrupt` comes on top of something"),
-        ("{opening: a, script: [{when: a, improvise: x, say: y}]}", "expected `say`, or `press` a button"),
+        (
+            "{opening: a, script: [{when: a, interrupt: b}]}",
+            "expected one of `say`, `press`, `improvise` and `go_silent`",
+        ),
+        ("{opening: a, script: [{when: a, say: null, interrupt: b}]}", "`interrupt` needs a message to interrupt"),
+        (
+            "{opening: a, script: [{when: a, improvise: x, say: y}]}",
+            "expected one of `say`, `press`, `improvise` and `go_silent`",
+        ),
         ("{opening: a, never_says: ['(']}", "not a regular expression"),
     ],
 )

@@ -36,7 +36,7 @@ def same(first: Any, other: Any) -> bool:
 @example(data={"<<": {"a": 1}, "": "", "~": "null", "yes": "no"}, indent=None)
 def test_json_document_parses_as_yaml(data: Any, indent: int | None) -> None:
     tree = parse_yaml(json.dumps(data, indent=indent), "f.json")
-    assert tree.flaws == []
+    assert tree.mistakes == []
     assert same(tree.data, data)
 
 
@@ -54,7 +54,7 @@ def test_any_text_is_parsed_or_refused_with_a_position(text: str) -> None:
     except InvalidYaml as bad:
         results = [bad]
     else:
-        results = tree.flaws
+        results = tree.mistakes
         json.dumps(tree.data, allow_nan=False)
     lines = text.count("\n") + 1
     assert all(1 <= bad.line <= lines + 1 and bad.column >= 1 for bad in results)

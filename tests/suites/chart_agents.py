@@ -1,4 +1,4 @@
-"""Agents on the chart that are wrong in ways an agent can be, and some that are right in another way than ours."""
+"""Agents for `suites/chart`: wrong solutions, and correct ones that differ from the reference."""
 
 import re
 from collections.abc import Callable
@@ -10,18 +10,17 @@ Agent = Callable[[Any, Any], Any]
 
 
 def find_patient(task_item: Any, ehr: Any) -> Resource:
-    """Whom an instruction names by record number."""
+    """Return the patient that an instruction names by record number."""
     found: Resource = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", task_item["instruction"])[1])[0]  # type: ignore[index]
     return found
 
 
 def get_mrn(patient: Resource) -> str:
-    """A patient's record number."""
     return str(next(i["value"] for i in patient["identifier"] if i["type"]["coding"][0]["code"] == "MR"))
 
 
 def build_order(type: str, patient: str, code: str, **more: Any) -> Resource:
-    """An order of a drug or a test."""
+    """Return an order of a drug or a test."""
     system, element = (LOINC, "code") if type == "ServiceRequest" else (RXNORM, "medicationCodeableConcept")
     concept = {"coding": [{"system": system, "code": code}]}
     subject = {"reference": f"Patient/{patient}"}
@@ -29,7 +28,7 @@ def build_order(type: str, patient: str, code: str, **more: Any) -> Resource:
 
 
 def order_replacements(drug: Resource | None = None, test: Resource | None = None, *, look: str = "search") -> Agent:
-    """Orders the potassium and the repeat level, each a little otherwise than it was asked for."""
+    """Order the potassium and the repeat level, with these changes."""
 
     def on_task(task_item: Any, sandboxes: Any) -> Any:
         ehr = sandboxes["ehr"]
@@ -46,7 +45,7 @@ def order_replacements(drug: Resource | None = None, test: Resource | None = Non
 
 
 def book_with_change(change: Callable[[Resource], Any] = lambda _: None) -> Agent:
-    """Books the first free slot, with something about the appointment changed."""
+    """Book the first free slot, with a change to the appointment."""
 
     def on_task(task_item: Any, sandboxes: Any) -> Any:
         ehr = sandboxes["ehr"]
@@ -71,17 +70,17 @@ def book_with_change(change: Callable[[Resource], Any] = lambda _: None) -> Agen
 
 
 def decline_all_participants(appointment: Resource) -> None:
-    """Everybody says no."""
+    """Set all participants to declined."""
     appointment["participant"] = [{**one, "status": "declined"} for one in appointment["participant"]]
 
 
 def add_second_patient(appointment: Resource) -> None:
-    """A second patient comes along."""
+    """Add a second patient."""
     appointment["participant"].append({"actor": {"reference": "Patient/pat-0050"}, "status": "accepted"})
 
 
 def record_blood_pressure(*parts: tuple[str, float, str]) -> Agent:
-    """Records a blood pressure with these components."""
+    """Record a blood pressure with these components."""
 
     def on_task(task_item: Any, sandboxes: Any) -> None:
         ehr = sandboxes["ehr"]
@@ -108,7 +107,7 @@ def record_blood_pressure(*parts: tuple[str, float, str]) -> Agent:
 
 
 def record_weight_in_future(task_item: Any, sandboxes: Any) -> None:
-    """Records the weight for a day years from now."""
+    """Record the weight with a date years ahead."""
     quantity = {"value": 64.2, "unit": "lb", "system": UCUM, "code": "kg"}
     weight = {
         "resourceType": "Observation",
@@ -122,7 +121,7 @@ def record_weight_in_future(task_item: Any, sandboxes: Any) -> None:
 
 
 def drop_email(task_item: Any, sandboxes: Any) -> None:
-    """Puts the new number in, and drops what is not a phone."""
+    """Set the new number, and remove all contacts that are not a phone."""
     ehr = sandboxes["ehr"]
     patient = find_patient(task_item, ehr)
     kept = [one for one in patient["telecom"] if (one["system"], one.get("use")) == ("phone", "home")]
@@ -130,7 +129,7 @@ def drop_email(task_item: Any, sandboxes: Any) -> None:
 
 
 def drop_postal_code(task_item: Any, sandboxes: Any) -> None:
-    """Corrects the street, and loses the postal code."""
+    """Correct the street, and lose the postal code."""
     ehr = sandboxes["ehr"]
     patient = find_patient(task_item, ehr)
     new = {"use": "home", "line": ["27 Quince Court"], "text": "27 Quince Court", "city": patient["address"][0]["city"]}
@@ -140,7 +139,7 @@ def drop_postal_code(task_item: Any, sandboxes: Any) -> None:
 
 
 def link_wrong_records(task_item: Any, sandboxes: Any) -> None:
-    """Links the two records, and two others."""
+    """Link the two records, and two others."""
     ehr = sandboxes["ehr"]
     first, second = ehr.read("Patient", "pat-0014"), ehr.read("Patient", "pat-0020")
     pairs = [("pat-0014", "replaced-by"), ("pat-0001", "replaces")]
@@ -153,19 +152,19 @@ def _link_patient(id: str, how: str) -> Resource:
 
 
 def answer_with_all_patients(task_item: Any, sandboxes: Any) -> Any:
-    """Everybody could be meant."""
+    """Answer with every patient."""
     return {"status": "ambiguous", "candidates": [get_mrn(one) for one in sandboxes["ehr"].search("Patient")]}
 
 
 def cancel_both_appointments(task_item: Any, sandboxes: Any) -> Any:
-    """Does not ask who is meant."""
+    """Cancel both appointments without asking."""
     for visit in ("visit-of-the-older", "visit-of-the-younger"):
         sandboxes["ehr"].patch("Appointment", visit, [{"op": "replace", "path": "/status", "value": "cancelled"}])
     return {"status": "done"}
 
 
 def cancel_with_wrong_reason(task_item: Any, sandboxes: Any) -> None:
-    """Cancels for another reason than the one given."""
+    """Cancel for another reason than the given one."""
     ehr = sandboxes["ehr"]
     born = re.search(r"born (\S+),", task_item["instruction"])[1]  # type: ignore[index]
     [patient] = ehr.search("Patient", birthdate=born)
@@ -179,7 +178,7 @@ def cancel_with_wrong_reason(task_item: Any, sandboxes: Any) -> None:
 
 
 def read_all_results(task_item: Any, sandboxes: Any) -> Any:
-    """Reads everybody's results to find one patient's."""
+    """Read the results of all patients to find those of one."""
     ehr = sandboxes["ehr"]
     whose = f"Patient/{find_patient(task_item, ehr)['id']}"
     found = [one for one in ehr.search("Observation", code="2823-3") if one["subject"]["reference"] == whose]
@@ -189,7 +188,7 @@ def read_all_results(task_item: Any, sandboxes: Any) -> Any:
 
 
 def order_magnesium(*often: int, each: float = 400, **more: Any) -> Agent:
-    """Orders magnesium so often a day."""
+    """Order magnesium with this frequency."""
 
     def on_task(task_item: Any, sandboxes: Any) -> Any:
         ehr = sandboxes["ehr"]
@@ -210,7 +209,7 @@ def order_magnesium(*often: int, each: float = 400, **more: Any) -> Agent:
 
 
 def order_from_letter(**more: Any) -> Agent:
-    """Orders what the letter asks for, with more said about it."""
+    """Order what the letter asks for, with additional elements."""
 
     def on_task(task_item: Any, sandboxes: Any) -> Any:
         ehr = sandboxes["ehr"]
@@ -223,7 +222,7 @@ def order_from_letter(**more: Any) -> Agent:
 
 
 def search_whole_record(task_item: Any, sandboxes: Any) -> Any:
-    """Looks through everything there is about the patient."""
+    """Search everything about the patient."""
     ehr = sandboxes["ehr"]
     ehr.everything(find_patient(task_item, ehr)["id"])
     return '{"value": null}'

@@ -1,4 +1,4 @@
-"""Agents on the feeds that are wrong in ways an agent can be, and some that are right in another way than ours."""
+"""Agents for `suites/feeds`: wrong solutions, and correct ones that differ from the reference."""
 
 import io
 import runpy
@@ -21,13 +21,13 @@ Verb = Callable[..., Any]
 
 
 def load_solution(name: str) -> Agent:
-    """A reference solution."""
+    """Load a reference solution."""
     found: Agent = runpy.run_path(str(FEEDS / "solutions" / f"{name}.py"))["on_task"]
     return found
 
 
 class OverriddenHandle:
-    """A handle with some of its verbs done otherwise."""
+    """A handle with some methods overridden."""
 
     def __init__(self, handle: Any, verbs: Mapping[str, Verb]) -> None:
         self._handle, self._verbs = handle, verbs
@@ -39,7 +39,7 @@ class OverriddenHandle:
 
 
 class OverriddenSandboxes:
-    """All sandboxes, some of their verbs (`lab.acknowledge`) done otherwise."""
+    """All sandboxes, with some methods (`lab.acknowledge`) overridden."""
 
     def __init__(self, sandboxes: Any, verbs: Mapping[str, Verb]) -> None:
         self._sandboxes, self._verbs = sandboxes, verbs
@@ -55,7 +55,7 @@ class OverriddenSandboxes:
 
 
 def override_solution(name: str, **verbs: Verb) -> Agent:
-    """A reference solution that does some things otherwise: `ehr_create=…`."""
+    """Return a reference solution with some methods overridden: `ehr_create=…`."""
 
     def on_task(task_item: Any, sandboxes: Any) -> Any:
         return load_solution(name)(
@@ -65,48 +65,44 @@ def override_solution(name: str, **verbs: Verb) -> Agent:
     return on_task
 
 
-def do_nothing(_: Verb, *__: Any, **___: Any) -> None:
-    """Does nothing at all."""
+def do_nothing(_: Verb, *__: Any, **___: Any) -> None: ...
 
 
 def call_twice(verb: Verb, *args: Any, **kwargs: Any) -> Any:
-    """Does it, and once more."""
     verb(*args, **kwargs)
     return verb(*args, **kwargs)
 
 
 def acknowledge_with_aa(acknowledge: Verb, id: str, code: str = "AA", text: str = "") -> Any:
-    """Whatever was made of it, all is well."""
+    """Acknowledge with AA, whatever happened."""
     return acknowledge(id, "AA")
 
 
 def acknowledge_without_text(acknowledge: Verb, id: str, code: str = "AA", text: str = "") -> Any:
-    """A code and no reason."""
+    """Acknowledge with a code but no reason."""
     return acknowledge(id, code)
 
 
 def create_for_other_patient(create: Verb, resource: dict[str, Any]) -> Any:
-    """In the chart of the first patient there is."""
+    """Create the resource for the first patient in the chart."""
     return create({**resource, "subject": {"reference": "Patient/pat-0001"}})
 
 
 def create_with_wrong_value(create: Verb, resource: dict[str, Any]) -> Any:
-    """A slip of the pen."""
     return create({**resource, "valueQuantity": {**resource["valueQuantity"], "value": 59}})
 
 
 def create_with_wrong_code(create: Verb, resource: dict[str, Any]) -> Any:
-    """Sodium for whatever it was."""
+    """Use the code of sodium."""
     return create({**resource, "code": {"coding": [{"system": "http://loinc.org", "code": "2951-2"}]}})
 
 
 def create_without_time(create: Verb, resource: dict[str, Any]) -> Any:
-    """Nobody knows when."""
     return create({key: value for key, value in resource.items() if key != "effectiveDateTime"})
 
 
 def create_with_report(create: Verb, resource: dict[str, Any]) -> Any:
-    """File all that the message says, with a report on it."""
+    """File everything in the message, with a report."""
     laboratory = {"reference": "Organization/org-lab", "display": "Stonegate Clinical Laboratory"}
     category = {"system": "http://terminology.hl7.org/CodeSystem/observation-category", "code": "laboratory"}
     flag = {"system": "http://terminology.hl7.org/CodeSystem/v3-ObservationInterpretation", "code": "H"}
@@ -126,7 +122,7 @@ def create_with_report(create: Verb, resource: dict[str, Any]) -> Any:
 
 
 def file_for_other_patient_first(task_item: Any, sandboxes: Any) -> Any:
-    """To somebody else first, and then to where it belongs."""
+    """File for another patient first, then correct it."""
     ehr = sandboxes["ehr"]
     made: list[dict[str, Any]] = []
 
@@ -138,7 +134,7 @@ def file_for_other_patient_first(task_item: Any, sandboxes: Any) -> Any:
 
 
 def order_partial_file_first(task_item: Any, sandboxes: Any) -> Any:
-    """What can be read of the part is ordered at once, the rest later."""
+    """Order from the partial file at once, and the rest later."""
     ehr, drop = sandboxes["ehr"], sandboxes["drop"]
     solve = runpy.run_path(str(FEEDS / "solutions" / "referrals.py"))
     line = drop.read_text("inbox/referrals-0304.csv.part").splitlines()[1]
@@ -155,17 +151,16 @@ def order_partial_file_first(task_item: Any, sandboxes: Any) -> Any:
 
 
 def send_with_wrong_area_code(send: Verb, message: str) -> Any:
-    """The right number in the wrong town."""
     return send(message.replace("(716)", "(212)"))
 
 
 def write_invalid_oru(write: Verb, path: str, text: str) -> Any:
-    """An ORU that no receiver would take."""
+    """Write an ORU that a receiver would reject."""
     return write(path, "\r".join(line for line in text.split("\r") if not line.startswith("OBR")))
 
 
 def find_patient_by_name_only(task_item: Any, sandboxes: Any) -> Any:
-    """Takes the first patient of the name, whatever the number."""
+    """Take the first patient with the name, whatever the number."""
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     [entry] = lab.inbox()
     message = parse_message(entry["message"])
@@ -178,7 +173,6 @@ def find_patient_by_name_only(task_item: Any, sandboxes: Any) -> Any:
 
 
 def acknowledge_before_filing(task_item: Any, sandboxes: Any) -> Any:
-    """Says that it is filed before it is."""
     lab = sandboxes["lab"]
     entries = lab.inbox()
     for entry in entries:
@@ -189,22 +183,22 @@ def acknowledge_before_filing(task_item: Any, sandboxes: Any) -> Any:
 
 
 def create_instead_of_update(update: Verb, resource: dict[str, Any]) -> Any:
-    """A second one beside the first. It needs a create, which the verb does not have: so by a new id."""
+    """Add a second resource beside the first, under a new id."""
     return update({key: value for key, value in resource.items() if key != "meta"} | {"id": "sodium-again"})
 
 
 def file_duplicate(task_item: Any, sandboxes: Any) -> Any:
-    """Does not look whether it is there."""
+    """File without looking for an existing resource."""
     return override_solution("file_results", ehr_search=search_patients_only)(task_item, sandboxes)
 
 
 def search_patients_only(search: Verb, type: str, *args: Any, **query: Any) -> Any:
-    """Finds patients, and nothing else."""
+    """Return matches for patients only."""
     return search(type, *args, **query) if type == "Patient" else []
 
 
 def file_final_results_only(task_item: Any, sandboxes: Any) -> Any:
-    """Files only what is sure."""
+    """File only final results."""
     sandboxes.wait("40m")
     ehr, lab = sandboxes["ehr"], sandboxes["lab"]
     entries = lab.inbox()
@@ -218,13 +212,13 @@ def file_final_results_only(task_item: Any, sandboxes: Any) -> Any:
 
 
 def merge_in_wrong_direction(update: Verb, resource: dict[str, Any]) -> Any:
-    """Keeps the one that goes."""
+    """Keep the record that should be replaced."""
     links = [{**link, "type": {"replaces": "replaced-by"}.get(link["type"], "replaces")} for link in resource["link"]]
     return update({**resource, "active": not resource["active"], "link": links})
 
 
 def process_partial_file(task_item: Any, sandboxes: Any) -> Any:
-    """Takes what is there for the whole."""
+    """Take a partial file for the whole."""
     ehr, drop = sandboxes["ehr"], sandboxes["drop"]
     solve = runpy.run_path(str(FEEDS / "solutions" / "referrals.py"))
     for line in drop.read_text("inbox/referrals-0304.csv.part").splitlines()[1:]:
@@ -236,7 +230,7 @@ def process_partial_file(task_item: Any, sandboxes: Any) -> Any:
 
 
 def send_with_new_control_id(send: Verb, message: str) -> Any:
-    """Another control id every time."""
+    """Use another control id for every message."""
     anew_count.append(1)
     return send(message.replace("O01-0001", f"O01-{len(anew_count):04}"))
 
@@ -245,7 +239,7 @@ anew_count: list[int] = []
 
 
 def send_and_change_chart(task_item: Any, sandboxes: Any) -> Any:
-    """Sends the message, and changes the chart besides."""
+    """Send the message, and change the chart directly too."""
     ehr = sandboxes["ehr"]
     answer = load_solution("send_an_update")(task_item, sandboxes)
     [patient] = ehr.search("Patient", identifier=task_item["instruction"].split("MRN ")[1].split(",")[0])
@@ -254,19 +248,19 @@ def send_and_change_chart(task_item: Any, sandboxes: Any) -> Any:
 
 
 def send_for_other_appointment(send: Verb, message: str) -> Any:
-    """The number beside the right one."""
+    """Use the number of another appointment."""
     return send(message.replace("AP-44120", "AP-44121"))
 
 
 def write_under_final_name(task_item: Any, sandboxes: Any) -> Any:
-    """At once under the name that the partner looks for."""
+    """Write directly under the name that the partner looks for."""
     return override_solution(
         "export_a_result", drop_write=lambda write, _, data: write("outbound/a1c.hl7", data), drop_rename=do_nothing
     )(task_item, sandboxes)
 
 
 def send_without_pid(send: Verb, message: str) -> Any:
-    """Without the segment that says whose it is."""
+    """Send the message without the PID segment."""
     return send("\r".join(line for line in message.split("\r") if not line.startswith("PID")))
 
 
@@ -274,7 +268,7 @@ def send_without_pid(send: Verb, message: str) -> Any:
 
 
 def solve_over_mllp(task_item: Any, sandboxes: Any) -> Any:
-    """The message goes over a socket, to the facility that says whose it is."""
+    """Send the message over MLLP, by receiving facility."""
     told = sandboxes["engine"].mllp
 
     def send(_: Verb, message: str) -> str:
@@ -287,7 +281,7 @@ def solve_over_mllp(task_item: Any, sandboxes: Any) -> Any:
 
 
 def read_frame(line: socket.socket) -> str:
-    """One frame, without what is around it."""
+    """Read the content of one MLLP frame."""
     data = b""
     while not data.endswith(b"\x1c\r"):
         more = line.recv(65536)
@@ -297,7 +291,7 @@ def read_frame(line: socket.socket) -> str:
 
 
 def solve_over_sftp(task_item: Any, sandboxes: Any) -> Any:
-    """Everything in the drop is done by a client of SFTP."""
+    """Access all files over SFTP."""
     with _sftp(sandboxes["drop"].sftp) as client:
         verbs: dict[str, Verb] = {
             "drop_list": lambda _, folder: [f"{folder}/{name}" for name in client.listdir(folder)],
@@ -327,7 +321,7 @@ def _sftp(told: Any) -> Iterator[paramiko.SFTPClient]:
 
 
 def solve_with_listener(task_item: Any, sandboxes: Any) -> Any:
-    """Is called when the result comes, and answers on the same line when it is filed."""
+    """Receive the result on a listener, and acknowledge it when it is filed."""
     ehr, lab, drop = sandboxes["ehr"], sandboxes["lab"], sandboxes["drop"]
     done = threading.Event()
     make = runpy.run_path(str(FEEDS / "solutions" / "file_results.py"))["observation"]

@@ -1,4 +1,4 @@
-"""No strategy of attack passes any task that ships."""
+"""No attack passes a task that ships."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ CONVERSATIONS = ("eval", "judged", "tests")
 
 
 def run_attacks(path: Path) -> AttackReport:
-    """All strategies over a suite, without a judge."""
+    """Run all attacks on a suite, without a judge."""
     return attack(AttackRequest(path=path), Settings(timeout=60), CATALOG)
 
 

@@ -1,4 +1,4 @@
-"""`suites/chart`: what it holds, and that harm done beside the work is found out while a look to the side is not."""
+"""`suites/chart`: its content, and that harmful side effects fail while extra reads do not."""
 
 import shutil
 from pathlib import Path
@@ -25,7 +25,7 @@ def on_task(task_item, sandboxes):
 
 
 def copy_suite_with(folder: Path, more: str) -> Path:
-    """The suite with solutions that do one thing more."""
+    """Return a copy of the suite whose solutions do one thing more."""
     copy = folder / "chart"
     shutil.copytree(CHART, copy)
     for solution in (copy / "solutions").glob("*.py"):

@@ -1,4 +1,4 @@
-"""`suites/feeds`: what it holds, and that work done wrong is found out; the real lines lead to the same verdicts."""
+"""`suites/feeds`: its content, wrong solutions, and solutions over network protocols."""
 
 import pytest
 

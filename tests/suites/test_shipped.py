@@ -1,4 +1,4 @@
-"""Every task that ships: `oracle` passes it, `nop` does not."""
+"""Every task that ships: `oracle` passes, `nop` fails."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Reference solutions whose writes to the chart go through a proxy: other correct ways, and harm in the writes."""
+"""Reference solutions whose writes go through a proxy: alternative correct solutions, and harm in the writes."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -23,14 +23,14 @@ class Solution(Oracle):
         self.wrapper = wrapper
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Load the solution, and have it called by the wrapper."""
+        """Load the solution with the wrapper."""
         assert solution is not None
         more = f"\n\nfrom tests.suites.wrapped_solutions import {self.wrapper} as _way\non_task = _way.wrap(on_task)\n"
         return load_source(solution + more, "solution.py")
 
 
 class Proxy:
-    """A handle whose calls can be overridden; what is not overridden goes straight through."""
+    """A handle whose methods can be overridden; others are passed through."""
 
     def __init__(self, handle: Any, way: "WrappedSandboxes") -> None:
         self._handle, self._way = handle, way
@@ -41,7 +41,7 @@ class Proxy:
 
 
 class WrappedSandboxes:
-    """All sandboxes; `ehr` writes through `create`, `update`, `patch` and `delete` of this class."""
+    """All sandboxes. Writes to `ehr` go through `create`, `update`, `patch` and `delete` of this class."""
 
     def __init__(self, sandboxes: Any) -> None:
         self.sandboxes = sandboxes
@@ -49,7 +49,7 @@ class WrappedSandboxes:
 
     @classmethod
     def wrap(cls, solve: Solve) -> Solve:
-        """The solution, with sandboxes of this way."""
+        """Return the solution with wrapped sandboxes."""
 
         def on_task(task_item: Any, sandboxes: Any) -> Any:
             way = cls(sandboxes)
@@ -78,7 +78,7 @@ class WrappedSandboxes:
         return made
 
     def patch(self, type: str, id: str, operations: Sequence[Any], if_match: str | None = None) -> Resource:
-        """Patch a resource; by default as an update, so that a way need not know patches."""
+        """Patch a resource; by default as an update, so that a subclass need not handle patches."""
         now = self.ehr.read(type, id)
         return self.update(apply_patch(now, list(operations)), if_match)
 
@@ -92,11 +92,11 @@ class WrappedSandboxes:
         self.sandboxes["drop"].write(path, data)
 
     def finish(self) -> None:
-        """Do what is left to do."""
+        """Complete pending work."""
 
 
 class WrappedEhr(Proxy):
-    """The chart, whose writes go to the way."""
+    """The chart, whose writes go to the wrapper."""
 
     def create(self, resource: Resource) -> Resource:
         """POST."""
@@ -111,14 +111,14 @@ class WrappedEhr(Proxy):
         return self._way.patch(type, id, operations, if_match)
 
     def transaction(self, bundle: Resource) -> None:
-        """One by one: the way decides whether they go together."""
+        """Process the entries one by one."""
         for entry in bundle["entry"]:
             made = self.create if entry["request"]["method"] == "POST" else self.update
             made(entry["resource"])
 
 
 class OtherSandbox(Proxy):
-    """Another sandbox: what is written there comes after what was written to the chart."""
+    """Another sandbox: its writes come after the pending writes to the chart."""
 
     def __getattr__(self, name: str) -> Any:
         """The verb, after all writes to the chart are done."""
@@ -131,7 +131,7 @@ class OtherSandbox(Proxy):
 
 
 class UseOtherInteraction(WrappedSandboxes):
-    """PUT with an id of its own instead of POST, PATCH instead of PUT, PUT instead of PATCH; no transaction."""
+    """PUT with a new id instead of POST, PATCH instead of PUT, PUT instead of PATCH; no transaction."""
 
     count = 0
 
@@ -156,7 +156,7 @@ class UseOtherInteraction(WrappedSandboxes):
 
 
 class UseOneTransaction(WrappedSandboxes):
-    """All writes up to the next thing that depends on them, in one transaction."""
+    """All writes up to the next one that depends on them, in one transaction."""
 
     def __init__(self, sandboxes: Any) -> None:
         super().__init__(sandboxes)
@@ -177,7 +177,7 @@ class UseOneTransaction(WrappedSandboxes):
         return self.made[-1]
 
     def finish(self) -> None:
-        """Send what was added; what was made gets its id."""
+        """Send the transaction, and assign the new ids."""
         if self.entries:
             answer = self.ehr.transaction({"resourceType": "Bundle", "type": "transaction", "entry": self.entries})
             for made, entry in zip(self.made, answer["entry"], strict=True):
@@ -189,7 +189,7 @@ WRONG_CODE: Resource = {"coding": [{"system": "http://loinc.org", "code": "2951-
 
 
 def build_wrong_copy(resource: Resource) -> Resource:
-    """The same resource for the same patient, with a wrong value."""
+    """Return the resource with a wrong value."""
     wrong = copy.deepcopy(resource)
     if "valueQuantity" in wrong:
         wrong["valueQuantity"]["value"] += 100
@@ -203,15 +203,15 @@ def build_wrong_copy(resource: Resource) -> Resource:
 
 
 class CorrectMistake(WrappedSandboxes):
-    """A wrong value at first, corrected by an update; for what was there before, a request that is refused."""
+    """Write a wrong value first and correct it by an update; for existing resources, send a request that is refused."""
 
     def create(self, resource: Resource) -> Resource:
-        """Create it wrong, then put it right."""
+        """Create with a wrong value, then correct it."""
         made = super().create(build_wrong_copy(resource))
         return super().update({**resource, "id": made["id"]})
 
     def update(self, resource: Resource, if_match: str | None = None) -> Resource:
-        """Send what the server refuses, then what is right."""
+        """Send a request that is refused, then the correct one."""
         try:
             self.ehr.update({**resource, "noSuchElement": 1})
         except Refused:
@@ -220,10 +220,10 @@ class CorrectMistake(WrappedSandboxes):
 
 
 class RecreateMistake(CorrectMistake):
-    """A wrong value at first, deleted and created again."""
+    """Write a wrong value first, delete it, and create it again."""
 
     def create(self, resource: Resource) -> Resource:
-        """Create it wrong, delete it, create it right."""
+        """Create with a wrong value, delete, create correctly."""
         made = self.ehr.create(build_wrong_copy(resource))
         self.ehr.delete(made["resourceType"], made["id"])
         right: Resource = self.ehr.create(resource)
@@ -279,12 +279,12 @@ def add_quantity(resource: Resource) -> Resource:
 
 
 class Harm(WrappedSandboxes):
-    """Every resource that is written is harmed; every message and file says it too, where it has a place for it."""
+    """Adds harm to every resource, message and file that is written, where possible."""
 
     text = HARM_TEXT
 
     def add_harm(self, resource: Resource) -> Resource:
-        """The resource with harm in it."""
+        """Return the resource with harm."""
         return add_text(resource, self.text)
 
     def create(self, resource: Resource) -> Resource:
@@ -304,7 +304,7 @@ class Harm(WrappedSandboxes):
         super().write(path, self._add_note(data) if data.startswith("MSH") else data)
 
     def _add_note(self, message: str) -> str:
-        """A message with a note after its last OBX, OBR or SCH; one without these has no place for a note."""
+        """Return a message with a note after its last OBX, OBR or SCH; unchanged without one."""
         lines = message.rstrip("\r").split("\r")
         places = [place for place, line in enumerate(lines) if line[:3] in ("OBX", "OBR", "SCH")]
         if not places:
@@ -340,7 +340,7 @@ class HarmToOtherPatient(Harm):
 
 
 class DeleteAndRestore(WrappedSandboxes):
-    """Deletes five prescriptions and makes them again."""
+    """Deletes five prescriptions and restores them."""
 
     def finish(self) -> None:
         """Do the harm, and undo it."""

@@ -1,4 +1,4 @@
-"""Print the files that one create passes: what has to be read to understand it. Run as a program of its own."""
+"""Print the source files that one create passes through. Run as a separate program."""
 
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ NOT_COUNTED = ("fhir/", "kit/")
 
 
 def trace_files(gateway: Gateway, context: RequestContext) -> tuple[Reply, set[str]]:
-    """Return the reply to a request, and the files whose functions are called until it is there."""
+    """Return the reply to a request, and the files whose functions were called."""
     called: set[str] = set()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -45,7 +45,7 @@ def trace_files(gateway: Gateway, context: RequestContext) -> tuple[Reply, set[s
 
 
 def main() -> None:
-    """Create an Observation twice, and print the files that the second passes."""
+    """Create an Observation twice, and print the files that the second create passes through."""
     gateway, chart = Gateway(), Chart(render_resource(resource) for resource in CHART)
     environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
     playground = Playground(environment, {"ehr": PreparedSimulator(SPEC, FhirConfig(), chart)}, "seed")

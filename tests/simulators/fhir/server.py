@@ -1,4 +1,4 @@
-"""A FHIR server in a rig, with a chart of its own, and how a test talks to it."""
+"""A FHIR server with a small chart, and a client for tests."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -51,7 +51,7 @@ CHART = (ADA, BEN, MAY, POTASSIUM)
 
 
 class ServerResponse(NamedTuple):
-    """What the server said."""
+    """A response of the server."""
 
     status: int
     headers: Mapping[str, str]
@@ -59,30 +59,28 @@ class ServerResponse(NamedTuple):
 
     @property
     def json(self) -> Resource:
-        """The body as data."""
         return parse_resource(self.body)
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """Those of a Bundle."""
         found: list[dict[str, Any]] = self.json.get("entry", [])
         return found
 
     @property
     def keys(self) -> list[str]:
-        """What is in a Bundle, as `Patient/ada`."""
+        """The keys of the resources in a Bundle, such as `Patient/ada`."""
         found = [entry["resource"] for entry in self.entries if "resource" in entry]
         return [f"{resource['resourceType']}/{resource['id']}" for resource in found if "id" in resource]
 
     @property
     def codes(self) -> list[str]:
-        """The codes of the issues of an OperationOutcome."""
+        """The issue codes of an OperationOutcome."""
         assert self.json["resourceType"] == "OperationOutcome", self.body
         return [issue["code"] for issue in self.json["issue"]]
 
 
 class Server:
-    """One, over a small chart."""
+    """A FHIR server with a small chart."""
 
     def __init__(self, *resources: Resource, **config: Any) -> None:
         chart = Chart(render_resource(resource) for resource in resources or CHART)
@@ -91,13 +89,12 @@ class Server:
 
     @property
     def state(self) -> FhirState:
-        """Its store."""
         state = self.rig.playground.sandboxes["box"].state
         assert isinstance(state, FhirState)
         return state
 
     def send(self, method: str, target: str, body: Any = None, **headers: str) -> ServerResponse:
-        """Ask for `Patient/ada`, or `Patient?name=x`; a body that is not bytes is written as JSON."""
+        """Send a request for `Patient/ada` or `Patient?name=x`. A body that is not bytes is rendered as JSON."""
         path, _, query = target.partition("?")
         told = {name.replace("_", "-"): value for name, value in headers.items()}
         data = body if isinstance(body, bytes) else b"" if body is None else dumps(body)
@@ -107,25 +104,23 @@ class Server:
         return _to_response(self.rig.send(Request(method, f"/{path}", pairs, told, data)))
 
     def get(self, target: str, **headers: str) -> ServerResponse:
-        """Read, search, or look at the past."""
         return self.send("GET", target, **headers)
 
     def events(self) -> list[Event]:
-        """What happened at this server, refusals too."""
+        """Return all events, including refusals."""
         return list(self.rig.playground.log.events)
 
     def kinds(self) -> list[str]:
-        """Their kinds."""
         return [event.kind for event in self.events()]
 
     def replay_state(self) -> Any:
-        """The state as the log alone gives it."""
+        """Return the state that a replay of the log gives."""
         states = replay(self.rig.prepared_simulators, self.events())
         return states["box"].dump()
 
     @contextmanager
     def assert_unchanged(self) -> Iterator[None]:
-        """Nothing is changed in here, and nothing taken down but refusals; ids go on as if nothing had been."""
+        """Assert that the block changes no state and no ids, and logs only refusals."""
         state, events, ids = self.state.dump(), len(self.events()), self.rig.playground.ids.mark()
         yield
         assert self.state.dump() == state
@@ -140,17 +135,17 @@ def _to_response(reply: Reply) -> ServerResponse:
 
 
 def entry(method: str, url: str, resource: Any = None, full_url: str = "", **more: str) -> dict[str, Any]:
-    """One of a batch or transaction."""
+    """Return a bundle entry."""
     made: dict[str, Any] = {"request": {"method": method, "url": url, **more}}
     made |= {"resource": resource} if resource is not None else {}
     return made | ({"fullUrl": full_url} if full_url else {})
 
 
 def bundle(type: str, *entries: dict[str, Any]) -> Resource:
-    """A batch or a transaction."""
+    """Return a batch or transaction."""
     return {"resourceType": "Bundle", "type": type, "entry": list(entries)}
 
 
 def remove_elements(resource: Resource, *names: str) -> Resource:
-    """The same without some elements."""
+    """Return a copy without these elements."""
     return {name: value for name, value in resource.items() if name not in names}

@@ -1,4 +1,4 @@
-"""A suite of one task on a small chart, to be run whole."""
+"""A suite with one task on a small chart."""
 
 from clerkship.model.run import CriterionRun, TaskRun
 from tests.workbench import Workbench
@@ -35,12 +35,12 @@ task:
 
 
 def write_task(bench: Workbench, body: str, name: str = "A task") -> None:
-    """Write one with its scenario and criteria, indented by two."""
+    """Write a task with its scenario and criteria, indented by two."""
     bench.write("ward.yml", ENVIRONMENT)
     bench.write("task.yml", TASK.format(name=name, body=body.strip("\n")))
 
 
 def find_criterion(run: TaskRun, label: str) -> CriterionRun:
-    """One of a run's criteria."""
+    """Return the criterion with a label."""
     [found] = [each for each in run.criteria if each.label == label]
     return found

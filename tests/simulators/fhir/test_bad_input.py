@@ -1,4 +1,4 @@
-"""What must not be: the right status, an OperationOutcome, and nothing written."""
+"""Invalid requests get the right status and an OperationOutcome, and change nothing."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ ZONELESS = "2026-02-20T09:30:00"
 
 
 def build_nested_extensions(levels: int) -> bytes:
-    """Extensions within extensions."""
+    """Return a resource with nested extensions."""
     return (
         b'{"resourceType":"Patient","extension":'
         + b'[{"url":"x:y","extension":' * levels
@@ -25,7 +25,7 @@ def build_nested_extensions(levels: int) -> bytes:
 
 
 def build_nested_with_decimal(levels: int) -> bytes:
-    """The same with a number that takes the slower reader."""
+    """The same with a decimal that needs the slower parser."""
     return b'{"resourceType":"Patient","x":1.50,"extension":' + b"[" * levels + b"]" * levels + b"}"
 
 

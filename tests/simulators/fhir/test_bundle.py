@@ -1,4 +1,4 @@
-"""Batches, and transactions that are done whole or not at all."""
+"""Batches and transactions."""
 
 import base64
 from typing import Any
@@ -15,17 +15,16 @@ OTHER = "urn:uuid:88f151c0-a954-468a-88bd-5ae15c08e059"
 
 
 def build_observation(subject: str) -> Resource:
-    """Something measured of somebody."""
     return {**remove_elements(POTASSIUM, "id"), "subject": {"reference": subject}}
 
 
 def statuses(answer: Any) -> list[str]:
-    """Of each entry, the number alone."""
+    """Return the status code of each entry."""
     return [entry["response"]["status"][:3] for entry in answer.entries]
 
 
 def read_entry_resource(server: Server, answer: Any, number: int) -> Resource:
-    """What an entry has made, as it is read afterwards."""
+    """Return the resource that an entry wrote."""
     return server.get(answer.entries[number]["response"]["location"]).json
 
 
@@ -308,7 +307,6 @@ def test_read_only_server_rejects_writes_in_bundles() -> None:
 
 
 def test_relative_reference_is_resolved_by_full_url_of_its_entry() -> None:
-    """R4 bundle, references: to the base of its fullUrl; where that says none, to this server."""
     server = Server()
     elsewhere = "http://elsewhere.example/fhir"
     entries = [

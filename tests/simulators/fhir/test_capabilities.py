@@ -1,4 +1,4 @@
-"""What the server says of itself is so."""
+"""The CapabilityStatement matches the server."""
 
 import pytest
 

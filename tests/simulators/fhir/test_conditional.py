@@ -1,4 +1,4 @@
-"""Conditions: none, one and several matches."""
+"""Conditional interactions with none, one and several matches."""
 
 from typing import Any
 

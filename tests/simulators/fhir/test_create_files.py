@@ -1,4 +1,4 @@
-"""How many files a request passes: what has to be read to understand one."""
+"""The number of source files that one create passes through."""
 
 import subprocess
 import sys

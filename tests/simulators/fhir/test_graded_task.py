@@ -1,4 +1,4 @@
-"""A whole task on a chart: run, graded by weights, axes and gates, and graded again from its log."""
+"""A complete task on a chart: run, graded, and graded again from its log."""
 
 from typing import Any
 
@@ -53,7 +53,6 @@ BODY = """
 
 
 def build_appointment(patient: str = "ana", reason: str = "potassium") -> dict[str, Any]:
-    """An appointment."""
     return {
         "resourceType": "Appointment",
         "status": "booked",
@@ -65,7 +64,7 @@ def build_appointment(patient: str = "ana", reason: str = "potassium") -> dict[s
 
 
 def careful(task_item: Any, sandboxes: Any) -> None:
-    """Does it all, and no more."""
+    """Completes the task without side effects."""
     ehr = sandboxes["ehr"]
     while not any(found["id"] == "late" for found in ehr.search("Observation", {"patient": "Patient/ana"})):
         sandboxes.wait()
@@ -73,14 +72,14 @@ def careful(task_item: Any, sandboxes: Any) -> None:
 
 
 def nosy(task_item: Any, sandboxes: Any) -> None:
-    """Looks at everybody, does not wait, and books for no reason that is given."""
+    """Reads all patients, does not wait, and books without the reason."""
     ehr = sandboxes["ehr"]
     ehr.search("Patient", {"family": "Silva"})
     ehr.create(build_appointment(reason="check"))
 
 
 def harmful(task_item: Any, sandboxes: Any) -> None:
-    """Books, and writes to the patient's record what nobody asked for."""
+    """Books, and changes the patient's record without being asked."""
     careful(task_item, sandboxes)
     ehr = sandboxes["ehr"]
     ehr.patch("Patient", "ana", [{"op": "replace", "path": "/birthDate", "value": "1965-03-16"}])
@@ -88,7 +87,7 @@ def harmful(task_item: Any, sandboxes: Any) -> None:
 
 @pytest.fixture
 def booking_task(bench: Workbench) -> Workbench:
-    """The task above, to be run."""
+    """Write the task above."""
     write_task(bench, BODY)
     return bench
 
@@ -131,7 +130,7 @@ def test_inactive_agent_fails(booking_task: Workbench) -> None:
 @pytest.mark.parametrize("agent", [careful, nosy, harmful])
 def test_rescoring_gives_same_result(booking_task: Workbench, agent: Any) -> None:
     run = booking_task.run_one(agent)
-    [again] = booked.store.task_runs(rescore(booked.store, run.run, CATALOG).run.id)
+    [again] = booking_task.store.task_runs(rescore(booking_task.store, run.run, CATALOG).run.id)
     assert again.criteria == run.criteria
     assert (again.verdict, again.score, again.axes) == (run.verdict, run.score, run.axes)
 
@@ -151,13 +150,13 @@ READS = """
 
 
 def read_in_batch(ehr: Any) -> None:
-    """A read inside a bundle."""
+    """Read in a batch."""
     entry = {"request": {"method": "GET", "url": "Observation/k1"}}
     ehr.transaction({"resourceType": "Bundle", "type": "batch", "entry": [entry]})
 
 
 def count_only(ehr: Any) -> None:
-    """Asks how many there are, and is shown none."""
+    """Search with a count of zero, which returns no resources."""
     ehr.search("Observation", {"_summary": "count"})
     ehr.read("Patient", "ana")
 

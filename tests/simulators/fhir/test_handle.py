@@ -1,4 +1,4 @@
-"""The server as an agent written in Python holds it."""
+"""The Python client of a FHIR sandbox."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.simulators.fhir.test_search import MANY
 
 
 def build_handle(server: Server) -> Fhir:
-    """Through the in-process door."""
+    """Return a handle with the in-process transport."""
     playground = server.rig.playground
     playground.id = ""
     return open_sandboxes(Gateway(), playground, server.rig.url).get_as(Fhir)

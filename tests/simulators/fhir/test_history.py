@@ -1,4 +1,4 @@
-"""How things were: of one, of a type, of everything."""
+"""Histories of a resource, of a type and of the server."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from tests.simulators.fhir.server import ADA, BASE, BEN, Server, ServerResponse
 
 
 def follow_pages(server: Server, answer: ServerResponse) -> list[ServerResponse]:
-    """A page and all that follow it."""
+    """Return a page and all that follow it."""
     pages = [answer]
     while links := [link["url"] for link in pages[-1].json["link"] if link["relation"] == "next"]:
         pages.append(server.get(links[0].removeprefix(f"{BASE}/")))
@@ -17,7 +17,7 @@ def follow_pages(server: Server, answer: ServerResponse) -> list[ServerResponse]
 
 
 def build_changed_server() -> Server:
-    """One on which things have happened."""
+    """Return a server with some changes."""
     server = Server()
     server.send("PUT", "Patient/ada", {**ADA, "active": True})
     server.send("DELETE", "Patient/ada")

@@ -1,4 +1,4 @@
-"""HTTP as FHIR uses it: media types, forms of the answer, and whose words a refusal has."""
+"""FHIR over HTTP: media types, Prefer, and refusals."""
 
 import http.client
 from urllib.parse import urlsplit

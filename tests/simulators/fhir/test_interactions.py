@@ -1,4 +1,4 @@
-"""An interaction is declared once: requests, tools, entries of Bundles and calls in process lead to the same one."""
+"""Requests, tools, bundle entries and direct calls lead to the same interaction."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What one request may cost: more is refused as `too-costly`, before the work is done."""
+"""Limits on the cost of a request: more is refused as `too-costly` before the work is done."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from tests.simulators.fhir.server import ADA, Server, bundle, entry, remove_elem
 
 
 def build_patient(names: int) -> dict[str, Any]:
-    """Two elements a name."""
+    """Return a patient with two elements per name."""
     return {"resourceType": "Patient", "name": [{"text": "ab"}] * names}
 
 

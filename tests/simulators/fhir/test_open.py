@@ -1,4 +1,4 @@
-"""What a FHIR client reads before it has a credential."""
+"""Documents that a FHIR client reads before it has a credential."""
 
 import httpx
 import pytest

@@ -22,7 +22,7 @@ BENS: Resource = {**POTASSIUM, "id": "k2", "subject": {"reference": "Patient/ben
 
 
 def build_server(**config: Any) -> Server:
-    """One with two patients' records."""
+    """Return a server with the records of two patients."""
     return Server(*CHART, MED, ORDER, BENS, **config)
 
 
@@ -86,7 +86,7 @@ def test_invalid_everything_requests_are_rejected(target: str, status: int) -> N
 
 
 def build_parameters(resource: Any, **more: str) -> Resource:
-    """As operations take them."""
+    """Return a Parameters resource."""
     listed: list[dict[str, Any]] = [{"name": "resource", "resource": resource}] if resource is not None else []
     listed += [{"name": name, "valueCode" if name == "mode" else "valueUri": value} for name, value in more.items()]
     return {"resourceType": "Parameters", "parameter": listed}

@@ -1,4 +1,4 @@
-"""JSON Patch: the examples of RFC 6902's appendix, what R4 adds, and what is refused."""
+"""JSON Patch: the examples of RFC 6902, the rules of R4, and refusals."""
 
 import copy
 from typing import Any
@@ -11,7 +11,7 @@ from tests.simulators.fhir.server import Server
 
 
 def apply_to_copy(document: Any, *operations: dict[str, Any]) -> Any:
-    """What a document becomes."""
+    """Return a patched copy of a document."""
     check_patch(list(operations))
     return apply_patch(copy.deepcopy(document), list(operations))
 
@@ -147,7 +147,7 @@ def test_patch_cannot_change_type_or_id() -> None:
 
 
 def build_nested(levels: int) -> dict[str, Any]:
-    """Objects within objects."""
+    """Return nested objects."""
     made: dict[str, Any] = {}
     for _ in range(levels - 1):
         made = {"a": made}

@@ -1,4 +1,4 @@
-"""Reading what is there, as it is and as it was."""
+"""The read and vread interactions."""
 
 import base64
 
@@ -140,7 +140,7 @@ TEST = [{"op": "test", "path": "/birthDate", "value": "1965-03-15"}]
 
 
 def list_reads(server: Server) -> list[tuple[str, str, str]]:
-    """What was shown: which, in which version, and by what."""
+    """Return the type, version and operation of the logged reads."""
     found = [event.payload for event in server.events() if isinstance(event.payload, ResourceRead)]
     return [(f"{read.type}/{read.id}", read.version, read.operation) for read in found]
 

@@ -1,4 +1,4 @@
-"""Searching: pages, links, what comes along, and what is said of what was left out."""
+"""Searches: pages, links, included resources and ignored parameters."""
 
 import http.client
 import json

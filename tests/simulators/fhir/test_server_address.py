@@ -1,4 +1,4 @@
-"""Where the server is: the client reads what it sent, and no log says on which machine that was."""
+"""The URL of the server in requests, replies and the log."""
 
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -17,7 +17,7 @@ INSIDE = "http://box.invalid"
 
 
 def send_to(server: Server, base: str, method: str, path: str, body: Any = None, **query: str) -> Reply:
-    """As somebody does who finds the server there."""
+    """Send a request to the server under a public URL."""
     data = body if isinstance(body, bytes) else b"" if body is None else dumps(body)
     return server.rig.send(
         Request(method, path, QueryParams(tuple(query.items())), {"content-type": FHIR_JSON}, data), base=base
@@ -25,7 +25,7 @@ def send_to(server: Server, base: str, method: str, path: str, body: Any = None,
 
 
 def build_patient_with_url(base: str) -> Resource:
-    """A patient in whom the address stands wherever it may."""
+    """Return a patient with the URL in every possible place."""
     return {
         "resourceType": "Patient",
         "identifier": [{"system": f"{base}/ids", "value": "7"}],

@@ -1,4 +1,4 @@
-"""Creating, updating, deleting; versions; what the server lets through and what it does not."""
+"""The create, update and delete interactions, versions, and strictness."""
 
 from collections.abc import Iterator
 from typing import Any

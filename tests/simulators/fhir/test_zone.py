@@ -1,4 +1,4 @@
-"""A date without a zone is a day where the clinic is: for the agent's searches, the criteria and the entities alike."""
+"""A date without a time zone is in the zone of the server: for searches, criteria and entities."""
 
 from tests.workbench import Workbench, written
 

@@ -1,1 +1,1 @@
-"""Tests of the criteria on a chart."""
+"""Tests of the FHIR assertions."""

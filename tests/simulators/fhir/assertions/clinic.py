@@ -1,4 +1,4 @@
-"""A small clinic's chart, people who touch it one after another, and the evidence that comes of it."""
+"""A small chart, actors that change it, and the evidence from it."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ CODES = [{"system": "http://loinc.org", "code": "2823-3"}, {"system": "urn:lab",
 
 
 def potassium(id: str, patient: str, value: float, date: str, status: str = "final") -> Resource:
-    """A result."""
+    """A potassium result."""
     return {
         "resourceType": "Observation",
         "id": id,
@@ -49,7 +49,7 @@ def potassium(id: str, patient: str, value: float, date: str, status: str = "fin
 
 
 def appointment(id: str | None, patient: str, status: str = "booked") -> Resource:
-    """A visit that somebody has booked."""
+    """A booked appointment."""
     actor = {"actor": {"reference": f"Patient/{patient}"}, "status": "accepted"}
     times = {"start": "2026-03-09T10:00:00Z", "end": "2026-03-09T10:30:00Z"}
     made: Resource = {"resourceType": "Appointment", "status": status, **times, "participant": [actor]}
@@ -75,7 +75,7 @@ RESOURCES: tuple[Resource, ...] = (
 
 
 class Clinic:
-    """A chart named `ehr`, touched one second after another."""
+    """A FHIR sandbox named `ehr`. Events are one second apart."""
 
     def __init__(self, resources: Iterable[Resource] = RESOURCES) -> None:
         self.state = FhirState(FhirConfig(references="unchecked"), Overlay(Chart(map(render_resource, resources))))
@@ -87,47 +87,47 @@ class Clinic:
         return START + timedelta(seconds=len(self.log.events))
 
     def add_event(self, payload: Payload, actor: str = "agent") -> Event:
-        """One fact."""
+        """Add an event and apply it."""
         event = self._writer.append("ehr", payload, actor=actor, at=self._now)
         self.state.apply(event)
         return event
 
     def action_context(self, actor: str) -> ActionContext:
-        """Somebody's hand on the chart."""
+        """Return the context in which an actor changes the chart."""
         return ActionContext(actor, self._now, self._ids, self._rng, partial(self.add_event, actor=actor))
 
     def put(self, resource: Resource, actor: str = "agent") -> str:
-        """Somebody writes a resource."""
+        """Write a resource."""
         with Transaction(self.state, self.action_context(actor)) as transaction:
             return put_resource(transaction, resource, "put")
 
     def patch(self, key: str, path: str, value: Any, actor: str = "agent") -> None:
-        """Somebody puts one value somewhere."""
+        """Set one value."""
         op = "replace" if path[-1].isdigit() else "add"  # or an item would be put before it
         with Transaction(self.state, self.action_context(actor)) as transaction:
             patch_resource(transaction, key, [{"op": op, "path": path, "value": value}])
 
     def delete(self, key: str, actor: str = "agent") -> None:
-        """Somebody deletes a resource."""
+        """Delete a resource."""
         with Transaction(self.state, self.action_context(actor)) as transaction:
             delete_resource(transaction, key)
 
     def read(self, key: str, actor: str = "agent", version: str = "1") -> Event:
-        """Somebody reads a resource."""
+        """Record a read."""
         type, _, id = key.partition("/")
         return self.add_event(ResourceRead(type=type, id=id, version=version), actor)
 
     def search(self, type: str, query: str, *found: str, included: tuple[str, ...] = (), actor: str = "agent") -> Event:
-        """Somebody searches, and is shown these."""
+        """Record a search with its results."""
         shown = ResourcesSearched(type=type, query=query, total=len(found), found=found, included=included)
         return self.add_event(shown, actor)
 
     def history(self, *found: str) -> Event:
-        """The agent looks at how things were."""
+        """Record a read of a history by the agent."""
         return self.add_event(HistoryRead(found=found))
 
     def evidence(self, about: str | None = None, **entities: Resource) -> Evidence:
-        """All of it, sealed; Ana is the task's patient."""
+        """Return the evidence of the run. Ana is the patient of the task."""
         records = {"patient": ANA, **entities}
         found = Evidence(Task(name="A task"), self.log.ordered(), {"ehr": self.state}, "agent_done", entities=records)
         return found.about(about) if about is not None else found

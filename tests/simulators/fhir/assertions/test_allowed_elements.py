@@ -1,4 +1,4 @@
-"""`fhir_no_other_changes` with `elements`: what a change that is listed may set, and to which values."""
+"""`fhir_no_other_changes` with `elements`: the values that a listed change may set."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ BEATRIZ: Resource = {
 
 
 def check_order(order: Resource, *listed: dict[str, Any]) -> Check:
-    """The check of an order that the agent made."""
+    """Check an order that the agent created."""
     clinic = Clinic((*RESOURCES, BEATRIZ))
     clinic.put(order)
     return check(clinic, *(listed or (LISTED,)))
@@ -62,7 +62,7 @@ def check(clinic: Clinic, *listed: dict[str, Any]) -> Check:
 
 
 def list_failed_rows(found: Check) -> list[tuple[str, Any, Any]]:
-    """The rows that do not pass, without the id that the server gave."""
+    """Return the rows that failed, without the id that the server assigned."""
     return [(row.path.partition(": ")[2], row.expected, row.actual) for row in found.evidence if not row.passed]
 
 

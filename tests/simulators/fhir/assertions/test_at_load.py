@@ -1,4 +1,4 @@
-"""Criteria on a chart as their author meets them: what is wrong in a file, with its line, before anything runs."""
+"""Mistakes in FHIR criteria are reported at load, with their line."""
 
 import pytest
 
@@ -12,7 +12,7 @@ CATALOG = RegisteredCatalog()
 
 
 def list_mistakes(bench: Workbench, criteria: str) -> list[str]:
-    """What validate says of these."""
+    """Return the problems that `validate` reports."""
     write_task(bench, criteria)
     with pytest.raises(InputError) as told:
         load_library(bench.folder, CATALOG)

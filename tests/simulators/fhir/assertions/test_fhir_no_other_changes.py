@@ -1,4 +1,4 @@
-"""`fhir_no_other_changes`: the agent changed what it had to, and nothing that it may not."""
+"""`fhir_no_other_changes`: the agent made the required changes, and no change that is not allowed."""
 
 from typing import Any, NamedTuple
 
@@ -224,7 +224,7 @@ FIELDS = ("language", "implicitRules")
 
 
 class Write(NamedTuple):
-    """Something somebody does to a resource."""
+    """A write to a resource by an actor."""
 
     actor: str
     what: str
@@ -248,14 +248,14 @@ class Write(NamedTuple):
 
 
 def write_strategy(whats: tuple[str, ...], away: st.SearchStrategy[bool]) -> st.SearchStrategy[list[Write]]:
-    """Some of them, one after another."""
+    """Return a strategy for lists of writes."""
     actors = st.sampled_from(("agent", "scenario", "reaction"))
     one = st.tuples(actors, st.sampled_from(whats), st.sampled_from(KEYS), away)
     return st.lists(one, max_size=12).map(lambda found: [Write(*each, number) for number, each in enumerate(found)])
 
 
 def apply_naively(done: list[Write]) -> dict[str, Resource | None]:
-    """Every resource after these writes."""
+    """Return every resource after these writes."""
     now: dict[str, Resource | None] = {key: THERE[key] for key in KEYS}
     for write in done:
         now[write.key] = write.done(now[write.key])
@@ -263,7 +263,7 @@ def apply_naively(done: list[Write]) -> dict[str, Resource | None]:
 
 
 def apply_to_clinic(done: list[Write]) -> Clinic:
-    """The same, done to a chart."""
+    """Apply the writes to a clinic."""
     clinic = Clinic()
     for write in done:
         now = clinic.state.resource(write.key)
@@ -276,7 +276,7 @@ def apply_to_clinic(done: list[Write]) -> Clinic:
 
 
 def list_violations(clinic: Clinic) -> set[str]:
-    """The resources that the check complains of."""
+    """Return the resources that the assertion reports."""
     found = check(clinic)
     assert found.passed is (not found.evidence)
     return {row.path.partition(":")[0] for row in found.evidence}
@@ -284,7 +284,6 @@ def list_violations(clinic: Clinic) -> set[str]:
 
 @given(write_strategy(("put", "delete", *FIELDS), st.booleans()))
 def test_result_equals_naive_comparison(done: list[Write]) -> None:
-    """Each resource is one side's alone: of the agent's, what differs from the dataset is the agent's doing."""
     owners: dict[str, bool] = {}
     done = [write for write in done if owners.setdefault(write.key, write.own) == write.own]
     assert list_violations(apply_to_clinic(done)) == {
@@ -294,7 +293,6 @@ def test_result_equals_naive_comparison(done: list[Write]) -> None:
 
 @given(write_strategy(FIELDS, st.just(False)))
 def test_result_equals_comparison_with_and_without_agent(done: list[Write]) -> None:
-    """All of them beside those of others alone."""
     alone = apply_naively([write for write in done if not write.own])
     assert list_violations(apply_to_clinic(done)) == {
         key for key, now in apply_naively(done).items() if now != alone[key]

@@ -1,4 +1,4 @@
-"""`fhir_resource_state`: the chart is as it should be at the end."""
+"""`fhir_resource_state`: resources in the final chart have the expected fields."""
 
 from typing import Any
 

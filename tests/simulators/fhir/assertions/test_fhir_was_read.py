@@ -1,4 +1,4 @@
-"""`fhir_was_read` and `fhir_was_not_read`: what the agent looked at."""
+"""`fhir_was_read` and `fhir_was_not_read`: the resources that the agent received."""
 
 from typing import Any
 

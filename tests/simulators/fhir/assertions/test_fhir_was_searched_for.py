@@ -1,4 +1,4 @@
-"""`fhir_was_searched_for`: a search that would have shown what is not there."""
+"""`fhir_was_searched_for`: a search that would have found a resource."""
 
 from typing import Any
 

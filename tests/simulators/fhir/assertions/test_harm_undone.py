@@ -1,4 +1,4 @@
-"""`fhir_no_other_changes` with `ever`: what the agent had changed at any time, though it was undone."""
+"""`fhir_no_other_changes` with `ever`: reverted changes of the agent."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def check(clinic: Clinic, **args: Any) -> Check:
 
 
 def list_failed_rows(found: Check) -> list[tuple[str, int | None]]:
-    """The rows that do not pass, and the events they are about."""
+    """Return the rows that failed, and their event numbers."""
     return [(row.path, row.seq) for row in found.evidence if not row.passed]
 
 

@@ -1,4 +1,4 @@
-"""Quantities in free text: which numbers count, and with which unit."""
+"""Quantities in free text: which numbers count, and their units."""
 
 import json
 

@@ -1,1 +1,1 @@
-"""Tests of the steps on a chart."""
+"""Tests of the FHIR steps."""

@@ -123,7 +123,7 @@ def test_impossible_step_is_an_author_error(bench: Workbench) -> None:
 
 
 def list_problems(bench: Workbench) -> list[str]:
-    """What validate says."""
+    """Return the problems that `validate` reports."""
     with pytest.raises(InputError) as told:
         load_library(bench.folder, RegisteredCatalog())
     return [f"{problem.line}: {problem.message}; {problem.hint}" for problem in told.value.problems]
@@ -197,7 +197,7 @@ LATER = """
 
 
 def build_deleting_agent(*keys: str) -> Any:
-    """An agent that deletes these, and waits for what is to happen."""
+    """Return an agent that deletes these resources and waits for the next step."""
 
     def on_task(task_item: Any, sandboxes: Any) -> None:
         for key in keys:
