@@ -109,7 +109,7 @@ def test_message_is_filed_completely_once_or_refused(
     filed = clinic.state.dump()
     clinic.receive(*message, checked=False)
     assert clinic.state.dump() == filed
-    assert clinic.replayed() == filed
+    assert clinic.replay() == filed
 
 
 def test_unchanged_messages_are_filed() -> None:

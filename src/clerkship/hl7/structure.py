@@ -84,38 +84,38 @@ class MessageStructure:
         none.
         """
         previous: dict[int, int | None] = dict.fromkeys(self.followers(state))
-        beyond = max(state)
-        previous = {place: None for place in previous if place > beyond}
-        waiting = deque(previous)
-        while waiting:
-            place = waiting.popleft()
-            if self.positions[place] == name or (name is None and place in self._last):
-                return _trace_back(place, previous)
-            for further in sorted(self._follow[place]):
-                if further > place and further not in previous:
-                    previous[further] = place
-                    waiting.append(further)
+        last = max(state)
+        previous = {position: None for position in previous if position > last}
+        queue = deque(previous)
+        while queue:
+            position = queue.popleft()
+            if self.positions[position] == name or (name is None and position in self._last):
+                return _trace_back(position, previous)
+            for following in sorted(self._follow[position]):
+                if following > position and following not in previous:
+                    previous[following] = position
+                    queue.append(following)
         return None
 
-    def alternatives(self, place: int) -> list[str]:
+    def alternatives(self, position: int) -> list[str]:
         """Return the segment names allowed at a position: one, or those of a choice."""
-        return [self.positions[other] for other in sorted(self._choices.get(place, {place}))]
+        return [self.positions[other] for other in sorted(self._choices.get(position, {position}))]
 
 
-def _trace_back(place: int, previous: dict[int, int | None]) -> list[int]:
+def _trace_back(position: int, previous: dict[int, int | None]) -> list[int]:
     path: list[int] = []
-    at: int | None = place
-    while at is not None:
-        path.append(at)
-        at = previous[at]
+    current: int | None = position
+    while current is not None:
+        path.append(current)
+        current = previous[current]
     return path[::-1]
 
 
 class _NotationParser:
     """Parser of HL7's notation for structures; records which position may follow which."""
 
-    def __init__(self, places: list[str], follow: list[set[int]]) -> None:
-        self._places = places
+    def __init__(self, positions: list[str], follow: list[set[int]]) -> None:
+        self._positions = positions
         self._follow = follow
         self._tokens: list[str] = []
         self.choices: dict[int, frozenset[int]] = {}
@@ -143,10 +143,10 @@ class _NotationParser:
             return part
         if token == "<":
             return self._parse_choice()
-        self._places.append(token)
+        self._positions.append(token)
         self._follow.append(set())
-        place = frozenset({len(self._places) - 1})
-        return StructureFragment(place, place, False)
+        position = frozenset({len(self._positions) - 1})
+        return StructureFragment(position, position, False)
 
     def _parse_choice(self) -> StructureFragment:
         alternatives = [self._parse_alternative()]
@@ -163,15 +163,15 @@ class _NotationParser:
             whole = self._concatenate(whole, self._parse_item())
         return whole
 
-    def _concatenate(self, one: StructureFragment, other: StructureFragment) -> StructureFragment:
-        self._link(one.last, other.first)
-        first = one.first | other.first if one.is_optional else one.first
-        last = one.last | other.last if other.is_optional else other.last
-        return StructureFragment(first, last, one.is_optional and other.is_optional)
+    def _concatenate(self, left: StructureFragment, right: StructureFragment) -> StructureFragment:
+        self._link(left.last, right.first)
+        first = left.first | right.first if left.is_optional else left.first
+        last = left.last | right.last if right.is_optional else right.last
+        return StructureFragment(first, last, left.is_optional and right.is_optional)
 
     def _link(self, before: frozenset[int], after: frozenset[int]) -> None:
-        for place in before:
-            self._follow[place] |= after
+        for position in before:
+            self._follow[position] |= after
 
 
 class _StructureChecker:
@@ -204,10 +204,10 @@ class _StructureChecker:
         return self._deviations[: self._limit]
 
     def _handle_unexpected(self, index: int, name: str) -> None:
-        place = index + 1
+        number = index + 1
         if name not in self._structure.names:
             self._report(
-                name, index, f"{_quote_name(name)} (segment {place}) does not belong in {self._structure.name}"
+                name, index, f"{_quote_name(name)} (segment {number}) does not belong in {self._structure.name}"
             )
             return
         path = self._structure.find_path(self._state, name)
@@ -219,16 +219,16 @@ class _StructureChecker:
         elif name in self._reported_late:
             self._reported_late.remove(name)
         elif name == self._names[self._last_index]:
-            self._report(name, index, f"{name} (segment {place}) may occur here only once")
+            self._report(name, index, f"{name} (segment {number}) may occur here only once")
         else:
-            self._report(name, index, f"{name} (segment {place}) may not follow {self._names[self._last_index]}")
+            self._report(name, index, f"{name} (segment {number}) may not follow {self._names[self._last_index]}")
 
-    def _report_missing(self, place: int, index: int, name: str) -> None:
-        expected = self._structure.positions[place]
+    def _report_missing(self, position: int, index: int, name: str) -> None:
+        expected = self._structure.positions[position]
         later = next((at for at in range(index + 1, len(self._names)) if self._names[at] == expected), None)
         if later is None:
             self._report(
-                expected, index, f"{self._expected_names(place)} is missing after {self._names[self._last_index]}"
+                expected, index, f"{self._expected_names(position)} is missing after {self._names[self._last_index]}"
             )
         else:
             self._reported_late.add(expected)
@@ -237,13 +237,13 @@ class _StructureChecker:
     def _check_end(self) -> None:
         if self._structure.can_end(self._state):
             return
-        for place in self._structure.find_path(self._state, None) or []:
-            name = self._structure.positions[place]
+        for position in self._structure.find_path(self._state, None) or []:
+            name = self._structure.positions[position]
             before = self._names[self._last_index] if self._names else "the beginning"
-            self._report(name, len(self._names), f"{self._expected_names(place)} is missing after {before}")
+            self._report(name, len(self._names), f"{self._expected_names(position)} is missing after {before}")
 
-    def _expected_names(self, place: int) -> str:
-        return " or ".join(self._structure.alternatives(place))
+    def _expected_names(self, position: int) -> str:
+        return " or ".join(self._structure.alternatives(position))
 
     def _report(self, name: str, index: int, text: str) -> None:
         self._deviations.append(StructureDeviation(name, index, text))

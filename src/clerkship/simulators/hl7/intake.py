@@ -87,7 +87,7 @@ class AckPlan(NamedTuple):
 
     code: str
     """Code of the immediate acknowledgment, whether or not it is sent."""
-    now: bool
+    is_immediate: bool
     """Whether the immediate acknowledgment is sent."""
     deferred: str
     """Code of an acknowledgment that follows as a separate message; empty if there is none."""
@@ -113,12 +113,12 @@ def plan_acks(message: Hl7Message, verdict: MessageVerdict) -> AckPlan:
     otherwise two engines would acknowledge each other without end.
     """
     if message.type == ACK:
-        return AckPlan("", now=False, deferred="")
+        return AckPlan("", is_immediate=False, deferred="")
     accept, application = (message.header.text(number) or NEVER_CONDITION for number in (15, 16))
     if ack_mode(message) == "original":
-        return AckPlan(f"A{verdict.outcome}", now=True, deferred="")
+        return AckPlan(f"A{verdict.outcome}", is_immediate=True, deferred="")
     if accept == NEVER_CONDITION:
         return AckPlan(f"A{verdict.outcome}", is_ack_wanted(application, verdict.accepted), "")
-    now = is_ack_wanted(accept, verdict.accepted)
-    later = is_ack_wanted(application, verdict.accepted) and (verdict.accepted or not now)
-    return AckPlan(f"C{verdict.outcome}", now, f"A{verdict.outcome}" if later else "")
+    is_immediate = is_ack_wanted(accept, verdict.accepted)
+    is_deferred = is_ack_wanted(application, verdict.accepted) and (verdict.accepted or not is_immediate)
+    return AckPlan(f"C{verdict.outcome}", is_immediate, f"A{verdict.outcome}" if is_deferred else "")

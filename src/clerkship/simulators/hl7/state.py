@@ -97,7 +97,7 @@ class InboxEntry:
         return parse_message(self.text)
 
     @property
-    def open(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether it is pending: not acknowledged, or for an ACK, which is never acknowledged, not read."""
         return not self.acks and not (self.type.startswith(ACK) and self.delivery_count)
 
@@ -177,22 +177,22 @@ class Hl7State(State):
         if plan.deferred:
             self.deliver(action, self._build_ack(action, message, plan.deferred, verdict))
         accepted = MessageVerdict("A") if plan.code == "CA" else verdict
-        return self._build_ack(action, message, plan.code, accepted) if plan.now else None
+        return self._build_ack(action, message, plan.code, accepted) if plan.is_immediate else None
 
     def _answer(
         self, action: ActionContext, message: Hl7Message, verdict: MessageVerdict, plan: AckPlan
     ) -> Hl7Message | None:
         if plan.deferred:
             self.deliver(action, self._build_ack(action, message, plan.deferred, verdict))
-        return self._build_ack(action, message, plan.code, verdict) if plan.now else None
+        return self._build_ack(action, message, plan.code, verdict) if plan.is_immediate else None
 
     def _build_ack(self, action: ActionContext, message: Hl7Message, code: str, verdict: MessageVerdict) -> Hl7Message:
         return build_ack(message, code, verdict.flaws, control_id=action.ids.new("ack"), at=action.now)
 
     def _answer_repeat(self, action: ActionContext, message: Hl7Message, verdict: MessageVerdict) -> Hl7Message | None:
         plan = plan_acks(message, verdict)
-        action.emit(MessageRepeated(control_id=message.control_id, ack=plan.code if plan.now else ""))
-        return self._build_ack(action, message, plan.code, verdict) if plan.now else None
+        action.emit(MessageRepeated(control_id=message.control_id, ack=plan.code if plan.is_immediate else ""))
+        return self._build_ack(action, message, plan.code, verdict) if plan.is_immediate else None
 
     def _receive_ack(self, action: ActionContext, message: Hl7Message) -> Hl7Message | None:
         """Process a deferred application acknowledgment (enhanced mode). It is not acknowledged, even if it is
@@ -218,7 +218,7 @@ class Hl7State(State):
 
     def pending(self) -> Iterator[InboxEntry]:
         """Iterate over the pending messages in order of arrival."""
-        return (entry for entry in self.inbox.values() if entry.open)
+        return (entry for entry in self.inbox.values() if entry.is_pending)
 
     def list(self, action: ActionContext, *, every: bool) -> list[InboxEntry]:
         """List the inbox."""
@@ -314,7 +314,7 @@ class Hl7State(State):
         if message is None or message.render is not sent.message:  # the event is being replayed from a log
             message = Hl7Message([parse_header(sent.message)])
         header, plan = message.header, plan_acks(message, MessageVerdict("A"))
-        ack = plan.code if plan.now else ""
+        ack = plan.code if plan.is_immediate else ""
         entry = SentMessage(event.seq, event.at, sent.control_id, type, ack, (), sent.message)
         self.sent.append(entry)
         self._accepted[_message_key(header)] = entry
