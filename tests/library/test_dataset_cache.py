@@ -110,9 +110,9 @@ def test_cache_path_that_is_a_file_is_ignored(workspace: LibraryFolder, tmp_path
 
 
 def test_processes_can_write_the_cache_concurrently(workspace: LibraryFolder, tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from clerkship.library.load import load\n"
-    code += "from clerkship.engine.catalog import only_ours\n"
-    code += "found = load(Path(sys.argv[1]), only_ours(), cache=Path(sys.argv[2]))\n"
+    code = "import sys; from pathlib import Path; from clerkship.library.load import load_library\n"
+    code += "from clerkship.engine.catalog import build_catalog_without_plugins\n"
+    code += "found = load_library(Path(sys.argv[1]), build_catalog_without_plugins(), cache=Path(sys.argv[2]))\n"
     code += "print(found.datasets['d'].hash)\n"
     started = [
         subprocess.Popen([sys.executable, "-c", code, workspace.root, tmp_path], stdout=subprocess.PIPE)
@@ -137,7 +137,7 @@ def test_oldest_entries_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_generated_dataset_is_cached(workspace: LibraryFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace.write("d.yml", "dataset: {name: d, type: fhir, generate: {patients: 1, seed: 3}}\ntask: {name: T}\n")
     first = load(workspace, tmp_path).datasets["d"]
-    monkeypatch.setattr(fhir_load, "generate_lines", fail_if_called)
+    monkeypatch.setattr("clerkship.synthetic.generator.generate_lines", fail_if_called)
     assert load(workspace, tmp_path).datasets["d"].hash == first.hash
     assert orjson.loads((first.lines or ())[0])["id"]
 

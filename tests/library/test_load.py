@@ -288,7 +288,7 @@ WRONG = [
     ),
     (
         "criteria: [{label: x, assertion: {sequencing: [{event: files.*, within: 5m}]}}]",
-        "3:49: task.criteria.0.assertion.sequencing: `within` and `until` bound the gap after a step",
+        "3:49: task.criteria.0.assertion.sequencing: `within` and `until` limit the gap to the step before",
     ),
 ]
 

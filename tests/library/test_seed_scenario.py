@@ -109,14 +109,14 @@ def test_asserted_values_must_match_slot_types_but_matchers_may_not(folder: Libr
     domain = AgentDomain(source="domain.yml", slots={"amount": "float", "order_id": "text"})
     at = "eval/scenarios/one.yml:"
     assert folder.lines(domain) == [
-        f"{at}6:72: scenario.goals.assertions.0.slot_was_set.1.value: the slot `amount` is of type float and takes a "
+        f"{at}6:72: scenario.goals.assertions.0.slot_was_set.1.value: the slot `amount` is of type float: expected a "
         "number, not '3'; write it without quotes",
-        f"{at}6:100: scenario.goals.assertions.0.slot_was_set.2.value: the slot `amount` is of type float and takes a "
+        f"{at}6:100: scenario.goals.assertions.0.slot_was_set.2.value: the slot `amount` is of type float: expected a "
         "number, not true",
         f"{at}7:35: scenario.goals.assertions.1.slot_was_not_set.0.name: no slot `amuont` in domain.yml; "
         "did you mean `amount`?",
-        f"{at}7:97: scenario.goals.assertions.1.slot_was_not_set.2.value: the slot `order_id` is of type text and "
-        "takes text, not 3; quote it",
+        f"{at}7:97: scenario.goals.assertions.1.slot_was_not_set.2.value: the slot `order_id` is of type text: "
+        "expected text, not 3; quote it",
     ]
 
 

@@ -121,7 +121,7 @@ def ensure_installed() -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(home, ignore_errors=True)
     uv = shutil.which("uv") or "uv"
-    for python in filter(works, find_pythons()):
+    for python in filter(is_usable, find_pythons()):
         try:
             run(f"a Python environment from {python}", [uv, "venv", "-p", python, str(home)], APART, CACHE / "venv.log")
             break

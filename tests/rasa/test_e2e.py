@@ -385,12 +385,13 @@ BAD: list[tuple[str, str]] = [
     ),
     (
         "- user: x\n  assertions: [{bot_uttered: {utter_name: y, turn: 2}}]",
-        "cases.yml:5:36: test_cases.0.steps.0.assertions.0.bot_uttered: `turn` is not allowed here: an assertion applies to its own step",
+        "cases.yml:5:36: test_cases.0.steps.0.assertions.0.bot_uttered: `turn` is not allowed here: "
+        "an assertion applies to its own step",
     ),
     (
         "- user: x\n  assertion_order_enabled: true\n  assertions: [{flow_started: {flow_ids: [a, b], operator: ALL}}]",
-        "cases.yml:6:37: test_cases.0.steps.0.assertions.0.flow_started: `all` of several flows has no one place in an "
-        "order; write an assertion for each flow",
+        "cases.yml:6:37: test_cases.0.steps.0.assertions.0.flow_started: `all` of several flows cannot be ordered; "
+        "write an assertion for each flow",
     ),
     (
         "- user: x\n  metadata: phone",

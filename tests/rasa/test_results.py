@@ -102,9 +102,7 @@ def test_text_file_has_every_section(results_folder: Path, bench: Workbench) -> 
     assert head["conversation_id"] == f"{bench.result.run.id}-where-2"
     assert "error" not in head
     [_, second] = bench.store.task_runs(bench.result.run.id, task="Where is my order?")
-    assert found["Assertion Results"] == [
-        f"[PASS] {c.assertion} — {c.detail}" for c in workbench.results_folder(second)
-    ]
+    assert found["Assertion Results"] == [f"[PASS] {c.assertion} — {c.detail}" for c in workbench.written(second)]
     assert found["Quality Criteria Results"] == ["(none defined)"]
     assert found["Quality Metrics"] == ["(not evaluated)"]
     assert found["Raw Transcript"] == [
@@ -124,7 +122,7 @@ def test_json_file_has_rasa_keys_and_additional_data(results_folder: Path, bench
     [first, _] = bench.store.task_runs(bench.result.run.id, task="A rude bot")
     assert (data["scenario_slug"], data["run_index"], data["eval_passed"]) == ("rude", 1, False)
     assert (data["task_completion"], data["criteria"]) == (None, [])
-    [criterion] = workbench.results_folder(first)
+    [criterion] = workbench.written(first)
     expected = {"index": 0, "assertion": criterion.assertion, "passed": False}
     assert expected.items() <= data["assertions"][0].items()
     assert data["assertions"][0]["detail"] == criterion.detail

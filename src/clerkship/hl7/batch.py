@@ -66,8 +66,9 @@ def _strip_padding(line: str) -> str:
 
 
 def _is_segment(line: str, *names: str) -> bool:
-    """Return whether a line is one of these segments. The field separator must be ASCII, because the charset is not
-    known yet.
+    """Return whether a line is one of these segments.
+
+    The field separator must be ASCII, because the charset is not known yet.
     """
     separator = line[3:4]
     return line[:3] in names and separator.isascii() and not separator.isalnum()

@@ -74,8 +74,9 @@ class Deframer:
             self._buffer = self._buffer[:MAX_TRUNCATED_BYTES]
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Return the frames that these bytes complete. A frame ends at FS (0x1C); the carriage return after it may be
-        missing.
+        """Return the frames that these bytes complete.
+
+        A frame ends at FS (0x1C); the carriage return after it may be missing.
         """
         if not self._in_frame and len(data) <= self.limit and data[:1] == START_BLOCK and _is_one_frame(data):
             self._after_end_block = False

@@ -80,8 +80,9 @@ class MessageStructure:
         return not self._last.isdisjoint(state)
 
     def find_path(self, state: State, name: str | None) -> list[int] | None:
-        """Return the shortest path of later positions to a segment, or to the end if the name is None; None if there is
-        none.
+        """Return the shortest path of later positions to a segment; None if there is none.
+
+        If the name is None, return the shortest path to the end of the structure.
         """
         previous: dict[int, int | None] = dict.fromkeys(self.followers(state))
         last = max(state)

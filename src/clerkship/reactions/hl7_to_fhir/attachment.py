@@ -36,8 +36,10 @@ def build_attachment(obx: Segment) -> dict[str, Any]:
 
 
 def _convert_pointer(obx: Segment, repetition: Repetition | None) -> dict[str, Any]:
-    """Convert an RP: a url if the pointer is an address, else a title, since a FHIR client would resolve a bare
-    pointer against this server."""
+    """Convert an RP: to a url if the pointer is an address, else to a title.
+
+    A FHIR client would resolve a bare pointer against this server.
+    """
     pointer = repetition.text(1) if repetition is not None else ""
     if repetition is None or not pointer:
         raise refusal(422, "required", "OBX-5 is missing: OBX-2 declares a pointer to a document (RP)")

@@ -68,8 +68,11 @@ class DemographicMatch(NamedTuple):
 
     @property
     def is_possible(self) -> bool:
-        """Return whether both can be the same person. If the names differ, the birth dates must agree, and the reverse;
-        if the sexes differ, given name and birth date must not differ, since twins share a birth date."""
+        """Return whether both can be the same person.
+
+        If the names differ, the birth dates must agree, and the reverse. If the sexes differ, given name and birth
+        date must not differ, since twins share a birth date.
+        """
         if self.name is False and not self.is_day:
             return False
         if self.born is False and not self.name:

@@ -69,8 +69,10 @@ class Hl7Identifier(NamedTuple):
         return not (self.namespace and assigner and self.namespace.casefold() != assigner.casefold())
 
     def has_unknown_authority_in(self, resource: Resource) -> bool:
-        """Return whether the number matches a resource only for want of information: it names an authority that is
-        neither known to the server nor that of the identifier."""
+        """Return whether the number matches a resource only because information is missing.
+
+        This is so if it names an authority that neither the server knows nor the identifier has.
+        """
         return bool(self.namespace and not self.system) and all(
             "system" in each
             and "display" not in each.get("assigner", {})

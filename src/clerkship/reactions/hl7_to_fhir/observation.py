@@ -39,8 +39,11 @@ class ReportContext(NamedTuple):
 
 
 def group_results(results: list[ObservationResult]) -> list[tuple[ObservationResult, list[ObservationResult]]]:
-    """Group each result with the OBX that continue its text, one line each. Any other two OBX with the same code and
-    sub-id are refused (HL7 chapter 7, OBX-4: the sub-id distinguishes them)."""
+    """Group each result with the OBX that continue its text, one line each.
+
+    Any other two OBX with the same code and sub-id are refused (HL7 chapter 7, OBX-4: the sub-id distinguishes
+    them).
+    """
     groups: dict[tuple[str, str, str], tuple[ObservationResult, list[ObservationResult]]] = {}
     for result in results:
         code = read_repetition(result.obx, 3)

@@ -133,8 +133,11 @@ def _build_date_extension(issued: MessageTime) -> dict[str, Any]:
 
 
 def _refuse_outdated(existing: Resource, status: str, issued: MessageTime | None) -> None:
-    """Refuse a message that is out of date: a preliminary result after a final one, or one that was reported before
-    what the chart has. A final result replaces a corrected one only if it was reported later."""
+    """Refuse an outdated message.
+
+    A message is outdated if it is preliminary after a final one, or was reported before what the chart has. A final
+    result replaces a corrected one only if it was reported later.
+    """
     before = existing.get("status", "")
     reported_at = _read_issued(existing)
     order = _compare_times(issued, reported_at) if issued is not None and reported_at else 0
@@ -205,8 +208,11 @@ def _observation_code(result: ObservationResult) -> str:
 def _find_observation(
     filing: Filing, result: ObservationResult, existing: list[Resource], context: ReportContext, remaining: int
 ) -> Resource | None:
-    """Find the Observation of an OBX by its number. An Observation without a number, written by other means or in a
-    report without a number, is found by its code, if it is the only one or there are as many as results to come."""
+    """Find the Observation of an OBX by its number, else by its code.
+
+    Observations without a number come from other sources, or from reports without a number. They match by code if
+    there is only one, or as many as results to come.
+    """
     if not existing:
         return None
     code = to_concept(read_repetition(result.obx, 3)) or {}

@@ -126,8 +126,10 @@ def _has_filler(report: Resource) -> bool:
 
 
 def _filter_by_parent(reports: list[Resource], report_key: ReportKey) -> list[Resource]:
-    """Return the reports with the same parent result; all of them if the OBR names no parent. The parent is kept in the
-    number of a report, so reports without a number are not distinguished by it."""
+    """Return the reports with the same parent result; all of them if the OBR names no parent.
+
+    The parent is part of a report's number, so reports without a number are not distinguished by it.
+    """
     if not report_key.numbers:
         return reports
     matching = [each for each in reports if _read_suffix(each, report_key).partition("@")[0] == report_key.parent]
@@ -135,8 +137,11 @@ def _filter_by_parent(reports: list[Resource], report_key: ReportKey) -> list[Re
 
 
 def _can_be_same(report: Resource, report_key: ReportKey, status: str, has_moved: bool) -> bool:
-    """Return whether a report with another time can be the same one: if one of the times is missing or less
-    precise, or if the report may have moved and is only registered or is being corrected."""
+    """Return whether a report with another time can be the same one.
+
+    This is so if one of the times is missing or less precise, or if the report may have moved and is only registered
+    or is being corrected.
+    """
     one, other = _specimen_time(report), report_key.when
     if one.startswith(other) or other.startswith(one):
         return True

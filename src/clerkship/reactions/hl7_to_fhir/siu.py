@@ -192,8 +192,10 @@ def _is_kept(participant: dict[str, Any], doctors: bool, places: bool) -> bool:
 
 
 def _read_appointment_time(filing: Filing, base: Resource, doctors: list[str]) -> AppointmentTime:
-    """Read start and end from SCH-11, TQ1 or a resource segment. Without an end, the duration, the slot or the previous
-    length decides."""
+    """Read start and end from SCH-11, TQ1 or a resource segment.
+
+    Without an end, use the duration, the length of the slot, or the previous length.
+    """
     start, end = _read_start_and_end(filing)
     if start is None:
         if "start" not in base or "end" not in base:

@@ -27,9 +27,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_. -]{0,39}$")]
 
 
 class Hl7Config(Frozen):
-    """The configuration of an interface engine: its name, its validation level, and its deliveries to an agent that
-    listens.
-    """
+    """The configuration of an interface engine: name, validation level, limits, and delivery to a listening agent."""
 
     application: Annotated[Name, Field(description="its name as a sender, MSH-3")] = "LAB"
     facility: Annotated[

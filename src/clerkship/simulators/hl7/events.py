@@ -1,5 +1,6 @@
-"""Events of an interface engine. `sent`: the agent sent a message and it was accepted; `arrived`: a message for the
-agent.
+"""Events of an interface engine.
+
+`sent` means that the agent sent a message and it was accepted; `arrived` means that a message came for the agent.
 """
 
 from typing import ClassVar

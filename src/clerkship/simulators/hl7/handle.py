@@ -13,8 +13,9 @@ class Hl7(Handle):
     """Sends messages, reads the inbox, and acknowledges its messages."""
 
     def send(self, message: str) -> str:
-        """Send one message or a batch, and return its acknowledgment, positive or not. Empty if the message asks for
-        none.
+        """Send one message or a batch, and return its acknowledgment, positive or not.
+
+        The result is empty if the message requests no acknowledgment.
         """
         return decode_message(self.request("POST", "/hl7/outbound", body=message.encode(), media=ER7).body)
 

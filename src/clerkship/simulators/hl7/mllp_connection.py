@@ -81,8 +81,9 @@ class MllpConnection(TcpConnection):
         self._report_memory()
 
     def _report_memory(self) -> None:
-        """Report the buffered bytes to the connection table. A small frame is not counted: each connection may have
-        one.
+        """Report the buffered bytes to the connection table.
+
+        A small frame is not counted: each connection may have one.
         """
         size = self._deframer.buffered + self._queued_bytes
         if size <= MAX_TRUNCATED_BYTES and not self._reported_bytes:
@@ -190,8 +191,9 @@ class MllpConnection(TcpConnection):
             self._is_leaving = True
 
     def _answer_unfinished(self, data: bytes) -> None:
-        """Report an unfinished frame at the end of input. A client that started another frame gets the reply to that
-        one.
+        """Report an unfinished frame at the end of input.
+
+        A client that started another frame instead gets only the reply to that one.
         """
         if self._is_leaving and not self._queue:
             self._hang_up("the frame is unfinished: 0x1C and 0x0D must follow the message", data)

@@ -137,9 +137,7 @@ class MllpDelivery(OutboundDelivery):
             self._awaited.settle("lost")
 
     async def _receive(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-        """Process an awaited acknowledgment, an application acknowledgment after an accept acknowledgment, or a
-        message.
-        """
+        """Process an acknowledgment that is awaited, one that follows an accept acknowledgment, or a message."""
         ack = _read_ack(data)
         awaited = self._awaited if self._awaited is not None and not self._awaited.outcome.done() else None
         is_late = ack.control_id in self._committed and (awaited is None or awaited.control_id != ack.control_id)

@@ -1,5 +1,4 @@
-"""The state of an interface engine: messages of the agent are checked and acknowledged, messages for it are in its
-inbox.
+"""The state of an interface engine: checks and acknowledges messages of the agent, and holds its inbox.
 
 Only events change the state. An accepted message is identified by its sender and control id.
 """
@@ -195,8 +194,9 @@ class Hl7State(State):
         return self._build_ack(action, message, plan.code, verdict) if plan.is_immediate else None
 
     def _receive_ack(self, action: ActionContext, message: Hl7Message) -> Hl7Message | None:
-        """Process a deferred application acknowledgment (enhanced mode). It is not acknowledged, even if it is
-        unexpected.
+        """Process a deferred application acknowledgment (enhanced mode).
+
+        It is not acknowledged, even if it is unexpected.
         """
         ack = parse_ack(message)
         entries = [entry for entry in self.inbox.values() if entry.control_id == ack.control_id and ack.control_id]
@@ -349,8 +349,9 @@ class Hl7State(State):
 
 
 def _can_acknowledge(entry: InboxEntry, code: str) -> bool:
-    """Return whether a message may get this code: an application acknowledgment may follow a CA, else there is only
-    one.
+    """Return whether a message may get this code.
+
+    An application acknowledgment may follow a CA; otherwise there is only one acknowledgment.
     """
     codes = {earlier.code for earlier in entry.acks}
     return not codes or code in codes or (code[0] == "A" and codes == {"CA"})

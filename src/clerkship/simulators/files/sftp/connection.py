@@ -49,9 +49,7 @@ class SftpConnection(asyncssh.SSHServer):
 
     @property
     def progress(self) -> int:
-        """Progress of a connection that has not logged in: 0 has sent nothing, 1 has sent something, 2 has exchanged
-        keys.
-        """
+        """How far a connection without login is: 0 has sent nothing, 1 has sent something, 2 has exchanged keys."""
         spoke = self._connection is not None and self._connection.get_extra_info("client_version")
         return KEYS_AGREED if self._agreed else 1 if spoke else 0
 

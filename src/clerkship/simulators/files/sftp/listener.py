@@ -1,5 +1,6 @@
-"""The SFTP listener: one SSH server for the drops of all playgrounds. Each sandbox is an SSH user, named by its
-address.
+"""The SFTP listener: one SSH server for the drops of all playgrounds.
+
+Each sandbox is an SSH user, named by its address.
 """
 
 import asyncio
