@@ -267,7 +267,7 @@ def test_one_case_of_a_file_can_be_run_alone(
     assert clerkship(["run", "suite/tests/orders.yml::unclar", "-a", agent]) == 2
     assert "no task `unclar`; did you mean `unclear`?" in " ".join(capsys.readouterr().err.split())
     assert clerkship(["run", "suite/tests/orders.yml::order", "-a", agent]) == 2
-    assert "2 are like `order`; it could be premium order; lost order" in " ".join(capsys.readouterr().err.split())
+    assert "2 tasks match `order`; use one of: premium order; lost order" in " ".join(capsys.readouterr().err.split())
 
 
 def test_unused_parts_of_a_file_are_warnings(

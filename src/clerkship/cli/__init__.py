@@ -1,1 +1,1 @@
-"""The command line: parses a request, calls the service, shows what came of it."""
+"""The command line: parses arguments, calls the service and prints the result."""

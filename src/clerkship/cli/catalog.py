@@ -7,7 +7,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 
 
 def registered() -> RegisteredCatalog:
-    """Everything there is to name, after a word about what could not be loaded."""
+    """Return the catalog, after warning about plug-ins that could not be loaded."""
     catalog = RegisteredCatalog()
     for warning in catalog.warnings():
         err().print(f"[partial]![/] {escape(warning)}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The names of the commands, with their helps and the functions behind them."""
+"""The names of the commands, with their help and their functions."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -14,7 +14,7 @@ class CommandEntry(NamedTuple):
 
 
 class GroupEntry(NamedTuple):
-    """A command that has commands of its own."""
+    """A command with subcommands."""
 
     help: str
     commands: Mapping[str, CommandEntry]

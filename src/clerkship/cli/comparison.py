@@ -1,4 +1,4 @@
-"""A comparison on the terminal: what changed, and how sure one can be."""
+"""Prints a comparison of two runs."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -32,7 +32,7 @@ MAX_DETAIL_LENGTH = 300
 
 
 def print_gated(console: Console, gated: GatedComparison) -> None:
-    """The comparison, then each gate, then what they come to."""
+    """Print the comparison, each gate, and the result."""
     print_comparison(console, gated.comparison)
     console.print()
     for result in gated.results():
@@ -43,7 +43,7 @@ def print_gated(console: Console, gated: GatedComparison) -> None:
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    """Which runs, the tasks and criteria that changed, the axes, the sum."""
+    """Print the runs, the tasks and criteria that changed, the axes, and the totals."""
     for word, run in (("before", comparison.before), ("after", comparison.after)):
         made = f"  [quiet]{run.lineage}[/]" if run.lineage else ""
         console.print(f"[quiet]{word:6}[/] {run.id}  {escape(run.name)}  [quiet]agent[/] {escape(run.solver)}{made}")
@@ -72,7 +72,6 @@ def _table(rows: list[TaskComparison]) -> Table:
 
 
 def _print_criteria(console: Console, row: TaskComparison) -> None:
-    """The criteria of one task that changed."""
     console.print(f"\n[bold]{escape(row.task)}[/]")
     for found in row.changes[:MAX_CRITERIA]:
         _print_criterion(console, found)
@@ -91,7 +90,6 @@ def _print_criterion(console: Console, found: CriterionComparison) -> None:
 
 
 def _print_axes(console: Console, comparison: Comparison) -> None:
-    """The axes, where the criteria name any."""
     cells = axis_cells(comparison)
     if not cells:
         return

@@ -1,4 +1,4 @@
-"""Where output goes: rich on a terminal, plain elsewhere, JSON when asked for."""
+"""Output: rich on a terminal, plain text elsewhere, JSON on request."""
 
 import os
 import sys
@@ -37,27 +37,27 @@ _THEME = Theme(
 
 
 def out() -> Console:
-    """Standard output. Not a terminal: no colours, no boxes drawn over lines, no wrapping."""
+    """Return the console of standard output: without colours and wrapping if it is not a terminal."""
     return _console(stderr=False)
 
 
 def err() -> Console:
-    """Standard error."""
+    """Return the console of standard error."""
     return _console(stderr=True)
 
 
 class _Guarded(Console):
-    """A console for text by agents and authors: nothing in it moves the cursor, or is a command to a CI system."""
+    """A console for text of agents and authors, which removes control characters and commands to a CI system."""
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """As rich does, without the signs that are none."""
+        """Render text without control characters."""
         return super().render_str(replace_control_characters(text), **how)
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
         return escape_ci_commands(super()._render_buffer(buffer))
 
     def on_broken_pipe(self) -> None:
-        """Nobody reads on: what is still to be said goes nowhere, and what is still to be done is done."""
+        """Discard further output if the reader has closed the pipe, and let the command finish."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if self.stderr else sys.stdout).fileno())
 
@@ -80,7 +80,7 @@ def number_column(title: str) -> Column:
 
 
 def text_column(title: str) -> Column:
-    """Return a column for texts, which are folded where they do not fit."""
+    """Return a column for texts, which are wrapped if they do not fit."""
     return Column(title, overflow="fold")
 
 
@@ -91,17 +91,17 @@ def print_more(console: Console, left_out: int, what: str = "") -> None:
 
 
 def print_json(data: Any) -> None:
-    """One JSON document, on standard output."""
+    """Print a JSON document on standard output."""
     _write_json(orjson.dumps(data, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
 
 
 def print_json_line(data: Any) -> None:
-    """Print a JSON document on a line of its own, and flush it."""
+    """Print a JSON document on one line, and flush it."""
     _write_json(orjson.dumps(data, default=_plain))
 
 
 def _write_json(data: bytes) -> None:
-    """Write JSON in which `##[` and `##vso[`, commands to a CI system wherever they stand, are escaped."""
+    """Write JSON with `##[` and `##vso[` escaped, because they are commands to a CI system anywhere in a line."""
     sys.stdout.buffer.write(data.replace(b"##", rb"#\u0023") + b"\n")
     sys.stdout.buffer.flush()
 
@@ -117,12 +117,12 @@ def _plain(value: Any) -> Any:
 
 
 def print_problem(problem: InputProblem, console: Console) -> None:
-    """Place, what is wrong, and what to do about it."""
+    """Print a mistake with its place and hint."""
     console.print(f"[fail]✗[/] {_told(problem)}", soft_wrap=True)
 
 
 def report_damage(sentences: Sequence[str]) -> None:
-    """Say on standard error what in a store cannot be read; exit with 2 if there is anything."""
+    """Print unreadable records of a store on standard error; exit with 2 if there are any."""
     for sentence in sentences:
         print_problem(InputProblem(message=sentence, hint="everything else is shown"), err())
     if sentences:
@@ -130,19 +130,19 @@ def report_damage(sentences: Sequence[str]) -> None:
 
 
 def warn_unset(names: Sequence[str]) -> None:
-    """Warn on standard error about variables of a run whose values would be shown, because they are not known."""
+    """Warn on standard error about variables of a run that are not set, so that their values cannot be redacted."""
     if names:
         message = f"not set here, so the value is not recognised and may be shown: {', '.join(names)}"
         print_warning(InputProblem(message=message, hint="set the variables as they were for the run"), err())
 
 
 def damage_data(sentences: Sequence[str]) -> dict[str, list[InputProblem]]:
-    """The same for machines; nothing where everything can be read."""
+    """Return unreadable records as JSON data; empty if there are none."""
     return {"problems": [InputProblem(message=sentence) for sentence in sentences]} if sentences else {}
 
 
 def print_warning(problem: InputProblem, console: Console) -> None:
-    """The same of what is odd."""
+    """Print a warning with its place and hint."""
     console.print(f"[partial]![/] {_told(problem)}", soft_wrap=True)
 
 
@@ -154,7 +154,7 @@ def _told(problem: InputProblem) -> str:
 
 
 def print_changes(console: Console, check: SealCheck) -> None:
-    """Name what was changed since it was saved; nothing if nothing was."""
+    """Print what was changed after it was saved, if anything."""
     if not check.is_changed:
         return
     console.print(f"[fail]CHANGED[/] {escape(check.headline())}:", soft_wrap=True)
@@ -163,13 +163,13 @@ def print_changes(console: Console, check: SealCheck) -> None:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Say on standard error what could not be checked."""
+    """Print on standard error what could not be checked."""
     for note in notes:
         print_warning(InputProblem(message=note), err())
 
 
 def report_changes(check: SealCheck) -> None:
-    """Say on standard error what was changed and what could not be checked; exit with 2 if anything was changed."""
+    """Print on standard error what was changed and what could not be checked; exit with 2 if anything was changed."""
     print_notes(check.notes())
     print_changes(err(), check)
     if check.is_changed:

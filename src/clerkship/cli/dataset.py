@@ -1,4 +1,4 @@
-"""`clerkship dataset`: look into datasets, and make up one of synthetic patients."""
+"""`clerkship dataset`: show and generate datasets."""
 
 import sys
 from pathlib import Path
@@ -92,12 +92,12 @@ def _show_found(view: DatasetView, keys: list[str], *, json: bool) -> None:
     for line in view.titles(keys[:MAX_FOUND]):
         out().print(escape(line), soft_wrap=True)
     if not keys:
-        out().print("[quiet]it finds none[/]")
+        out().print("[quiet]no matches[/]")
     print_more(out(), len(keys) - MAX_FOUND)
 
 
 def _indented(data: Any, depth: int = 0) -> str:
-    """As people read JSON, with every digit as it was written, and keys in the order of the dataset."""
+    """Return indented JSON, with numbers as they are written and keys in the order of the dataset."""
     inner, end = "  " * (depth + 1), "  " * depth
     if isinstance(data, dict) and data:
         rows = ",\n".join(f"{inner}{_indented(key)}: {_indented(value, depth + 1)}" for key, value in data.items())
@@ -193,16 +193,15 @@ class PatientProgress(Gauge):
         super().__init__(console, total, quiet=quiet or total < 200)
 
     def going(self) -> str:
-        """What is being made."""
         return "[quiet]patients[/]"
 
     def __call__(self, number: int) -> None:
-        """One more has a chart."""
+        """Count one patient."""
         self.advance()
 
 
 def _write_to_stdout(made: GeneratedDataset, *, bundle: bool, json: bool) -> None:
-    """The data itself; what there is to say about it goes to standard error."""
+    """Write the data to standard output, and messages to standard error."""
     if json:
         print_json(_summary(made))
         return
@@ -236,7 +235,7 @@ def _print_generated(made: GeneratedDataset, files: list[Path], console: Console
     console.print(
         f"\n[quiet]sha256[/] {made.digest} [quiet](as NDJSON, generator {GENERATOR_VERSION})[/]", soft_wrap=True
     )
-    console.print(f"[quiet]{pairs} pair{'s' * (pairs != 1)} easily taken for each other: --json lists them[/]")
+    console.print(f"[quiet]{pairs} pair{'s' * (pairs != 1)} of similar patients: --json lists them[/]")
     for path in files[:3]:
         console.print(f"[pass]+[/] {escape(str(path))}", soft_wrap=True)
     if len(files) > 3:

@@ -1,4 +1,4 @@
-"""`clerkship demo`: the first thing to try."""
+"""`clerkship demo`: a first run."""
 
 from pathlib import Path
 

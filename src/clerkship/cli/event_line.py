@@ -1,4 +1,4 @@
-"""One event on one line: for logs that are kept, and for one that is being written."""
+"""Prints an event on one line."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from rich.table import Table
 
 from clerkship.events.request_line import render_logged_request
 
-LONGEST = 160
+MAX_LENGTH = 160
 
 
 def print_event(console: Console, event: dict[str, Any]) -> None:
     """Print an event on one line: number, time, sandbox, kind, actor, and its request or the start of its payload."""
-    because = f" [quiet]because of #{event['cause']}[/]" if event["cause"] else ""
+    because = f" [quiet]caused by #{event['cause']}[/]" if event["cause"] else ""
     text = render_logged_request(event) or _payload(event)
     at = event["at"].replace("T", " ").removesuffix("Z")[:19]
     line = (
@@ -35,4 +35,4 @@ def print_event(console: Console, event: dict[str, Any]) -> None:
 def _payload(event: dict[str, Any]) -> str:
     shown = {name: value for name, value in event["payload"].items() if value not in (None, [], {}, "")}
     text = orjson.dumps(shown | event.get("blobs", {})).decode()
-    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+    return text if len(text) <= MAX_LENGTH else text[:MAX_LENGTH] + "…"

@@ -1,4 +1,4 @@
-"""Print why a command failed: the mistakes in its input, or one sentence that says it is a bug."""
+"""Prints why a command failed: mistakes in its input, or a bug."""
 
 import traceback
 
@@ -9,7 +9,7 @@ from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 
 
 def print_failure(error: Exception, *, json: bool) -> None:
-    """Print an error on standard error; with `json`, the problems of one of ours on standard output too."""
+    """Print an error on standard error; with `json`, print input errors on standard output too."""
     if not isinstance(error, ClerkshipError):
         _print_bug(error)
         return

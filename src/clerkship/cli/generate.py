@@ -1,4 +1,4 @@
-"""`clerkship generate`: drafts for a person to edit."""
+"""`clerkship generate`: drafts of scenario files."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ def scenarios(
         typer.Option(
             "--model",
             metavar="MODEL",
-            help="Model that fills them in: openai:model, openai:model@address, scripted:file. [default: by rules only]",
+            help="Model that fills them in: openai:model, openai:model@address, scripted:file. [default: none]",
         ),
     ] = None,
     kind: Annotated[
@@ -144,7 +144,7 @@ def _show_end(drafts: DraftResult, request: DraftRequest, console: Console) -> N
     if drafts.model is not None:
         console.print(f"[quiet]{escape(_told(drafts))}[/]", soft_wrap=True)
     if not count:
-        console.print("[quiet]Nothing to write.[/]" + (" --force overwrites what is there." if drafts.kept else ""))
+        console.print("[quiet]Nothing to write.[/]" + (" --force overwrites existing files." if drafts.kept else ""))
         return
     if request.dry_run:
         console.print(f"\n{count} draft{'s' * (count != 1)} would be written; nothing was.")

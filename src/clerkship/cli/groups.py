@@ -19,8 +19,8 @@ _REQUIRED = inspect.Parameter.empty
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Replace each parameter of a command that is a group by the options of its fields.
 
-    Typer reads the new signature. The command itself is called with the groups, built from what was given. A parameter
-    that is annotated with an `Option` becomes that option; others stay as they are.
+    Typer reads the new signature. The command is called with the groups, built from the given options. A parameter
+    annotated with an `Option` becomes that option; others are unchanged.
     """
     hints = get_type_hints(command, include_extras=True)
     declared = inspect.signature(command).parameters
@@ -36,7 +36,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters(name: str, hint: Any, default: object) -> Iterator[inspect.Parameter]:
-    """Yield the parameters that a field is given by: one, those of a group, or an option and its flags."""
+    """Yield the parameters of a field: one, those of a group, or an option and its flags."""
     option = _option(hint)
     if isinstance(hint, type) and is_dataclass(hint):
         for one, (inner, given) in _fields(hint).items():
@@ -80,7 +80,7 @@ def _info(option: Option) -> Any:
 
 
 def _plain(hint: Any) -> Any:
-    """Return the type that Typer parses: a plain one, or a list of texts; with None if it may be left out."""
+    """Return the type that Typer parses: a plain type or a list of texts, with None if it is optional."""
     if get_origin(hint) is tuple:
         return list[str] | None
     choices = get_args(hint) or (hint,)
@@ -89,7 +89,7 @@ def _plain(hint: Any) -> Any:
 
 
 def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
-    """Return the value of a field or a group; raise InputError where options that exclude each other are given."""
+    """Return the value of a field or group; raise InputError if options exclude each other."""
     option = _option(hint)
     if isinstance(hint, type) and is_dataclass(hint):
         return hint(**{one: _value(one, inner, given) for one, (inner, _) in _fields(hint).items()})

@@ -1,4 +1,4 @@
-"""`clerkship init`: a project to start from."""
+"""`clerkship init`: create a project."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`clerkship judge`: what is known of the models that judge."""
+"""`clerkship judge`: calibrate a judge."""
 
 from typing import Annotated
 

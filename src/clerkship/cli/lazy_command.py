@@ -1,4 +1,4 @@
-"""Commands whose modules are imported when they are used, or when their own help is asked for."""
+"""Commands whose modules are imported when they are used, or when their help is requested."""
 
 import gc
 from functools import cached_property
@@ -39,7 +39,7 @@ class LazyCommand(TyperCommand):
 
     @cached_property
     def loaded(self) -> Any:
-        """The command itself; its module is imported the first time."""
+        """The command; its module is imported at the first access."""
         app = typer.Typer(add_completion=False, **PLAIN)
         app.command(name=self.name, cls=PlainCommand)(load(self._target))
         gc.freeze()  # what was imported stays: the collector need not look at it
@@ -51,12 +51,12 @@ class LazyCommand(TyperCommand):
         return self.loaded.make_context(*args, **options)
 
     def get_short_help_str(self, limit: int = 0) -> str:
-        """Return the help for a list of commands, which is not cut."""
+        """Return the whole help for the list of commands."""
         return self.help or ""
 
 
 class CommandGroup(TyperGroup):
-    """A command that has commands of its own."""
+    """A command with subcommands."""
 
     @classmethod
     def build(cls, name: str, entry: GroupEntry) -> "CommandGroup":
@@ -65,12 +65,12 @@ class CommandGroup(TyperGroup):
         return cls(name=name, help=entry.help, commands=commands, **PLAIN)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments; print the help where there are none, and exit with 2."""
+        """Parse arguments; without any, print the help and exit with 2."""
         if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             raise typer.Exit(2)
         return super().parse_args(ctx, args)
 
     def get_short_help_str(self, limit: int = 0) -> str:
-        """Return the help for a list of commands, which is not cut."""
+        """Return the whole help for the list of commands."""
         return self.help or ""

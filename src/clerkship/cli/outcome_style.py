@@ -1,4 +1,4 @@
-"""How outcomes, and runs that have not finished, are printed."""
+"""Styles of outcomes and of unfinished runs."""
 
 from rich.markup import escape
 
@@ -19,12 +19,12 @@ MARKS = {
 
 
 def styled(name: str) -> str:
-    """An outcome with its mark and colour."""
+    """Return an outcome with its mark and colour."""
     return f"[{name}]{MARKS[name]} {OUTCOMES[name][0].lower()}[/]"
 
 
 def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
-    """What there is to say of a run that has not come to its end."""
+    """Return the status of an unfinished run, with the command to continue; empty for a finished one."""
     if run.status == "completed":
         return ""
     if held:

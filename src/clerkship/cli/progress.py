@@ -1,4 +1,4 @@
-"""A run under way: a live bar on a terminal, a line per trial elsewhere."""
+"""Progress of a run: a progress bar on a terminal, otherwise a line for each trial."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -24,20 +24,19 @@ from clerkship.model.run import Attempt, TaskRun
 from clerkship.report.outcome import outcome
 
 
-class _Going(ProgressColumn):
-    """How it goes, asked for when the bar is drawn: a trial that begins costs no drawing."""
+class _StatusColumn(ProgressColumn):
+    """A status text that is computed only when the bar is drawn."""
 
-    def __init__(self, told: Callable[[], str]) -> None:
+    def __init__(self, status: Callable[[], str]) -> None:
         super().__init__()
-        self._told = told
+        self._status = status
 
     def render(self, task: Task) -> Text:
-        """In words."""
-        return Text.from_markup(self._told())
+        return Text.from_markup(self._status())
 
 
 class Gauge:
-    """A bar that says how far something is and how it goes; nothing where nobody watches."""
+    """A progress bar with a status text; shown only on a terminal."""
 
     def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
         self._console, self._total, self._quiet = console, total, quiet
@@ -47,7 +46,7 @@ class Gauge:
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            _Going(self.going),
+            _StatusColumn(self.going),
             console=console,
             transient=True,
             disable=not self._live,
@@ -56,52 +55,50 @@ class Gauge:
 
     @abstractmethod
     def going(self) -> str:
-        """How it goes, in words."""
+        """Return the status text."""
 
     def advance(self) -> None:
-        """One more is done."""
+        """Count one more item."""
         self._bar.update(self._task, advance=1)
 
     def __enter__(self) -> Self:
-        """Start showing."""
         self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the terminal as it was."""
         self._bar.stop()
 
 
 class RunProgress(Gauge):
-    """Show how many trials are done and how they came out, while a run is under way."""
+    """Shows the number of finished trials and their outcomes."""
 
     def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
-        self._seen: Counter[str] = Counter()
-        self._begun = 0
-        self._gate = Lock()
+        self._outcomes: Counter[str] = Counter()
+        self._started = 0
+        self._lock = Lock()
         super().__init__(console, total, quiet=quiet)
 
     def began(self, attempt: Attempt) -> None:
-        """One trial is under way; heard from any thread."""
-        with self._gate:
-            self._begun += 1
+        """Count a trial that has started; called from any thread."""
+        with self._lock:
+            self._started += 1
 
     def going(self) -> str:
-        """How those came out that have finished, and how many are under way."""
-        with self._gate:
-            seen, under_way = sorted(self._seen.items()), self._begun - self._seen.total()
-        told = [f"{styled(name)} {count}" for name, count in seen]
-        told += [f"[quiet]{under_way} under way[/]"] if under_way > 0 else []
-        return "  ".join(told) or "starting"
+        """Return the outcomes of finished trials, and the number of running ones."""
+        with self._lock:
+            seen, running = sorted(self._outcomes.items()), self._started - self._outcomes.total()
+        parts = [f"{styled(name)} {count}" for name, count in seen]
+        parts += [f"[quiet]{running} running[/]"] if running > 0 else []
+        return "  ".join(parts) or "starting"
 
     def __call__(self, task_run: TaskRun) -> None:
-        """One trial has finished."""
-        with self._gate:
-            self._seen[outcome(task_run)] += 1
+        """Count a finished trial."""
+        with self._lock:
+            self._outcomes[outcome(task_run)] += 1
         if self._live:
             self.advance()
         elif not self._quiet:
             total = f"/{self._total}" if self._total else ""
-            done = f"[{sum(self._seen.values())}{total}]"
+            done = f"[{sum(self._outcomes.values())}{total}]"
             trial = f" (trial {task_run.trial})" if task_run.trial > 1 else ""
             self._console.print(f"{escape(done)} {outcome(task_run)}: {escape(task_run.task)}{trial}")

@@ -1,4 +1,4 @@
-"""Notes that are printed below a run."""
+"""Notes printed after a run."""
 
 from pathlib import Path
 
@@ -9,13 +9,15 @@ from clerkship.recording.advice import REFRESH_HINT
 
 
 def say_written(console: Console, written: dict[str, Path]) -> None:
-    """Where the reports are."""
-    for sort, target in written.items():
-        console.print(f"[quiet]{'report' if sort == 'html' else sort}[/] {escape(str(target))}", soft_wrap=True)
+    """Print the paths of the reports."""
+    for kind, target in written.items():
+        console.print(f"[quiet]{'report' if kind == 'html' else kind}[/] {escape(str(target))}", soft_wrap=True)
 
 
 def print_missing(console: Console, missed: int) -> None:
     """Print how many trials were not recorded, if any, and what to do."""
     if missed:
-        trials = "1 trial asks" if missed == 1 else f"{missed:,} trials ask"
-        console.print(f"[errored]not recorded:[/] {trials} for what is on no cassette; {REFRESH_HINT}", soft_wrap=True)
+        trials = "1 trial needs" if missed == 1 else f"{missed:,} trials need"
+        console.print(
+            f"[errored]not recorded:[/] {trials} answers that no cassette has; {REFRESH_HINT}", soft_wrap=True
+        )

@@ -1,4 +1,4 @@
-"""Run tasks and show the run: what `clerkship run` does, imported when it is used."""
+"""The work of `clerkship run`, imported when the command is used."""
 
 from clerkship.cli.catalog import registered
 from clerkship.cli.report_options import OutputOptions
@@ -13,7 +13,7 @@ from clerkship.settings import load_settings, override
 
 
 def run_and_show(request: RunRequest, output: OutputOptions, results: str | None = None) -> tuple[RunResult, RunView]:
-    """Plan, execute with progress, keep, show, report."""
+    """Plan a run, execute it, print it and write its reports."""
     targets, settings, catalog = output.reports(results), override(load_settings(), store=output.store), registered()
     plan = plan_run(request, settings, catalog)
     check_results_writable(targets, plan.run.path)

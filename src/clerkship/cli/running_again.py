@@ -1,4 +1,4 @@
-"""Repeat, finish or fork a stored run: what those commands of `clerkship.cli.run` do, imported when one is used."""
+"""The work of `clerkship rerun`, `resume` and `fork`, imported when one is used."""
 
 from rich.markup import escape
 
@@ -14,7 +14,7 @@ from clerkship.service.resume import resume as resume_run
 
 
 def rerun_and_show(run: str, agent: str | None, resources: ResourceOptions, output: OutputOptions) -> int:
-    """Do a run again, show it, and return the exit code."""
+    """Rerun a stored run, print it, and return the exit code."""
     with opened_run(run, resources, output) as (shown, settings):
         plan = plan_rerun(shown.store, run, shown.catalog, settings, agent)
         result, _ = shown.execute(plan)
@@ -24,13 +24,13 @@ def rerun_and_show(run: str, agent: str | None, resources: ResourceOptions, outp
 def resume_and_show(
     run: str, agent: str | None, resources: ResourceOptions, output: OutputOptions, *, retry_errored: bool
 ) -> int:
-    """Finish a run, show it, and return the exit code."""
+    """Finish a run, print it, and return the exit code."""
     with opened_run(run, resources, output) as (shown, settings):
         store, catalog = shown.store, shown.catalog
         resumed = plan_resume(store, run, catalog, settings, agent=agent, retry_errored=retry_errored)
         plan = resumed.plan
         if not resumed.left and plan.run.status == "completed" and not output.json:
-            out().print(f"[quiet]{escape(plan.run.id)} has nothing left to do[/]")
+            out().print(f"[quiet]{escape(plan.run.id)} has no trials left to run[/]")
             return plan.run.exit_code(store.counts(plan.run.id))
         shown.announce(plan, f"{resumed.left} of {plan.run.total} trials left")
         result, _ = shown.follow(plan, resumed.left, lambda watch: resume_run(resumed, store, catalog, [watch]))
@@ -38,7 +38,7 @@ def resume_and_show(
 
 
 def fork_and_show(request: ForkRequest, resources: ResourceOptions, output: OutputOptions) -> int:
-    """Continue a conversation of a run, show it, and return the exit code."""
+    """Fork a conversation of a run, print it, and return the exit code."""
     with opened_run(request.run, resources, output) as (shown, settings):
         plan = plan_fork(shown.store, request, shown.catalog, settings)
         times = f" × {plan.run.trials}" if plan.run.trials > 1 else ""

@@ -1,4 +1,4 @@
-"""A run under way and then done, on the terminal or as JSON: what every command that runs something shows."""
+"""Executes a plan and prints the run, with progress, on the terminal or as JSON."""
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ MAX_FILES = 5
 
 @dataclass(frozen=True)
 class RunShown:
-    """A run on the terminal, from its first line to its report; or as one JSON document."""
+    """Executes plans, prints their runs and writes reports."""
 
     store: Store
     path: Path
@@ -55,24 +55,24 @@ class RunShown:
         return self.follow(plan, plan.expected(), lambda watch: execute(plan, self.store, self.catalog, [watch]))
 
     def announce(self, plan: RunPlan, what: str = "") -> None:
-        """What is about to run."""
+        """Print what is about to run, and the warnings."""
         if self.json:
             return
         count = len(plan.snapshots)
-        most = "at most " if plan.plan.until_sure else ""
-        times = f" × {most}{plan.run.trials}" if plan.run.trials > 1 else ""
+        limit = "at most " if plan.plan.until_sure else ""
+        times = f" × {limit}{plan.run.trials}" if plan.run.trials > 1 else ""
         what = what or f"{count} task{'s' * (count != 1)}{times}"
         agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
         named = " ".join(plan.run.options)
         options = f"  [quiet]{escape(named)}[/]" if named else ""
-        people = {"judge": plan.run.judge, "person": plan.run.person}
-        asked = [
+        models = {"judge": plan.run.judge, "person": plan.run.person}
+        names = [
             f"  [quiet]{role}[/] {escape(choice.who)}"
-            for role, choice in people.items()
+            for role, choice in models.items()
             if choice is not None and not {f"--{role}", f"--no-{role}"} & set(plan.run.options)
         ]
         console = out()
-        console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}{''.join(asked)}")
+        console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}{''.join(names)}")
         if plan.domain is not None:
             console.print(f"[quiet]domain[/] {escape(plan.domain)}", soft_wrap=True)
         for warning in plan.warnings:
@@ -81,7 +81,7 @@ class RunShown:
     def follow(
         self, plan: RunPlan, total: int | None, work: Callable[[TrialObserver], RunResult]
     ) -> tuple[RunResult, RunView]:
-        """Do the work with its progress shown, then show the result; the total may not be known before."""
+        """Do the work with progress, print the result and write the reports; `total` may be unknown."""
         console, by = out(), build_run_redactor(self.store, plan.run)
         warnings = [*self.catalog.warnings(), *map(str, plan.warnings)]
         with agents_print_to_stderr(by), RunProgress(console, total, quiet=self.json) as progress:
@@ -92,7 +92,7 @@ class RunShown:
         if not self.json:
             print_run(console, view, self._elsewhere)
             say_ungraded(console, view.run, view.counts)
-            self._say_where(console, view)
+            self._print_next_commands(console, view)
             print_recording(console, result.tape)
             say_unplaced(console, result)
         page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
@@ -119,37 +119,39 @@ class RunShown:
         problems: Sequence[InputProblem] = (),
     ) -> None:
         code = 2 if problems else result.exit_code()
-        found = {"run": view.run, "counts": view.counts, "exit_code": code, "report": written["html"]}
-        found |= {"reports": written, "repeats": view.repeats(), "judged": view.judged_data()}
-        found |= {"templates": view.templates_data(), "seals": view.seals.data()}
-        found |= {"tasks": view.task_runs, "warnings": warnings}
-        found |= {"tape": result.tape} if result.tape is not None else {}
-        found |= {"unplaced_requests": result.unplaced} if describe_unmatched_requests(result.unplaced) else {}
-        print_json(found | ({"problems": problems} if problems else {}))
+        data = {"run": view.run, "counts": view.counts, "exit_code": code, "report": written["html"]}
+        data |= {"reports": written, "repeats": view.repeats(), "judged": view.judged_data()}
+        data |= {"templates": view.templates_data(), "seals": view.seals.data()}
+        data |= {"tasks": view.task_runs, "warnings": warnings}
+        data |= {"tape": result.tape} if result.tape is not None else {}
+        data |= {"unplaced_requests": result.unplaced} if describe_unmatched_requests(result.unplaced) else {}
+        print_json(data | ({"problems": problems} if problems else {}))
 
     @property
     def _elsewhere(self) -> str:
-        """What to add to a command, where the store is not the usual one."""
+        """The option that names the store, if it is not the default."""
         return f" --store {shlex.quote(str(self.path))}" if self.path != load_settings().store else ""
 
-    def _say_where(self, console: Console, view: RunView) -> None:
+    def _print_next_commands(self, console: Console, view: RunView) -> None:
         failed = next((t for t in view.task_runs if classify_result(t) in ("failed", "errored")), None)
         task = f" {shlex.quote(failed.task)}" if failed is not None else ""
-        look = f"{program()} show {view.run.id}{task}{self._elsewhere}"
-        console.print(f"[quiet]look closer[/] {escape(look)}", soft_wrap=True)
+        command = f"{program()} show {view.run.id}{task}{self._elsewhere}"
+        console.print(f"[quiet]details[/] {escape(command)}", soft_wrap=True)
         if view.run.status == "cancelled":
-            console.print(f"[quiet]go on[/]  {program()} resume {view.run.id}{escape(self._elsewhere)}", soft_wrap=True)
+            console.print(
+                f"[quiet]continue[/] {program()} resume {view.run.id}{escape(self._elsewhere)}", soft_wrap=True
+            )
 
 
 def say_ungraded(console: Console, run: BenchmarkRun, counts: Counts) -> None:
-    """Say why a run in which nothing was judged does not succeed, and what to do about it."""
+    """Print why a run without a judged criterion does not succeed, and what to do."""
     if run.is_ungraded(counts):
-        mend = "" if run.allow_ungraded else ": name a judge with --judge, or accept it with --allow-ungraded"
-        console.print(f"[inconclusive]nothing was graded[/]: there are criteria, and none was judged{mend}")
+        advice = "" if run.allow_ungraded else ": name a judge with --judge, or use --allow-ungraded"
+        console.print(f"[inconclusive]nothing was graded[/]: no criterion was judged{advice}")
 
 
 def say_unplaced(console: Console, result: RunResult) -> None:
-    """Say which requests named no trial under way: one that had ended, or a wrong address."""
+    """Print requests that belonged to no running trial: to one that had ended, or to a wrong address."""
     head, *lines = describe_unmatched_requests(result.unplaced) or [""]
     if head:
         console.print(f"[quiet]{escape(head)}[/]")
@@ -161,7 +163,7 @@ def say_unplaced(console: Console, result: RunResult) -> None:
 def opened_run(
     reference: str, resources: ResourceOptions, output: OutputOptions
 ) -> Iterator[tuple[RunShown, Settings]]:
-    """Open the store of a run that another is made from, with the settings as the options and that run say."""
+    """Open the store of a run that another starts from, with the settings of the options and of that run."""
     settings, targets = isolating(load_settings(), resources.isolate), output.reports()
     path = output.store or settings.store
     with open_store(settings, path) as store:
@@ -180,13 +182,13 @@ def print_recording(console: Console, report: RecordingReport | None) -> None:
     ]
     more = len(report.files) - MAX_FILES
     files = [*report.files[:MAX_FILES], *([f"… and {more}"] if more > 0 else [])]
-    where = f"  {escape('  '.join(files))}" if files else "  [quiet]there is no cassette[/]"
+    where = f"  {escape('  '.join(files))}" if files else "  [quiet]no cassette[/]"
     console.print(f"[quiet]{report.mode}[/] {', '.join(filter(None, parts))}{where}", soft_wrap=True)
     if report.forgotten:
         answers = "1 answer" if report.forgotten == 1 else f"{report.forgotten:,} answers"
-        console.print(f"[quiet]{answers} of a person who fell out of their role: not kept[/]")
+        console.print(f"[quiet]{answers} of an invalid person: not recorded[/]")
     if report.unused:
-        console.print(f"[quiet]{report.unused:,} of what is recorded for these trials was not asked for[/]")
+        console.print(f"[quiet]{report.unused:,} recorded answers of these trials were not used[/]")
     if report.failed:
         console.print(f"[errored]not recorded:[/] {escape(report.failed)}", soft_wrap=True)
     print_missing(console, report.missed)

@@ -1,4 +1,4 @@
-"""A trial on the terminal: its conversation, criteria and log; or as JSON."""
+"""Prints a trial: its conversation, criteria and log, as text or JSON."""
 
 import orjson
 from rich.markup import escape
@@ -24,13 +24,12 @@ MAX_UNAUTHENTICATED_LINES = 10
 def read_task(
     store: Store, run: str, task: str, trial: int | None, wanted: tuple[str | None, int, int | None]
 ) -> TaskView:
-    """Return a trial without the values of variables; `wanted` is the kind, the start and the number of its events."""
+    """Return a trial with redacted values; `wanted` is the kind, the start and the number of its events."""
     view = show_task(store, run, task, trial, EventFilter(*wanted))
     return view.redacted(build_run_redactor(store, store.run(run)))
 
 
 def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:
-    """Print a trial."""
     if json:
         found = {"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar}
         written = {"criteria": view.snapshot.task.criteria, "attempts": view.attempts}
@@ -46,7 +45,7 @@ def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     console.print(f"{verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")
     other = [str(t.trial) for t in view.trials if t.verdict not in ("pass", "ungraded") and t.trial != task_run.trial]
     if other:
-        console.print(f"  [quiet]did not pass either: trial {', '.join(other[:20])}[/]")
+        console.print(f"  [quiet]also not passed: trial {', '.join(other[:20])}[/]")
     _print_conversation(view)
     for name, text in (
         (describe_blame(task_run), describe_error(task_run)),
@@ -60,7 +59,7 @@ def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         console.print(f"  [quiet]answer[/] {escape(orjson.dumps(task_run.answer).decode())[:500]}")
     for attempt in view.attempts:
         console.print(
-            f"  [quiet]attempt {attempt.attempt} was cut short: {escape(attempt.error or ending(attempt))}[/]"
+            f"  [quiet]attempt {attempt.attempt} was interrupted: {escape(attempt.error or ending(attempt))}[/]"
         )
     _print_criteria(view, whole=criteria)
     print_rated(console, task_run, replayed=view.replayed)
@@ -110,7 +109,7 @@ def _print_criteria(view: TaskView, *, whole: bool) -> None:
 
 
 def _print_written(criterion: Criterion) -> None:
-    """As an author writes it, so that it can be edited and tried with `rescore`."""
+    """Print a criterion as YAML, so that it can be edited and tried with `rescore`."""
     written = criterion.model_dump(mode="json", exclude_defaults=True, exclude={"label"})
     for line in load("yaml:safe_dump")(written, sort_keys=False, allow_unicode=True, width=100).splitlines():
         out().print(f"      [quiet]{escape(line)}[/]", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""A run on the terminal: the table of verdicts, and each failure with its reason and evidence."""
+"""Prints a run: the table of verdicts, and each failure with its reason and evidence."""
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -55,14 +55,14 @@ _ADVICE = f"\n{REFRESH_HINT}"
 
 
 def verdict(task_run: TaskRun) -> str:
-    """Return a trial's outcome; beside it how it ended, where that is not how it should."""
+    """Return the outcome of a trial, with its ending if that is unusual."""
     idle = any(criterion.is_implied and not criterion.passed for criterion in task_run.criteria)
     how = "timed out" if task_run.status == "timed_out" else _BESIDE.get(task_run.ending, "did nothing" if idle else "")
     return styled(outcome(task_run)) + (f" [quiet]({how})[/]" if how else "")
 
 
 def ending(task_run: TaskRun) -> str:
-    """How it ended, in words."""
+    """Return how a trial ended, as text."""
     if task_run.ending == "timed_out" and task_run.timeout is not None:
         return f"the time limit of {task_run.timeout:g} s passed; `timeout` in the task, or --timeout, changes it"
     if task_run.ending in _CHANGED_BY:
@@ -72,7 +72,7 @@ def ending(task_run: TaskRun) -> str:
 
 
 class AxisColumns:
-    """The axes of the rows of one table."""
+    """The columns for the axes of a table."""
 
     def __init__(self, console: Console, rows: Sequence[Mapping[str, float]]) -> None:
         axes = list_axes(rows)
@@ -80,15 +80,13 @@ class AxisColumns:
         self._columns = axes if needed <= console.width - OTHER_COLUMNS else []
 
     def columns(self) -> list[Column]:
-        """Return the columns, if there are any."""
         return [number_column(escape(_title(axis))) for axis in self._columns]
 
     def cells(self, axes: Mapping[str, float]) -> list[str]:
-        """The cells of one row."""
         return [_score(axes[axis]) if axis in axes else "" for axis in self._columns]
 
     def below(self, axes: Mapping[str, float]) -> str:
-        """The scores as a second line of the task's cell, where they have no columns."""
+        """Return the scores as a second line of the task's cell, if there are no columns for them."""
         names = [] if self._columns else list_axes([axes])
         words = [f"[quiet]{escape(_title(axis))}[/] {_score(axes[axis])}" for axis in names]
         return f"\n{'  '.join(words)}" if words else ""
@@ -104,7 +102,7 @@ def _score(score: float) -> str:
 
 
 def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
-    """Table, failures, sum; `elsewhere` names the store, where it is not the usual one."""
+    """Print the table, the failures and the totals; `elsewhere` names the store if it is not the default."""
     run, counts, task_runs = view.run, view.counts, view.task_runs
     console.print()
     if not task_runs:
@@ -143,7 +141,7 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
 
 
 def _print_flawed(console: Console, task_runs: Sequence[TaskRun], *, whole: bool) -> None:
-    """List the failed criteria of trials that passed all the same, a line each."""
+    """List failed criteria of trials that passed."""
     found = [task_run for task_run in task_runs if outcome(task_run) == "pass" and failed_criteria(task_run)]
     shown = (_first_of_each(found) if whole else found)[:MAX_FAILURES]
     for task_run in shown:
@@ -160,14 +158,14 @@ def _print_flawed(console: Console, task_runs: Sequence[TaskRun], *, whole: bool
 
 
 def _tags(criterion: CriterionRun, *, gates: bool = True) -> str:
-    """Whether it gates, and its axis."""
+    """Return whether a criterion gates, and its axis."""
     tags = ["gate"] if criterion.gate and gates else []
     tags += [to_one_line(criterion.axis)] if criterion.axis else []
     return f" [quiet]({escape(', '.join(tags))})[/]" if tags else ""
 
 
 def _print_judged(console: Console, found: JudgingSummary) -> None:
-    """What models said and took, a line each that keeps its place where it wraps."""
+    """Print what models judged and used."""
     lines: list[tuple[str, str]] = []
     for about, told in () if found.is_empty else found.lines():
         lines.append((about, escape(told)))
@@ -179,7 +177,7 @@ def _print_judged(console: Console, found: JudgingSummary) -> None:
 
 
 def _first_of_each(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
-    """One trial of each task: the others mostly failed in the same way."""
+    """Return one trial of each task."""
     found: dict[str, TaskRun] = {}
     for task_run in task_runs:
         found.setdefault(task_run.task, task_run)
@@ -187,7 +185,7 @@ def _first_of_each(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
 
 
 def _print_rates(console: Console, found: Sequence[TaskRate], of: str = "task") -> None:
-    """Tasks that were repeated, or templates that were done for many records: how often each passed."""
+    """Print the pass rate of repeated tasks or of templates."""
     shown = _most_urgent(found, _all_passed)
     axes = AxisColumns(console, [rate.axes for rate in shown])
     numbers = map(number_column, ("passed", "rate", "95 % interval"))
@@ -199,7 +197,7 @@ def _print_rates(console: Console, found: Sequence[TaskRate], of: str = "task") 
 
 
 def _most_urgent(rows: Sequence[T], is_good: Callable[[T], bool]) -> Sequence[T]:
-    """Return the rows to show: all, or of many those that are not good before the others."""
+    """Return the rows to show: all, or the first ones with those that are not good first."""
     return sorted(rows, key=is_good)[:MAX_ROWS] if len(rows) > MAX_ROWS else rows
 
 
@@ -265,7 +263,7 @@ def _axes(task_run: TaskRun) -> dict[str, float]:
 
 
 def _count(criteria: Sequence[CriterionRun]) -> str:
-    """How many passed of those that count; those that were skipped beside them."""
+    """Return how many criteria passed, and how many were skipped."""
     shown = [criterion for criterion in criteria if not (criterion.is_implied and criterion.passed)]
     counted = [criterion for criterion in shown if criterion.status != "skipped"]
     good = f"{sum(criterion.passed for criterion in counted)}/{len(counted)}" if counted else ""
@@ -274,7 +272,7 @@ def _count(criteria: Sequence[CriterionRun]) -> str:
 
 
 def print_failure(console: Console, task_run: TaskRun) -> None:
-    """Why one trial did not pass: each criterion that did not hold, expected beside actual."""
+    """Print why a trial did not pass: each failed criterion with expected and actual values."""
     console.print()
     trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
     console.print(f"{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")
@@ -292,7 +290,7 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
 
 
 def print_indented(console: Console, indent: int, markup: str) -> None:
-    """A line that keeps its indent where it wraps."""
+    """Print a line whose wrapped parts keep its indent."""
     if console.is_terminal:
         console.print(Padding(markup, (0, 0, 0, indent)))
     else:
@@ -300,7 +298,7 @@ def print_indented(console: Console, indent: int, markup: str) -> None:
 
 
 def print_beside(console: Console, indent: int, about: str, markup: str) -> None:
-    """A word, and a text beside it that keeps its place where it wraps."""
+    """Print a label with text beside it whose wrapped parts keep their indent."""
     if not console.is_terminal:
         console.print(textwrap.indent(f"[quiet]{about}[/] {markup}", " " * indent))
         return
@@ -314,7 +312,7 @@ def print_beside(console: Console, indent: int, about: str, markup: str) -> None
 def print_criterion(
     console: Console, criterion: CriterionRun, *, whole: bool = False, gates: bool = True, traced: bool = False
 ) -> None:
-    """One criterion with its evidence; of a failed one what failed, or all of it."""
+    """Print a criterion with its evidence: what failed, or all of it."""
     mark = {"error": "[errored]! error[/]", "skipped": "[quiet]– skipped[/]"}.get(
         criterion.status, "[pass]✓[/]" if criterion.passed else "[fail]✗[/]"
     )
@@ -331,7 +329,7 @@ def print_criterion(
 
 
 def print_reliance(console: Console, criterion: CriterionRun, *, whole: bool = False, indent: int = 6) -> None:
-    """What a judge's verdict stands on: where it looked, how it voted, and who it was."""
+    """Print what a judge's verdict rests on: citations, votes and model."""
     parts = parse_judge_evidence(criterion)
     for field in parts.rest:
         if whole or criterion.passed or not field.passed:
@@ -351,7 +349,7 @@ def print_reliance(console: Console, criterion: CriterionRun, *, whole: bool = F
 
 
 def print_rated(console: Console, task_run: TaskRun, *, replayed: bool = False) -> None:
-    """How a model rates a conversation, and what models took; nothing where none was asked."""
+    """Print the metrics of a conversation, and the use of models, if there are any."""
     if task_run.quality is not None:
         _print_quality(console, task_run.quality)
     verdicts = sum(is_judged_by_model(criterion) for criterion in task_run.criteria)
@@ -361,7 +359,6 @@ def print_rated(console: Console, task_run: TaskRun, *, replayed: bool = False) 
 
 
 def _print_quality(console: Console, quality: Quality) -> None:
-    """Each metric with its reason."""
     console.print(f"  [quiet]quality, {NOT_IN_VERDICT}[/]")
     if quality.error:
         print_indented(console, 4, f"[errored]not rated:[/] {escape(quality.error)}")
@@ -387,13 +384,13 @@ def _print_field(console: Console, field: FieldCheck) -> None:
 
 
 def _unjudged(task_runs: Sequence[TaskRun]) -> int:
-    """Count the criteria that were skipped, or could not be judged, in trials that came to their end."""
+    """Return the number of criteria that were skipped or could not be judged in finished trials."""
     graded = (task_run for task_run in task_runs if not why_undecided(task_run))
     return sum(criterion.status != "judged" for task_run in graded for criterion in task_run.criteria)
 
 
 def summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:
-    """Return one line: how many trials came out how, the pass rate with its interval, and what was not graded."""
+    """Return one line with the outcomes, the pass rate with its interval, and what was not graded."""
     told = "  ".join(f"{styled(name)} {count}" for name, count in count_outcomes(counts).items() if count)
     interval = wilson_interval(counts.passed, counts.graded)
     rate = ""
