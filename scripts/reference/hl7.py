@@ -58,4 +58,4 @@ def _acknowledgments() -> Iterator[tuple[str, str, str, str]]:
 def _acknowledge(accept: str, application: str, fate: AckOutcome) -> str:
     message = Hl7Message([build_segment("MSH", {9: "ADT^A01", 10: "1", 15: accept, 16: application})])
     plan = plan_acks(message, MessageVerdict(fate))
-    return f"{plan.code if plan.now else '–'}, {plan.deferred or '–'}"
+    return f"{plan.code if plan.is_immediate else '–'}, {plan.deferred or '–'}"
