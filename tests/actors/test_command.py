@@ -32,7 +32,7 @@ def sidecar(bench: Workbench, task_run: TaskRun) -> dict[str, Any]:
     return found
 
 
-def test_a_conversation_goes_in_lines(bench: Workbench, tmp_path: Path) -> None:
+def test_conversation_is_exchanged_in_json_lines(bench: Workbench, tmp_path: Path) -> None:
     agent = program(
         tmp_path,
         """
@@ -58,7 +58,7 @@ def test_a_conversation_goes_in_lines(bench: Workbench, tmp_path: Path) -> None:
     assert facts["agent_exit_code"] == 0
 
 
-def test_work_is_sent_with_everything_needed_to_do_it_over_http(bench: Workbench, tmp_path: Path) -> None:
+def test_task_message_contains_addresses_and_tokens_of_sandboxes(bench: Workbench, tmp_path: Path) -> None:
     agent = program(
         tmp_path,
         """
@@ -106,9 +106,7 @@ def test_work_is_sent_with_everything_needed_to_do_it_over_http(bench: Workbench
         ("subprocess.Popen(['sleep', '60']); print('a child holds the pipe')", "a child holds the pipe"),
     ],
 )
-def test_an_answer_is_a_line_or_all_that_was_printed(
-    bench: Workbench, tmp_path: Path, source: str, answer: Any
-) -> None:
+def test_answer_is_a_message_or_the_whole_output(bench: Workbench, tmp_path: Path, source: str, answer: Any) -> None:
     suite(bench, WORK)
     task_run = bench.run_one(program(tmp_path, source))
     assert (task_run.agent_error, task_run.ending, task_run.answer) == ("", "agent_done", answer)
@@ -136,7 +134,7 @@ def test_an_answer_is_a_line_or_all_that_was_printed(
         ),
     ],
 )
-def test_what_is_no_answer_is_the_agents_error(bench: Workbench, tmp_path: Path, source: str, said: str) -> None:
+def test_invalid_answer_is_the_agents_error(bench: Workbench, tmp_path: Path, source: str, said: str) -> None:
     suite(bench, WORK)
     task_run = bench.run_one(program(tmp_path, source))
     assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
@@ -155,7 +153,7 @@ def test_what_is_no_answer_is_the_agents_error(bench: Workbench, tmp_path: Path,
         ("say({'say': 5})", "it returned int 5"),
     ],
 )
-def test_an_end_in_the_middle_of_a_conversation_is_the_agents_error(
+def test_exit_during_a_conversation_is_the_agents_error(
     bench: Workbench, tmp_path: Path, source: str, said: str
 ) -> None:
     suite(bench, TALK)
@@ -200,7 +198,7 @@ def family(folder: Path) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="other systems have process groups alone")
-def test_a_timeout_ends_the_program_and_all_its_offspring(bench: Workbench, tmp_path: Path) -> None:
+def test_timeout_ends_the_program_and_its_child_processes(bench: Workbench, tmp_path: Path) -> None:
     suite(bench, WORK, timeout=3)
     began = monotonic()
     task_run = bench.run_one(program(tmp_path, FAMILY))
@@ -214,7 +212,7 @@ def test_a_timeout_ends_the_program_and_all_its_offspring(bench: Workbench, tmp_
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="other systems have process groups alone")
 @pytest.mark.parametrize("strokes", [1, 2])
-def test_ctrl_c_leaves_nobody_behind(tmp_path: Path, strokes: int) -> None:
+def test_ctrl_c_ends_all_programs(tmp_path: Path, strokes: int) -> None:
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "a.yml").write_text("task: {name: Wait, criteria: []}\n", encoding="utf-8")
     reference = program(tmp_path, FAMILY)
@@ -235,7 +233,7 @@ def test_ctrl_c_leaves_nobody_behind(tmp_path: Path, strokes: int) -> None:
         assert "2 not run" in output
 
 
-def test_a_program_that_ends_when_asked_is_not_killed(bench: Workbench, tmp_path: Path) -> None:
+def test_program_that_ends_on_closed_input_is_not_killed(bench: Workbench, tmp_path: Path) -> None:
     agent = program(
         tmp_path,
         """
@@ -254,7 +252,7 @@ def test_a_program_that_ends_when_asked_is_not_killed(bench: Workbench, tmp_path
     assert (facts["agent_stderr"], facts["agent_ended_by"]) == ("farewell\n", "SIGTERM")
 
 
-def test_floods_are_held_back(bench: Workbench, tmp_path: Path) -> None:
+def test_large_output_does_not_fill_the_memory(bench: Workbench, tmp_path: Path) -> None:
     """Of standard error the end is kept; standard output that nobody waits for stays in the pipe."""
     agent = program(
         tmp_path,
@@ -273,13 +271,13 @@ def test_floods_are_held_back(bench: Workbench, tmp_path: Path) -> None:
     assert len(kept) <= MAX_STDERR_BYTES
 
 
-def test_a_program_that_does_not_read_is_not_waited_for(bench: Workbench, tmp_path: Path) -> None:
+def test_program_that_does_not_read_its_input_does_not_block(bench: Workbench, tmp_path: Path) -> None:
     bench.write("a.yml", WORK.replace("{timeout}", "20").replace("What is", "x" * 300_000))
     task_run = bench.run_one(program(tmp_path, "say({'answer': 42}); time.sleep(60)"))
     assert task_run.verdict == "pass"
 
 
-def test_it_gets_our_environment_but_none_of_our_settings(
+def test_program_inherits_the_environment_without_clerkship_settings(
     bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLERKSHIP_WEBHOOK_SECRET", "hush")
@@ -296,7 +294,7 @@ def test_it_gets_our_environment_but_none_of_our_settings(
     assert inherited({"CLERKSHIP_SEED": "1", "PATH": "p"}) == {"PATH": "p"}
 
 
-def test_each_trial_has_a_program_of_its_own_and_they_run_at_once(bench: Workbench, tmp_path: Path) -> None:
+def test_each_trial_has_its_own_program_and_they_run_concurrently(bench: Workbench, tmp_path: Path) -> None:
     agent = program(
         tmp_path,
         """
@@ -321,7 +319,7 @@ def test_each_trial_has_a_program_of_its_own_and_they_run_at_once(bench: Workben
         ("node 'unclosed", "no closing quotation"),
     ],
 )
-def test_what_cannot_be_run_is_said_before_the_run(
+def test_command_that_cannot_be_run_is_rejected_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -340,7 +338,7 @@ def test_a_program_that_the_system_will_not_start_is_the_agents_error(bench: Wor
     assert "could not be started: Exec format error" in task_run.agent_error
 
 
-def test_closed_from_another_thread_it_answers_nobody_any_more(tmp_path: Path) -> None:
+def test_agent_closed_from_another_thread_gives_no_answer(tmp_path: Path) -> None:
     agent: Any = load_command(program(tmp_path, "time.sleep(60)").removeprefix("command:"), Settings()).open(None)
     agent._process.start(os.environ, {})
     found: list[type[BaseException]] = []
@@ -360,7 +358,7 @@ def test_closed_from_another_thread_it_answers_nobody_any_more(tmp_path: Path) -
         agent._process.start(os.environ, {})
 
 
-def test_it_may_be_closed_twice_and_from_another_thread(tmp_path: Path) -> None:
+def test_agent_can_be_closed_twice_and_from_another_thread(tmp_path: Path) -> None:
     solver = load_command(program(tmp_path, "time.sleep(60)").removeprefix("command:"), Settings())
     agent: Any = solver.open(None)
     agent._process.start(os.environ, {})
@@ -375,9 +373,7 @@ def test_it_may_be_closed_twice_and_from_another_thread(tmp_path: Path) -> None:
     assert json.dumps(solver.open(None).close()) == "{}"
 
 
-def test_what_opens_a_sandbox_does_not_get_into_the_log_by_a_programs_last_words(
-    bench: Workbench, tmp_path: Path
-) -> None:
+def test_credentials_in_a_programs_stderr_are_not_logged(bench: Workbench, tmp_path: Path) -> None:
     suite(bench, WORK)
     leaks = tmp_path / "leaks.py"
     leaks.write_text(

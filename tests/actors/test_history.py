@@ -51,7 +51,7 @@ def had(bench: Workbench) -> None:
     assert bench.run_one(First).verdict == "fail"
 
 
-def test_a_model_finds_what_was_said_before_in_its_messages(bench: Workbench) -> None:
+def test_model_gets_the_history_as_messages(bench: Workbench) -> None:
     had(bench)
     asked: list[list[dict[str, Any]]] = []
 
@@ -93,7 +93,7 @@ SENT = {
 }
 
 
-def test_a_web_server_gets_it_with_its_first_message_alone(bench: Workbench) -> None:
+def test_web_server_gets_the_history_only_with_the_first_message(bench: Workbench) -> None:
     had(bench)
 
     def answer(asked: Asked) -> Answered:
@@ -107,7 +107,7 @@ def test_a_web_server_gets_it_with_its_first_message_alone(bench: Workbench) -> 
     assert (second["turn"], "history" in second) == (3, False)
 
 
-def test_a_web_server_that_knows_nothing_of_it_can_be_warmed_up(bench: Workbench) -> None:
+def test_web_server_without_history_support_can_be_warmed_up(bench: Workbench) -> None:
     had(bench)
     with Served(
         lambda asked: (200, {}, b'{"say": "bye", "report": {"kind": "agent.slot.set", "name": "x"}}')
@@ -120,7 +120,7 @@ def test_a_web_server_that_knows_nothing_of_it_can_be_warmed_up(bench: Workbench
     assert len(slots) == 1  # of what it did in the turn that counts
 
 
-def test_a_program_gets_it_with_its_first_message_alone(bench: Workbench, tmp_path: Path) -> None:
+def test_program_gets_the_history_only_with_the_first_message(bench: Workbench, tmp_path: Path) -> None:
     had(bench)
     agent = program(
         tmp_path,
@@ -137,7 +137,7 @@ def test_a_program_gets_it_with_its_first_message_alone(bench: Workbench, tmp_pa
     assert [json.loads(line) for line in told] == [SENT, None]
 
 
-def test_a_rasa_tracker_is_given_what_was_said_and_done(bench: Workbench) -> None:
+def test_rasa_tracker_gets_messages_and_events_of_the_history(bench: Workbench) -> None:
     had(bench)
     rasa = SmallRasa([[action("utter_bye"), bot("bye", "utter_bye")]])
     with rasa.served() as served:
@@ -169,7 +169,7 @@ def test_a_rasa_tracker_is_given_what_was_said_and_done(bench: Workbench) -> Non
     assert after[:2] == ["agent.action.executed", "chat.message.sent"]  # nothing of what was put there is its doing
 
 
-def test_a_tracker_that_takes_nothing_is_no_past(bench: Workbench) -> None:
+def test_tracker_that_does_not_store_the_history_is_an_error(bench: Workbench) -> None:
     had(bench)
     rasa = SmallRasa(events=lambda asked: said({"events": []}))
     bench.write("a.yml", TALK.replace('initial_slots: {desk: "7"}', ""))
@@ -180,7 +180,7 @@ def test_a_tracker_that_takes_nothing_is_no_past(bench: Workbench) -> None:
     assert "has not taken the conversation so far: turn 1" in forked.agent_error
 
 
-def test_what_a_tracker_is_told_and_what_not() -> None:
+def test_tracker_gets_only_the_events_it_can_store() -> None:
     turns = (
         Turn(0, None, answer=(ActionExecuted(name="action_session_start"), Say("Hello"))),
         Turn(
@@ -228,7 +228,7 @@ ORDERS = """
 @pytest.mark.parametrize(
     ("turn", "warm_up", "passes"), [(4, True, True), (4, False, True), (5, True, True), (5, False, False)]
 )
-def test_an_assistant_knows_its_slots_when_told_and_its_flows_only_when_warmed_up(
+def test_history_restores_slots_and_warm_up_restores_flows(
     bench: Workbench, turn: int, warm_up: bool, passes: bool
 ) -> None:
     """What a server keeps of a flow that is under way is in no event: asked in the middle of one it is lost."""

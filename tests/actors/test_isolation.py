@@ -123,7 +123,7 @@ def test_a_program_cannot_reach_what_is_hidden(level: Level, tmp_path: Path) -> 
     assert list(private.iterdir()) == []
 
 
-def test_the_programs_that_isolate_come_from_no_place_an_agent_can_write_to(
+def test_bubblewrap_is_not_taken_from_folders_an_agent_can_write_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forged = tmp_path / "bwrap"
@@ -143,7 +143,7 @@ def test_the_programs_that_isolate_come_from_no_place_an_agent_can_write_to(
     assert not any("launcher.py" in word and "\n" not in word for word in landlock.prefix(3))
 
 
-def test_a_python_that_is_reached_by_a_link_is_protected_with_the_link(tmp_path: Path) -> None:
+def test_link_to_python_is_protected_too(tmp_path: Path) -> None:
     (tmp_path / "python-3.11.7").mkdir()
     (tmp_path / "python-3.11").symlink_to("python-3.11.7")
     assert folder_of_link(tmp_path / "python-3.11") == [tmp_path]
@@ -151,7 +151,7 @@ def test_a_python_that_is_reached_by_a_link_is_protected_with_the_link(tmp_path:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_working_folder_inside_the_installation_can_be_written_to(level: Level) -> None:
+def test_working_folder_inside_the_installation_stays_writable(level: Level) -> None:
     with TemporaryDirectory(dir=Path(sys.prefix)) as folder:
         source = "open('new', 'x').close(); print('written', flush=True)"
         process = start(level, source, Path(folder), Isolation(level), {})
@@ -172,7 +172,7 @@ while True: pass
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_an_isolated_program_is_asked_to_end_and_its_processor_time_is_known(level: Level, tmp_path: Path) -> None:
+def test_isolated_program_gets_sigterm_and_its_processor_time_is_measured(level: Level, tmp_path: Path) -> None:
     (tmp_path / "hidden").mkdir()
     process = start(level, BUSY, tmp_path, Isolation(level, (tmp_path / "hidden",)), {})
     assert asyncio.run(process.receive()) == b"ready"

@@ -79,7 +79,7 @@ def nowhere_is_the_key(bench: Workbench) -> None:
     assert [path.name for path in files if KEY.encode() in path.read_bytes()] == []
 
 
-def test_work_is_a_loop_over_tools_until_it_finishes(bench: Workbench) -> None:
+def test_task_calls_tools_until_finish(bench: Workbench) -> None:
     steps = [
         calls(("drop__write_file", {"path": "a/b.txt", "data": "six"}), ("drop__list_files", {"prefix": "a"})),
         calls(("drop__read_file", {"path": "a/b.txt"}), ("wait", {"duration": "10m"})),
@@ -112,7 +112,7 @@ def test_work_is_a_loop_over_tools_until_it_finishes(bench: Workbench) -> None:
     nowhere_is_the_key(bench)
 
 
-def test_a_conversation_keeps_its_history_and_its_own_sandbox_is_no_tool(bench: Workbench) -> None:
+def test_conversation_keeps_its_history_and_excludes_its_sandbox_from_tools(bench: Workbench) -> None:
     seen: list[Any] = []
 
     def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def test_a_conversation_keeps_its_history_and_its_own_sandbox_is_no_tool(bench: 
         ("finish", {"anser": 1}, "error: finish takes `answer`"),
     ],
 )
-def test_a_call_that_goes_wrong_is_told_to_the_model(bench: Workbench, name: str, arguments: Any, said: str) -> None:
+def test_failed_tool_call_is_reported_to_the_model(bench: Workbench, name: str, arguments: Any, said: str) -> None:
     told: list[str] = []
 
     def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def test_a_call_that_goes_wrong_is_told_to_the_model(bench: Workbench, name: str
     assert task_run.verdict == "pass"
 
 
-def test_a_call_that_is_none_at_all_is_told_to_the_model(bench: Workbench) -> None:
+def test_malformed_tool_call_is_reported_to_the_model(bench: Workbench) -> None:
     def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
         if results(messages):
             assert results(messages) == ["error: not a function call"] * 2
@@ -197,7 +197,7 @@ def test_a_call_that_is_none_at_all_is_told_to_the_model(bench: Workbench) -> No
         ({"role": "assistant", "content": None, "refusal": "I would rather not."}, "I would rather not."),
     ],
 )
-def test_plain_words_are_an_answer(bench: Workbench, message: dict[str, Any], answer: Any) -> None:
+def test_plain_text_is_an_answer(bench: Workbench, message: dict[str, Any], answer: Any) -> None:
     suite(bench, WORK)
     with Served(model(lambda messages: message)) as served:
         task_run = bench.run_one(solver(served.url))
@@ -214,7 +214,7 @@ def test_a_model_that_only_ever_calls_tools_is_stopped(bench: Workbench) -> None
 
 
 @pytest.mark.parametrize("trouble", [(429, {"Retry-After": "0"}), (503, {}), (529, {}), None])
-def test_a_busy_server_is_asked_again(bench: Workbench, trouble: tuple[int, dict[str, str]] | None) -> None:
+def test_busy_server_is_retried(bench: Workbench, trouble: tuple[int, dict[str, str]] | None) -> None:
     good = model(lambda messages: calls(("finish", {"answer": 42})))
     asked_before: list[Asked] = []
 
@@ -273,7 +273,7 @@ def test_a_server_that_goes_away_after_the_preflight_is_an_outage(bench: Workben
         (200, b"[]", "has no message: []"),
     ],
 )
-def test_a_mistake_in_the_setup_is_said_in_words(bench: Workbench, status: int, body: bytes, said: str) -> None:
+def test_mistake_in_the_setup_is_an_error_with_a_hint(bench: Workbench, status: int, body: bytes, said: str) -> None:
     with Served(lambda asked: (status, {}, body)) as served:
         task_run = errored(bench, served)
     assert said in task_run.error
@@ -312,7 +312,7 @@ def test_a_first_message_that_is_too_long_is_a_mistake_in_the_setup(bench: Workb
         assert error["message"] in errored(bench, served).error
 
 
-def test_a_model_that_writes_the_key_back_does_not_get_it_into_the_log(bench: Workbench) -> None:
+def test_key_in_a_models_answer_is_not_logged(bench: Workbench) -> None:
     suite(bench, TALK)
     with Served(model(lambda messages: says(f"bye, and my key is {KEY}"))) as served:
         task_run = bench.run_one(solver(served.url))
@@ -329,7 +329,7 @@ def test_model_and_address_come_from_the_reference_or_the_settings() -> None:
             load_openai(rest, given)
 
 
-def test_the_settings_of_others_are_taken_where_ours_are_not_set() -> None:
+def test_openai_variables_are_used_if_clerkship_settings_are_missing() -> None:
     theirs = {"OPENAI_API_KEY": "k1", "OPENAI_BASE_URL": "http://theirs"}
     found = load_settings(theirs)
     assert (found.openai_api_key, found.openai_base_url) == ("k1", "http://theirs")
@@ -339,7 +339,7 @@ def test_the_settings_of_others_are_taken_where_ours_are_not_set() -> None:
         load_settings({"CLERKSHIP_OPENAI_BASE_URL": "here"})
 
 
-def test_an_answer_that_never_came_is_told_to_the_model_too(bench: Workbench) -> None:
+def test_dropped_connection_is_reported_to_the_model(bench: Workbench) -> None:
     bench.write(
         "a.yml",
         """
@@ -365,7 +365,7 @@ def test_an_answer_that_never_came_is_told_to_the_model_too(bench: Workbench) ->
     assert told[2].endswith('{"files":[]}')
 
 
-def test_a_key_is_trimmed_and_one_that_cannot_be_is_not_shown() -> None:
+def test_key_is_trimmed_and_an_invalid_key_is_not_shown() -> None:
     assert load_settings({"OPENAI_API_KEY": " sk-secret\r\n"}).openai_api_key == "sk-secret"
     for broken in ("sk-sec\x07ret", "sk-sécret"):
         with pytest.raises(InputError, match="no key has") as found:
@@ -384,7 +384,7 @@ CHART_WORK = """
 """
 
 
-def test_a_result_that_is_cut_says_so_and_its_records_can_still_be_had(bench: Workbench) -> None:
+def test_cut_result_says_how_to_get_the_rest(bench: Workbench) -> None:
     note = "x" * 800
     patient = {"resourceType": "Patient", "id": "ada"}
     readings = [

@@ -98,19 +98,19 @@ WRONG = [
 
 
 @pytest.mark.parametrize("line", FINE)
-def test_what_people_say_passes(line: str) -> None:
+def test_ordinary_lines_pass(line: str) -> None:
     assert find_breach(PersonLine(line), BOUNDS, MOMENT) is None
 
 
 @pytest.mark.parametrize(("line", "rule"), WRONG)
-def test_what_breaks_a_rule_is_found_and_told(line: str, rule: str) -> None:
+def test_broken_rule_is_returned_with_its_reason(line: str, rule: str) -> None:
     found = find_breach(PersonLine(line), BOUNDS, MOMENT)
     assert found is not None
     assert found.rule == rule
     assert found.reason
 
 
-def test_who_may_invent_may_still_not_contradict() -> None:
+def test_person_who_may_invent_may_not_contradict_given_facts() -> None:
     bounds = PersonLimits(GIVEN, may_invent=True)
     assert find_breach(PersonLine("It was on June 3rd, 2017; call 555-999."), bounds, MOMENT) is None
     found = find_breach(PersonLine("It is RX-99999."), bounds, MOMENT)
@@ -118,31 +118,31 @@ def test_who_may_invent_may_still_not_contradict() -> None:
     assert found.reason == "you say 'RX-99999', and what you were given is 'RX-20417'"
 
 
-def test_whoever_is_called_may_ask_how_to_help() -> None:
+def test_person_contacted_by_the_agent_may_offer_help() -> None:
     line = PersonLine("Main Street Pharmacy, how can I help you?")
     assert find_breach(line, PersonLimits("You are the pharmacist.", may_help=True), LineContext()) is None
 
 
 @pytest.mark.parametrize(("answers", "min_turns", "stops"), [(0, 1, True), (1, 1, False), (1, 3, True), (3, 3, False)])
-def test_nobody_leaves_before_they_were_answered(answers: int, min_turns: int, stops: bool) -> None:
+def test_person_may_not_leave_before_a_reply(answers: int, min_turns: int, stops: bool) -> None:
     found = find_breach(
         PersonLine("Bye.", done=True), PersonLimits("", min_turns=min_turns), LineContext(answers=answers)
     )
     assert (found is not None and found.rule == "stops_early") is stops
 
 
-def test_leaving_without_a_word_is_no_empty_line() -> None:
+def test_leaving_without_a_message_is_allowed() -> None:
     assert find_breach(PersonLine("", done=True), BOUNDS, MOMENT) is None
 
 
-def test_what_was_said_once_may_be_said_again() -> None:
+def test_first_repetition_is_allowed() -> None:
     moment = LineContext(so_far="I have your number as 555 123 9876, and your file as XY-1234567 of 3 June.", answers=1)
     for line in ("Yes, 5551239876.", "XY-1234567, on 3/6/2019 or so", "It ends in 4567."):
         assert find_breach(PersonLine(line), PersonLimits(""), moment) is None
 
 
 @pytest.mark.parametrize("part", ["a", "a.", "1", "1 ", "a1-", "a@", "www.", "May 1 ", "1/1/", "yes ", "(", "\n", "é"])
-def test_an_agents_long_text_is_read_in_no_time(part: str) -> None:
+def test_long_agent_text_is_checked_quickly(part: str) -> None:
     text = part * (200_000 // len(part))
     began = time.monotonic()
     assert (

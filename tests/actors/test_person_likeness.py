@@ -21,13 +21,13 @@ def rule_of(line: str, moment: LineContext) -> str | None:
 
 
 @pytest.mark.parametrize(("half", "recall"), [("tuned", 1.0), ("held_out", 0.8)])
-def test_near_repeats_are_told_from_new_lines(half: str, recall: float) -> None:
+def test_near_repetitions_are_distinguished_from_new_lines(half: str, recall: float) -> None:
     found = [is_repetition(second, first) for first, second in PAIRS[half]["same"]]
     assert sum(found) / len(found) >= recall
     assert not [pair for pair in PAIRS[half]["different"] if is_repetition(pair[1], pair[0])]
 
 
-def test_the_third_near_repeat_is_stuck() -> None:
+def test_third_near_repetition_is_rejected() -> None:
     own = ("I want to know where my order is.", "Well, I want to know where my order is!")
     line = "Please, I just want to know where my order is."
     assert rule_of(line, LineContext(answers=1, own=own[:1])) is None
@@ -38,11 +38,11 @@ def test_the_third_near_repeat_is_stuck() -> None:
 @pytest.mark.parametrize(
     "line", ["Yes", "No, thanks.", "ORD-9981", "It is ORD-9981.", "My order number is ORD-9981.", "I see."]
 )
-def test_short_answers_may_be_given_again_and_again(line: str) -> None:
+def test_short_answers_may_be_repeated(line: str) -> None:
     assert rule_of(line, LineContext(answers=1, own=(line,) * 5)) is None
 
 
-def test_a_question_with_a_number_in_it_is_no_answer() -> None:
+def test_question_with_a_number_is_not_an_answer() -> None:
     line = "Where is my order ORD-9981?"
     assert rule_of(line, LineContext(answers=1, own=(line, line))) == "repeats_itself"
 
@@ -59,7 +59,7 @@ HEARD = "I see. Your parcel left the depot on Monday. It should reach you by the
         "It should reach you by the end of this week!",
     ],
 )
-def test_what_is_near_to_the_agents_sentences_is_an_echo(line: str) -> None:
+def test_line_similar_to_the_agents_sentences_is_an_echo(line: str) -> None:
     assert rule_of(line, LineContext(heard=(HEARD,), so_far=HEARD, answers=1)) == "echoes"
 
 
@@ -73,7 +73,7 @@ def test_what_is_near_to_the_agents_sentences_is_an_echo(line: str) -> None:
         ("Is your order number ORD-9981?", "My order number is ORD-9981."),
     ],
 )
-def test_taking_up_a_part_of_what_the_agent_said_is_no_echo(heard: str, line: str) -> None:
+def test_repeating_part_of_the_agents_message_is_not_an_echo(heard: str, line: str) -> None:
     assert rule_of(line, LineContext(heard=(heard,), so_far=heard, answers=1)) is None
 
 
@@ -95,12 +95,12 @@ FRAME = (
         "Reply as the person you are.",
     ],
 )
-def test_the_request_to_try_again_is_never_a_line(line: str) -> None:
+def test_correction_request_is_rejected_as_a_line(line: str) -> None:
     assert rule_of(line, LineContext(answers=1, frame=FRAME)) == "tells_its_orders"
 
 
 @pytest.mark.parametrize(
     "line", ["I do not have it.", "I don't know, sorry.", "Could you write me another message later?"]
 )
-def test_what_the_request_suggests_may_be_said(line: str) -> None:
+def test_phrase_suggested_by_the_request_is_allowed(line: str) -> None:
     assert rule_of(line, LineContext(answers=1, frame=FRAME)) is None

@@ -31,20 +31,20 @@ def measured(half: str) -> Measured:
 
 
 @pytest.mark.parametrize(("half", "recall"), [("tuned", 1.0), ("held_out", 0.88)])
-def test_precision_is_1_and_recall_is_what_the_docs_say(half: str, recall: float) -> None:
+def test_precision_is_1_and_recall_matches_the_docs(half: str, recall: float) -> None:
     assert all(len(lines) >= LEAST for lines in LINES[half].values())
     found = measured(half)
     assert found.precision == 1.0, [line for line in LINES[half]["person"] if find_assistant_phrase(line)]
     assert found.recall >= recall, [line for line in LINES[half]["assistant"] if not find_assistant_phrase(line)]
 
 
-def test_no_line_stands_in_both_halves() -> None:
+def test_no_sample_line_is_in_both_groups() -> None:
     tuned, held_out = ({line for side in half.values() for line in side} for half in LINES.values())
     assert not tuned & held_out
 
 
 @pytest.mark.parametrize("line", [line for half in LINES.values() for line in half["person"]])
-def test_lines_of_people_break_no_rule_about_whose_side_speaks(line: str) -> None:
+def test_sample_lines_of_people_break_no_role_rule(line: str) -> None:
     found = find_breach(PersonLine(line), PersonLimits("", may_invent=True), LineContext(answers=1))
     assert found is None
 
@@ -57,14 +57,14 @@ def test_lines_of_people_break_no_rule_about_whose_side_speaks(line: str) -> Non
         "I am unable to do that for you.",
     ],
 )
-def test_ordinary_assistant_speech_is_a_breach_unless_the_agent_came_to_the_person(line: str) -> None:
+def test_assistant_phrase_is_a_breach_unless_the_agent_contacts_the_person(line: str) -> None:
     found = find_breach(PersonLine(line), PersonLimits(""), LineContext(answers=1))
     assert found is not None
     assert found.rule == "speaks_as_agent"
     assert find_breach(PersonLine(line), PersonLimits("", may_help=True), LineContext(answers=1)) is None
 
 
-def test_a_question_that_repeats_the_agents_own_is_no_assistant_speech() -> None:
+def test_question_that_repeats_the_agents_is_not_an_assistant_phrase() -> None:
     asked = "I need your date of birth and your PIN."
     assert find_assistant_phrase("I need your date of birth? You have it.", [asked]) is None
     assert find_assistant_phrase("I need your date of birth.", ["Hello."]) == "I need your date of birth"

@@ -15,14 +15,14 @@ def person(**script: Any) -> ScriptedPerson:
     return ScriptedPerson(ScenarioPerson.model_validate(script))
 
 
-def test_the_first_rule_that_fits_speaks() -> None:
+def test_first_matching_rule_is_used() -> None:
     someone = person(script=[{"when": "name", "say": "Ada"}, {"when": "n", "say": "later rule"}], fallback="What?")
     assert someone.hear(AgentReply("your name?")) == PersonAction("Ada")
     assert someone.hear(AgentReply("and now?")) == PersonAction("later rule")
     assert someone.hear(AgentReply("hm")) == PersonAction("What?")
 
 
-def test_a_rule_may_be_used_up_and_say_another_line_each_time() -> None:
+def test_rule_has_a_limit_of_uses_and_a_line_for_each() -> None:
     someone = person(script=[{"when": "name", "say": ["Ada", "Ada Marsh"], "times": 3}], fallback="I told you.")
     assert [someone.hear(AgentReply("name?")).text for _ in range(4)] == [
         "Ada",
@@ -32,27 +32,27 @@ def test_a_rule_may_be_used_up_and_say_another_line_each_time() -> None:
     ]
 
 
-def test_without_a_fallback_they_leave() -> None:
+def test_person_without_a_fallback_leaves() -> None:
     assert person().hear(AgentReply("anything")) == PersonAction(None, leaves=True, reason="nothing_left")
 
 
-def test_the_end_rule_comes_before_all_others() -> None:
+def test_end_rule_has_precedence() -> None:
     someone = person(script=[{"when": "bye", "say": "no"}], end={"when": "bye", "say": "Goodbye."})
     assert someone.hear(AgentReply("bye now")) == PersonAction("Goodbye.", leaves=True, reason="person_done")
 
 
-def test_they_leave_after_so_many_lines_having_heard_the_answer_to_the_last() -> None:
+def test_person_leaves_after_the_reply_to_the_last_allowed_line() -> None:
     someone = person(opening="Hi", fallback="Hm", end={"after": 2, "say": "Bye"})
     assert someone.open() == PersonAction("Hi")
     assert someone.hear(AgentReply("one")) == PersonAction("Hm")
     assert someone.hear(AgentReply("two")) == PersonAction("Bye", leaves=True, reason="person_done")
 
 
-def test_they_can_say_nothing_and_wait() -> None:
+def test_rule_may_say_nothing() -> None:
     assert person(script=[{"when": "moment", "say": None}]).hear(AgentReply("one moment")) == PersonAction()
 
 
-def test_an_event_can_make_them_speak_or_leave() -> None:
+def test_event_rule_makes_the_person_speak_or_leave() -> None:
     def written(path: str) -> Event:
         payload = FileWritten(path=path, size=0, data=b"")
         return Event(1, datetime(2026, 3, 2, tzinfo=UTC), "drop", payload.kind, "agent", None, payload)
@@ -67,6 +67,6 @@ def test_an_event_can_make_them_speak_or_leave() -> None:
     assert someone.notice(written("z")) == PersonAction(None, leaves=True, reason="person_done")
 
 
-def test_a_text_that_makes_a_pattern_too_slow_does_not_fit_the_rule() -> None:
+def test_text_too_slow_to_match_does_not_match_the_rule() -> None:
     someone = person(script=[{"when": "(order.*){3}[x-z]", "say": "x"}], fallback="Pardon?")
     assert someone.hear(AgentReply("order" * 19_800)).text == "Pardon?"

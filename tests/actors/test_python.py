@@ -63,13 +63,13 @@ class Static:
 
 
 @pytest.mark.parametrize("agent", [plain, waits, with_sandboxes, Both, Both(), Static])
-def test_every_sort_of_agent_is_heard(bench: Workbench, agent: Any) -> None:
+def test_functions_classes_objects_and_modules_are_agents(bench: Workbench, agent: Any) -> None:
     bench.write("a.yml", TALK)
     task_run = bench.run_one(PythonSolver("agent", agent))
     assert (task_run.verdict, task_run.agent_error) == ("pass", "")
 
 
-def test_a_message_carries_its_turn_its_sandbox_and_the_task_item(bench: Workbench) -> None:
+def test_message_has_turn_sandbox_and_task_item(bench: Workbench) -> None:
     seen: list[Message] = []
 
     def looks(message: Message) -> str:
@@ -93,7 +93,7 @@ def test_a_module_is_found_from_the_working_folder(tmp_path: Path, monkeypatch: 
         load_python("my_bot_of_tests:on_trun")
 
 
-def test_a_module_of_another_folder_is_not_taken_for_this_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_module_of_another_folder_is_not_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
     for name in ("one", "two"):
@@ -113,7 +113,7 @@ def test_a_module_of_another_folder_is_not_taken_for_this_ones(tmp_path: Path, m
         ("def agent(:", "SyntaxError"),
     ],
 )
-def test_an_agent_that_cannot_be_loaded_says_why(
+def test_agent_that_cannot_be_loaded_is_an_error_with_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, said: str
 ) -> None:
     name = f"broken_bot_{abs(hash(source))}"
@@ -124,7 +124,7 @@ def test_an_agent_that_cannot_be_loaded_says_why(
         load_python(f"{name}:agent")
 
 
-def test_unknown_agents_are_refused_with_the_nearest_name() -> None:
+def test_unknown_agent_is_rejected_with_the_nearest_name() -> None:
     with pytest.raises(InputError, match="did you mean `oracle`"):
         build_solver("oracel", RegisteredCatalog(), Settings())
     with pytest.raises(InputError, match="unknown agent `pyton:a:b`; did you mean `python`"):
@@ -145,7 +145,7 @@ def test_replies_come_in_many_forms() -> None:
     assert parse_replies({"kind": "agent.slot.set", "name": "a"}) == [SlotSet(name="a")]
 
 
-def test_a_task_without_a_solution_cannot_be_given_to_oracle(bench: Workbench) -> None:
+def test_oracle_rejects_a_task_without_a_solution(bench: Workbench) -> None:
     bench.write("a.yml", TALK)
     task_run = bench.run_one("oracle")
     assert (task_run.status, task_run.verdict) == ("errored", None)

@@ -73,7 +73,7 @@ def _read(file: Path) -> bytes:
         return b""
 
 
-def test_everything_an_agent_can_do_leaves_the_same_log_as_in_this_process(bench: Workbench) -> None:
+def test_agent_in_its_own_process_leaves_the_same_log(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
     here = kept(bench, "python:tests.actors.hosted:Talker")
     assert here["Talk"][2] == "pass", here["Talk"][4]
@@ -87,7 +87,7 @@ def test_everything_an_agent_can_do_leaves_the_same_log_as_in_this_process(bench
     assert sidecar(bench, trial)["agent_stderr"].splitlines() == ["printed by Python", "printed by a child"]
 
 
-def test_the_bundled_suite_and_a_reference_solution_leave_the_same_log(
+def test_bundled_suite_leaves_the_same_log_in_its_own_process(
     bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.folder, agent = DEMO, "python:clerkship.suites.demo.agent:FrontDesk"
@@ -114,7 +114,7 @@ def test_the_bundled_suite_and_a_reference_solution_leave_the_same_log(
         ),
     ],
 )
-def test_an_exception_is_its_error_with_its_own_line_and_the_same_traceback(
+def test_exception_has_the_agents_line_and_the_same_traceback(
     bench: Workbench, agent: str, error: str, trace: str
 ) -> None:
     suite(bench, WORK)
@@ -134,7 +134,7 @@ def test_a_process_that_ends_by_itself_ends_only_its_trial(bench: Workbench, age
     assert error in trial.agent_error
 
 
-def test_one_that_never_returns_times_out_and_is_ended_with_its_children(
+def test_hanging_agent_times_out_and_its_children_are_ended(
     bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -151,7 +151,7 @@ def test_one_that_never_returns_times_out_and_is_ended_with_its_children(
     assert not [line for line in Path("/proc").glob("[0-9]*/cmdline") if b"60.4711" in _read(line)]
 
 
-def test_it_is_isolated_as_programs_are_on_import_and_in_its_trial(
+def test_agent_process_is_isolated_on_import_and_in_the_trial(
     bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if offered()[0] == "none":
@@ -171,7 +171,7 @@ def test_it_is_isolated_as_programs_are_on_import_and_in_its_trial(
     assert level(bench) == "trusted"
 
 
-def test_what_it_declares_is_asked_before_the_run_and_errors_are_those_of_this_process(
+def test_reported_events_are_read_before_the_run_with_the_same_errors(
     bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -192,7 +192,7 @@ def test_what_it_declares_is_asked_before_the_run_and_errors_are_those_of_this_p
         assert said[0] == said[1]
 
 
-def test_what_has_no_name_to_be_imported_by_is_refused_with_the_reason(bench: Workbench) -> None:
+def test_agent_without_an_importable_name_is_rejected_with_the_reason(bench: Workbench) -> None:
     class Local:
         """An agent inside a function."""
 
@@ -215,7 +215,7 @@ def test_what_has_no_name_to_be_imported_by_is_refused_with_the_reason(bench: Wo
     assert bench.run_one(to_agent_reference(hosted_small.Outer.Agent), agent_process=True).answer == 42
 
 
-def test_the_option_is_refused_for_agents_that_have_no_process_and_the_setting_leaves_them_alone(
+def test_agent_process_option_is_rejected_and_setting_ignored_for_other_agents(
     bench: Workbench,
 ) -> None:
     suite(bench, WORK)
@@ -228,7 +228,7 @@ def test_the_option_is_refused_for_agents_that_have_no_process_and_the_setting_l
         load_settings({"CLERKSHIP_AGENT_PROCESS": "yes"})
 
 
-def test_a_run_that_is_done_again_has_its_agent_in_a_process_again(bench: Workbench) -> None:
+def test_rerun_uses_an_agent_process_again(bench: Workbench) -> None:
     bench.write("talk.yml", TALK)
     bench.run("python:tests.actors.hosted_small:Remembers", agent_process=True)
     assert bench.result is not None

@@ -37,7 +37,7 @@ def talk(asked: Asked) -> Answered:
     return 200, {"Content-Type": "application/json"}, json.dumps(said).encode()
 
 
-def test_one_post_per_turn_with_one_name_for_the_conversation(bench: Workbench) -> None:
+def test_each_turn_is_one_post_with_the_same_conversation_id(bench: Workbench) -> None:
     suite(bench, TALK)
     with Served(talk) as served:
         task_runs = bench.run(f"{served.url}/hook?key=k", trials=2, concurrency=1)
@@ -57,7 +57,7 @@ def test_one_post_per_turn_with_one_name_for_the_conversation(bench: Workbench) 
     assert "webhook-signature" not in served.asked[0].headers
 
 
-def test_work_is_one_post_and_its_answer(bench: Workbench) -> None:
+def test_task_is_one_post_with_an_answer(bench: Workbench) -> None:
     suite(bench, WORK)
     with Served(replies({"answer": 42})) as served:
         task_run = bench.run_one(f"http:{served.url}")
@@ -66,7 +66,7 @@ def test_work_is_one_post_and_its_answer(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize("secret", ["plain words", "whsec_" + base64.b64encode(b"of 24 to 64 random bytes").decode()])
-def test_with_a_secret_each_message_is_signed(bench: Workbench, secret: str) -> None:
+def test_messages_are_signed_if_there_is_a_secret(bench: Workbench, secret: str) -> None:
     suite(bench, WORK)
     with Served(replies({"answer": 42})) as served:
         solver = load_http(served.url, Settings(webhook_secret=secret))
@@ -93,7 +93,7 @@ def test_with_a_secret_each_message_is_signed(bench: Workbench, secret: str) -> 
         (lambda asked: (200, {"Content-Length": "100"}, b"{}"), "the connection to "),
     ],
 )
-def test_what_is_no_reply_is_the_agents_error(bench: Workbench, answer: Answer, said: str) -> None:
+def test_invalid_reply_is_the_agents_error(bench: Workbench, answer: Answer, said: str) -> None:
     suite(bench, WORK)
 
     def once(asked: Asked) -> Answered | None:
@@ -106,7 +106,7 @@ def test_what_is_no_reply_is_the_agents_error(bench: Workbench, answer: Answer, 
     assert said in task_run.agent_error
 
 
-def test_a_reply_without_end_is_not_read_to_its_end(bench: Workbench) -> None:
+def test_endless_reply_is_read_up_to_the_limit(bench: Workbench) -> None:
     suite(bench, WORK)
     with Served(lambda asked: (200, {"Content-Length": "900000000"}, b"x" * 9_000_000)) as served:
         task_runs = bench.run(f"http:{served.url}", trials=2, concurrency=1)
@@ -132,7 +132,7 @@ def test_a_server_that_goes_away_after_the_preflight_is_the_agents_error(bench: 
     assert f"{served.url.removeprefix('http://')} cannot be reached" in task_run.agent_error
 
 
-def test_one_that_does_not_answer_times_out_and_is_let_go(bench: Workbench) -> None:
+def test_server_without_an_answer_times_out_and_is_disconnected(bench: Workbench) -> None:
     released = threading.Event()
 
     def hangs(asked: Asked) -> None:
@@ -158,13 +158,13 @@ def test_one_that_does_not_answer_times_out_and_is_let_go(bench: Workbench) -> N
         ("https://me:hush@host/", "contains a password"),
     ],
 )
-def test_what_is_no_address_is_said_before_the_run(reference: str, said: str) -> None:
+def test_invalid_address_is_rejected_before_the_run(reference: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         build_solver(reference, RegisteredCatalog(), Settings())
     assert "hush" not in str(caught.value)
 
 
-def test_addresses_are_taken_with_and_without_the_sort() -> None:
+def test_address_is_accepted_with_and_without_the_http_prefix() -> None:
     for reference in ("https://host/a", "http:https://host/a"):
         assert build_solver(reference, RegisteredCatalog(), Settings()).name == "http:https://host/a"
     with pytest.raises(InputError, match="not base64"):

@@ -13,12 +13,12 @@ from clerkship.kit import descriptors
 from clerkship.kit.descriptors import ThrottledErrorHandler, max_connections, raise_limit
 
 
-def test_the_limit_is_raised_towards_what_the_system_allows() -> None:
+def test_limit_is_raised_as_far_as_the_system_allows() -> None:
     script = (
-        "import resource; from clerkship.kit.descriptors import raise_limit, share; "
+        "import resource; from clerkship.kit.descriptors import raise_limit, max_connections; "
         "hard = min(4000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]); "
         "resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard)); "
-        "print(raise_limit() == hard == resource.getrlimit(resource.RLIMIT_NOFILE)[0], raise_limit() == hard, share())"
+        "print(raise_limit() == hard == resource.getrlimit(resource.RLIMIT_NOFILE)[0], raise_limit() == hard, max_connections())"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     *raised, connections = done.stdout.split()
@@ -26,19 +26,19 @@ def test_the_limit_is_raised_towards_what_the_system_allows() -> None:
     assert int(connections) * 4 < 4000 - 512
 
 
-def test_without_limits_there_is_a_share_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_max_connections_without_a_system_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(descriptors, "resource", None)
     assert raise_limit() == descriptors.MAX_DESCRIPTORS
     assert max_connections() > 2000
 
 
 @pytest.mark.parametrize("limit", [100, 600, 1024, 4096, 16_384])
-def test_all_shares_together_leave_room_for_the_rest(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+def test_shares_leave_reserved_descriptors_free(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     monkeypatch.setattr(descriptors, "raise_limit", lambda: limit)
     assert 1 <= max_connections() * descriptors.SHARE_COUNT <= max(limit - descriptors.RESERVED_DESCRIPTORS, 4)
 
 
-def test_a_loop_without_files_says_so_once_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_error_handler_logs_the_same_warning_once(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(ThrottledErrorHandler("line"))

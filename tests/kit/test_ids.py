@@ -3,7 +3,7 @@
 from clerkship.kit.ids import Ids
 
 
-def test_whoever_throws_ids_away_gives_them_back() -> None:
+def test_restored_counts_issue_the_same_ids_again() -> None:
     ids, other = Ids("seed"), Ids("seed")
     first = ids.new("file")
     mark = ids.mark()

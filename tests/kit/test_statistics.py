@@ -20,7 +20,7 @@ from clerkship.kit.statistics import (
 )
 
 
-def test_wilson_as_in_the_literature() -> None:
+def test_wilson_interval_matches_published_values() -> None:
     # Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
     for passed, total, low, high in (
         (81, 263, 0.2553, 0.3662),
@@ -36,20 +36,20 @@ def test_wilson_as_in_the_literature() -> None:
 
 @settings(deadline=None)
 @given(st.integers(1, 8), st.data())
-def test_pass_at_k_and_pass_hat_k_count_the_ways_to_draw_k(total: int, data: st.DataObject) -> None:
+def test_pass_at_k_and_pass_hat_k_match_enumeration(total: int, data: st.DataObject) -> None:
     passed, k = data.draw(st.integers(0, total)), data.draw(st.integers(1, total))
     draws = list(itertools.combinations([True] * passed + [False] * (total - passed), k))
     assert pass_at_k(k, passed, total) == pytest.approx(sum(map(any, draws)) / len(draws))
     assert pass_hat_k(k, passed, total) == pytest.approx(sum(map(all, draws)) / len(draws))
 
 
-def test_fisher_as_in_the_literature() -> None:
+def test_fisher_exact_test_matches_published_values() -> None:
     assert fisher_exact_test(3, 4, 1, 4) == pytest.approx(0.4857, abs=1e-4)  # the lady tasting tea, two-sided
     assert fisher_exact_test(5, 5, 0, 5) == pytest.approx(0.0079, abs=1e-4)
     assert fisher_exact_test(2, 2, 2, 2) == 1
 
 
-def test_paired_is_mcnemars_exact_test_where_each_task_ran_once() -> None:
+def test_paired_test_equals_mcnemar_for_single_trials() -> None:
     better, worse = 9, 2
     differences = [Fraction(1)] * better + [Fraction(-1)] * worse + [Fraction(0)] * 50
     tail = sum(math.comb(11, n) for n in range(worse + 1)) / 2**11
@@ -59,7 +59,7 @@ def test_paired_is_mcnemars_exact_test_where_each_task_ran_once() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.fractions(-1, 1, max_denominator=5), min_size=1, max_size=9))
-def test_paired_counts_every_choice_of_signs(differences: list[Fraction]) -> None:
+def test_paired_test_matches_enumeration_of_signs(differences: list[Fraction]) -> None:
     sums: list[Fraction] = [
         abs(sum((sign * d for sign, d in zip(signs, differences, strict=True)), Fraction()))
         for signs in itertools.product((1, -1), repeat=len(differences))
@@ -69,7 +69,7 @@ def test_paired_counts_every_choice_of_signs(differences: list[Fraction]) -> Non
     assert paired_test(differences) == pytest.approx(at_least / len(sums))
 
 
-def test_paired_says_the_same_by_the_normal_test_where_counting_would_take_too_long() -> None:
+def test_paired_test_uses_normal_approximation_for_large_inputs() -> None:
     moved = [Fraction(1)] * 440 + [Fraction(-1)] * 360
     exact = 2 * sum(math.comb(800, n) for n in range(361)) / 2**800
     assert paired_test(moved) == pytest.approx(exact, rel=0.1)
@@ -77,7 +77,7 @@ def test_paired_says_the_same_by_the_normal_test_where_counting_would_take_too_l
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from([Fraction(-1), Fraction(0), Fraction(1)]), min_size=1, max_size=40))
-def test_the_paired_interval_is_in_range_and_turns_with_the_sign(differences: list[Fraction]) -> None:
+def test_paired_interval_is_in_range_and_symmetric(differences: list[Fraction]) -> None:
     found, turned = paired_interval(differences), paired_interval([-difference for difference in differences])
     assert found is not None
     assert turned is not None
@@ -85,7 +85,7 @@ def test_the_paired_interval_is_in_range_and_turns_with_the_sign(differences: li
     assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
 
 
-def test_the_paired_interval_as_agresti_and_min_have_it() -> None:
+def test_paired_interval_matches_agresti_and_min() -> None:
     # Of 100 tasks 12 got better and 4 worse: (8/102) ± 1.96·sqrt(17 − 64/102)/102.
     found = paired_interval([Fraction(1)] * 12 + [Fraction(-1)] * 4 + [Fraction(0)] * 84)
     assert found is not None
@@ -102,7 +102,7 @@ def test_sides_of_a_threshold() -> None:
     assert side_of_threshold(0, 0, 0.8) == "not sure"
 
 
-def test_four_tasks_that_moved_one_way_are_no_proof_whatever_their_denominators() -> None:
+def test_four_tasks_that_changed_one_way_are_not_significant() -> None:
     moved = [Fraction(-10, 49), Fraction(-9, 47), Fraction(-11, 48), Fraction(-8, 46)]
     assert paired_test(moved) == pytest.approx(0.125)
 
@@ -120,18 +120,20 @@ def test_four_tasks_that_moved_one_way_are_no_proof_whatever_their_denominators(
         (3, 0, 3, 0, 0.0),
     ],
 )
-def test_kappa_by_hand(both_yes: int, first_alone: int, second_alone: int, both_no: int, expected: float) -> None:
+def test_kappa_matches_hand_computed_values(
+    both_yes: int, first_alone: int, second_alone: int, both_no: int, expected: float
+) -> None:
     assert cohen_kappa(both_yes, first_alone, second_alone, both_no) == pytest.approx(expected, abs=5e-5)
 
 
 @pytest.mark.parametrize("table", [(0, 0, 0, 0), (7, 0, 0, 0), (0, 0, 0, 7)])
-def test_kappa_says_nothing_where_there_is_nothing_beyond_chance(table: tuple[int, int, int, int]) -> None:
+def test_kappa_is_none_without_agreement_beyond_chance(table: tuple[int, int, int, int]) -> None:
     assert cohen_kappa(*table) is None
 
 
 @settings(deadline=None)
 @given(st.tuples(*[st.integers(0, 40)] * 4))
-def test_kappa_is_in_range_and_the_same_from_either_side(table: tuple[int, int, int, int]) -> None:
+def test_kappa_is_in_range_and_symmetric(table: tuple[int, int, int, int]) -> None:
     both_yes, first_alone, second_alone, both_no = table
     found = cohen_kappa(*table)
     assert (

@@ -61,12 +61,12 @@ def exit_code(found: Comparison, *gates: str) -> int:
         ("p", "", "only before"),
     ],
 )
-def test_a_task_stands(before: str, after: str, standing: str) -> None:
+def test_standing_of_a_task(before: str, after: str, standing: str) -> None:
     [row] = compared(t=(before, after)).rows
     assert row.standing == standing
 
 
-def test_what_is_worse_comes_first_and_decides_the_exit_code() -> None:
+def test_worse_tasks_come_first_and_set_the_exit_code() -> None:
     found = compared(a=("p", "p"), b=("f", "p"), c=("p", "f"))
     assert [row.standing for row in found.rows] == ["worse", "better", "same"]
     assert exit_code(found, "task") == 1
@@ -74,7 +74,7 @@ def test_what_is_worse_comes_first_and_decides_the_exit_code() -> None:
     assert exit_code(compared(a=("p", "p"))) == 0
 
 
-def test_all_together_can_be_worse_beyond_chance() -> None:
+def test_overall_gate_detects_a_significant_change() -> None:
     found = compared(**{f"t{n}": ("p", "f" if n < 8 else "p") for n in range(20)})
     assert found.overall == "worse"
     assert found.chance == pytest.approx(2 / 2**8)
@@ -84,7 +84,7 @@ def test_all_together_can_be_worse_beyond_chance() -> None:
     assert exit_code(found, "overall") == 1
 
 
-def test_where_nothing_can_be_said_the_code_is_neither_good_nor_worse() -> None:
+def test_inconclusive_comparison_exits_2() -> None:
     assert exit_code(compared(a=("p", "e"))) == 2
     assert exit_code(compared(a=("p", "e"), b=("p", "p"))) == 2
     assert exit_code(compared(a=("", "p"), b=("p", ""))) == 2
@@ -94,7 +94,7 @@ def test_where_nothing_can_be_said_the_code_is_neither_good_nor_worse() -> None:
     assert exit_code(build_comparison(made_up.RUN, trials("t", "p"), broken_off, trials("t", "p"))) == 2
 
 
-def test_a_task_that_is_not_the_one_it_was_is_marked() -> None:
+def test_edited_task_is_marked() -> None:
     changed = [trial.model_copy(update={"snapshot": "ef" * 32}) for trial in trials("t", "p")]
     [row] = build_comparison(made_up.RUN, trials("t", "p"), made_up.RUN, changed).rows
     assert row.changed
@@ -105,7 +105,7 @@ def every(*groups: Iterable[TaskRun]) -> list[TaskRun]:
     return [trial for group in groups for trial in group]
 
 
-def test_repetition_tells_who_is_flaky_and_how_often_k_of_k_pass() -> None:
+def test_repeats_report_flaky_tasks_and_pass_hat_k() -> None:
     found = group_rates(every(trials("solid", "pppp"), trials("coin", "pfpf"), trials("broken", "eeee")))
     told = compute_repeats(found.values())
     assert told.flaky == ("coin",)
@@ -154,7 +154,9 @@ def only(found: Comparison) -> CriterionComparison:
         ("s", "s", "same", "same"),
     ],
 )
-def test_a_criterion_changes_though_the_verdict_does_not(before: str, after: str, change: str, standing: str) -> None:
+def test_criterion_change_is_found_without_a_verdict_change(
+    before: str, after: str, change: str, standing: str
+) -> None:
     found = same_verdict(before, after)
     assert only(found).change == change
     assert found.rows[0].standing == standing
@@ -175,7 +177,7 @@ def test_a_criterion_changes_though_the_verdict_does_not(before: str, after: str
         ("p", "s", "manner", 0),
     ],
 )
-def test_a_new_breach_on_a_gating_axis_fails_the_comparison(
+def test_new_failure_on_a_gating_axis_fails_the_comparison(
     before: str, after: str, axis: str | None, code: int
 ) -> None:
     assert exit_code(same_verdict(before, after, axis=axis)) == code
@@ -200,16 +202,16 @@ def test_gates_can_be_set_per_axis() -> None:
         ("tasks", "unknown --gate value `tasks`"),
     ],
 )
-def test_a_gate_that_could_never_fail_is_refused(gate: str, message: str) -> None:
+def test_gate_on_an_unknown_axis_is_rejected(gate: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         exit_code(same_verdict("p", "f", axis="manner"), gate)
 
 
-def test_a_missing_usual_axis_is_no_mistake() -> None:
+def test_missing_default_axis_is_not_an_error() -> None:
     assert exit_code(same_verdict("p", "p"), "task", "axis:safety", "axis:privacy") == 0
 
 
-def test_a_gate_is_not_shown_as_held_where_nothing_can_be_said() -> None:
+def test_gate_does_not_hold_in_an_inconclusive_comparison() -> None:
     found = GatedComparison.of(compared(a=("p", ""), b=("", "p")))
     assert {result.state for result in found.results()} == {"not judged"}
     assert found.exit_code() == 2
@@ -244,7 +246,7 @@ def test_axes_are_summed_up() -> None:
     ]
 
 
-def test_criteria_of_trials_that_broke_are_not_compared() -> None:
+def test_criteria_of_trials_without_a_verdict_are_not_compared() -> None:
     broken = made_up.task_run("t", trial=2, criteria=(criterion("f"),), **OUTCOMES["e"])
     found = build_comparison(
         made_up.RUN, same := [made_up.task_run("t", criteria=(criterion("p"),))], made_up.RUN, [*same, broken]
@@ -271,5 +273,5 @@ def test_a_criterion_of_a_gating_axis_that_is_new_and_fails_is_worse() -> None:
     assert exit_code(renamed("p", "f")) == 1
 
 
-def test_a_criterion_of_a_gating_axis_that_is_gone_is_not_judged_any_more() -> None:
+def test_missing_criterion_of_a_gating_axis_counts_as_not_judged() -> None:
     assert exit_code(renamed("p", "p")) == 2

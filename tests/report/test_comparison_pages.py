@@ -57,7 +57,7 @@ def test_a_comment_begins_with_the_result_and_names_what_changed() -> None:
     check_harmless(page)
 
 
-def test_a_comment_says_when_nothing_is_worse_and_when_nothing_can_be_said() -> None:
+def test_comment_headline_for_no_change_and_for_an_inconclusive_comparison() -> None:
     same = [trial("Send it", passed=True)]
     assert render_comparison_markdown(
         GatedComparison.of(build_comparison(made_up.RUN, same, made_up.RUN, same)), MAX_COMMENT_BYTES
@@ -81,7 +81,7 @@ def test_a_crash_is_named_in_a_comparison() -> None:
 @pytest.mark.parametrize(
     "text", ["<b>@all</b> | `x` [a](http://b) #1", "</details>\n\n/close", "www.example.org ![x](y)"]
 )
-def test_no_text_of_a_run_is_obeyed_in_a_comment(text: str) -> None:
+def test_untrusted_text_is_escaped_in_a_comment(text: str) -> None:
     check_harmless(render_comparison_markdown(hostile(text), MAX_COMMENT_BYTES))
 
 
@@ -107,7 +107,7 @@ def test_the_page_shows_gates_axes_and_each_changed_criterion() -> None:
     assert "1 task unchanged Keep it" in text
 
 
-def test_the_page_asks_for_nothing_and_trusts_no_text() -> None:
+def test_page_loads_nothing_and_escapes_text() -> None:
     page = render_comparison(hostile(f"{made_up.SCRIPT}{made_up.IMAGE}{made_up.COMMENT}'\""))
     seen = Elements(page)
     assert {tag for tag, _ in seen.tags}.isdisjoint({"script", "img", "link", "iframe"})

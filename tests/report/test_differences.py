@@ -94,7 +94,7 @@ def test_a_record_of_an_earlier_version_is_shown_as_before() -> None:
     assert 'expected {"a":1}' in terminal(criterion)
 
 
-def test_of_the_arguments_of_a_call_only_those_differ_that_do_not_fit() -> None:
+def test_only_mismatched_arguments_of_a_call_are_differences() -> None:
     log_builder = LogBuilder()
     log_builder.add_event(
         ToolExecuted(tool_name="order", arguments={"drug": "a", "dose": {"value": 7}, "note": "n", "days": 5})

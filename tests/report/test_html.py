@@ -145,7 +145,7 @@ def test_the_policy_names_the_only_script_and_style() -> None:
     ]
 
 
-def test_hostile_strings_stay_strings() -> None:
+def test_hostile_strings_are_escaped() -> None:
     page = page_of(made_up.hostile(), made_up.RUN.model_copy(update={"name": made_up.SCRIPT, "solver": made_up.IMAGE}))
     assert made_up.SCRIPT not in page
     assert made_up.IMAGE not in page
@@ -163,7 +163,7 @@ def test_the_script_never_parses_text_as_html() -> None:
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function|DOMParser", script)
 
 
-def test_outcomes_are_kept_apart() -> None:
+def test_each_outcome_is_shown_separately() -> None:
     page = page_of(made_up.every_outcome())
     text = " ".join(re.sub(r"<[^>]+>", " ", page.partition("</header>")[0]).split())
     for tally in ("1 pass", "1 partial", "3 fail", "1 ungraded", "1 inconclusive", "1 errored", "1 cancelled"):
@@ -199,7 +199,7 @@ def test_an_event_that_satisfied_a_step_of_a_failed_sequence_is_not_marked_as_fa
     assert marks_of(failed) == [(2, True, "In order: step 1"), (3, True, "In order: step 2"), (4, False, "In order")]
 
 
-def test_a_place_that_a_judge_cites_for_a_failed_criterion_is_marked_as_failed() -> None:
+def test_event_cited_by_a_judge_for_a_failed_criterion_is_marked_as_failed() -> None:
     cite = FieldCheck(path="T2", expected={"contains": "no"}, actual="no", passed=True, seq=3)
     assert marks_of(made_up.criterion("Is polite", evidence=(cite,))) == [(3, False, "Is polite")]
 
@@ -223,7 +223,7 @@ def test_a_passed_trial_with_a_failed_criterion_says_so() -> None:
     assert trial["body"]["reason"] == "1 of 2 criteria passed; failed: “No names in it”."
 
 
-def test_every_outcome_and_ending_has_words() -> None:
+def test_every_outcome_and_ending_has_a_text() -> None:
     assert set(OUTCOMES) == {*get_args(Verdict), *get_args(Status)} - {"completed", "timed_out"}
     assert set(ENDINGS) == set(get_args(Ending))
     assert all(describe_reason(detail.task_run) for detail in made_up.every_outcome())
@@ -236,7 +236,7 @@ def test_without_a_script_there_is_a_table() -> None:
     assert table.count("Errored") == 1
 
 
-def test_a_thousand_trials_fit_and_failures_come_whole() -> None:
+def test_thousand_trials_fit_and_failures_are_complete() -> None:
     details = made_up.many(1_000)
     began = process_time()
     page = page_of(details)
@@ -252,7 +252,7 @@ def test_a_thousand_trials_fit_and_failures_come_whole() -> None:
     assert "not shown, to keep the page small" in page
 
 
-def test_a_log_too_long_for_a_page_keeps_what_the_evidence_points_at() -> None:
+def test_long_log_keeps_the_cited_events() -> None:
     cited = FieldCheck(path="x", expected=1, actual=2, passed=False, seq=20_000)
     run = made_up.task_run("it goes on", verdict="fail", score=0.0, criteria=(made_up.criterion(evidence=(cited,)),))
     [shown] = fit_to_budget([made_up.detail(run, made_up.chatter(20_000))])
@@ -269,19 +269,19 @@ def test_more_trials_than_fit_are_still_listed() -> None:
     assert "body" not in shown[-1]
 
 
-def test_a_long_list_is_cut_in_the_plain_table_alone() -> None:
+def test_long_list_is_cut_only_in_the_plain_table() -> None:
     page = page_of(made_up.many(MAX_ROWS + 1, 0))
     assert "1 more trials are left out of this table." in page
     assert len(data_of(page)["trials"]) == MAX_ROWS + 1
 
 
-def test_late_events_stand_where_they_happened() -> None:
+def test_late_events_are_shown_where_they_happened() -> None:
     late = made_up.event(6, "agent", "agent.slot.set", name="x") | {"at": "2026-03-02T14:00:02.500000Z"}
     [shown] = data_of(page_of([made_up.detail(made_up.task_run("late"), [*made_up.log(), late])]))["trials"]
     assert [event["seq"] for event in shown["log"]] == [1, 2, 6, 3, 4, 5]
 
 
-def test_bodies_kept_beside_the_log_are_read_back_and_cut() -> None:
+def test_bodies_stored_outside_the_log_are_restored_and_cut() -> None:
     snapshot = made_up.detail(made_up.task_run("x")).snapshot
     assert snapshot is not None
     blobs = {"a": b"w" * (MAX_INLINE_BYTES + 1), "b": b"y" * (MAX_BODY_BYTES + 1), "c": b"\xff\xfe", "s": snapshot.data}
@@ -315,7 +315,7 @@ def test_a_run_in_which_nothing_was_graded_has_no_rate() -> None:
     assert "no trial was graded" in page_of([])
 
 
-def test_repetition_and_flaky_tasks_stand_in_the_header() -> None:
+def test_header_shows_repetition_and_flaky_tasks() -> None:
     trials = [made_up.task_run("coin <b>", trial=n, verdict="pass" if n % 2 else "fail") for n in (1, 2, 3, 4)]
     details = [made_up.detail(trial) for trial in trials]
     run = made_up.RUN.model_copy(update={"trials": 4, "made_by": "rerun", "origin": "run-1"})
@@ -327,7 +327,7 @@ def test_repetition_and_flaky_tasks_stand_in_the_header() -> None:
 
 
 @pytest.mark.parametrize(("number", "unfolded"), [(6, True), (7, False)])
-def test_templates_have_columns_are_folded_when_many_and_their_trials_can_be_found(number: int, unfolded: bool) -> None:
+def test_templates_are_listed_and_folded_if_many(number: int, unfolded: bool) -> None:
     trials = [
         made_up.task_run(f"T{template} [{n}]", template=f"T{template} <b>", verdict="pass" if n else "fail")
         for template in range(number)
@@ -341,7 +341,7 @@ def test_templates_have_columns_are_folded_when_many_and_their_trials_can_be_fou
     assert {trial["template"] for trial in data_of(page)["trials"]} == {f"T{n} <b>" for n in range(number)}
 
 
-def test_a_path_is_broken_behind_dots_and_slashes_alone() -> None:
+def test_path_breaks_only_after_dots_and_slashes() -> None:
     script = page_of([])
     assert 'el("span", {}, breakable(path))' in script
     assert "split(/(?<=[./])/)" in script

@@ -42,7 +42,7 @@ def written(bench: Workbench, tmp_path: Path) -> list[bytes]:
     )
 
 
-def test_each_log_can_be_chained_again_from_the_file_alone(bench: Workbench, tmp_path: Path) -> None:
+def test_hash_chain_can_be_recomputed_from_the_file(bench: Workbench, tmp_path: Path) -> None:
     bench.write("a.yml", SUITE)
     bench.run(agent, trials=2)
     heads: dict[tuple[str, int], bytes] = {}
@@ -60,7 +60,7 @@ def test_each_log_can_be_chained_again_from_the_file_alone(bench: Workbench, tmp
     assert {key: head.hex() for key, head in heads.items()} == {key: head for key, (head, _) in stored.items()}
 
 
-def test_everything_comes_back(bench: Workbench, tmp_path: Path) -> None:
+def test_file_contains_the_whole_run(bench: Workbench, tmp_path: Path) -> None:
     bench.write("a.yml", SUITE)
     task_runs = bench.run(agent, trials=2)
     lines = [orjson.loads(line) for line in written(bench, tmp_path)]
@@ -84,9 +84,7 @@ def test_everything_comes_back(bench: Workbench, tmp_path: Path) -> None:
     assert summary["counts"]["verdicts"] == {"fail": 2, "pass": 2}
 
 
-def test_bodies_stand_before_the_first_event_that_names_them_unless_they_are_huge(
-    bench: Workbench, tmp_path: Path
-) -> None:
+def test_blobs_precede_their_first_event_unless_they_are_large(bench: Workbench, tmp_path: Path) -> None:
     bench.write("a.yml", SUITE)
     bench.run(agent)
     known: dict[str, Any] = {}
@@ -106,7 +104,7 @@ def test_bodies_stand_before_the_first_event_that_names_them_unless_they_are_hug
             assert hashlib.sha256(base64.b64decode(line["base64"])).hexdigest() == digest
 
 
-def test_ten_thousand_trials_need_the_room_of_one() -> None:
+def test_only_one_trial_is_in_memory() -> None:
     lines = [orjson.dumps(made_up.event(n, "chat", "chat.message.sent", text="x" * 3000)) for n in (1, 2)]
     one = made_up.task_run("Call")
     snapshot = made_up.detail(one).snapshot

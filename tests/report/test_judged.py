@@ -92,7 +92,7 @@ def lines(*trials: TaskRun, run: Any = RUN) -> dict[str, str]:
     return dict(JudgingSummary.of(run, trials).lines())
 
 
-def test_a_run_without_models_says_none_of_it() -> None:
+def test_run_without_models_has_no_judging_summary() -> None:
     trials = [detail.task_run for detail in made_up.every_outcome() if detail.task_run.status != "invalid_person"]
     trials = [one for one in trials if one.verdict != "inconclusive"]
     found = JudgingSummary.of(made_up.RUN, trials)
@@ -108,7 +108,7 @@ def test_a_run_without_models_says_none_of_it() -> None:
     )
 
 
-def test_votes_that_are_not_with_the_majority_are_counted() -> None:
+def test_votes_against_the_majority_are_counted() -> None:
     found = JudgingSummary.of(
         RUN,
         [
@@ -121,25 +121,25 @@ def test_votes_that_are_not_with_the_majority_are_counted() -> None:
     assert told == "1 of 8 votes were against the majority, 1 not cast; 1 of 3 criteria split"
 
 
-def test_criteria_that_come_out_differently_are_named() -> None:
+def test_inconsistent_criteria_are_listed() -> None:
     told = lines(trial(1), trial(2, criteria=(judged(votes=(False, False, False)),)), trial(1, "Other"))
     assert told["flips"] == "Late: “It says why” passed in 1 of 2 trials"
     assert "flips" not in lines(trial(1), trial(2))
 
 
-def test_what_could_not_be_judged_is_told_and_is_no_verdict() -> None:
+def test_criteria_that_could_not_be_judged_are_counted_as_errors() -> None:
     broken = judged(status="error", evidence=(), detail="no reply")
     found = JudgingSummary.of(RUN, [trial(criteria=(judged(), broken))])
     assert (found.verdicts, found.errors) == (1, 1)
     assert dict(found.lines())["errors"] == "1 criterion of 2 could not be judged"
 
 
-def test_a_verdict_without_asking_is_not_the_models() -> None:
+def test_verdict_without_a_question_does_not_count_as_a_models() -> None:
     silent = judged(evidence=(), passed=False, detail="the agent said and did nothing")
     assert JudgingSummary.of(RUN, [trial(criteria=(silent,), models={})]).is_empty
 
 
-def test_invalid_people_stand_beside_the_rate() -> None:
+def test_invalid_people_are_reported_beside_the_rate() -> None:
     none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": ()}
     broken = trial(2, status="invalid_person", ending="invalid_person", error="spoke as the agent", **none)
     errored = trial(3, status="errored", ending="errored", error="x", **none)
@@ -174,7 +174,7 @@ def test_the_rate_of_invalid_people_counts_the_same_in_every_report() -> None:
     assert (summary["judged"]["invalid_person"]["invalid"], summary["judged"]["invalid_person"]["trials"]) == (1, 2)
 
 
-def test_what_a_replay_took_was_spent_before(capsys: pytest.CaptureFixture[str]) -> None:
+def test_replay_shows_the_usage_of_the_recording(capsys: pytest.CaptureFixture[str]) -> None:
     run = RUN.model_copy(update={"asking": ModelOptions(tape="replay")})
     told = lines(trial(), run=run)["models"]
     assert told.endswith("$0.0031, $0.0031 per verdict (from the recording; a replay asks no model)")
@@ -191,7 +191,7 @@ def test_what_a_replay_took_was_spent_before(capsys: pytest.CaptureFixture[str])
     assert replayed == f"{asked} (from the recording; a replay asks no model)"
 
 
-def test_what_trials_together_tell_is_in_every_report() -> None:
+def test_summary_over_trials_is_in_every_report() -> None:
     trials = [trial(1), trial(2), trial(3, verdict="fail", score=0.0)]
     run, counts = RUN.model_copy(update={"trials": 3}), made_up.counts(trials)
     xml = "".join(render_junit(run, counts, lambda: [JunitCase(one, "a.yml", 0) for one in trials]))
@@ -208,7 +208,7 @@ def test_what_trials_together_tell_is_in_every_report() -> None:
     assert orjson.loads(list(render_jsonl(once, counts, [], lambda digest: b"{}"))[-1])["repeats"] is None
 
 
-def test_cost_is_per_verdict_and_said_not_to_be_known_where_it_is_not() -> None:
+def test_cost_per_verdict_is_shown_if_known() -> None:
     priced = lines(
         trial(1), trial(2, models={"judge": Usage(calls=3, cost=0.0031), "person": Usage(calls=2, cost=None)})
     )
@@ -231,11 +231,11 @@ def test_dollars(amount: float, told: str) -> None:
 
 
 @given(st.floats(1e-6, 1e6))
-def test_dollars_are_never_nothing_and_near_what_they_are(amount: float) -> None:
+def test_dollars_are_rounded_but_never_to_zero(amount: float) -> None:
     assert float(dollars(amount).replace("$", "").replace(",", "")) == pytest.approx(amount, rel=0.051)
 
 
-def test_ratings_are_meant_over_the_run_and_by_task_with_their_number() -> None:
+def test_ratings_are_averaged_over_the_run_and_by_task() -> None:
     other = Quality(
         ratings={
             "helpfulness": MetricRating(score=5),
@@ -261,7 +261,7 @@ def test_ratings_are_meant_over_the_run_and_by_task_with_their_number() -> None:
     assert data["quality"]["helpfulness"] == {"mean": 4.5, "n": 2}
 
 
-def test_all_of_it_is_in_every_report() -> None:
+def test_judging_summary_is_in_every_report() -> None:
     trials = [trial(1, quality=RATED), trial(2, criteria=(judged(votes=(False, True, False)),), verdict="fail")]
     details, counts = [made_up.detail(one) for one in trials], made_up.counts(trials)
     sentence = (
@@ -288,7 +288,7 @@ def test_all_of_it_is_in_every_report() -> None:
     assert summary["judged"]["judge"]["overall"]["kappa"] == pytest.approx(0.8322, abs=1e-4)
 
 
-def test_of_several_attempts_at_a_trial_the_last_counts() -> None:
+def test_last_attempt_of_a_trial_counts() -> None:
     none: dict[str, Any] = {"verdict": None, "score": None, "criteria": ()}
     attempts = [trial(1, status="cancelled", ending="cancelled", **none), trial(1, attempt=2), trial(2)]
     kept = [StoredTrial(one, [], b"") for one in attempts]
@@ -297,7 +297,7 @@ def test_of_several_attempts_at_a_trial_the_last_counts() -> None:
     assert summary["judged"]["verdicts"] == 2
 
 
-def test_the_evidence_of_a_judge_is_told_apart() -> None:
+def test_evidence_of_a_judge_is_sorted_by_kind() -> None:
     found = parse_judge_evidence(judged(votes=(True, None, True)))
     assert [(cite.path, cite.seq) for cite in found.cites] == [("T1", 3)]
     assert [(vote.number, vote.word, vote.reason) for vote in found.votes] == [
@@ -311,7 +311,7 @@ def test_the_evidence_of_a_judge_is_told_apart() -> None:
     assert parse_judge_evidence(plain).rest == plain.evidence
 
 
-def test_a_long_ballot_stays_one_in_the_page() -> None:
+def test_long_votes_are_cut_one_by_one() -> None:
     cites = tuple(
         FieldCheck(path=f"#{n}", expected={"contains": "x"}, actual="x", passed=True, seq=n) for n in range(1, 300)
     )
@@ -326,7 +326,7 @@ def test_a_long_ballot_stays_one_in_the_page() -> None:
     assert whole["evidence_left_out"] == 202
 
 
-def test_hostile_words_of_models_stay_words() -> None:
+def test_hostile_text_of_models_is_escaped() -> None:
     bad = f"{made_up.SCRIPT}{made_up.IMAGE}{made_up.COMMENT}"
     quality = Quality(ratings={bad: MetricRating(score=1, reason=bad)}, summary=bad, error=bad, model=bad)
     one = trial(1, bad, criteria=(judged(bad, detail=bad),), quality=quality)
@@ -340,7 +340,7 @@ def test_hostile_words_of_models_stay_words() -> None:
     assert "<img" not in markdown
 
 
-def test_a_person_out_of_role_is_blamed_and_nobody_else() -> None:
+def test_invalid_person_is_named_as_the_cause() -> None:
     none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": ()}
     error = "the person did not keep to their role (speaks as the agent): How can I help you?"
     one = trial(1, status="invalid_person", ending="invalid_person", error=error, **none)
@@ -352,7 +352,7 @@ def test_a_person_out_of_role_is_blamed_and_nobody_else() -> None:
     assert list(explain_failure(one))[-1].startswith("log:")
 
 
-def test_criteria_of_a_trial_without_a_verdict_are_no_failures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_criteria_of_a_trial_without_a_verdict_are_not_failures(capsys: pytest.CaptureFixture[str]) -> None:
     none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (made_up.criterion(),)}
     one = trial(1, status="invalid_person", ending="invalid_person", error="spoke as the agent", **none)
     assert build_body(made_up.detail(one))["undecided"] == "not judged, because the person did not keep to their role"
@@ -369,7 +369,7 @@ def test_criteria_of_a_trial_without_a_verdict_are_no_failures(capsys: pytest.Ca
     assert "0/1" not in told
 
 
-def test_graded_again_the_rate_of_invalid_people_is_what_it_was(bench: Workbench) -> None:
+def test_rescore_keeps_the_rate_of_invalid_people(bench: Workbench) -> None:
     late = "scenario: {name: Late, simulation_context: You ask about an order., goals: {assertions: [%s]}}"
     bench.write("late.yml", late % "{bot_uttered: {text_matches: Tuesday}}")
     bench.write("said.yml", "scenario: {name: said, simulation_context: Hi., setup: {person: {lines: [hi]}}}")
@@ -391,7 +391,7 @@ def test_graded_again_the_rate_of_invalid_people_is_what_it_was(bench: Workbench
     assert "invalid in 1 of 2 trials" in target.read_text()
 
 
-def test_what_a_person_out_of_role_would_have_said_is_shown_where_they_would_have_said_it(bench: Workbench) -> None:
+def test_rejected_line_of_a_person_is_shown_in_the_conversation(bench: Workbench) -> None:
     bench.write(
         "late.yml",
         """

@@ -80,7 +80,7 @@ def test_every_outcome_has_its_element_and_its_reason() -> None:
     assert "head " + "ab" * 32 in texts["it fails"]
 
 
-def test_what_is_not_recorded_is_told_as_that() -> None:
+def test_missing_recording_is_reported_as_not_recorded() -> None:
     none: dict[str, Any] = {"status": "errored", "verdict": None, "score": None, "ending": "errored", "criteria": ()}
     error = "not recorded: a question of judge, in 'Late'\n-It snows.\n+It rains.\n--refresh records what is missing"
     [case] = suite_of(render([made_up.task_run("Late", error=error, **none)])).findall("testcase")
@@ -102,7 +102,7 @@ def test_the_suite_says_which_run_it_was() -> None:
     assert suite.attrib["time"] == "2.500"
 
 
-def test_a_program_nobody_here_wrote_counts_the_same(tmp_path: Path) -> None:
+def test_junitparser_counts_the_same_results(tmp_path: Path) -> None:
     target = tmp_path / "junit.xml"
     target.write_text(render(detail.task_run for detail in made_up.every_outcome()), encoding="utf-8")
     read = JUnitXml.fromfile(str(target))
@@ -159,13 +159,13 @@ def test_no_text_breaks_the_file(text: str) -> None:
     suite_of(render(trials, made_up.RUN.model_copy(update={"name": text, "solver": text})).encode().decode())
 
 
-def test_names_that_xml_cannot_tell_apart_are_told_apart() -> None:
+def test_names_that_are_equal_in_xml_are_numbered() -> None:
     names = ["a\x00", "a\\x00", "a\x01", "a"]
     suite = suite_of(render(made_up.task_run(name) for name in names))
     assert len(suite.findall("testcase")) == 4
 
 
-def test_trials_and_attempts_are_cases_of_their_own() -> None:
+def test_each_trial_and_attempt_is_a_case() -> None:
     trials = [made_up.task_run("t", trial=n, attempt=a) for n in (1, 2) for a in (1, 2)]
     suite = suite_of(render(trials, made_up.RUN.model_copy(update={"trials": 2})))
     assert [case.attrib["name"] for case in suite.findall("testcase")] == [
@@ -185,12 +185,12 @@ def test_trials_and_attempts_are_cases_of_their_own() -> None:
         ("suites/clinic", "", None),
     ],
 )
-def test_the_file_is_where_it_lies_in_the_checkout(path: str, source: str, file: str | None) -> None:
+def test_file_attribute_is_the_path_in_the_checkout(path: str, source: str, file: str | None) -> None:
     suite = suite_of(render([made_up.task_run("t")], made_up.RUN.model_copy(update={"path": path}), source))
     assert suite.findall("testcase")[0].get("file") == file
 
 
-def test_ten_thousand_long_failures_stay_below_what_gitlab_takes() -> None:
+def test_ten_thousand_long_failures_stay_below_gitlabs_limit() -> None:
     failed = tuple(made_up.criterion("x" * 400, detail="<" * 600) for _ in range(4))
     one = made_up.task_run("t", verdict="fail", score=0.0, criteria=failed)
     cases = [JunitCase(one, "t.yml", 0.0)] * 10_000

@@ -106,7 +106,7 @@ def check_harmless(page: str) -> Rendered:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_is_shown_and_not_obeyed(text: str) -> None:
+def test_hostile_text_is_escaped(text: str) -> None:
     run, trials = hostile(text)
     seen = check_harmless(page_of(trials, run))
     said = escape_markdown(text)
@@ -114,13 +114,13 @@ def test_hostile_text_is_shown_and_not_obeyed(text: str) -> None:
     assert "Flaky" in seen.outside
 
 
-def test_foreign_text_reads_as_it_was_written() -> None:
+def test_escaped_text_renders_unchanged() -> None:
     for text in ("a | b `c` <d> @e #f *g* _h_ [i](j) k.l:m", "www.x.org", "WWW.x.org"):
         assert Rendered(escape_markdown(text)).codes == [text]
     assert Rendered(escape_markdown("one\n/two")).codes == ["one ⏎ /two"]
 
 
-def test_what_is_not_recorded_is_told_as_that_line_by_line() -> None:
+def test_missing_recording_is_shown_line_by_line() -> None:
     compared = '-[T1] "It snows."\n+[T1] "It rains."'
     error = f"not recorded: a question of judge, in 'Late'\n{compared}\n\n  so\n--refresh records"
     page = page_of([missed(error)])
@@ -135,12 +135,12 @@ def test_what_is_not_recorded_is_told_as_that_line_by_line() -> None:
 
 
 @given(st.text(), st.text())
-def test_no_text_breaks_out(before: str, after: str) -> None:
+def test_no_text_escapes_its_element(before: str, after: str) -> None:
     run, trials = hostile(f"{before}\n/close <b>@x</b>|{after}")
     check_harmless(page_of(trials, run))
 
 
-def test_the_summary_says_how_it_went_and_why() -> None:
+def test_summary_shows_results_and_reasons() -> None:
     trials = [detail.task_run for detail in made_up.every_outcome()]
     run = made_up.RUN.model_copy(update={"total": 12, "path": "suites/clinic", "status": "cancelled"})
     seen = Rendered(page_of(trials, run))
@@ -162,7 +162,7 @@ def test_the_summary_says_how_it_went_and_why() -> None:
     assert "Flaky" not in seen.outside
 
 
-def test_flaky_tasks_are_named() -> None:
+def test_flaky_tasks_are_listed() -> None:
     bad = {"verdict": "fail", "score": 0.0}
     trials = [made_up.task_run("Wobbles", trial=n, **(bad if n == 2 else {})) for n in (1, 2, 3)]
     trials += [made_up.task_run("Holds", trial=n) for n in (1, 2, 3)]
@@ -199,7 +199,7 @@ def test_all_passed_is_short() -> None:
 
 @pytest.mark.parametrize("limit", [MIN_PAGE_BYTES, MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES])
 @pytest.mark.parametrize("number", [1, 40, 3000])
-def test_it_fits_and_says_what_is_left_out(limit: int, number: int) -> None:
+def test_page_fits_its_limit_and_says_what_is_left_out(limit: int, number: int) -> None:
     checks = tuple(FieldCheck(path="p" * 300, expected="<" * 900, actual="|" * 900, passed=False) for _ in range(9))
     failed = tuple(made_up.criterion(f"{n} {'*' * 300}", detail="@" * 900, evidence=checks) for n in range(12))
     trials = [made_up.task_run(f"{n} {'#' * 300}", verdict="fail", score=0.0, criteria=failed) for n in range(number)]

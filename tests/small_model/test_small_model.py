@@ -65,7 +65,7 @@ class Order(BaseModel):
 
 
 @pytest.mark.parametrize("shape", [Verdict, Order])
-def test_its_answers_have_the_shape_by_its_grammar(model: Model, shape: type[BaseModel]) -> None:
+def test_answers_have_the_shape_by_grammar(model: Model, shape: type[BaseModel]) -> None:
     question = Question("A customer orders two red apples, in a hurry.", shape, "Answer in very few words.", "probe")
     answer = model.ask(question)
     told(f"{shape.__name__}: {answer.data!r}, {answer.usage}")
@@ -145,7 +145,7 @@ def played(folder: Path, address: str, person: str, judge: str = "") -> TaskRun:
     return task_run
 
 
-def test_it_judges_a_conversation(address: str, tmp_path: Path) -> None:
+def test_model_judges_a_conversation(address: str, tmp_path: Path) -> None:
     task_run = played(tmp_path, address, "person: {lines: [Where are my shoes?]}")
     assert task_run.status == "completed"
     rule, judged = task_run.criteria
@@ -157,7 +157,7 @@ def test_it_judges_a_conversation(address: str, tmp_path: Path) -> None:
     assert task_run.models["judge"].cost is None
 
 
-def test_by_a_prompt_that_wants_no_citations_there_is_a_verdict(address: str, tmp_path: Path) -> None:
+def test_prompt_without_citations_gives_a_verdict(address: str, tmp_path: Path) -> None:
     own = "  criteria_judge_prompt: judge.jinja2\n"
     task_run = played(tmp_path, address, "person: {lines: [Where are my shoes?]}", own)
     _, judged = task_run.criteria
@@ -166,7 +166,7 @@ def test_by_a_prompt_that_wants_no_citations_there_is_a_verdict(address: str, tm
     assert judged.detail
 
 
-def test_it_plays_a_person(address: str, tmp_path: Path) -> None:
+def test_model_plays_a_person(address: str, tmp_path: Path) -> None:
     task_run = played(tmp_path, address, "max_turns: 2")
     assert task_run.models["person"].calls >= 1
     assert task_run.models["person"].completion_tokens > 0

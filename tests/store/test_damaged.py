@@ -45,7 +45,7 @@ def change(path: Path, table: str, column: str, where: str, new: Callable[[bytes
     database.close()
 
 
-def test_a_record_that_an_earlier_version_wrote_too_deep_can_be_read(
+def test_deeply_nested_record_of_an_earlier_version_can_be_read(
     path: Path, capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path
 ) -> None:
     def nest(record: bytes) -> bytes:
@@ -64,7 +64,7 @@ def test_a_record_that_an_earlier_version_wrote_too_deep_can_be_read(
     assert run(["rescore", "latest", *store]) == 0
 
 
-def test_a_log_line_that_an_earlier_version_wrote_too_deep_can_be_shown(path: Path, tmp_path: Path) -> None:
+def test_deeply_nested_log_line_of_an_earlier_version_can_be_shown(path: Path, tmp_path: Path) -> None:
     def nest(log: bytes) -> bytes:
         return log.replace(b'"answer":42', b'"answer":' + b"[" * 250 + b"]" * 250)
 

@@ -27,7 +27,7 @@ def writes_much(task_item: Any, sandboxes: Any) -> dict[str, Any]:
     return {"ü": [1, 2.5, None, True]}
 
 
-def test_a_run_comes_back_as_it_went_in(bench: Workbench) -> None:
+def test_saved_run_is_loaded_unchanged(bench: Workbench) -> None:
     bench.write("a.yml", TASK.format(n=1))
     task_runs = bench.run(writes_much)
     assert [t.task for t in task_runs] == ["Bad 1", "Good 1"]
@@ -55,7 +55,7 @@ def test_failures_are_found_and_counts_come_from_the_index_alone(bench: Workbenc
     assert "COVERING INDEX task_runs_by_outcome" in plan[0][3]
 
 
-def test_a_snapshot_is_kept_once_however_often_it_runs(bench: Workbench) -> None:
+def test_snapshot_is_stored_once(bench: Workbench) -> None:
     bench.write("a.yml", TASK.format(n=1))
     bench.run("nop", trials=5)
     bench.run("nop", trials=5)
@@ -80,7 +80,7 @@ def test_runs_are_found_by_the_start_of_their_id(bench: Workbench) -> None:
         bench.store.run("nothing")
 
 
-def test_a_trial_is_kept_once(bench: Workbench) -> None:
+def test_trial_is_stored_once(bench: Workbench) -> None:
     bench.write("a.yml", TASK.format(n=1))
     task_run = bench.run("nop")[0]
 
@@ -95,7 +95,7 @@ def test_a_trial_is_kept_once(bench: Workbench) -> None:
         bench.store.save([Again()], ChainEnd())
 
 
-def test_a_store_that_is_not_there_or_not_one_is_said_so(tmp_path: Path) -> None:
+def test_missing_or_invalid_store_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreFailed, match="there is no store"):
         SqliteStore(tmp_path / "none.db", create=False)
     (tmp_path / "text.db").write_text("hello, this is not a database at all\n" * 100)
@@ -108,7 +108,7 @@ def test_a_store_that_is_not_there_or_not_one_is_said_so(tmp_path: Path) -> None
         SqliteStore(tmp_path / "newer.db")
 
 
-def test_a_place_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
+def test_unwritable_path_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreFailed, match="failed"):
         SqliteStore(tmp_path / "file" / "store.db")
@@ -118,7 +118,7 @@ def test_a_place_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
             SqliteStore(tmp_path / "locked" / "store.db")
 
 
-def test_what_went_wrong_in_any_way_is_among_the_failed(bench: Workbench) -> None:
+def test_failed_filter_includes_every_outcome_but_pass(bench: Workbench) -> None:
     def crashes(task_item: Any) -> None:
         raise RuntimeError("no")
 
@@ -131,7 +131,7 @@ def test_what_went_wrong_in_any_way_is_among_the_failed(bench: Workbench) -> Non
     assert bench.store.task_runs(bench.store.run("latest").id, failed=True) == []
 
 
-def test_one_at_a_time_is_the_same_as_all_at_once(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_yields_the_same_trials_as_task_runs(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.store.reader.PAGE_SIZE", 3)
     bench.write("a.yml", TASK.format(n=1))
     for trials in (1, 3, 4):

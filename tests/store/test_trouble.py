@@ -56,7 +56,7 @@ def whole(store: SqliteStore) -> list[tuple[str, int, str | None]]:
     return [(task_run.task, task_run.trial, task_run.verdict) for task_run in found]
 
 
-def test_a_full_disk_ends_the_run_and_when_there_is_room_again_it_goes_on(bench: Workbench) -> None:
+def test_full_disk_ends_the_run_and_resume_continues_it(bench: Workbench) -> None:
     bench.write("a.yml", TASK)
     solver = PythonSolver("agent", writes)
     plan = plan_run(RunRequest(path=bench.folder, agent=solver, trials=200), Settings(), CATALOG)
@@ -72,7 +72,7 @@ def test_a_full_disk_ends_the_run_and_when_there_is_room_again_it_goes_on(bench:
     assert bench.store.run("latest").status == "completed"
 
 
-def test_a_file_that_may_not_grow_ends_the_command_with_a_sentence(bench: Workbench) -> None:
+def test_file_size_limit_ends_the_command_with_an_error(bench: Workbench) -> None:
     bench.write("a.yml", TASK.replace("file_present: big.txt", "never: {event: files.file.written}"))
     path = bench.store.path.with_name("small.db")
     command = [sys.executable, "-m", "clerkship", "run", str(bench.folder), "--agent", "nop", "-k", "2000"]
@@ -99,7 +99,7 @@ def test_a_file_that_may_not_grow_ends_the_command_with_a_sentence(bench: Workbe
         assert len(whole(store)) == 2000
 
 
-def test_a_clock_that_goes_back_changes_neither_the_order_of_runs_nor_their_length(
+def test_clock_going_backwards_keeps_order_and_duration_of_runs(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.write("a.yml", TASK)
@@ -132,7 +132,7 @@ def test_two_processes_write_to_one_store_at_once(bench: Workbench) -> None:
         assert len(whole(store)) == 300
 
 
-def test_a_store_from_before_runs_could_be_resumed_is_brought_up_to_date(bench: Workbench, tmp_path: Path) -> None:
+def test_store_of_version_1_is_upgraded(bench: Workbench, tmp_path: Path) -> None:
     bench.write("a.yml", TASK)
     bench.run(writes)
     run = bench.store.run("latest")
@@ -154,7 +154,7 @@ def test_a_store_from_before_runs_could_be_resumed_is_brought_up_to_date(bench: 
         assert store.run("latest") == run
 
 
-def test_a_store_from_before_judges_were_calibrated_is_brought_up_to_date(bench: Workbench) -> None:
+def test_store_of_version_2_is_upgraded(bench: Workbench) -> None:
     bench.write("a.yml", TASK)
     bench.run(writes)
     run = bench.store.run("latest")
@@ -179,7 +179,7 @@ def as_before(path: Path) -> None:
     old.close()
 
 
-def test_an_older_store_that_may_only_be_read_is_read_as_it_is(tmp_path: Path) -> None:
+def test_older_read_only_store_is_read_without_upgrade(tmp_path: Path) -> None:
     for folder in (tmp_path, *tmp_path.parents):
         if "pytest" in str(folder):
             folder.chmod(0o755)
@@ -199,7 +199,7 @@ def test_an_older_store_that_may_only_be_read_is_read_as_it_is(tmp_path: Path) -
     tmp_path.chmod(0o755)
 
 
-def test_a_log_of_any_length_is_read_a_part_at_a_time(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_is_read_in_segments(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clerkship.store.sqlite.SEGMENT", 300)
     bench.write("a.yml", TASK)
 
@@ -240,7 +240,7 @@ def as_nobody(work: Callable[[], object]) -> str:
         return said.read().decode()
 
 
-def test_a_store_that_may_only_be_read_is_read_and_told_from_one_that_may_be_written(tmp_path: Path) -> None:
+def test_read_only_store_can_be_read_and_refuses_writes(tmp_path: Path) -> None:
     for folder in (tmp_path, *tmp_path.parents):
         if "pytest" in str(folder):  # pytest's own folders are closed to others
             folder.chmod(0o755)
@@ -269,7 +269,7 @@ def test_a_store_that_may_only_be_read_is_read_and_told_from_one_that_may_be_wri
     tmp_path.chmod(0o755)
 
 
-def test_several_who_make_one_store_at_the_same_moment_wait_for_each_other(tmp_path: Path) -> None:
+def test_concurrent_creators_of_a_store_wait_for_each_other(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from clerkship.store.sqlite import SqliteStore as S; S(pathlib.Path(sys.argv[1])).close()"
     )
