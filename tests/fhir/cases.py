@@ -132,7 +132,7 @@ CASES: list[tuple[Resource, str, Any, str, str, str]] = [
     (PATIENT, "generalPractitioner[0]", build_reference("https://example.org/fhir/Patient/7"), "Patient.generalPractitioner[0]", "invalid", "refers to Patient; it may refer to Organization, Practitioner, PractitionerRole"),
     (PATIENT, "generalPractitioner[0]", build_reference("Patient?name=x"), "Patient.generalPractitioner[0]", "invalid", "refers to Patient"),
     (PATIENT, "generalPractitioner[1].type", "Patient", "Patient.generalPractitioner[1]", "invalid", "refers to Patient"),
-    (PATIENT, "generalPractitioner[0].type", "Organization", "Patient.generalPractitioner[0].type", "invalid", "says Organization, but the reference is to Practitioner"),
+    (PATIENT, "generalPractitioner[0].type", "Organization", "Patient.generalPractitioner[0].type", "invalid", "is Organization, but the reference is to Practitioner"),
     (PATIENT, "generalPractitioner[0]", "Practitioner/7", "Patient.generalPractitioner[0]", "structure", "expected an object (Reference)"),
     (OBSERVATION, "device", build_reference("#monitor"), "Observation.device.reference", "invariant", "nothing contained has the id 'monitor' (ref-1)"),
     (OBSERVATION, "subject", build_reference("#"), "Observation.subject", "invalid", "refers to Observation"),

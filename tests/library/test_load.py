@@ -138,10 +138,8 @@ def test_file_without_yaml_suffix_is_rejected(tmp_path: Path) -> None:
 
 def test_folder_without_tasks_is_rejected_with_a_hint(clinic: Workspace) -> None:
     [line] = clinic.lines()
-    assert (
-        line
-        == f"{clinic.root}: there is no task in this folder; add a YAML file with the key `task`, `scenario` or `test_cases`"
-    )
+    hint = "add a YAML file with the key `task`, `scenario` or `test_cases`"
+    assert line == f"{clinic.root}: there is no task in this folder; {hint}"
 
 
 def test_hidden_files_and_folders_are_ignored(workspace: Workspace) -> None:

@@ -400,8 +400,8 @@ BAD: list[tuple[str, str]] = [
     ),
     (
         "- user: x\n- bot: costs ${PRICE}",
-        "cases.yml:5:14: test_cases.0.steps.1.bot: `bot` is compared literally: environment variables are not replaced; "
-        "use the assertion `bot_uttered` with `text_matches`",
+        "cases.yml:5:14: test_cases.0.steps.1.bot: `bot` is compared literally: environment variables are not "
+        "replaced; use the assertion `bot_uttered` with `text_matches`",
     ),
     (
         "- user: x\n- slot_was_set: []",
@@ -455,8 +455,8 @@ BAD_FILES: list[tuple[str, list[str]]] = [
         "fixtures:\n- noon: [{x: 1}, {mocked_datetime: 2026-03-02}]\n"
         "test_cases: [{test_case: a, fixtures: [noon], steps: [{user: x}]}]",
         [
-            "2:19: fixtures.0.noon.1.mocked_datetime: `mocked_datetime` is not supported: the agent uses its own clock; "
-            "use `now` of an environment, for agents that read the playground's clock"
+            "2:19: fixtures.0.noon.1.mocked_datetime: `mocked_datetime` is not supported: the agent uses its own "
+            "clock; use `now` of an environment, for agents that read the playground's clock"
         ],
     ),
     (

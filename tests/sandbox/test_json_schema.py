@@ -100,7 +100,7 @@ def test_violations_agree_with_the_jsonschema_package(schema: dict[str, Any], in
         ({"required": "count"}, "schema.required"),
         ({"minLength": -1}, "schema.minLength"),
         ({"pattern": "("}, "schema.pattern: not a regular expression"),
-        ({"not": {"$defs": {}}}, "schema.not: $defs must stand at the top"),
+        ({"not": {"$defs": {}}}, "schema.not: $defs must be at the top"),
         ({"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}, "$defs.a: refers to itself through a -> a"),
     ],
 )

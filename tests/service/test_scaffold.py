@@ -157,9 +157,9 @@ def test_no_simulators_name_gets_in_the_templates_way(name: str, tmp_path: Path)
     create_assertion(f"globex.{name}", tmp_path)
     for package in (f"acme_{name}", f"globex_{name}"):
         install_package(tmp_path / package / "src", package, None, package.partition("_")[0])
-    code = "from pathlib import Path; from clerkship.engine.catalog import Registered as R; c = R()\n"
-    code += "from clerkship.library.load import load\n"
-    code += "assert len(c.plugins) == 2, c.broken; [load(Path(p) / 'practice', c) for p in (P, Q)]\n"
+    code = "from pathlib import Path; from clerkship.engine.catalog import RegisteredCatalog as R; c = R()\n"
+    code += "from clerkship.library.load import load_library\n"
+    code += "assert len(c.plugins) == 2, c.broken; [load_library(Path(p) / 'practice', c) for p in (P, Q)]\n"
     code = f"P, Q = 'acme_{name}', 'globex_{name}'\n{code}"
     paths = os.pathsep.join(str(tmp_path / f"{prefix}_{name}" / "src") for prefix in ("acme", "globex"))
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": paths}, check=True, timeout=60)

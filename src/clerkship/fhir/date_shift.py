@@ -21,15 +21,15 @@ _MONTH = _YEAR / 12
 
 def shift_dates(resource: Resource, days: int) -> Resource:
     """Return the resource with all dates shifted. Values that are not dates stay unchanged."""
-    found: Resource = _shift(resource, str(resource.get("resourceType")), days) if days else resource
-    return found
+    shifted: Resource = _shift(resource, str(resource.get("resourceType")), days) if days else resource
+    return shifted
 
 
 @cache
 def _list_date_elements(type: str) -> Mapping[str, str]:
     """Return the elements of a type that are dates or may contain some, with their types."""
-    found = {name: kind for element in get_structure(type).elements for name, kind in element.spellings.items()}
-    return {name: kind for name, kind in found.items() if kind in _DATES or kind == "Resource" or is_structure(kind)}
+    types = {name: kind for element in get_structure(type).elements for name, kind in element.spellings.items()}
+    return {name: kind for name, kind in types.items() if kind in _DATES or kind == "Resource" or is_structure(kind)}
 
 
 def _shift(data: Any, type: str, days: int) -> Any:
@@ -57,10 +57,10 @@ def _get_element_type(parts: Mapping[str, str], name: str) -> str | None:
 
 def shift_date(text: str, days: int) -> str:
     """Shift one date: a full date by days, a month or a year by the nearest number of months or years."""
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         return text
-    year, month, day, rest = found.groups()
+    year, month, day, rest = match.groups()
     try:
         if day is not None:
             shifted = date(int(year), int(month), int(day)) + timedelta(days=days)

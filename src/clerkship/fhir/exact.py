@@ -23,9 +23,9 @@ class Decimal(float):
     text: str
 
     def __new__(cls, text: str) -> Self:
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
 
     def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]
         return (self.text,)

@@ -112,9 +112,7 @@ def _parse_syntax(text: str) -> Any:
         def syntaxError(  # noqa: N802  (its name and arguments are theirs)
             self, recognizer: Any, symbol: Any, line: int, column: int, message: str, error: Any
         ) -> NoReturn:
-            reason = message.partition(" expecting ")[0].replace(
-                "<EOF>", "end"
-            )  # what else may stand there is a long list
+            reason = message.partition(" expecting ")[0].replace("<EOF>", "end")  # the list of expected tokens is long
             raise InvalidFhirPath(f"`{text}` is not valid FHIRPath: at character {column + 1}, {reason}")
 
     lexer = FHIRPathLexer(InputStream(text))

@@ -67,7 +67,7 @@ TimedPathText = Annotated[str, AfterValidator(check_timed_path)]
 
 
 def _follow_steps(steps: Steps, resource: Resource, now: datetime | None = None) -> list[Any]:
-    found: list[Any] = [resource]
+    values: list[Any] = [resource]
     first = steps[0]
     if isinstance(first, str) and first[0].isupper():  # `Patient.name` finds nothing in a resource of another type
         if first != resource.get("resourceType") and first not in _ROOTS:
@@ -75,10 +75,10 @@ def _follow_steps(steps: Steps, resource: Resource, now: datetime | None = None)
         steps = steps[1:]
     for step in steps:
         if isinstance(step, int):
-            found = found[step : step + 1]
+            values = values[step : step + 1]
         else:
-            found = [child for item in found if isinstance(item, dict) for child in _get_children(item, step)]
-    return [exact.to_plain(value) for value in found]
+            values = [child for item in values if isinstance(item, dict) for child in _get_children(item, step)]
+    return [exact.to_plain(value) for value in values]
 
 
 def _get_children(item: dict[str, Any], name: str) -> Sequence[Any]:

@@ -44,8 +44,8 @@ def _build_table_invariants(definition: StructureDefinition) -> Iterator[Invaria
 
 
 def _list_json_names(definition: StructureDefinition, name: str) -> frozenset[str]:
-    found = [spelling for element in definition.elements if element.name == name for spelling in element.spellings]
-    return frozenset((*found, *("_" + spelling for spelling in found)))
+    names = [spelling for element in definition.elements if element.name == name for spelling in element.spellings]
+    return frozenset((*names, *("_" + spelling for spelling in names)))
 
 
 def _requires(one: frozenset[str], other: frozenset[str]) -> InvariantCheck:
@@ -147,8 +147,8 @@ def _may_have_search(bundle: Mapping[str, Any]) -> bool:
 
 
 def _is_element_only_in(element: str, types: tuple[str, ...], bundle: Mapping[str, Any]) -> bool:
-    due = bundle.get("type") in types
-    return all((element in entry) == due for entry in list_objects(bundle, "entry"))
+    is_required = bundle.get("type") in types
+    return all((element in entry) == is_required for entry in list_objects(bundle, "entry"))
 
 
 _HAS_REQUESTS = partial(_is_element_only_in, "request", ("batch", "transaction", "history"))
@@ -182,9 +182,9 @@ def _is_document_identified(bundle: Mapping[str, Any]) -> bool:
 
 
 def _has_required_first_entry(bundle: Mapping[str, Any]) -> bool:
-    due = {"document": "Composition", "message": "MessageHeader"}.get(str(bundle.get("type")))
+    required_type = {"document": "Composition", "message": "MessageHeader"}.get(str(bundle.get("type")))
     first = (list_objects(bundle, "entry") or [{}])[0].get("resource")
-    return due is None or (isinstance(first, dict) and first.get("resourceType") == due)
+    return required_type is None or (isinstance(first, dict) and first.get("resourceType") == required_type)
 
 
 _TYPE_INVARIANTS: Mapping[str, tuple[Invariant, ...]] = {

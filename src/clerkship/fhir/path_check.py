@@ -140,11 +140,11 @@ def _iter_codes(name: str) -> Iterator[str]:
 def find_token_error(type: str, parameter: str, text: str) -> str:
     """Return why a token can never be found: a code that is not in the value set."""
     name, _, modifier = parameter.partition(":")
-    found = get_parameters(type).get(name)
-    if found is None or found.type != "token" or modifier not in ("", "not") or "\\" in text:
+    search_parameter = get_parameters(type).get(name)
+    if search_parameter is None or search_parameter.type != "token" or modifier not in ("", "not") or "\\" in text:
         return ""
     codes: set[str] = set()
-    for path in found.paths:
+    for path in search_parameter.paths:
         element_types = single_type(type)
         try:
             for step in path.steps:

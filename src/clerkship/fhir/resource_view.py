@@ -29,10 +29,10 @@ class ResourceView(RecordView):
         """Return an element; else the value of a choice (`value` finds `valueQuantity`); else a derived field."""
         if key in self:
             return self[key]
-        found = get_choice_value(self, key)
-        if found is None and key in self.derived:
-            found = self.derived[key][1](self)
-        return default if found is None else found
+        value = get_choice_value(self, key)
+        if value is None and key in self.derived:
+            value = self.derived[key][1](self)
+        return default if value is None else value
 
     def names(self) -> list[str]:
         """Return the names of all elements and available derived fields."""
@@ -53,10 +53,12 @@ class ResourceView(RecordView):
 
 def _find_mrn(resource: ResourceView) -> str | None:
     """Return the medical record number: the identifier of type MR, else one whose system contains `mrn`."""
-    found = [item for item in list_objects(resource, "identifier") if isinstance(item.get("value"), str)]
-    by_type = [item for item in found if any(c.get("code") == "MR" for c in list_objects(item.get("type"), "coding"))]
-    by_system = [item for item in found if "mrn" in str(item.get("system")).lower()]
-    usual = [item for item in found if item.get("use") == "usual"]
+    identifiers = [item for item in list_objects(resource, "identifier") if isinstance(item.get("value"), str)]
+    by_type = [
+        item for item in identifiers if any(c.get("code") == "MR" for c in list_objects(item.get("type"), "coding"))
+    ]
+    by_system = [item for item in identifiers if "mrn" in str(item.get("system")).lower()]
+    usual = [item for item in identifiers if item.get("use") == "usual"]
     best = next(iter([*by_type, *by_system, *usual]), None)
     return best["value"] if best is not None else None
 
@@ -72,10 +74,12 @@ def _compute_age(resource: ResourceView) -> int | None:
 
 def _build_contact_finder(system: str) -> Callable[[ResourceView], str | None]:
     def find(resource: ResourceView) -> str | None:
-        found = [
+        contacts = [
             item for item in list_objects(resource, "telecom") if item.get("system") == system and item.get("value")
         ]
-        return to_text(select_preferred(found, ("home", "mobile", None, "work", "temp", "old"))) if found else None
+        return (
+            to_text(select_preferred(contacts, ("home", "mobile", None, "work", "temp", "old"))) if contacts else None
+        )
 
     return find
 

@@ -105,7 +105,7 @@ def _parse_path(text: str) -> ParameterPath:
     *names, end = text.split()
     kind, _, number = end.partition("#")
     steps = tuple(
-        ParameterStep(found[1], found[2] or "", found[3] or "") for found in map(_STEP.fullmatch, names) if found
+        ParameterStep(match[1], match[2] or "", match[3] or "") for match in map(_STEP.fullmatch, names) if match
     )
     return ParameterPath(steps, kind, tuple(_load_table()["systems"][int(number)]) if number else ())
 
@@ -126,14 +126,14 @@ def select_elements(path: ParameterPath, node: Any, resource: Resource) -> list[
 
 
 def _select_children(nodes: list[Any], name: str) -> list[Any]:
-    found: list[Any] = []
+    children: list[Any] = []
     for node in nodes:
         value = node.get(name) if isinstance(node, dict) else None
         if isinstance(value, list):
-            found.extend(item for item in value if item is not None)
+            children.extend(item for item in value if item is not None)
         elif value is not None:
-            found.append(value)
-    return found
+            children.append(value)
+    return children
 
 
 def _meets_condition(step: ParameterStep, item: Any, resource: Resource) -> bool:
@@ -152,5 +152,5 @@ def get_reference_type(reference: Resource, resource: Resource) -> str | None:
     if isinstance(text, str) and text.startswith("#"):
         contained = (item for item in list_objects(resource, "contained") if item.get("id") == text[1:])
         return next((item.get("resourceType") for item in contained), None)
-    found = _TYPED_REFERENCE.search(text) if isinstance(text, str) else None
-    return found[1] if found is not None else reference.get("type")
+    match = _TYPED_REFERENCE.search(text) if isinstance(text, str) else None
+    return match[1] if match is not None else reference.get("type")

@@ -165,8 +165,8 @@ def _parse_type_specifier(node: SyntaxNode) -> ElementTypes:
 def _check_comparable(one: ElementTypes, other: ElementTypes) -> None:
     """Raise UnknownElement if a number is compared with a Quantity: they are never equal, and have no order."""
     types = [{kind.type for kind in kinds} if kinds else set() for kinds in (one, other)]
-    for side, beside in (types, types[::-1]):
-        if side and side <= {"decimal", "integer"} and beside & {"Quantity", "SimpleQuantity", "Age", "Duration"}:
+    for side, other_side in (types, types[::-1]):
+        if side and side <= {"decimal", "integer"} and other_side & {"Quantity", "SimpleQuantity", "Age", "Duration"}:
             raise UnknownElement(
                 ": a number is compared with what may be a Quantity; compare its `.value`, or write a unit"
             )

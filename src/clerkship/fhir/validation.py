@@ -221,12 +221,12 @@ class _Validation:
             self.add_issue("code-invalid", where, f"{quote_value(item)} is not one of {join_names(every)}", json_path)
 
     def _report_malformed(self, item: Any, type: str, where: str, json_path: str) -> None:
-        primitive, found = PRIMITIVES[type], describe_json_type(item)
-        if found.split()[-1] != primitive.json:
+        primitive, json_type = PRIMITIVES[type], describe_json_type(item)
+        if json_type.split()[-1] != primitive.json:
             self.add_issue(
                 "structure",
                 where,
-                f"{quote_value(item)} is {found}; {type} is written as a JSON {primitive.json}",
+                f"{quote_value(item)} is {json_type}; {type} is written as a JSON {primitive.json}",
                 json_path,
             )
         elif type == "xhtml" and (problem := find_narrative_error(item)) is not None:
@@ -238,8 +238,8 @@ class _Validation:
         if rule.codes is None:
             self._check_reference(item, rule, where)
         elif not _is_coded(item, rule.codes):
-            wanted = "; ".join(f"{system}: {join_names(codes)}" for system, codes in rule.codes.items())
-            self.add_issue("code-invalid", where, f"no coding is one of {wanted}")
+            codes_text = "; ".join(f"{system}: {join_names(codes)}" for system, codes in rule.codes.items())
+            self.add_issue("code-invalid", where, f"no coding is one of {codes_text}")
 
     def _check_reference(self, item: Mapping[str, Any], rule: ElementRule, where: str) -> None:
         text = item.get("reference")
@@ -250,14 +250,14 @@ class _Validation:
             else:
                 type = _parse_reference_type(text)
                 if type == "":
-                    wanted = "Type/id with a type of R4, an absolute URL, urn:uuid:... or #id of something contained"
+                    expected = "Type/id with a type of R4, an absolute URL, urn:uuid:... or #id of something contained"
                     self.add_issue(
-                        "value", f"{where}.reference", f"{quote_value(text)} is not a reference; expected {wanted}"
+                        "value", f"{where}.reference", f"{quote_value(text)} is not a reference; expected {expected}"
                     )
         value = item.get("type")
         if isinstance(value, str) and (named := value.removeprefix(_DEFINITION_URL)) in RESOURCE_TYPES:
             if type and type != named:
-                self.add_issue("invalid", f"{where}.type", f"says {named}, but the reference is to {type}")
+                self.add_issue("invalid", f"{where}.type", f"is {named}, but the reference is to {type}")
             type = type or named
         if type:
             self._check_target(type, rule, where)
@@ -305,7 +305,7 @@ class _Validation:
 
 def _describe_type_error(value: Resource) -> str:
     if "resourceType" not in value:
-        return "missing; it says what type of resource this is"
+        return "missing; a resource requires its type"
     return f"{quote_value(value['resourceType'])} is not a type of resource in R4"
 
 
@@ -328,25 +328,25 @@ def _has_id(value: Any) -> bool:
 
 def _find_fragments(value: Any) -> set[str]:
     """Return all texts that begin with #, at any depth."""
-    found: set[str] = set()
-    due = [value]
-    while due:
-        one = due.pop()
-        if isinstance(one, str):
-            if one.startswith("#"):
-                found.add(one)
-        elif isinstance(one, dict | list):
-            due.extend(one.values() if isinstance(one, dict) else one)
-    return found
+    fragments: set[str] = set()
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            if item.startswith("#"):
+                fragments.add(item)
+        elif isinstance(item, dict | list):
+            pending.extend(item.values() if isinstance(item, dict) else item)
+    return fragments
 
 
 def _parse_reference_type(text: str) -> str | None:
     """Return the type of a reference; None if the text does not have it, "" if it is not a reference."""
-    found = _restful(text)
-    if found is not None:
-        type = found[2]
-        return type if type in RESOURCE_TYPES else None if found[1] else ""
+    match = _restful(text)
+    if match is not None:
+        type = match[2]
+        return type if type in RESOURCE_TYPES else None if match[1] else ""
     if _absolute(text):
         return None
-    asked = _conditional(text)
-    return asked[1] if asked is not None and asked[1] in RESOURCE_TYPES else ""
+    conditional = _conditional(text)
+    return conditional[1] if conditional is not None and conditional[1] in RESOURCE_TYPES else ""

@@ -95,7 +95,7 @@ def to_recordable(call: ProtocolCall, answer: str) -> Request | CallRecord:
 
 
 def encode_bytes(value: Any) -> Any:
-    """Return JSON data in which an object stands for each bytes value."""
+    """Return JSON data in which an object represents each bytes value."""
     if isinstance(value, bytes):
         return {BYTES_KEY: value.decode("latin-1")}
     if isinstance(value, Mapping):

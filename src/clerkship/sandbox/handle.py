@@ -23,7 +23,7 @@ ReportEvent = Callable[[Payload], Event]
 
 
 class Refused(Exception):
-    """The sandbox refused a request; `reply` has the refusal in the words of its protocol."""
+    """The sandbox refused a request; `reply` has the refusal in the form of its protocol."""
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply

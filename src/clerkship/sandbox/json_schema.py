@@ -290,7 +290,7 @@ def _check_nested_schema(schema: Any, where: str, definitions: Definitions) -> N
                 _is_well_formed(keyword, value, definitions), f"{where}.{keyword}", f"{_to_json(value)} is not valid"
             )
     is_nested = where != "schema" and "$defs" in schema
-    _expect(not is_nested, where, "$defs must stand at the top of the schema")
+    _expect(not is_nested, where, "$defs must be at the top of the schema")
     if "pattern" in schema:
         _check_pattern_keyword(schema, where)
     for name, nested in _iter_subschemas(schema):

@@ -77,9 +77,9 @@ def _list_diagnoses(history: PatientHistory, visit: Visit) -> list[Term]:
     return [get_billing_term(illness, keys) for illness in ordered]
 
 
-def get_billing_term(illness: Illness, beside: set[str]) -> Term:
-    """Return the code that an illness is billed as beside other illnesses."""
-    present = beside | {"kidney" for key in beside if key.startswith("kidney")}
+def get_billing_term(illness: Illness, other_keys: set[str]) -> Term:
+    """Return the code that an illness is billed as together with other illnesses."""
+    present = other_keys | {"kidney" for key in other_keys if key.startswith("kidney")}
     matches = (term for key, others, term in COMBINATION_CODES if key == illness.key and others <= present)
     return next(matches, illness.icd)
 

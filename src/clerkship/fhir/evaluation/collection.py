@@ -94,9 +94,9 @@ def _build_nodes(value: Any, extra: Any, path: str) -> Iterator[Node]:
         extras = extra if isinstance(extra, list) else []
         for place in range(max(len(values), len(extras))):
             one = values[place] if place < len(values) else None
-            beside = extras[place] if place < len(extras) else None
-            if one is not None or beside is not None:
-                yield from _build_nodes(one, beside, path)
+            item_extra = extras[place] if place < len(extras) else None
+            if one is not None or item_extra is not None:
+                yield from _build_nodes(one, item_extra, path)
     elif value is not None or extra is not None:
         yield build_node(value, path, extra)
 
@@ -109,7 +109,7 @@ def build_node(value: Any, path: str, extra: Any = None) -> Node:
 
 
 def to_system_value(item: Item) -> Any:
-    """Convert an element to the System value that it stands for; complex elements stay JSON objects."""
+    """Convert an element to its System value; complex elements stay JSON objects."""
     if not isinstance(item, Node):
         return item
     value = item.value

@@ -39,14 +39,14 @@ def _all(call: FunctionCall) -> bool:
 
 
 def _select(call: FunctionCall) -> Collection:
-    return [found for index, item in enumerate(call.input) for found in call.arguments[0].evaluate_on([item], index)]
+    return [result for index, item in enumerate(call.input) for result in call.arguments[0].evaluate_on([item], index)]
 
 
 def _repeat(call: FunctionCall) -> Collection:
     items, seen = list[Item](), DistinctItems()
     level = call.input
     while level:
-        level = [found for item in level for found in call.arguments[0].evaluate_on([item]) if seen.add(found)]
+        level = [result for item in level for result in call.arguments[0].evaluate_on([item]) if seen.add(result)]
         items += level
         if len(items) > MAX_ITEMS:
             raise EvaluationError(f"`repeat()` found more than {MAX_ITEMS} items")
@@ -104,8 +104,8 @@ def _iif(call: FunctionCall) -> Collection:
 
 
 def _coalesce(call: FunctionCall) -> Collection:
-    found = (argument.evaluate_on(call.input) for argument in call.arguments)
-    return next((collection for collection in found if collection), [])
+    collections = (argument.evaluate_on(call.input) for argument in call.arguments)
+    return next((collection for collection in collections if collection), [])
 
 
 def _aggregate(call: FunctionCall) -> Collection:
@@ -138,8 +138,8 @@ def _extreme(direction: int) -> Callable[[FunctionCall], Any]:
 def _sort(call: FunctionCall) -> Collection:
     def compare(one: Item, other: Item) -> int:
         for argument in call.arguments:
-            if found := _sort_order(argument, one, other):
-                return found
+            if order := _sort_order(argument, one, other):
+                return order
         return 0 if call.arguments else compare_values(to_system_value(one), to_system_value(other)) or 0
 
     return sorted(call.input, key=cmp_to_key(compare))
@@ -173,8 +173,10 @@ def _descendants(call: FunctionCall) -> Collection:
 def _extension(call: FunctionCall) -> Collection:
     url = call.text(0)
     nodes = (item for item in call.input if isinstance(item, Node))
-    found = (extension for node in nodes for extension in node.children("extension"))
-    return [extension for extension in found if isinstance(extension.value, dict) and extension.value.get("url") == url]
+    extensions = (extension for node in nodes for extension in node.children("extension"))
+    return [
+        extension for extension in extensions if isinstance(extension.value, dict) and extension.value.get("url") == url
+    ]
 
 
 def _has_value(call: FunctionCall) -> bool:

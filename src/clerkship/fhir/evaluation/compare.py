@@ -23,8 +23,8 @@ def are_equal(left: Collection, right: Collection) -> bool | None:
         return None
     if len(left) != len(right):
         return False
-    found = [items_equal(one, other) for one, other in zip(left, right, strict=True)]
-    return False if False in found else None if None in found else True
+    results = [items_equal(one, other) for one, other in zip(left, right, strict=True)]
+    return False if False in results else None if None in results else True
 
 
 def items_equal(one: Item, other: Item) -> bool | None:

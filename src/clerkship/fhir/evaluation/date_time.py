@@ -133,15 +133,15 @@ class DateTimeValue:
     def get_boundary(self, digits: int, *, high: bool) -> "DateTimeValue":
         """Return the first or last moment that it may represent, with a precision of this many digits."""
         is_time = self.kind == "Time"
-        wanted = min(digits // 2 - (0 if is_time else 1), 3 if is_time else 6)
+        part_count = min(digits // 2 - (0 if is_time else 1), 3 if is_time else 6)
         parts = list(self.parts)
-        for place in range(len(parts), wanted):
+        for place in range(len(parts), part_count):
             name = (_PARTS[3:] if is_time else _PARTS)[place]
             parts.append(_last(name, parts) if high else int(name in ("month", "day")))
         full = digits == (9 if is_time else 17)
         fraction = (self.fraction or ("999" if high else "000")) if full else ""
         zone = (self.zone or ("-12:00" if high else "+14:00")) if full and self.kind == "DateTime" else self.zone
-        return replace(self, parts=tuple(parts[:wanted]), fraction=fraction, zone=zone if wanted > 3 else "")
+        return replace(self, parts=tuple(parts[:part_count]), fraction=fraction, zone=zone if part_count > 3 else "")
 
 
 def _coarsen(amount: int, unit: str, precision: str) -> tuple[int, str]:

@@ -45,10 +45,10 @@ _RESOURCES = ("resource", "rootResource", "context")
 _PREFIXES = {"vs-": "http://hl7.org/fhir/ValueSet/", "ext-": "http://hl7.org/fhir/StructureDefinition/"}
 VARIABLE_NAMES = (*_RESOURCES, *VARIABLES)
 _ORDERS: dict[str, Callable[[int], bool]] = {
-    "<": lambda found: found < 0,
-    "<=": lambda found: found <= 0,
-    ">": lambda found: found > 0,
-    ">=": lambda found: found >= 0,
+    "<": lambda order: order < 0,
+    "<=": lambda order: order <= 0,
+    ">": lambda order: order > 0,
+    ">=": lambda order: order >= 0,
 }
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": add,
@@ -120,21 +120,21 @@ class _Evaluation:
     def index(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `left[index]`."""
         collection, place = tree["children"]
-        found = self.run(collection, focus, scope)
+        items = self.run(collection, focus, scope)
         index = get_single(self.run(place, scope.this, scope), "an index")
         if index is None:
             return []
         if isinstance(index, bool) or not isinstance(index, int):
             raise EvaluationError(f"an index must be an integer, not `{index}`")
-        return found[index : index + 1] if index >= 0 else []
+        return items[index : index + 1] if index >= 0 else []
 
     def constant(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `%name`."""
         name = tree["children"][0]["children"][0]["text"].strip("`'")
         if name in _RESOURCES:
             return self._root
-        found = VARIABLES.get(name)
-        return [found or next(url + name[len(start) :] for start, url in _PREFIXES.items() if name.startswith(start))]
+        value = VARIABLES.get(name)
+        return [value or next(url + name[len(start) :] for start, url in _PREFIXES.items() if name.startswith(start))]
 
     def polarity(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate unary `+` and `-`."""
@@ -148,22 +148,22 @@ class _Evaluation:
 
     def type_test(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `is` and `as`."""
-        found = self.inner(tree, focus, scope)
+        items = self.inner(tree, focus, scope)
         name = tree["children"][1]["text"].replace("`", "")
-        return to_collection((is_type if tree["terminalNodeText"][0] == "is" else as_type)(found, name))
+        return to_collection((is_type if tree["terminalNodeText"][0] == "is" else as_type)(items, name))
 
     def equality(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `=`, `!=`, `~` and `!~`."""
         sign = tree["terminalNodeText"][0]
-        found = (are_equivalent if "~" in sign else are_equal)(*self.pair(tree, focus, scope))
-        return [] if found is None else [found != sign.startswith("!")]
+        is_equal = (are_equivalent if "~" in sign else are_equal)(*self.pair(tree, focus, scope))
+        return [] if is_equal is None else [is_equal != sign.startswith("!")]
 
     def inequality(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate `<`, `<=`, `>` and `>=`."""
         sign = tree["terminalNodeText"][0]
         values = [get_single(side, f"`{sign}`") for side in self.pair(tree, focus, scope)]
-        found = None if None in values else compare_values(*values)
-        return [] if found is None else [_ORDERS[sign](found)]
+        order = None if None in values else compare_values(*values)
+        return [] if order is None else [_ORDERS[sign](order)]
 
     def arithmetic(self, tree: Tree, focus: Collection, scope: EvaluationScope) -> Collection:
         """Evaluate the operators on numbers, and `&`."""

@@ -20,8 +20,8 @@ _SYSTEM = frozenset({"Boolean", "String", "Integer", "Decimal", "Date", "DateTim
 def list_known_types() -> frozenset[str]:
     """List the types that an expression may name without a namespace."""
     model = load_r4_model()
-    found = {*model["type2Parent"], *model["type2Parent"].values(), *model["path2Type"].values()}
-    return frozenset(name for name in found if "." not in name) | _SYSTEM
+    names = {*model["type2Parent"], *model["type2Parent"].values(), *model["path2Type"].values()}
+    return frozenset(name for name in names if "." not in name) | _SYSTEM
 
 
 def is_known_type(name: str) -> bool:
@@ -33,11 +33,11 @@ def is_known_type(name: str) -> bool:
 def has_type(item: Item, name: str) -> bool:
     """Whether an item is of a type, or of a type derived from it."""
     namespace, _, type_name = name.rpartition(".")
-    found, actual = item.type_name if isinstance(item, Node) else ("System", get_system_type(item))
-    if namespace and namespace != found:
+    item_namespace, actual = item.type_name if isinstance(item, Node) else ("System", get_system_type(item))
+    if namespace and namespace != item_namespace:
         return False
     parents = load_r4_model()["type2Parent"]
-    while found == "FHIR" and actual and actual != type_name:
+    while item_namespace == "FHIR" and actual and actual != type_name:
         actual = parents.get(actual)
     return actual == type_name
 

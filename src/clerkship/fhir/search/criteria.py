@@ -69,9 +69,9 @@ def parse_criterion(type: str, name: str, text: str, context: SearchContext) -> 
 
 def get_parameter(type: str, label: str) -> SearchParameter:
     """Return a search parameter by name; raises UnknownParameter."""
-    found = get_parameters(type).get(label)
-    if found is not None:
-        return found
+    parameter = get_parameters(type).get(label)
+    if parameter is not None:
+        return parameter
     where = f"{type} has no" if type != "Resource" else "the types searched do not all have a"
     reason = refused_parameters(type).get(label)
     if reason:

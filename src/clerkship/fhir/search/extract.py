@@ -34,8 +34,10 @@ def normalize_text(text: str) -> str:
     if text.isascii() and text.isalnum():
         return text.lower()
     plain = unicodedata.normalize("NFKD", text.casefold())
-    kept = "".join(c if unicodedata.category(c)[0] in _KEPT_CATEGORIES else " " if c.isspace() else "" for c in plain)
-    return " ".join(kept.split())
+    filtered = "".join(
+        c if unicodedata.category(c)[0] in _KEPT_CATEGORIES else " " if c.isspace() else "" for c in plain
+    )
+    return " ".join(filtered.split())
 
 
 def extract_tokens(path: ParameterPath, resource: Resource, node: Any) -> Iterator[tuple[System, str]]:
@@ -107,8 +109,8 @@ def extract_strings(path: ParameterPath, resource: Resource, node: Any) -> Itera
 
 def _extract_texts(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
     for name in names:
-        found = value.get(name)
-        for item in found if isinstance(found, list) else (found,):
+        texts = value.get(name)
+        for item in texts if isinstance(texts, list) else (texts,):
             if isinstance(item, str):
                 yield item
 
@@ -155,8 +157,8 @@ def _parse_date(text: Any, zone: int) -> TimeRange | None:
 
 def extract_quantities(path: ParameterPath, resource: Resource, node: Any) -> list[QuantityRange]:
     """Return every number or quantity."""
-    found = [_to_quantity_range(path.kind, value) for value in select_elements(path, node, resource)]
-    return [amount for amount in found if amount is not None]
+    quantities = [_to_quantity_range(path.kind, value) for value in select_elements(path, node, resource)]
+    return [amount for amount in quantities if amount is not None]
 
 
 def _to_quantity_range(kind: str, value: Any) -> QuantityRange | None:
@@ -214,8 +216,8 @@ def _is_number(value: Any) -> TypeGuard[int | float]:
 
 
 def _get_text(value: dict[str, Any], name: str) -> str:
-    found = value.get(name)
-    return found if isinstance(found, str) else ""
+    text = value.get(name)
+    return text if isinstance(text, str) else ""
 
 
 def _get_unit(value: dict[str, Any]) -> tuple[str, str, str]:

@@ -74,8 +74,8 @@ def matches_search(view: ChartView, type: str, pairs: Sequence[tuple[str, str]],
 def list_compartment_keys(view: ChartView, compartment: str, id: str) -> list[str]:
     """Return the keys of a compartment (R4 CompartmentDefinition): its subject first, the others by type and id."""
     search, key = Search(view), f"{compartment}/{id}"
-    found: set[str] = set()
+    keys: set[str] = set()
     for type in list_compartment_members(compartment):
         criterion = build_compartment_criterion(type, compartment_parameters(compartment, type), key, "")
-        found.update(search.match_type(type, [criterion]).keys)
-    return [*([key] if key in found else []), *sorted(found - {key})]
+        keys.update(search.match_type(type, [criterion]).keys)
+    return [*([key] if key in keys else []), *sorted(keys - {key})]

@@ -26,14 +26,14 @@ def find_included(view: ChartView, query: SearchQuery, keys: Sequence[str]) -> l
     if not query.includes and not query.revincludes:
         return []
     resolver = _IncludeResolver(view, query)
-    seen, fresh, found = set(keys), list(keys), list[str]()
+    seen, fresh, included = set(keys), list(keys), list[str]()
     for number in range(MAX_ROUNDS):
         candidates = resolver.find_related(fresh, first=number == 0)
         fresh = [key for key in dict.fromkeys(candidates) if key not in seen and resolver.exists(key)]
         if not fresh:
-            return found
-        found += fresh
-        if len(found) > MAX_INCLUDED:
+            return included
+        included += fresh
+        if len(included) > MAX_INCLUDED:
             raise fhir_error("too-costly", f"more than {MAX_INCLUDED} resources would be included; include fewer")
         seen.update(fresh)
     raise fhir_error("too-costly", f":iterate would follow references for more than {MAX_ROUNDS} rounds")

@@ -59,10 +59,10 @@ class Hits(NamedTuple):
         if all(part.sorted for part in self.parts) and len(rows) * len(self.parts) * 8 < sum(
             len(part.rows) for part in self.parts
         ):
-            found = {row for row in rows if any(_contains_row(part.rows, row) for part in self.parts)}
+            matching = {row for row in rows if any(_contains_row(part.rows, row) for part in self.parts)}
         else:
-            found = rows.intersection(set().union(*(part.rows for part in self.parts)))
-        return rows - found if self.negated else found
+            matching = rows.intersection(set().union(*(part.rows for part in self.parts)))
+        return rows - matching if self.negated else matching
 
 
 def _contains_row(rows: Rows, row: int) -> bool:
@@ -107,8 +107,8 @@ class Search:
     def overlay_index(self, type: str) -> OverlayIndex:
         """Return the indexes over changed resources of a type."""
         if type not in self._overlay_indexes:
-            found = self.view.cache_until_changed(type, lambda: self._build_overlay_index(type))
-            self._overlay_indexes[type] = found if found.zone == self.zone else self._build_overlay_index(type)
+            cached = self.view.cache_until_changed(type, lambda: self._build_overlay_index(type))
+            self._overlay_indexes[type] = cached if cached.zone == self.zone else self._build_overlay_index(type)
         return self._overlay_indexes[type]
 
     def _build_overlay_index(self, type: str) -> OverlayIndex:
@@ -182,8 +182,8 @@ class Search:
 
     def _find_composite(self, criterion: CompositeCriterion, resource_index: ResourceIndex) -> Rows:
         nodes, owners = resource_index.list_nodes(criterion.roots)
-        found = {owners[at] for terms in criterion.alternatives for at in self.find_rows(terms, nodes)}
-        return sorted(found)
+        rows = {owners[at] for terms in criterion.alternatives for at in self.find_rows(terms, nodes)}
+        return sorted(rows)
 
     def match_inner(self, type: str, criterion: Criterion) -> TypeMatches:
         """Return the matches at the end of a chain, cached."""
@@ -203,7 +203,7 @@ class Search:
 
     def _find_referenced(self, criterion: ReverseChainCriterion) -> set[str]:
         matched = self.match_inner(criterion.type, criterion.inner)
-        found: set[str] = set()
+        references: set[str] = set()
         for resource_index, rows in (
             (matched.chart_index, matched.rows),
             (matched.overlay_index, matched.overlay_rows),
@@ -211,8 +211,8 @@ class Search:
             if rows:
                 forward = resource_index.list_references(criterion.paths)
                 for row in rows:
-                    found.update(_to_tuple(forward[row]))
-        return {self.to_relative(text) for text in found}
+                    references.update(_to_tuple(forward[row]))
+        return {self.to_relative(text) for text in references}
 
     def to_relative(self, text: str) -> str:
         """Return a reference without the base URL of this server."""

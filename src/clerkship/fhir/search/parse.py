@@ -203,8 +203,8 @@ def _parse_include(label: str, builder: _QueryBuilder, text: str, iterate: bool)
     if source not in searchable_types() or not parameter:
         raise fhir_error("value", f"{label} is Type:parameter or Type:parameter:Target, not {text!r}")
     if parameter != "*":
-        found = get_reference_parameter(source, parameter)
-        if target and target not in found.targets:
+        reference = get_reference_parameter(source, parameter)
+        if target and target not in reference.targets:
             raise fhir_error("value", f"{label}: {parameter} of {source} cannot refer to a {target}")
     elif target and target not in searchable_types():
         raise fhir_error("value", f"{label}: {target!r} is not a resource type")

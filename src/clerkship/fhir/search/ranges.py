@@ -40,10 +40,10 @@ def parse_date_range(text: str, zone: int = 0) -> TimeRange:
     """Return the range of a date by its precision. A date without a zone is in one `zone` minutes ahead of UTC."""
     if len(text) in _COMMON_LENGTHS and text[19] in _COMMON_LENGTHS[len(text)] and text[7] == "-" and text[10] == "T":
         return _parse_second(text)
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a date: write YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz")
-    year, month, day, hour, minute, second, fraction, offset = found.groups()
+    year, month, day, hour, minute, second, fraction, offset = match.groups()
     if hour is None:
         low, days = _parse_days(text, int(year), month, day)
         start = low * DAY - zone * 60 * SECOND
@@ -101,13 +101,13 @@ def _parse_offset(text: str, offset: str) -> int:
 
 def parse_number(text: str) -> RoundedNumber:
     """Parse a number, with half of its last digit on either side as its range."""
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a number")
-    whole, fraction, power = found[1], found[2] or "", int(found[3] or 0)
+    whole, fraction, power = match[1], match[2] or "", int(match[3] or 0)
     value = Decimal(text)
     digits = len(fraction)
-    if found[3] is not None and len(whole) == 1 and not fraction:
+    if match[3] is not None and len(whole) == 1 and not fraction:
         digits = 1  # the specification's own example: 1e2 is [95, 105)
     half = Decimal(5).scaleb(power - digits - 1)
     number = float(value)

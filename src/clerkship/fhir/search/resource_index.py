@@ -61,8 +61,8 @@ class ResourceIndex:
 
 
 def _collect_references(paths: tuple[ParameterPath, ...], resource: Resource) -> ReferenceTexts:
-    found = tuple(dict.fromkeys(text for path in paths for text in extract_references(path, resource, resource)))
-    return found[0] if len(found) == 1 else found
+    references = tuple(dict.fromkeys(text for path in paths for text in extract_references(path, resource, resource)))
+    return references[0] if len(references) == 1 else references
 
 
 def _iter_elements(roots: tuple[ParameterPath, ...], items: NumberedNodes) -> Iterator[tuple[int, Resource, Any]]:

@@ -12,9 +12,9 @@ SUBSETTED = {"system": "http://terminology.hl7.org/CodeSystem/v3-ObservationValu
 
 def subset_resource(resource: Resource, query: SearchQuery) -> Resource:
     """Return the elements that a query requests; an incomplete resource is tagged SUBSETTED."""
-    kept = _select_kept_elements(str(resource["resourceType"]), query)
-    if kept is not None:
-        return _tag_subsetted({name: value for name, value in resource.items() if name.removeprefix("_") in kept})
+    names = _select_kept_elements(str(resource["resourceType"]), query)
+    if names is not None:
+        return _tag_subsetted({name: value for name, value in resource.items() if name.removeprefix("_") in names})
     if query.summary == "data":
         return _tag_subsetted({name: value for name, value in resource.items() if name != "text"})
     return resource

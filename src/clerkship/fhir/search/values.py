@@ -48,14 +48,14 @@ def unescape(text: str) -> str:
 
 def split_alternatives(name: str, text: str) -> list[str]:
     """Split a value at its commas; raises FhirError if there are too many values, or an empty one."""
-    found = split_unescaped(text, ",")
-    if len(found) > MAX_VALUES_PER_PARAMETER:
+    values = split_unescaped(text, ",")
+    if len(values) > MAX_VALUES_PER_PARAMETER:
         raise fhir_error(
-            "too-costly", f"{name} has {len(found)} values; at most {MAX_VALUES_PER_PARAMETER} are allowed"
+            "too-costly", f"{name} has {len(values)} values; at most {MAX_VALUES_PER_PARAMETER} are allowed"
         )
-    if not all(found):
+    if not all(values):
         raise fhir_error("value", f"{name} has an empty value: omit the parameter, or give a value")
-    return found
+    return values
 
 
 def parse_boolean(name: str, text: str) -> bool:
@@ -142,9 +142,9 @@ def parse_date(name: str, text: str, context: SearchContext) -> DateValue:
 
 
 def _split_prefix(text: str) -> tuple[Prefix, str]:
-    found = _PREFIX.fullmatch(text)
-    assert found is not None
-    return cast(Prefix, found[1] or "eq"), found[2]
+    match = _PREFIX.fullmatch(text)
+    assert match is not None
+    return cast(Prefix, match[1] or "eq"), match[2]
 
 
 def parse_reference_value(
@@ -153,11 +153,11 @@ def parse_reference_value(
     """Parse a reference: `42`, `Patient/42`, a URL, or a canonical URL with or without version."""
     if context.base and text.startswith(context.base.rstrip("/") + "/"):
         text = text[len(context.base.rstrip("/")) + 1 :]
-    found = _RELATIVE.fullmatch(text)
-    if found is not None:
-        if modifier and found[1] != modifier:
+    match = _RELATIVE.fullmatch(text)
+    if match is not None:
+        if modifier and match[1] != modifier:
             raise fhir_error("value", f"{name} expects a {modifier}, not {text}")
-        return ReferenceValue(tuple(_with_base([f"{found[1]}/{found[2]}"], context)))
+        return ReferenceValue(tuple(_with_base([f"{match[1]}/{match[2]}"], context)))
     if ID_PATTERN.fullmatch(text):
         types = [modifier] if modifier else sorted(parameter.targets)
         return ReferenceValue((*_with_base((f"{type}/{text}" for type in types), context), text))

@@ -100,7 +100,7 @@ class ClientCredentials(PasswordScheme):
 
 
 def parse_token_request(call: HttpCall, context: OperationContext[Any]) -> TokenRequest:
-    """Read a token request; raises Refusal in the words of RFC 6749 §5.2."""
+    """Read a token request; raises Refusal with the error codes of RFC 6749 §5.2."""
     request = call.request
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Refusal(400, "invalid_request", f"a token request is {FORM}")
