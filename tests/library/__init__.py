@@ -1,1 +1,1 @@
-"""Files on disk to model objects."""
+"""Tests of loading files into model objects."""

@@ -1,4 +1,4 @@
-"""A folder to write files in and load: what is wrong in it, and what is odd, as its author reads it."""
+"""A folder for tests to write files into and load, with its problems and warnings as text."""
 
 import os
 from pathlib import Path
@@ -16,20 +16,20 @@ CATALOG = RegisteredCatalog()
 
 
 class LibraryFolder:
-    """A folder."""
+    """A folder of files to load."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def write(self, name: str, text: str) -> Path:
-        """A file, by its path in the folder."""
+        """Write a file, by its path in the folder."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(dedent(text), encoding="utf-8")
         return path
 
     def scenario(self, text: str, name: str = "eval/scenarios/one.yml") -> Path:
-        """A scenario file with these lines beside a name and a context, unless they have their own."""
+        """Write a scenario file with these lines, and with a default name and context."""
         body = dedent(text)
         head = "" if body.startswith("name:") else "name: One\n"
         head += "" if "simulation_context" in body else "simulation_context: A customer.\n"
@@ -37,21 +37,21 @@ class LibraryFolder:
         return self.write(name, f"scenario:\n{lines}")
 
     def load(self, domain: AgentDomain | None = None, **capabilities: object) -> Library:
-        """What is in it."""
+        """Return the loaded library."""
         known = AgentCapabilities.model_validate({"engine": "", "domain": domain, **capabilities})
         return load_library(self.root, CATALOG, capabilities=known)
 
     def lines(self, domain: AgentDomain | None = None, **capabilities: object) -> list[str]:
-        """What is wrong in it."""
+        """Return the problems, one line each."""
         with pytest.raises(InputError) as caught:
             self.load(domain, **capabilities)
         return self.format_problems(caught.value.problems)
 
     def warnings(self, domain: AgentDomain | None = None, **capabilities: object) -> list[str]:
-        """What is odd in it."""
+        """Return the warnings, one line each."""
         return self.format_problems(self.load(domain, **capabilities).warnings)
 
     def format_problems(self, problems: object) -> list[str]:
-        """As somebody reads them, from the folder."""
+        """Return problems as text, with paths relative to the folder."""
         assert isinstance(problems, tuple)
         return [str(problem).replace(f"{self.root}{os.sep}", "") for problem in problems]

@@ -1,4 +1,4 @@
-"""The whole example of a scenario file, as its format's own page shows it."""
+"""The complete example of a scenario file from the documentation of its format."""
 
 PLACE = "eval/scenarios/order_delay.yml"
 ORDER_DELAY = """\

@@ -1,4 +1,4 @@
-"""What a task says of a conversation that the person never begins is a mistake, not dropped."""
+"""Keys that only apply to conversations that the person starts are rejected if the agent starts."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ task:
 
 
 def workspace(folder: Path, written: str, starts: str = "") -> LibraryFolder:
-    """A folder with one task."""
+    """Return a folder with one task."""
     made = LibraryFolder(folder)
     made.write("one.yml", TASK.format(starts=starts or "steps: []", written=written))
     return made

@@ -1,4 +1,4 @@
-"""What steps take from files beside the task, and from datasets: read once, filled in, and kept."""
+"""Files that steps refer to, beside the task and in datasets."""
 
 import base64
 from pathlib import Path
@@ -15,7 +15,7 @@ BINARY = bytes(range(256)) + b"{{ patient.mrn }}\r\n"
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> LibraryFolder:
-    """A clinic with a drop, a patient, and a partner's files."""
+    """A clinic with a file drop, a patient, and files of a partner."""
     workspace = LibraryFolder(tmp_path / "suite")
     workspace.write(
         "clinic.yml",
@@ -36,7 +36,7 @@ def workspace(tmp_path: Path) -> LibraryFolder:
 
 
 def task(workspace: LibraryFolder, step: str, name: str = "tasks/t.yml") -> None:
-    """A task with one step."""
+    """Write a task with one step."""
     workspace.write(
         name,
         f"""\
@@ -51,7 +51,7 @@ def task(workspace: LibraryFolder, step: str, name: str = "tasks/t.yml") -> None
 
 
 def args(workspace: LibraryFolder) -> Any:
-    """The arguments of the step as the task keeps them."""
+    """Return the arguments of the step in the loaded task."""
     [loaded] = workspace.load().tasks.values()
     assert loaded.task.scenario is not None
     return loaded.task.scenario.steps[0].args

@@ -1,4 +1,4 @@
-"""`eval/conftest.yml`: where it is found, and what is wrong with it."""
+"""`eval/conftest.yml`: where it is found, and the mistakes that are reported."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ evaluation:
 
 
 def project(folder: Path, conftest: str) -> Path:
-    """A project with an evaluation folder."""
+    """Write a project with an evaluation folder."""
     (folder / "eval" / "scenarios").mkdir(parents=True)
     (folder / "prompts").mkdir()
     (folder / "prompts" / "user.jinja2").write_text("You are {{ simulation_context }}")

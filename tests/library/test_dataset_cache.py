@@ -1,4 +1,4 @@
-"""What has been made of a dataset is kept, and is never worse than making it again."""
+"""The cache of loaded datasets."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ PATIENTS = b"".join(b'{"resourceType":"Patient","id":"p%d","x":1}\n' % number fo
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> LibraryFolder:
-    """A folder with a lenient dataset, so that there are warnings to keep."""
+    """A folder with a lenient dataset, so that there are warnings to cache."""
     workspace = LibraryFolder(tmp_path / "suite")
     workspace.write("d.yml", "dataset: {name: d, type: fhir, file: x.ndjson, validation: lenient}\ntask: {name: T}\n")
     (workspace.root / "x.ndjson").write_bytes(PATIENTS)
@@ -30,17 +30,16 @@ def workspace(tmp_path: Path) -> LibraryFolder:
 
 
 def load(workspace: LibraryFolder, folder: Path) -> Library:
-    """With a cache."""
+    """Load the folder with a cache."""
     return load_library(workspace.root, CATALOG, cache=folder)
 
 
 def entries(folder: Path) -> list[Path]:
-    """What is kept."""
+    """Return the entries of the cache."""
     return sorted((folder / "datasets").iterdir())
 
 
 def fail_if_called(*_: object) -> None:
-    """Nobody is to do it again."""
     raise AssertionError("it was made again")
 
 

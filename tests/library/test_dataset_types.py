@@ -1,4 +1,4 @@
-"""A dataset has the keys of its type, and a type that something brings."""
+"""The keys of a dataset depend on its type."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Entities of FHIR datasets: found by search parameter and by path, and what is said where they are not."""
+"""Entities of FHIR datasets: finding them by search parameter and path, and the errors."""
 
 from pathlib import Path
 from typing import Any
@@ -62,20 +62,20 @@ CHART = """
 
 @pytest.fixture
 def chart(tmp_path: Path) -> LibraryFolder:
-    """A folder with three patients and what belongs to them."""
+    """A folder with three patients and their records."""
     workspace = LibraryFolder(tmp_path)
     workspace.write("chart.yml", CHART)
     return workspace
 
 
 def task(workspace: LibraryFolder, *entities: str, **more: str) -> LoadedTask:
-    """A task with these entities."""
+    """Return a task with these entities."""
     write(workspace, *entities, **more)
     return next(iter(workspace.load().tasks.values()))
 
 
 def write(workspace: LibraryFolder, *entities: str, **more: str) -> None:
-    """Its file."""
+    """Write its file."""
     lines = ["task:", "  name: T", *[f"  {key}: {value}" for key, value in more.items()]]
     lines += ["  entities:", *[f"    - {{dataset: chart, {entity}}}" for entity in entities]] if entities else []
     workspace.write("t.yml", "\n".join(lines) + "\n")

@@ -1,4 +1,4 @@
-"""Datasets of FHIR: what is read, what is made of it, and what is said of what is wrong."""
+"""FHIR datasets: formats, conversion, and errors."""
 
 import gzip
 import shutil
@@ -26,26 +26,26 @@ OKAFOR = "Practitioner/5e2f4d3c-0001-3a77-9b6e-77c0aa120002"
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> LibraryFolder:
-    """A folder with an environment and a task, and no dataset yet."""
+    """A folder with an environment and a task, without a dataset."""
     workspace = LibraryFolder(tmp_path)
     workspace.write("place.yml", PLACE)
     return workspace
 
 
 def dataset(workspace: LibraryFolder, text: str, **files: Any) -> Dataset:
-    """What a dataset with these keys comes to."""
+    """Return the loaded dataset with these keys."""
     write(workspace, text, **files)
     return workspace.load().datasets["d"]
 
 
 def find_problems(workspace: LibraryFolder, text: str, **files: Any) -> list[str]:
-    """What is wrong with it."""
+    """Return the problems of a dataset with these keys."""
     write(workspace, text, **files)
     return workspace.lines()
 
 
 def write(workspace: LibraryFolder, text: str, **files: Any) -> None:
-    """A dataset, and files beside it; `__` is a dot."""
+    """Write a dataset and files beside it; `__` in a name is a dot."""
     workspace.write("d.yml", f"dataset: {{name: d, type: fhir, {text}}}\n")
     for name, content in files.items():
         path = workspace.root / name.replace("__", ".")
@@ -54,18 +54,16 @@ def write(workspace: LibraryFolder, text: str, **files: Any) -> None:
 
 
 def resources(dataset: Dataset) -> dict[str, Any]:
-    """By key."""
+    """Return the resources by key."""
     found = [parse_resource(line) for line in dataset.lines or ()]
     return {f"{resource['resourceType']}/{resource['id']}": resource for resource in found}
 
 
 def patient(id: str, **more: Any) -> dict[str, Any]:
-    """A patient."""
     return {"resourceType": "Patient", "id": id, **more}
 
 
 def bundle(type: str, *entries: Any) -> dict[str, Any]:
-    """A Bundle."""
     return {"resourceType": "Bundle", "type": type, "entry": list(entries)}
 
 
@@ -376,7 +374,7 @@ def test_stored_dataset_is_read_back(workspace: LibraryFolder) -> None:
 
 
 def test_dataset_folder_inside_a_task_folder_is_accepted(workspace: LibraryFolder) -> None:
-    """One mistake in a dataset is said once, not again by each task that binds to it."""
+    """A mistake in a dataset is reported once, not again for each task that uses it."""
     workspace.write("t.yml", "task: {name: U, entities: [{id: p, dataset: d}], task_item: {a: '{{ p.id }}'}}\n")
     assert (
         len(find_problems(workspace, "file: x.json", x__json={"resourceType": "Patient", "id": "a", "gender": "f"}))

@@ -1,4 +1,4 @@
-"""Labelled sets: what may stand in them, and what is said of what may not, with its place."""
+"""Labelled sets: valid content, and mistakes with their places."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -33,14 +33,14 @@ labelled:
 
 
 def read(folder: Path, text: str) -> LabelledSet:
-    """A file with this in it."""
+    """Load a file with this text."""
     path = folder / "labelled.yml"
     path.write_text(dedent(text), encoding="utf-8")
     return load_labelled(path, EVENTS)
 
 
 def problems(folder: Path, text: str) -> list[str]:
-    """What is wrong with it: line, key, message."""
+    """Return the problems of a text: line, key and message."""
     with pytest.raises(InputError) as caught:
         read(folder, text)
     assert {Path(problem.file).name for problem in caught.value.problems} == {"labelled.yml"}

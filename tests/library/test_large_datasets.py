@@ -1,4 +1,4 @@
-"""Compressed datasets take memory for what is in them, not for what they unpack to."""
+"""Memory for compressed datasets depends on their content, not on their unpacked size."""
 
 import gzip
 import subprocess
@@ -26,9 +26,9 @@ BLANK = b" " * 999_999
 
 
 def probe(path: Path) -> tuple[str, int]:
-    """Read a dataset in a process of its own: what came of it, and the most memory it took, in megabytes.
+    """Read a dataset in a separate process; return its output and its peak memory in megabytes.
 
-    `ru_maxrss` will not do: a child begins with what its parent had.
+    `ru_maxrss` cannot be used: a child process starts with the value of its parent.
     """
     ended = subprocess.run([sys.executable, "-c", PROBE, str(path)], capture_output=True, text=True, check=True)
     said, megabytes = ended.stdout.strip().rsplit("\n", 1)

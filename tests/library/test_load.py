@@ -1,4 +1,4 @@
-"""A folder to a library, or to one report of everything that is wrong in it."""
+"""Load a folder into a library, or report all mistakes in it."""
 
 import os
 import shutil
@@ -38,13 +38,13 @@ TASK = "task:\n  name: A\n"
 
 
 class Workspace:
-    """A folder to write files in and load."""
+    """A folder of files to load."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def write(self, **files: str) -> "Workspace":
-        """Files by name without `.yml`; `__` is a slash."""
+        """Write files by name without `.yml`; `__` in a name is a slash."""
         for name, text in files.items():
             path = self.root / f"{name.replace('__', '/')}.yml"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,29 +52,26 @@ class Workspace:
         return self
 
     def load(self) -> Library:
-        """What is in the folder."""
         return load_library(self.root, CATALOG)
 
     def problems(self) -> tuple[InputProblem, ...]:
-        """What is wrong in it."""
         with pytest.raises(InputError) as caught:
             self.load()
         return caught.value.problems
 
     def lines(self) -> list[str]:
-        """What is wrong in it, as the user reads it, from the folder."""
+        """Return the problems as text, with paths relative to the folder."""
         return [str(problem).replace(f"{self.root}{os.sep}", "") for problem in self.problems()]
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """An empty folder."""
     return Workspace(tmp_path)
 
 
 @pytest.fixture
 def clinic(workspace: Workspace) -> Workspace:
-    """A folder with an environment and a dataset, and no mistake."""
+    """A valid folder with an environment and a dataset."""
     return workspace.write(clinic=CLINIC)
 
 
@@ -625,7 +622,7 @@ def test_file_with_ten_thousand_mistakes_is_reported_quickly(workspace: Workspac
 
 @pytest.fixture
 def unprivileged_user() -> Iterator[Path]:
-    """A folder of one's own as a user without special rights, whom a file's mode can shut out."""
+    """A folder owned by a user without special rights, so that file permissions apply."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     privileged = os.geteuid() == 0

@@ -1,4 +1,4 @@
-"""Several people in one task: how a file declares them, and what is refused."""
+"""Tasks with several people."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Personas in files of their own: named, found, and frozen with the tasks that name them."""
+"""Persona files: naming, finding, and storing them with tasks."""
 
 import pytest
 
@@ -16,7 +16,7 @@ CONTEXT = "scenario: {name: One, simulation_context: A customer., setup: {%s}}"
 
 
 def person(folder: LibraryFolder) -> ScenarioPerson:
-    """The person of the only task."""
+    """Return the person of the only task."""
     [loaded] = folder.load().tasks.values()
     assert loaded.task.scenario is not None
     assert loaded.task.scenario.person is not None

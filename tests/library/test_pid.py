@@ -1,4 +1,4 @@
-"""`{{ patient.pid }}`: a patient as a segment that a message may have."""
+"""`{{ patient.pid }}`: a patient as an HL7 PID segment."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -17,12 +17,10 @@ NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
 
 
 def patient_with_pid(**fields: Any) -> RecordWithPid:
-    """A patient."""
     return RecordWithPid({"resourceType": "Patient", "id": "p1", **fields}, NOW)
 
 
 def patients() -> Iterator[RecordWithPid]:
-    """Some of the valley's."""
     for resource in generate(3, 7):
         if resource["resourceType"] == "Patient":
             yield RecordWithPid(resource, NOW)

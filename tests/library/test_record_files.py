@@ -1,4 +1,4 @@
-"""Datasets of plain records that are read from files: JSON, NDJSON, CSV, and folders of them."""
+"""Datasets of plain records in JSON, NDJSON and CSV files, and in folders."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Scenario files: what their format takes and refuses, and the tasks they become."""
+"""Scenario files: valid and invalid content, and the tasks made from them."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ LINE = "eval/scenarios/one.yml"
 
 
 def load_only_task(folder: LibraryFolder) -> tuple[Task, Scenario, ScenarioPerson]:
-    """The only task there is."""
     [loaded] = folder.load().tasks.values()
     assert loaded.task.scenario is not None
     assert loaded.task.scenario.person is not None
@@ -30,7 +29,7 @@ def load_only_task(folder: LibraryFolder) -> tuple[Task, Scenario, ScenarioPerso
 
 
 def criteria(folder: LibraryFolder) -> list[tuple[str, str, bool | None]]:
-    """Name of the assertion, label, and whether it gates."""
+    """Return the assertion, label and gate of each criterion."""
     return [(c.assertion.name, c.label, c.gate) for c in load_only_task(folder)[0].criteria]
 
 
@@ -103,7 +102,7 @@ def test_every_assertion_gates_and_has_a_label(folder: LibraryFolder) -> None:
 
 
 def tools(written: list[Any]) -> list[Criterion]:
-    """Expected tools as criteria."""
+    """Return expected tools as criteria."""
     file = {"name": "One", "simulation_context": "x", "goals": {"expected_tools": written}}
     return list(ScenarioFile.model_validate(file).to_task("one").criteria)
 

@@ -1,4 +1,4 @@
-"""The example on the page that defines the format: it loads whole, fits its schema, and is checked against a domain."""
+"""The example in the documentation of the format loads, matches the schema, and is checked against a domain."""
 
 import json
 from collections.abc import Callable

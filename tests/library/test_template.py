@@ -1,4 +1,4 @@
-"""Templates: paths and filters, and nothing that can run away."""
+"""Templates: paths, filters and limits."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""A dataset that an environment names and nothing there uses is a warning."""
+"""A dataset of an environment that nothing uses is a warning."""
 
 import pytest
 

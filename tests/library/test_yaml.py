@@ -1,4 +1,4 @@
-"""YAML 1.2 as we take it: scalars, keys, tags, aliases, depth and positions."""
+"""The YAML parser: scalars, keys, tags, aliases, depth and positions."""
 
 import subprocess
 import sys
@@ -13,19 +13,19 @@ from clerkship.library.yaml import InvalidYaml, YamlTooLarge, YamlTree, parse_ya
 
 
 def read(text: str) -> Any:
-    """The data of a text without find_mistakes."""
+    """Return the data of a text without mistakes."""
     tree = parse_yaml(text, "f.yml")
     assert tree.mistakes == []
     return tree.data
 
 
 def find_mistakes(text: str) -> list[tuple[int, int, str]]:
-    """Line, column and message of what was wrong but could be read past."""
+    """Return line, column and message of the mistakes that did not stop the parser."""
     return [(flaw.line, flaw.column, flaw.message) for flaw in parse_yaml(text, "f.yml").mistakes]
 
 
 def get_error(text: str) -> InvalidYaml:
-    """Why a text could not be read at all."""
+    """Return the error that stopped the parser."""
     with pytest.raises(InvalidYaml) as caught:
         parse_yaml(text, "f.yml")
     return caught.value

@@ -1,1 +1,1 @@
-"""Against servers that nobody here wrote: minutes, so only when asked for with `make test-live`."""
+"""Tests against real Rasa servers. They take minutes, so they only run with `make test-live`."""

@@ -1,4 +1,6 @@
-"""The order desk's own actions, over HTTP as Rasa asks for them: `{next_action, …}` in, `{events, responses}` out."""
+"""The custom actions of the order desk, over Rasa's action server API: `{next_action, …}` in, `{events, responses}`
+out.
+"""
 
 import json
 from typing import Any
@@ -13,13 +15,13 @@ def _slot(name: str, value: Any) -> dict[str, Any]:
 
 
 def _session_start(slots: dict[str, Any]) -> dict[str, Any]:
-    """Greets, and knows every newcomer as silver: whoever wants another tier must set it afterwards."""
+    """Greet, and set the tier to silver; another tier must be set afterwards."""
     events = [{"event": "session_started"}, _slot("tier", "silver"), _slot("customer_name", "stranger"), _LISTEN]
     return {"events": events, "responses": [{"response": "utter_welcome"}]}
 
 
 def _look_up_order(slots: dict[str, Any]) -> dict[str, Any]:
-    """Says one thing with everything on it that an utterance can have."""
+    """Return one response with everything that an utterance can have."""
     said = {
         "text": "One moment.",
         "buttons": [{"title": "Never mind", "payload": "/goodbye"}],
@@ -42,7 +44,7 @@ _ACTIONS = {
 
 
 def act(asked: Asked) -> Answered:
-    """Do one action; one that is not known fails, as `action_break_down` is meant to."""
+    """Run one action. An unknown one fails, as `action_break_down` is supposed to."""
     message = json.loads(asked.body)
     action = _ACTIONS.get(message["next_action"])
     if action is None:

@@ -1,4 +1,4 @@
-"""Rasa itself: installed on a Python 3.10, trained, served on loopback; kept under .cache/live for the next time."""
+"""Rasa servers for tests: installed with Python 3.10, trained, served on loopback, and cached in .cache/live."""
 
 import hashlib
 import os
@@ -32,11 +32,11 @@ Install it (pyenv install 3.10, or your system's python3.10), or name it: make t
 
 
 class LiveFailed(Exception):
-    """Something on the way to a running server went wrong; the message says where to look."""
+    """A server could not be started; the message says where to look."""
 
 
 class Server(NamedTuple):
-    """A Rasa that listens, and what it wants to see before it tells anything."""
+    """A running Rasa server, and its credentials."""
 
     url: str
     token: str = ""
@@ -44,20 +44,19 @@ class Server(NamedTuple):
 
 
 def print_progress(text: str) -> None:
-    """A line of progress, at once."""
     sys.stderr.write(f"live: {text}\n")
     sys.stderr.flush()
 
 
 def build_environment() -> dict[str, str]:
-    """Ours without what belongs to our own Python."""
+    """Return the environment variables without those of this Python."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("CLERKSHIP_", "PYTHON"))}
     ours.pop("VIRTUAL_ENV", None)
     return ours | QUIET
 
 
 def run(what: str, command: Sequence[str], folder: Path, log: Path) -> None:
-    """Do one slow thing, saying every few seconds that it goes on; what it prints goes to a file."""
+    """Run a slow command and print progress every few seconds; its output goes to a file."""
     print_progress(f"{what} (it writes to {log})")
     began = monotonic()
     with log.open("wb") as out:
@@ -82,12 +81,12 @@ def run(what: str, command: Sequence[str], folder: Path, log: Path) -> None:
 
 
 def tail(log: Path) -> str:
-    """The last lines somebody wrote."""
+    """Return the last lines of a log."""
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
 
 
 def find_pythons() -> Iterator[str]:
-    """Where a Python 3.10 may be: named, on the path, among pyenv's; last, whatever uv finds or fetches."""
+    """Return candidates for Python 3.10: the configured one, those on the path and of pyenv, and what uv finds."""
     named = os.environ.get("PYTHON310")
     if named:
         yield named
@@ -101,7 +100,7 @@ def find_pythons() -> Iterator[str]:
 
 
 def is_usable(python: str) -> bool:
-    """Whether it is a Python 3.10 that starts; a shim of pyenv's may not. What uv is to find is for uv to say."""
+    """Return whether it is a Python 3.10 that starts; a pyenv shim may not. The one for uv is not checked."""
     if python == "3.10":
         return True
     try:
@@ -112,7 +111,7 @@ def is_usable(python: str) -> bool:
 
 
 def ensure_installed() -> Path:
-    """The folder of programs of an environment with Rasa in it, made if there is none for these requirements."""
+    """Return the programs folder of an environment with Rasa; create it if the requirements changed."""
     home = CACHE / f"rasa-{digest(REQUIREMENTS)}"
     programs = home / "bin"
     if (home / "complete").exists():
@@ -136,7 +135,7 @@ def ensure_installed() -> Path:
 
 
 def digest(*paths: Path) -> str:
-    """A short name for what is in some files."""
+    """Return a short hash of some files."""
     found = hashlib.sha256()
     for path in paths:
         found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -144,7 +143,7 @@ def digest(*paths: Path) -> str:
 
 
 def train(name: str, what: str, make: Callable[[Path], Sequence[str]], *sources: Path) -> Path:
-    """The folder of a trained bot; trained anew only when its sources or Rasa have changed."""
+    """Return the folder of a trained bot; train it only if its sources or Rasa changed."""
     home = CACHE / f"{name}-{digest(REQUIREMENTS, *sources)}"
     if (home / "complete").exists():
         print_progress(f"{what} is trained in {home}")
@@ -159,7 +158,7 @@ def train(name: str, what: str, make: Callable[[Path], Sequence[str]], *sources:
 
 
 def order_desk(programs: Path) -> Path:
-    """Our own small bot, of the files beside this one."""
+    """Return the trained order desk bot."""
     source = HERE / "bot"
 
     def make(home: Path) -> Sequence[str]:
@@ -170,7 +169,7 @@ def order_desk(programs: Path) -> Path:
 
 
 def stock(programs: Path) -> Path:
-    """The bot that Rasa itself hands a newcomer, as it comes."""
+    """Return the bot of `rasa init`, trained."""
     return train(
         "stock",
         "the stock bot of `rasa init`",
@@ -179,14 +178,13 @@ def stock(programs: Path) -> Path:
 
 
 def free_port() -> int:
-    """One that nobody listened on a moment ago."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         return int(taken.getsockname()[1])
 
 
 @contextmanager
 def serve(programs: Path, home: Path, options: Sequence[str] = (), token: str = "") -> Iterator[str]:
-    """`rasa run` on loopback, with the actions of the order desk beside it, until it is let go."""
+    """Run `rasa run` on loopback, with the action server of the order desk, until the context ends."""
     log, port = CACHE / f"{home.name}.served.log", free_port()
     url = f"http://127.0.0.1:{port}"
     with Served(act) as actions, log.open("wb") as out:
@@ -214,7 +212,7 @@ def serve(programs: Path, home: Path, options: Sequence[str] = (), token: str = 
 
 
 def _await(process: "subprocess.Popen[bytes]", url: str, query: Mapping[str, str], log: Path) -> None:
-    """Until the model is loaded, or known to be missing."""
+    """Wait until the model is loaded, or known to be missing."""
     began = monotonic()
     while monotonic() - began < READY_WITHIN:
         try:

@@ -1,4 +1,4 @@
-"""The servers that live tests talk to: each started once, when the first test wants it."""
+"""The servers of the live tests, each started once when the first test needs it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.live import bots
 
 @pytest.fixture(scope="session")
 def programs() -> Path:
-    """Rasa's own programs; without them there is nothing to test, and one line says so."""
+    """The programs of Rasa. Without them, the tests are skipped with one message."""
     try:
         return bots.ensure_installed()
     except bots.LiveFailed as problem:
@@ -20,7 +20,7 @@ def programs() -> Path:
 
 @pytest.fixture(scope="session")
 def desk(programs: Path) -> Iterator[bots.Server]:
-    """The order desk, which tells what it knows to who has a token, or a JWT."""
+    """The order desk, which requires a token or a JWT."""
     token, secret = new_token("token"), new_token("jwt")
     options = ["--auth-token", token, "--jwt-secret", secret]
     with bots.serve(programs, bots.order_desk(programs), options, token) as url:
@@ -29,14 +29,14 @@ def desk(programs: Path) -> Iterator[bots.Server]:
 
 @pytest.fixture(scope="session")
 def stock(programs: Path) -> Iterator[bots.Server]:
-    """The bot of `rasa init`, open to everybody on this machine."""
+    """The bot of `rasa init`, without authentication."""
     with bots.serve(programs, bots.stock(programs)) as url:
         yield bots.Server(url)
 
 
 @pytest.fixture(scope="session")
 def empty(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[bots.Server]:
-    """A server that has not been given a model."""
+    """A server without a model."""
     home = tmp_path_factory.mktemp("empty")
     (home / "credentials.yml").write_text("rest:\n", encoding="utf-8")
     with bots.serve(programs, home) as url:

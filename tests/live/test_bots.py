@@ -1,4 +1,4 @@
-"""What can be tried of the live tests in every run: no server outlives its test, and a missing Python is said to be."""
+"""The helpers of the live tests: servers stop with their tests, and a missing Python is reported."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Scenario files against a real Rasa, by the command line: slots, actions, words, keys."""
+"""Scenario files against a real Rasa server, with the command line."""
 
 import json
 import os
@@ -20,25 +20,24 @@ pytestmark = pytest.mark.live
 
 
 class ScenarioResult(NamedTuple):
-    """What came of one scenario."""
+    """The result of one scenario."""
 
     code: int
     said: str
     lines: list[dict[str, Any]]
 
     def only(self, sort: str) -> list[dict[str, Any]]:
-        """The lines of one sort."""
+        """Return the events of one kind."""
         return [line for line in self.lines if line["type"] == sort]
 
     def words(self) -> list[str]:
-        """The conversation."""
         events = [line["event"] for line in self.only("event")]
         said = [event for event in events if event["kind"] == "chat.message.sent"]
         return [f"{event['actor']}: {event['payload']['text']}" for event in said]
 
 
 def run(folder: Path, scenario: str, server: Server, **keys: str) -> ScenarioResult:
-    """`clerkship run`, with these keys in its surroundings."""
+    """Run `clerkship run` with these credentials in the environment."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("CLERKSHIP_", "UV_"))}
     keys = {f"CLERKSHIP_{name.upper()}": value for name, value in keys.items()}
     lines, alone = folder / "lines.jsonl", folder / "eval"
@@ -127,11 +126,11 @@ def test_server_without_a_model_is_reported(empty: Server, tmp_path: Path) -> No
     assert ran.code == 2, ran.said
     assert "has no model loaded" in " ".join(ran.said.split())
     with pytest.raises(InputError, match="has no model loaded"):
-        load_rasa(empty.url, Settings()).abilities()
+        load_rasa(empty.url, Settings()).capabilities()
 
 
 def test_capabilities_are_fetched(desk: Server) -> None:
-    found = load_rasa(desk.url, Settings(rasa_token=desk.token)).abilities()
+    found = load_rasa(desk.url, Settings(rasa_token=desk.token)).capabilities()
     assert found.engine.startswith("Rasa 3.6.")
     assert found.emits == frozenset({"agent.action.executed", "agent.slot.set", "agent.noted"})
     assert found.domain is not None
@@ -150,4 +149,4 @@ def test_capabilities_are_fetched(desk: Server) -> None:
 
 def test_capabilities_need_the_right_key(desk: Server) -> None:
     with pytest.raises(InputError, match="requires authentication"):
-        load_rasa(desk.url, Settings(rasa_token="wrong")).abilities()
+        load_rasa(desk.url, Settings(rasa_token="wrong")).capabilities()

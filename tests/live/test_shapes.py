@@ -1,4 +1,4 @@
-"""What a real Rasa says over HTTP, where our reader of it counts on something."""
+"""Assumptions about the HTTP API of a real Rasa server."""
 
 from typing import Any
 
@@ -12,38 +12,38 @@ pytestmark = pytest.mark.live
 
 
 class Conversation:
-    """One conversation with a server, by hand."""
+    """One conversation with a server, by HTTP requests."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self.name = new_name("shape")
 
     def ask(self, method: str, path: str, body: Any = None, **query: str) -> httpx.Response:
-        """One request, with the key if there is one."""
+        """Send a request, with the key if there is one."""
         key = {"token": self._server.token} if self._server.token else {}
         url, wanted = f"{self._server.url}{path}", {"accept": "application/json"}
         return httpx.request(method, url, json=body, params=query | key, headers=wanted, timeout=60, trust_env=False)
 
     def say(self, text: str) -> list[dict[str, Any]]:
-        """What the REST channel answers."""
+        """Return the answer of the REST channel."""
         asked = {"sender": self.name, "message": text, "metadata": {"is_simulation": True}}
         found: list[dict[str, Any]] = self.ask("POST", "/webhooks/rest/webhook", asked).raise_for_status().json()
         return found
 
     def events(self) -> list[dict[str, Any]]:
-        """All that the tracker shows."""
+        """Return all events of the tracker."""
         reply = self.ask("GET", f"/conversations/{self.name}/tracker", include_events="ALL")
         found: list[dict[str, Any]] = reply.raise_for_status().json()["events"]
         return found
 
     def inject(self, **slots: Any) -> None:
-        """Set slots from outside."""
+        """Add slot events to the tracker."""
         events = [{"event": "slot", "name": name, "value": value} for name, value in slots.items()]
         self.ask("POST", f"/conversations/{self.name}/tracker/events", events).raise_for_status()
 
 
 def outline(events: list[dict[str, Any]]) -> list[str]:
-    """Sorts of event, and their names."""
+    """Return the types of events, with their names."""
     return [" ".join(filter(None, (event["event"], event.get("name")))) for event in events]
 
 

@@ -1,4 +1,4 @@
-"""Run a command for as long as somebody holds our standard input open: a server never outlives who asked for it."""
+"""Run a command until standard input is closed, so that a server never outlives the process that started it."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ PATIENCE = 15.0  # seconds a server has to stop by itself
 
 
 def terminate(process: "subprocess.Popen[bytes]") -> None:
-    """Ask it and all it started to stop; then make them."""
+    """Stop a process and its children; kill them if they do not stop."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, sign)
@@ -20,7 +20,6 @@ def terminate(process: "subprocess.Popen[bytes]") -> None:
 
 
 def run_until_stdin_closes(command: list[str]) -> int:
-    """Start it; end it at the end of standard input."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
 
     def watch() -> None:

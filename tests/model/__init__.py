@@ -1,1 +1,1 @@
-"""Pure data."""
+"""Tests of the data models."""

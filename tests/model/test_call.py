@@ -1,4 +1,4 @@
-"""A name and its argument, in each form a file may have them."""
+"""Assertions and steps in each form that files may have."""
 
 from datetime import timedelta
 from typing import Any

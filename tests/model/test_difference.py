@@ -1,4 +1,4 @@
-"""Where two nested values differ."""
+"""Differences of nested values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Spans of time as people write them."""
+"""Parsing and rendering of durations."""
 
 from datetime import timedelta
 from typing import Any

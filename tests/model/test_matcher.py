@@ -1,4 +1,4 @@
-"""What `expected` may say, and when it holds."""
+"""Matchers in `expected`."""
 
 from datetime import date
 from typing import Any

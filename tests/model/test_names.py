@@ -1,4 +1,4 @@
-"""The nearest name to a wrong one: by its letters, or by what others call the same deed."""
+"""The nearest known name, by spelling or by synonym."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Values of variables are recognised in every form that a tool may write them in."""
+"""Values of variables are redacted in every form in which tools write them."""
 
 import base64
 import html

@@ -1,4 +1,4 @@
-"""Patterns that backtrack without end are refused when files are read; others are not."""
+"""Patterns with excessive backtracking are rejected when files are loaded."""
 
 import pytest
 import regex

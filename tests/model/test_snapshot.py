@@ -1,4 +1,4 @@
-"""What the content of a snapshot is known by."""
+"""Hashes of snapshots."""
 
 from clerkship.model.environment import Environment
 from clerkship.model.snapshot import Snapshot

@@ -1,4 +1,4 @@
-"""A task: the fields of the first seed, closed and frozen, and the same after a round trip."""
+"""Tasks: fields, validation, immutability and round trips."""
 
 from typing import Any
 

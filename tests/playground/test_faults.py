@@ -304,7 +304,7 @@ class Wire(asyncio.Transport):
 
 async def _sent(desk: Desk, gateway: Gateway) -> list[bytes]:
     wire = Wire()
-    port = TcpListener(ConnectionLimits(), most=1).open_port("127.0.0.1")
+    port = TcpListener(ConnectionLimits(), max_connections=1).open_port("127.0.0.1")
     connection = HttpConnection(GatewayApplication(gateway), WorkerPool(), port)
     connection.connection_made(wire)
     path = f"/{desk.playground.id}/drop/files/a.bin"

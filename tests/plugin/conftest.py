@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder to install into, on the path of this process; what is imported from it is forgotten afterwards."""
+    """A folder to install packages into, on the path of this process. Its modules are removed afterwards."""
     folder, before = tmp_path / "site", set(sys.modules)
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))

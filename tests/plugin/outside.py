@@ -1,4 +1,4 @@
-"""Packages from elsewhere, laid down as an installer would: the code, and a dist-info with its entry points."""
+"""Installed packages for tests: the code, and a dist-info with entry points."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ PLUGIN = Plugin(contract=2, assertions=(Fine,))
 def install_package(
     site: Path, package: str, source: str | None, prefix: str = "acme", value: str = "", version: str = "0.1.0"
 ) -> None:
-    """Put a package there; without a source, only what the installer says of it."""
+    """Install a package; without a source, only its metadata."""
     if source is not None:
         (site / package).mkdir(parents=True)
         (site / package / "__init__.py").write_text(source, encoding="utf-8")
@@ -39,7 +39,7 @@ def install_package(
 
 
 def install_simulator(site: Path, name: str = "acme.pager", more: str = "") -> Path:
-    """What `clerkship new simulator` writes, laid down; `more` is added to where its SPEC is. Returns its project."""
+    """Install the package that `clerkship new simulator` writes, with `more` added to it. Return the project."""
     package = name.replace(".", "_")
     create_simulator(name, site.parent / "work")
     project = site.parent / "work" / package
@@ -51,7 +51,7 @@ def install_simulator(site: Path, name: str = "acme.pager", more: str = "") -> P
 
 
 def clerkship(site: Path, *arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The command line where these packages are installed."""
+    """Run the command line with these packages installed."""
     environment = os.environ | {"PYTHONPATH": str(site), **variables}
     command = [sys.executable, "-m", "clerkship", *arguments]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120)

@@ -1,4 +1,4 @@
-"""A plug-in's types of dataset, finders, filters, schema parts and scaffolds work as those of Clerkship do."""
+"""Dataset types, finders, filters, schemas and scaffolds of plug-ins work like built-in ones."""
 
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ task:
 
 @pytest.fixture
 def folder(site: Path, tmp_path: Path) -> Path:
-    """A folder of tasks where the plug-in is installed."""
+    """A folder of tasks, with the plug-in installed."""
     install_simulator(site, more=ROSTER)
     suite = tmp_path / "suite"
     suite.mkdir()

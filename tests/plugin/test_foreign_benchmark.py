@@ -1,4 +1,4 @@
-"""The example package `shop_plugin`: a benchmark from elsewhere, ported with `clerkship.plugin` alone."""
+"""The example package `shop_plugin`: a benchmark of another tool, ported with `clerkship.plugin` alone."""
 
 import ast
 import shutil
@@ -38,7 +38,7 @@ print(json.dumps({"answer": "done"}))
 
 @pytest.fixture
 def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RegisteredCatalog]:
-    """A catalog with the example installed; its modules are forgotten afterwards."""
+    """A catalog with the example installed. Its modules are removed afterwards."""
     site, before = tmp_path / "site", set(sys.modules)
     shutil.copytree(EXAMPLE / "src" / "shop_bench", site / "shop_bench")
     install_package(site, "shop_bench", None, "shop")

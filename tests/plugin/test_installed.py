@@ -1,4 +1,4 @@
-"""For real: our own wheel and somebody's package, installed in a fresh environment; and what CI would run there."""
+"""Clerkship's wheel and a plug-in package in a new environment, and the CI commands of a new project."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ Shell = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """A shell in an environment that has our wheel and pytest, and nothing of this one."""
+    """A shell in an environment with Clerkship's wheel and pytest only."""
     if shutil.which("uv") is None:
         pytest.skip("uv is not installed")
     folder = tmp_path_factory.mktemp("fresh")

@@ -1,4 +1,4 @@
-"""The reference of plug-ins has a signature for everything that may be imported."""
+"""The plug-in reference has a signature for every exported name."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Plug-ins: what they bring works everywhere, and what is broken is said and breaks nothing else."""
+"""Plug-ins work everywhere, and a broken one is reported and does not affect others."""
 
 import json
 import os

@@ -1,1 +1,1 @@
-"""Tests of all that is Rasa's."""
+"""Tests of the Rasa integration."""

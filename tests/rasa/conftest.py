@@ -9,5 +9,4 @@ from tests.library.library_folder import LibraryFolder
 
 @pytest.fixture
 def folder(tmp_path: Path) -> LibraryFolder:
-    """An empty one."""
     return LibraryFolder(tmp_path)

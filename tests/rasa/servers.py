@@ -1,4 +1,6 @@
-"""A Rasa server as small as tests need it: real HTTP, the shapes that tests/live/test_shapes.py sees on a real one."""
+"""A minimal Rasa server for tests, over real HTTP, with the responses that tests/live/test_shapes.py sees on a real
+one.
+"""
 
 import itertools
 import json
@@ -20,22 +22,22 @@ START: tuple[Row, ...] = (
 
 
 def bot(text: str | None, utter: str | None = None, **data: Any) -> Row:
-    """Something it says."""
+    """Return a bot event."""
     return {"event": "bot", "text": text, "data": DATA | data, "metadata": {"utter_action": utter} if utter else {}}
 
 
 def slot(name: str, value: Any) -> Row:
-    """Something it holds true."""
+    """Return a slot event."""
     return {"event": "slot", "name": name, "value": value}
 
 
 def action(name: str) -> Row:
-    """Something it does."""
+    """Return an action event."""
     return {"event": "action", "name": name, "policy": "RulePolicy", "confidence": 1.0}
 
 
 def reply(data: Any, status: int = 200, kind: str = "application/json") -> Answered:
-    """A reply with a body."""
+    """Return a reply with a body."""
     return status, {"Content-Type": kind}, data if isinstance(data, bytes) else json.dumps(data).encode()
 
 
@@ -43,7 +45,7 @@ Override = Callable[[Asked], Answered | None]
 
 
 class SmallRasa:
-    """Answers each message with the next of its turns; a path may be answered otherwise."""
+    """Answers each message with the next of its turns. Answers to single paths can be replaced."""
 
     def __init__(self, turns: Sequence[Sequence[Row]] = (), start: Sequence[Row] = START, **others: Any) -> None:
         self.trackers: dict[str, list[Row]] = {}
@@ -55,7 +57,6 @@ class SmallRasa:
         self._time = itertools.count(1000.0)
 
     def __call__(self, asked: Asked) -> Answered | None:
-        """One request."""
         self.asked.append(asked)
         last = urlsplit(asked.path).path.rpartition("/")[2]
         if last in self.others:
@@ -91,5 +92,5 @@ class SmallRasa:
         tracker += [{"timestamp": next(self._time), "metadata": {}} | row for row in rows]
 
     def served(self) -> Served:
-        """On loopback, while it is open."""
+        """Serve on loopback while the context is open."""
         return Served(self)

@@ -1,4 +1,4 @@
-"""Conversations with a Rasa server: what it is sent and when, what is read of it, and every way it can go wrong."""
+"""Conversations with a Rasa server: requests, events, and failures."""
 
 import base64
 import hashlib
@@ -49,27 +49,26 @@ TURNS: list[list[Row]] = [
 
 
 class SolverWithoutCapabilities:
-    """The solver without what it can say of itself before a run: these tests are about the conversation."""
+    """The Rasa solver without capabilities, because these tests are about the conversation only."""
 
     def __init__(self, solver: RasaSolver) -> None:
         self.name, self.open = solver.name, solver.open
 
 
 def scenario(slots: str = "", patience: float = 20, person: str = LINES) -> str:
-    """The file."""
     slots = slots and f"initial_slots: {slots}"
     return SCENARIO.replace("{slots}", slots).replace("{patience}", str(patience)).replace("{person}", person)
 
 
 def converse(bench: Workbench, rasa: SmallRasa, slots: str = "", patience: float = 20, **keys: str) -> TaskRun:
-    """Run the two-line conversation."""
+    """Run the conversation of two lines."""
     bench.write("a.yml", scenario(slots, patience))
     with rasa.served() as served:
         return bench.run_one(SolverWithoutCapabilities(load_rasa(served.url, Settings(**keys))))  # type: ignore[arg-type]
 
 
 def outline(bench: Workbench, task_run: TaskRun) -> list[str]:
-    """What was said and done, in a word each."""
+    """Return the events of a run, one word each."""
     words = []
     for event in bench.events(task_run):
         payload = event["payload"]
@@ -82,7 +81,7 @@ def outline(bench: Workbench, task_run: TaskRun) -> list[str]:
 
 
 def paths(rasa: SmallRasa) -> list[str]:
-    """What it was asked, the conversation's name left out."""
+    """Return the paths of all requests, without the conversation id."""
     return [f"{asked.method} {re.sub(r'sim-[0-9a-f]+', 'ID', asked.path)}" for asked in rasa.asked]
 
 

@@ -1,4 +1,4 @@
-"""What a Rasa server says of itself before anybody talks to it, and what is said where it cannot be asked."""
+"""Capabilities of a Rasa server, and the errors if it cannot be asked."""
 
 import socket
 from typing import Any
@@ -27,7 +27,7 @@ def always(data: Any, status: int = 200) -> Override:
 
 
 def ask(settings: Settings | None = None, **others: Any) -> AgentCapabilities:
-    """Ask a server that answers like this."""
+    """Fetch the capabilities of a server with these answers."""
     answers: dict[str, Any] = {
         "version": {"version": "3.6.21"},
         "status": {"model_file": "m"},

@@ -1,4 +1,4 @@
-"""Domains: read with the mistakes at their places, found by themselves, and what files say of an agent held to them."""
+"""Rasa domains: reading and finding them, and checking files against them."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ SHOP = AgentDomain(
 
 
 def get_error(path: Path) -> list[str]:
-    """What is said of a domain that cannot be taken."""
+    """Return the error for an invalid domain."""
     with pytest.raises(InputError) as caught:
         read_domain(path)
     return [str(problem).replace(f"{path.parent}/", "") for problem in caught.value.problems]

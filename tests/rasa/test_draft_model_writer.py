@@ -1,4 +1,4 @@
-"""Drafts by a model: what it names is held against flow and domain, asked for again, and in the end done by rules."""
+"""Drafts by a model: validation against flow and domain, retries, and the fallback to rules."""
 
 import json
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ GOOD: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RasaProject:
-    """A project of its own."""
+    """A project in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     Path("flows.yml").write_text(FLOWS, encoding="utf-8")
     Path("domain.yml").write_text(DOMAIN, encoding="utf-8")
@@ -72,7 +72,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RasaProject:
 
 
 class AnswerSequence:
-    """A model that gives one answer after another, and remembers what it was asked."""
+    """A model that gives one answer after another, and records the questions."""
 
     name = "somebody"
 
@@ -80,7 +80,7 @@ class AnswerSequence:
         self.answers, self.asked = list(answers), list[Question[Any]]()
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """The next one; the last again and again."""
+        """Return the next answer; the last one repeats."""
         self.asked.append(question)
         answer = self.answers[min(len(self.asked), len(self.answers)) - 1]
         if isinstance(answer, Exception):
@@ -89,15 +89,13 @@ class AnswerSequence:
         return ModelAnswer(question.shape.model_validate(answer), self.name, usage)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Not asked for."""
         raise NotImplementedError
 
-    def close(self) -> None:
-        """It holds nothing."""
+    def close(self) -> None: ...
 
 
 def write(model: AnswerSequence, project: RasaProject, *kinds: DraftKind) -> list[Draft]:
-    """The drafts of one flow."""
+    """Return the drafts of one flow."""
     made = [plan_draft(project.flows["pay_bill"], kind, project) for kind in kinds or ("correction",)]
     return write_drafts(
         [one for one in made if not isinstance(one, str)],
@@ -108,12 +106,12 @@ def write(model: AnswerSequence, project: RasaProject, *kinds: DraftKind) -> lis
 
 
 def change_answer(**changes: Any) -> dict[str, Any]:
-    """The good answer with something else in it."""
+    """Return the valid answer with some fields changed."""
     return {**GOOD, **changes}
 
 
 def change_values(**values: Any) -> dict[str, Any]:
-    """The good answer with other values."""
+    """Return the valid answer with other values."""
     return change_answer(values=[{**item, "value": values.get(item["slot"], item["value"])} for item in GOOD["values"]])
 
 
@@ -193,7 +191,7 @@ def test_texts_of_flows_are_quoted_in_the_prompt(project: RasaProject) -> None:
 
 
 def script(answers: list[Any]) -> str:
-    """A scripted model in a file."""
+    """Write a scripted model to a file."""
     Path("model.json").write_text(json.dumps(answers), encoding="utf-8")
     return "scripted:model.json"
 
@@ -252,7 +250,7 @@ def test_every_kind_has_a_brief(project: RasaProject) -> None:
 
 
 def draft_over_http(served: Served, *more: str) -> int:
-    """The command, with a model behind an endpoint."""
+    """Run the command with a model behind an HTTP endpoint."""
     command = ["generate", "scenarios", "--from", "flows.yml", "--to", "out", "--flow", "pay_bill"]
     return run([*command, "--model", f"openai:some-model@{served.url}/v1", *more])
 

@@ -1,4 +1,4 @@
-"""Drafts from flows: a file for each flow and kind, that validates as it is and asserts what follows from the flow."""
+"""Drafts from flows: one valid file for each flow and kind, with assertions that follow from the flow."""
 
 import json
 import re
@@ -77,7 +77,7 @@ WriteProject = Callable[[str, str], None]
 
 @pytest.fixture(autouse=True)
 def write_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteProject:
-    """A project of its own; the files can be written anew."""
+    """A function that writes the files of a project."""
     monkeypatch.chdir(tmp_path)
 
     def write(flows: str, domain: str) -> None:
@@ -91,13 +91,13 @@ def write_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteProje
 
 
 def draft(**wanted: Any) -> DraftResult:
-    """Draft, from the folder the test is in."""
+    """Draft scenarios from the working folder."""
     request = DraftRequest(sources=(Path("data"),), to=Path("eval/scenarios"), **wanted)
     return draft_scenarios(request, Settings(), RegisteredCatalog())
 
 
 def read(stem: str) -> dict[str, Any]:
-    """A draft as data."""
+    """Return a draft as data."""
     path = Path(f"eval/scenarios/{stem}.yml")
     found = parse_yaml(path.read_text(encoding="utf-8"), path.name).data["scenario"]
     assert isinstance(found, dict)
@@ -105,7 +105,7 @@ def read(stem: str) -> dict[str, Any]:
 
 
 def get_assertions(stem: str, name: str) -> list[Any]:
-    """What a draft asserts under a name."""
+    """Return the assertions of a draft with a name."""
     return [call[name] for call in read(stem)["goals"]["assertions"] if name in call]
 
 

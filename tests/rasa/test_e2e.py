@@ -1,4 +1,4 @@
-"""E2E test files: each case is a task with a scripted person; what is wrong with them is said at its place."""
+"""E2E test files: each test case becomes a task with a scripted person, and mistakes are reported with their places."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -25,7 +25,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class E2eFolder:
-    """A folder of files, by their paths."""
+    """A folder of files, by path."""
 
     __test__ = False
 
@@ -36,32 +36,31 @@ class E2eFolder:
             path.write_text(dedent(text), encoding="utf-8")
 
     def load(self, path: str = ".") -> Library:
-        """What is in it."""
         return load_library(Path(path), CATALOG)
 
     def scenario(self, name: str = "a") -> Scenario:
-        """What a case sets up."""
+        """Return the scenario of a test case."""
         found = self.load().tasks[name].task.scenario
         assert found is not None
         return found
 
     def criteria(self, name: str = "a") -> tuple[Criterion, ...]:
-        """What a case checks."""
+        """Return the criteria of a test case."""
         return self.load().tasks[name].task.criteria
 
     def checks(self, name: str = "a") -> dict[str, Any]:
-        """Each criterion's assertion by its label."""
+        """Return the assertion of each criterion by label."""
         return {criterion.label: criterion.assertion.model_dump() for criterion in self.criteria(name)}
 
     def lines(self, path: str = ".") -> list[str]:
-        """What is wrong, as the user reads it."""
+        """Return the problems, one line each."""
         with pytest.raises(InputError) as caught:
             self.load(path)
         return [str(problem) for problem in caught.value.problems]
 
 
 def case(steps: str, before: str = "", **more: str) -> E2eFolder:
-    """A file with one case called `a`, and other files."""
+    """Write a file with one test case `a`, and other files."""
     body = "\n".join(f"      {line}" for line in dedent(steps).strip().splitlines())
     return E2eFolder(cases=f"{dedent(before)}test_cases:\n  - test_case: a\n    steps:\n{body}\n", **more)
 

@@ -1,4 +1,4 @@
-"""Flows of a Rasa project are read as they are written; what is odd in them is said, with its place."""
+"""Reading the flows of a Rasa project, and the warnings about them."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -10,7 +10,7 @@ from clerkship.rasa.flows import ProjectFlows, read_flows
 
 
 def read(folder: Path, text: str, name: str = "flows.yml") -> ProjectFlows:
-    """The flows of one file."""
+    """Return the flows of one file."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dedent(text), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Results as Rasa's evaluation writes them: read back, they say what the store says."""
+"""Results in the format of Rasa's evaluation: they match the data in the store."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ TALK = """
 
 
 def bot(message: Any) -> list[Say]:
-    """Knows one answer, and one way to break."""
+    """An agent that knows one answer, and fails on one message."""
     if message.text == "crash":
         raise ValueError("it broke")
     text = "It is on its way.\nTomorrow." if "order" in message.text else "What?"
@@ -56,7 +56,7 @@ def bot(message: Any) -> list[Say]:
 
 @pytest.fixture
 def results_folder(bench: Workbench, tmp_path: Path) -> Path:
-    """A run of three scenarios, twice each, in a folder of results."""
+    """The results of a run of three scenarios, twice each."""
     bench.write("where.yml", ORDER)
     bench.write("sub/rude.yml", RUDE)
     bench.write("talk.yml", TALK)
@@ -67,7 +67,7 @@ def results_folder(bench: Workbench, tmp_path: Path) -> Path:
 
 
 def sections(path: Path) -> dict[str, list[str]]:
-    """A run's text by its titles; what stands before the first has none."""
+    """Return the text of a run by section title; the part before the first has no title."""
     found: dict[str, list[str]] = {"": []}
     title = ""
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -171,19 +171,19 @@ def test_crashed_agent_fails_with_its_error(results_folder: Path) -> None:
 
 
 def judged(status: str, *, passed: bool, detail: str) -> CriterionRun:
-    """A criterion in words."""
+    """Return a judged criterion."""
     how: Any = {"label": f"It is {detail}", "assertion": "judged", "status": status}
     return CriterionRun(**how, passed=passed, detail=detail)
 
 
 def trial(**fields: Any) -> TaskRun:
-    """A trial's record."""
+    """Return the record of a trial."""
     record: dict[str, Any] = {"run": "r", "task": "T", "ending": "person_done", "head": "", "events": 0}
     return TaskRun.model_validate(record | {"snapshot": "", "status": "completed"} | fields)
 
 
 def render(task_run: TaskRun, **sidecar: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Its text, its JSON, and the summary's entry."""
+    """Return the text, the JSON and the summary entry of a trial."""
     run = RUN.model_copy(update={"solver": "rasa:http://localhost:5005/"})
     task = Task(
         name="T",

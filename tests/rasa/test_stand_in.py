@@ -1,4 +1,4 @@
-"""The stand-in Rasa server of the examples, asked over HTTP as a real one is."""
+"""The stand-in Rasa server of the examples, over HTTP."""
 
 import base64
 import hashlib
@@ -19,20 +19,19 @@ SECRET = "a secret of ours, long enough"
 
 @pytest.fixture
 def rasa() -> Iterator[RasaServer]:
-    """One that behaves, until a test says otherwise."""
+    """A server without simulated failures."""
     with serve() as server:
         yield server
 
 
 def ask(server: RasaServer, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
-    """One request."""
     return httpx.request(
         method, server.url + path, json=body, headers=headers, timeout=20, verify=False, trust_env=False
     )
 
 
 def say(server: RasaServer, text: str, sender: str = "ada", **extra: Any) -> list[dict[str, Any]]:
-    """What the REST channel answers."""
+    """Return the answer of the REST channel."""
     reply = ask(server, "POST", "/webhooks/rest/webhook", {"sender": sender, "message": text, **extra})
     assert reply.status_code == 200, reply.text
     found: list[dict[str, Any]] = reply.json()
@@ -40,18 +39,18 @@ def say(server: RasaServer, text: str, sender: str = "ada", **extra: Any) -> lis
 
 
 def tracker(server: RasaServer, sender: str = "ada", query: str = "include_events=ALL") -> dict[str, Any]:
-    """The whole of it."""
+    """Return the whole tracker."""
     found: dict[str, Any] = ask(server, "GET", f"/conversations/{sender}/tracker?{query}").raise_for_status().json()
     return found
 
 
 def outline(events: list[dict[str, Any]]) -> list[str]:
-    """Sorts of event, with the names in them."""
+    """Return the types of events, with their names."""
     return [" ".join(filter(None, (event["event"], event.get("name") or event.get("flow_id")))) for event in events]
 
 
 def slots(**values: Any) -> list[dict[str, Any]]:
-    """As events."""
+    """Return slots as events."""
     return [{"event": "slot", "name": name, "value": value} for name, value in values.items()]
 
 
@@ -185,7 +184,7 @@ def test_stand_in_reports_version_status_and_domain(rasa: RasaServer) -> None:
 
 
 def signed(secret: str = SECRET, algorithm: str = "HS256", **user: str) -> dict[str, str]:
-    """A JWT in its header."""
+    """Return a header with a JWT."""
 
     def part(value: bytes) -> str:
         return base64.urlsafe_b64encode(value).rstrip(b"=").decode()

@@ -1,4 +1,4 @@
-"""A tracker's JSON: what becomes of each sort of event, what is passed over, and what was seen before."""
+"""Parsing of trackers: each type of event, skipped events, and known events."""
 
 from collections import Counter
 from typing import Any
@@ -30,7 +30,7 @@ BUTTONS = [{"title": "Yes", "payload": "/affirm"}, {"title": "No", "payload": "/
 
 
 def read(*rows: Any) -> list[Any]:
-    """Of rows that can all be read."""
+    """Parse rows that are all valid."""
     skipped: Counter[str] = Counter()
     found = parse_events(rows, skipped)
     assert not skipped

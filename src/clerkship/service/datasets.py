@@ -101,7 +101,7 @@ def find_dataset(
 def _contains_definitions(folder: Path) -> bool:
     """Whether there is YAML in it, rather than FHIR alone."""
     return any(path.suffix in YAML for path in folder.iterdir()) or not any(
-        FORMS.fits(path.name) for path in folder.rglob("*")
+        FORMS.is_readable(path.name) for path in folder.rglob("*")
     )
 
 
