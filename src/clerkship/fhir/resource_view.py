@@ -104,15 +104,15 @@ def _format_full_address(resource: ResourceView) -> str | None:
 DerivedField = tuple[str, Callable[[ResourceView], Any]]
 """The description of a derived field, and the function that computes it."""
 DERIVED_FIELDS: dict[str, DerivedField] = {
-    "reference": ("`Patient/42`, as others refer to it", get_key),
-    "title": ("what it is, on one line", format_title),
-    "full_name": ("the name that holds, in words", _format_full_name),
-    "given": ("given names of it", _build_name_finder("given")),
-    "family": ("family name of it", _build_name_finder("family")),
-    "full_address": ("the address that holds, on one line", _format_full_address),
+    "reference": ("its key, such as `Patient/42`", get_key),
+    "title": ("a description on one line", format_title),
+    "full_name": ("the preferred name as text", _format_full_name),
+    "given": ("the given names of the preferred name", _build_name_finder("given")),
+    "family": ("the family name of the preferred name", _build_name_finder("family")),
+    "full_address": ("the preferred address on one line", _format_full_address),
     "mrn": ("the medical record number: the identifier of type MR", _find_mrn),
-    "age": ("whole years, on the environment's day", _compute_age),
-    "phone": ("a telephone number, that at home first", _build_contact_finder("phone")),
+    "age": ("age in completed years on the day of the environment", _compute_age),
+    "phone": ("a phone number, preferably at home", _build_contact_finder("phone")),
     "email": ("an email address", _build_contact_finder("email")),
 }
 """Fields that templates can use besides the elements of a resource."""
