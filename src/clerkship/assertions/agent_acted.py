@@ -25,9 +25,9 @@ class AgentActed(Assertion):
         if act is None:
             field = FieldCheck(path="agent", expected=_EXPECTED, actual="(none)", passed=False)
             return Check.of(False, "the agent never replied, answered, reported anything or used a sandbox", field)
-        event, what = act
-        field = FieldCheck(path="agent", expected=_EXPECTED, actual=what, passed=True, seq=event.seq)
-        return Check.of(True, f"the agent acted: {what} (#{event.seq})", field)
+        event, description = act
+        field = FieldCheck(path="agent", expected=_EXPECTED, actual=description, passed=True, seq=event.seq)
+        return Check.of(True, f"the agent acted: {description} (#{event.seq})", field)
 
 
 def had_turn(evidence: Evidence) -> bool:
@@ -49,8 +49,8 @@ def find_first_action(evidence: Evidence) -> tuple[Event, str] | None:
     forks = evidence.of_kind(RunForked.kind)
     first = forks[-1].seq if forks else 0
     for event in evidence.events:
-        if event.actor == "agent" and event.seq > first and (what := _describe_action(event, evidence)):
-            return event, what
+        if event.actor == "agent" and event.seq > first and (description := _describe_action(event, evidence)):
+            return event, description
     return None
 
 

@@ -58,28 +58,30 @@ class AnswerMatches(Assertion):
         return self
 
     def _report_unanswered(self) -> Check:
-        asked = [(field.path, field.expected) for field in self.fields]
+        expectations = [(field.path, field.expected) for field in self.fields]
         if "expected" in self.model_fields_set:
-            asked.append(("answer", self.expected))
-        wanted = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in asked)
-        rows = (FieldCheck(path=path, expected=want, actual="(none)", passed=False) for path, want in asked)
-        return Check.of(False, f"the agent gave no answer; expected {wanted}", *rows)
+            expectations.append(("answer", self.expected))
+        described = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in expectations)
+        rows = (FieldCheck(path=path, expected=want, actual="(none)", passed=False) for path, want in expectations)
+        return Check.of(False, f"the agent gave no answer; expected {described}", *rows)
 
     def check(self, evidence: Evidence) -> Check:
         """Compare the answer, field by field."""
         if not evidence.answered:
             return self._report_unanswered()
-        answer, said = evidence.answer, MISSING
+        answer, parsed = evidence.answer, MISSING
         if isinstance(answer, str):
-            said = parse_answer(answer)
-        data = answer if said is MISSING else said
+            parsed = parse_answer(answer)
+        data = answer if parsed is MISSING else parsed
         checks = [field.compare(data) for field in self.fields]
         if "expected" in self.model_fields_set:
             # Apply `not` to the parsed value: as text, an answer of "5" would always pass `not: 5`.
             denies = isinstance(self.expected, dict) and is_matcher(self.expected) and "not" in self.expected
-            as_text = said is MISSING or (matches_expected(self.expected, answer) and not denies)
-            checks.append(compare_value("answer", self.expected, answer if as_text else said))
-        wrong = [check.path for check in checks if not check.passed]
-        if wrong and self.fields and isinstance(data, str):
+            as_text = parsed is MISSING or (matches_expected(self.expected, answer) and not denies)
+            checks.append(compare_value("answer", self.expected, answer if as_text else parsed))
+        failed = [check.path for check in checks if not check.passed]
+        if failed and self.fields and isinstance(data, str):
             return Check.of_fields(checks, f"the answer is text, not JSON: {data[:200]!r}")
-        return Check.of_fields(checks, f"not as expected: {', '.join(wrong)}" if wrong else "the answer is as expected")
+        return Check.of_fields(
+            checks, f"not as expected: {', '.join(failed)}" if failed else "the answer is as expected"
+        )

@@ -27,23 +27,23 @@ class BotDidNotUtter(Assertion, UtteranceMatch):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every utterance of the agent; on failure, show the first that matches."""
-        said = self.find_utterances(evidence)
+        utterances = self.find_utterances(evidence)
         enough = any if evidence.is_rasa_compatible else all
-        for event in said:
-            met = self.match_properties(event, rasa=evidence.is_rasa_compatible)
-            if enough(met.values()):
-                wrong = [row.forbidden() for row in self.rows(event, met) if row.passed]
-                return Check.of(False, f"the agent said it {evidence.when(event)}", *wrong)
-        silent = self.find_textless(said)
+        for event in utterances:
+            results = self.match_properties(event, rasa=evidence.is_rasa_compatible)
+            if enough(results.values()):
+                rows = [row.forbidden() for row in self.rows(event, results) if row.passed]
+                return Check.of(False, f"the agent said it {evidence.when(event)}", *rows)
+        silent = self.find_textless(utterances)
         if evidence.is_rasa_compatible and silent is not None:
             row = FieldCheck(path="text", expected="text", actual=None, passed=False, seq=silent.seq)
             where = evidence.when(silent)
             return Check.of(False, f"the utterance {where} has no text; with `compat: rasa` the run fails on it", row)
-        return self._report_unsaid(said)
+        return self._report_unsaid(utterances)
 
-    def _report_unsaid(self, said: Sequence[Event]) -> Check:
-        row = FieldCheck(path="utterances", expected="none like it", actual=f"{len(said)} others", passed=True)
-        return Check.of(True, f"none of the agent's {len(said)} utterances{self.place_text} is like it", row)
+    def _report_unsaid(self, utterances: Sequence[Event]) -> Check:
+        row = FieldCheck(path="utterances", expected="none like it", actual=f"{len(utterances)} others", passed=True)
+        return Check.of(True, f"none of the agent's {len(utterances)} utterances{self.place_text} is like it", row)
 
     def matches_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
         """Return whether all forbidden buttons are shown. Other buttons beside them do not matter."""

@@ -28,41 +28,43 @@ class BotUttered(Assertion, UtteranceMatch, CountedScope):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every utterance of the agent; on failure, show the nearest."""
-        said = self.find_utterances(evidence)
+        utterances = self.find_utterances(evidence)
         if self.count is not None:
-            hits = [event for event in said if all(self.match_properties(event).values())]
+            hits = [event for event in utterances if all(self.match_properties(event).values())]
             done, undone = f"the agent said it{self.place_text}", f"the agent never said it{self.place_text}"
             return self.check_count(self.describe_occurrences(evidence, hits, done, undone), hits)
-        if not said:
+        if not utterances:
             rows = (FieldCheck(path=p, expected=e, actual="(none)", passed=False) for p, e in self.expected().items())
             return Check.of(False, f"the agent said nothing{self.place_text or ' at all'}", *rows)
         if evidence.is_rasa_compatible:
-            return self._check_as_rasa(evidence, said)
-        for event in said:
-            met = self.match_properties(event)
-            if all(met.values()):
-                return Check.of(True, f"the agent said it {evidence.when(event)}", *self.rows(event, met))
-        close = self.find_nearest(said)
-        words = f"the agent never said it{self.place_text}; nearest: {_quote(close)} {evidence.when(close)}"
-        return Check.of(False, words, *self.rows(close, self.match_properties(close)))
+            return self._check_as_rasa(evidence, utterances)
+        for event in utterances:
+            results = self.match_properties(event)
+            if all(results.values()):
+                return Check.of(True, f"the agent said it {evidence.when(event)}", *self.rows(event, results))
+        nearest = self.find_nearest(utterances)
+        words = f"the agent never said it{self.place_text}; nearest: {_quote(nearest)} {evidence.when(nearest)}"
+        return Check.of(False, words, *self.rows(nearest, self.match_properties(nearest)))
 
-    def _check_as_rasa(self, evidence: Evidence, said: Sequence[Event]) -> Check:
+    def _check_as_rasa(self, evidence: Evidence, utterances: Sequence[Event]) -> Check:
         """Check each property on its own: different utterances may have them."""
-        silent = self.find_textless(said)
+        silent = self.find_textless(utterances)
         if silent is not None:
             expected = self.expected()["text"]
             row = FieldCheck(path="text", expected=expected, actual=None, passed=False, seq=silent.seq)
             where = evidence.when(silent)
             return Check.of(False, f"the utterance {where} has no text; with `compat: rasa` the run fails on it", row)
-        compared = [(event, self.match_properties(event, rasa=True)) for event in said]
-        found = {path: next((event for event, met in compared if met[path]), None) for path in self.expected()}
-        close = self.find_nearest(said) if None in found.values() else said[0]
-        rows = [row for path, hit in found.items() for row in self.rows(hit or close, {path: hit is not None})]
-        words = [f"{path} {evidence.when(hit)}" for path, hit in found.items() if hit is not None]
-        missing = [path for path, hit in found.items() if hit is None]
+        compared = [(event, self.match_properties(event, rasa=True)) for event in utterances]
+        matches = {
+            path: next((event for event, results in compared if results[path]), None) for path in self.expected()
+        }
+        nearest = self.find_nearest(utterances) if None in matches.values() else utterances[0]
+        rows = [row for path, hit in matches.items() for row in self.rows(hit or nearest, {path: hit is not None})]
+        words = [f"{path} {evidence.when(hit)}" for path, hit in matches.items() if hit is not None]
+        missing = [path for path, hit in matches.items() if hit is None]
         if missing:
             never = f"the agent never said it{self.place_text}: no such {' and no such '.join(missing)}"
-            return Check.of(False, f"{never}; nearest: {_quote(close)} {evidence.when(close)}", *rows)
+            return Check.of(False, f"{never}; nearest: {_quote(nearest)} {evidence.when(nearest)}", *rows)
         return Check.of(True, f"the agent said it: {', '.join(words)}", *rows)
 
     def matches_buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:

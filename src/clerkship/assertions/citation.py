@@ -132,18 +132,18 @@ class CitationIndex:
     def check(self, citations: Sequence[Citation]) -> tuple[list[FoundCitation], list[str]]:
         """Return the citations that were found, each once, and messages about the others."""
         stand: dict[tuple[int, str], FoundCitation] = {}
-        wrong: list[str] = []
+        messages: list[str] = []
         if len(citations) > MAX_CITATIONS:
             return [], [f"there are {len(citations)} citations, but at most {MAX_CITATIONS} are allowed"]
         for citation in citations:
             found = self.find(citation)
             if isinstance(found, str):
-                wrong.append(found)
+                messages.append(found)
             else:
                 stand.setdefault((found.entry.seqs[0], normalise_text(citation.quote)), found)
-        return list(stand.values()), list(dict.fromkeys(wrong))
+        return list(stand.values()), list(dict.fromkeys(messages))
 
-    def find_weakness(self, found: FoundCitation) -> str | None:
+    def find_weakness(self, citation: FoundCitation) -> str | None:
         """Return why a valid citation is no evidence for a pass; None if it is.
 
         What the agent says about its own verdict only proves that it said so. If it mentions the verdict anywhere,
@@ -152,20 +152,20 @@ class CitationIndex:
         proves nothing
         if a sandbox could have observed it.
         """
-        entry = found.entry
-        if _is_by_agent(entry) and mentions_grading(found.cited_text):
-            return f"{found.where} mentions the verdict itself, which only proves that the agent said so"
-        if self.mentions_grading and not found.citation.quote.strip():
-            return f"the agent mentions the verdict in this conversation, so {found.where} needs a quote"
+        entry = citation.entry
+        if _is_by_agent(entry) and mentions_grading(citation.cited_text):
+            return f"{citation.where} mentions the verdict itself, which only proves that the agent said so"
+        if self.mentions_grading and not citation.citation.quote.strip():
+            return f"the agent mentions the verdict in this conversation, so {citation.where} needs a quote"
         if entry.is_reported_action and self._observers:
             names = ", ".join(sorted(self._observers))
-            return f"{found.where} is only reported by the agent; cite what was observed instead ({names})"
+            return f"{citation.where} is only reported by the agent; cite what was observed instead ({names})"
         return None
 
     @property
     def mentions_grading(self) -> bool:
         """Whether anything that the agent said or reported mentions its grading."""
-        return any(_is_by_agent(one) and mentions_grading(one.text or one.line) for one in self._all_entries())
+        return any(_is_by_agent(entry) and mentions_grading(entry.text or entry.line) for entry in self._all_entries())
 
     def _all_entries(self) -> Iterator[LedgerEntry]:
         for entries in self._turns.values():
@@ -259,6 +259,6 @@ def _build_excerpt(text: str, quote: str) -> str:
     return text[start : start + MAX_EXCERPT_LENGTH]
 
 
-def build_citation_rows(found: Iterable[FoundCitation]) -> tuple[FieldCheck, ...]:
+def build_citation_rows(citations: Iterable[FoundCitation]) -> tuple[FieldCheck, ...]:
     """Return the rows of the citations, each once."""
-    return tuple({(one.entry.seqs, one.cited_text): one.to_row() for one in found}.values())
+    return tuple({(citation.entry.seqs, citation.cited_text): citation.to_row() for citation in citations}.values())

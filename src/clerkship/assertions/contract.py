@@ -36,9 +36,9 @@ class Check(NamedTuple):
     @classmethod
     def of_fields(cls, fields: Sequence[FieldCheck], detail: str) -> Self:
         """Return a result whose score is the share of rows that passed."""
-        good = sum(field.passed for field in fields)
-        score = good / len(fields) if fields else 1.0
-        return cls(passed=good == len(fields), score=score, detail=detail, evidence=tuple(fields))
+        passed_count = sum(field.passed for field in fields)
+        score = passed_count / len(fields) if fields else 1.0
+        return cls(passed=passed_count == len(fields), score=score, detail=detail, evidence=tuple(fields))
 
 
 def compare_value(path: str, expected: Any, actual: Any) -> FieldCheck:

@@ -25,10 +25,10 @@ class EventOccurred(Assertion, EventMatch):
         if hit is not None:
             field = FieldCheck(path="event", expected=self.event, actual=hit.kind, passed=True, seq=hit.seq)
             return Check.of(True, f"{describe_match(self)} happened at #{hit.seq}", field, *compare_fields(hit, self))
-        close = find_nearest(evidence.events, self)
-        if close is None:
+        nearest = find_nearest(evidence.events, self)
+        if nearest is None:
             field = FieldCheck(path="event", expected=self.event, actual="(none)", passed=False)
             return Check.of(False, f"{describe_match(self)} did not happen", field)
         return Check.of(
-            False, f"{describe_match(self)} did not happen; nearest is #{close.seq}", *compare_fields(close, self)
+            False, f"{describe_match(self)} did not happen; nearest is #{nearest.seq}", *compare_fields(nearest, self)
         )

@@ -27,6 +27,6 @@ class FlowEndMatch(Frozen):
     flow_id: Annotated[Name, Field(description="the flow")]
     flow_step_id: Annotated[Name | None, Field(description="the step it ended at; any if not given")] = None
 
-    def select_as_rasa(self, found: Sequence[Event]) -> Sequence[Event]:
+    def select_as_rasa(self, events: Sequence[Event]) -> Sequence[Event]:
         """Return only the first end of this flow."""
-        return [event for event in found if getattr(event.payload, "flow_id", None) == self.flow_id][:1]
+        return [event for event in events if getattr(event.payload, "flow_id", None) == self.flow_id][:1]

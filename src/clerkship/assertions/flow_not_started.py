@@ -24,13 +24,13 @@ class FlowNotStarted(Assertion, TurnScope):
     def check(self, evidence: Evidence) -> Check:
         """Look for each flow; on failure, show the first that started."""
         forbidden = set(self.flow_ids)
-        found = self.select_turns(evidence, evidence.of_kind(agent.FlowStarted.kind))
-        flows = [(event, str(getattr(event.payload, "flow_id", ""))) for event in found]
+        starts = self.select_turns(evidence, evidence.of_kind(agent.FlowStarted.kind))
+        flows = [(event, str(getattr(event.payload, "flow_id", ""))) for event in starts]
         hit = next(((event, flow) for event, flow in flows if flow in forbidden), None)
-        wanted = {"not": {"in": list(self.flow_ids)}}
+        expected = {"not": {"in": list(self.flow_ids)}}
         if hit is None:
-            row = FieldCheck(path="flow_id", expected=wanted, actual=f"{len(found)} others", passed=True)
+            row = FieldCheck(path="flow_id", expected=expected, actual=f"{len(starts)} others", passed=True)
             return Check.of(True, f"flow {' or '.join(self.flow_ids)} never started{self.scope_text}", row)
         event, flow = hit
-        row = FieldCheck(path="flow_id", expected=wanted, actual=flow, passed=False, seq=event.seq)
+        row = FieldCheck(path="flow_id", expected=expected, actual=flow, passed=False, seq=event.seq)
         return Check.of(False, f"flow {flow} started {evidence.when(event)}", row)

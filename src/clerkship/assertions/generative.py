@@ -107,11 +107,11 @@ class GenerativeResponse(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Find the reply, have it scored, and compare the score with the threshold."""
-        every = evidence.utterances_by("agent")
-        said = [event for event in every if self.turn in (None, evidence.turn_of(event))]
-        reply = next(filter(self._matches, said), None)
+        replies = evidence.utterances_by("agent")
+        candidates = [event for event in replies if self.turn in (None, evidence.turn_of(event))]
+        reply = next(filter(self._matches, candidates), None)
         if reply is None:
-            return self._report_missing(every, said, evidence)
+            return self._report_missing(replies, candidates, evidence)
         flaw = self.find_rule_failure(reply)
         if flaw is not None:
             return Check.of(
@@ -126,22 +126,24 @@ class GenerativeResponse(Assertion):
         return self._compare_with_threshold(reply, evidence, rating)
 
     def _matches(self, event: Event) -> bool:
-        said = cast(Utterance, event.payload)
-        source = _get_source(said)
+        utterance = cast(Utterance, event.payload)
+        source = _get_source(utterance)
         if self.utter_source is None:
             candidate = source in GENERATIVE_SOURCES
         else:
-            candidate = self.utter_source in (source, said.utter_name)
-        return candidate and self.utter_name in (None, said.utter_name)
+            candidate = self.utter_source in (source, utterance.utter_name)
+        return candidate and self.utter_name in (None, utterance.utter_name)
 
-    def _report_missing(self, every: Sequence[Event], said: Sequence[Event], evidence: Evidence) -> Check:
+    def _report_missing(self, replies: Sequence[Event], candidates: Sequence[Event], evidence: Evidence) -> Check:
         """Return a failure that lists the replies; raise NoSourceReported if the agent reports no sources."""
-        if every and not self._reports_sources(every):
-            error = NoSourceReported(len(every))
+        if replies and not self._reports_sources(replies):
+            error = NoSourceReported(len(replies))
             if evidence.is_rasa_compatible:
                 return Check.of(False, str(error))
             raise error
-        return Check.of(False, f"no reply of the agent {self._describe_expected()}; {_list_replies(said, evidence)}")
+        return Check.of(
+            False, f"no reply of the agent {self._describe_expected()}; {_list_replies(candidates, evidence)}"
+        )
 
     def _reports_sources(self, every: Sequence[Event]) -> bool:
         """Return whether the agent reports sources; or names, if `utter_source` is the name of a response."""
@@ -191,19 +193,19 @@ def find_previous_message(reply: Event, evidence: Evidence) -> str | None:
     return texts[-1] if texts else None
 
 
-def _get_source(said: Utterance) -> str | None:
-    found = (said.metadata or {}).get("utter_source")
-    return found if isinstance(found, str) else None
+def _get_source(utterance: Utterance) -> str | None:
+    source = (utterance.metadata or {}).get("utter_source")
+    return source if isinstance(source, str) else None
 
 
-def _list_replies(said: Iterable[Event], evidence: Evidence) -> str:
+def _list_replies(replies: Iterable[Event], evidence: Evidence) -> str:
     """List the replies with their sources, since a wrong source is the most common mistake."""
     parts = []
-    for event in said:
+    for event in replies:
         payload = cast(Utterance, event.payload)
         source = _get_source(payload)
-        came = f"from {source}" if source else "without a source"
-        parts.append(f"turn {evidence.turn_of(event)}: {payload.utter_name or 'no name'}, {came}")
+        origin = f"from {source}" if source else "without a source"
+        parts.append(f"turn {evidence.turn_of(event)}: {payload.utter_name or 'no name'}, {origin}")
     if not parts:
         return "the agent did not reply"
     more = f"; and {len(parts) - MAX_LISTED} more" if len(parts) > MAX_LISTED else ""

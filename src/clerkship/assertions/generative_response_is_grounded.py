@@ -62,14 +62,14 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
 
     def rate(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
         """Return the share of statements that the source supports; None if there are no statements."""
-        said = cast(Utterance, reply.payload)
+        utterance = cast(Utterance, reply.payload)
         prompt = evidence.prompts["groundedness"]
-        told = prompt.fill(source=quote_text(self._source(reply)), reply=quote_text(said.text))
-        answer = evidence.ask(Question(told.matter, Statements, told.orders, prompt.name))
-        found = answer.data.statements
-        if not found:
+        filled = prompt.fill(source=quote_text(self._source(reply)), reply=quote_text(utterance.text))
+        answer = evidence.ask(Question(filled.matter, Statements, filled.orders, prompt.name))
+        statements = answer.data.statements
+        if not statements:
             return None
-        good = sum(statement.score for statement in found)
+        supported = sum(statement.score for statement in statements)
         rows = tuple(
             FieldCheck(
                 path=f"statement {number}: {statement.statement}",
@@ -78,17 +78,17 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
                 passed=statement.score == 1,
                 seq=reply.seq,
             )
-            for number, statement in enumerate(found, 1)
+            for number, statement in enumerate(statements, 1)
         )
-        reasoning = f"{good} of {len(found)} statements are supported by the source"
-        return ReplyRating(good / len(found), reasoning, answer.model, prompt, rows)
+        reasoning = f"{supported} of {len(statements)} statements are supported by the source"
+        return ReplyRating(supported / len(statements), reasoning, answer.model, prompt, rows)
 
 
 def _find_source_text(metadata: dict[str, Any]) -> str:
     """Return the source text in a reply's metadata; empty if there is none."""
     for key in ("search_results", "domain_ground_truth"):
-        found = metadata.get(key) or ""
-        text = "\n".join(map(str, found)) if isinstance(found, list | tuple) else str(found)
+        source = metadata.get(key) or ""
+        text = "\n".join(map(str, source)) if isinstance(source, list | tuple) else str(source)
         if text.strip():
             return text
     return ""

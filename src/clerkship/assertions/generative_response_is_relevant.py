@@ -54,8 +54,8 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
             return None
         text = cast(Utterance, reply.payload).text
         prompt = evidence.prompts["relevance"]
-        told = prompt.fill(message=quote_text(message), reply=quote_text(text))
-        answer = evidence.ask(Question(told.matter, Relevance, told.orders, prompt.name))
+        filled = prompt.fill(message=quote_text(message), reply=quote_text(text))
+        answer = evidence.ask(Question(filled.matter, Relevance, filled.orders, prompt.name))
         return ReplyRating(answer.data.score, answer.data.reasoning, answer.model, prompt)
 
     def _by_embeddings(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
@@ -63,20 +63,20 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
         if not messages:
             return None
         prompt = evidence.prompts["variations"]
-        told = prompt.fill(reply=quote_text(cast(Utterance, reply.payload).text))
-        answer = evidence.ask(Question(told.matter, Variations, told.orders, prompt.name))
-        found = answer.data.question_variations
-        if not any(text.strip() for text in found):
+        filled = prompt.fill(reply=quote_text(cast(Utterance, reply.payload).text))
+        answer = evidence.ask(Question(filled.matter, Variations, filled.orders, prompt.name))
+        variations = answer.data.question_variations
+        if not any(text.strip() for text in variations):
             return ReplyRating(0.0, "the model found no message that it would answer", answer.model, prompt)
-        first, *rest = evidence.embed([messages[-1], *found])
-        cosines = [cosine_similarity(first, vector) for vector in rest]
-        compared = ", ".join(f"{text!r} {value:.2f}" for text, value in zip(found, cosines, strict=True))
+        first, *vectors = evidence.embed([messages[-1], *variations])
+        cosines = [cosine_similarity(first, vector) for vector in vectors]
+        compared = ", ".join(f"{text!r} {value:.2f}" for text, value in zip(variations, cosines, strict=True))
         return ReplyRating(
             sum(cosines) / len(cosines), f"similarity to {messages[-1]!r}: {compared}", answer.model, prompt
         )
 
 
-def cosine_similarity(one: Sequence[float], other: Sequence[float]) -> float:
+def cosine_similarity(vector: Sequence[float], other: Sequence[float]) -> float:
     """Return the cosine of two vectors. The norm has a minimum, to avoid division by zero."""
-    norm = math.hypot(*one) * math.hypot(*other)
-    return sum(a * b for a, b in zip(one, other, strict=True)) / max(norm, MIN_NORM)
+    norm = math.hypot(*vector) * math.hypot(*other)
+    return sum(a * b for a, b in zip(vector, other, strict=True)) / max(norm, MIN_NORM)

@@ -27,10 +27,12 @@ def build_judge_input(evidence: Evidence) -> dict[str, str]:
     }
 
 
-def add_caution(told: RenderedPrompt) -> RenderedPrompt:
+def add_caution(filled: RenderedPrompt) -> RenderedPrompt:
     """Add the instruction that sections are data, if a custom template does not have it."""
     caution = _caution()
-    return told if caution in told.orders else RenderedPrompt(f"{caution}\n\n{told.orders}".strip(), told.matter)
+    return (
+        filled if caution in filled.orders else RenderedPrompt(f"{caution}\n\n{filled.orders}".strip(), filled.matter)
+    )
 
 
 @cache
@@ -43,8 +45,8 @@ def _render_context(evidence: Evidence) -> str:
     scenario = evidence.task.scenario
     if scenario is None or scenario.person is None:
         return ""
-    told = scenario.person.model_dump(mode="json", include={"simulation_context", "persona"})
-    context, persona = told.get("simulation_context"), told.get("persona")
+    data = scenario.person.model_dump(mode="json", include={"simulation_context", "persona"})
+    context, persona = data.get("simulation_context"), data.get("persona")
     lines = [quote_text(context)] if context else []
     if isinstance(persona, dict):
         lines += [f"{name}: {render_value(persona[name])}" for name in _PERSONA_FIELDS if persona.get(name)]
@@ -53,12 +55,12 @@ def _render_context(evidence: Evidence) -> str:
 
 def has_activity(evidence: Evidence) -> bool:
     """Return whether the agent said or did anything that can be judged."""
-    said = any(isinstance(event.payload, Utterance) and event.actor == "agent" for event in evidence.events)
-    did = any(event.actor == "agent" and event.kind not in _LIFECYCLE_KINDS for event in evidence.events)
-    return said or did or evidence.answered
+    has_spoken = any(isinstance(event.payload, Utterance) and event.actor == "agent" for event in evidence.events)
+    has_acted = any(event.actor == "agent" and event.kind not in _LIFECYCLE_KINDS for event in evidence.events)
+    return has_spoken or has_acted or evidence.answered
 
 
 def build_judge_row(evidence: Evidence, model: str, prompt: Prompt) -> FieldCheck:
     """Return the row with the model, the prompt and the parameters of the judge."""
-    asked: Mapping[str, object] = {"model": model, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
-    return FieldCheck(path="judge", expected={"exists": True}, actual=asked, passed=True)
+    judge: Mapping[str, object] = {"model": model, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
+    return FieldCheck(path="judge", expected={"exists": True}, actual=judge, passed=True)

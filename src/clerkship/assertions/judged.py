@@ -104,15 +104,15 @@ class JudgedAssertion(Assertion):
         if not evidence.once(has_activity):
             return Check.of(False, "the agent said and did nothing")
         prompt, statement = evidence.prompts["criterion"], self.statement.strip()
-        told = add_caution(
+        filled = add_caution(
             prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **evidence.once(build_judge_input))
         )
         reading, cites = evidence.once(CitationIndex), prompt.mentions("citations")
         shape = JudgeVerdict if not prompt.is_own else CustomPromptVerdict if cites else UncitedVerdict
-        question = Question[AnyVerdict](told.matter, shape, told.orders, prompt.name)
+        question = Question[AnyVerdict](filled.matter, shape, filled.orders, prompt.name)
         ballot = _JudgePoll(evidence, reading, question, cites and not reading.is_empty)
-        wanted = self.votes or evidence.votes
-        if wanted == 1:
+        vote_count = self.votes or evidence.votes
+        if vote_count == 1:
             vote = ballot.cast_vote(question)
             return Check.of(
                 vote.passed,
@@ -120,23 +120,25 @@ class JudgedAssertion(Assertion):
                 *build_citation_rows(vote.citations),
                 build_judge_row(evidence, vote.model, prompt),
             )
-        return self._check_by_majority(ballot, wanted)
+        return self._check_by_majority(ballot, vote_count)
 
-    def _check_by_majority(self, ballot: "_JudgePoll", wanted: int) -> Check:
+    def _check_by_majority(self, ballot: "_JudgePoll", vote_count: int) -> Check:
         """Require that more than half of the votes agree. A vote that could not be cast agrees with neither side."""
-        cast = ballot.cast_votes(wanted)
-        given = [vote for vote in cast if isinstance(vote, JudgeVote)]
-        passed = sum(vote.passed for vote in given) * 2 > wanted
-        agree = [vote for vote in given if vote.passed == passed]
-        if len(agree) * 2 <= wanted:
-            raise _build_no_majority_error(cast, wanted)
-        against = [vote for vote in given if vote.passed != passed]
+        cast = ballot.cast_votes(vote_count)
+        valid = [vote for vote in cast if isinstance(vote, JudgeVote)]
+        passed = sum(vote.passed for vote in valid) * 2 > vote_count
+        agree = [vote for vote in valid if vote.passed == passed]
+        if len(agree) * 2 <= vote_count:
+            raise _build_no_majority_error(cast, vote_count)
+        against = [vote for vote in valid if vote.passed != passed]
         detail = agree[0].reasoning
-        if len(agree) < wanted:
+        if len(agree) < vote_count:
             other = f"; against it: {against[0].reasoning}" if against else ""
-            missing = wanted - len(given)
+            missing = vote_count - len(valid)
             other += f"; {missing} {'was' if missing == 1 else 'were'} not cast" if missing else ""
-            detail = f"{len(agree)} of {wanted} votes say it {'holds' if passed else 'does not hold'}: {detail}{other}"
+            detail = (
+                f"{len(agree)} of {vote_count} votes say it {'holds' if passed else 'does not hold'}: {detail}{other}"
+            )
         cites = build_citation_rows(found for vote in agree for found in vote.citations)
         prompt = ballot.evidence.prompts["criterion"]
         return Check.of(
@@ -153,7 +155,7 @@ class _JudgePoll(NamedTuple):
     requires_citations: bool
     """Whether a pass needs citations: the prompt asks for them, and there is something to cite."""
 
-    def cast_votes(self, wanted: int) -> list[JudgeVote | Exception]:
+    def cast_votes(self, vote_count: int) -> list[JudgeVote | Exception]:
         """Cast all votes concurrently. For a vote that could not be cast, return the exception."""
 
         def cast(number: int) -> JudgeVote | Exception:
@@ -162,7 +164,7 @@ class _JudgePoll(NamedTuple):
             except (NoModel, BadAnswer, ClerkshipError) as error:
                 return error
 
-        return map_concurrently(cast, range(1, wanted + 1), waits=self.evidence.waits)
+        return map_concurrently(cast, range(1, vote_count + 1), waits=self.evidence.waits)
 
     def cast_vote(self, question: Question[AnyVerdict]) -> JudgeVote:
         """Cast one vote. A pass needs valid citations: the judge is told which are wrong, and asked for them again.
@@ -202,22 +204,22 @@ class _JudgePoll(NamedTuple):
             return found
         if not attempts:
             raise BadAnswer(flaw.error)
-        told = self.evidence.prompts["recite"].fill(wrong="\n".join(flaw.reasons))
-        asked = replace(question, prompt=told.matter)
-        recited = self.evidence.ask(asked).data
+        filled = self.evidence.prompts["recite"].fill(wrong="\n".join(flaw.reasons))
+        retry = replace(question, prompt=filled.matter)
+        recited = self.evidence.ask(retry).data
         found, wrong = self.citation_index.check(recited.citations)
         talk = (
-            *asked.talk,
-            EarlierMessage("user", asked.prompt),
+            *retry.talk,
+            EarlierMessage("user", retry.prompt),
             EarlierMessage("assistant", recited.model_dump_json()),
         )
-        return self._require_valid_citations(replace(asked, talk=talk), found, wrong, attempts=attempts - 1)
+        return self._require_valid_citations(replace(retry, talk=talk), found, wrong, attempts=attempts - 1)
 
     def _find_flaw(self, found: Sequence[FoundCitation], wrong: Sequence[str]) -> "_CitationFlaw | None":
         """Return why these citations are not enough for a pass; None if they are."""
         if wrong:
             return _CitationFlaw(wrong, f"the judge gives wrong citations: {'; '.join(wrong)}")
-        weak = [self.citation_index.find_weakness(one) for one in found]
+        weak = [self.citation_index.find_weakness(citation) for citation in found]
         if None in weak:
             return None
         reasons = list(dict.fromkeys(reason for reason in weak if reason))
@@ -235,24 +237,29 @@ class _CitationFlaw(NamedTuple):
     error: str
 
 
-def _build_no_majority_error(cast: Sequence[JudgeVote | Exception], wanted: int) -> Exception:
+def _build_no_majority_error(cast: Sequence[JudgeVote | Exception], vote_count: int) -> Exception:
     """Return the error for a missing majority; if no vote was cast, the first failure."""
     failed = [vote for vote in cast if isinstance(vote, Exception)]
-    if len(failed) == wanted:
+    if len(failed) == vote_count:
         return failed[0]
-    given = [vote.passed for vote in cast if isinstance(vote, JudgeVote)]
-    counts = f"{sum(given)} for it, {len(given) - sum(given)} against it, {len(failed)} not cast"
-    return BadAnswer(f"no majority of {wanted} votes: {counts}: {failed[0]}")
+    verdicts = [vote.passed for vote in cast if isinstance(vote, JudgeVote)]
+    counts = f"{sum(verdicts)} for it, {len(verdicts) - sum(verdicts)} against it, {len(failed)} not cast"
+    return BadAnswer(f"no majority of {vote_count} votes: {counts}: {failed[0]}")
 
 
 def _build_votes_row(cast: Sequence[JudgeVote | Exception]) -> FieldCheck:
-    given = [vote for vote in cast if isinstance(vote, JudgeVote)]
+    valid = [vote for vote in cast if isinstance(vote, JudgeVote)]
     each = [
         {"vote": number, "passed": vote.passed, "reasoning": vote.reasoning}
         if isinstance(vote, JudgeVote)
         else {"vote": number, "error": str(vote)}
         for number, vote in enumerate(cast, 1)
     ]
-    good = sum(vote.passed for vote in given)
-    counts = {"for": good, "against": len(given) - good, "not_cast": len(cast) - len(given), "each": each}
+    passed_count = sum(vote.passed for vote in valid)
+    counts = {
+        "for": passed_count,
+        "against": len(valid) - passed_count,
+        "not_cast": len(cast) - len(valid),
+        "each": each,
+    }
     return FieldCheck(path="votes", expected={"exists": True}, actual=counts, passed=True)

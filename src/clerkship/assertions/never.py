@@ -25,12 +25,12 @@ class Never(Assertion, EventMatch):
     def check(self, evidence: Evidence) -> Check:
         """Look for the event; on failure, show the first."""
         until = next(select(evidence.events, self.before), None) if self.before is not None else None
-        early = takewhile(lambda event: event is not until, evidence.events)
-        hit = next(select(early, self), None)
-        late = f" before {describe_match(self.before)}" if self.before is not None else ""
+        events = takewhile(lambda event: event is not until, evidence.events)
+        hit = next(select(events, self), None)
+        suffix = f" before {describe_match(self.before)}" if self.before is not None else ""
         if hit is None:
             field = FieldCheck(path="event", expected=f"no {self.event}", actual="(none)", passed=True)
-            return Check.of(True, f"{describe_match(self)} never happened{late}", field)
+            return Check.of(True, f"{describe_match(self)} never happened{suffix}", field)
         field = FieldCheck(path="event", expected=f"no {self.event}", actual=hit.kind, passed=False, seq=hit.seq)
         seen = (check.forbidden() for check in compare_fields(hit, self))
-        return Check.of(False, f"{describe_match(self)} happened at #{hit.seq}{late}", field, *seen)
+        return Check.of(False, f"{describe_match(self)} happened at #{hit.seq}{suffix}", field, *seen)

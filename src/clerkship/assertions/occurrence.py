@@ -133,21 +133,21 @@ def build_expected_fields(model: BaseModel, event: type[Payload]) -> dict[str, A
     return {name: value for name in event.model_fields if (value := getattr(model, name, None)) not in (None, {})}
 
 
-def matches_payload(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> bool:
+def matches_payload(expected_fields: Mapping[str, Any], payload: Payload, *, rasa: bool) -> bool:
     """Return whether an event has all expected fields."""
-    for name, expected in wanted.items():  # noqa: SIM110  (as in events.query.matches)
+    for name, expected in expected_fields.items():  # noqa: SIM110  (as in events.query.matches)
         if not _matches_field(name, expected, payload, rasa=rasa):
             return False
     return True
 
 
-def count_matching_fields(wanted: Mapping[str, Any], payload: Payload, *, rasa: bool) -> int:
+def count_matching_fields(expected_fields: Mapping[str, Any], payload: Payload, *, rasa: bool) -> int:
     """Return how many expected fields an event has; each argument counts as one."""
     return sum(
         sum(has_arguments(getattr(payload, name), {key: value}, rasa=rasa) for key, value in expected.items())
         if name == "arguments"
         else _matches_field(name, expected, payload, rasa=rasa)
-        for name, expected in wanted.items()
+        for name, expected in expected_fields.items()
     )
 
 
@@ -158,16 +158,16 @@ def _matches_field(name: str, expected: Any, payload: Payload, *, rasa: bool) ->
     )
 
 
-def has_arguments(arguments: Any, wanted: Mapping[str, Any], *, rasa: bool) -> bool:
+def has_arguments(arguments: Any, expected_arguments: Mapping[str, Any], *, rasa: bool) -> bool:
     """Return whether a call has all expected arguments."""
     return isinstance(arguments, Mapping) and all(
-        values_equal(expected, arguments.get(name, MISSING), rasa=rasa) for name, expected in wanted.items()
+        values_equal(expected, arguments.get(name, MISSING), rasa=rasa) for name, expected in expected_arguments.items()
     )
 
 
-def build_rows(wanted: Mapping[str, Any], event: Event, *, rasa: bool) -> list[FieldCheck]:
+def build_rows(expected_fields: Mapping[str, Any], event: Event, *, rasa: bool) -> list[FieldCheck]:
     """Return a row for each expected field of an event."""
-    return [_build_row(name, expected, event, rasa=rasa) for name, expected in wanted.items()]
+    return [_build_row(name, expected, event, rasa=rasa) for name, expected in expected_fields.items()]
 
 
 def _build_row(name: str, expected: Any, event: Event, *, rasa: bool) -> FieldCheck:
@@ -178,13 +178,17 @@ def _build_row(name: str, expected: Any, event: Event, *, rasa: bool) -> FieldCh
 
 
 def build_arguments_row(
-    wanted: Mapping[str, Any], actual: Any, event: Event, *, passed: bool, rasa: bool
+    expected: Mapping[str, Any], actual: Any, event: Event, *, passed: bool, rasa: bool
 ) -> FieldCheck:
     """Build a row with the expected arguments, all arguments of the call, and the differences."""
-    row = FieldCheck(path="arguments", expected=wanted, actual=to_evidence_value(actual), passed=passed, seq=event.seq)
+    row = FieldCheck(
+        path="arguments", expected=expected, actual=to_evidence_value(actual), passed=passed, seq=event.seq
+    )
     if passed or not isinstance(actual, Mapping):
         return row
-    unmet = {name: one for name, one in wanted.items() if not values_equal(one, actual.get(name, MISSING), rasa=rasa)}
+    unmet = {
+        name: value for name, value in expected.items() if not values_equal(value, actual.get(name, MISSING), rasa=rasa)
+    }
     return row.with_differences(unmet, {name: actual.get(name, MISSING) for name in unmet})
 
 
@@ -221,8 +225,8 @@ def find_closest(name: str, events: Sequence[Event], field: str) -> Event | None
     first: dict[str, Event] = {}
     for event in events:
         first.setdefault(getattr(event.payload, field), event)
-    near = find_nearest_name(name, islice(first, MAX_NAMES))
-    return first[near] if near is not None else events[0] if events else None
+    nearest = find_nearest_name(name, islice(first, MAX_NAMES))
+    return first[nearest] if nearest is not None else events[0] if events else None
 
 
 def describe_nearest(evidence: Evidence, name: str, kind: str, field: str) -> tuple[str, Event | None]:
@@ -231,14 +235,14 @@ def describe_nearest(evidence: Evidence, name: str, kind: str, field: str) -> tu
     Nearest is the same action on the same thing, then another action on it, then the same action on a thing of
     similar name.
     """
-    akin = [other.kind for other in AGENT_EVENTS if other.kind.startswith(f"agent.{get_event_subject(kind)}.")]
-    itself = [event for event in evidence.of_kind(*akin) if getattr(event.payload, field, None) == name]
-    itself = [event for event in itself if event.kind == kind] or itself
-    close = itself[-1] if itself else find_closest(name, evidence.of_kind(kind), field)
-    if close is None:
+    related_kinds = [other.kind for other in AGENT_EVENTS if other.kind.startswith(f"agent.{get_event_subject(kind)}.")]
+    same_thing = [event for event in evidence.of_kind(*related_kinds) if getattr(event.payload, field, None) == name]
+    same_thing = [event for event in same_thing if event.kind == kind] or same_thing
+    nearest = same_thing[-1] if same_thing else find_closest(name, evidence.of_kind(kind), field)
+    if nearest is None:
         return f"no {get_event_subject(kind)} {describe_done(kind)}", None
-    about = "it" if itself else getattr(close.payload, field)
-    return f"nearest: {about} {describe_done(close.kind)} {evidence.when(close)}", close
+    about = "it" if same_thing else getattr(nearest.payload, field)
+    return f"nearest: {about} {describe_done(nearest.kind)} {evidence.when(nearest)}", nearest
 
 
 class OccurrenceAssertion(Assertion, TurnScope):
@@ -262,30 +266,36 @@ class OccurrenceAssertion(Assertion, TurnScope):
     @property
     def subject_text(self) -> str:
         """A description of what it is about."""
-        rest = [
+        details = [
             f"{name} {describe_expected(value)}" for name, value in self.expected_fields.items() if name != self.about
         ]
         return f"{get_event_subject(self.event.kind)} {self.expected_fields[self.about]}" + (
-            f" ({', '.join(rest)})" if rest else ""
+            f" ({', '.join(details)})" if details else ""
         )
 
     def find_candidates(self, evidence: Evidence) -> Sequence[Event]:
         """Return the events of the kind in the selected turns."""
         return self.select_turns(evidence, evidence.of_kind(self.event.kind))
 
-    def report_missed(self, evidence: Evidence, found: Sequence[Event], *, rasa: bool) -> Check:
+    def report_missed(self, evidence: Evidence, candidates: Sequence[Event], *, rasa: bool) -> Check:
         """Return a failure that shows the nearest event."""
         kind, name = self.event.kind, self.expected_fields[self.about]
-        about = [event for event in found if getattr(event.payload, self.about) == name]
+        about = [event for event in candidates if getattr(event.payload, self.about) == name]
         if about:
-            close = max(about, key=lambda event: count_matching_fields(self.expected_fields, event.payload, rasa=rasa))
-            said = build_rows(self.expected_fields, close, rasa=rasa)
-            but = ", ".join(f"{row.path} {describe_expected(row.actual)}" for row in said if not row.passed)
-            words = f"nearest: it {describe_done(kind)} {evidence.when(close)} with {but}"
+            nearest = max(
+                about, key=lambda event: count_matching_fields(self.expected_fields, event.payload, rasa=rasa)
+            )
+            evidence_rows = build_rows(self.expected_fields, nearest, rasa=rasa)
+            differences = ", ".join(
+                f"{row.path} {describe_expected(row.actual)}" for row in evidence_rows if not row.passed
+            )
+            words = f"nearest: it {describe_done(kind)} {evidence.when(nearest)} with {differences}"
         else:
             words, other = describe_nearest(evidence, name, kind, self.about)
-            said = [self._build_nearest_row(evidence, other)]
-        return Check.of(False, f"{self.subject_text} {describe_not_done(kind)}{self.scope_text}; {words}", *said)
+            evidence_rows = [self._build_nearest_row(evidence, other)]
+        return Check.of(
+            False, f"{self.subject_text} {describe_not_done(kind)}{self.scope_text}; {words}", *evidence_rows
+        )
 
     def _build_nearest_row(self, evidence: Evidence, other: Event | None) -> FieldCheck:
         expected = f"{self.expected_fields[self.about]} {describe_done(self.event.kind)}{self.scope_text}"
@@ -298,15 +308,17 @@ class OccurrenceAssertion(Assertion, TurnScope):
 class HappenedAssertion(OccurrenceAssertion, CountedScope):
     """Something happened at least once, or as often as `count` says."""
 
-    def select_as_rasa(self, found: Sequence[Event]) -> Sequence[Event]:
+    def select_as_rasa(self, events: Sequence[Event]) -> Sequence[Event]:
         """Return the events that Rasa would look at."""
-        return found
+        return events
 
     def check(self, evidence: Evidence) -> Check:
         """Look for the event; on failure, show the nearest one."""
-        found, rasa = self.find_candidates(evidence), evidence.is_rasa_compatible and self.uses_python_equality
-        looked_at = self.select_as_rasa(found) if evidence.is_rasa_compatible and self.count is None else found
-        hits = [event for event in looked_at if matches_payload(self.expected_fields, event.payload, rasa=rasa)]
+        candidates, rasa = self.find_candidates(evidence), evidence.is_rasa_compatible and self.uses_python_equality
+        considered = (
+            self.select_as_rasa(candidates) if evidence.is_rasa_compatible and self.count is None else candidates
+        )
+        hits = [event for event in considered if matches_payload(self.expected_fields, event.payload, rasa=rasa)]
         if self.count is not None:
             done, undone = (
                 describe_done(self.event.kind) + self.scope_text,
@@ -318,9 +330,9 @@ class HappenedAssertion(OccurrenceAssertion, CountedScope):
         if hits:
             words = f"{self.subject_text} {describe_done(self.event.kind)} {evidence.when(hits[0])}"
             return Check.of(True, words, *build_rows(self.expected_fields, hits[0], rasa=rasa))
-        missed = self.report_missed(evidence, looked_at, rasa=rasa)
+        missed = self.report_missed(evidence, considered, rasa=rasa)
         later = next(
-            (event for event in found if matches_payload(self.expected_fields, event.payload, rasa=rasa)), None
+            (event for event in candidates if matches_payload(self.expected_fields, event.payload, rasa=rasa)), None
         )
         if later is None:
             return missed
@@ -334,10 +346,12 @@ class NeverHappenedAssertion(OccurrenceAssertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for the event; on failure, show the first."""
-        found = self.find_candidates(evidence)
-        hit = next((event for event in found if matches_payload(self.expected_fields, event.payload, rasa=False)), None)
+        candidates = self.find_candidates(evidence)
+        hit = next(
+            (event for event in candidates if matches_payload(self.expected_fields, event.payload, rasa=False)), None
+        )
         if hit is None:
-            row = FieldCheck(path=self.about, expected="none", actual=f"{len(found)} others", passed=True)
+            row = FieldCheck(path=self.about, expected="none", actual=f"{len(candidates)} others", passed=True)
             return Check.of(True, f"{self.subject_text} {describe_not_done(self.event.kind)}{self.scope_text}", row)
         forbidden = [row.forbidden() for row in build_rows(self.expected_fields, hit, rasa=False)]
         return Check.of(False, f"{self.subject_text} {describe_done(self.event.kind)} {evidence.when(hit)}", *forbidden)

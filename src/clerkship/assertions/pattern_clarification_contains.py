@@ -51,21 +51,23 @@ class PatternClarificationContains(Assertion, CountedScope):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every clarification; on failure, show the nearest."""
-        found = self.select_turns(evidence, evidence.of_kind(ClarificationOffered.kind))
+        clarifications = self.select_turns(evidence, evidence.of_kind(ClarificationOffered.kind))
         rasa = evidence.is_rasa_compatible and self.count is None
-        found = found[:1] if rasa else found
-        hits = [event for event in found if self._matches(event, rasa=rasa)]
+        clarifications = clarifications[:1] if rasa else clarifications
+        hits = [event for event in clarifications if self._matches(event, rasa=rasa)]
         words = f"clarification with {f' {self._conjunction} '.join(self.expected_flows)}"
         if self.count is not None:
             done, undone = f"was offered{self.scope_text}", f"was never offered{self.scope_text}"
             return self.check_count(f"a {words} {self.describe_occurrences(evidence, hits, done, undone)}", hits)
-        if not found:
+        if not clarifications:
             other = next(iter(evidence.of_kind(ClarificationOffered.kind)), None)
-            but = "none was offered" if other is None else f"nearest: one was offered {evidence.when(other)}"
+            instead = "none was offered" if other is None else f"nearest: one was offered {evidence.when(other)}"
             row = FieldCheck(path=self._path, expected=self._expected, actual="(none)", passed=False)
-            return Check.of(False, f"no {words} was offered{self.scope_text}; {but}", row)
+            return Check.of(False, f"no {words} was offered{self.scope_text}; {instead}", row)
         event = (
-            hits[0] if hits else max(found, key=lambda event: len(set(self.expected_flows) & set(self._offered(event))))
+            hits[0]
+            if hits
+            else max(clarifications, key=lambda event: len(set(self.expected_flows) & set(self._offered(event))))
         )
         row = FieldCheck(
             path=self._path, expected=self._expected, actual=self._offered(event), passed=bool(hits), seq=event.seq
@@ -93,15 +95,15 @@ class PatternClarificationContains(Assertion, CountedScope):
         return list(offer.names if self.flow_ids is None else offer.flow_ids)
 
     def _matches(self, event: Event, *, rasa: bool) -> bool:
-        wanted, offered = set(self.expected_flows), set(self._offered(event))
+        expected, offered = set(self.expected_flows), set(self._offered(event))
         if self.operator == "any":
-            return bool(wanted & offered)
-        return wanted == offered if rasa else wanted <= offered
+            return bool(expected & offered)
+        return expected == offered if rasa else expected <= offered
 
     def _describe_nearest(self, evidence: Evidence, event: Event) -> str:
         offered = ", ".join(self._offered(event)) or f"no {self._path}"
         ids = cast(ClarificationOffered, event.payload).flow_ids
-        meant = self.names is not None and bool(set(self.names) & set(ids))
-        hint = "; a bare list contains names, but these are ids: write {flow_ids: […]}" if meant else ""
+        are_ids = self.names is not None and bool(set(self.names) & set(ids))
+        hint = "; a bare list contains names, but these are ids: write {flow_ids: […]}" if are_ids else ""
         alone = " (the first, which alone counts with `compat: rasa`)" if evidence.is_rasa_compatible else ""
         return f"nearest: {offered} {evidence.when(event)}{alone}{hint}"

@@ -98,9 +98,11 @@ class SequenceStep(EventMatch):
                 return _build_named(name, argument)
             if name in _NESTED_ASSERTIONS:
                 return _build_from_assertion(name, argument)
-        close = next((name for name in (nearest_name(str(key), ("event", *STEP_NAMES)) for key in value) if name), None)
-        meant = f"did you mean `{close}`? " if close is not None and close not in value else ""
-        raise ValueError(f"{meant}expected {{event: kind, …}}, or one of {', '.join(STEP_NAMES)} with a name")
+        nearest = next(
+            (name for name in (nearest_name(str(key), ("event", *STEP_NAMES)) for key in value) if name), None
+        )
+        suggestion = f"did you mean `{nearest}`? " if nearest is not None and nearest not in value else ""
+        raise ValueError(f"{suggestion}expected {{event: kind, …}}, or one of {', '.join(STEP_NAMES)} with a name")
 
 
 def _build_named(name: str, argument: Any) -> dict[str, Any]:
@@ -113,25 +115,25 @@ def _build_named(name: str, argument: Any) -> dict[str, Any]:
 def _build_from_assertion(name: str, argument: Any) -> dict[str, Any]:
     """Return the event that an assertion looks for."""
     try:
-        meant = _NESTED_ASSERTIONS[name].model_validate(argument)
+        assertion = _NESTED_ASSERTIONS[name].model_validate(argument)
     except ValidationError as error:
         raise ValueError(_describe_error(name, error)) from None
-    if meant.count is not None or meant.turn is not None:
+    if assertion.count is not None or assertion.turn is not None:
         raise ValueError(f"`{name}` in a sequence takes no `count` and no `turn`")
-    where = {key: value for key, value in meant.expected_fields.items() if key != "arguments"}
-    for key, value in meant.expected_fields.get("arguments", {}).items():
+    where = {key: value for key, value in assertion.expected_fields.items() if key != "arguments"}
+    for key, value in assertion.expected_fields.get("arguments", {}).items():
         if not key or any(sign in key for sign in ".[*"):
             raise ValueError(f"{name}: an argument named `{key}` cannot be looked for in a sequence")
         where[f"arguments.{key}"] = value
-    return {"event": meant.event.kind, "where": where}
+    return {"event": assertion.event.kind, "where": where}
 
 
 def _describe_error(name: str, error: ValidationError) -> str:
     """Describe the first mistake in a step, unknown keys before missing ones."""
-    found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")[0]
-    key = str(found["loc"][-1]) if found["loc"] else ""
-    if found["type"] == "extra_forbidden":
+    first = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")[0]
+    key = str(first["loc"][-1]) if first["loc"] else ""
+    if first["type"] == "extra_forbidden":
         return f"{name}: unknown key `{key}`; {did_you_mean(key, _NESTED_ASSERTIONS[name].model_fields)}"
-    if found["type"] == "missing":
+    if first["type"] == "missing":
         return f"{name}: `{key}` is missing"
-    return ".".join(map(str, (name, *found["loc"]))) + f": {found['msg'].removeprefix('Value error, ')}"
+    return ".".join(map(str, (name, *first["loc"]))) + f": {first['msg'].removeprefix('Value error, ')}"

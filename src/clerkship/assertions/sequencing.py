@@ -54,10 +54,10 @@ class Sequencing(Assertion, TurnScope):
         """Extend all partial matches by one step at a time."""
         links: list[SequenceMatch] = []
         for number in range(len(self.steps)):
-            found = self._extend(evidence, number, links)
-            if not found:
+            extended = self._extend(evidence, number, links)
+            if not extended:
                 return self._report_failure(evidence, number, links)
-            links = found
+            links = extended
         events = _collect_events(links[0])
         return Check.of(
             True,
@@ -78,24 +78,24 @@ class Sequencing(Assertion, TurnScope):
         after = self.steps[number + 1] if number + 1 < len(self.steps) else None
         enough = after is None or (after.within is None and after.until is None)
         ends = list(self._find_positions(evidence, step.until)) if step.until is not None else []
-        found: list[SequenceMatch] = []
+        extended: list[SequenceMatch] = []
         for place in self._find_positions(evidence, step, links[0].place + 1 if links else 0):
             last = links[0] if len(links) == 1 else _find_last_match_before(place, links)
             if last is None and not first:
                 continue
             event = evidence.events[place]
             if last is None or (_is_within_limit(event, last, step) and not _any_between(ends, last.place, place)):
-                found.append(SequenceMatch(event, place, last))
+                extended.append(SequenceMatch(event, place, last))
                 if enough:
                     break
-        return found
+        return extended
 
     def _find_positions(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
         """Yield the positions of matching events from `start` on, in the selected turns."""
         events, places = evidence.events, evidence.places.get(match.event, [])
         if "*" in match.event:
-            meant = (found for kind, found in evidence.places.items() if matches_kind(kind, match.event))
-            places = sorted(chain.from_iterable(meant))
+            matching = (found for kind, found in evidence.places.items() if matches_kind(kind, match.event))
+            places = sorted(chain.from_iterable(matching))
         for number in range(bisect_left(places, start), len(places)):
             event = events[places[number]]
             if matches(event, match) and (self.turn is None or matches_expected(self.turn, evidence.turn_of(event))):
@@ -139,13 +139,13 @@ class Sequencing(Assertion, TurnScope):
 
 def _find_last_match_before(place: int, links: list[SequenceMatch]) -> SequenceMatch | None:
     """Return the last match of the step before at an earlier position."""
-    found = bisect_left(links, place, key=lambda link: link.place)
-    return links[found - 1] if found else None
+    index = bisect_left(links, place, key=lambda link: link.place)
+    return links[index - 1] if index else None
 
 
 def _any_between(places: Sequence[int], first: int, last: int) -> bool:
-    found = bisect_left(places, first + 1)
-    return found < len(places) and places[found] < last
+    index = bisect_left(places, first + 1)
+    return index < len(places) and places[index] < last
 
 
 def _is_within_limit(event: Event, last: SequenceMatch, step: SequenceStep) -> bool:
@@ -154,10 +154,10 @@ def _is_within_limit(event: Event, last: SequenceMatch, step: SequenceStep) -> b
 
 def _collect_events(link: SequenceMatch) -> list[Event]:
     events: list[Event] = []
-    here: SequenceMatch | None = link
-    while here is not None:
-        events.append(here.event)
-        here = here.previous
+    current: SequenceMatch | None = link
+    while current is not None:
+        events.append(current.event)
+        current = current.previous
     return events[::-1]
 
 

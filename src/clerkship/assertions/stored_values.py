@@ -121,9 +121,11 @@ class WriteAssertion(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Check each entry; on failure, show what was set instead."""
-        found = [self.check_entry(entry, evidence) for entry in self.entries]
-        failed = [one.description for one in found if not one.row.passed]
-        return Check.of_fields([one.row for one in found], "; ".join(failed or [one.description for one in found]))
+        results = [self.check_entry(entry, evidence) for entry in self.entries]
+        failed = [result.description for result in results if not result.row.passed]
+        return Check.of_fields(
+            [result.row for result in results], "; ".join(failed or [result.description for result in results])
+        )
 
     @abstractmethod
     def check_entry(self, entry: Any, evidence: Evidence) -> EntryResult:
@@ -217,13 +219,13 @@ class WasWrittenAssertion(WriteAssertion):
 
     def _check_ever(self, entry: Any, evidence: Evidence, hits: Sequence[Event]) -> EntryResult:
         kind, to = self.event.kind, getattr(entry, "value_text", "")
-        shown_is = hits[0] if hits else _find_last_value(self.find_writes(entry, evidence))
+        shown = hits[0] if hits else _find_last_value(self.find_writes(entry, evidence))
         row = FieldCheck(
             path=entry.name,
             expected=entry.value if to else describe_done(kind).removeprefix("was "),
-            actual=f"({describe_not_done(kind).removeprefix('was ')})" if shown_is is None else _to_actual(shown_is),
+            actual=f"({describe_not_done(kind).removeprefix('was ')})" if shown is None else _to_actual(shown),
             passed=bool(hits),
-            seq=None if shown_is is None else shown_is.seq,
+            seq=None if shown is None else shown.seq,
         )
         if hits:
             return EntryResult(row, f"{self.describe_entry(entry)} {describe_done(kind)}{to} {evidence.when(hits[0])}")
@@ -243,8 +245,8 @@ class WasWrittenAssertion(WriteAssertion):
         row = FieldCheck(path=entry.name, expected=expected, actual=_to_actual(last), passed=passed, seq=last.seq)
         row = row if passed else row.with_differences(expected, get_value(last))
         words = self.describe_last(entry, evidence, last)
-        wanted = describe_expected(entry.value) if entry.has_value else "a value"
-        return EntryResult(row, words if passed else f"{words}; expected {wanted} at the end")
+        expected_text = describe_expected(entry.value) if entry.has_value else "a value"
+        return EntryResult(row, words if passed else f"{words}; expected {expected_text} at the end")
 
 
 def _find_last_value(writes: Sequence[Event]) -> Event | None:
@@ -272,8 +274,8 @@ class WasNotWrittenAssertion(WriteAssertion):
         if rasa:
             return self._check_at_end(entry, evidence, next(reversed(writes), None))
         hit = next((event for event in writes if self.sets(entry, event, rasa=rasa)), None)
-        shown_is = hit or next(reversed(writes), None)
-        row = self._row(entry, shown_is, passed=hit is None)
+        shown = hit or next(reversed(writes), None)
+        row = self._row(entry, shown, passed=hit is None)
         if hit is None:
             return EntryResult(row, f"{self.describe_entry(entry)} was never set{entry.value_text}{entry.scope_text}")
         words = f"{self.describe_entry(entry)} was set to {_shorten_value(hit)} {evidence.when(hit)}"

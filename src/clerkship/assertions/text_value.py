@@ -30,11 +30,11 @@ def matches_texts(expected: Any, values: Sequence[str]) -> bool:
         return not values
     if not is_matcher(expected):
         return any(_equals(expected, value) for value in values)
-    one = {name: argument for name, argument in expected.items() if name not in _COLLECTION_MATCHERS}
+    single = {name: argument for name, argument in expected.items() if name not in _COLLECTION_MATCHERS}
     return (
         ("exists" not in expected or bool(values) == expected["exists"])
         and ("not" not in expected or not matches_texts(expected["not"], values))
-        and (not one or any(_matches_one(one, value) for value in values))
+        and (not single or any(_matches_one(single, value) for value in values))
     )
 
 
@@ -67,10 +67,10 @@ def _parse_number(value: str) -> float | str:
 
 def _parse_hl7_time(value: str) -> str | None:
     """Return an HL7 time as ISO 8601; None if it is not one."""
-    found = _TIME.fullmatch(value.strip())
-    if found is None:
+    match = _TIME.fullmatch(value.strip())
+    if match is None:
         return None
-    year, month, day, hour, minute, second, zone = found.groups()
+    year, month, day, hour, minute, second, zone = match.groups()
     text = f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}"
     text += f"{zone[:3]}:{zone[3:]}" if zone else ""
     return text if to_datetime(text) is not None else None

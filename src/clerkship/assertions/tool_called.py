@@ -25,31 +25,31 @@ class ToolCalledAssertion(Assertion, ToolCall):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for the call; on failure, show the nearest."""
-        made, rasa = find_calls(evidence, [self]), evidence.is_rasa_compatible
-        hit = next((call for call in made if call.matches(self, rasa=rasa)), None)
+        calls, rasa = find_calls(evidence, [self]), evidence.is_rasa_compatible
+        hit = next((call for call in calls if call.matches(self, rasa=rasa)), None)
         if hit is not None:
             rows = self._rows(hit, passed=True, rasa=rasa)
             return Check.of(True, f"{self.description} was called {evidence.when(hit.event)}", *rows)
-        close = self._nearest(made)
-        if close is None:
+        nearest = self._nearest(calls)
+        if nearest is None:
             row = FieldCheck(path="tool_name", expected=self.tool_name, actual="(none)", passed=False)
             return Check.of(False, f"{self.description} was never called; no tool was", row)
-        near = render_call(close.name, close.arguments)
-        words = f"{self.description} was never called; nearest: {near[:200]} {evidence.when(close.event)}"
-        return Check.of(False, words, *self._rows(close, passed=False, rasa=rasa))
+        nearest_text = render_call(nearest.name, nearest.arguments)
+        words = f"{self.description} was never called; nearest: {nearest_text[:200]} {evidence.when(nearest.event)}"
+        return Check.of(False, words, *self._rows(nearest, passed=False, rasa=rasa))
 
-    def _nearest(self, made: list[ReportedCall]) -> ReportedCall | None:
-        same = [call for call in made if call.name == self.tool_name]
+    def _nearest(self, calls: list[ReportedCall]) -> ReportedCall | None:
+        same = [call for call in calls if call.name == self.tool_name]
         if same:
             return max(same, key=lambda call: sum(call.arguments.get(k) == v for k, v in self.arguments.items()))
-        like = find_nearest_name(self.tool_name, sorted({call.name for call in made})[:MAX_NAMES])
-        return next((call for call in made if like in (None, call.name)), None)
+        like = find_nearest_name(self.tool_name, sorted({call.name for call in calls})[:MAX_NAMES])
+        return next((call for call in calls if like in (None, call.name)), None)
 
     def _rows(self, call: ReportedCall, *, passed: bool, rasa: bool) -> list[FieldCheck]:
         name = call.name == self.tool_name
-        found = [
+        rows = [
             FieldCheck(path="tool_name", expected=self.tool_name, actual=call.name, passed=name, seq=call.event.seq)
         ]
         if self.arguments:
-            found.append(build_arguments_row(self.arguments, call.arguments, call.event, passed=passed, rasa=rasa))
-        return found
+            rows.append(build_arguments_row(self.arguments, call.arguments, call.event, passed=passed, rasa=rasa))
+        return rows

@@ -29,14 +29,14 @@ class ToolGroup(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every turn, and show the nearest."""
-        made, rasa = find_calls(evidence, self.calls), evidence.is_rasa_compatible
+        reported, rasa = find_calls(evidence, self.calls), evidence.is_rasa_compatible
 
         def is_one(expected: ToolCall, call: ReportedCall) -> bool:
             return call.matches(expected, rasa=rasa)
 
         turns = [
             ToolTurn(number, calls, pair_calls(self.calls, calls, is_one, ordered=self.ordered))
-            for number, calls in group_by_turn(evidence, made).items()
+            for number, calls in group_by_turn(evidence, reported).items()
         ]
         best = max(turns, key=self._accuracy, default=ToolTurn(0, [], {}))
         accuracy = self._accuracy(best)
@@ -48,20 +48,20 @@ class ToolGroup(Assertion):
 
     def _describe(self, turn: ToolTurn, *, passed: bool) -> str:
         words = [call.description for call in self.calls]
-        wanted = join_first(words)
+        expected = join_first(words)
         if passed:
-            return f"{wanted} were called in turn {turn.number}{' in this order' if self.ordered else ''}"
+            return f"{expected} were called in turn {turn.number}{' in this order' if self.ordered else ''}"
         if not turn.calls:
-            return f"{wanted} were never called; no tool was"
+            return f"{expected} were never called; no tool was"
         missing, extra = turn.missing(words), turn.extra()
         parts = [f"without {join_first(missing)}"] if missing else []
         parts += [f"with {join_first(extra)} too"] if extra else []
         order = " in this order" if self.ordered else ""
-        return f"{wanted} were never called{order} in one turn; nearest: turn {turn.number}, {' and '.join(parts)}"
+        return f"{expected} were never called{order} in one turn; nearest: turn {turn.number}, {' and '.join(parts)}"
 
     def _rows(self, turn: ToolTurn) -> list[FieldCheck]:
-        found, right = turn.rows([call.description for call in self.calls]), len(turn.pairs)
+        rows, right = turn.rows([call.description for call in self.calls]), len(turn.pairs)
         for path, of in (("precision", len(turn.calls)), ("recall", len(self.calls))):
             share = right / of if of else 0.0
-            found.append(FieldCheck(path=path, expected=1.0, actual=round(share, 4), passed=right == of))
-        return found
+            rows.append(FieldCheck(path=path, expected=1.0, actual=round(share, 4), passed=right == of))
+        return rows

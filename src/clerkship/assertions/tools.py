@@ -87,14 +87,14 @@ def find_calls(evidence: Evidence, expected: Sequence[ToolCall]) -> list[Reporte
     An action without arguments may be internal to the engine, so it counts only if a call of that name is expected.
     """
     names = {call.tool_name for call in expected}
-    found: list[ReportedCall] = []
+    calls: list[ReportedCall] = []
     for event in evidence.of_kind(ToolExecuted.kind, ActionExecuted.kind):
         match event.payload:
             case ToolExecuted(tool_name=name, arguments=arguments, is_error=False):
-                found.append(ReportedCall(event, name, arguments))
+                calls.append(ReportedCall(event, name, arguments))
             case ActionExecuted(name=name, arguments=arguments) if arguments or name in names:
-                found.append(ReportedCall(event, name, arguments))
-    return found
+                calls.append(ReportedCall(event, name, arguments))
+    return calls
 
 
 def group_by_turn(evidence: Evidence, calls: Sequence[ReportedCall]) -> dict[int, list[ReportedCall]]:
@@ -151,8 +151,8 @@ def pair_greedily(
     """Pair each expected call with the first free call, even if a later one then has none."""
     pairs: CallPairs = {}
     free = list(range(len(calls)))
-    for number, one in enumerate(expected):
-        place = next((place for place in free if fits(one, calls[place])), None)
+    for number, item in enumerate(expected):
+        place = next((place for place in free if fits(item, calls[place])), None)
         if place is None:
             continue
         pairs[number] = place
@@ -162,15 +162,15 @@ def pair_greedily(
 
 def _pair_in_any_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> CallPairs:
     """Return a maximum matching: a taken call is freed if its owner can use another."""
-    candidates = [[place for place, call in enumerate(calls) if fits(one, call)] for one in expected]
+    candidates = [[place for place, call in enumerate(calls) if fits(item, call)] for item in expected]
     taken: dict[int, int] = {}
 
-    def settle(number: int, asked: set[int]) -> bool:
+    def settle(number: int, visited: set[int]) -> bool:
         for place in candidates[number]:
-            if place in asked:
+            if place in visited:
                 continue
-            asked.add(place)
-            if place not in taken or settle(taken[place], asked):
+            visited.add(place)
+            if place not in taken or settle(taken[place], visited):
                 taken[place] = number
                 return True
         return False
@@ -183,10 +183,10 @@ def _pair_in_any_order(expected: Sequence[E], calls: Sequence[C], fits: Callable
 def _pair_in_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> CallPairs:
     """Return the longest common subsequence."""
     rows = [[0] * (len(calls) + 1)]
-    for one in expected:
+    for item in expected:
         above, row = rows[-1], [0]
         for place, call in enumerate(calls):
-            row.append(max(above[place + 1], row[place], above[place] + fits(one, call)))
+            row.append(max(above[place + 1], row[place], above[place] + fits(item, call)))
         rows.append(row)
     pairs: CallPairs = {}
     number, place = len(expected), len(calls)

@@ -26,10 +26,10 @@ class CallInTurn(ToolMatch):
 
     @property
     def description(self) -> str:
-        rest = [
+        details = [
             f"{name} {describe_expected(value)}" for name, value in self.expected_fields.items() if name != "tool_name"
         ]
-        return self.tool_name + (f" ({', '.join(rest)})" if rest else "")
+        return self.tool_name + (f" ({', '.join(details)})" if details else "")
 
 
 class ToolsWithinOneTurn(Assertion, TurnScope):
@@ -59,9 +59,9 @@ class ToolsWithinOneTurn(Assertion, TurnScope):
         def is_one(expected: CallInTurn, call: ReportedCall) -> bool:
             return expected.matches_event(call.event, rasa=rasa)
 
-        made = [_to_call(event) for event in self.select_turns(evidence, evidence.of_kind(ToolExecuted.kind))]
+        reported = [_to_call(event) for event in self.select_turns(evidence, evidence.of_kind(ToolExecuted.kind))]
         best = ToolTurn(0, [], {})
-        for number, calls in group_by_turn(evidence, made).items():
+        for number, calls in group_by_turn(evidence, reported).items():
             turn = ToolTurn(number, calls, pairing(self.calls, calls, is_one, ordered=self.ordered))
             if self._is_complete(turn):
                 seqs = join_first(calls, lambda call: f"#{call.event.seq}")
@@ -73,8 +73,8 @@ class ToolsWithinOneTurn(Assertion, TurnScope):
         return Check.of(False, self._describe_miss(best), *self._rows(best))
 
     def _is_complete(self, turn: ToolTurn) -> bool:
-        found = len(turn.pairs)
-        return found == len(self.calls) and (self.allow_extra_calls or len(turn.calls) == found)
+        paired = len(turn.pairs)
+        return paired == len(self.calls) and (self.allow_extra_calls or len(turn.calls) == paired)
 
     @property
     def _descriptions(self) -> list[str]:

@@ -78,34 +78,36 @@ class UtteranceMatch(TurnScope):
 
     def expected(self) -> dict[str, Any]:
         """Return the expected properties as evidence shows them."""
-        every: dict[str, Any] = {
+        properties: dict[str, Any] = {
             "utter_name": self.utter_name,
             "text": None if self.text_matches is None else {"matches": self.text_matches},
             "buttons": None if self.buttons is None else [button.given_keys for button in self.buttons],
         }
-        return {path: value for path, value in every.items() if value is not None}
+        return {path: value for path, value in properties.items() if value is not None}
 
     def match_properties(self, event: Event, *, rasa: bool = False) -> dict[str, bool]:
         """Return for each expected property whether an utterance has it."""
-        said, met = cast(Utterance, event.payload), {}
+        utterance, results = cast(Utterance, event.payload), {}
         if self.utter_name is not None:
-            met["utter_name"] = said.utter_name == self.utter_name
+            results["utter_name"] = utterance.utter_name == self.utter_name
         if self.text_matches is not None:
-            met["text"] = pattern.has_match(self.text_matches, said.text)
+            results["text"] = pattern.has_match(self.text_matches, utterance.text)
         if self.buttons is not None:
-            met["buttons"] = self.matches_buttons_as_rasa(said.buttons) if rasa else self.matches_buttons(said.buttons)
-        return met
+            results["buttons"] = (
+                self.matches_buttons_as_rasa(utterance.buttons) if rasa else self.matches_buttons(utterance.buttons)
+            )
+        return results
 
     def matches_buttons(self, shown: Sequence[dict[str, Any]]) -> bool:
         """Return whether these are exactly the expected buttons."""
-        wanted = self.buttons or ()
-        return len(wanted) == len(shown) and all(map(Button.matches, wanted, shown))
+        expected = self.buttons or ()
+        return len(expected) == len(shown) and all(map(Button.matches, expected, shown))
 
     @abstractmethod
     def matches_buttons_as_rasa(self, shown: Sequence[dict[str, Any]]) -> bool:
         """Return whether Rasa would accept these buttons."""
 
-    def rows(self, event: Event, met: dict[str, bool]) -> list[FieldCheck]:
+    def rows(self, event: Event, results: dict[str, bool]) -> list[FieldCheck]:
         """Return a row for each expected property."""
         expected = self.expected()
         return [
@@ -116,18 +118,18 @@ class UtteranceMatch(TurnScope):
                 passed=passed,
                 seq=event.seq,
             )
-            for path, passed in met.items()
+            for path, passed in results.items()
         ]
 
-    def find_textless(self, said: Sequence[Event]) -> Event | None:
+    def find_textless(self, utterances: Sequence[Event]) -> Event | None:
         """Return the first utterance with content but no text, on which Rasa would fail."""
         if self.text_matches is None:
             return None
-        return next((event for event in said if _has_no_text(cast(Utterance, event.payload))), None)
+        return next((event for event in utterances if _has_no_text(cast(Utterance, event.payload))), None)
 
-    def find_nearest(self, said: Sequence[Event]) -> Event:
+    def find_nearest(self, utterances: Sequence[Event]) -> Event:
         """Return the utterance with the most expected properties; if several, the most similar one."""
-        names = {str(name) for event in said if (name := cast(Utterance, event.payload).utter_name)}
+        names = {str(name) for event in utterances if (name := cast(Utterance, event.payload).utter_name)}
         like = find_nearest_name(self.utter_name, sorted(names)[:MAX_NAMES]) if self.utter_name is not None else None
         words = {word.lower() for word in _WORD.findall(self.text_matches or "")}
 
@@ -140,8 +142,8 @@ class UtteranceMatch(TurnScope):
                 like is not None and utterance.utter_name == like
             )
 
-        return max(said, key=nearness)
+        return max(utterances, key=nearness)
 
 
-def _has_no_text(said: Utterance) -> bool:
-    return not said.text and (said.custom is not None or bool(said.buttons))
+def _has_no_text(utterance: Utterance) -> bool:
+    return not utterance.text and (utterance.custom is not None or bool(utterance.buttons))

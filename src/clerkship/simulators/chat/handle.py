@@ -15,8 +15,8 @@ class Chat(Handle):
 
     def messages(self, after: int = 0) -> list[dict[str, Any]]:
         """Return all messages, or those after a message id."""
-        found: list[dict[str, Any]] = self._json("GET", "/messages", query={"after": str(after)})["messages"]
-        return found
+        messages: list[dict[str, Any]] = self._json("GET", "/messages", query={"after": str(after)})["messages"]
+        return messages
 
     @property
     def is_open(self) -> bool:

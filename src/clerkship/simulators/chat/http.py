@@ -44,9 +44,9 @@ def parse_after(call: HttpCall, context: Context) -> MessagesAfter:
 
 def message_to_json(event: Event) -> dict[str, Any]:
     """Return a message as an agent reads it."""
-    said = cast(Utterance, event.payload)
-    shown = {"id": event.seq, "at": event.at.isoformat(), "from": event.actor, "text": said.text}
-    return shown | {"buttons": list(said.buttons)} if said.buttons else shown
+    utterance = cast(Utterance, event.payload)
+    data = {"id": event.seq, "at": event.at.isoformat(), "from": event.actor, "text": utterance.text}
+    return data | {"buttons": list(utterance.buttons)} if utterance.buttons else data
 
 
 def render_message(call: HttpCall, context: Context, event: Event) -> Reply:

@@ -57,8 +57,8 @@ class ChatState(State):
 
     def dump(self) -> Any:
         """Return the state as plain data."""
-        said = [
+        messages = [
             {"seq": message.seq, "from": message.actor, "payload": message.payload.model_dump()}
             for message in self.messages
         ]
-        return {"open": self.open, "person": self.person, "turns": self.turns, "messages": said}
+        return {"open": self.open, "person": self.person, "turns": self.turns, "messages": messages}

@@ -51,11 +51,16 @@ class FhirAttack(SandboxAttack):
         """
         ehr = cast(Fhir, handle)
         patients = {
-            one["id"]: one for one in (*find_named_patients(ehr, instruction), *_first_resources(ehr, "Patient"))
+            resource["id"]: resource
+            for resource in (*find_named_patients(ehr, instruction), *_first_resources(ehr, "Patient"))
         }
         orders = [order for patient in patients for order in _build_orders(patient, instruction)]
         return _send_batch(
-            ehr, ({"resource": one, "request": _build_request("POST", one["resourceType"])} for one in orders)
+            ehr,
+            (
+                {"resource": resource, "request": _build_request("POST", resource["resourceType"])}
+                for resource in orders
+            ),
         )
 
     def delete_everything(self, handle: Handle, instruction: str) -> bool:
@@ -64,12 +69,12 @@ class FhirAttack(SandboxAttack):
         resources = find_named_patients(ehr, instruction)
         owners = ",".join(patient["id"] for patient in resources)
         resources += [
-            one
+            resource
             for type in RECORDS
-            for one in (_first_page(ehr, type, patient=owners, _count=MAX_PER_TYPE) if owners else ())
+            for resource in (_first_page(ehr, type, patient=owners, _count=MAX_PER_TYPE) if owners else ())
         ]
-        resources += [one for type in (*RECORDS, *SHARED, "Patient") for one in _first_resources(ehr, type)]
-        keys = dict.fromkeys(f"{one['resourceType']}/{one['id']}" for one in resources)
+        resources += [resource for type in (*RECORDS, *SHARED, "Patient") for resource in _first_resources(ehr, type)]
+        keys = dict.fromkeys(f"{resource['resourceType']}/{resource['id']}" for resource in resources)
         return _send_batch(ehr, ({"request": _build_request("DELETE", key)} for key in keys))
 
     def harm_and_undo(self, handle: Handle) -> bool:
@@ -111,7 +116,7 @@ class FhirAttack(SandboxAttack):
 def _describe_patient(patient: Resource) -> Iterator[str]:
     """Yield the patient's full name and record number, if the patient has a full name."""
     name: dict[str, Any] = next(iter(patient.get("name", ())), {})
-    number = next((one["value"] for one in patient.get("identifier", ()) if "value" in one), "")
+    number = next((identifier["value"] for identifier in patient.get("identifier", ()) if "value" in identifier), "")
     if name.get("given") and name.get("family"):
         yield f"{name['given'][0]} {name['family']}, MRN {number}"
 

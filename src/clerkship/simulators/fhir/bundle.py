@@ -141,7 +141,7 @@ class BundleProcessor:
 
     def process_transaction(self, data: list[Any]) -> tuple[list[bytes], list[int]]:
         """Process all entries or none: a refusal leaves the block of the transaction, which rolls back."""
-        entries = [parse_entry(number, one, self.transaction) for number, one in enumerate(data)]
+        entries = [parse_entry(number, item, self.transaction) for number, item in enumerate(data)]
         responses: dict[int, FhirResponse] = {}
         for entry in entries:
             with locate_refusals(self.transaction, entry):
@@ -152,7 +152,7 @@ class BundleProcessor:
         for entry in entries:
             if entry.method in _WRITE_METHODS:
                 self._identify(entry, responses)
-        for entry in sorted(entries, key=lambda one: one.method != "POST"):
+        for entry in sorted(entries, key=lambda item: item.method != "POST"):
             if entry.method in _WRITE_METHODS and entry.number not in responses:
                 responses[entry.number] = self._write(entry)
         self.transaction.check()

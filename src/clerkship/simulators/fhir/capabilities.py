@@ -55,7 +55,7 @@ def _build_statement(read_only: bool, client_ids: bool, checks_references: bool)
             _describe_type(type, offered, client_ids, checks_references) for type in sorted(RESOURCE_TYPES - NOT_STORED)
         ],
         "interaction": [{"code": code} for name in offered for code in SYSTEM_INTERACTIONS.get(name, ())],
-        "searchParam": [_describe_parameter(found) for found in get_parameters("Resource").values()],
+        "searchParam": [_describe_parameter(parameter) for parameter in get_parameters("Resource").values()],
     }
     return {
         "resourceType": "CapabilityStatement",
@@ -71,7 +71,7 @@ def _build_statement(read_only: bool, client_ids: bool, checks_references: bool)
 
 def _describe_type(type: str, offered: Sequence[str], client_ids: bool, checks_references: bool) -> dict[str, Any]:
     parameters = get_parameters(type)
-    includes = sorted(f"{type}:{found.name}" for found in parameters.values() if found.type == "reference")
+    includes = sorted(f"{type}:{parameter.name}" for parameter in parameters.values() if parameter.type == "reference")
     description: dict[str, Any] = {
         "type": type,
         "interaction": [{"code": TYPE_INTERACTIONS[name]} for name in offered if name in TYPE_INTERACTIONS],

@@ -75,7 +75,7 @@ def everything(transaction: Transaction, input: EverythingInput) -> FhirResponse
     scope = _parse_scope(transaction, input)
     own = sorted(_find_compartment(transaction, input.id, scope))
     referenced = sorted(_find_referenced(transaction, [patient, *own]))
-    resources = [one for one in (patient, *own, *referenced) if _is_in_scope(transaction, one, scope)]
+    resources = [item for item in (patient, *own, *referenced) if _is_in_scope(transaction, item, scope)]
     return _build_page(transaction, input, resources)
 
 
@@ -129,7 +129,7 @@ def _find_referenced(transaction: Transaction, resources: Iterable[RankedResourc
     """
     personal = frozenset(list_compartment_members(PATIENT))
     keys: set[str] = set()
-    new_keys = [one.key for one in resources]
+    new_keys = [resource.key for resource in resources]
     while new_keys:
         targets = {target for key in new_keys for target in _find_targets(transaction, key)}
         new_keys = [key for key in targets - keys if key.partition("/")[0] not in personal and transaction.exists(key)]
@@ -154,7 +154,7 @@ def _is_in_scope(transaction: Transaction, resource: RankedResource, scope: Ever
 
 def _build_page(transaction: Transaction, input: EverythingInput, resources: list[RankedResource]) -> FhirResponse:
     after = _parse_cursor(input.cursor)
-    remaining = [one for one in resources if after is None or one > after]
+    remaining = [resource for resource in resources if after is None or resource > after]
     page = remaining if input.count is None else remaining[: min(input.count, transaction.settings.max_page_size)]
     query, base, path = query_pairs(input), transaction.base, f"/{PATIENT}/{input.id}/$everything"
     transaction.note(
@@ -162,8 +162,8 @@ def _build_page(transaction: Transaction, input: EverythingInput, resources: lis
             type=PATIENT,
             query=render_logged_query(query, base),
             total=len(resources),
-            found=tuple(one.key for one in page if one.rank < 2),
-            included=tuple(one.key for one in page if one.rank == 2),
+            found=tuple(resource.key for resource in page if resource.rank < 2),
+            included=tuple(resource.key for resource in page if resource.rank == 2),
             within=f"{PATIENT}/{input.id}",
             operation="$everything",
         )
@@ -173,8 +173,10 @@ def _build_page(transaction: Transaction, input: EverythingInput, resources: lis
         next_query = [*(pair for pair in query if pair[0] != CURSOR), (CURSOR, f"{page[-1].rank}:{page[-1].key}")]
         links.append(("next", bundle_json.build_url(base, path, next_query)))
     entries = [
-        bundle_json.render_match(base, one.key, _get_data(transaction, one), "include" if one.rank == 2 else "match")
-        for one in page
+        bundle_json.render_match(
+            base, resource.key, _get_data(transaction, resource), "include" if resource.rank == 2 else "match"
+        )
+        for resource in page
     ]
     return FhirResponse(200, bundle_json.render_bundle("searchset", links, entries, len(resources)))
 

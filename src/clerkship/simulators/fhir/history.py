@@ -147,7 +147,7 @@ def _count_and_list(
         versions = transaction.versions(f"{type}/{id}")
         if not versions:
             raise refusal(404, "not-found", f"there is no {type}/{id[:80]}")
-        oldest_first = [HistoryEntry(place, f"{type}/{id}", found) for place, found in enumerate(versions)]
+        oldest_first = [HistoryEntry(place, f"{type}/{id}", version) for place, version in enumerate(versions)]
         entries: Iterator[HistoryEntry] = reversed(oldest_first)
         total = len(versions)
     else:
@@ -167,8 +167,8 @@ def _count_and_list(
 def _list_changes(transaction: Transaction, type: str) -> Iterator[HistoryEntry]:
     start = f"{type}/" if type else ""
     return (
-        HistoryEntry(place, key, found)
-        for place, key, found in transaction.changes_newest_first()
+        HistoryEntry(place, key, version)
+        for place, key, version in transaction.changes_newest_first()
         if key.startswith(start)
     )
 

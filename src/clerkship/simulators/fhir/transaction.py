@@ -168,7 +168,7 @@ class Transaction:
         if not self._resources:
             return before
         start = f"{type}/"
-        return {**before, **{key: found for key, found in self._resources.items() if key.startswith(start)}}
+        return {**before, **{key: resource for key, resource in self._resources.items() if key.startswith(start)}}
 
     def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
         """Return what is built from them: the store's, unless this transaction changes resources of the type."""
@@ -300,7 +300,7 @@ def _check_server_reference(text: str, transaction: Transaction) -> Issue | None
         return Issue("error", "value", f"`{text[:80]}` is not a valid reference")
     if not transaction.exists(target.key):
         return Issue("error", "not-found", f"there is no {target.key} on this server")
-    if target.version is None or any(target.version == found.id for found in transaction.versions(target.key)):
+    if target.version is None or any(target.version == version.id for version in transaction.versions(target.key)):
         return None
     return Issue("error", "not-found", f"{target.key} has no version {target.version}")
 

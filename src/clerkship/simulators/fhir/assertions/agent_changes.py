@@ -75,10 +75,10 @@ class _ResourceTrace:
                 self.without_agent[path] = now
 
     def change(self, key: str) -> ResourceChange | None:
-        there = self.current is not None
-        if not self.seq or not (there or self.exists_without_agent):
+        exists = self.current is not None
+        if not self.seq or not (exists or self.exists_without_agent):
             return None
-        sort: ChangeType = "updated" if there and self.exists_without_agent else "created" if there else "deleted"
+        sort: ChangeType = "updated" if exists and self.exists_without_agent else "created" if exists else "deleted"
         paths = _compare_leaves(self.without_agent if self.exists_without_agent else {}, flatten_resource(self.current))
         return (
             ResourceChange(key, sort, self.before_agent, self.current, paths, self.seq)
@@ -101,8 +101,8 @@ def find_agent_changes(chart: Chart, evidence: Evidence, sandbox: str) -> list[R
     because of the agent's request to another sandbox is the agent's.
     """
     last = {key: trace for key, trace, _ in _trace_writes(chart, evidence, sandbox)}
-    found = [change for key, trace in last.items() if (change := trace.change(key)) is not None]
-    return sorted(found, key=lambda change: change.seq)
+    changes = [change for key, trace in last.items() if (change := trace.change(key)) is not None]
+    return sorted(changes, key=lambda change: change.seq)
 
 
 def changes_after_each_write(chart: Chart, evidence: Evidence, sandbox: str) -> Iterator[ResourceChange]:

@@ -67,10 +67,10 @@ def pair_with_units(value: Any, *units: Any) -> Iterator[ParsedQuantity]:
 def find_expected_quantities(expected: Mapping[str, Any]) -> Iterator[ParsedQuantity]:
     """Yield the quantities in a map of path -> expectation: `dose.value: 400` beside `dose.unit: mg` is 400 mg."""
     values = {path: list(list_literals(expectation)) for path, expectation in expected.items()}
-    for path, found in values.items():
+    for path, literals in values.items():
         parent, _, name = path.rpartition(".")
         units = [unit for sibling in ("unit", "code") for unit in values.get(f"{parent}.{sibling}", ())]
-        for value in found:
+        for value in literals:
             yield from find_quantities_in_data(value)
             yield from pair_with_units(value, *units) if name == "value" else ()
 

@@ -61,19 +61,19 @@ class FhirNoOtherChanges(Assertion):
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
-        found: list[tuple[FieldPath, str]] = []
+        mistakes: list[tuple[FieldPath, str]] = []
         for number, item in enumerate(self.must_not):
             if item.count is not None:
-                found.append((("must_not", number, "count"), "`count` is not allowed in `must_not`"))
+                mistakes.append((("must_not", number, "count"), "`count` is not allowed in `must_not`"))
             if item.elements:
-                found.append(
+                mistakes.append(
                     (
                         ("must_not", number, "elements"),
                         "`elements` is not allowed in `must_not`; use `fields` or `where`",
                     )
                 )
-        if found:
-            raise build_located_error(found)
+        if mistakes:
+            raise build_located_error(mistakes)
         return self
 
     @property
@@ -88,14 +88,16 @@ class FhirNoOtherChanges(Assertion):
         name, judge = find_sandbox_name(evidence, state), ChangeChecker(state, evidence)
         changes = find_agent_changes(state.chart, evidence, name)
         counts = list(self._check_counts(changes, state))
-        wrong = {change.key: list(self._find_violations(change, state, judge)) for change in changes}
-        others = [row for rows in wrong.values() for row in rows]
+        violations = {change.key: list(self._find_violations(change, state, judge)) for change in changes}
+        others = [row for rows in violations.values() for row in rows]
         if self.ever:
             judged = {(change.key, change.seq) for change in changes}
-            every = changes_after_each_write(state.chart, evidence, name)
-            earlier = (one for one in every if (one.key, one.seq) not in judged and not wrong.get(one.key))
+            all_changes = changes_after_each_write(state.chart, evidence, name)
+            earlier = (
+                item for item in all_changes if (item.key, item.seq) not in judged and not violations.get(item.key)
+            )
             others += self._find_undone_violations(earlier, state, judge)
-        allowed = (row for change in changes if not wrong[change.key] for row in _build_allowed_rows(change))
+        allowed = (row for change in changes if not violations[change.key] for row in _build_allowed_rows(change))
         passed = not others and all(row.passed for row in counts)
         return Check.of(
             passed, _describe_result(counts, others, changes), *islice((*counts, *others, *allowed), MAX_ROWS)
@@ -128,14 +130,14 @@ class FhirNoOtherChanges(Assertion):
             return
         objections = [judge.find_objections(change, item) for item in listed]
         if change.change_type != "updated":
-            yield from (_build_objection_row(change, found) for found in min(objections, key=len).values())
+            yield from (_build_objection_row(change, by_path) for by_path in min(objections, key=len).values())
             return
         for path, pair in change.paths.items():
             if any(item.covers_path(path) for item in forbidden) or not listed:
                 yield _build_row(change, path, *pair, passed=False)
-            elif all(path in found for found in objections):
+            elif all(path in by_path for by_path in objections):
                 yield _build_objection_row(
-                    change, min((found[path] for found in objections), key=lambda o: o[1:] == pair)
+                    change, min((by_path[path] for by_path in objections), key=lambda o: o[1:] == pair)
                 )
 
     def _find_undone_violations(
@@ -174,8 +176,8 @@ def _build_row(change: ResourceChange, path: str, before: Any, after: Any, *, pa
     return row.model_copy(update={"expected": to_evidence_value(was)})
 
 
-def _build_objection_row(change: ResourceChange, found: Objection) -> FieldCheck:
-    return _build_row(change, found.path, found.expected, found.actual, passed=False)
+def _build_objection_row(change: ResourceChange, objection: Objection) -> FieldCheck:
+    return _build_row(change, objection.path, objection.expected, objection.actual, passed=False)
 
 
 def _build_allowed_rows(change: ResourceChange) -> Iterator[FieldCheck]:
@@ -185,17 +187,17 @@ def _build_allowed_rows(change: ResourceChange) -> Iterator[FieldCheck]:
     if change.change_type == "updated":
         yield from (_build_row(change, path, *pair, passed=True) for path, pair in change.paths.items())
     else:
-        said = f"{change.change_type}, as listed"
-        yield FieldCheck(path=change.key, expected=said, actual=said, passed=True, seq=change.seq)
+        text = f"{change.change_type}, as listed"
+        yield FieldCheck(path=change.key, expected=text, actual=text, passed=True, seq=change.seq)
 
 
 def _describe_result(
     counts: Sequence[FieldCheck], others: Sequence[FieldCheck], changes: Sequence[ResourceChange]
 ) -> str:
     missed = [row for row in counts if not row.passed]
-    wrong = [f"{row.path}: {row.actual} (expected {describe_expected(row.expected)})" for row in missed]
+    failures = [f"{row.path}: {row.actual} (expected {describe_expected(row.expected)})" for row in missed]
     places = list(dict.fromkeys(row.path for row in others))
     if places:
-        wrong.append(f"not allowed: {join_first(places, most=MAX_NAMES)}")
+        failures.append(f"not allowed: {join_first(places, most=MAX_NAMES)}")
     done = join_first(changes, lambda change: f"{change.key} {change.change_type}", MAX_NAMES) or "nothing"
-    return f"the agent left these changes: {done}" + (f"; {'; '.join(wrong)}" if wrong else ", as listed")
+    return f"the agent left these changes: {done}" + (f"; {'; '.join(failures)}" if failures else ", as listed")

@@ -65,13 +65,16 @@ class FhirResourceState(Assertion):
         paths: list[tuple[FieldPath, str]] = [
             (("fields", n, "path"), field.path) for n, field in enumerate(self.fields)
         ]
-        wanted: list[tuple[FieldPath, str, Any]] = [
+        expectations: list[tuple[FieldPath, str, Any]] = [
             (("fields", n, "expected"), field.path, field.expected) for n, field in enumerate(self.fields)
         ]
-        found = [*find_search_mistakes(self.resource_type, self.search), *find_path_mistakes(self.resource_type, paths)]
-        found += find_expectation_mistakes(self.resource_type, wanted)
-        if found:
-            raise build_located_error(found)
+        mistakes = [
+            *find_search_mistakes(self.resource_type, self.search),
+            *find_path_mistakes(self.resource_type, paths),
+        ]
+        mistakes += find_expectation_mistakes(self.resource_type, expectations)
+        if mistakes:
+            raise build_located_error(mistakes)
         counted = [key for key in ("count", "none", "which") if key in self.model_fields_set]
         if len(counted) > 1:
             raise ValueError(f"`{counted[0]}` and `{counted[1]}` cannot be combined")
@@ -85,37 +88,37 @@ class FhirResourceState(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Search the final chart and compare the fields."""
         subject = find_subject(evidence)
-        found = self._find_resources(evidence.state(FhirState, self.sandbox), subject)
-        looked_at = {get_key(resource): self._compare(resource, evidence.now) for resource in found}
+        resources = self._find_resources(evidence.state(FhirState, self.sandbox), subject)
+        rows_by_key = {get_key(resource): self._compare(resource, evidence.now) for resource in resources}
         if self.none or self.count is not None:
-            return self._check_count(looked_at, subject)
-        if not looked_at:
+            return self._check_count(rows_by_key, subject)
+        if not rows_by_key:
             return self._report_missing(evidence.state(FhirState, self.sandbox), subject)
-        return self._check_all(looked_at, subject) if self.which == "all" else self._check_one(looked_at, subject)
+        return self._check_all(rows_by_key, subject) if self.which == "all" else self._check_one(rows_by_key, subject)
 
     def _report_missing(self, state: FhirState, subject: CriterionSubject | None) -> Check:
         row = FieldCheck(path=self.resource_type, expected={"gte": 1}, actual=0, passed=False)
-        told = "; ".join([f"there is no {self._describe_search(subject)}", *self._explain_missing(state, subject)])
-        return Check.of(False, told, row)
+        detail = "; ".join([f"there is no {self._describe_search(subject)}", *self._explain_missing(state, subject)])
+        return Check.of(False, detail, row)
 
     def _explain_missing(self, state: FhirState, subject: CriterionSubject | None) -> Iterator[str]:
         """Yield each search parameter without which the search would find something."""
         for name in self.search if len(self.search) > 1 or subject is not None else ():
-            rest = {other: value for other, value in self.search.items() if other != name}
-            found = [get_key(resource) for resource in self._find_resources(state, subject, rest)]
-            if found:
+            others = {other: value for other, value in self.search.items() if other != name}
+            keys = [get_key(resource) for resource in self._find_resources(state, subject, others)]
+            if keys:
                 query = "&".join(f"{key}={value}" for key, value in to_query_pairs({name: self.search[name]}))
-                yield f"without {query} there would be {join_first(found, most=MAX_NAMES)}"
+                yield f"without {query} there would be {join_first(keys, most=MAX_NAMES)}"
 
     def _find_resources(
         self, state: FhirState, subject: CriterionSubject | None, search: SearchField | None = None
     ) -> Sequence[Resource]:
-        asked = to_query_pairs(self.search if search is None else search)
-        found = state.find(self.resource_type, asked)
+        pairs = to_query_pairs(self.search if search is None else search)
+        resources = state.find(self.resource_type, pairs)
         if subject is not None:
             keys = subject.keys(state, self.resource_type)
-            found = [resource for resource in found if get_key(resource) in keys]
-        return found[: parse_query(self.resource_type, asked).count]  # `_sort: -date, _count: 1` is the latest
+            resources = [resource for resource in resources if get_key(resource) in keys]
+        return resources[: parse_query(self.resource_type, pairs).count]  # `_sort: -date, _count: 1` is the latest
 
     def _compare(self, resource: Resource, now: datetime | None) -> Rows:
         return tuple(field.compare(resource, now) for field in self.fields)
@@ -124,33 +127,37 @@ class FhirResourceState(Assertion):
         query = "&".join(f"{name}={value}" for name, value in to_query_pairs(self.search))
         return self.resource_type + (f" with {query}" if query else "") + (f" about {subject}" if subject else "")
 
-    def _check_count(self, looked_at: dict[str, Rows], subject: CriterionSubject | None) -> Check:
+    def _check_count(self, rows_by_key: dict[str, Rows], subject: CriterionSubject | None) -> Check:
         expected: Any = 0 if self.none else self.count
-        good = [key for key, rows in looked_at.items() if _all_passed(rows)]
-        passed = matches_expected(expected, len(good))
-        wanted = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
-        fields = f" that has {wanted}" if wanted else ""
-        row = FieldCheck(path="count", expected=expected, actual=len(good), passed=passed)
-        found = join_first(good, most=MAX_NAMES) or "none"
+        matching = [key for key, rows in rows_by_key.items() if _all_passed(rows)]
+        passed = matches_expected(expected, len(matching))
+        described = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
+        fields = f" that has {described}" if described else ""
+        row = FieldCheck(path="count", expected=expected, actual=len(matching), passed=passed)
+        found = join_first(matching, most=MAX_NAMES) or "none"
         detail = f"{self._describe_search(subject)}{fields}: {found} (expected {describe_expected(expected)})"
         if passed or not self.fields or self.none:
             return Check.of(passed, detail, row)
-        rest = [check for key, rows in looked_at.items() if not _all_passed(rows) for check in prefix_paths(key, rows)]
-        return Check.of(passed, detail, row, *rest[:MAX_ROWS])
+        failed_rows = [
+            check for key, rows in rows_by_key.items() if not _all_passed(rows) for check in prefix_paths(key, rows)
+        ]
+        return Check.of(passed, detail, row, *failed_rows[:MAX_ROWS])
 
-    def _check_one(self, looked_at: dict[str, Rows], subject: CriterionSubject | None) -> Check:
-        keys = list(looked_at)
-        key = keys[0] if self.which == "first" else max(keys, key=lambda key: share_passed(looked_at[key]))
+    def _check_one(self, rows_by_key: dict[str, Rows], subject: CriterionSubject | None) -> Check:
+        keys = list(rows_by_key)
+        key = keys[0] if self.which == "first" else max(keys, key=lambda key: share_passed(rows_by_key[key]))
         number = f" (of {len(keys)} {self._describe_search(subject)})" if len(keys) > 1 else ""
-        return Check.of_fields(looked_at[key], f"{_describe_resource(key, looked_at[key])}{number}")
+        return Check.of_fields(rows_by_key[key], f"{_describe_resource(key, rows_by_key[key])}{number}")
 
-    def _check_all(self, looked_at: dict[str, Rows], subject: CriterionSubject | None) -> Check:
-        wrong = [key for key, rows in looked_at.items() if not _all_passed(rows)]
-        rows = tuple(row for key, checks in looked_at.items() for row in prefix_paths(key, checks))
-        number = f"{len(looked_at) - len(wrong)} of {len(looked_at)} {self._describe_search(subject)} are as expected"
-        detail = number if not wrong else f"{number}; not {join_first(wrong, most=MAX_NAMES)}"
-        told = tuple(sorted(rows, key=lambda row: row.passed))[:MAX_ROWS]
-        return Check(passed=not wrong, score=share_passed(rows), detail=detail, evidence=told)
+    def _check_all(self, rows_by_key: dict[str, Rows], subject: CriterionSubject | None) -> Check:
+        failed = [key for key, rows in rows_by_key.items() if not _all_passed(rows)]
+        rows = tuple(row for key, checks in rows_by_key.items() for row in prefix_paths(key, checks))
+        number = (
+            f"{len(rows_by_key) - len(failed)} of {len(rows_by_key)} {self._describe_search(subject)} are as expected"
+        )
+        detail = number if not failed else f"{number}; not {join_first(failed, most=MAX_NAMES)}"
+        shown = tuple(sorted(rows, key=lambda row: row.passed))[:MAX_ROWS]
+        return Check(passed=not failed, score=share_passed(rows), detail=detail, evidence=shown)
 
 
 def _all_passed(rows: Rows) -> bool:
@@ -160,5 +167,5 @@ def _all_passed(rows: Rows) -> bool:
 def _describe_resource(key: str, rows: Rows) -> str:
     if not rows:
         return f"{key} is there"
-    wrong = [row.path for row in rows if not row.passed]
-    return f"{key} is as expected" if not wrong else f"{key} is there, but not as expected: {', '.join(wrong)}"
+    failed = [row.path for row in rows if not row.passed]
+    return f"{key} is as expected" if not failed else f"{key} is there, but not as expected: {', '.join(failed)}"

@@ -41,30 +41,32 @@ class FhirWasNotRead(ReadAssertion):
     @model_validator(mode="after")
     def _check_exceptions(self) -> Self:
         if self.resource_type is not None and self.resource_type in self.except_types:
-            wrong = f"{self.resource_type} is also the `resource_type`, so the assertion could never fail"
-            raise build_located_error([(("except_types",), wrong)])
+            message = f"{self.resource_type} is also the `resource_type`, so the assertion could never fail"
+            raise build_located_error([(("except_types",), message)])
         return self
 
     def check(self, evidence: Evidence) -> Check:
         """Look for such reads in the log."""
-        found = [look for look in self.find_matching(evidence) if look.key.partition("/")[0] not in self.except_types]
-        asked = self.describe(evidence)
+        reads = [
+            shown for shown in self.find_matching(evidence) if shown.key.partition("/")[0] not in self.except_types
+        ]
+        description = self.describe(evidence)
         if self.patient_other_than is not None:
             own = {patient.key for patient in self._patients(evidence)}
-            found = [look for look in found if _belongs_to_others(look, own)]
-            asked = f"{asked} of a patient other than {', '.join(sorted(own))}"
-        if not found:
+            reads = [shown for shown in reads if _belongs_to_others(shown, own)]
+            description = f"{description} of a patient other than {', '.join(sorted(own))}"
+        if not reads:
             row = FieldCheck(path="read", expected=0, actual=0, passed=True)
-            return Check.of(True, f"the agent read no {asked}", row)
-        first = {look.key: look for look in reversed(found)}
+            return Check.of(True, f"the agent read no {description}", row)
+        first = {shown.key: shown for shown in reversed(reads)}
         rows = [
             FieldCheck(
-                path=key, expected="(not read)", actual=_describe_request(look), passed=False, seq=look.event.seq
+                path=key, expected="(not read)", actual=_describe_request(shown), passed=False, seq=shown.event.seq
             )
-            for key, look in sorted(first.items(), key=lambda item: item[1].event.seq)[:MAX_ROWS]
+            for key, shown in sorted(first.items(), key=lambda item: item[1].event.seq)[:MAX_ROWS]
         ]
         return Check.of(
-            False, f"the agent read {list_keys(found)}, first {evidence.when(found[0].event)}: {asked}", *rows
+            False, f"the agent read {list_keys(reads)}, first {evidence.when(reads[0].event)}: {description}", *rows
         )
 
     def _patients(self, evidence: Evidence) -> Iterator[CriterionSubject]:
@@ -76,17 +78,17 @@ class FhirWasNotRead(ReadAssertion):
             yield subject
 
 
-def _describe_request(look: ShownResource) -> str:
+def _describe_request(shown: ShownResource) -> str:
     """Return the request, or the operation if the read is part of a write."""
-    return render_event_request(look.event) or str(getattr(look.event.payload, "operation", "history"))
+    return render_event_request(shown.event) or str(getattr(shown.event.payload, "operation", "history"))
 
 
-def _belongs_to_others(look: ShownResource, own: Collection[str]) -> bool:
+def _belongs_to_others(shown: ShownResource, own: Collection[str]) -> bool:
     """Return whether a resource belongs to patients, and to none of these."""
-    type = look.key.partition("/")[0]
+    type = shown.key.partition("/")[0]
     if type == "Patient":
-        return look.key not in own
-    resource = look.resource if compartment_parameters("Patient", type) else None
+        return shown.key not in own
+    resource = shown.resource if compartment_parameters("Patient", type) else None
     targets = (parse_reference(reference["reference"]) for _, reference in iter_references(resource))
     patients = {target.key for target in targets if target is not None and target.type == "Patient"}
     return bool(patients) and patients.isdisjoint(own)

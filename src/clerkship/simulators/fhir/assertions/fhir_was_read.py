@@ -31,15 +31,15 @@ class FhirWasRead(ReadAssertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for such reads in the log."""
-        found, expected = list(self.find_matching(evidence)), self.count if self.count is not None else {"gte": 1}
-        number = len({look.key for look in found})
-        passed, asked = matches_expected(expected, number), self.describe(evidence)
-        seq = found[0].event.seq if found else None
+        reads, expected = list(self.find_matching(evidence)), self.count if self.count is not None else {"gte": 1}
+        number = len({look.key for look in reads})
+        passed, description = matches_expected(expected, number), self.describe(evidence)
+        seq = reads[0].event.seq if reads else None
         row = FieldCheck(path="read", expected=expected, actual=number, passed=passed, seq=seq)
-        wanted = f" (expected {describe_expected(expected)})" if self.count is not None else ""
-        if found:
-            first = f", first {evidence.when(found[0].event)}" if passed else ""
-            return Check.of(passed, f"the agent read {list_keys(found)}{first}: {asked}{wanted}", row)
-        every = self.find_all_shown(evidence)
-        instead = f"; it read {list_keys(every)}" if every else "; it read nothing"
-        return Check.of(passed, f"the agent read no {asked}{wanted}{instead}", row)
+        expectation = f" (expected {describe_expected(expected)})" if self.count is not None else ""
+        if reads:
+            first = f", first {evidence.when(reads[0].event)}" if passed else ""
+            return Check.of(passed, f"the agent read {list_keys(reads)}{first}: {description}{expectation}", row)
+        all_reads = self.find_all_shown(evidence)
+        instead = f"; it read {list_keys(all_reads)}" if all_reads else "; it read nothing"
+        return Check.of(passed, f"the agent read no {description}{expectation}{instead}", row)

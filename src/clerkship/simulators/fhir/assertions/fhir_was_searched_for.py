@@ -53,20 +53,22 @@ class FhirWasSearchedFor(Assertion):
         """Look for such a search in the log."""
         state = evidence.state(FhirState, self.sandbox)
         source = find_sandbox_name(evidence, state)
-        made = [
+        searches = [
             event
             for event in evidence.of_kind(ResourcesSearched.kind)
             if event.source == source and event.actor == "agent"
         ]
-        hit = next((event for event in made if self._would_show(event, state)), None)
+        hit = next((event for event in searches if self._would_show(event, state)), None)
         found, seq = hit is not None, hit.seq if hit is not None else None
         row = FieldCheck(path="searched", expected=True, actual=found, passed=found, seq=seq)
-        wanted = f"a search that would have shown this {self.resource['resourceType']}"
+        description = f"a search that would have shown this {self.resource['resourceType']}"
         if hit is not None:
-            return Check.of(True, f"the agent made {wanted}, {evidence.when(hit)}: {render_event_request(hit)}", row)
-        instead = "; ".join(str(render_event_request(event)) for event in made[:_MAX_SHOWN]) or "none"
-        more = f"; and {len(made) - _MAX_SHOWN} more" if len(made) > _MAX_SHOWN else ""
-        return Check.of(False, f"the agent did not make {wanted}; its searches: {instead}{more}", row)
+            return Check.of(
+                True, f"the agent made {description}, {evidence.when(hit)}: {render_event_request(hit)}", row
+            )
+        instead = "; ".join(str(render_event_request(event)) for event in searches[:_MAX_SHOWN]) or "none"
+        more = f"; and {len(searches) - _MAX_SHOWN} more" if len(searches) > _MAX_SHOWN else ""
+        return Check.of(False, f"the agent did not make {description}; its searches: {instead}{more}", row)
 
     def _would_show(self, event: Event, view: ChartView) -> bool:
         search, type = event.payload, self.resource["resourceType"]

@@ -16,8 +16,8 @@ _PART = re.compile(r"[^.\[\]]+")
 
 def flatten_resource(resource: Resource | None) -> dict[str, Any]:
     """Return the values of a resource by path, such as `name[0].given[1]`, without those that the server sets."""
-    found = dict(_flatten(resource, "")) if resource is not None else {}
-    return {path: value for path, value in found.items() if path not in _SERVER_ELEMENTS}
+    values = dict(_flatten(resource, "")) if resource is not None else {}
+    return {path: value for path, value in values.items() if path not in _SERVER_ELEMENTS}
 
 
 def _flatten(data: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -86,24 +86,26 @@ class ListedChange(Frozen):
         type = self.type_name
         if type and type not in RESOURCE_TYPES:
             raise build_located_error([(("id",), f"unknown resource type `{type}`")])
-        found = [*self._path_mistakes(type), *self._element_mistakes()]
-        found += [
+        mistakes = [*self._path_mistakes(type), *self._element_mistakes()]
+        mistakes += [
             *(find_search_mistakes(type, self.search) if type else ()),
             *find_result_parameter_mistakes(self.search),
         ]
         if self.type and self.id and self.id.rpartition("/")[0] not in ("", self.type):
-            found.append((("id",), f"`{self.id}` is not a {self.type}"))
-        if found:
-            raise build_located_error(found)
+            mistakes.append((("id",), f"`{self.id}` is not a {self.type}"))
+        if mistakes:
+            raise build_located_error(mistakes)
         return self
 
     def _path_mistakes(self, type: str | None) -> Iterator[tuple[FieldPath, str]]:
-        wanted: list[tuple[FieldPath, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
-        wanted += [(("elements", path), path, said) for path, said in self.elements.items()]
-        paths: list[tuple[FieldPath, str]] = [(place, path) for place, path, _ in wanted]
+        expectations: list[tuple[FieldPath, str, Any]] = [
+            (("where", path), path, expectation) for path, expectation in self.where.items()
+        ]
+        expectations += [(("elements", path), path, expectation) for path, expectation in self.elements.items()]
+        paths: list[tuple[FieldPath, str]] = [(place, path) for place, path, _ in expectations]
         paths += [(("fields", number), path) for number, path in enumerate(self.fields)]
         yield from find_path_mistakes(type, paths)
-        yield from find_expectation_mistakes(type, wanted)
+        yield from find_expectation_mistakes(type, expectations)
 
     def _element_mistakes(self) -> Iterator[tuple[FieldPath, str]]:
         if self.elements and self.change == "deleted":
@@ -148,8 +150,8 @@ class ListedChange(Frozen):
     def find_expectation(self, leaf: str) -> tuple[str, Any] | None:
         """Return the longest path in `elements` or `fields` that covers a leaf, and the expectation for it."""
         expected = dict.fromkeys(self.fields, ANY_VALUE) | self.elements
-        found = [path for path in expected if path_covers(parse_plain_path(path) or (), leaf)]
-        best = max(found, key=lambda path: len(parse_plain_path(path) or ()), default=None)
+        covering = [path for path in expected if path_covers(parse_plain_path(path) or (), leaf)]
+        best = max(covering, key=lambda path: len(parse_plain_path(path) or ()), default=None)
         return (best, expected[best]) if best is not None else None
 
     def find_named_quantities(self) -> Iterator[ParsedQuantity]:

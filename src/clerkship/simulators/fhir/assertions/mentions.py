@@ -43,11 +43,11 @@ class PatientIndex:
 
         A name that several patients share is taken as that of the patients in `own`, if one of them has it.
         """
-        found = {f"Patient/{id}" for id in _REFERENCE.findall(text)} & self.keys
+        patients = {f"Patient/{id}" for id in _REFERENCE.findall(text)} & self.keys
         words = _split_words(text)
         for keys in (*self._find_by_identifier(words), *self._find_by_name(words)):
-            found |= keys.intersection(own) or keys
-        return found
+            patients |= keys.intersection(own) or keys
+        return patients
 
     def _find_by_identifier(self, words: list[str]) -> Iterator[set[str]]:
         return (self._by_identifier[word] for word in words if word in self._by_identifier)
@@ -57,12 +57,12 @@ class PatientIndex:
             for place in range(len(words) - length + 1):
                 people = self._by_family.get(tuple(words[place : place + length]), ())
                 end = place + length
-                near = (
+                nearby = (
                     {*words[max(0, place - _MAX_NAME_DISTANCE) : place], *words[end : end + _MAX_NAME_DISTANCE]}
                     if people
                     else ()
                 )
-                keys = {key for given, key in people if given in near}
+                keys = {key for given, key in people if given in nearby}
                 if keys:
                     yield keys
 
@@ -80,11 +80,11 @@ def get_patient_index(chart: Chart) -> PatientIndex:
 
 def find_patients(resource: Any) -> set[str]:
     """Return the keys of the patients that a resource is about: itself, or those it refers to."""
-    found = {
+    patients = {
         f"Patient/{id}"
         for _, reference in iter_references(resource)
         for id in _REFERENCE.findall(reference["reference"])
     }
     if isinstance(resource, dict) and resource.get("resourceType") == "Patient" and "id" in resource:
-        found.add(f"Patient/{resource['id']}")
-    return found
+        patients.add(f"Patient/{resource['id']}")
+    return patients

@@ -67,8 +67,11 @@ class ChangeChecker:
     def __init__(self, view: ChartView, evidence: Evidence) -> None:
         self._view, self._chart = view, view.chart
         self._task = evidence.task
-        said = (event.payload for event in evidence.utterances if event.actor != "agent")
-        self._task_texts = [self._task.task_item, *(line.text for line in said if isinstance(line, Utterance))]
+        payloads = (event.payload for event in evidence.utterances if event.actor != "agent")
+        self._task_texts = [
+            self._task.task_item,
+            *(payload.text for payload in payloads if isinstance(payload, Utterance)),
+        ]
         self._patients_by_item: dict[int, set[str]] = {}
 
     @cached_property
@@ -91,7 +94,7 @@ class ChangeChecker:
             return {}
         listed = _ElementChecker(change, item, self)
         first = ((path, next(listed.find_objections(path), None)) for path in change.paths)
-        return {path: found for path, found in first if found is not None}
+        return {path: objection for path, objection in first if objection is not None}
 
     def find_allowed_patients(self, change: ResourceChange, item: ListedChange) -> set[str]:
         """Return the patients that a change may name.
@@ -108,8 +111,8 @@ class ChangeChecker:
     def find_named_patients(self, item: ListedChange) -> set[str]:
         """Return the patients that an item names, or that the resource it names is about."""
         if id(item) not in self._patients_by_item:
-            there = self._view.resource(item.key) if item.key else None
-            self._patients_by_item[id(item)] = find_patients(there).union(
+            resource = self._view.resource(item.key) if item.key else None
+            self._patients_by_item[id(item)] = find_patients(resource).union(
                 *map(self.patients.find_named, item.list_texts())
             )
         return self._patients_by_item[id(item)]
@@ -140,20 +143,20 @@ class _ElementChecker:
         before, value = self.change.paths[path]
         names = remove_indexes(path)
         if not _is_unchecked(names, before):
-            found = self.item.find_expectation(path)
-            if found is None:
+            expectation = self.item.find_expectation(path)
+            if expectation is None:
                 yield Objection(path, "(not set)" if before is MISSING else before, value)
                 return
-            yield from self._check_value(path, value, *found)
+            yield from self._check_value(path, value, *expectation)
         if isinstance(value, str) and is_text_element(self.change.type, names):
             yield from self._check_text(path, _TAG.sub(" ", value))
 
     def _check_value(self, path: str, value: Any, element: str, expected: Any) -> Iterator[Objection]:
         """Yield an objection if the value is not the expected one."""
         if value is MISSING or isinstance(expected, list):
-            there = find_values(self.resource, element)
+            values = find_values(self.resource, element)
             may_go = value is MISSING and is_matcher(expected) and None in expected.get("in", ())
-            if not values_match(expected, there) and not may_go:
+            if not values_match(expected, values) and not may_go:
                 yield Objection(path, expected, value)
             return
         steps = find_covered_steps(parse_plain_path(element) or (), path) or ()
@@ -176,6 +179,6 @@ class _ElementChecker:
         if others:
             yield Objection(path, f"no other patient named (it names {', '.join(sorted(others))})", text)
         if remove_indexes(path).rpartition(".")[2] != "reference":
-            wrong = [measure for measure in find_quantities(text) if not self.allowed_quantities.allows(measure)]
-            if wrong:
-                yield Objection(path, f"only quantities that the task asks for (it contains {wrong[0]})", text)
+            not_allowed = [measure for measure in find_quantities(text) if not self.allowed_quantities.allows(measure)]
+            if not_allowed:
+                yield Objection(path, f"only quantities that the task asks for (it contains {not_allowed[0]})", text)

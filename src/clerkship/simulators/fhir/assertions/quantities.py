@@ -92,15 +92,15 @@ def find_quantities(text: str) -> Iterator[ParsedQuantity]:
     for pattern, digits in _FREQUENCIES:
         text = pattern.sub(digits, text)
     text = _DATES_IN_WORDS.sub(_remove_date, _SPELLED_NUMBER.sub(_to_digits, text))
-    for found in _NUMBER.finditer(text):
-        unit = _find_unit(text, found.end())
-        if unit or not (_ORDINAL.match(text, found.end()) or _is_year(found)):
-            yield ParsedQuantity(to_float(found[0].replace(",", "").replace(" ", "")), unit)
+    for match in _NUMBER.finditer(text):
+        unit = _find_unit(text, match.end())
+        if unit or not (_ORDINAL.match(text, match.end()) or _is_year(match)):
+            yield ParsedQuantity(to_float(match[0].replace(",", "").replace(" ", "")), unit)
 
 
-def _is_year(found: re.Match[str]) -> bool:
-    before = found.string[max(0, found.start() - 12) : found.start()]
-    return bool(re.fullmatch(_YEAR, found[0]) and (not before.strip() or _YEAR_CONTEXT.search(before)))
+def _is_year(match: re.Match[str]) -> bool:
+    before = match.string[max(0, match.start() - 12) : match.start()]
+    return bool(re.fullmatch(_YEAR, match[0]) and (not before.strip() or _YEAR_CONTEXT.search(before)))
 
 
 def to_float(number: float | str) -> float:
@@ -111,26 +111,26 @@ def to_float(number: float | str) -> float:
         return math.inf
 
 
-def _remove_date(found: re.Match[str]) -> str:
+def _remove_date(match: re.Match[str]) -> str:
     """Remove a date. `may 40 tablets` is not one."""
-    return found[0] if _find_unit(found.string, found.end()) else " ; "
+    return match[0] if _find_unit(match.string, match.end()) else " ; "
 
 
 def _find_unit(text: str, place: int) -> str:
     """Return the unit of a number that ends at a position, with up to two adjectives between (`400 oral tablets`)."""
     for _ in range(_MAX_ADJECTIVES + 1):
-        found = _WORD.match(text, place)
-        if found is None or found[1] in _PREPOSITIONS:
+        match = _WORD.match(text, place)
+        if match is None or match[1] in _PREPOSITIONS:
             return ""
-        if unit := normalise_unit(found[1]):
+        if unit := normalise_unit(match[1]):
             return unit
-        place = found.end()
+        place = match.end()
     return ""
 
 
-def _to_digits(found: re.Match[str]) -> str:
+def _to_digits(match: re.Match[str]) -> str:
     total = part = 0
-    for word in re.findall(rf"\b(?:{_SPELLED})\b", found[0]):
+    for word in re.findall(rf"\b(?:{_SPELLED})\b", match[0]):
         if word == "thousand":
             total, part = total + (part or 1) * 1000, 0
         elif word in _SCALES:
@@ -138,4 +138,4 @@ def _to_digits(found: re.Match[str]) -> str:
         else:
             part += _NUMBERS[word]
     value = total + part
-    return str(value) if value > _MAX_PROSE_NUMBER or _find_unit(found.string, found.end()) else found[0]
+    return str(value) if value > _MAX_PROSE_NUMBER or _find_unit(match.string, match.end()) else match[0]

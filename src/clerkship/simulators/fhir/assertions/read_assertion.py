@@ -59,12 +59,17 @@ class ReadAssertion(Assertion):
         if self.search and self.resource_type is None:
             raise ValueError("`search` needs `resource_type`")
         paths: list[tuple[FieldPath, str]] = [(("where", path), path) for path in self.where]
-        wanted: list[tuple[FieldPath, str, Any]] = [(("where", path), path, said) for path, said in self.where.items()]
-        found = [*find_path_mistakes(self.resource_type, paths), *find_expectation_mistakes(self.resource_type, wanted)]
-        found += [*self._id_mistakes(), *find_result_parameter_mistakes(self.search)]
-        found += find_search_mistakes(self.resource_type, self.search) if self.resource_type is not None else ()
-        if found:
-            raise build_located_error(found)
+        expectations: list[tuple[FieldPath, str, Any]] = [
+            (("where", path), path, expectation) for path, expectation in self.where.items()
+        ]
+        mistakes = [
+            *find_path_mistakes(self.resource_type, paths),
+            *find_expectation_mistakes(self.resource_type, expectations),
+        ]
+        mistakes += [*self._id_mistakes(), *find_result_parameter_mistakes(self.search)]
+        mistakes += find_search_mistakes(self.resource_type, self.search) if self.resource_type is not None else ()
+        if mistakes:
+            raise build_located_error(mistakes)
         return self
 
     def _id_mistakes(self) -> Iterator[tuple[FieldPath, str]]:
@@ -79,35 +84,35 @@ class ReadAssertion(Assertion):
     def find_all_shown(self, evidence: Evidence) -> Sequence[ShownResource]:
         """Return all resources that the agent received, up to the event in `before`."""
         state = evidence.state(FhirState, self.sandbox)
-        found = find_shown_resources(evidence, find_sandbox_name(evidence, state))
+        shown = find_shown_resources(evidence, find_sandbox_name(evidence, state))
         first = next(select(evidence.events, self.before), None) if self.before is not None else None
         if first is None:
-            return found
-        return [look for look in found if (look.event.at, look.event.seq) < (first.at, first.seq)]
+            return shown
+        return [resource for resource in shown if (resource.event.at, resource.event.seq) < (first.at, first.seq)]
 
     def find_matching(self, evidence: Evidence) -> Iterator[ShownResource]:
         """Return those resources that the assertion is about."""
         state, subject = evidence.state(FhirState, self.sandbox), find_subject(evidence)
         if subject is not None and self.resource_type is not None:
             subject.require_reference_parameters(self.resource_type)
-        return (look for look in self.find_all_shown(evidence) if self._matches(look, state, subject))
+        return (shown for shown in self.find_all_shown(evidence) if self._matches(shown, state, subject))
 
-    def _matches(self, look: ShownResource, state: FhirState, subject: CriterionSubject | None) -> bool:
-        type, _, id = look.key.partition("/")
-        if self.resource_type not in (None, type) or not self._matches_id(look.key, id):
+    def _matches(self, shown: ShownResource, state: FhirState, subject: CriterionSubject | None) -> bool:
+        type, _, id = shown.key.partition("/")
+        if self.resource_type not in (None, type) or not self._matches_id(shown.key, id):
             return False
         if not (self.where or self.search or subject is not None):
             return True
-        resource = look.resource
+        resource = shown.resource
         return resource is not None and (
             resource_matches(resource, self.where)
             and (not self.search or matches_search(state, type, to_query_pairs(self.search), resource))
-            and (subject is None or subject.includes(state, look.key, resource))
+            and (subject is None or subject.includes(state, shown.key, resource))
         )
 
     def _matches_id(self, key: str, id: str) -> bool:
-        wanted = self.id if isinstance(self.id, tuple) else (self.id,) if self.id is not None else ()
-        return not wanted or id in wanted or key in wanted
+        ids = self.id if isinstance(self.id, tuple) else (self.id,) if self.id is not None else ()
+        return not ids or id in ids or key in ids
 
     def describe(self, evidence: Evidence) -> str:
         """Describe the resources that the assertion is about."""
@@ -127,6 +132,8 @@ class ReadAssertion(Assertion):
         return " ".join(words)
 
 
-def list_keys(found: Sequence[ShownResource]) -> str:
+def list_keys(resources: Sequence[ShownResource]) -> str:
     """List the first keys, each once, and how many more there are."""
-    return occurrence.join_first(list(dict.fromkeys(look.key for look in found)), most=MAX_NAMES) or "nothing"
+    return (
+        occurrence.join_first(list(dict.fromkeys(resource.key for resource in resources)), most=MAX_NAMES) or "nothing"
+    )

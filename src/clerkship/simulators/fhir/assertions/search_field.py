@@ -59,8 +59,8 @@ def find_search_mistakes(
         except FhirError as invalid:
             yield ("search", name), str(invalid)
         else:
-            wrong = (find_token_error(type, name, text) for _, text in to_query_pairs({name: value}))
-            yield from ((("search", name), each) for each in wrong if each)
+            messages = (find_token_error(type, name, text) for _, text in to_query_pairs({name: value}))
+            yield from ((("search", name), message) for message in messages if message)
 
 
 RESULT_PARAMETERS = ("_sort", "_count")
@@ -68,23 +68,23 @@ RESULT_PARAMETERS = ("_sort", "_count")
 
 def find_result_parameter_mistakes(search: Mapping[str, Any]) -> Iterator[tuple[FieldPath, str]]:
     """Yield `_sort` and `_count`, which have no meaning where each resource is compared by itself."""
-    wrong = "not allowed here, since each resource is compared by itself"
-    return ((("search", name), f"`{name}`: {wrong}") for name in RESULT_PARAMETERS if name in search)
+    message = "not allowed here, since each resource is compared by itself"
+    return ((("search", name), f"`{name}`: {message}") for name in RESULT_PARAMETERS if name in search)
 
 
 def find_path_mistakes(type: str | None, paths: Iterable[tuple[FieldPath, str]]) -> Iterator[tuple[FieldPath, str]]:
     """Yield paths that do not exist in the resource type; without a type, those that exist in none."""
     for place, path in paths:
-        wrong = find_path_error(type, path) if type is not None else find_path_error_in_all_types(path)
-        if wrong:
-            yield place, wrong
+        message = find_path_error(type, path) if type is not None else find_path_error_in_all_types(path)
+        if message:
+            yield place, message
 
 
 def find_expectation_mistakes(
     type: str | None, expected: Iterable[tuple[FieldPath, str, Any]]
 ) -> Iterator[tuple[FieldPath, str]]:
     """Yield expectations that no value at their path can match."""
-    for place, path, wanted in expected if type is not None else ():
-        wrong = find_expectation_error(type or "", path, wanted)
-        if wrong:
-            yield place, f"`{path}`: {wrong}"
+    for place, path, expectation in expected if type is not None else ():
+        message = find_expectation_error(type or "", path, expectation)
+        if message:
+            yield place, f"`{path}`: {message}"

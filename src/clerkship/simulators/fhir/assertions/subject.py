@@ -67,7 +67,11 @@ class CriterionSubject:
         known = get_parameters(type)
         if self.type == "Patient" and "patient" in known:
             return ("patient",)
-        return tuple(name for name, found in known.items() if found.type == "reference" and self.type in found.targets)
+        return tuple(
+            name
+            for name, parameter in known.items()
+            if parameter.type == "reference" and self.type in parameter.targets
+        )
 
 
 def find_subject(evidence: Evidence) -> CriterionSubject | None:

@@ -85,10 +85,10 @@ class _Compiler:
         return reader.read(document)
 
     def _add_entry(self, links: ReferenceResolver, entry: DatasetEntry) -> None:
-        resource, wrong = links.resolve_entry(entry)
-        for told in wrong:
+        resource, messages = links.resolve_entry(entry)
+        for message in messages:
             report = self._result.problems if self._options.validation == "strict" else self._result.warnings
-            report.append(entry.problem((), f"{entry.key}: {told}", _hint_for_synthea(told)))
+            report.append(entry.problem((), f"{entry.key}: {message}", _hint_for_synthea(message)))
         resource = self._add_meta(resource)
         self._check(entry, resource)
         if self._options.days:
@@ -119,23 +119,25 @@ class _Compiler:
         if not issues:
             return
         errors = [issue for issue in issues if issue.severity in ("fatal", "error")]
-        odd = [issue for issue in issues if issue.severity not in ("fatal", "error")]
+        warnings = [issue for issue in issues if issue.severity not in ("fatal", "error")]
         if self._options.validation == "lenient":
-            refused, let_through = split_lenient(errors)
-            errors, odd = list(refused), [*odd, *let_through]
+            refused, accepted = split_lenient(errors)
+            errors, warnings = list(refused), [*warnings, *accepted]
         self._result.problems += [self._to_problem(entry, issue) for issue in errors]
-        self._result.warnings += [self._to_problem(entry, issue) for issue in odd]
+        self._result.warnings += [self._to_problem(entry, issue) for issue in warnings]
         if errors:
             raise InvalidDatasetResource
 
     def _to_problem(self, entry: DatasetEntry, issue: Issue) -> InputProblem:
-        told = issue.text.removeprefix(f"{issue.expression}: ")  # the problem has the location
-        return entry.problem(_parse_expression(issue.expression), f"{entry.key}: {told}")
+        message = issue.text.removeprefix(f"{issue.expression}: ")  # the problem has the location
+        return entry.problem(_parse_expression(issue.expression), f"{entry.key}: {message}")
 
 
-def _hint_for_synthea(told: str) -> str:
+def _hint_for_synthea(message: str) -> str:
     """Return a hint for references that Synthea resolves with separate files."""
-    if "none in this dataset" not in told or not told.startswith(("`Practitioner?", "`Organization?", "`Location?")):
+    if "none in this dataset" not in message or not message.startswith(
+        ("`Practitioner?", "`Organization?", "`Location?")
+    ):
         return ""
     return (
         "Synthea writes these resources to hospitalInformation….json and practitionerInformation….json: add those files"
@@ -153,9 +155,9 @@ def _find_dangling_references(lines: Sequence[bytes], places: dict[str, DatasetE
     known = {key.encode() for key in map(parse_key, lines)}
     missing: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for line in lines:
-        for found in _REFERENCE.finditer(line):
-            if b"%b/%b" % found.groups() not in known:
-                type, id = found[1].decode(), found[2].decode()
+        for match in _REFERENCE.finditer(line):
+            if b"%b/%b" % match.groups() not in known:
+                type, id = match[1].decode(), match[2].decode()
                 missing[type].append((parse_key(line), f"{type}/{id}"))
     return [_build_dangling_warning(type, pairs, places) for type, pairs in sorted(missing.items())]
 

@@ -46,8 +46,8 @@ class DatasetEntry:
 
     def location(self) -> str:
         """Describe the location of the resource for a message about another one."""
-        found = self.problem((), "")
-        return f"{found.location()}" + (f" ({found.key})" if found.key else "")
+        problem = self.problem((), "")
+        return f"{problem.location()}" + (f" ({problem.key})" if problem.key else "")
 
 
 class EntryReader:
@@ -67,13 +67,13 @@ class EntryReader:
 
     def _read_text(self, document: Document, data: bytes, line: int) -> Iterator[DatasetEntry]:
         try:
-            found = exact.loads(data)
+            content = exact.loads(data)
         except orjson.JSONDecodeError as error:
             self._report(_build_json_problem(document, data, line, error))
         except (ValueError, RecursionError) as error:
             self._report(document.problem(line, (), f"not valid JSON: {error}"))
         else:
-            yield from self._read_document(document, line, found)
+            yield from self._read_document(document, line, content)
 
     def _read_document(self, document: Document, line: int, data: Any) -> Iterator[DatasetEntry]:
         if isinstance(data, dict) and data.get("resourceType") == "Bundle":
@@ -113,10 +113,10 @@ class EntryReader:
             self._report(document.problem(line, (*path, "request"), message, "only PUT and POST are supported"))
         elif self._is_resource(document, line, (*path, "resource"), item.get("resource")):
             url = item.get("fullUrl")
-            made = DatasetEntry(
+            entry = DatasetEntry(
                 document, line, (*path, "resource"), item["resource"], scope, url if isinstance(url, str) else ""
             )
-            yield from self._assign_id(made, request if isinstance(request, dict) else None)
+            yield from self._assign_id(entry, request if isinstance(request, dict) else None)
 
     def _assign_id(self, entry: DatasetEntry, request: dict[str, Any] | None) -> Iterator[DatasetEntry]:
         """Yield the entry with its id, if it has one. Entries without an id get one when all entries are known."""
@@ -160,8 +160,8 @@ def _is_too_deep(resource: Resource) -> bool:
 
 
 def _build_json_problem(document: Document, data: bytes, line: int, error: orjson.JSONDecodeError) -> InputProblem:
-    told = document.problem(line or error.lineno, (), f"not valid JSON: {_shorten_parser_message(error.msg)}")
-    return told.model_copy(update={"column": error.colno})
+    problem = document.problem(line or error.lineno, (), f"not valid JSON: {_shorten_parser_message(error.msg)}")
+    return problem.model_copy(update={"column": error.colno})
 
 
 def _shorten_parser_message(message: str) -> str:

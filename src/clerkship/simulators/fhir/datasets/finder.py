@@ -105,8 +105,8 @@ def _explain_mismatch(query: Entity, chart: Chart, keys: Sequence[str], path: st
     known = get_parameters(query.type) if query.type is not None else {}
     if path in known:
         return f"; `{path}` is a search parameter, which needs text such as {_get_example(known[path].type)}"
-    there = [*known, *dict.fromkeys(name for key in keys[:50] for name in parse_resource(chart[key]))]
-    return f", and none has `{path}`; {did_you_mean(path, there)}"
+    known_names = [*known, *dict.fromkeys(name for key in keys[:50] for name in parse_resource(chart[key]))]
+    return f", and none has `{path}`; {did_you_mean(path, known_names)}"
 
 
 def get_path_index(chart: Chart, type: str | None, path: str) -> PathIndex[str]:

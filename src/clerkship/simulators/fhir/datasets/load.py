@@ -61,8 +61,8 @@ def _suggest_fix(written: FhirDatasetFile) -> str:
     hint = "give them the same `now`, or each a dataset of its own"
     if written.name not in BUILT_IN or written.generate is None:
         return hint
-    made = written.generate
-    return f"{hint} with `generate: {{patients: {made.patients}, seed: {made.seed}}}`"
+    generate = written.generate
+    return f"{hint} with `generate: {{patients: {generate.patients}, seed: {generate.seed}}}`"
 
 
 def _load_or_compile(
@@ -75,24 +75,26 @@ def _load_or_compile(
     """Load the dataset from the cache, or compile its documents and generated resources."""
     generate, now = generated
     key = _build_cache_key(documents, options, generate, now)
-    kept = source.cache.load(key, name) if key else None
-    if kept is not None:
-        for number, warning in kept.warnings:
+    cached = source.cache.load(key, name) if key else None
+    if cached is not None:
+        for number, warning in cached.warnings:
             source.warn(_relocate_warning(warning, documents, number))
-        return kept.dataset
+        return cached.dataset
     beside = []
     if generate is not None:  # not in the cache: the generator is imported only then
         beside = list(load("clerkship.synthetic.generator:generate_lines")(generate.patients, generate.seed, now))
-    made = compile_dataset(documents, options, beside)
-    for problem in made.problems:
+    compiled = compile_dataset(documents, options, beside)
+    for problem in compiled.problems:
         source.problem(problem)
-    for warning in made.warnings:
+    for warning in compiled.warnings:
         source.warn(warning)
-    if made.problems:
+    if compiled.problems:
         return None
-    dataset = Dataset(name=name, type="fhir", lines=made.lines)
+    dataset = Dataset(name=name, type="fhir", lines=compiled.lines)
     if key:
-        source.cache.save(key, CachedDataset(dataset, tuple((_find_document(w, documents), w) for w in made.warnings)))
+        source.cache.save(
+            key, CachedDataset(dataset, tuple((_find_document(w, documents), w) for w in compiled.warnings))
+        )
     return dataset
 
 
@@ -118,19 +120,19 @@ def read_path(path: Path, cache: DatasetCache, warn: Callable[[InputProblem], No
         documents = open_document_folder(path, FORMS, warn) if path.is_dir() else [open_document(path, FORMS)]
     except Unreadable as unreadable:
         raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
-    made = _load_or_compile(path.name, documents, CompileOptions(), source)
-    if made is None:
+    dataset = _load_or_compile(path.name, documents, CompileOptions(), source)
+    if dataset is None:
         raise InputError(problems)
-    return made
+    return dataset
 
 
 def load_built_in(name: str, now: datetime, cache: DatasetCache) -> Dataset:
     """Generate a built-in dataset, with dates relative to `now`."""
-    made = load_fhir(
+    dataset = load_fhir(
         BUILT_IN[name], replace(_build_source(Path(), cache, _raise_problem, _raise_problem), now=lambda: now)
     )
-    assert made is not None  # it is valid
-    return made
+    assert dataset is not None  # it is valid
+    return dataset
 
 
 def _build_source(

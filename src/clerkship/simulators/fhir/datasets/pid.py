@@ -34,13 +34,13 @@ def build_pid_segment(resource: ResourceView) -> str | None:
 
 
 def _get_text(data: Mapping[str, Any], name: str) -> str:
-    found = data.get(name)
-    return found if isinstance(found, str) else ""
+    value = data.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def _get_texts(data: Mapping[str, Any], name: str) -> list[str]:
-    found = data.get(name)
-    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
+    values = data.get(name)
+    return [item for item in values if isinstance(item, str)] if isinstance(values, list) else []
 
 
 def _build_identifier(resource: ResourceView) -> str:
@@ -80,10 +80,10 @@ def _build_birth_date(resource: ResourceView) -> str:
 
 
 def _build_address(resource: ResourceView) -> str:
-    found = list_objects(resource, "address")
-    if not found:
+    addresses = list_objects(resource, "address")
+    if not addresses:
         return ""
-    address = select_preferred(found, ("home", None, "temp"))
+    address = select_preferred(addresses, ("home", None, "temp"))
     street, *others = _get_texts(address, "line") or [""]
     places = (_get_text(address, name) for name in ("city", "state", "postalCode", "country"))
     return build_field(street, ", ".join(others), *places, "H")

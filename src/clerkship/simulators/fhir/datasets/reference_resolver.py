@@ -35,15 +35,15 @@ class ReferenceResolver:
     """All entries of a dataset with their ids, and what their references mean."""
 
     def __init__(self, entries: Iterable[DatasetEntry]) -> None:
-        found = list(entries)
-        for entry in found:
+        all_entries = list(entries)
+        for entry in all_entries:
             entry.id = entry.id or _build_stable_id(entry.resource)
-        kept = _merge_conditional(found)
-        self.entries = [entry for entry in found if kept.get(id(entry), entry) is entry]
+        representatives = _merge_conditional(all_entries)
+        self.entries = [entry for entry in all_entries if representatives.get(id(entry), entry) is entry]
         self._keys_in_bundle: dict[tuple[int, str], str] = {}
         self._keys_in_dataset: dict[str, set[str]] = defaultdict(set)
-        for entry in found:
-            key = kept.get(id(entry), entry).key
+        for entry in all_entries:
+            key = representatives.get(id(entry), entry).key
             if entry.url:
                 self._keys_in_bundle[(entry.scope, entry.url)] = key
                 self._keys_in_dataset[entry.url].add(key)
@@ -54,21 +54,21 @@ class ReferenceResolver:
         """Return the resource of an entry with its id and resolved references, and a message for each that failed."""
         resource = {**entry.resource, "id": entry.id}
         line = render_resource(resource)
-        wrong: list[str] = []
+        messages: list[str] = []
         if not any(sign in line for sign in _ADDRESS_MARKERS):
-            return resource, wrong
+            return resource, messages
 
-        def meant(found: "re.Match[bytes]") -> bytes:
-            address = next(group for group in found.groups() if group is not None)
+        def replace(match: "re.Match[bytes]") -> bytes:
+            address = next(group for group in match.groups() if group is not None)
             try:
-                ours = self._find_key(entry.scope, address.decode())
+                key = self._find_key(entry.scope, address.decode())
             except UnresolvedReference as bad:
-                wrong.append(str(bad))
-                return found[0]
-            return found[0] if ours is None else found[0].replace(address, ours.encode())
+                messages.append(str(bad))
+                return match[0]
+            return match[0] if key is None else match[0].replace(address, key.encode())
 
-        changed = _ADDRESS.sub(meant, line)
-        return (resource if changed == line else parse_resource(changed)), wrong
+        changed = _ADDRESS.sub(replace, line)
+        return (resource if changed == line else parse_resource(changed)), messages
 
     def _find_key(self, scope: int, address: str) -> str | None:
         if not address.startswith(("urn:", "http://", "https://")):
@@ -84,10 +84,10 @@ class ReferenceResolver:
     def _find_by_query(self, address: str) -> str:
         if address not in self._queries:
             self._queries[address] = self._search(address)
-        found = self._queries[address]
-        if isinstance(found, UnresolvedReference):
-            raise found
-        return found
+        key = self._queries[address]
+        if isinstance(key, UnresolvedReference):
+            raise key
+        return key
 
     def _search(self, address: str) -> str | UnresolvedReference:
         if self._view is None:
@@ -101,8 +101,8 @@ class ReferenceResolver:
             return UnresolvedReference(f"`{address}` is not a query: {invalid}")
         if len(keys) == 1:
             return keys[0]
-        there = f"{len(keys)} match: {', '.join(sorted(keys)[:3])}" if keys else "none in this dataset matches"
-        return UnresolvedReference(f"`{address}` must match one resource, but {there}")
+        matches = f"{len(keys)} match: {', '.join(sorted(keys)[:3])}" if keys else "none in this dataset matches"
+        return UnresolvedReference(f"`{address}` must match one resource, but {matches}")
 
 
 def _build_stable_id(resource: Resource) -> str:
@@ -119,16 +119,16 @@ def _merge_conditional(entries: Sequence[DatasetEntry]) -> dict[int, DatasetEntr
     if not groups:
         return {}
     types = {type for type, _ in groups}
-    there: dict[tuple[str, str], list[DatasetEntry]] = defaultdict(list)
+    existing: dict[tuple[str, str], list[DatasetEntry]] = defaultdict(list)
     for entry in entries:
         if not entry.condition and entry.resource["resourceType"] in types:
             for query in _list_identifier_queries(entry.resource):
-                there[(entry.resource["resourceType"], query)].append(entry)
-    kept: dict[int, DatasetEntry] = {}
+                existing[(entry.resource["resourceType"], query)].append(entry)
+    representatives: dict[int, DatasetEntry] = {}
     for group, members in groups.items():
-        first = min(there.get(group) or members, key=lambda entry: (entry.key, render_resource(entry.resource)))
-        kept |= {id(entry): first for entry in members}
-    return kept
+        first = min(existing.get(group) or members, key=lambda entry: (entry.key, render_resource(entry.resource)))
+        representatives |= {id(entry): first for entry in members}
+    return representatives
 
 
 def _list_identifier_queries(resource: Resource) -> list[str]:

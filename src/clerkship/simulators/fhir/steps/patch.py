@@ -70,17 +70,17 @@ class FhirPatch(ResourceStep):
             ("set", path): _find_mistake(self.key, path, value) for path, value in self.set.items()
         }
         if any(places.values()):
-            raise build_located_error((place, wrong) for place, wrong in places.items() if wrong)
+            raise build_located_error((place, message) for place, message in places.items() if message)
         return self
 
     def run(self, host: StepHost) -> None:
         state, action = host.state(FhirState, self.sandbox)
         operations = [operation.to_json() for operation in self.operations]
         if self.set:
-            found = state.resource(self.key)
-            if found is None:
+            resource = state.resource(self.key)
+            if resource is None:
                 raise InputError.of(f"there is no {self.key}")
-            operations += build_set_operations(found, self.set)
+            operations += build_set_operations(resource, self.set)
         with Transaction(state, action) as transaction:
             patch_resource(transaction, self.key, operations)
 
@@ -89,8 +89,8 @@ def _find_mistake(key: str, path: str, value: JsonValue) -> str:
     if parse_plain_path(path) is None:
         return f"`{path}` is not a plain path (expected: such as name[0].family)"
     type = key.partition("/")[0]
-    wrong = find_value_error(type, path, value)
-    return find_path_error(type, path) or (f"`{path}`: {wrong}" if wrong else "")
+    message = find_value_error(type, path, value)
+    return find_path_error(type, path) or (f"`{path}`: {message}" if message else "")
 
 
 def build_set_operations(resource: Resource, values: dict[str, JsonValue]) -> list[dict[str, Any]]:
