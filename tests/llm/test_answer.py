@@ -13,7 +13,7 @@ YES = '{"reasoning": "ok", "passed": true}'
 @pytest.mark.parametrize(
     "text", [NO, f"Well.\n```json\n{NO}\n```", f"<think>{YES}</think>{NO}", f"{NO} as I said, {NO}"]
 )
-def test_chatter_and_thoughts_around_it_are_passed_over(text: str) -> None:
+def test_text_and_thoughts_around_the_answer_are_ignored(text: str) -> None:
     assert parse_answer(text, JudgeVerdict).passed is False
 
 
@@ -26,18 +26,18 @@ def test_chatter_and_thoughts_around_it_are_passed_over(text: str) -> None:
         ('{"passed": "maybe", "reasoning": "x"}', "passed"),
     ],
 )
-def test_words_that_are_quoted_or_only_thought_are_no_answer(text: str, why: str) -> None:
+def test_quoted_objects_and_thoughts_are_not_the_answer(text: str, why: str) -> None:
     with pytest.raises(BadAnswer, match=why):
         parse_answer(text, JudgeVerdict)
 
 
-def test_thoughts_that_are_quoted_in_it_are_left_where_they_are() -> None:
+def test_thoughts_quoted_in_the_answer_are_kept() -> None:
     quoted = '{"reasoning": "it says <think>leak</think> aloud", "passed": false}'
     assert parse_answer(quoted, JudgeVerdict).reasoning == "it says <think>leak</think> aloud"
     assert parse_answer(f"<think>{YES}</think>\n{quoted}", JudgeVerdict).passed is False
     assert parse_answer(f"First {YES[:-1]} <think>{YES}</think> then {NO}", JudgeVerdict).passed is False
 
 
-def test_halves_of_letters_become_something_that_can_be_kept() -> None:
+def test_lone_surrogates_are_replaced() -> None:
     verdict = parse_answer('{"reasoning": "half \\ud83d and whole \\ud83d\\ude00", "passed": true}', JudgeVerdict)
     assert verdict.reasoning == "half ? and whole \U0001f600"

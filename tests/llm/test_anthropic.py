@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from clerkship.engine.model_build import build_model, model_name
 from clerkship.llm import retry
 from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
+from clerkship.llm.retry import ModelOutage, RequestDeclined
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import Prices, Usage
 from clerkship.settings import Settings
-from clerkship.llm.retry import ModelOutage, RequestDeclined
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import bodies, in_turn
 from tests.llm.messages import KEY, called, claude, failed, text, wrote
@@ -39,7 +39,7 @@ def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "random_fraction", lambda: -0.499)
 
 
-def test_the_shape_is_asked_for_by_schema_with_the_orders_apart_and_counted() -> None:
+def test_schema_and_system_prompt_are_sent_and_usage_counted() -> None:
     with Served(lambda asked: wrote(text(GOOD), cache_read_input_tokens=100)) as served:
         asked = claude(served, parameters={"temperature": 0.5, "top_k": 3}, prices=Prices(input=3, output=15))
         answer = asked.ask(QUESTION)
@@ -66,7 +66,7 @@ def test_the_shape_is_asked_for_by_schema_with_the_orders_apart_and_counted() ->
         ("", ["output_config", "tools", "", ""]),
     ],
 )
-def test_an_older_model_gets_a_tool_it_must_call_and_that_is_remembered(knows: str, forms: list[str]) -> None:
+def test_model_without_schema_support_gets_a_tool_from_then_on(knows: str, forms: list[str]) -> None:
     def form(body: dict[str, Any]) -> str:
         return next((name for name in ("output_config", "tools") if name in body), "")
 
@@ -87,7 +87,7 @@ def test_an_older_model_gets_a_tool_it_must_call_and_that_is_remembered(knows: s
     assert [form(body) for body in bodies(served)] == forms
 
 
-def test_a_talk_that_the_other_side_began_is_begun_by_the_user() -> None:
+def test_conversation_started_by_the_assistant_gets_a_user_message_first() -> None:
     with Served(lambda asked: wrote(text(GOOD))) as served:
         asked = claude(served)
         asked.ask(
@@ -99,7 +99,7 @@ def test_a_talk_that_the_other_side_began_is_begun_by_the_user() -> None:
     assert [turn["role"] for turn in bodies(served)[0]["messages"]] == ["user", "assistant", "user", "user"]
 
 
-def test_a_wrong_shape_is_repaired_and_both_are_paid_for() -> None:
+def test_wrong_shape_is_repaired_and_both_answers_are_counted() -> None:
     with Served(in_turn([wrote(text("Yes.")), wrote(text(GOOD))])) as served:
         asked = claude(served)
         answer = asked.ask(QUESTION)
@@ -120,7 +120,7 @@ def test_a_wrong_shape_is_repaired_and_both_are_paid_for() -> None:
         (wrote(text("{}")), "no answer of the right shape in 3 attempts: reasoning: Field required"),
     ],
 )
-def test_each_way_of_giving_no_answer_is_told_apart(message: Answered, told: str) -> None:
+def test_each_kind_of_missing_answer_has_its_own_error(message: Answered, told: str) -> None:
     with Served(lambda asked: message) as served:
         asked = claude(served)
         with pytest.raises(BadAnswer) as bad:
@@ -130,7 +130,7 @@ def test_each_way_of_giving_no_answer_is_told_apart(message: Answered, told: str
     assert bad.value.usage.calls == 3
 
 
-def test_a_busy_server_is_waited_for_by_us_and_not_by_the_library_besides() -> None:
+def test_retries_are_ours_and_not_the_librarys() -> None:
     answers = [failed(529, "overloaded"), failed(429, "slow", **{"retry-after": "0"}), None, wrote(text(GOOD))]
     with Served(in_turn(answers)) as served:
         asked = claude(served)
@@ -139,7 +139,7 @@ def test_a_busy_server_is_waited_for_by_us_and_not_by_the_library_besides() -> N
     assert len(served.asked) == 4
 
 
-def test_an_outage_says_how_often_and_why() -> None:
+def test_outage_reports_attempts_and_reason() -> None:
     with Served(lambda asked: failed(500, f"broken for {KEY}")) as served:
         asked = claude(served)
         with pytest.raises(ModelOutage, match=r"status 500: broken for \[key\], in 4 attempts"):
@@ -148,7 +148,7 @@ def test_an_outage_says_how_often_and_why() -> None:
     assert len(served.asked) == 4
 
 
-def test_what_is_no_message_is_an_outage() -> None:
+def test_invalid_message_is_an_outage() -> None:
     with Served(lambda asked: (200, {"Content-Type": "application/json"}, b'{"hello": "world"}')) as served:
         asked = claude(served)
         with pytest.raises(ModelOutage, match="is not a message"):
@@ -156,7 +156,7 @@ def test_what_is_no_message_is_an_outage() -> None:
         asked.close()
 
 
-def test_a_wrong_key_is_said_at_once_and_is_in_no_error_and_no_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_rejected_key_fails_at_once_and_is_not_shown_or_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with Served(lambda asked: failed(401, f"invalid x-api-key {KEY}")) as served:
         asked = claude(served)
@@ -169,7 +169,7 @@ def test_a_wrong_key_is_said_at_once_and_is_in_no_error_and_no_log(caplog: pytes
     assert KEY not in caplog.text + repr(declined.value)
 
 
-def test_it_has_no_vectors_and_says_where_they_would_come_from() -> None:
+def test_embeddings_without_an_openai_key_are_an_error() -> None:
     with Served(lambda asked: wrote()) as served:
         asked = claude(served)
         with pytest.raises(
@@ -179,14 +179,14 @@ def test_it_has_no_vectors_and_says_where_they_would_come_from() -> None:
         asked.close()
 
 
-def test_its_name_needs_no_address_and_no_key() -> None:
+def test_model_name_omits_the_default_address() -> None:
     settings = Settings(anthropic_base_url="https://api.anthropic.com")
     assert model_name(ModelChoice(who="anthropic:claude-x"), settings) == "anthropic:claude-x"
     with pytest.raises(InputError, match=r"api\.anthropic\.com requires a key; set ANTHROPIC_API_KEY"):
         build_model(ModelChoice(who="anthropic:claude-x"), settings)
 
 
-def test_without_the_extra_it_is_said_which_one_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *rest: Any) -> Any:
@@ -199,7 +199,7 @@ def test_without_the_extra_it_is_said_which_one_to_install(monkeypatch: pytest.M
         build_model(ModelChoice(who="anthropic:claude"), Settings(anthropic_api_key=KEY))
 
 
-def test_nobody_else_pays_for_importing_it() -> None:
+def test_library_is_imported_only_for_its_models() -> None:
     code = (
         "import sys\n"
         "from clerkship.engine.model_build import build_model\n"

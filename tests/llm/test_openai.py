@@ -41,7 +41,7 @@ QUESTION = Question("Is it so?", Verdict, "Be strict.", "criterion")
         '{"reasoning": "so it is", "passed": true, "share": 0.5, "confidence": "high"}',
     ],
 )
-def test_an_answer_is_found_in_what_is_written_around_it(text: str) -> None:
+def test_answer_is_found_inside_other_text(text: str) -> None:
     with Served(lambda asked: said(text)) as served:
         asked = model(served)
         answer = asked.ask(QUESTION)
@@ -51,7 +51,7 @@ def test_an_answer_is_found_in_what_is_written_around_it(text: str) -> None:
     assert len(served.asked) == 1
 
 
-def test_the_shape_is_asked_for_by_schema_and_in_words() -> None:
+def test_shape_is_requested_by_schema_and_in_the_prompt() -> None:
     with Served(lambda asked: said(GOOD)) as served:
         asked = model(served, parameters={"temperature": 0, "seed": 7})
         asked.ask(QUESTION)
@@ -72,7 +72,7 @@ def test_the_shape_is_asked_for_by_schema_and_in_words() -> None:
     assert served.asked[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_an_answer_of_the_wrong_shape_is_asked_for_again_and_said_to_be_wrong() -> None:
+def test_wrong_shape_is_asked_again_with_the_error() -> None:
     answers = [said("Yes, it is."), said('{"reasoning": "x", "passed": "yes", "share": 2}'), said(GOOD)]
     with Served(in_turn(answers)) as served:
         asked = model(served)
@@ -100,7 +100,7 @@ def test_an_answer_of_the_wrong_shape_is_asked_for_again_and_said_to_be_wrong() 
         (said('{"a":' * 50_000), "there is no JSON object in it"),
     ],
 )
-def test_what_is_never_of_the_shape_is_a_bad_answer_after_two_repairs(message: Answered, told: str) -> None:
+def test_wrong_shape_is_a_bad_answer_after_two_repairs(message: Answered, told: str) -> None:
     with Served(lambda asked: message) as served:
         asked = model(served)
         with pytest.raises(BadAnswer) as bad:
@@ -120,7 +120,7 @@ def test_what_is_never_of_the_shape_is_a_bad_answer_after_two_repairs(message: A
     ],
 )
 @pytest.mark.parametrize("status", [400, 422])
-def test_where_the_endpoint_knows_no_schema_it_is_asked_in_the_best_form_it_knows_and_that_is_remembered(
+def test_endpoint_without_schema_support_gets_the_next_format_from_then_on(
     knows: str, forms: list[str | None], status: int
 ) -> None:
     def answer(asked: Asked) -> Answered:
@@ -135,7 +135,7 @@ def test_where_the_endpoint_knows_no_schema_it_is_asked_in_the_best_form_it_know
     assert [body.get("response_format", {}).get("type") for body in bodies(served)] == forms
 
 
-def test_a_request_that_is_refused_for_another_reason_says_so() -> None:
+def test_request_declined_for_another_reason_is_an_error() -> None:
     with Served(lambda asked: refused(400, "the context is too long")) as served:
         asked = model(served)
         with pytest.raises(RequestDeclined, match="status 400: the context is too long"):
@@ -144,7 +144,7 @@ def test_a_request_that_is_refused_for_another_reason_says_so() -> None:
     assert len(served.asked) == 3
 
 
-def test_a_busy_endpoint_is_waited_for() -> None:
+def test_busy_endpoint_is_retried() -> None:
     answers = [refused(429, "slow down", **{"Retry-After": "0"}), refused(503, "overloaded"), None, said(GOOD)]
     with Served(in_turn(answers)) as served:
         asked = model(served)
@@ -153,7 +153,7 @@ def test_a_busy_endpoint_is_waited_for() -> None:
     assert len(served.asked) == 4
 
 
-def test_an_outage_is_one_and_no_key_is_in_its_words() -> None:
+def test_outage_error_does_not_contain_the_key() -> None:
     with Served(lambda asked: refused(500, f"cannot serve {KEY}")) as served:
         asked = model(served)
         with pytest.raises(ModelOutage) as outage:
@@ -162,7 +162,7 @@ def test_an_outage_is_one_and_no_key_is_in_its_words() -> None:
     assert "status 500: cannot serve [key], in 4 attempts" in str(outage.value)
 
 
-def test_one_that_does_not_answer_in_time_is_an_outage() -> None:
+def test_timeout_is_an_outage() -> None:
     over = threading.Event()
 
     def answer(asked: Asked) -> Answered:
@@ -177,7 +177,7 @@ def test_one_that_does_not_answer_in_time_is_an_outage() -> None:
         asked.close()
 
 
-def test_keys_of_a_shape_are_kept_whatever_they_are_called() -> None:
+def test_keys_named_like_schema_keywords_are_kept() -> None:
     class Part(BaseModel):
         """For who reads the code."""
 
@@ -196,7 +196,7 @@ def test_keys_of_a_shape_are_kept_whatever_they_are_called() -> None:
     assert schema["required"] == ["parts"]
 
 
-def test_a_wrong_key_is_said_at_once_without_it() -> None:
+def test_rejected_key_fails_at_once_and_is_not_shown() -> None:
     with Served(lambda asked: refused(401, f"bad key {KEY}")) as served:
         asked = model(served)
         with pytest.raises(RequestDeclined) as declined:
@@ -207,7 +207,7 @@ def test_a_wrong_key_is_said_at_once_without_it() -> None:
     assert len(served.asked) == 1
 
 
-def test_it_can_be_asked_where_a_loop_is_running_and_by_many_at_once() -> None:
+def test_model_can_be_asked_from_a_running_loop_and_many_threads() -> None:
     together = threading.Barrier(3, timeout=20)
 
     def answer(asked: Asked) -> Answered:
@@ -230,7 +230,7 @@ def test_it_can_be_asked_where_a_loop_is_running_and_by_many_at_once() -> None:
     assert found == [True] * 6
 
 
-def test_no_more_are_under_way_than_allowed() -> None:
+def test_concurrent_requests_are_limited() -> None:
     gate, pair, under_way, most = threading.Lock(), threading.Barrier(2, timeout=20), 0, 0
 
     def answer(asked: Asked) -> Answered:
@@ -271,7 +271,7 @@ def test_texts_become_vectors_in_their_order() -> None:
 @pytest.mark.parametrize(
     "data", [b"{}", b'{"data": []}', b'{"data": [{"index": 0, "embedding": ["x"]}, {"index": 1, "embedding": [1]}]}']
 )
-def test_vectors_that_are_none_are_an_outage(data: bytes) -> None:
+def test_invalid_vectors_are_an_outage(data: bytes) -> None:
     with Served(lambda asked: (200, {}, data)) as served:
         asked = model(served)
         with pytest.raises(ModelOutage, match="does not have one vector per text"):
@@ -279,7 +279,7 @@ def test_vectors_that_are_none_are_an_outage(data: bytes) -> None:
         asked.close()
 
 
-def test_what_is_asked_when_it_closes_is_called_off() -> None:
+def test_closing_cancels_open_questions() -> None:
     asking, failed = threading.Event(), threading.Event()
 
     def answer(asked: Asked) -> Answered:
@@ -305,7 +305,7 @@ def test_what_is_asked_when_it_closes_is_called_off() -> None:
             asked.ask(QUESTION)
 
 
-def test_one_that_was_never_asked_has_nothing_to_close() -> None:
+def test_unused_model_can_be_closed() -> None:
     with Served(lambda asked: said(GOOD)) as served:
         asked = model(served)
         asked.close()
@@ -313,14 +313,14 @@ def test_one_that_was_never_asked_has_nothing_to_close() -> None:
     assert served.asked == []
 
 
-def test_what_is_whole_is_taken_though_it_was_cut_off_behind() -> None:
+def test_complete_object_in_a_truncated_answer_is_used() -> None:
     with Served(lambda asked: said(f"{GOOD}\n\nAnd besides", finish="length")) as served:
         asked = model(served)
         assert asked.ask(QUESTION).data.passed
         asked.close()
 
 
-def test_who_was_cut_off_is_told_to_be_brief() -> None:
+def test_truncated_answer_is_asked_again_briefly() -> None:
     with Served(in_turn([said('{"reasoning": "on', finish="length"), said(GOOD)])) as served:
         asked = model(served)
         assert asked.ask(QUESTION).data.passed
@@ -338,7 +338,7 @@ FILTERED = json.dumps({"error": {"message": "the prompt is against our policy", 
         ((400, {}, FILTERED), "the endpoint's content filter rejected the question", 0),
     ],
 )
-def test_what_a_content_filter_stops_is_not_asked_again(answer: Answered, told: str, calls: int) -> None:
+def test_content_filter_is_not_retried(answer: Answered, told: str, calls: int) -> None:
     with Served(lambda asked: answer) as served:
         asked = model(served)
         with pytest.raises(BadAnswer, match=told) as bad:
@@ -347,7 +347,7 @@ def test_what_a_content_filter_stops_is_not_asked_again(answer: Answered, told: 
     assert (len(served.asked), bad.value.usage.calls) == (1, calls)
 
 
-def test_a_question_that_is_too_long_is_not_asked_in_other_forms() -> None:
+def test_too_long_question_is_not_repeated_in_other_formats() -> None:
     data = json.dumps({"error": {"message": "too long", "code": "context_length_exceeded"}}).encode()
     with Served(lambda asked: (400, {}, data)) as served:
         asked = model(served)
@@ -379,7 +379,7 @@ PRICES = Prices(input=2.0, output=10.0, cached_input=0.5)
         ({}, PRICES, None),
     ],
 )
-def test_what_an_answer_cost_is_as_it_says_or_by_the_prices_or_not_known(
+def test_cost_is_reported_or_computed_from_prices_or_unknown(
     usage: dict[str, Any], prices: Prices | None, cost: float | None
 ) -> None:
     with Served(lambda asked: said(GOOD, usage=usage)) as served:
@@ -390,7 +390,7 @@ def test_what_an_answer_cost_is_as_it_says_or_by_the_prices_or_not_known(
     assert (found.calls, found.prompt_tokens) == (1, usage.get("prompt_tokens", 0))
 
 
-def test_repairs_and_what_came_to_nothing_are_paid_for_and_what_was_not_answered_is_not() -> None:
+def test_usage_counts_repairs_and_bad_answers_but_not_failed_requests() -> None:
     answers = [said("what?"), refused(500, "broken"), said("who?"), said("why?")]
     with Served(in_turn(answers)) as served:
         asked = model(served, prices=PRICES)
@@ -405,7 +405,7 @@ def test_repairs_and_what_came_to_nothing_are_paid_for_and_what_was_not_answered
     }
 
 
-def test_what_was_paid_before_an_outage_is_counted_by_who_asked() -> None:
+def test_usage_before_an_outage_is_counted() -> None:
     first = iter([said("what?")])
     tally = UsageCounter()
     with Served(lambda asked: next(first, None)) as served:
@@ -416,7 +416,7 @@ def test_what_was_paid_before_an_outage_is_counted_by_who_asked() -> None:
     assert tally.used()["judge"].calls == 1
 
 
-def test_vectors_are_counted_by_who_asked() -> None:
+def test_usage_of_embeddings_is_counted() -> None:
     data = {"data": [{"index": 0, "embedding": [1.0]}], "usage": {"prompt_tokens": 5, "total_tokens": 5}}
     tally = UsageCounter()
     with Served(lambda asked: (200, {}, json.dumps(data).encode())) as served:
@@ -426,14 +426,14 @@ def test_vectors_are_counted_by_who_asked() -> None:
     assert tally.used()["judge"] == Usage(calls=1, prompt_tokens=5, cost=0.00001)
 
 
-def test_a_stand_in_for_a_key_that_is_a_word_is_left_in_what_is_said() -> None:
+def test_short_placeholder_key_is_not_redacted() -> None:
     with Served(lambda asked: said('{"reasoning": "it comes on Friday", "passed": true}')) as served:
         asked = model(served, key="comes")
         assert asked.ask(QUESTION).data.reasoning == "it comes on Friday"
         asked.close()
 
 
-def test_a_shape_that_is_refused_spoils_no_other() -> None:
+def test_rejected_schema_of_one_shape_does_not_affect_others() -> None:
     class Other(BaseModel):
         odd: str
 

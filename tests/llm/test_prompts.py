@@ -42,7 +42,7 @@ KNOWN["6"] = KNOWN["5"] | {  # ids to cite by, citations asked for again without
 """The marks of the prompts, by grading version. A version that was released is never changed: a new one is added."""
 
 
-def test_another_prompt_is_another_grading_version() -> None:
+def test_changed_prompt_needs_a_new_grading_version() -> None:
     marks = {name: BUILT_IN[name].mark for name in GRADED_BY}
     assert KNOWN.get(GRADING_VERSION) == marks, (
         "a built-in prompt has changed, so the same conversation can get another verdict: raise GRADING in "
@@ -55,7 +55,7 @@ def test_every_prompt_that_grades_is_pinned() -> None:
     assert all(set(marks) == set(GRADED_BY) for marks in KNOWN.values())
 
 
-def test_a_mark_is_of_all_that_a_prompt_builds_on() -> None:
+def test_mark_covers_extended_and_included_templates() -> None:
     own = Prompts({"criterion": '{% extends "criterion.jinja2" %}'})["criterion"]
     assert own.is_own
     assert own.mentions("citations")
@@ -64,7 +64,7 @@ def test_a_mark_is_of_all_that_a_prompt_builds_on() -> None:
     assert not Prompt("criterion", "{{ criterion }}").mentions("citations")
 
 
-def test_what_is_put_in_is_never_a_template() -> None:
+def test_inserted_values_are_not_rendered_as_templates() -> None:
     told = Prompt("criterion", "{{ transcript }}").fill(transcript="{{ 7 * 191 }}{% if %}")
     assert told.matter == "{{ 7 * 191 }}{% if %}"
 
@@ -76,13 +76,13 @@ def test_a_fence_cannot_be_closed_from_inside() -> None:
     assert outer.count(code) == 2
 
 
-def test_a_template_that_fails_says_in_which_line() -> None:
+def test_template_error_has_its_line() -> None:
     with pytest.raises(BadPrompt, match="prompt `criterion` cannot be rendered: 'gaol' is undefined in line 2") as bad:
         Prompt("criterion", "a\n{{ gaol }}").fill()
     assert (bad.value.line, bad.value.said) == (2, "'gaol' is undefined")
 
 
-def test_costs_are_the_same_in_whatever_order_they_come() -> None:
+def test_cost_does_not_depend_on_the_order_of_answers() -> None:
     costs = [0.1, 0.2, 0.3, 1e-9, 7.7, 1e10, -1e10]
     found = set()
     for order in (costs, costs[::-1], sorted(costs)):
@@ -97,7 +97,7 @@ def test_costs_are_the_same_in_whatever_order_they_come() -> None:
     assert tally.used() == {"judge": Usage(calls=2, cost=None)}
 
 
-def test_every_shape_that_is_asked_for_is_said_in_words_that_strict_endpoints_know() -> None:
+def test_every_schema_is_valid_for_strict_endpoints() -> None:
     shapes = (
         JudgeVerdict,
         CustomPromptVerdict,

@@ -29,7 +29,7 @@ def scripted(folder: Path, text: str) -> Model:
     return found
 
 
-def test_the_first_answer_that_fits_is_given(tmp_path: Path) -> None:
+def test_first_matching_answer_is_used(tmp_path: Path) -> None:
     model = scripted(
         tmp_path,
         "- {about: other, answer: {passed: false}}\n"
@@ -41,7 +41,7 @@ def test_the_first_answer_that_fits_is_given(tmp_path: Path) -> None:
     assert model.ask(Question("refund in turn 3", Verdict, about="other")).data.passed is False
 
 
-def test_what_it_has_no_answer_to_or_a_bad_one_is_said(tmp_path: Path) -> None:
+def test_missing_or_invalid_answer_is_a_bad_answer(tmp_path: Path) -> None:
     model = scripted(tmp_path, "answers: [{contains: refund, answer: {passed: 'yes'}}]")
     with pytest.raises(BadAnswer, match="no answer to a question about criterion: 'where is it"):
         model.ask(Question("where is it" + "?" * 500, Verdict, about="criterion"))
@@ -49,7 +49,7 @@ def test_what_it_has_no_answer_to_or_a_bad_one_is_said(tmp_path: Path) -> None:
         model.ask(Question("refund", Verdict))
 
 
-def test_texts_with_the_same_words_point_the_same_way(tmp_path: Path) -> None:
+def test_texts_with_the_same_words_have_similar_vectors(tmp_path: Path) -> None:
     same, alike, other, none = scripted(tmp_path, "[]").embed(
         ["Where is my order?", "my order, where is it", "Close the account", ""]
     )
@@ -70,7 +70,7 @@ def test_texts_with_the_same_words_point_the_same_way(tmp_path: Path) -> None:
         ("answers: [1, 2]", "answers"),
     ],
 )
-def test_mistakes_in_the_script_are_said_with_their_place(tmp_path: Path, text: str, told: str) -> None:
+def test_script_errors_have_file_and_line(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(InputError) as wrong:
         scripted(tmp_path, text)
     assert told in str(wrong.value)
@@ -88,11 +88,11 @@ def test_mistakes_in_the_script_are_said_with_their_place(tmp_path: Path, text: 
         ("openai:m@https://u:p@host/v1", "the model's address contains a password"),
     ],
 )
-def test_a_judge_that_cannot_be_is_said_before_anything_runs(who: str, told: str) -> None:
+def test_invalid_judge_is_rejected_before_the_run(who: str, told: str) -> None:
     with pytest.raises(InputError) as wrong:
         build_model(ModelChoice(who=who), Settings())
     assert told in str(wrong.value)
 
 
-def test_nobody_is_somebody_to_name() -> None:
+def test_none_is_a_valid_judge() -> None:
     assert build_model(ModelChoice(who="none"), Settings()) is None

@@ -117,7 +117,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def test_an_answer_comes_back_as_it_was(desk: Desk) -> None:
+def test_recorded_answer_is_replayed_unchanged(desk: Desk) -> None:
     question = Question(
         "hello", Word, "orders", "greeting", (EarlierMessage("user", "a"), EarlierMessage("assistant", "b"))
     )
@@ -138,7 +138,7 @@ def test_an_answer_comes_back_as_it_was(desk: Desk) -> None:
         Question("hello", Usage),
     ],
 )
-def test_whatever_differs_is_another_question(desk: Desk, other: Question[Any]) -> None:
+def test_any_difference_is_another_question(desk: Desk, other: Question[Any]) -> None:
     desk.record(Question("hello", Word))
     with pytest.raises(NotRecorded, match="not recorded: a question of judge"):
         desk.recorded(desk.session("replay")).ask(other)
@@ -154,12 +154,12 @@ def test_parameters_and_the_model_are_part_of_the_question(desk: Desk) -> None:
     assert "differs in the model's parameters (recorded {'t': 0}, asked {'t': 1})" in told
 
 
-def test_what_it_is_about_is_not(desk: Desk) -> None:
+def test_purpose_is_not_part_of_the_question(desk: Desk) -> None:
     desk.record(Question("hello", Word, about="one thing"))
     assert desk.recorded(desk.session("replay")).ask(Question("hello", Word, about="another")).data.word == "1 hello"
 
 
-def test_vectors_come_back_exactly(desk: Desk) -> None:
+def test_recorded_vectors_are_replayed_exactly(desk: Desk) -> None:
     session = desk.session("record")
     first = desk.recorded(session).embed(["ab", "abcd"])
     assert desk.recorded(session, trial=2).embed(["ab", "abcd"]) == first
@@ -172,11 +172,11 @@ def test_vectors_come_back_exactly(desk: Desk) -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False)))
-def test_any_vector_does(vector: list[float]) -> None:
+def test_any_vector_survives_packing(vector: list[float]) -> None:
     assert unpack_vector(pack_vector(vector)) == vector
 
 
-def test_nonsense_is_recorded_as_such(desk: Desk) -> None:
+def test_bad_answer_is_recorded(desk: Desk) -> None:
     with pytest.raises(BadAnswer):
         desk.record(Question("nonsense", Word))
     session = desk.session("record")
@@ -188,7 +188,7 @@ def test_nonsense_is_recorded_as_such(desk: Desk) -> None:
     assert caught.value.usage == Usage(calls=1)
 
 
-def test_the_same_is_asked_once_however_many_ask_at_once(desk: Desk) -> None:
+def test_concurrent_equal_questions_are_asked_once(desk: Desk) -> None:
     session, words = desk.session("record"), list[str]()
     desk.model.may.clear()
     threads = [
@@ -204,7 +204,7 @@ def test_the_same_is_asked_once_however_many_ask_at_once(desk: Desk) -> None:
     assert finished(session).written == 1
 
 
-def test_many_at_once_lose_nothing(desk: Desk) -> None:
+def test_concurrent_threads_lose_no_entries(desk: Desk) -> None:
     session = desk.session("record")
 
     def ask(trial: int) -> None:
@@ -222,7 +222,7 @@ def test_many_at_once_lose_nothing(desk: Desk) -> None:
     assert len(Cassette.load(desk.path).entries) == 160
 
 
-def test_two_processes_that_record_at_once_lose_nothing(desk: Desk) -> None:
+def test_concurrent_processes_lose_no_entries(desk: Desk) -> None:
     one, other = desk.session("record"), desk.session("record")
     desk.recorded(one).ask(Question("hello", Word))
     desk.recorded(other).ask(Question("good morning", Word))
@@ -234,7 +234,7 @@ def test_two_processes_that_record_at_once_lose_nothing(desk: Desk) -> None:
     assert desk.path.read_text() == "damaged meanwhile\n"
 
 
-def test_a_long_talk_takes_a_line_a_turn(desk: Desk) -> None:
+def test_long_conversation_takes_one_line_per_turn(desk: Desk) -> None:
     talk: tuple[EarlierMessage, ...] = ()
     session = desk.session("record")
     for turn in range(60):
@@ -249,7 +249,7 @@ def test_a_long_talk_takes_a_line_a_turn(desk: Desk) -> None:
     assert desk.path.stat().st_size < 90_000  # all of it over and over would be a million
 
 
-def test_questions_about_one_conversation_share_it() -> None:
+def test_questions_about_one_conversation_share_its_text() -> None:
     told = [f"Read this.\n{section('TALK', 'long ' * 50)}\n\nDecide on this criterion: {n}" for n in ("a", "b")]
     parts = [split_prompt(remove_fence_codes(text)) for text in told]
     assert ["".join(found) for found in parts] == [remove_fence_codes(text) for text in told]
@@ -257,7 +257,7 @@ def test_questions_about_one_conversation_share_it() -> None:
     assert split_prompt("") == [""]
 
 
-def test_a_fence_has_no_code_that_depends_on_what_is_hidden() -> None:
+def test_fence_codes_do_not_depend_on_redacted_text() -> None:
     one, other = (f"A\n{section('TALK', f'my code is {code}')}\nB" for code in ("PLUM-4471", "QUINCE-9"))
     hidden = {
         remove_fence_codes(CassetteRedactor({"CODE": code}).hide(text))
@@ -270,18 +270,18 @@ def test_a_fence_has_no_code_that_depends_on_what_is_hidden() -> None:
     st.lists(st.sampled_from(["$", "{", "}", "NAME", "${NAME}", "$${NAME}", "${OTHER}", "PLUM-4471", "é\n", "\0"])),
     st.sampled_from(["PLUM-4471", "NAME", 'a quoted "value"']),
 )
-def test_what_is_hidden_by_a_name_is_shown_again(words: list[str], value: str) -> None:
+def test_named_values_are_restored(words: list[str], value: str) -> None:
     by_name, text = CassetteRedactor({"NAME": value}), "".join(words)
     assert by_name.show(by_name.hide(text)) == text
 
 
 @given(st.text(), st.text(alphabet=st.characters(codec="ascii", categories=["L", "N"]), min_size=8), st.text())
-def test_what_is_hidden_is_nowhere(before: str, value: str, after: str) -> None:
+def test_redacted_values_are_not_in_the_file(before: str, value: str, after: str) -> None:
     hidden = CassetteRedactor({"X": value}).hide(f"{before}{value}{after}")
     assert value not in hidden.replace("${X}", "\n")
 
 
-def test_what_is_quoted_is_hidden_too() -> None:
+def test_quoted_values_are_redacted() -> None:
     secret = 'pass"word\nof mine'
     text = f"{json.dumps(secret)} and {json.dumps(json.dumps(secret))}"
     assert (
@@ -317,7 +317,7 @@ def damaged(desk: Desk, *, at: int, by: str) -> str:
         (-1, "LINE\nLINE", "never"),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_line(desk: Desk, at: int, by: str, said: str) -> None:
+def test_damaged_cassette_error_has_file_and_line(desk: Desk, at: int, by: str, said: str) -> None:
     if said == "never":  # the same twice is what a merge may leave, and no harm
         desk.record(Question("hello", Word))
         text = desk.path.read_text(encoding="utf-8")
@@ -329,7 +329,7 @@ def test_what_is_wrong_is_said_with_file_and_line(desk: Desk, at: int, by: str, 
     assert said in told
 
 
-def test_an_answer_may_be_mended_by_hand_and_a_question_may_not(desk: Desk) -> None:
+def test_answer_may_be_edited_but_not_its_question(desk: Desk) -> None:
     desk.record(Question("hello", Word))
     text = desk.path.read_text(encoding="utf-8")
     desk.path.write_text(text.replace("1 hello", "a better word"), encoding="utf-8")
@@ -339,7 +339,7 @@ def test_an_answer_may_be_mended_by_hand_and_a_question_may_not(desk: Desk) -> N
         Cassette.load(desk.path)
 
 
-def test_a_text_that_is_gone_is_missed(desk: Desk) -> None:
+def test_missing_text_is_an_error(desk: Desk) -> None:
     desk.record(Question("hello", Word))
     lines = desk.path.read_text(encoding="utf-8").splitlines()
     desk.path.write_text("\n".join(line for line in lines if '"hello"' not in line) + "\n")
@@ -347,7 +347,7 @@ def test_a_text_that_is_gone_is_missed(desk: Desk) -> None:
         Cassette.load(desk.path)
 
 
-def test_one_that_nobody_needs_is_no_file(desk: Desk) -> None:
+def test_empty_cassette_has_no_file(desk: Desk) -> None:
     desk.record(Question("hello", Word))
     session = desk.session("record")
     session.trial_completed((TASK, 1))

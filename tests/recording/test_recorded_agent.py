@@ -92,7 +92,7 @@ def replay(bench: Workbench, agent: str = "recorded", **how: Any) -> list[TaskRu
     return bench.run(agent, judge="none", tape="replay", **how)
 
 
-def test_it_does_and_says_the_same_without_being_there(desk: Workbench) -> None:
+def test_recorded_agent_repeats_actions_and_messages(desk: Workbench) -> None:
     first = record(desk, trials=2)
     assert [task_run.verdict for task_run in first] == ["pass", "pass"]
     again = replay(desk, trials=2)
@@ -105,14 +105,14 @@ def test_it_does_and_says_the_same_without_being_there(desk: Workbench) -> None:
     assert [task_run.verdict for task_run in replay(desk, "recorded:agent", trials=2)] == ["pass", "pass"]
 
 
-def test_what_it_is_graded_by_may_change(desk: Workbench) -> None:
+def test_criteria_may_change_after_recording(desk: Workbench) -> None:
     record(desk)
     desk.write("late.yml", TASK.replace("agent.action.executed", "agent.flow.started"))
     [task_run] = replay(desk)
     assert (task_run.verdict, task_run.error) == ("fail", "")
 
 
-def test_its_own_failure_is_its_failure_again(desk: Workbench) -> None:
+def test_recorded_failure_is_replayed(desk: Workbench) -> None:
     def fails(message: Any) -> str:
         if message.turn == 2:
             raise ValueError("out of order")
@@ -133,7 +133,7 @@ def test_its_own_failure_is_its_failure_again(desk: Workbench) -> None:
         (("Oslo", "Bergen"), "it has changed since"),
     ],
 )
-def test_a_miss_says_what_is_another(desk: Workbench, change: tuple[str, str], said: str) -> None:
+def test_missing_turn_error_names_the_difference(desk: Workbench, change: tuple[str, str], said: str) -> None:
     record(desk)
     desk.write("late.yml", TASK.replace(*change))
     [task_run] = replay(desk)
@@ -142,7 +142,7 @@ def test_a_miss_says_what_is_another(desk: Workbench, change: tuple[str, str], s
     assert said in task_run.error
 
 
-def test_refreshing_takes_down_what_is_missing(desk: Workbench) -> None:
+def test_refresh_records_missing_turns(desk: Workbench) -> None:
     record(desk)
     before = (desk.folder / "cassettes" / "late.jsonl").read_bytes()
     desk.run(Busy, judge="none", tape="refresh", tapes_agent=True)
@@ -152,7 +152,7 @@ def test_refreshing_takes_down_what_is_missing(desk: Workbench) -> None:
     assert told(desk).written == 4
 
 
-def test_several_agents_are_told_apart(desk: Workbench) -> None:
+def test_recordings_of_several_agents_are_separate(desk: Workbench) -> None:
     record(desk)
     desk.run(PythonSolver("other", lambda message: "No."), judge="none", tape="record", tapes_agent=True)
     with pytest.raises(
@@ -165,7 +165,7 @@ def test_several_agents_are_told_apart(desk: Workbench) -> None:
         replay(desk, "recorded:agnt")
 
 
-def test_what_cannot_be_recorded_or_played_is_said_before_the_run(desk: Workbench) -> None:
+def test_unsupported_recording_is_rejected_before_the_run(desk: Workbench) -> None:
     with pytest.raises(
         InputError, match="no agent is recorded for these tasks; record one with --record --record-agent"
     ):
@@ -179,7 +179,7 @@ def test_what_cannot_be_recorded_or_played_is_said_before_the_run(desk: Workbenc
         record(desk, Busy)
 
 
-def test_one_that_acts_between_turns_is_refused(desk: Workbench) -> None:
+def test_agent_that_acts_between_turns_cannot_be_recorded(desk: Workbench) -> None:
     session = RecordingSession("record", {"Late order": cassette_path(desk.folder / "late.yml")})
     session.solver = "agent"
     recording = AgentRecording(session, ("Late order", 1), "content")
@@ -190,7 +190,7 @@ def test_one_that_acts_between_turns_is_refused(desk: Workbench) -> None:
     assert "the agent did something between two turns" in session.error_of(("Late order", 1))
 
 
-def test_an_agent_is_recorded_with_its_silence(desk: Workbench) -> None:
+def test_silent_turns_are_recorded(desk: Workbench) -> None:
     [first] = record(desk, lambda message: None)
     [again] = replay(desk)
     assert first.ending == again.ending == "agent_silent"
@@ -207,9 +207,7 @@ MATTER = {
 """Headers that change what a request means."""
 
 
-def test_names_said_twice_their_order_and_headers_that_matter_are_asked_again(
-    desk: Workbench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repeated_query_names_order_and_headers_are_replayed(desk: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[Request] = []
     listing = Gateway.handle
 

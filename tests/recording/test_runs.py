@@ -104,7 +104,7 @@ def lines(bench: Workbench, kind: str = "exchange") -> list[dict[str, Any]]:
     return [line for line in map(json.loads, text.splitlines()) if line["kind"] == kind]
 
 
-def test_what_was_recorded_is_replayed_without_anybody_to_ask(scenario: Workbench, counting: Served) -> None:
+def test_recorded_run_is_replayed_without_models(scenario: Workbench, counting: Served) -> None:
     first = go(scenario, settings=Settings(timeout=20, openai_api_key=KEY), judge=who(counting), tape="record")
     assert (told(scenario).written, told(scenario).replayed) == (2, 0)
     assert told(scenario).files == (str(scenario.folder / CASSETTE),)
@@ -119,7 +119,7 @@ def test_what_was_recorded_is_replayed_without_anybody_to_ask(scenario: Workbenc
     assert scenario.exit_code() == 0
 
 
-def test_nobody_need_be_named_where_one_was_recorded(scenario: Workbench, counting: Served) -> None:
+def test_replay_needs_no_model_names_if_one_was_recorded(scenario: Workbench, counting: Served) -> None:
     first = go(scenario, judge=who(counting), tape="record")
     again = go(scenario, tape="replay")
     assert again.criteria == first.criteria
@@ -131,7 +131,7 @@ def test_nobody_need_be_named_where_one_was_recorded(scenario: Workbench, counti
         go(scenario, tape="replay")
 
 
-def test_trials_have_answers_of_their_own(scenario: Workbench, counting: Served) -> None:
+def test_each_trial_has_its_own_answers(scenario: Workbench, counting: Served) -> None:
     first = go_all(scenario, judge=who(counting), tape="record", trials=3, concurrency=3)
     reasons = [criterion.detail for task_run in first for criterion in written(task_run)]
     assert len(set(reasons)) == len(reasons) == 6
@@ -152,7 +152,7 @@ def test_two_recordings_of_the_same_answers_are_the_same_bytes(scenario: Workben
     assert sum("It snows." in text for text in texts) == 1  # eight trials, two criteria, one conversation
 
 
-def test_an_answer_of_the_wrong_shape_is_the_same_error_again(scenario: Workbench) -> None:
+def test_bad_answer_is_replayed_as_the_same_error(scenario: Workbench) -> None:
     def answer(asked: Asked) -> Answered:
         return said("It passed!") if b"number" in asked.body else by_statement(asked)
 
@@ -165,7 +165,7 @@ def test_an_answer_of_the_wrong_shape_is_the_same_error_again(scenario: Workbenc
     assert scenario.exit_code() == 2
 
 
-def test_an_outage_is_never_recorded_and_costs_no_recording(scenario: Workbench) -> None:
+def test_outage_is_not_recorded_and_drops_nothing(scenario: Workbench) -> None:
     with Served(by_statement) as served:
         go(scenario, judge=who(served), tape="record")
         before = (scenario.folder / CASSETTE).read_bytes()
@@ -174,7 +174,7 @@ def test_an_outage_is_never_recorded_and_costs_no_recording(scenario: Workbench)
     assert (scenario.folder / CASSETTE).read_bytes() == before
 
 
-def test_what_nobody_asks_any_more_is_dropped_when_it_is_recorded_again(scenario: Workbench) -> None:
+def test_unused_entries_are_dropped_when_recording_again(scenario: Workbench) -> None:
     with Served(by_statement) as served:
         go_all(scenario, judge=who(served), tape="record", trials=2)
         scenario.write("late.yml", SCENARIO.replace("number", "address"))
@@ -189,7 +189,7 @@ def test_what_nobody_asks_any_more_is_dropped_when_it_is_recorded_again(scenario
         assert {tuple(owner) for line in lines(scenario) for owner in line["of"]} == {("Order that is late", 1)}
 
 
-def test_what_was_not_to_be_asked_is_kept(scenario: Workbench) -> None:
+def test_entries_of_unselected_tasks_are_kept(scenario: Workbench) -> None:
     with Served(by_statement) as served:
         go(scenario, judge=who(served), tape="record")
     before = (scenario.folder / CASSETTE).read_bytes()
@@ -197,7 +197,7 @@ def test_what_was_not_to_be_asked_is_kept(scenario: Workbench) -> None:
     assert (scenario.folder / CASSETTE).read_bytes() == before
 
 
-def test_refreshing_asks_for_what_is_missing_alone(scenario: Workbench, counting: Served) -> None:
+def test_refresh_asks_only_for_missing_answers(scenario: Workbench, counting: Served) -> None:
     first = go(scenario, judge=who(counting), tape="refresh")
     scenario.write("late.yml", SCENARIO.replace("It does not ask for the number", "It is polite"))
     again = go(scenario, judge=who(counting), tape="refresh")
@@ -206,7 +206,7 @@ def test_refreshing_asks_for_what_is_missing_alone(scenario: Workbench, counting
     assert (told(scenario).written, told(scenario).replayed, told(scenario).unused) == (1, 1, 1)
 
 
-def test_a_miss_names_what_was_asked_and_the_nearest_recording(scenario: Workbench, counting: Served) -> None:
+def test_missing_answer_error_names_question_and_nearest_entry(scenario: Workbench, counting: Served) -> None:
     go(scenario, judge=who(counting), tape="record")
     asked = len(counting.asked)
     missed = go(scenario, lambda message: "It rains.", judge=who(counting), tape="replay")
@@ -221,7 +221,7 @@ def test_a_miss_names_what_was_asked_and_the_nearest_recording(scenario: Workben
     assert len(counting.asked) == asked
 
 
-def test_a_miss_says_where_only_the_model_differs(scenario: Workbench, counting: Served) -> None:
+def test_missing_answer_error_says_if_only_the_model_differs(scenario: Workbench, counting: Served) -> None:
     go(scenario, judge=who(counting), tape="record")
     missed = go(scenario, judge="openai:other", tape="replay")
     assert f"only the model differs: recorded with {who(counting)}, asked is openai:other" in missed.error
@@ -230,7 +230,7 @@ def test_a_miss_says_where_only_the_model_differs(scenario: Workbench, counting:
     assert "differs in which sample it is (recorded 'trial 1', asked 'trial 2')" in second.error
 
 
-def test_with_no_cassette_at_all_that_is_said(scenario: Workbench) -> None:
+def test_missing_cassette_is_reported(scenario: Workbench) -> None:
     missed = go(scenario, judge="openai:gpt-5.1", tape="replay")  # no key, and none is needed
     assert missed.status == "errored"
     assert "nothing is recorded there" in missed.error
@@ -238,7 +238,7 @@ def test_with_no_cassette_at_all_that_is_said(scenario: Workbench) -> None:
     assert not (scenario.folder / "cassettes").exists()
 
 
-def test_the_settings_address_is_where_a_model_is_asked_and_not_who_it_is(scenario: Workbench) -> None:
+def test_address_from_settings_is_not_part_of_the_models_identity(scenario: Workbench) -> None:
     with Served(by_statement) as served:
         there = Settings(timeout=20, openai_base_url=f"{served.url}/v1")
         first = go(scenario, settings=there, judge="openai:some-model", tape="record")
@@ -247,7 +247,7 @@ def test_the_settings_address_is_where_a_model_is_asked_and_not_who_it_is(scenar
     assert [line["model"] for line in lines(scenario)] == ["openai:some-model"] * 2
 
 
-def test_stopped_what_was_recorded_is_kept_and_nothing_is_dropped(scenario: Workbench) -> None:
+def test_stopped_recording_is_saved_and_drops_nothing(scenario: Workbench) -> None:
     with Served(by_statement) as served:
         go_all(scenario, judge=who(served), tape="record", trials=4)
     scenario.write("late.yml", SCENARIO.replace("number", "address"))
@@ -273,7 +273,7 @@ def test_stopped_what_was_recorded_is_kept_and_nothing_is_dropped(scenario: Work
     assert go_all(scenario, judge=who(served), tape="replay", trials=4)[3].verdict == "pass"
 
 
-def test_a_rescore_of_a_replay_asks_nobody(scenario: Workbench, counting: Served) -> None:
+def test_rescore_of_a_replay_asks_no_model(scenario: Workbench, counting: Served) -> None:
     go(scenario, judge=who(counting), tape="record")
     asked = len(counting.asked)
     replayed = go(scenario, judge=who(counting), tape="replay")
@@ -291,7 +291,7 @@ def test_a_rescore_of_a_replay_asks_nobody(scenario: Workbench, counting: Served
     assert by_file.tape.replayed == 2
 
 
-def test_a_rescore_that_misses_is_errored(scenario: Workbench, counting: Served) -> None:
+def test_rescore_with_a_missing_answer_is_errored(scenario: Workbench, counting: Served) -> None:
     go(scenario, judge=who(counting), tape="record")
     replayed = go(scenario, judge=who(counting), tape="replay")
     (scenario.folder / CASSETTE).unlink()
@@ -301,7 +301,7 @@ def test_a_rescore_that_misses_is_errored(scenario: Workbench, counting: Served)
     assert "not recorded" in task_run.error
 
 
-def test_a_rerun_does_as_its_run_did(scenario: Workbench, counting: Served) -> None:
+def test_rerun_keeps_the_recording_mode(scenario: Workbench, counting: Served) -> None:
     first = go(scenario, judge=who(counting), tape="record")
     replayed = go(scenario, judge=who(counting), tape="replay")
     asked, solver = len(counting.asked), PythonSolver("agent", agent)
@@ -313,7 +313,7 @@ def test_a_rerun_does_as_its_run_did(scenario: Workbench, counting: Served) -> N
     assert len(counting.asked) == asked + 2
 
 
-def test_a_replay_has_the_same_name_twice_and_the_next_number_in_one_store(scenario: Workbench) -> None:
+def test_replay_id_is_deterministic_and_numbered_in_one_store(scenario: Workbench) -> None:
     with Served(by_statement) as served:
         go(scenario, judge=who(served), tape="record")
     runs = [go(scenario, judge=who(served), tape="replay").run for _ in range(3)]
@@ -321,14 +321,14 @@ def test_a_replay_has_the_same_name_twice_and_the_next_number_in_one_store(scena
     assert scenario.store.run(runs[0]).started_at == scenario.store.run(runs[2]).completed_at
 
 
-def test_what_excludes_each_other_is_said(scenario: Workbench) -> None:
+def test_conflicting_options_are_rejected(scenario: Workbench) -> None:
     with pytest.raises(InputError, match="give --record or --refresh too"):
         go(scenario, tapes_agent=True)
     with pytest.raises(InputError, match="give --record or --refresh too"):
         go(scenario, tapes_agent=True, tape="replay")
 
 
-def test_what_cannot_be_read_is_said_before_the_run_and_what_cannot_be_written_with_the_verdicts(
+def test_unreadable_cassette_fails_before_the_run_and_unwritable_one_is_reported_after(
     scenario: Workbench,
 ) -> None:
     in_the_way = scenario.folder / "cassettes"
@@ -352,7 +352,7 @@ evaluation:
 """
 
 
-def test_a_conftests_judge_is_known_by_the_names_it_is_written_with(
+def test_conftest_judge_is_recorded_under_its_written_name(
     scenario: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario.write("conftest.yml", CONFTEST)
@@ -375,14 +375,14 @@ def test_a_conftests_judge_is_known_by_the_names_it_is_written_with(
     assert rerun.run.judge.who == "openai:some-model@${JUDGE_PLACE}/v1"
 
 
-def test_a_judge_that_refuses_is_not_recorded(scenario: Workbench) -> None:
+def test_declined_request_is_not_recorded(scenario: Workbench) -> None:
     with Served(lambda asked: refused(401, "no")) as served:
         go(scenario, judge=who(served), tape="record")
     assert not (scenario.folder / CASSETTE).exists()
     assert isinstance(scenario.store.run("latest").judge, ModelChoice)
 
 
-def test_cassettes_of_folders_below_stand_beside_their_files(bench: Workbench, tmp_path: Path) -> None:
+def test_cassettes_are_stored_beside_their_task_files(bench: Workbench, tmp_path: Path) -> None:
     bench.write("scenarios/late.yml", SCENARIO)
     with Served(by_statement) as served:
         go(bench, judge=who(served), tape="record")
@@ -437,7 +437,7 @@ class Everybody:
         return said(json.dumps(answers[shape]))
 
 
-def test_whatever_models_are_asked_for_is_recorded_and_replayed(bench: Workbench) -> None:
+def test_every_role_is_recorded_and_replayed(bench: Workbench) -> None:
     bench.write("late.yml", PLAYED)
     how: dict[str, Any] = {"trials": 2, "max_turns": 3, "votes": 3, "metrics": True, "checks_person": True}
     with Served(Everybody()) as served:
@@ -459,7 +459,7 @@ def test_whatever_models_are_asked_for_is_recorded_and_replayed(bench: Workbench
     assert "which sample it is (recorded 'trial 1, vote" in one_vote[0].error
 
 
-def test_a_person_who_was_never_recorded_is_missed(bench: Workbench) -> None:
+def test_person_without_a_recording_is_reported(bench: Workbench) -> None:
     bench.write("late.yml", PLAYED)
     with Served(Everybody()) as served:
         go(bench, judge=who(served), person=who(served), tape="record", max_turns=2)

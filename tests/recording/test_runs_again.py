@@ -50,7 +50,7 @@ class Told:
         return "It snows."
 
 
-def test_a_replay_that_misses_has_its_folder_of_results(scenario: Workbench, judge: Served, tmp_path: Path) -> None:
+def test_replay_with_a_missing_answer_writes_results(scenario: Workbench, judge: Served, tmp_path: Path) -> None:
     go(scenario, judge=who(judge), tape="record")
     scenario.write("late.yml", SCENARIO.replace("It does not ask", "It never asks"))
     missed = go(scenario, judge=who(judge), tape="replay")
@@ -63,7 +63,7 @@ def test_a_replay_that_misses_has_its_folder_of_results(scenario: Workbench, jud
     assert found["error"].startswith("not recorded")
 
 
-def test_a_fork_of_a_recorded_agent_needs_another(scenario: Workbench, judge: Served) -> None:
+def test_fork_of_a_recorded_agent_needs_a_live_agent(scenario: Workbench, judge: Served) -> None:
     go(scenario, judge=who(judge), tape="record", tapes_agent=True)
     request = RunRequest(path=scenario.folder, agent="recorded", tape="replay")
     execute(plan_run(request, Settings(timeout=20), CATALOG), scenario.store, CATALOG)
@@ -88,7 +88,7 @@ evaluation:
 """
 
 
-def test_a_fork_of_a_replay_asks_with_the_key_it_was_recorded_with(
+def test_fork_of_a_replay_uses_the_key_of_the_recording(
     scenario: Workbench, judge: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario.write("conftest.yml", CONFTEST)
@@ -113,7 +113,7 @@ def test_a_fork_of_a_replay_asks_with_the_key_it_was_recorded_with(
         fork(scenario, Told, run=here.id, task="Late order", turn=2)
 
 
-def test_settings_of_a_machine_do_not_show_in_a_replay(scenario: Workbench, judge: Served, tmp_path: Path) -> None:
+def test_replay_does_not_depend_on_local_settings(scenario: Workbench, judge: Served, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yml"
     prices.write_text("some-model: {input: 1, output: 2}\n")
     go(scenario, judge=who(judge), tape="record")
@@ -141,7 +141,7 @@ def person(bench: Workbench, message: str) -> str:
     return f"scripted:{path}"
 
 
-def test_a_fork_of_a_rescored_run_has_its_person(bench: Workbench) -> None:
+def test_fork_of_a_rescored_run_keeps_its_person(bench: Workbench) -> None:
     bench.write("late.yml", PLAYED)
     first = go(bench, person=person(bench, GOOD))
     again = rescore(bench.store, first.run, CATALOG)
@@ -174,9 +174,7 @@ scenario:
         ("Agent is polite to the person", "Nobody is insulted"),
     ],
 )
-def test_a_criterion_that_was_reworded_is_shown_beside_its_old_self(
-    bench: Workbench, judge: Served, was: str, now: str
-) -> None:
+def test_reworded_criterion_is_shown_with_its_old_text(bench: Workbench, judge: Served, was: str, now: str) -> None:
     bench.write("late.yml", MANY)
     go_all(bench, judge=who(judge), tape="record", trials=2)
     bench.write("late.yml", MANY.replace(was, now))
@@ -185,7 +183,7 @@ def test_a_criterion_that_was_reworded_is_shown_beside_its_old_self(
         assert f"the nearest recorded request is of 'Late order', trial {missed.trial}" in missed.error
 
 
-def test_where_two_were_reworded_each_is_shown_beside_what_is_most_like_it(bench: Workbench, judge: Served) -> None:
+def test_each_reworded_criterion_is_matched_to_the_most_similar_entry(bench: Workbench, judge: Served) -> None:
     bench.write("late.yml", MANY)
     go(bench, judge=who(judge), tape="record")
     bench.write("late.yml", MANY.replace("gives the reason", "states the reason").replace("offers to", "promises to"))
@@ -193,9 +191,7 @@ def test_where_two_were_reworded_each_is_shown_beside_what_is_most_like_it(bench
     assert "\n-Agent offers to do something about the delay\n+Agent promises to do something" in missed.error
 
 
-def test_a_smaller_recording_leaves_nothing_of_trials_that_there_are_no_more(
-    scenario: Workbench, judge: Served
-) -> None:
+def test_recording_fewer_trials_drops_entries_of_the_others(scenario: Workbench, judge: Served) -> None:
     go_all(scenario, judge=who(judge), tape="record", trials=3)
     other = f"openai:other-model@{judge.url}/v1"
     go(scenario, judge=other, tape="record")
@@ -204,7 +200,7 @@ def test_a_smaller_recording_leaves_nothing_of_trials_that_there_are_no_more(
     assert go(scenario, tape="replay").verdict == "pass"  # nobody need be named
 
 
-def test_what_a_run_does_not_ask_for_says_nothing_of_higher_trials_either(scenario: Workbench, judge: Served) -> None:
+def test_partial_recording_keeps_entries_of_higher_trials(scenario: Workbench, judge: Served) -> None:
     go_all(scenario, judge=who(judge), tape="record", trials=3)
     before = (scenario.folder / CASSETTE).read_bytes()
     go(scenario, judge="none", tape="record")
@@ -213,7 +209,7 @@ def test_what_a_run_does_not_ask_for_says_nothing_of_higher_trials_either(scenar
     assert (scenario.folder / CASSETTE).read_bytes() == before
 
 
-def test_who_was_recorded_is_looked_up_in_the_trials_that_there_are(scenario: Workbench, judge: Served) -> None:
+def test_recorded_agent_is_looked_up_in_existing_trials(scenario: Workbench, judge: Served) -> None:
     other = f"openai:other-model@{judge.url}/v1"
     go(scenario, judge=other, tape="record")
     first = (scenario.folder / CASSETTE).read_text().splitlines()
@@ -227,9 +223,7 @@ def test_who_was_recorded_is_looked_up_in_the_trials_that_there_are(scenario: Wo
 
 
 @pytest.mark.parametrize("wrong", ["half of a line", '{"kind":"cassette","version":7}\n'])
-def test_a_cassette_that_cannot_be_made_out_is_recorded_anew_and_that_is_said(
-    scenario: Workbench, judge: Served, wrong: str
-) -> None:
+def test_damaged_cassette_is_replaced_with_a_warning(scenario: Workbench, judge: Served, wrong: str) -> None:
     cassette = scenario.write(CASSETTE, wrong)
     for tape in ("replay", "refresh"):
         with pytest.raises(InputError, match="record it again with --record"):
@@ -246,14 +240,14 @@ def test_a_cassette_that_cannot_be_made_out_is_recorded_anew_and_that_is_said(
     assert go(scenario, judge=who(judge), tape="replay").verdict == "pass"
 
 
-def test_where_nothing_was_recorded_what_is_there_stays(scenario: Workbench, judge: Served) -> None:
+def test_damaged_cassette_stays_if_nothing_was_recorded(scenario: Workbench, judge: Served) -> None:
     cassette = scenario.write(CASSETTE, "half of a line")
     judge.__exit__(None, None, None)
     go(scenario, judge=who(judge), tape="record")
     assert cassette.read_text() == "half of a line"
 
 
-def test_what_may_not_be_read_is_not_recorded_over(
+def test_unreadable_cassette_is_not_overwritten(
     scenario: Workbench, judge: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go(scenario, judge=who(judge), tape="record")
@@ -281,7 +275,7 @@ def played(bench: Workbench) -> Workbench:
     return bench
 
 
-def test_what_a_person_said_who_fell_out_of_their_role_is_not_kept(bench: Workbench) -> None:
+def test_lines_of_an_invalid_person_are_not_recorded(bench: Workbench) -> None:
     played(bench)
     broken = go(bench, person=person(bench, BAD), tape="record")
     assert broken.status == "invalid_person"
@@ -293,7 +287,7 @@ def test_what_a_person_said_who_fell_out_of_their_role_is_not_kept(bench: Workbe
     assert go(bench, tape="replay").head == good.head
 
 
-def test_what_was_recorded_before_stays_where_a_person_falls_out_of_their_role(bench: Workbench) -> None:
+def test_earlier_recording_stays_if_a_person_is_invalid(bench: Workbench) -> None:
     played(bench)
     good = go(bench, person=person(bench, GOOD), tape="record")
     before = (bench.folder / CASSETTE).read_bytes()
@@ -304,9 +298,7 @@ def test_what_was_recorded_before_stays_where_a_person_falls_out_of_their_role(b
     assert go(bench, tape="replay").head == good.head
 
 
-def test_what_was_written_before_they_fell_out_of_it_goes_too(
-    bench: Workbench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saved_lines_of_an_invalid_person_are_removed(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     forget_person = RecordingSession.forget_person
 
     def late(session: RecordingSession, owner: tuple[str, int]) -> None:
@@ -319,7 +311,7 @@ def test_what_was_written_before_they_fell_out_of_it_goes_too(
     assert not (bench.folder / CASSETTE).exists()
 
 
-def test_refreshing_where_nothing_is_missing_needs_no_key(
+def test_refresh_without_missing_answers_needs_no_key(
     scenario: Workbench, judge: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario.write("conftest.yml", CONFTEST)
@@ -343,7 +335,7 @@ def test_refreshing_where_nothing_is_missing_needs_no_key(
         go(scenario, judge="scripted:nowhere.yml", tape="refresh")
 
 
-def test_a_person_who_is_on_the_cassette_needs_no_key_either(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recorded_person_needs_no_key(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     played(bench)
     with Served(lambda asked: said(json.dumps({"message": GOOD, "press": None, "done": False}))) as served:
         keyed = CONFTEST.replace("evaluation", "simulation")

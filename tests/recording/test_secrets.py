@@ -79,7 +79,7 @@ def test_no_secret_reaches_a_cassette(planted: Workbench) -> None:
     assert "[token] http://[address]/[playground]/" in turn["parts"][0]["say"]["text"]
 
 
-def test_another_machine_with_other_values_hits(planted: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replay_works_on_a_machine_with_other_values(planted: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     with Served(echo) as served:
         first = go(planted, chatty, SETTINGS, judge=who(served), tape="record", tapes_agent=True)
     before = recorded(planted)
@@ -99,9 +99,7 @@ def test_another_machine_with_other_values_hits(planted: Workbench, monkeypatch:
     assert recorded(planted) == before
 
 
-def test_an_agents_own_words_come_back_with_this_machines_values(
-    planted: Workbench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_agents_messages_are_replayed_with_local_values(planted: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     with Served(echo) as served:
         go(planted, lambda message: f"You said {message.text}, {CODE}", SETTINGS, judge=who(served), tape="record")
         kept = planted.folder / "cassettes" / "late.jsonl"
@@ -122,7 +120,7 @@ def test_an_agents_own_words_come_back_with_this_machines_values(
     assert "My code is ${CUSTOMER_CODE}. Where is my order?" in said_then
 
 
-def test_secrets_are_known_by_their_settings_and_by_their_names(tmp_path: Path) -> None:
+def test_secrets_are_recognized_by_setting_and_by_name(tmp_path: Path) -> None:
     found = secrets(
         Settings(openai_api_key="a", webhook_secret="b"),
         {"MY_API_KEY": "c", "TOKEN": "d", "DB_PASSWORD": "e", "KEYBOARD": "f", "MONKEY": "g", "STRIPE_SECRET": "h"},

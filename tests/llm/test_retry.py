@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from clerkship.llm.contract import Question
 from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.remote import RemoteModel
-from clerkship.model.frozen import Flag
 from clerkship.llm.retry import MAX_WAIT, EndpointBusy, ModelOutage, ModelRetryPolicy, RequestDeclined
+from clerkship.model.frozen import Flag
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, Busyness, bodies, cut, in_turn, model, refused, said
 
@@ -45,7 +45,7 @@ def asking(asked: RemoteModel) -> Callable[[], object]:
     return lambda: asked.ask(QUESTION)
 
 
-def test_two_models_at_one_address_share_its_limit_and_its_connections() -> None:
+def test_models_at_one_address_share_limit_and_connections() -> None:
     busy = Busyness(5)
     with Served(busy) as served:
         pool = EndpointPool(5)
@@ -63,7 +63,7 @@ def test_two_models_at_one_address_share_its_limit_and_its_connections() -> None
     ("told", "own", "limit"),
     [(None, (None, None), 8), (None, (3, None), 8), (None, (20, None), 20), (None, (20, 10), 30), (4, (20, 10), 4)],
 )
-def test_an_endpoint_takes_as_many_as_it_is_told_or_as_its_models_are(
+def test_endpoint_limit_is_the_configured_one_or_the_sum_of_its_models(
     told: int | None, own: tuple[int | None, ...], limit: int
 ) -> None:
     with Served(lambda asked: GOOD) as served:
@@ -74,7 +74,7 @@ def test_an_endpoint_takes_as_many_as_it_is_told_or_as_its_models_are(
             one.close()
 
 
-def test_more_connections_than_httpx_keeps_by_itself_are_kept_open() -> None:
+def test_more_connections_than_the_httpx_default_stay_open() -> None:
     busy = Busyness(40)
     with Served(busy) as served:
         asked = model(served, at_once=40)
@@ -97,7 +97,7 @@ def times(answer: Callable[[Asked], Answered | None]) -> tuple[Callable[[Asked],
 
 
 @pytest.mark.parametrize("in_words", [False, True])
-def test_who_is_told_when_to_come_back_comes_then(in_words: bool) -> None:
+def test_retry_after_header_is_respected(in_words: bool) -> None:
     def answer(asked: Asked) -> Answered:
         if len(came) > 1:
             return GOOD
@@ -112,7 +112,7 @@ def test_who_is_told_when_to_come_back_comes_then(in_words: bool) -> None:
     assert 0.95 <= came[1] - came[0] < 5
 
 
-def test_where_too_much_is_asked_nobody_else_asks_before_the_time_is_over() -> None:
+def test_rate_limit_pauses_other_requests() -> None:
     first = threading.Event()
 
     def answer(asked: Asked) -> Answered:
@@ -136,7 +136,7 @@ def test_where_too_much_is_asked_nobody_else_asks_before_the_time_is_over() -> N
     assert came[2] - came[0] >= 0.95
 
 
-def test_who_waits_to_try_again_leaves_the_slot_to_others() -> None:
+def test_waiting_request_releases_its_slot() -> None:
     failing = threading.Event()
 
     def answer(asked: Asked) -> Answered:
@@ -158,7 +158,7 @@ def test_who_waits_to_try_again_leaves_the_slot_to_others() -> None:
     assert [body["model"] for body in bodies(served)] == ["unlucky", "lucky", "unlucky"]
 
 
-def test_who_says_to_come_back_much_later_is_not_waited_for() -> None:
+def test_long_retry_after_is_an_outage() -> None:
     with Served(lambda asked: refused(429, "quota", **{"Retry-After": "3600"})) as served:
         asked = model(served)
         with pytest.raises(ModelOutage, match=r"quota \(Retry-After: 3,600 seconds\), in 1 attempt at http"):
@@ -166,7 +166,7 @@ def test_who_says_to_come_back_much_later_is_not_waited_for() -> None:
         asked.close()
 
 
-def test_a_quota_that_is_used_up_is_not_waited_for() -> None:
+def test_exhausted_quota_is_not_retried() -> None:
     data = json.dumps({"error": {"message": "no money", "code": "insufficient_quota"}}).encode()
     with Served(lambda asked: (429, {}, data)) as served:
         asked = model(served)
@@ -176,7 +176,7 @@ def test_a_quota_that_is_used_up_is_not_waited_for() -> None:
     assert len(served.asked) == 1
 
 
-def test_being_turned_away_is_put_up_with_longer_than_a_fault_and_not_for_ever() -> None:
+def test_rate_limited_requests_are_retried_longer_than_failed_ones() -> None:
     with Served(lambda asked: refused(429, "slow down", **{"Retry-After": "0"})) as served:
         asked = model(served)
         with pytest.raises(ModelOutage, match="status 429: slow down, in 10 attempts"):
@@ -200,7 +200,7 @@ def test_being_turned_away_is_put_up_with_longer_than_a_fault_and_not_for_ever()
         refused(529, "overloaded"),
     ],
 )
-def test_what_may_do_better_is_tried_again(trouble: Answered | None) -> None:
+def test_temporary_failures_are_retried(trouble: Answered | None) -> None:
     with Served(in_turn([trouble, trouble, GOOD])) as served:
         asked = model(served)
         assert asked.ask(QUESTION).data.passed
@@ -208,7 +208,7 @@ def test_what_may_do_better_is_tried_again(trouble: Answered | None) -> None:
     assert len(served.asked) == 3
 
 
-def test_an_answer_that_begins_and_does_not_go_on_is_too_late() -> None:
+def test_stalled_answer_times_out() -> None:
     with Served(lambda asked: cut(GOOD, 20, hangs=True)) as served:
         asked = model(served, answer_timeout=0.05)
         with pytest.raises(ModelOutage, match="no answer in time, in 4 attempts"):
@@ -216,7 +216,7 @@ def test_an_answer_that_begins_and_does_not_go_on_is_too_late() -> None:
         asked.close()
 
 
-def test_what_is_given_up_tells_every_reason() -> None:
+def test_outage_lists_every_reason() -> None:
     answers = [refused(500, "broken"), refused(500, "broken"), refused(502, "gateway"), cut(GOOD, 10)]
     with Served(in_turn(answers)) as served:
         asked = model(served)
@@ -226,7 +226,7 @@ def test_what_is_given_up_tells_every_reason() -> None:
     assert "in 4 attempts (before that: status 500: broken; status 502: gateway) at http" in str(outage.value)
 
 
-def test_waits_grow_and_are_never_all_alike() -> None:
+def test_waits_grow_and_have_jitter() -> None:
     policy, busy = ModelRetryPolicy(backoff=1.0), EndpointBusy("x")
     for failed, about in ((1, 1.0), (2, 2.0), (3, 4.0)):
         waits = [policy.wait(failed, busy) for _ in range(200)]
@@ -249,7 +249,7 @@ def called_off(asked: RemoteModel, over: threading.Event) -> Callable[[], object
     return ask
 
 
-def test_closing_releases_who_waits_for_a_slot_or_to_try_again_and_nobody_elses() -> None:
+def test_closing_cancels_only_the_models_own_waiting_requests() -> None:
     here, go_on, over = threading.Event(), threading.Event(), [threading.Event() for _ in range(3)]
 
     def answer(asked: Asked) -> Answered:
@@ -286,7 +286,7 @@ def test_closing_releases_who_waits_for_a_slot_or_to_try_again_and_nobody_elses(
 
 
 @pytest.mark.parametrize("trouble", [refused(401, f"bad key {KEY}"), refused(500, f"bad {KEY}"), None])
-def test_a_key_is_in_no_error_and_no_log(trouble: Answered | None, caplog: pytest.LogCaptureFixture) -> None:
+def test_key_is_not_shown_or_logged(trouble: Answered | None, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with Served(lambda asked: trouble) as served:
         asked = model(served)
