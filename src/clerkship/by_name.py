@@ -1,6 +1,7 @@
 """Import a module or an object by its name, where a plain import would load too much too early.
 
-This is the only way in which the package imports its own modules late: `docs/decisions/startup.md` says where and why.
+This is the only way in which the package imports its own modules late. docs/decisions/0018-start-of-commands.md says
+where, and why.
 """
 
 import gc
