@@ -46,10 +46,10 @@ class MessageStructure:
         self.positions: list[str] = []
         self._follow: list[set[int]] = []
         reader = _NotationParser(self.positions, self._follow)
-        whole = reader.parse(notation)
+        fragment = reader.parse(notation)
         self._choices = reader.choices
-        self._first = whole.first
-        self._last = whole.last | ({_START} if whole.is_optional else frozenset())
+        self._first = fragment.first
+        self._last = fragment.last | ({_START} if fragment.is_optional else frozenset())
         self.names = frozenset(self.positions)
         self._next: dict[State, dict[str, State]] = {}
 
@@ -127,12 +127,12 @@ class _NotationParser:
         return self._parse_sequence("")
 
     def _parse_sequence(self, end: str) -> StructureFragment:
-        whole = StructureFragment(frozenset(), frozenset(), True)
+        fragment = StructureFragment(frozenset(), frozenset(), True)
         while self._tokens and self._tokens[-1] != end:
-            whole = self._concatenate(whole, self._parse_item())
+            fragment = self._concatenate(fragment, self._parse_item())
         if self._tokens:
             self._tokens.pop()
-        return whole
+        return fragment
 
     def _parse_item(self) -> StructureFragment:
         token = self._tokens.pop()
@@ -159,10 +159,10 @@ class _NotationParser:
 
     def _parse_alternative(self) -> StructureFragment:
         """Parse one alternative of a choice: a segment, with the segments that belong to it."""
-        whole = self._parse_item()
+        fragment = self._parse_item()
         while self._tokens[-1] not in "|>":
-            whole = self._concatenate(whole, self._parse_item())
-        return whole
+            fragment = self._concatenate(fragment, self._parse_item())
+        return fragment
 
     def _concatenate(self, left: StructureFragment, right: StructureFragment) -> StructureFragment:
         self._link(left.last, right.first)
@@ -213,10 +213,10 @@ class _StructureChecker:
             return
         path = self._structure.find_path(self._state, name)
         if path is not None:
-            *skipped, here = path
+            *skipped, target = path
             for missing in skipped:
                 self._report_missing(missing, index, name)
-            self._state, self._last_index = frozenset({here}), index
+            self._state, self._last_index = frozenset({target}), index
         elif name in self._reported_late:
             self._reported_late.remove(name)
         elif name == self._names[self._last_index]:

@@ -12,14 +12,14 @@ from tests.simulators.hl7.test_mllp_bad_input import still_serves
 def test_other_clients_are_served_while_long_message_is_validated(feed: Feed, segments: int) -> None:
     heavy, other = feed.lab(), feed.lab()
     still_serves(other)
-    with heavy.connect() as long, other.connect() as wire:
+    with heavy.connect() as long, other.connect() as connection:
         long.send(frame_bytes(message(heavy.facility) + b"ZZZ\r" * segments))
         slowest, number = 0.0, 0
         wait_until(lambda: bool(feed.listener.tcp.ports[""].connections))
         while not heavy.kinds():
             began = time.monotonic()
             number += 1
-            assert read_msa(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
+            assert read_msa(connection.ask(message(other.facility, control_id=str(number))))[0] == "AA"
             slowest = max(slowest, time.monotonic() - began)
         ack = long.answer()
     assert slowest < 0.5

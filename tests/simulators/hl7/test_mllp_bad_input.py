@@ -60,20 +60,20 @@ def still_serves(lab: Lab, control_id: str = "after") -> None:
 )
 def test_non_message_is_rejected_and_connection_closed(feed: Feed, data: bytes) -> None:
     lab = feed.lab()
-    with lab.connect() as wire:
-        ack = wire.ask(data)
+    with lab.connect() as connection:
+        ack = connection.ask(data)
         assert ack.value("MSA.1") == "AR"
         assert "MSH" in (ack.value("ERR.8") or "")
-        assert wire.frame() is None
+        assert connection.frame() is None
     assert lab.kinds() == []
     still_serves(lab)
 
 
 def test_non_message_on_own_port_is_rejected(feed: Feed) -> None:
     lab = feed.lab(own_port=True)
-    with lab.connect() as wire:
-        assert wire.ask(b"hello").value("MSA.1") == "AR"
-        assert wire.frame() is None
+    with lab.connect() as connection:
+        assert connection.ask(b"hello").value("MSA.1") == "AR"
+        assert connection.frame() is None
     assert lab.kinds() == []
     still_serves(lab)
 
@@ -81,77 +81,77 @@ def test_non_message_on_own_port_is_rejected(feed: Feed) -> None:
 def test_acknowledgment_uses_charset_of_message(feed: Feed) -> None:
     lab = feed.lab()
     text = message("KRANKENHAUS-SÜD").decode().replace("|2.5.1\r", "|2.5.1||||||8859/1\r", 1)
-    with lab.connect() as wire:
-        wire.send(frame_bytes(text.encode("latin-1")))
-        assert "KRANKENHAUS-SÜD".encode("latin-1") in (wire.frame() or b"")
+    with lab.connect() as connection:
+        connection.send(frame_bytes(text.encode("latin-1")))
+        assert "KRANKENHAUS-SÜD".encode("latin-1") in (connection.frame() or b"")
 
 
 def test_minimal_msh_is_answered(feed: Feed) -> None:
     lab = feed.lab()
-    with lab.connect() as wire:
+    with lab.connect() as connection:
         for data in (b"MSH|^~\\&", b"MSH|^~\\&|||||||||", b"MSH|^", b"MSH|^~\\&|A|B|C"):
-            assert read_msa(wire.ask(data)) == ("AR", "")
-        assert read_msa(wire.ask(message(lab.facility))) == ("AA", "1")
+            assert read_msa(connection.ask(data)) == ("AR", "")
+        assert read_msa(connection.ask(message(lab.facility))) == ("AA", "1")
     assert lab.kinds() == ["hl7.oru.sent"]
 
 
 def test_garbage_after_valid_msh_is_refused_by_sandbox(feed: Feed) -> None:
     lab = feed.lab()
     head = message(lab.facility).split(b"\r")[0]
-    with lab.connect() as wire:
+    with lab.connect() as connection:
         for noise in (b"\x00\x01\x02\r\xff\xfe|||", b"P" * 60_000, b"|" * 60_000):
-            assert (wire.ask(head + b"\r" + noise).value("MSA.1")) == "AE"
-        assert read_msa(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
+            assert (connection.ask(head + b"\r" + noise).value("MSA.1")) == "AE"
+        assert read_msa(connection.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
 
 
 def test_unframed_bytes_are_ignored_up_to_limit(feed: Feed) -> None:
     lab = feed.lab()
-    with lab.connect() as wire:
-        wire.send(
+    with lab.connect() as connection:
+        connection.send(
             b"noise\r\n"
             + frame_bytes(message(lab.facility))
             + b"\n\n"
             + frame_bytes(message(lab.facility, control_id="2"))
         )
-        assert [read_msa(wire.answer()) for _ in range(2)] == [("AA", "1"), ("AA", "2")]
-        wire.send(b"x" * (MAX_UNFRAMED_BYTES + 1))
-        assert "not MLLP" in (wire.answer().value("ERR.8") or "")
-        assert wire.frame() is None
+        assert [read_msa(connection.answer()) for _ in range(2)] == [("AA", "1"), ("AA", "2")]
+        connection.send(b"x" * (MAX_UNFRAMED_BYTES + 1))
+        assert "not MLLP" in (connection.answer().value("ERR.8") or "")
+        assert connection.frame() is None
 
 
 def test_restarted_frame_discards_first_one(feed: Feed) -> None:
     lab = feed.lab()
-    with lab.connect() as wire:
-        wire.send(START + message(lab.facility, control_id="1")[:90])
-        assert read_msa(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
+    with lab.connect() as connection:
+        connection.send(START + message(lab.facility, control_id="1")[:90])
+        assert read_msa(connection.ask(message(lab.facility, control_id="2"))) == ("AA", "2")
     assert len(lab.kinds()) == 1
 
 
 def test_unfinished_frame_is_reported_at_end_of_input(feed: Feed) -> None:
     lab = feed.lab()
     for ending in (b"", b"\r"):
-        with lab.connect() as wire:
-            wire.send(START + message(lab.facility, control_id="1") + ending)
-            wire.socket.shutdown(socket.SHUT_WR)
-            ack = wire.answer()
+        with lab.connect() as connection:
+            connection.send(START + message(lab.facility, control_id="1") + ending)
+            connection.socket.shutdown(socket.SHUT_WR)
+            ack = connection.answer()
             assert read_msa(ack) == ("AR", "1")
             assert "unfinished" in (ack.value("ERR.8") or "")
-            assert wire.frame() is None
+            assert connection.frame() is None
     assert lab.kinds() == []
 
 
 def test_missing_final_carriage_return_is_accepted(feed: Feed) -> None:
     lab = feed.lab()
-    with lab.connect() as wire:
-        wire.send(START + message(lab.facility) + END[:1])
-        assert read_msa(wire.answer()) == ("AA", "1")
+    with lab.connect() as connection:
+        connection.send(START + message(lab.facility) + END[:1])
+        assert read_msa(connection.answer()) == ("AA", "1")
 
 
 def test_client_that_disconnects_mid_frame_is_removed(feed: Feed) -> None:
     lab = feed.lab()
     for cut in (1, 3, 50, 200):
-        with lab.connect() as wire:
-            wire.send(frame_bytes(message(lab.facility))[:cut])
+        with lab.connect() as connection:
+            connection.send(frame_bytes(message(lab.facility))[:cut])
     still_serves(lab)
     wait_until(lambda: not feed.listener.tcp.ports[""].connections)
     assert lab.kinds() == ["hl7.oru.sent"]
@@ -186,17 +186,20 @@ def test_fifty_megabyte_message_is_rejected_and_not_buffered(feed: Feed, known: 
     head = message(lab.facility if known else "NOBODY", control_id="BIG")
     still_serves(lab)  # warm up
     before = memory()
-    with lab.connect() as wire:
-        wire.send(START + head + b"OBX|6|TX|1^x||")
+    with lab.connect() as connection:
+        connection.send(START + head + b"OBX|6|TX|1^x||")
         most = before
         for _ in range(50):
-            wire.send(PIECE)
+            connection.send(PIECE)
             most = max(most, memory())
-        wire.send(b"\r" + END)
-        ack = wire.answer()
+        connection.send(b"\r" + END)
+        ack = connection.answer()
         assert read_msa(ack) == ("AR", "BIG")
         assert not known or "5000000 bytes" in (ack.value("ERR.8") or "")
-        assert read_msa(wire.ask(message(lab.facility, control_id="2"))) == ("AA", "2")  # the connection stays open
+        assert read_msa(connection.ask(message(lab.facility, control_id="2"))) == (
+            "AA",
+            "2",
+        )  # the connection stays open
     assert most - before < 30_000_000
     still_serves(other)
     refused = lab.payloads("hl7.message.refused")
@@ -234,11 +237,11 @@ def test_slow_frame_times_out(strict: Feed) -> None:
 
 def test_idle_connection_is_closed(strict: Feed) -> None:
     lab = strict.lab()
-    with lab.connect() as wire, lab.connect() as silent:
+    with lab.connect() as connection, lab.connect() as silent:
         began = time.monotonic()
-        wire.ask(message(lab.facility))
+        connection.ask(message(lab.facility))
         assert silent.frame() is None
-        assert wire.frame() is None
+        assert connection.frame() is None
         assert 0.5 < time.monotonic() - began < 3
 
 
@@ -253,8 +256,8 @@ def test_longest_idle_connection_is_evicted_when_full() -> None:
         extra = stack.enter_context(other.connect())
         assert read_msa(extra.ask(message(other.facility, control_id="2"))) == ("AA", "2")
         assert silent[0].frame() is None
-        for number, wire in enumerate(silent[1:]):
-            assert read_msa(wire.ask(message(greedy.facility, control_id=str(number))))[0] == "AA"
+        for number, connection in enumerate(silent[1:]):
+            assert read_msa(connection.ask(message(greedy.facility, control_id=str(number))))[0] == "AA"
         third = stack.enter_context(other.connect())  # evicts from the sandbox with the most connections
         assert read_msa(third.ask(message(other.facility, control_id="3"))) == ("AA", "3")
         assert silent[1].frame() is None
@@ -269,14 +272,14 @@ def test_connection_over_limit_is_refused_with_reason() -> None:
     with ExitStack() as stack:
         lab.playground.lock.acquire()
         wires = [stack.enter_context(lab.connect()) for _ in range(5)]
-        for number, wire in enumerate(wires):
-            wire.send(frame_bytes(message(lab.facility, control_id=str(number))))
+        for number, connection in enumerate(wires):
+            connection.send(frame_bytes(message(lab.facility, control_id=str(number))))
         wait_until(lambda: len(feed.listener.tcp.table._sandbox) == 5)
         extra = stack.enter_context(lab.connect())
         assert "too many connections (5)" in (extra.answer().value("ERR.8") or "")
         assert extra.frame() is None
         lab.playground.lock.release()
-        assert [read_msa(wire.answer())[0] for wire in wires] == ["AA"] * 5
+        assert [read_msa(connection.answer())[0] for connection in wires] == ["AA"] * 5
     feed.close()
 
 
@@ -285,12 +288,12 @@ def test_connections_per_sandbox_are_limited() -> None:
     lab, other = feed.lab(), feed.lab()
     with ExitStack() as stack:
         wires = [stack.enter_context(lab.connect()) for _ in range(4)]
-        for number, wire in enumerate(wires):
-            assert read_msa(wire.ask(message(lab.facility, control_id=str(number))))[0] == "AA"
+        for number, connection in enumerate(wires):
+            assert read_msa(connection.ask(message(lab.facility, control_id=str(number))))[0] == "AA"
         assert wires[0].frame() is None
         lab.playground.lock.acquire()
-        for wire in wires[1:]:
-            wire.send(frame_bytes(message(lab.facility, control_id="x")))
+        for connection in wires[1:]:
+            connection.send(frame_bytes(message(lab.facility, control_id="x")))
         wait_until(lambda: not any(each.is_evictable for each in feed.listener.tcp.table._sandbox))
         extra = stack.enter_context(lab.connect())
         ack = extra.ask(message(lab.facility, control_id="y"))
@@ -326,15 +329,15 @@ def test_buffered_bytes_are_limited() -> None:
     before = memory()
     with ExitStack() as stack:
         wires = [stack.enter_context(greedy.connect()) for _ in range(30)]
-        for wire in wires:
-            wire.send(half)
+        for connection in wires:
+            connection.send(half)
         wait_until(lambda: feed.listener.tcp.table.held > 15_000_000)
         assert memory() - before < 70_000_000  # not 150 MB
         whole = message(other.facility) + b"ZZZ|" + b"x" * 4_900_000 + b"\r"
         assert read_msa(other.ask(whole)) == ("AA", "1")  # another sandbox has its own share
-        for wire in wires:
-            wire.send(b"\r" + END)
-        codes = [wire.answer() for wire in wires]
+        for connection in wires:
+            connection.send(b"\r" + END)
+        codes = [connection.answer() for connection in wires]
     assert {read_msa(ack)[0] for ack in codes} == {"AA", "AR"}
     refused = next(ack for ack in codes if read_msa(ack)[0] == "AR")
     assert "send it again later" in (refused.value("ERR.8") or "")
@@ -351,9 +354,9 @@ def test_five_hundred_connections_are_answered(feed: Feed) -> None:
     labs = [feed.lab() for _ in range(5)]
     with ExitStack() as stack:
         wires = [stack.enter_context(labs[number % 5].connect()) for number in range(500)]
-        for number, wire in enumerate(wires):
-            wire.send(frame_bytes(message(labs[number % 5].facility, control_id=str(number))))
-        answers = [read_msa(wire.answer()) for wire in wires]
+        for number, connection in enumerate(wires):
+            connection.send(frame_bytes(message(labs[number % 5].facility, control_id=str(number))))
+        answers = [read_msa(connection.answer()) for connection in wires]
     assert answers == [("AA", str(number)) for number in range(500)]
     assert [len(lab.kinds()) for lab in labs] == [100] * 5
 
@@ -376,9 +379,9 @@ def test_other_playgrounds_are_served_during_flood(feed: Feed) -> None:
     answered = [0] * 8
 
     def flood(number: int) -> None:
-        with flooded.connect() as wire:
+        with flooded.connect() as connection:
             while not over.is_set():
-                wire.ask(message(flooded.facility, control_id=f"{number}-{answered[number]}"))
+                connection.ask(message(flooded.facility, control_id=f"{number}-{answered[number]}"))
                 answered[number] += 1
                 sent.release()
 
@@ -386,11 +389,11 @@ def test_other_playgrounds_are_served_during_flood(feed: Feed) -> None:
     for thread in flooding:
         thread.start()
     overtaken = []
-    with other.connect() as wire:
+    with other.connect() as connection:
         for number in range(50):
             sent.acquire(timeout=10)
             before = sum(answered)
-            assert read_msa(wire.ask(message(other.facility, control_id=str(number))))[0] == "AA"
+            assert read_msa(connection.ask(message(other.facility, control_id=str(number))))[0] == "AA"
             overtaken.append(sum(answered) - before)
     over.set()
     for thread in flooding:
@@ -412,8 +415,8 @@ def test_garbage_on_many_connections_leaves_listener_working(feed: Feed) -> None
     lab = feed.lab()
     with ExitStack() as stack:
         wires: list[RawConnection] = [stack.enter_context(lab.connect()) for _ in range(100)]
-        for number, wire in enumerate(wires):
-            wire.send(bytes((number * step) % 256 for step in range(5000)))
+        for number, connection in enumerate(wires):
+            connection.send(bytes((number * step) % 256 for step in range(5000)))
         still_serves(lab)
     wait_until(lambda: not feed.listener.tcp.ports[""].connections)
     assert lab.kinds() == ["hl7.oru.sent"]

@@ -86,19 +86,19 @@ def _add_link(patient: Resource, other: Resource, type: str) -> list[dict[str, A
 
 def link(filing: Filing) -> None:
     """A24: link two patients that may be one person; both records stay as they are."""
-    one, other = _read_two_patients(filing)
-    filing.write({**one, "link": _add_link(one, other, "seealso")})
-    filing.write({**other, "link": _add_link(other, one, "seealso")})
+    first, second = _read_two_patients(filing)
+    filing.write({**first, "link": _add_link(first, second, "seealso")})
+    filing.write({**second, "link": _add_link(second, first, "seealso")})
 
 
 def unlink(filing: Filing) -> None:
     """A37: remove the link between two patients."""
-    one, other = _read_two_patients(filing)
-    for patient, apart in ((one, other), (other, one)):
+    first, second = _read_two_patients(filing)
+    for patient, linked in ((first, second), (second, first)):
         links = [
             each
             for each in patient.get("link", ())
-            if (each.get("type"), each.get("other", {}).get("reference")) != ("seealso", get_key(apart))
+            if (each.get("type"), each.get("other", {}).get("reference")) != ("seealso", get_key(linked))
         ]
         unlinked = {name: value for name, value in patient.items() if name != "link"}
         filing.write({**unlinked, "link": links} if links else unlinked)
@@ -108,7 +108,7 @@ def _read_two_patients(filing: Filing) -> tuple[Resource, Resource]:
     pids = filing.message.all("PID")
     if len(pids) != 2:
         raise refusal(422, "required", f"{filing.operation} needs two PID segments, not {len(pids)}")
-    one, other = (require_patient(filing, pid) for pid in pids)
-    if get_key(one) == get_key(other):
-        raise refusal(409, "conflict", f"both PID name {get_key(one)}")
-    return one, other
+    first, second = (require_patient(filing, pid) for pid in pids)
+    if get_key(first) == get_key(second):
+        raise refusal(409, "conflict", f"both PID name {get_key(first)}")
+    return first, second

@@ -157,7 +157,7 @@ def _read_reasons(order: Order) -> list[dict[str, Any]]:
     """Read the reasons: OBR-31, and the DG1 segments of the order."""
     repetitions = [
         *read_repetitions(order.obr, 31),
-        *(each for one in order.diagnoses for each in read_repetitions(one, 3)[:1]),
+        *(each for diagnosis in order.diagnoses for each in read_repetitions(diagnosis, 3)[:1]),
     ]
     return [reason for each in repetitions if (reason := to_concept(each)) is not None]
 

@@ -164,8 +164,8 @@ def _compare_times(issued: MessageTime, existing: str) -> int:
         at = parse_instant(existing)
         return (issued.at > at) - (issued.at < at)
     length = min(len(issued.date), len(existing))
-    one, other = issued.date[:length], existing[:length]
-    return (one > other) - (one < other)
+    reported, stored = issued.date[:length], existing[:length]
+    return (reported > stored) - (reported < stored)
 
 
 def _find_order(filing: Filing, patient: Resource, order: Order) -> Resource | None:
@@ -237,7 +237,7 @@ def _build_effective(order: Order, start: MessageTime | None, filing: Filing, re
 def _performers(observed: list[Resource]) -> list[dict[str, Any]]:
     performers: list[dict[str, Any]] = []
     for each in observed:
-        performers += [one for one in each.get("performer", ()) if one not in performers]
+        performers += [performer for performer in each.get("performer", ()) if performer not in performers]
     return performers
 
 

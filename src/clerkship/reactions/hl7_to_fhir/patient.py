@@ -179,7 +179,11 @@ def _convert_language(filing: Filing, pid: Segment, resource: Resource) -> Resou
     if re.fullmatch(r"[A-Za-z]{2}(-[A-Za-z]{2})?", code):
         language["coding"][0]["system"] = "urn:ietf:bcp:47"
     existing = resource.get("communication", [])
-    if any(code == each.get("code") for one in existing for each in one.get("language", {}).get("coding", ())):
+    if any(
+        code == each.get("code")
+        for communication in existing
+        for each in communication.get("language", {}).get("coding", ())
+    ):
         return {}
     return {"communication": [{"language": language, "preferred": True}]}
 

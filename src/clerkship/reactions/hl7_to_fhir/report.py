@@ -142,8 +142,8 @@ def _can_be_same(report: Resource, report_key: ReportKey, status: str, has_moved
     This is so if one of the times is missing or less precise, or if the report may have moved and is only registered
     or is being corrected.
     """
-    one, other = _specimen_time(report), report_key.when
-    if one.startswith(other) or other.startswith(one):
+    stored, stated = _specimen_time(report), report_key.when
+    if stored.startswith(stated) or stated.startswith(stored):
         return True
     return has_moved and (status in _CORRECTIONS or report.get("status") == "registered")
 
@@ -183,7 +183,7 @@ def _read_suffix(report: Resource, report_key: ReportKey) -> str:
 
 def is_same_code(other_code: dict[str, Any], code: dict[str, Any]) -> bool:
     """Return whether two concepts have a code in common, or without codes the same text."""
-    one, other = (
+    first, second = (
         {(each.get("system"), each.get("code")) for each in concept.get("coding", ())} for concept in (other_code, code)
     )
-    return bool(one & other) if one and other else other_code.get("text") == code.get("text")
+    return bool(first & second) if first and second else other_code.get("text") == code.get("text")

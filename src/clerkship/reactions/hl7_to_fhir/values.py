@@ -27,9 +27,9 @@ def to_decimal(text: str) -> Any:
     if re.fullmatch(_DIGITS, text) is None or len(text) > _MAX_LENGTH:
         return None
     sign = "-" if text.startswith("-") else ""
-    whole, _, rest = text.lstrip("+-").partition(".")
-    plain = f"{sign}{whole.lstrip('0') or '0'}{f'.{rest}' if rest else ''}"
-    return exact.loads(f"[{plain}]".encode())[0]
+    whole, _, fraction = text.lstrip("+-").partition(".")
+    normalized = f"{sign}{whole.lstrip('0') or '0'}{f'.{fraction}' if fraction else ''}"
+    return exact.loads(f"[{normalized}]".encode())[0]
 
 
 def read_unit(obx: Segment) -> dict[str, Any]:
@@ -91,8 +91,10 @@ def _coded(repetitions: list[Repetition], obx: Segment, zone: int) -> dict[str, 
         return {}
     if len(concepts) == 1:
         return {"valueCodeableConcept": concepts[0]}
-    codings = [each for one in concepts for each in one.get("coding", ())]
-    return {"valueCodeableConcept": drop_empty({"coding": codings, "text": ", ".join(one["text"] for one in concepts)})}
+    codings = [each for item in concepts for each in item.get("coding", ())]
+    return {
+        "valueCodeableConcept": drop_empty({"coding": codings, "text": ", ".join(item["text"] for item in concepts)})
+    }
 
 
 def _time(repetitions: list[Repetition], obx: Segment, zone: int) -> dict[str, Any]:

@@ -105,11 +105,11 @@ class CsvContent(Content):
             for name, expected in expected_cells.items()
             if name in self._column_index
         ]
-        best, most = 0, -1
+        best, best_count = 0, -1
         for number, cells in enumerate(self.rows):
             matches = sum(matches_texts(expected, [cells[index]]) for index, expected in known)
-            if matches > most:
-                best, most = number, matches
+            if matches > best_count:
+                best, best_count = number, matches
             if matches == len(expected_cells):
                 break
         return [self.compare(f"rows[{best}].{name}", expected) for name, expected in expected_cells.items()]

@@ -135,18 +135,18 @@ class FilesState(State):
         self._check_writable(action)
         is_folder = self.stat(path).folder
         self._check_folder(split_path(to)[0])
-        taken = to in self.volume
-        if taken and not replace:
+        is_taken = to in self.volume
+        if is_taken and not replace:
             raise Refusal(409, "exists", f"{to} already exists")
         if not is_folder:
             self._check_no_folder(to)
-            action.emit(FileRenamed(path=path, to=to, replaced=taken))
+            action.emit(FileRenamed(path=path, to=to, replaced=is_taken))
             return
         if f"{to}/".startswith(f"{path}/") and to != path:
             raise Refusal(400, "bad_path", f"{path} cannot be moved into itself")
         if to in self.records:
             raise Refusal(409, "not_a_folder", f"{to} is a file")
-        if taken and to != path:
+        if is_taken and to != path:
             self._check_empty(to)
         action.emit(FolderRenamed(path=path, to=to))
 
@@ -206,8 +206,8 @@ class FilesState(State):
             raise Refusal(413, "too_large", f"a file may have {self.limits.max_file} bytes, not {size}")
         used = self.volume.used_without(path)
         if used + coming + size > self.limits.quota:
-            taken = f"{used} are used" + (f" and {coming} are being uploaded" if coming else "")
-            reason = f"the drop may hold {self.limits.quota} bytes, and {taken}; there is no room for {size}"
+            usage = f"{used} are used" + (f" and {coming} are being uploaded" if coming else "")
+            reason = f"the drop may hold {self.limits.quota} bytes, and {usage}; there is no room for {size}"
             raise Refusal(507, "quota", reason)
 
     def _check_empty(self, folder: str) -> None:

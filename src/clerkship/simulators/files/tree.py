@@ -141,19 +141,19 @@ class FolderTree:
 
     def make_folder(self, folder: str) -> list[str]:
         """Create a folder and its parents if they are missing; return those created."""
-        made = [above for above in list_parents(folder) if above not in self] if folder not in self else []
-        for above in made:
+        created = [above for above in list_parents(folder) if above not in self] if folder not in self else []
+        for above in created:
             outer, name = split_path(above)
             self._get_own_names(outer).add(f"{name}/")
             self._own[above] = FolderNames()
-        return made
+        return created
 
     def add(self, path: str) -> list[str]:
         """Add a new file, and return the folders that were created for it."""
         folder, name = split_path(path)
-        made = self.make_folder(folder)
+        created = self.make_folder(folder)
         self._get_own_names(folder).add(name)
-        return made
+        return created
 
     def remove(self, path: str) -> None:
         """Remove a file."""
@@ -201,20 +201,20 @@ class FolderTree:
     def walk(self, folder: str = "", after: str = "") -> Iterator[str]:
         """Iterate over all paths below a folder after a path, sorted: files, and folders with a trailing slash."""
         start = f"{folder}/" if folder else ""
-        rest = after.removeprefix(start) if after.startswith(start) else ""
-        stack = [(folder, self.names(folder).from_path(rest), rest)] if folder in self else []
+        remaining = after.removeprefix(start) if after.startswith(start) else ""
+        stack = [(folder, self.names(folder).from_path(remaining), remaining)] if folder in self else []
         while stack:
-            here, names, rest = stack[-1]
+            current, names, remaining = stack[-1]
             name = next(names, None)
             if name is None:
                 stack.pop()
                 continue
-            path = join_path(here, name)
-            seen = name.endswith("/") and rest.startswith(name)  # the previous page ended inside this folder
+            path = join_path(current, name)
+            seen = name.endswith("/") and remaining.startswith(name)  # the previous page ended inside this folder
             if not seen:
                 yield path
             if name.endswith("/"):
-                inner = rest.removeprefix(name) if seen else ""
+                inner = remaining.removeprefix(name) if seen else ""
                 stack.append((path[:-1], self.names(path[:-1]).from_path(inner), inner))
 
     def _get_own_names(self, folder: str) -> FolderNames:

@@ -193,12 +193,12 @@ def _describe_differences(rows: Rows) -> str:
     unreadable = next((row for row in rows if row.path == _CONTENT and not row.passed), None)
     if unreadable is not None:
         return f" ({unreadable.actual})"
-    wrong = [row for row in rows if not row.passed]
+    failed = [row for row in rows if not row.passed]
     differences = [
         f"{row.path} is {_shorten(row.actual)}, expected {describe_expected(row.expected)}"
-        for row in wrong[:_MAX_REASONS]
+        for row in failed[:_MAX_REASONS]
     ]
-    more = f" and {len(wrong) - _MAX_REASONS} more" if len(wrong) > _MAX_REASONS else ""
+    more = f" and {len(failed) - _MAX_REASONS} more" if len(failed) > _MAX_REASONS else ""
     return f": {'; '.join(differences)}{more}" if differences else ""
 
 

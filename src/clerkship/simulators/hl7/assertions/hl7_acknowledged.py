@@ -68,9 +68,11 @@ class Hl7Acknowledged(MessageAssertion):
             other = f"; there is {list_messages(others)}" if others else "; nothing arrived"
             row = FieldCheck(path="arrived", expected={"gte": 1}, actual=0, passed=False)
             return Check.of(False, f"no {selection} arrived{other}", row)
-        wrong = [entry for entry, row in zip(selected, rows, strict=True) if not row.passed]
-        detail = f"{len(selected) - len(wrong)} of {len(selected)} {selection} acknowledged {self._describe_expected()}"
-        return Check.of_fields(rows, detail + (f"; not {self._describe_others(wrong)}" if wrong else ""))
+        failed = [entry for entry, row in zip(selected, rows, strict=True) if not row.passed]
+        detail = (
+            f"{len(selected) - len(failed)} of {len(selected)} {selection} acknowledged {self._describe_expected()}"
+        )
+        return Check.of_fields(rows, detail + (f"; not {self._describe_others(failed)}" if failed else ""))
 
     def _is_candidate(self, entry: InboxEntry) -> bool:
         """Leave out acknowledgments unless they are selected explicitly: they are never acknowledged."""
@@ -87,8 +89,8 @@ class Hl7Acknowledged(MessageAssertion):
         detail += f" (expected {describe_expected(expected)})"
         if passed or self.none:
             return Check.of(passed, detail, row)
-        wrong = [entry for entry in selected if entry not in matching]
-        return Check.of(passed, detail + (f"; not {self._describe_others(wrong)}" if wrong else ""), row, *rows)
+        failed = [entry for entry in selected if entry not in matching]
+        return Check.of(passed, detail + (f"; not {self._describe_others(failed)}" if failed else ""), row, *rows)
 
     def _compare_entry(self, entry: InboxEntry) -> FieldCheck:
         match = next((ack for ack in entry.acks if self._matches(entry, ack)), None)

@@ -78,12 +78,12 @@ class Hl7Structural(MessageAssertion):
         if not compared:
             return self._report_missing(state, patient)
         best, rows = max(compared, key=lambda pair: share_passed(pair[1]))
-        wrong = [row.path for row in rows if not row.passed]
+        failed = [row.path for row in rows if not row.passed]
         detail = f"{list_messages([best])} is as expected"
-        if wrong:
+        if failed:
             of = f" (the nearest of {len(selected)})" if len(selected) > 1 else ""
-            detail = f"{list_messages([best])} is there{of}, but not as expected: {', '.join(wrong)}"
-        return Check.of_fields(rows, detail + self._describe_refused(state, patient, wrong))
+            detail = f"{list_messages([best])} is there{of}, but not as expected: {', '.join(failed)}"
+        return Check.of_fields(rows, detail + self._describe_refused(state, patient, failed))
 
     def _messages(self, state: Hl7State) -> Sequence[StoredMessage]:
         if self.direction == "arrived":
@@ -153,9 +153,9 @@ class Hl7Structural(MessageAssertion):
         if selected:
             yield f"about other patients: {list_messages(selected)}"
 
-    def _describe_refused(self, state: Hl7State, patient: PatientSubject | None, wrong: Sequence[str] = ("",)) -> str:
+    def _describe_refused(self, state: Hl7State, patient: PatientSubject | None, failed: Sequence[str] = ("",)) -> str:
         """Describe the selected messages that were refused, and why."""
-        if self.direction != "sent" or not wrong:
+        if self.direction != "sent" or not failed:
             return ""
         refused = [each for each in state.sent if not each.is_accepted]
         selected: list[SentMessage] = self.select_messages(refused, patient) or self.select_messages(refused, None)

@@ -47,12 +47,12 @@ class Hl7Send(Step):
 
     @model_validator(mode="after")
     def _check_sources(self) -> Self:
-        whole = self.message is not None or self.template is not None
-        if whole == (self.segments is not None):
+        is_complete = self.message is not None or self.template is not None
+        if is_complete == (self.segments is not None):
             raise ValueError("expected `message`, `template`, or `type` with `segments`")
         if (self.type is None) != (self.segments is None):
             raise ValueError("`type` and `segments` go together")
-        if self.version is not None and whole:
+        if self.version is not None and is_complete:
             raise ValueError("`version` goes with `segments`; a whole message states it in MSH-12")
         if self.message is not None or self.segments is not None:
             self._check_message(self._source_field)
