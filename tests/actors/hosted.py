@@ -1,4 +1,4 @@
-"""Agents that use the whole contract: the same in this process and in one of their own."""
+"""Agents that use the whole agent interface, in this process and in their own process."""
 
 import asyncio
 import contextvars
@@ -20,7 +20,7 @@ VISITS = contextvars.ContextVar("visits", default=0)
 
 
 class Talker:
-    """Use all that the contract has in a conversation."""
+    """Uses every feature of a conversation."""
 
     reported_events = ("agent.slot.set", "agent.action.executed")
 
@@ -65,7 +65,7 @@ class Talker:
 
 
 def works(task_item: dict[str, Any], sandboxes: Any) -> dict[str, Any]:
-    """Use all that handles have, and answer with what came of it."""
+    """Use every feature of handles, and return the results."""
     drop, found = sandboxes.get_as(Files), dict[str, Any]()
     sys.stdout.write("printed by Python\n")
     subprocess.run(["echo", "printed by a child"], check=True)

@@ -1,4 +1,4 @@
-"""Agents that need nothing of the library, so that a process with one starts fast."""
+"""Agents that need nothing from the library, so that their process starts fast."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def spins(task_item: Any) -> None:
 
 
 def raises(task_item: Any) -> None:
-    """Fail as programs do."""
+    """Raise an ordinary exception."""
     raise ValueError("boom")
 
 
@@ -46,7 +46,7 @@ class Unmade:
 
 
 class Remembers:
-    """Go on with a conversation, and say what is known of it."""
+    """Continues a conversation, and says what it knows of it."""
 
     past = ""
 

@@ -1,4 +1,4 @@
-"""Programs to be agents: written to a file, run by this Python, talked to in lines."""
+"""Agents that are programs: written to a file, run by this Python, exchanging lines."""
 
 import contextlib
 import os
@@ -40,12 +40,12 @@ def say(thing):
 
 
 def suite(bench: Workbench, text: str, timeout: float = 20) -> None:
-    """Write the folder's only task."""
+    """Write a folder with one task."""
     bench.write("a.yml", text.replace("{timeout}", str(timeout)))
 
 
 def program(folder: Path, source: str, name: str = "agent.py") -> str:
-    """A reference to a program with this source, in a folder where nothing is hidden from it."""
+    """Return a reference to a program with this source, in a folder that is not hidden from it."""
     path = folder / "agent" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(HEAD + dedent(source), encoding="utf-8")
@@ -53,7 +53,7 @@ def program(folder: Path, source: str, name: str = "agent.py") -> str:
 
 
 def runs(pid: int) -> bool:
-    """Whether a process is alive; a dead one that nobody has buried is not."""
+    """Return whether a process is alive; a zombie is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -61,7 +61,7 @@ def runs(pid: int) -> bool:
 
 
 def running(program: Path) -> list[int]:
-    """Return the processes that have a program in their command line; within isolation they have other numbers."""
+    """Return the processes with a program in their command line; under isolation they have other ids."""
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
@@ -71,7 +71,7 @@ def running(program: Path) -> list[int]:
 
 
 def gone(pids: list[int], within: float = 5) -> bool:
-    """Whether they all end in time."""
+    """Return whether all processes end in time."""
     until = monotonic() + within
     while any(map(runs, pids)):
         if monotonic() > until:

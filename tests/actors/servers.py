@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that answers as a test says."""
+"""An HTTP server on loopback with answers defined by a test."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 
 class Asked(NamedTuple):
-    """A request as it came."""
+    """A received request."""
 
     path: str
     headers: Mapping[str, str]
@@ -23,7 +23,7 @@ Answer = Callable[[Asked], Answered | None]
 
 
 class Served:
-    """Listens while it is open; an answer of None breaks the connection off."""
+    """A server; an answer of None closes the connection."""
 
     def __init__(self, answer: Answer) -> None:
         self.asked: list[Asked] = []
@@ -51,12 +51,11 @@ class Served:
                 self.end_headers()
                 self.wfile.write(data)
 
-            def log_message(self, format: str, *arguments: Any) -> None:
-                """Say nothing."""
+            def log_message(self, format: str, *arguments: Any) -> None: ...
 
         class Server(ThreadingHTTPServer):
             def handle_error(self, request: Any, client_address: Any) -> None:
-                """A client that hangs up in the middle is what some tests are about."""
+                """Ignore clients that disconnect, which some tests do on purpose."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -64,14 +63,12 @@ class Served:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> Self:
-        """Start."""
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(10)

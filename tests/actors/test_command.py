@@ -1,4 +1,4 @@
-"""Agents that are programs: what they are sent, what they may answer, and that nothing of them is left behind."""
+"""Agents that are programs: their messages, their answers, and the cleanup of their processes."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ from tests.workbench import Workbench
 
 
 def sidecar(bench: Workbench, task_run: TaskRun) -> dict[str, Any]:
-    """What is kept beside the log."""
+    """Return the sidecar of a trial."""
     found: dict[str, Any] = orjson.loads(bench.store.sidecar(task_run))
     return found
 
@@ -193,7 +193,7 @@ FAMILY = """
 
 
 def family(folder: Path) -> int:
-    """Return how many of the family have started."""
+    """Return how many processes of the program have started."""
     return len(list(folder.rglob("*.pid")))
 
 
@@ -253,7 +253,7 @@ def test_program_that_ends_on_closed_input_is_not_killed(bench: Workbench, tmp_p
 
 
 def test_large_output_does_not_fill_the_memory(bench: Workbench, tmp_path: Path) -> None:
-    """Of standard error the end is kept; standard output that nobody waits for stays in the pipe."""
+    """Only the end of standard error is stored; unread standard output stays in the pipe."""
     agent = program(
         tmp_path,
         """

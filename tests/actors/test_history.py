@@ -1,4 +1,4 @@
-"""Agents of every sort that go on with a conversation they have not had."""
+"""Agents of every kind that continue a conversation they did not have."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ TALK = """
 
 
 class First:
-    """Who had the conversation."""
+    """The agent of the first conversation."""
 
     def on_start(self, start: Any) -> list[Any]:
         return [Say("Welcome!")]
@@ -46,7 +46,7 @@ class First:
 
 
 def had(bench: Workbench) -> None:
-    """A conversation of three turns, in which nobody says bye."""
+    """Run a conversation of three turns."""
     bench.write("a.yml", TALK)
     assert bench.run_one(First).verdict == "fail"
 
@@ -231,7 +231,7 @@ ORDERS = """
 def test_history_restores_slots_and_warm_up_restores_flows(
     bench: Workbench, turn: int, warm_up: bool, passes: bool
 ) -> None:
-    """What a server keeps of a flow that is under way is in no event: asked in the middle of one it is lost."""
+    """An active flow is in no event, so the history cannot restore it."""
     bench.write("a.yml", ORDERS.replace("{pin}", '"4711"'))
     with serve() as rasa:
         assert bench.run_one(f"rasa:{rasa.url}").verdict == "pass"

@@ -1,4 +1,4 @@
-"""Isolation of programs: what they cannot reach at each level that this machine offers, and what they still can."""
+"""Isolation of programs: what they can and cannot access at each level that this machine offers."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Models behind a chat-completions endpoint: the loop over tools, patience with a busy server, and no key anywhere."""
+"""Agents behind a chat-completions endpoint: tool calls, retries, and redaction of the key."""
 
 import json
 from collections.abc import Callable
@@ -27,12 +27,12 @@ Script = Callable[[list[dict[str, Any]]], dict[str, Any]]
 
 
 def says(text: str | None) -> dict[str, Any]:
-    """A message."""
+    """Return a message with text."""
     return {"role": "assistant", "content": text}
 
 
 def calls(*wanted: tuple[str, Any]) -> dict[str, Any]:
-    """A message that calls tools; arguments as text are sent as they are."""
+    """Return a message that calls tools; arguments given as text are sent unchanged."""
     functions = [
         {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)} for name, given in wanted
     ]
@@ -41,7 +41,7 @@ def calls(*wanted: tuple[str, Any]) -> dict[str, Any]:
 
 
 def model(script: Script) -> Callable[[Asked], Answered]:
-    """An endpoint that follows a script over the messages so far."""
+    """Return an endpoint that answers by a script over the messages so far."""
 
     def answer(asked: Asked) -> Answered:
         message = script(json.loads(asked.body)["messages"])
@@ -52,27 +52,26 @@ def model(script: Script) -> Callable[[Asked], Answered]:
 
 
 class Quick(ChatSolver):
-    """Waits a millisecond between attempts where the server does not say how long."""
+    """A solver with short retry delays."""
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """As it is, in less time."""
         return ChatAgent(
             self._model, Endpoint(self._base_url, ApiCredentials(self._key), ModelRetryPolicy(backoff=0.001))
         )
 
 
 def solver(url: str) -> ChatSolver:
-    """A model there, with our key."""
+    """Return a solver with the test key."""
     return Quick("some-model", f"{url}/v1", KEY)
 
 
 def results(messages: list[dict[str, Any]]) -> list[str]:
-    """What the tools gave."""
+    """Return the results of tool calls."""
     return [message["content"] for message in messages if message["role"] == "tool"]
 
 
 def nowhere_is_the_key(bench: Workbench) -> None:
-    """In no file of the store."""
+    """Assert that no file of the store contains the key."""
     bench.store.close()
     files = [path for path in bench.folder.parent.rglob("*") if path.is_file()]
     assert any(path.name == "store.db" for path in files)
@@ -231,7 +230,7 @@ def test_busy_server_is_retried(bench: Workbench, trouble: tuple[int, dict[str, 
 
 
 def errored(bench: Workbench, served: Served) -> TaskRun:
-    """A run that is errored, without a verdict and without blame."""
+    """Run, and return a trial that is errored without a verdict."""
     suite(bench, WORK)
     task_run = bench.run_one(solver(served.url))
     assert (task_run.status, task_run.verdict, task_run.agent_error) == ("errored", None, "")
@@ -404,7 +403,7 @@ def test_cut_result_says_how_to_get_the_rest(bench: Workbench) -> None:
     found: set[str] = set()
 
     def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
-        """Ask for everything; when that is cut, for pages, by the cursor of each."""
+        """Request everything; if that is cut, request pages by cursor."""
         if len(messages) == 2:
             return calls(("everything", {"id": "ada"}))
         result = results(messages)[-1]

@@ -1,4 +1,4 @@
-"""What a person that a model plays may say, line by line."""
+"""Rules for the lines of a person that a model plays."""
 
 import time
 

@@ -17,14 +17,14 @@ LEAST = 50
 
 
 class Measured(NamedTuple):
-    """How far the rule agrees with the labels."""
+    """The agreement of the rule with the labels."""
 
     precision: float
     recall: float
 
 
 def measured(half: str) -> Measured:
-    """Run the rule over one half of the labelled lines."""
+    """Apply the rule to one half of the labelled lines."""
     hits = sum(find_assistant_phrase(line) is not None for line in LINES[half]["assistant"])
     false = sum(find_assistant_phrase(line) is not None for line in LINES[half]["person"])
     return Measured(hits / (hits + false), hits / len(LINES[half]["assistant"]))

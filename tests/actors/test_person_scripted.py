@@ -1,4 +1,4 @@
-"""The scripted person: rules in order, uses, fallback, end."""
+"""Scripted people: rules in order, limits of uses, fallback, end."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from clerkship.simulators.files.events import FileWritten
 
 
 def person(**script: Any) -> ScriptedPerson:
-    """A person with this script."""
+    """Return a person with a script."""
     return ScriptedPerson(ScenarioPerson.model_validate(script))
 
 

@@ -1,4 +1,4 @@
-"""Near repeats: of a person's own lines, of the agent's, and of the request to try again."""
+"""Near repetitions of a person's own lines, of the agent's lines, and of the correction request."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ BOUNDS = PersonLimits("Your order is ORD-9981.", may_invent=True)
 
 
 def rule_of(line: str, moment: LineContext) -> str | None:
-    """The rule that a line breaks, if any."""
+    """Return the rule that a line breaks; None if it breaks none."""
     found = find_breach(PersonLine(line), BOUNDS, moment)
     return found.rule if found is not None else None
 

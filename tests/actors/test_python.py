@@ -26,39 +26,36 @@ TALK = """
 
 
 def plain(message: Message) -> str:
-    """The least there is."""
+    """A sync function."""
     return f"heard {message.text}"
 
 
 async def waits(message: Message) -> str:
-    """The same, async."""
+    """An async function."""
     return f"heard {message.text}"
 
 
 def with_sandboxes(message: Message, sandboxes: Any) -> str:
-    """The same, with its sandboxes."""
+    """A function that takes sandboxes."""
     assert list(sandboxes) == ["chat"]
     return f"heard {message.text}"
 
 
 class Both:
-    """Has both entry points."""
+    """An agent with both entry points."""
 
     async def on_turn(self, message: Message) -> Say:
-        """Says."""
         return Say(f"heard {message.text}", utter_name="utter_heard")
 
     def on_task(self, task_item: dict[str, Any]) -> str:
-        """Works."""
         return str(task_item)
 
 
 class Static:
-    """An entry point without an instance."""
+    """An agent with a static method as entry point."""
 
     @staticmethod
     def on_turn(message: Message) -> dict[str, Any]:
-        """Says, as a map."""
         return {"text": f"heard {message.text}", "buttons": [{"title": "ok"}]}
 
 

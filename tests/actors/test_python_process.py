@@ -1,4 +1,4 @@
-"""Python agents in a process of their own: the same contract, the same log, and an end that is only theirs."""
+"""Python agents in their own process: the same interface, the same log, and separate failures."""
 
 import importlib
 import json
@@ -46,7 +46,7 @@ TALK = """
 
 
 def kept(bench: Workbench, agent: str, **options: Any) -> dict[str, Any]:
-    """Run the folder; return all that is kept of each trial and does not depend on the machine."""
+    """Run the folder; return what is stored of each trial and does not depend on the machine."""
     kept: dict[str, Any] = {}
     for trial in bench.run(agent, seed=7, **options):
         kept[trial.task] = (list(bench.store.log(trial)), trial.head, trial.verdict, trial.answer, trial.agent_error)
@@ -54,19 +54,19 @@ def kept(bench: Workbench, agent: str, **options: Any) -> dict[str, Any]:
 
 
 def sidecar(bench: Workbench, trial: TaskRun) -> dict[str, Any]:
-    """What is kept beside the log."""
+    """Return the sidecar of a trial."""
     facts: dict[str, Any] = orjson.loads(bench.store.sidecar(trial))
     return facts
 
 
 def level(bench: Workbench) -> str | None:
-    """The isolation that the last run reports."""
+    """Return the isolation level of the last run."""
     assert bench.result is not None
     return bench.result.run.isolation
 
 
 def _read(file: Path) -> bytes:
-    """Return what a file of /proc says; nothing if its process has ended."""
+    """Return the content of a file in /proc; empty if its process has ended."""
     try:
         return file.read_bytes()
     except OSError:

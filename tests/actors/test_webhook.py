@@ -1,4 +1,4 @@
-"""Agents behind an address: what they are sent, that it is signed, and every way a reply can be none."""
+"""Agents behind an address: their messages, signatures, and invalid replies."""
 
 import base64
 import hashlib
@@ -24,13 +24,13 @@ from tests.workbench import CATALOG, Workbench
 
 
 def replies(data: Any, status: int = 200) -> Answer:
-    """Always the same."""
+    """Return a server function with a constant answer."""
     body = data if isinstance(data, bytes) else json.dumps(data).encode()
     return lambda asked: (status, {}, body)
 
 
 def talk(asked: Asked) -> Answered:
-    """Says bye in the third turn."""
+    """Say bye in the third turn."""
     message = json.loads(asked.body)
     slot = {"kind": "agent.slot.set", "name": "turn", "value": message["turn"]}
     said = {"say": "bye" if message["turn"] == 3 else "go on", "report": [slot]}

@@ -96,7 +96,7 @@ def test_a_run_shows_warnings_and_the_domain_and_keeps_which_was_given(
     Path("domain.yml").rename("names.yml")
     assert run(["run", "eval", "-a", "python:shop_agent:on_turn"]) == 0
     assert (
-        "! slot names and types were not checked, because no domain is known; give --domain" in capsys.readouterr().out
+        "! slot names and types were not checked, because no domain is known; use --domain" in capsys.readouterr().out
     )
     assert run(["run", "eval", "-a", "python:shop_agent:on_turn", "--domain", "names.yml"]) == 0
     assert "--domain names.yml" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The limit of open files is raised and shared out; a loop that goes wrong says so in a line."""
+"""The limit on open files, and the throttled error handler."""
 
 import asyncio
 import logging
@@ -18,7 +18,8 @@ def test_limit_is_raised_as_far_as_the_system_allows() -> None:
         "import resource; from clerkship.kit.descriptors import raise_limit, max_connections; "
         "hard = min(4000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]); "
         "resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard)); "
-        "print(raise_limit() == hard == resource.getrlimit(resource.RLIMIT_NOFILE)[0], raise_limit() == hard, max_connections())"
+        "print(raise_limit() == hard == resource.getrlimit(resource.RLIMIT_NOFILE)[0], raise_limit() == hard, "
+        "max_connections())"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     *raised, connections = done.stdout.split()

@@ -1,4 +1,4 @@
-"""Ids that look random and are not."""
+"""Ids derived from a seed."""
 
 from clerkship.kit.ids import Ids
 

@@ -1,4 +1,4 @@
-"""Rates and tests, held against values that are known and against counting every case."""
+"""Statistics compared with published values and with enumeration."""
 
 import itertools
 import math

@@ -85,7 +85,7 @@ def test_files_and_folders_are_merged(tmp_path: Path) -> None:
 
 
 ODD = {
-    "flows: {x: {steps: []}, y: {steps: [{action: a}]}}": "flows.yml:1:9: flows.x: the flow is skipped: it has no steps",
+    "flows: {x: {steps: []}, y: {steps: [{action: a}]}}": ":1:9: flows.x: the flow is skipped: it has no steps",
     "flows: {x: 3, y: {steps: [{action: a}]}}": "the flow is skipped: it has no steps",
     "flows: {y: {steps: [{action: a, colour: red}]}}": ":1:33: flows.y.steps.0.colour: unknown key `colour` is skipped",
     "flows: {y: {steps: [{colect: a}]}}": "the step is skipped: its kind is unknown",

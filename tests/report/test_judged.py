@@ -148,7 +148,8 @@ def test_invalid_people_are_reported_beside_the_rate() -> None:
     run = RUN.model_copy(update={"person": ModelChoice(who="openai:gpt-5.1")})
     told = lines(trial(1, models=asked), broken, errored, *scripted, run=run)["people"]
     assert told == (
-        "invalid in 1 of 2 trials with a person played by a model (50%, 95 % interval 9% to 91%); these are not in the pass rate"
+        "invalid in 1 of 2 trials with a person played by a model (50%, 95 % interval 9% to 91%); "
+        "these are not in the pass rate"
     )
     assert lines(trial(1, models=asked), run=run)["people"].startswith("invalid in 0 of 1 trial with")
     assert "people" not in lines(trial(1), run=run), "whoever is scripted cannot be invalid"

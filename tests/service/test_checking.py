@@ -76,11 +76,11 @@ def test_a_domain_that_is_given_goes_before_the_agents_and_that_before_one_that_
     shop.write("domain.yml", "slots: {order_id: {type: list}}")
     given = shop.write("other.yml", "slots: {order_id: {type: float}}")
     agent = Connected(AgentCapabilities(engine="E", domain=OURS))
-    assert "takes a list" in messages(validated(shop))[0]
-    assert "takes a list" in messages(validated(shop, agent="nop"))[0]
+    assert "expected a list" in messages(validated(shop))[0]
+    assert "expected a list" in messages(validated(shop, agent="nop"))[0]
     assert messages(validated(shop, agent=agent)) == []
     assert "takes a number" in messages(validated(shop, agent=agent, domain=given))[0]
-    assert "takes a list" in messages(validated(shop, agent=Connected(AgentCapabilities(engine="E"))))[0]
+    assert "expected a list" in messages(validated(shop, agent=Connected(AgentCapabilities(engine="E"))))[0]
     found = validated(shop, agent=agent).library
     assert found is not None
     assert found.domain == "the shop's server"
