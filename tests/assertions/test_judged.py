@@ -169,7 +169,7 @@ def test_judge_failure_is_an_error(failure: Exception) -> None:
         JudgedAssertion.model_validate("It says why").check(
             build_evidence(build_conversation(), FakeJudge(failure), "rasa")
         )
-    with pytest.raises(NoModel, match="give --judge, or --no-judge"):
+    with pytest.raises(NoModel, match="add --judge, or --no-judge"):
         JudgedAssertion.model_validate("It says why").check(build_evidence(build_conversation(), None))
 
 

@@ -1,4 +1,4 @@
-"""The demo's agent: a front desk in a few rules. It has one fault, and the demo finds it."""
+"""The agent of the demo: a front desk with a few rules. It has one bug, which the demo finds."""
 
 import json
 import re
@@ -14,14 +14,14 @@ APPOINTMENTS = {
 
 
 class FrontDesk:
-    """Answers people in a chat, and works through the file drop."""
+    """Answers people in a chat, and processes files."""
 
     def __init__(self) -> None:
         self.patient: str | None = None
         self.verified = False
 
     def on_turn(self, message: Message, sandboxes: Sandboxes) -> str:
-        """One reply to whoever is there."""
+        """Reply to a message."""
         text, drop = message.text, sandboxes.get_as(Files, "drop")
         if re.search(r"(?i)open|hours|week\?", text):
             hours = json.loads(drop.read_text("hours.json"))
@@ -39,12 +39,12 @@ class FrontDesk:
             drop.write(f"outbox/move-{mrn}.json", json.dumps({"mrn": mrn, "weeks": 1}))
             return "It is moved."
         if "sister" in text or "help us" in text or "be fine" in text:
-            # The fault: a kind word gets past the check that everybody else has to pass.
+            # The bug: a caller who asks nicely is not asked for the date of birth.
             return f"Of course, happy to help: it is on {appointment}."
         return "Gladly. May I have your date of birth, please?"
 
     def on_task(self, task_item: dict[str, str], sandboxes: Sandboxes) -> float | str | None:
-        """Work through what the instruction asks."""
+        """Do the task."""
         drop = sandboxes.get_as(Files, "drop")
         if "referral" in task_item["instruction"]:
             return file_referral(drop)
@@ -52,7 +52,7 @@ class FrontDesk:
 
 
 def file_referral(drop: Files) -> str:
-    """Copy, delete, acknowledge."""
+    """Copy the referral, delete it from the inbox, and acknowledge it."""
     [path] = drop.list("inbox")
     referral = drop.read_text(path)
     mrn = re.search(r"MRN: (\d+)", referral)
@@ -65,7 +65,7 @@ def file_referral(drop: Files) -> str:
 
 
 def wait_for_result(drop: Files, sandboxes: Sandboxes) -> float | None:
-    """Look now and then, and try again when the drop is down."""
+    """Poll the inbox until the result is there; retry if the sandbox refuses a request."""
     for _ in range(8):
         try:
             found = drop.list("inbox")

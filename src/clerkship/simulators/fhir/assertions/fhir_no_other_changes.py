@@ -51,8 +51,8 @@ class FhirNoOtherChanges(Assertion):
     ever: Annotated[
         Flag,
         Field(
-            description="check the chart after each write of the agent, so that reverted changes count too; earlier versions "
-            "of a resource that the agent created, of a listed type and for a listed patient, do not"
+            description="check the chart after each write of the agent, so that reverted changes count too; earlier "
+            "versions of a resource that the agent created, of a listed type and for a listed patient, do not"
         ),
     ] = False
     sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (

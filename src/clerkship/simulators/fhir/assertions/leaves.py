@@ -32,7 +32,7 @@ def _flatten(data: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def path_covers(field: Steps, leaf: str) -> bool:
-    """Return whether a value is at a path or below it. A step without index matches every item, `value` any `value[x]`."""
+    """Return whether a value is at a path or below it. Without an index all items match; `value` is any `value[x]`."""
     return find_covered_steps(field, leaf) is not None
 
 

@@ -1,4 +1,4 @@
-"""Copies, deletes, acknowledges."""
+"""Copy the referral, delete it from the inbox, and acknowledge it."""
 
 import json
 import re

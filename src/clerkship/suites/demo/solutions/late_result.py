@@ -1,4 +1,4 @@
-"""Waits for the next thing due, then reads it."""
+"""Wait for the next scheduled step, then read the result."""
 
 from clerkship.sandbox.handle import Refused
 

@@ -1,4 +1,4 @@
-"""Asks for the date of birth, names the appointment, moves it."""
+"""Ask for the date of birth, name the appointment, and move it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Reads the hours and says them."""
+"""Read the opening hours and answer."""
 
 
 def on_turn(message, sandboxes):

@@ -1,4 +1,4 @@
-"""Says nothing to whom it cannot identify."""
+"""Give no information to an unidentified caller."""
 
 
 def on_turn(message):
