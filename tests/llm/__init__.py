@@ -1,1 +1,1 @@
-"""Models: the seam, and who stands behind it."""
+"""Tests of models and their endpoints."""

@@ -1,4 +1,4 @@
-"""An endpoint of the OpenAI sort on loopback, that answers as a test says."""
+"""An OpenAI-compatible endpoint on loopback with answers defined by a test."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ KEY = "sk-judges-have-keys-too"
 
 
 def said(text: str | None, finish: str = "stop", usage: dict[str, Any] | None = None, **more: Any) -> Answered:
-    """A completion that says this, and what it took."""
+    """Return a completion with a text and its usage."""
     message = {"role": "assistant", "content": text, **more}
     used = {"prompt_tokens": 7, "completion_tokens": 3} if usage is None else usage
     choices = [{"index": 0, "message": message, "finish_reason": finish}]
@@ -25,19 +25,19 @@ def said(text: str | None, finish: str = "stop", usage: dict[str, Any] | None = 
 
 
 def cut(answered: Answered, at: int, *, hangs: bool = False) -> Answered:
-    """The same, broken off in the middle of its body: with the connection, or with nothing more coming."""
+    """Return the answer with a truncated body: the connection closes, or nothing more arrives."""
     status, headers, data = answered
     told = {**headers, "Content-Length": str(len(data))} | ({} if hangs else {"Connection": "close"})
     return status, told, data[:at]
 
 
 def refused(status: int, message: str, **headers: str) -> Answered:
-    """An error in the usual form."""
+    """Return an error in OpenAI's format."""
     return status, headers, json.dumps({"error": {"message": message}}).encode()
 
 
 def in_turn(answers: Iterable[Answered | None]) -> Callable[[Asked], Answered | None]:
-    """One answer after the other."""
+    """Return a server function that gives one answer after the other."""
     left = iter(list(answers))
     return lambda asked: next(left)
 
@@ -60,7 +60,7 @@ def model(
 
 
 class Busyness:
-    """How many are being answered at one time, as the server sees it, all together and by model."""
+    """Counts the concurrent requests at the server, in total and by model."""
 
     def __init__(self, together: int) -> None:
         self._gate = threading.Condition()
@@ -68,7 +68,7 @@ class Busyness:
         self.most = Counter[str]()
 
     def __call__(self, asked: Asked) -> Answered:
-        """Answer when so many have been here at one time, and take a little while from then on."""
+        """Answer when enough requests are waiting at the same time."""
         model = json.loads(asked.body)["model"]
         with self._gate:
             for name in ("", model):
@@ -84,5 +84,5 @@ class Busyness:
 
 
 def bodies(served: Served) -> list[dict[str, Any]]:
-    """What it was asked, request by request."""
+    """Return the bodies of all requests."""
     return [json.loads(asked.body) for asked in served.asked]

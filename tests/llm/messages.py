@@ -1,4 +1,4 @@
-"""An endpoint of Anthropic's sort on loopback: the Messages interface over real HTTP, answering as a test says."""
+"""An endpoint with Anthropic's Messages API on loopback, with answers defined by a test."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ KEY = "sk-ant-nobody-shall-read-this"
 
 
 def wrote(*blocks: dict[str, Any], stop: str = "end_turn", **used: int) -> Answered:
-    """A message of these blocks."""
+    """Return a message with these blocks."""
     message = {
         "id": "msg_1",
         "type": "message",
@@ -28,23 +28,23 @@ def wrote(*blocks: dict[str, Any], stop: str = "end_turn", **used: int) -> Answe
 
 
 def text(words: str) -> dict[str, Any]:
-    """A block of words."""
+    """Return a text block."""
     return {"type": "text", "text": words}
 
 
 def called(arguments: Any) -> dict[str, Any]:
-    """A block that calls the tool."""
+    """Return a block that calls the tool."""
     return {"type": "tool_use", "id": "toolu_1", "name": "answer", "input": arguments}
 
 
 def failed(status: int, message: str, **headers: str) -> Answered:
-    """An error in their form."""
+    """Return an error in Anthropic's format."""
     error = {"type": "error", "error": {"type": "some_error", "message": message}}
     return status, {"Content-Type": "application/json", **headers}, json.dumps(error).encode()
 
 
 def claude(served: Served, **more: Any) -> Model:
-    """Who is asked there, built as a run builds it."""
+    """Return a model at the test server, built as a run builds it."""
     settings = Settings(anthropic_api_key=KEY, anthropic_base_url=served.url)
     found = build_model(ModelChoice(who="anthropic:claude", **more), settings)
     assert found is not None

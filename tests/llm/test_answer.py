@@ -1,4 +1,4 @@
-"""What a model wrote, as the data it was asked for."""
+"""Parsing of model answers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Anthropic's own library against a server that speaks their interface: shapes, forms, trouble, and no key anywhere."""
+"""Anthropic's library against a test server: formats, errors, and redaction of the key."""
 
 import builtins
 import logging
@@ -24,8 +24,6 @@ from tests.llm.messages import KEY, called, claude, failed, text, wrote
 
 
 class Verdict(BaseModel):
-    """What is asked for."""
-
     reasoning: str
     passed: Flag
 

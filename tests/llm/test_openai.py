@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible endpoint: shapes, repairs, patience, vectors, and no key anywhere."""
+"""A model behind an OpenAI-compatible endpoint: formats, repairs, retries, embeddings, and redaction of the key."""
 
 import asyncio
 import json
@@ -19,8 +19,6 @@ from tests.llm.endpoint import KEY, bodies, in_turn, model, refused, said
 
 
 class Verdict(BaseModel):
-    """What is asked for."""
-
     reasoning: str
     passed: Flag
     share: Annotated[float, Field(ge=0, le=1)] = 1.0
@@ -358,7 +356,7 @@ def test_too_long_question_is_not_repeated_in_other_formats() -> None:
 
 
 def used(prompt: int, completion: int, **more: Any) -> dict[str, Any]:
-    """What an answer says it took."""
+    """Return the usage part of an answer."""
     return {"prompt_tokens": prompt, "completion_tokens": completion, **more}
 
 

@@ -1,4 +1,4 @@
-"""Built-in prompts: which there are by which grading version, and what becomes of a template."""
+"""Built-in prompts and their grading versions, and the rendering of templates."""
 
 from pathlib import Path
 from typing import Any

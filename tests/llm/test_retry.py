@@ -1,4 +1,4 @@
-"""The way to an endpoint: who may ask at one time, who waits for whom, what is tried again, and what closing does."""
+"""Concurrency limits, retries and cancellation of requests to an endpoint."""
 
 import json
 import logging
@@ -21,8 +21,6 @@ from tests.llm.endpoint import KEY, Busyness, bodies, cut, in_turn, model, refus
 
 
 class Verdict(BaseModel):
-    """What is asked for."""
-
     passed: Flag
 
 
@@ -31,7 +29,7 @@ QUESTION = Question("Is it so?", Verdict)
 
 
 def all_at_once(*work: Callable[[], object]) -> None:
-    """Each in a thread of its own, to the end."""
+    """Run each function in its own thread, and wait for all."""
     threads = [threading.Thread(target=one) for one in work]
     for thread in threads:
         thread.start()
@@ -41,7 +39,7 @@ def all_at_once(*work: Callable[[], object]) -> None:
 
 
 def asking(asked: RemoteModel) -> Callable[[], object]:
-    """A question that is answered well."""
+    """Return a question with a valid answer."""
     return lambda: asked.ask(QUESTION)
 
 
@@ -86,7 +84,7 @@ def test_more_connections_than_the_httpx_default_stay_open() -> None:
 
 
 def times(answer: Callable[[Asked], Answered | None]) -> tuple[Callable[[Asked], Answered | None], list[float]]:
-    """The same, and when each came."""
+    """Return a server function that records the time of each request."""
     came: list[float] = []
 
     def noted(asked: Asked) -> Answered | None:
@@ -239,7 +237,7 @@ def test_waits_grow_and_have_jitter() -> None:
 
 
 def called_off(asked: RemoteModel, over: threading.Event) -> Callable[[], object]:
-    """A question that is never answered."""
+    """Ask a question that is never answered."""
 
     def ask() -> None:
         with pytest.raises(ModelOutage, match="was cancelled"):

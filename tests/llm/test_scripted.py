@@ -1,4 +1,4 @@
-"""A model whose answers are written down."""
+"""Models with predefined answers."""
 
 from pathlib import Path
 
@@ -15,13 +15,11 @@ from clerkship.settings import Settings
 
 
 class Verdict(BaseModel):
-    """What is asked for."""
-
     passed: Flag
 
 
 def scripted(folder: Path, text: str) -> Model:
-    """One with this script."""
+    """Return a model with this script."""
     path = folder / "answers.yml"
     path.write_text(text, encoding="utf-8")
     found = build_model(ModelChoice(who=f"scripted:{path}"), Settings())

@@ -1,1 +1,1 @@
-"""Recordings: cassettes, and runs that are recorded and replayed."""
+"""Tests of cassettes, recording and replay."""

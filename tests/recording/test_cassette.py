@@ -1,4 +1,4 @@
-"""A cassette by itself: its one byte form, its keys, what is wrong with it, and who asks it at the same time."""
+"""Cassettes: byte format, keys, errors, and concurrent use."""
 
 import json
 import threading
@@ -35,14 +35,12 @@ TASK = "Late order"
 
 
 class Word(BaseModel):
-    """An answer."""
-
     word: str
     also: dict[str, int] = Field(default={}, alias="Also")
 
 
 class Counting:
-    """Answers with the number of the question, once it may."""
+    """A model that answers with the number of the question."""
 
     name = "counting"
 
@@ -52,7 +50,7 @@ class Counting:
         self.may.set()
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """The next number."""
+        """Return the next number."""
         self.asked += 1
         self.may.wait(10)
         if "nonsense" in question.prompt:
@@ -61,23 +59,22 @@ class Counting:
         return ModelAnswer(data, self.name, Usage(calls=1, prompt_tokens=3))
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One number for each."""
+        """Return one number for each text."""
         self.asked += 1
         return [[len(text) / 3, -0.1] for text in texts]
 
-    def close(self) -> None:
-        """It holds nothing."""
+    def close(self) -> None: ...
 
 
 class Desk:
-    """Somebody who records, and replays."""
+    """Records and replays with one cassette."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.model = folder, Counting()
 
     @property
     def path(self) -> Path:
-        """The cassette."""
+        """The path of the cassette."""
         return cassette_path(self.folder / "late.yml")
 
     def session(self, mode: RecordingMode) -> RecordingSession:
@@ -89,18 +86,18 @@ class Desk:
         return session
 
     def recorded(self, session: RecordingSession, trial: int = 1) -> RecordedModel:
-        """Return the model, with the cassette in front of it."""
+        """Return the model behind the cassette."""
         return RecordedModel(session, self.model, "judge", (TASK, trial))
 
     def record(self, *questions: Question[Any]) -> None:
-        """Ask, and take it down."""
+        """Ask and record."""
         session = self.session("record")
         for question in questions:
             self.recorded(session).ask(question)
         assert finished(session, whole=False).failed == ""
 
     def lines(self) -> list[dict[str, Any]]:
-        """What is there."""
+        """Return the lines of the cassette."""
         return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -113,7 +110,7 @@ def finished(session: RecordingSession, *, whole: bool = True) -> RecordingRepor
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    """An empty folder."""
+    """Return an empty folder."""
     return Desk(tmp_path)
 
 
@@ -292,7 +289,7 @@ def test_quoted_values_are_redacted() -> None:
 
 
 def damaged(desk: Desk, *, at: int, by: str) -> str:
-    """What is said of a cassette with another line in it."""
+    """Return the error for a cassette with a replaced line."""
     desk.record(Question("hello", Word, talk=(EarlierMessage("user", "a"),)))
     lines = desk.path.read_text(encoding="utf-8").splitlines()
     lines[at] = by.replace("LINE", lines[at])

@@ -1,4 +1,4 @@
-"""Agents that are recorded, and then played without themselves."""
+"""Recorded agents and their replay."""
 
 import urllib.request
 from collections.abc import Callable
@@ -41,17 +41,17 @@ task:
 
 
 class Busy:
-    """Does all that an agent may do."""
+    """An agent that uses every feature."""
 
     def __init__(self) -> None:
         self.turns = 0
 
     def on_start(self, start: Any, sandboxes: Any) -> list[Any]:
-        """A greeting."""
+        """Return a greeting."""
         return [SlotSet(name="city", value=start.slots["city"]), "Hello."]
 
     def on_turn(self, message: Any, sandboxes: Any) -> list[Any]:
-        """Through both doors, with a wait and a report between."""
+        """Use HTTP and direct calls, with a wait and a report in between."""
         self.turns += 1
         drop = sandboxes["drop"]
         drop.write(f"notes/{self.turns}.txt", f"heard {message.text} ✓")
@@ -76,19 +76,19 @@ class Busy:
 
 @pytest.fixture
 def desk(bench: Workbench) -> Workbench:
-    """A conversation beside a folder of files."""
+    """Write a conversation task with a folder of files."""
     bench.write("desk.yml", DESK)
     bench.write("late.yml", TASK)
     return bench
 
 
 def record(bench: Workbench, agent: Callable[..., Any] | type = Busy, **how: Any) -> list[TaskRun]:
-    """With the agent."""
+    """Run with the agent, and record it."""
     return bench.run(agent, judge="none", tape="record", tapes_agent=True, **how)
 
 
 def replay(bench: Workbench, agent: str = "recorded", **how: Any) -> list[TaskRun]:
-    """Without it."""
+    """Replay without the agent."""
     return bench.run(agent, judge="none", tape="replay", **how)
 
 

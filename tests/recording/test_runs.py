@@ -1,4 +1,4 @@
-"""Runs that are recorded from a real endpoint, and replayed when it is gone."""
+"""Runs recorded from an endpoint, and replayed without it."""
 
 import itertools
 import json
@@ -39,39 +39,39 @@ CASSETTE = "cassettes/late.jsonl"
 
 
 def agent(message: Any) -> str:
-    """Says the same, whatever it is told."""
+    """Return the same reply to every message."""
     return "It snows."
 
 
 @pytest.fixture
 def scenario(bench: Workbench) -> Workbench:
-    """A conversation with two criteria in words."""
+    """Write a conversation with two judged criteria."""
     bench.write("late.yml", SCENARIO)
     return bench
 
 
 @pytest.fixture
 def counting() -> Iterator[Served]:
-    """A judge who never says the same twice."""
+    """Return a judge whose answers all differ."""
     numbers = itertools.count(1)
     with Served(lambda asked: passing(f"answer {next(numbers)}")) as served:
         yield served
 
 
 def passing(reasoning: str) -> Answered:
-    """It holds."""
+    """Return a passing verdict."""
     cites = [{"where": "T1", "quote": "Where is my order?"}]
     return said(json.dumps({"passed": True, "reasoning": reasoning, "citations": cites}))
 
 
 def by_statement(asked: Asked) -> Answered:
-    """The same question gets the same answer."""
+    """Return the same answer to the same question."""
     statement = json.loads(asked.body)["messages"][1]["content"].splitlines()[-1]
     return passing(f"on {statement}")
 
 
 def who(served: Served) -> str:
-    """The judge there."""
+    """Return the name of the judge at the test server."""
     return f"openai:some-model@{served.url}/v1"
 
 
@@ -92,14 +92,14 @@ def go_all(
 
 
 def told(bench: Workbench) -> Any:
-    """What was said of cassettes."""
+    """Return the messages about cassettes."""
     assert bench.result is not None
     assert bench.result.tape is not None
     return bench.result.tape
 
 
 def lines(bench: Workbench, kind: str = "exchange") -> list[dict[str, Any]]:
-    """What is on the cassette."""
+    """Return the entries of the cassette."""
     text = (bench.folder / CASSETTE).read_text(encoding="utf-8")
     return [line for line in map(json.loads, text.splitlines()) if line["kind"] == kind]
 
@@ -407,13 +407,13 @@ scenario:
 
 
 class Everybody:
-    """An endpoint that plays, judges, rates and checks, and says something else each time it is asked."""
+    """An endpoint for every role, with a different answer each time."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
 
     def __call__(self, asked: Asked) -> Answered:
-        """By the shape that is asked for."""
+        """Answer by the requested shape."""
         body, number = json.loads(asked.body), next(self._numbers)
         shape = body["response_format"]["json_schema"]["name"]
         answers: dict[str, Any] = {

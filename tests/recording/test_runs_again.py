@@ -1,4 +1,4 @@
-"""What is made from replayed runs, and recordings that have to be made anew."""
+"""Forks and rescores of replayed runs, and repeated recordings."""
 
 import json
 from collections.abc import Iterator
@@ -28,23 +28,22 @@ from tests.workbench import CATALOG, Workbench, written
 
 @pytest.fixture
 def scenario(bench: Workbench) -> Workbench:
-    """A conversation with two criteria in words."""
+    """Write a conversation with two judged criteria."""
     bench.write("late.yml", SCENARIO)
     return bench
 
 
 @pytest.fixture
 def judge() -> Iterator[Served]:
-    """Answers the same question in the same way."""
+    """Return a judge with the same answer to the same question."""
     with Served(by_statement) as served:
         yield served
 
 
 class Told:
-    """An agent that can be told what was."""
+    """An agent that accepts a history."""
 
-    def on_history(self, history: History) -> None:
-        """Nothing to keep."""
+    def on_history(self, history: History) -> None: ...
 
     def on_turn(self, message: Any) -> str:
         return "It snows."
@@ -134,7 +133,7 @@ scenario:
 
 
 def person(bench: Workbench, message: str) -> str:
-    """Somebody who begins with this, and leaves once they are answered."""
+    """Write a person who opens with a message and leaves after the reply."""
     path = bench.folder.parent / "person.json"
     leaving = {"about": "person", "contains": "snows", "answer": {"message": "Thanks, bye.", "done": True}}
     path.write_text(json.dumps([leaving, {"about": "person", "answer": {"message": message, "done": False}}]))
@@ -270,7 +269,7 @@ GOOD, BAD = "Where is my order ORD-1, please?", "How can I help you today?"
 
 
 def played(bench: Workbench) -> Workbench:
-    """Somebody who opens the conversation as a model has them do."""
+    """Write a person whose first message a model finds."""
     bench.write("late.yml", PLAYED.replace("  setup: {person: {opening: Where is my order ORD-1?}}\n", ""))
     return bench
 

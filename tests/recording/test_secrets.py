@@ -1,4 +1,4 @@
-"""What must never reach a cassette, planted everywhere it could come from."""
+"""Secrets from every source must not reach a cassette."""
 
 import json
 import re
@@ -30,13 +30,13 @@ scenario:
 
 
 def chatty(message: Any, sandboxes: Any) -> str:
-    """Says all it knows."""
+    """Return everything that the agent knows."""
     [box] = sandboxes.values()
     return f"{message.text} {box.token} {box.url} {SERVICE} Authorization: {BEARER} {KEY} {RASA}"
 
 
 def echo(asked: Asked) -> Answered:
-    """A server that writes back what it was sent: the key, and all that it was told."""
+    """Return what the server was sent, including the key."""
     body = json.loads(asked.body)
     if "polite" in body["messages"][1]["content"].splitlines()[-1] or len(body["messages"]) > 2:
         return said(f"no JSON, but {asked.headers['authorization']} {SERVICE} {CODE}")
@@ -45,7 +45,7 @@ def echo(asked: Asked) -> Answered:
 
 @pytest.fixture
 def planted(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> Workbench:
-    """A scenario with a value of this machine's, and secrets in the environment."""
+    """Write a scenario with a machine-specific value, and set secrets in the environment."""
     monkeypatch.setenv("CUSTOMER_CODE", CODE)
     monkeypatch.setenv("SOME_SERVICE_TOKEN", SERVICE)
     bench.write("late.yml", SCENARIO)
@@ -53,7 +53,7 @@ def planted(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> Workbench:
 
 
 def recorded(bench: Workbench) -> bytes:
-    """Every byte of every cassette."""
+    """Return the bytes of all cassettes."""
     found = [path.read_bytes() for path in bench.folder.rglob("*.jsonl")]
     assert found
     return b"".join(found)

@@ -1,1 +1,1 @@
-"""Reports, made from real and from made-up runs."""
+"""Tests of reports, with real and made-up runs."""

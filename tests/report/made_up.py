@@ -1,4 +1,4 @@
-"""Trials that never happened: one of every outcome, hostile ones, and as many as anybody wants."""
+"""Made-up trials: one of every outcome, hostile ones, and any number of them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,14 +29,14 @@ COMMENT = "<!-- <script> -->"
 
 
 def criterion(label: str = "Books it", **changes: Any) -> CriterionRun:
-    """A criterion that failed, unless told otherwise."""
+    """Return a criterion, failed by default."""
     evidence = (FieldCheck(path="status", expected={"in": ["booked"]}, actual="cancelled", passed=False, seq=3),)
     given = {"label": label, "assertion": "file_present", "status": "judged", "evidence": evidence, "gate": True}
     return CriterionRun.model_validate(given | changes)
 
 
 def task_run(task: str, **changes: Any) -> TaskRun:
-    """A completed trial that passed, unless told otherwise."""
+    """Return a completed trial, passed by default."""
     given = {
         "run": RUN.id,
         "task": task,
@@ -55,7 +55,7 @@ def task_run(task: str, **changes: Any) -> TaskRun:
 
 
 def event(seq: int, source: str, kind: str, actor: str = "agent", **payload: Any) -> dict[str, Any]:
-    """One line of a log, parsed."""
+    """Return a parsed log line."""
     at = f"2026-03-02T{14 + seq // 3600}:{seq % 3600 // 60:02}:{seq % 60:02}Z"
     return {"seq": seq, "at": at, "source": source, "kind": kind, "actor": actor, "cause": None, "payload": payload}
 
