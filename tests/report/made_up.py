@@ -61,7 +61,7 @@ def event(seq: int, source: str, kind: str, actor: str = "agent", **payload: Any
 
 
 def log(said: str = "Good morning.") -> list[dict[str, Any]]:
-    """A short conversation in which a request was refused and a fault struck."""
+    """Return a short conversation with a refused request and a fault."""
     return [
         event(1, "run", "run.started", "run", task="t", environment="conversation", seed="00"),
         event(2, "chat", "chat.message.sent", "person", text="Hello?", turn=1, buttons=[]),
@@ -72,14 +72,14 @@ def log(said: str = "Good morning.") -> list[dict[str, Any]]:
 
 
 def detail(run: TaskRun, events: list[dict[str, Any]] | None = None) -> TaskDetail:
-    """A trial to be shown."""
+    """Return a trial to render."""
     task = Task(name=run.task[:200], task_item={"instruction": f"Do this: {run.task}"})
     snapshot = Snapshot(task=task, environment=CONVERSATION_ENVIRONMENT, timeout=60)
     return TaskDetail(run, log() if events is None else events, snapshot, {"wall_ms": 12.5, "touches": []})
 
 
 def counts(trials: Sequence[TaskDetail | TaskRun]) -> Counts:
-    """What a store would count."""
+    """Return the counts that a store would return."""
     runs = [item.task_run if isinstance(item, TaskDetail) else item for item in trials]
     return Counts(
         verdicts=dict(Counter(run.verdict for run in runs if run.verdict)),
@@ -89,7 +89,7 @@ def counts(trials: Sequence[TaskDetail | TaskRun]) -> Counts:
 
 
 def every_outcome() -> list[TaskDetail]:
-    """One trial for each way to come out, and one whose agent crashed."""
+    """Return one trial for each outcome, and one whose agent crashed."""
     none: dict[str, Any] = {"verdict": None, "score": None, "axes": {}}
     error = criterion("Judged by a model", status="error", detail="ModelDown: no reply", evidence=())
     skipped = criterion("Sounds kind", status="skipped", evidence=(), gate=False)
@@ -111,7 +111,7 @@ def every_outcome() -> list[TaskDetail]:
 
 
 def hostile() -> list[TaskDetail]:
-    """Strings from an agent that would like to take the page over, in every place a string can be."""
+    """Return a trial with hostile strings in every text field."""
     bad = f"{SCRIPT}{IMAGE}{COMMENT}\u2028'\"&"
     checks = (FieldCheck(path=bad, expected={"contains": bad}, actual=bad, passed=False, seq=3),)
     failed = criterion(bad, detail=bad, evidence=checks, axis=bad, input_entity_id=bad, assertion=bad)
@@ -122,7 +122,7 @@ def hostile() -> list[TaskDetail]:
 
 
 def many(number: int, events: int = 14) -> list[TaskDetail]:
-    """A large run: every tenth trial fails, every fiftieth errs."""
+    """Return a large run: every tenth trial fails, every fiftieth is errored."""
     return [detail(_one_of_many(place), chatter(events)) for place in range(number)]
 
 
@@ -136,7 +136,7 @@ def _one_of_many(place: int) -> TaskRun:
 
 
 def chatter(number: int) -> list[dict[str, Any]]:
-    """A conversation that goes on."""
+    """Return a long conversation."""
     text = "I would like to move my appointment to the week after, if that is possible at all. " * 8
     return [
         event(n, "chat", "chat.message.sent", "agent" if n % 2 else "person", text=text, turn=n)

@@ -1,4 +1,4 @@
-"""Two runs side by side: what is called better, worse, the same, flaky."""
+"""Comparison of two runs: better, worse, same, flaky."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,19 +23,19 @@ OUTCOMES: dict[str, dict[str, Any]] = {
 
 
 def trials(task: str, outcomes: str) -> list[TaskRun]:
-    """One trial of a task for each letter."""
+    """Return one trial of a task for each letter."""
     return [made_up.task_run(task, trial=n, **OUTCOMES[letter]) for n, letter in enumerate(outcomes, 1)]
 
 
 def compared(**tasks: tuple[str, str]) -> Comparison:
-    """Tasks by name, with their outcomes before and after."""
+    """Compare tasks by name, given their outcomes before and after."""
     before = [trial for task, (old, _) in tasks.items() for trial in trials(task, old)]
     after = [trial for task, (_, new) in tasks.items() for trial in trials(task, new)]
     return build_comparison(made_up.RUN, before, made_up.RUN, after)
 
 
 def exit_code(found: Comparison, *gates: str) -> int:
-    """Of a comparison, with these gates or the default ones."""
+    """Return the exit code with these gates, or with the default ones."""
     return GatedComparison.of(found, gates).exit_code()
 
 
@@ -101,7 +101,7 @@ def test_edited_task_is_marked() -> None:
 
 
 def every(*groups: Iterable[TaskRun]) -> list[TaskRun]:
-    """All of them in one list."""
+    """Return all trials in one list."""
     return [trial for group in groups for trial in group]
 
 
@@ -116,7 +116,7 @@ def test_repeats_report_flaky_tasks_and_pass_hat_k() -> None:
 
 
 def criterion(outcome: str, label: str = "No names in it", **changes: Any) -> CriterionRun:
-    """A criterion by a letter: passed, failed, half, errored, skipped."""
+    """Return a criterion by a letter: passed, failed, half, errored, skipped."""
     score = {"p": 1.0, "h": 0.5}.get(outcome, 0.0)
     status = {"e": "error", "s": "skipped"}.get(outcome, "judged")
     given = {"passed": outcome == "p", "score": score, "status": status, "gate": False, "detail": f"it is {outcome}"}
@@ -124,7 +124,7 @@ def criterion(outcome: str, label: str = "No names in it", **changes: Any) -> Cr
 
 
 def same_verdict(before: str, after: str, **changes: Any) -> Comparison:
-    """One task that passes in every trial, with one criterion by its outcomes before and after."""
+    """Compare one task that passes in every trial, with one criterion given by its outcomes."""
     old, new = (
         [made_up.task_run("t", trial=n, criteria=(criterion(c, **changes),)) for n, c in enumerate(outcomes, 1)]
         for outcomes in (before, after)
@@ -133,7 +133,7 @@ def same_verdict(before: str, after: str, **changes: Any) -> Comparison:
 
 
 def only(found: Comparison) -> CriterionComparison:
-    """The one criterion of the one task."""
+    """Return the only criterion of the only task."""
     [row] = found.rows
     [criterion] = row.criteria
     return criterion
@@ -261,7 +261,7 @@ def test_repeated_criteria_are_shown_by_how_many_trials_passed() -> None:
 
 
 def renamed(before: str, after: str) -> Comparison:
-    """One task whose only criterion, on the axis safety, has another label in the second run."""
+    """Compare one task whose only criterion, on the axis safety, has another label in the second run."""
     old, new = (
         [made_up.task_run("t", criteria=(criterion(outcome, axis="safety").model_copy(update={"label": label}),))]
         for outcome, label in ((before, "safe"), (after, "safe "))

@@ -1,4 +1,4 @@
-"""A comparison as Markdown and as HTML: what changed is there, and nothing in it is obeyed."""
+"""Comparisons as Markdown and HTML: content and escaping."""
 
 import re
 from typing import Any
@@ -19,21 +19,21 @@ CRASH: dict[str, Any] = {"verdict": "fail", "score": 0.67, "ending": "agent_fail
 
 
 def trial(task: str, *, passed: bool, label: str = "No names in it", **changes: Any) -> TaskRun:
-    """A trial that passes, whatever its one criterion of safety says."""
+    """Return a passed trial with one criterion of the axis safety."""
     detail = "" if passed else f"{label} at #3"
     kept = made_up.criterion(label, passed=passed, score=float(passed), axis="safety", gate=False, detail=detail)
     return made_up.task_run(task, criteria=(kept,), **changes)
 
 
 def breach() -> GatedComparison:
-    """A task that passes in both runs, with a criterion of safety that newly fails; another is as it was."""
+    """Compare a task that passes in both runs while a safety criterion newly fails, and an unchanged task."""
     old = [trial("Send it", passed=True), trial("Keep it", passed=True)]
     new = [trial("Send it", passed=False), trial("Keep it", passed=True)]
     return GatedComparison.of(build_comparison(made_up.RUN, old, made_up.RUN, new))
 
 
 def hostile(text: str) -> GatedComparison:
-    """A comparison in which this text stands wherever a text can."""
+    """Return a comparison with this text in every text field."""
     run: BenchmarkRun = made_up.RUN.model_copy(update={"name": text, "solver": text})
     old = [trial(text, passed=True, label=text), trial(f"{text} 2", passed=True)]
     new = [trial(text, passed=False, label=text), trial(f"{text} 2", passed=True, **CRASH)]

@@ -1,4 +1,4 @@
-"""The HTML report: complete, self-contained, safe, and the same every time."""
+"""The HTML report: complete, self-contained, safe and deterministic."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ DEMO = Path(suites.__path__[0]) / "demo"
 
 
 class Elements(HTMLParser):
-    """What a browser's parser makes of the page: its elements, and what is written in each kind."""
+    """Collects the elements of the page and their text."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -42,23 +42,21 @@ class Elements(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take it down."""
         self.tags.append((tag, dict(attrs)))
         self._open.append(tag)
 
     def handle_data(self, data: str) -> None:
-        """Under the element it follows."""
         if self._open:
             self.text.setdefault(self._open[-1], []).append(data)
 
 
 def page_of(details: list[TaskDetail], run: BenchmarkRun = made_up.RUN) -> str:
-    """A page about made-up trials."""
+    """Return a page about made-up trials."""
     return render_html(run.model_copy(update={"total": len(details)}), made_up.counts(details), details)
 
 
 def data_of(page: str) -> dict[str, Any]:
-    """What the page's script will read."""
+    """Return the data of the page's script."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found is not None
     data: dict[str, Any] = orjson.loads(found[1])
@@ -67,7 +65,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[BenchmarkRun, Counts, list[TaskDetail]]]:
-    """The demo suite with its own agent, run for real and read back from a store."""
+    """Run the demo suite with its own agent, and load the run from its store."""
     store, catalog = SqliteStore(tmp_path_factory.mktemp("report") / "runs.db"), RegisteredCatalog()
     request = RunRequest(path=DEMO, agent="python:clerkship.suites.demo.agent:FrontDesk")
     result = execute(plan_run(request, load_settings(), catalog), store, catalog)
@@ -186,7 +184,7 @@ def test_errors_are_shown_where_they_belong() -> None:
 
 
 def marks_of(*criteria: CriterionRun) -> list[tuple[int, bool, str]]:
-    """What the page marks on the events of a failed trial: event, whether its evidence holds, words."""
+    """Return the marks on events of a failed trial: event, whether its evidence holds, text."""
     run = made_up.task_run("t", verdict="fail", score=0.0, criteria=criteria)
     [trial] = data_of(page_of([made_up.detail(run)]))["trials"]
     return [(mark["seq"], mark["passed"], mark["text"]) for mark in trial["body"]["marks"]]

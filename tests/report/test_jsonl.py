@@ -1,4 +1,4 @@
-"""JSON Lines: everything is in them, and the log can be vouched for from the file alone."""
+"""JSON Lines: complete, and verifiable from the file alone."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ SUITE = """
 
 
 def agent(task_item: Any, sandboxes: Any) -> dict[str, Any]:
-    """Leaves bodies of every size in the log."""
+    """Create bodies of every size in the log."""
     sandboxes["drop"].write("small.txt", "ü")
     sandboxes["drop"].write("big.bin", bytes(range(256)) * 100)
     sandboxes["drop"].write("huge.bin", b"\xff" * (MAX_BLOB_BYTES + 1))
@@ -34,7 +34,7 @@ def agent(task_item: Any, sandboxes: Any) -> dict[str, Any]:
 
 
 def written(bench: Workbench, tmp_path: Path) -> list[bytes]:
-    """The lines of the newest run."""
+    """Return the lines of the newest run."""
     return (
         write_reports(bench.store, "latest", ReportTargets(jsonl=tmp_path / "run.jsonl"))["jsonl"]
         .read_bytes()

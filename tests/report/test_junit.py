@@ -1,4 +1,4 @@
-"""JUnit XML: what others read from it is what the run says, and agrees with its exit code."""
+"""JUnit XML: consistent with the run and its exit code."""
 
 import string
 from collections.abc import Iterable
@@ -25,13 +25,13 @@ TYPECASTS = {"symbol", "date", "datetime", "integer", "float", "decimal", "boole
 
 
 def render(task_runs: Iterable[TaskRun], run: BenchmarkRun = made_up.RUN, source: str = "tasks/a.b.yml") -> str:
-    """A file about made-up trials."""
+    """Render a file about made-up trials."""
     cases = [JunitCase(task_run, source, 0.25) for task_run in task_runs]
     return "".join(render_junit(run, made_up.counts([case.task_run for case in cases]), lambda: cases))
 
 
 def suite_of(text: str) -> ElementTree.Element:
-    """The one suite, checked against what the schemas in use agree on."""
+    """Return the only suite, after checking what all schemas in use require."""
     root = ElementTree.fromstring(text)
     assert root.tag == "testsuites"
     [suite] = root
@@ -125,7 +125,7 @@ def test_failed_criteria_of_a_passed_trial_are_listed() -> None:
 
 
 def outcomes() -> st.SearchStrategy[TaskRun]:
-    """Trials that came out in any way there is."""
+    """Generate trials with any outcome."""
     verdicts: list[tuple[Status, Verdict | None]] = [
         *(("completed", verdict) for verdict in ("pass", "partial", "fail", "ungraded", "inconclusive")),
         ("timed_out", "fail"),

@@ -1,4 +1,4 @@
-"""The Markdown summary: what it says, what it leaves out, and that nobody's text in it is obeyed."""
+"""The Markdown summary: content, size limit, and escaping."""
 
 import re
 from html.parser import HTMLParser
@@ -32,7 +32,7 @@ HOSTILE = [
 
 
 class Rendered(HTMLParser):
-    """What GitHub's readers would see: tags with their attributes, and the text inside code."""
+    """Parses the rendered page: tags with attributes, and the text inside and outside code."""
 
     def __init__(self, markdown: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -45,7 +45,6 @@ class Rendered(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take it down."""
         self.tags.add(tag)
         self.attributes |= {name for name, _ in attrs}
         if tag != "br":
@@ -54,11 +53,10 @@ class Rendered(HTMLParser):
             self.codes.append("")
 
     def handle_endtag(self, tag: str) -> None:
-        """It closes the last one open."""
         assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Inside code it is somebody's, outside it is ours."""
+        """Collect text inside code as untrusted, and other text as ours."""
         if "code" in self._open:
             self.codes[-1] += data
         else:
@@ -66,18 +64,18 @@ class Rendered(HTMLParser):
 
 
 def page_of(task_runs: list[TaskRun], run: BenchmarkRun = made_up.RUN, limit: int = MAX_SUMMARY_BYTES) -> str:
-    """A page about made-up trials."""
+    """Return a page about made-up trials."""
     return render_markdown(run, made_up.counts(task_runs), lambda: task_runs, limit)
 
 
 def missed(error: str, **changes: Any) -> TaskRun:
-    """A trial of a replay that came to a question nobody recorded."""
+    """Return a trial of a replay with a missing recording."""
     given = {"status": "errored", "verdict": None, "score": None, "ending": "errored", "criteria": (), "error": error}
     return made_up.task_run(**{"task": "Late"} | given | changes)
 
 
 def hostile(text: str) -> tuple[BenchmarkRun, list[TaskRun]]:
-    """A run in which somebody put this text wherever a text can be."""
+    """Return a run with this text in every text field."""
     check = FieldCheck(path=text, expected={"contains": text}, actual={text: text}, passed=False, seq=3)
     failed = made_up.criterion(text, detail=text, evidence=(check,))
     trials = [

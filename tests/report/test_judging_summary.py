@@ -1,4 +1,4 @@
-"""What models said and took, beside the rate: counted, in words, in every report; nowhere where none was asked."""
+"""The summary of models in every report: votes, errors, ratings, costs."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -54,7 +54,7 @@ RATED = Quality(
 def judged(
     label: str = "It says why", votes: tuple[bool | None, ...] = (True, True, True), **changes: Any
 ) -> CriterionRun:
-    """A criterion that a model judged by these votes; None is one that was not cast."""
+    """Return a criterion that a model judged by these votes; None is a vote that was not cast."""
     good, bad = votes.count(True), votes.count(False)
     each = [
         {"vote": n, "error": "no reply"} if vote is None else {"vote": n, "passed": vote, "reasoning": "Snow."}
@@ -82,13 +82,13 @@ def judged(
 
 
 def trial(number: int = 1, task: str = "Late", **changes: Any) -> TaskRun:
-    """A trial that a model judged."""
+    """Return a trial that a model judged."""
     used = {"judge": Usage(calls=3, prompt_tokens=1000, completion_tokens=100, cost=0.0031)}
     return made_up.task_run(task, **{"trial": number, "criteria": (judged(),), "models": used} | changes)
 
 
 def lines(*trials: TaskRun, run: Any = RUN) -> dict[str, str]:
-    """What is said of them."""
+    """Return the lines of the summary."""
     return dict(JudgingSummary.of(run, trials).lines())
 
 
