@@ -57,7 +57,7 @@ class AssertionCall(Frozen):
 
 
 def nested_calls(args: JsonValue) -> Iterator[tuple[CallPath, AssertionCall]]:
-    """Yield the assertions in the arguments of `any_of`, each with its path; skip what is not an assertion."""
+    """Yield the assertions in the arguments of `any_of`, each with its path; skip anything else."""
     listed, path = (args.get("assertions"), ("assertions",)) if isinstance(args, dict) else (args, ())
     for number, written in enumerate(listed if isinstance(listed, list | tuple) else ()):
         try:

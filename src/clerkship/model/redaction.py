@@ -69,7 +69,7 @@ class Redactor:
         return map_texts(data, self.text)
 
     def body(self, data: bytes) -> bytes:
-        """Redact bytes; what is not UTF-8 in them stays as it is."""
+        """Redact bytes. Parts that are not UTF-8 stay."""
         if not self._is_in(data):
             return data
         return self.text(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")

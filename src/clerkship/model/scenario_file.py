@@ -129,10 +129,10 @@ class ScenarioFile(Frozen):
     """One conversation with a simulated person."""
 
     name: Annotated[
-        str, Field(max_length=200, description="a build_label for people; the file's name is what it goes by")
+        str, Field(max_length=200, description="a label for readers; the scenario is identified by its file name")
     ]
     simulation_context: Annotated[str, Field(description="who the person is and what they want, in plain language")]
-    type: Annotated[str | None, Field(description="a build_label such as happy_path; becomes a tag")] = None
+    type: Annotated[str | None, Field(description="a label such as happy_path, which becomes a tag")] = None
     setup: ScenarioSetup = ScenarioSetup()
     goals: Annotated[Goals, Field(description="without goals, a run has a transcript and no verdict")] = Goals()
     tags: Annotated[tuple[str, ...], Field(description="labels to select and group by (ours)")] = ()

@@ -215,9 +215,7 @@ def _find_mistakes(
 ) -> dict[str, str]:
     """Load drafts in a temporary folder; return the first mistake of each invalid file, by file name."""
     with tempfile.TemporaryDirectory(prefix="clerkship-") as temporary:
-        folder = Path(
-            temporary, "drafts", "eval", "scenarios"
-        )  # deep enough that no folder above is taken for a project
+        folder = Path(temporary, "drafts", "eval", "scenarios")  # deep enough that no folder above counts as a project
         folder.mkdir(parents=True)
         for file in files:
             (folder / file.path.name).write_text(file.text, encoding="utf-8")

@@ -88,7 +88,7 @@ class _DraftWriter:
         return draft_by_rules(plan, f"{attempts}, and its draft was still invalid: {complaints[0]}")
 
     def _question(self, plan: DraftPlan, complaints: list[str], time: int) -> Question[DraftAnswer]:
-        told = self._prompts["draft"].fill(
+        prompt = self._prompts["draft"].fill(
             flow=_to_json(_describe_flow(plan)),
             domain=_to_json(_describe_slots(plan, self._project)),
             others=_to_json(_describe_other_flows(plan, self._project)),
@@ -97,7 +97,7 @@ class _DraftWriter:
             complaints="\n".join(map(quote_text, complaints)),
         )
         sample = f"time {time + 1}" if time else ""
-        return Question(told.matter, DraftAnswer, told.orders, "draft", sample=sample)
+        return Question(prompt.matter, DraftAnswer, prompt.orders, "draft", sample=sample)
 
 
 def _build_draft(written: DraftAnswer, plan: DraftPlan, model: str) -> Draft:

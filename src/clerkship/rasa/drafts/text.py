@@ -35,13 +35,13 @@ def render_draft(draft: Draft, goals: Sequence[Goal], project: RasaProject) -> s
 
 
 def _build_setup_comment(project: RasaProject) -> str:
-    told = "What must hold before the first message?"
+    question = "What must hold before the first message?"
     domain = project.domain
     if domain is None or not domain.controlled:
-        return told
+        return question
     named = [f"{slot} ({get_slot_type(slot, domain)})" for slot in sorted(domain.controlled)]
     more = f" and {len(named) - _MAX_LISTED_SLOTS} more" if len(named) > _MAX_LISTED_SLOTS else ""
-    return f"{told} Slots that no user fills: {', '.join(named[:_MAX_LISTED_SLOTS])}{more}."
+    return f"{question} Slots that no user fills: {', '.join(named[:_MAX_LISTED_SLOTS])}{more}."
 
 
 def _render_inline(value: JsonValue) -> str:
