@@ -30,7 +30,7 @@ from tests.plugin.outside import HEALTHY, clerkship, install_package, install_si
 ALL_SORTS = '''
 from collections.abc import Mapping
 from typing import ClassVar
-from clerkship.plugin import NOTHING, Fault, FaultEffect, Plugin, ReactionPair, Refusal, Request, Step, StepHost
+from clerkship.plugin import NO_FACTS, Fault, FaultEffect, Plugin, ReactionPair, Refusal, Request, Step, StepHost
 from acme_pager.pager import SPEC
 
 class Static(Fault):
@@ -59,7 +59,7 @@ class Bot:
         return "done"
 
     def close(self):
-        return NOTHING
+        return NO_FACTS
 
 class Solver:
     def __init__(self, name):
