@@ -1,1 +1,1 @@
-"""A real model, if a tiny one, plays and judges: a hundred megabytes and minutes, so only with `make test-model`."""
+"""Tests with a real, tiny model as person and judge. They need 100 MB and minutes, so run them with `make test-model`."""

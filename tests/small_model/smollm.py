@@ -1,4 +1,4 @@
-"""SmolLM2 with 135 million parameters, served in this process by llama.cpp's own server; kept under .cache/model."""
+"""SmolLM2 with 135 million parameters, served by llama.cpp's server; stored under .cache/model."""
 
 import hashlib
 import shutil
@@ -18,11 +18,11 @@ LIMIT = 600.0
 
 
 class NoSmallModel(Exception):
-    """It is not to be had here; the message says why."""
+    """The model cannot be installed; the message says why."""
 
 
 def installed() -> Path:
-    """The folder with the server and the model's file, filled if it is not there for these requirements."""
+    """Return the folder with the server and the model; install them if needed."""
     mark = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()[:12]
     home = CACHE / f"smollm2-{mark}"
     if (home / "complete").exists():
@@ -42,7 +42,7 @@ def installed() -> Path:
 
 @contextmanager
 def serving(home: Path) -> Iterator[str]:
-    """Its address while it listens on loopback: OpenAI's interface, with a grammar for each schema."""
+    """Serve the model on loopback with OpenAI's API and a grammar for each schema; yield its address."""
     sys.path.append(str(home))
     try:
         library = import_module("xllamacpp")

@@ -1,4 +1,4 @@
-"""Person and judge on a real model: that the whole path holds. How well so small a model judges is not the matter."""
+"""Person and judge on a real model. This tests the whole path, not the quality of the answers."""
 
 import sys
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ SETTINGS = Settings(timeout=900, endpoint_calls=1)
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """Where it is."""
+    """Return the address of the model."""
     try:
         home = smollm.installed()
     except smollm.NoSmallModel as problem:
@@ -41,7 +41,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def model(address: str) -> Iterator[Model]:
-    """Somebody to ask, in few words and always the same."""
+    """Return a model with short, deterministic answers."""
     parameters = {"temperature": 0, "seed": 7, "max_tokens": 200}
     found = build_model(ModelChoice(who=f"openai:smollm2@{address}", parameters=parameters, timeout=300), SETTINGS)
     assert found is not None
@@ -50,14 +50,12 @@ def model(address: str) -> Iterator[Model]:
 
 
 class Verdict(BaseModel):
-    """What a judge answers."""
-
     reasoning: str
     passed: Flag
 
 
 class Order(BaseModel):
-    """Something with more in it: a choice, a list, a number with bounds."""
+    """A shape with a choice, a list, and a number with bounds."""
 
     items: Annotated[list[str], Field(min_length=1, max_length=3)]
     urgency: Annotated[str, Field(pattern="^(low|high)$")]
@@ -112,17 +110,17 @@ SCENARIO = """
 
 
 def agent(message: Message) -> str:
-    """Answers everything alike."""
+    """Return the same reply to every message."""
     return "Your shoes are late by two days. They come on Friday."
 
 
 def told(text: str) -> None:
-    """What was seen, for whoever reads along."""
+    """Print a text for the reader of the test output."""
     sys.stderr.write(f"model: {text}\n")
 
 
 def played(folder: Path, address: str, person: str, judge: str = "") -> TaskRun:
-    """The scenario, with models as the conftest has them."""
+    """Run the scenario with the models of the conftest."""
     (folder / "eval" / "scenarios").mkdir(parents=True)
     conftest = dedent(CONFTEST).replace("URL", address) + judge
     (folder / "eval" / "conftest.yml").write_text(conftest, encoding="utf-8")

@@ -27,7 +27,7 @@ def answers(task_item: Any) -> int:
 
 @pytest.fixture
 def path(bench: Workbench) -> Path:
-    """A store with two runs of two tasks, from before seals: with seals, damage is also a change."""
+    """Return a store with two runs of two tasks, without seals: with seals, damage would also be a change."""
     for number, text in enumerate(TASKS.split("---")):
         bench.write(f"{number}.yml", text)
     for _ in range(2):
@@ -38,7 +38,7 @@ def path(bench: Workbench) -> Path:
 
 
 def change(path: Path, table: str, column: str, where: str, new: Callable[[bytes], bytes]) -> None:
-    """Rewrite one value behind the store's back."""
+    """Change a value in the database directly."""
     database = sqlite3.connect(path, isolation_level=None)
     rowid, value = database.execute(f"SELECT rowid, {column} FROM {table} WHERE {where} LIMIT 1").fetchone()
     database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (new(value), rowid))

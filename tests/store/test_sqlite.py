@@ -1,4 +1,4 @@
-"""The store: what goes in comes out, and what goes wrong is said."""
+"""The SQLite store: saving, loading and errors."""
 
 import os
 import sqlite3
@@ -22,7 +22,7 @@ TASK = """
 
 
 def writes_much(task_item: Any, sandboxes: Any) -> dict[str, Any]:
-    """An agent whose work does not fit a line of the log."""
+    """Create a body that is too large for a log line."""
     sandboxes["drop"].write("big.bin", bytes(range(256)) * 100)
     return {"ü": [1, 2.5, None, True]}
 

@@ -1,4 +1,4 @@
-"""What a machine can do to a store: a clear error, and no damage."""
+"""Stores under system failures: a clear error, and no damage."""
 
 import os
 import resource
@@ -45,12 +45,12 @@ CALIBRATION = Calibration(
 
 
 def writes(task_item: Any, sandboxes: Any) -> None:
-    """Something that takes room, and is another each time."""
+    """Create data that takes space and differs each time."""
     sandboxes["drop"].write("big.txt", str(sandboxes.now).encode() * 200)
 
 
 def whole(store: SqliteStore) -> list[tuple[str, int, str | None]]:
-    """Every trial of the last run, its log checked against its head."""
+    """Verify the log of every trial of the last run against its head."""
     found = store.task_runs(store.run("latest").id)
     assert all(load_task_view(store, task_run).intact for task_run in found)
     return [(task_run.task, task_run.trial, task_run.verdict) for task_run in found]
@@ -170,7 +170,7 @@ def test_store_of_version_2_is_upgraded(bench: Workbench) -> None:
 
 
 def as_before(path: Path) -> None:
-    """A store as version 2 made it."""
+    """Return a store of version 2."""
     old = sqlite3.connect(path, isolation_level=None)
     for table in ("calibrations", *SEAL_TABLES):
         old.execute(f"DROP TABLE {table}")
@@ -219,7 +219,7 @@ def test_log_is_read_in_segments(bench: Workbench, monkeypatch: pytest.MonkeyPat
 
 
 def as_nobody(work: Callable[[], object]) -> str:
-    """What comes of it in a process that may not do everything; root may, so it becomes somebody else."""
+    """Run a function in a process without root privileges."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pytest may have threads; the child needs none of them
