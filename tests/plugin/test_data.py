@@ -168,7 +168,7 @@ PLUGIN = Plugin(contract=2, {what})
 @pytest.mark.parametrize(
     ("what", "reason"),
     [
-        ("dataset_types=(Written,)", "one of its types of dataset is the class Written, not a DatasetType"),
+        ("dataset_types=(Written,)", "one of its dataset types is the class Written (expected a DatasetType)"),
         (
             "dataset_types=(DatasetType(name='list', summary='', model=Written, load=print),)",
             "dataset type `list` does not start with its prefix, `acme.`",
@@ -183,7 +183,7 @@ PLUGIN = Plugin(contract=2, {what})
             "the built-in dataset `all` does not start with its type, `acme.x.`",
         ),
         ("filters={'shout': str.upper}", "filter `shout` does not start with its prefix, `acme.`"),
-        ("filters={'acme.shout': 5}", "the filter `acme.shout` is a int, not a function"),
+        ("filters={'acme.shout': 5}", "the filter `acme.shout` is a int (expected a function)"),
         ("dataset_types=(TYPE, TYPE)", "the dataset type `acme.list` exists already"),
     ],
 )

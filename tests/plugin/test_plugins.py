@@ -168,10 +168,14 @@ def test_plugin_domain_is_known_conforms_and_is_recorded_in_a_run(site: Path, tm
 
 
 DOMAIN_CHANGES = [
-    ("domains=(NOTES,)", "domains=(Notes,)", "one of its domains is the class Notes, not a DomainSpec"),
+    ("domains=(NOTES,)", "domains=(Notes,)", "one of its domains is the class Notes (expected a DomainSpec)"),
     ("domains=(NOTES,)", "domains=(NOTES, NOTES)", "the domain `acme.notes` exists already"),
     ('kind="acme.notes"', 'kind="acme.ledger"', "event `acme.notes.noted` does not start with `acme.ledger.`"),
-    ('kind="acme.notes"', 'kind="acme.notes.more"', "domain `acme.notes.more` is not called `acme.` and one word more"),
+    (
+        'kind="acme.notes"',
+        'kind="acme.notes.more"',
+        "domain `acme.notes.more` has an invalid name (expected `acme.` and one word)",
+    ),
 ]
 
 
@@ -263,8 +267,14 @@ BROKEN = {
     ),
     "no docstring": (HEALTHY.format(prefix="acme").replace('"Always holds."', ""), "Fine has no docstring"),
     "no name": (HEALTHY.format(prefix="acme").replace("name: Cl", "nmae: Cl"), "assertion Fine has no `name`"),
-    "no class": (HEALTHY.format(prefix="acme").replace("(Fine,)", "(5,)"), "is a int, not a subclass of Assertion"),
-    "no spec": (HEALTHY.format(prefix="acme").replace("assertions", "simulators"), "is the class Fine, not a Spec"),
+    "no class": (
+        HEALTHY.format(prefix="acme").replace("(Fine,)", "(5,)"),
+        "is a int (expected a subclass of Assertion)",
+    ),
+    "no spec": (
+        HEALTHY.format(prefix="acme").replace("assertions", "simulators"),
+        "is the class Fine (expected a Spec)",
+    ),
     "no function": (
         HEALTHY.format(prefix="acme").replace("assertions=(Fine,)", "agents={'acme': 1}"),
         "not a function",
@@ -312,9 +322,9 @@ def test_broken_plugin_is_reported_and_does_not_affect_others(
         ),
         (
             ('kind="acme.pager"', 'kind="acme.pager.night"'),
-            "`acme.pager.night` is not called `acme.` and one word more",
+            "`acme.pager.night` has an invalid name (expected `acme.` and one word)",
         ),
-        (('kind="acme.pager"', 'kind="files"'), "`files` is not called `acme.` and one word more"),
+        (('kind="acme.pager"', 'kind="files"'), "`files` has an invalid name (expected `acme.` and one word)"),
         (("exercise=EXERCISE", "exercise=()"), "it has no exercise for the conformance suite"),
         (("summary=", "sumary="), "unexpected keyword argument 'sumary'"),
     ],

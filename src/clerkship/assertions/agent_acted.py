@@ -21,7 +21,7 @@ class AgentActed(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Find the first action of the agent."""
-        act = evidence.once(find_first_action)
+        act = evidence.cached(find_first_action)
         if act is None:
             field = FieldCheck(path="agent", expected=_EXPECTED, actual="(none)", passed=False)
             return Check.of(False, "the agent never replied, answered, reported anything or used a sandbox", field)
@@ -32,7 +32,7 @@ class AgentActed(Assertion):
 
 def had_turn(evidence: Evidence) -> bool:
     """Return whether the agent was given a task or a message to answer."""
-    if evidence.once(find_first_action) is not None or evidence.of_kind(RunForked.kind):
+    if evidence.cached(find_first_action) is not None or evidence.of_kind(RunForked.kind):
         return True
     started = evidence.of_kind(AgentStarted.kind)
     if not started:

@@ -23,7 +23,9 @@ def build_judge_input(evidence: Evidence) -> dict[str, str]:
         "transcript": section("TRANSCRIPT", render_transcript(evidence)),
         "event_ledger": section("LEDGER", render_ledger(evidence)),
         "observers": ", ".join(sorted(evidence.observers)),
-        "engine_version": "mantle" if any(kind.startswith(_MANTLE_PREFIXES) for kind in evidence.places) else "calm",
+        "engine_version": "mantle"
+        if any(kind.startswith(_MANTLE_PREFIXES) for kind in evidence.indexes_by_kind)
+        else "calm",
     }
 
 

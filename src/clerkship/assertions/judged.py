@@ -101,13 +101,13 @@ class JudgedAssertion(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Collect the votes. If the agent did nothing at all, fail without asking."""
-        if not evidence.once(has_activity):
+        if not evidence.cached(has_activity):
             return Check.of(False, "the agent said and did nothing")
         prompt, statement = evidence.prompts["criterion"], self.statement.strip()
         filled = add_caution(
-            prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **evidence.once(build_judge_input))
+            prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **evidence.cached(build_judge_input))
         )
-        reading, cites = evidence.once(CitationIndex), prompt.mentions("citations")
+        reading, cites = evidence.cached(CitationIndex), prompt.mentions("citations")
         shape = JudgeVerdict if not prompt.is_own else CustomPromptVerdict if cites else UncitedVerdict
         question = Question[AnyVerdict](filled.matter, shape, filled.orders, prompt.name)
         ballot = _JudgePoll(evidence, reading, question, cites and not reading.is_empty)
@@ -164,7 +164,7 @@ class _JudgePoll(NamedTuple):
             except (NoModel, BadAnswer, ClerkshipError) as error:
                 return error
 
-        return map_concurrently(cast, range(1, vote_count + 1), waits=self.evidence.waits)
+        return map_concurrently(cast, range(1, vote_count + 1), waits=self.evidence.is_model_slow)
 
     def cast_vote(self, question: Question[AnyVerdict]) -> JudgeVote:
         """Cast one vote. A pass needs valid citations: the judge is told which are wrong, and asked for them again.

@@ -43,7 +43,7 @@ class MaxAgentActions(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Count the actions; if there are too many, show the first one over the limit."""
-        actions = [event for event, type in evidence.once(find_agent_actions) if self._is_counted(event, type)]
+        actions = [event for event, type in evidence.cached(find_agent_actions) if self._is_counted(event, type)]
         passed = len(actions) <= self.limit
         over = None if passed else actions[self.limit]
         row = FieldCheck(

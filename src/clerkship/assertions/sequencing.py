@@ -92,9 +92,9 @@ class Sequencing(Assertion, TurnScope):
 
     def _find_positions(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
         """Yield the positions of matching events from `start` on, in the selected turns."""
-        events, places = evidence.events, evidence.places.get(match.event, [])
+        events, places = evidence.events, evidence.indexes_by_kind.get(match.event, [])
         if "*" in match.event:
-            matching = (found for kind, found in evidence.places.items() if matches_kind(kind, match.event))
+            matching = (found for kind, found in evidence.indexes_by_kind.items() if matches_kind(kind, match.event))
             places = sorted(chain.from_iterable(matching))
         for number in range(bisect_left(places, start), len(places)):
             event = events[places[number]]

@@ -20,7 +20,7 @@ def find_unreported(assertion: Assertion, evidence: Evidence) -> list[str]:
     needed = [families for kinds in assertion.needs() if (families := {event_family(kind) for kind in kinds} - {""})]
     if not needed:
         return []
-    reported = evidence.once(_find_reported)
+    reported = evidence.cached(_find_reported)
     return sorted({family for families in needed if families.isdisjoint(reported) for family in families})
 
 

@@ -100,13 +100,13 @@ def rate_conversation(evidence: Evidence, model: TrialModel | None, variables: M
 
 
 def _ask_ratings(evidence: Evidence, model: TrialModel | None) -> Quality | None:
-    if model is None or not evidence.once(has_activity):
+    if model is None or not evidence.cached(has_activity):
         return None
     prompt = evidence.prompts["metrics"]
     fields: dict[str, Any] = {"model": model.name, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
     metrics = [metric.model_dump() for metric in evidence.task.metrics]
     try:
-        filled = add_caution(prompt.fill(metrics=metrics, **evidence.once(build_judge_input)))
+        filled = add_caution(prompt.fill(metrics=metrics, **evidence.cached(build_judge_input)))
         answer = model.ask(Question(filled.matter, RatingsAnswer, filled.orders, prompt.name))
     except (NoModel, BadAnswer, ClerkshipError) as failed:
         return Quality(error=str(failed), **fields)

@@ -93,7 +93,9 @@ def _check_concurrently(pairs: Sequence[tuple[Criterion, Assertion]], evidence: 
     def check(pair: tuple[Criterion, Assertion]) -> CriterionRun:
         return _check_criterion(*pair, evidence, "")
 
-    answers = iter(map_concurrently(check, [pair for pair in pairs if pair[1].asks_model], waits=evidence.waits))
+    answers = iter(
+        map_concurrently(check, [pair for pair in pairs if pair[1].asks_model], waits=evidence.is_model_slow)
+    )
     return tuple(next(answers) if pair[1].asks_model else check(pair) for pair in pairs)
 
 
@@ -104,7 +106,7 @@ def _skip_reason(ending: Ending) -> str:
 
 def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
     if criterion.input_entity_id is not None:
-        evidence = evidence.about(criterion.input_entity_id)
+        evidence = evidence.for_entity(criterion.input_entity_id)
     outcome = _evaluate_without_model(assertion, evidence) if skip else evaluate(assertion, evidence)
     check = Check.of(False, skip) if outcome is None else outcome.check
     return CriterionRun(

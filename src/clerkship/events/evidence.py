@@ -47,7 +47,7 @@ class Evidence:
     subject: str | None = None
     """The id of the entity that the current criterion is about."""
 
-    def about(self, entity: str) -> "Evidence":
+    def for_entity(self, entity: str) -> "Evidence":
         """Return the same evidence for a criterion about one entity; cached values are shared."""
         other = copy(self)
         object.__setattr__(other, "subject", entity)
@@ -69,7 +69,7 @@ class Evidence:
         return self.task.compat == "rasa"
 
     @lazy_property
-    def places(self) -> dict[str, list[int]]:
+    def indexes_by_kind(self) -> dict[str, list[int]]:
         """The indexes of the events of each kind; most checks need only a few kinds."""
         indexes: dict[str, list[int]] = {}
         for index, event in enumerate(self.events):
@@ -83,13 +83,17 @@ class Evidence:
     def of_kind(self, *kinds: str) -> list[Event]:
         """Return the events of some kinds, in order."""
         if len(kinds) == 1:
-            return [self.events[place] for place in self.places.get(kinds[0], ())]
-        return [self.events[place] for place in sorted(chain.from_iterable(self.places.get(k, ()) for k in kinds))]
+            return [self.events[index] for index in self.indexes_by_kind.get(kinds[0], ())]
+        return [
+            self.events[index] for index in sorted(chain.from_iterable(self.indexes_by_kind.get(k, ()) for k in kinds))
+        ]
 
     @lazy_property
     def utterances(self) -> list[Event]:
         """All utterances, in order."""
-        spoken = [places for places in self.places.values() if isinstance(self.events[places[0]].payload, Utterance)]
+        spoken = [
+            places for places in self.indexes_by_kind.values() if isinstance(self.events[places[0]].payload, Utterance)
+        ]
         every = spoken[0] if len(spoken) == 1 else sorted(chain.from_iterable(spoken))
         return [self.events[place] for place in every]
 
@@ -143,7 +147,7 @@ class Evidence:
     def _read(self) -> dict[Callable[["Evidence"], Any], Any]:
         return {}
 
-    def once(self, read: Callable[["Evidence"], R]) -> R:
+    def cached(self, read: Callable[["Evidence"], R]) -> R:
         """Return the result of a function of the evidence, computed once for all assertions."""
         if read not in self._read:
             self._read[read] = read(self)
@@ -159,7 +163,7 @@ class Evidence:
         return self._model.embed(texts)
 
     @property
-    def waits(self) -> bool:
+    def is_model_slow(self) -> bool:
         """Whether the judge model takes time to answer."""
         return not is_instant(self.model)
 

@@ -86,7 +86,7 @@ def _trace_all_sandboxes(evidence: Evidence) -> Mapping[str, Sequence[ShownResou
 
 def find_shown_resources(evidence: Evidence, sandbox: str) -> Sequence[ShownResource]:
     """Return all resources that the agent received from a sandbox, in order."""
-    return evidence.once(_trace_all_sandboxes)[sandbox]
+    return evidence.cached(_trace_all_sandboxes)[sandbox]
 
 
 def find_sandbox_name(evidence: Evidence, state: FhirState) -> str:
