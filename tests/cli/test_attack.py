@@ -55,7 +55,7 @@ def document(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, A
     return code, json.loads(capfd.readouterr().out)
 
 
-def test_it_prints_a_table_each_finding_and_what_to_do(capfd: pytest.CaptureFixture[str]) -> None:
+def test_attack_prints_table_findings_and_advice(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["suite", "attack", "suite"]) == 1
     printed = capfd.readouterr().out
     assert "strategy" in printed
@@ -66,20 +66,20 @@ def test_it_prints_a_table_each_finding_and_what_to_do(capfd: pytest.CaptureFixt
     assert [one.name for one in STRATEGIES if one.name not in printed] == []
 
 
-def test_it_exits_0_where_no_strategy_passes_and_keeps_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_attack_exits_with_0_and_stores_nothing_if_no_strategy_passes(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["suite", "attack", "suite", "--task", "Say five"]) == 0
     assert "none of" in capfd.readouterr().out
     assert not Path(".clerkship").exists()
 
 
-def test_it_keeps_the_runs_in_a_store_that_is_given(capfd: pytest.CaptureFixture[str]) -> None:
+def test_attack_stores_runs_in_the_given_store(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["suite", "attack", "suite", "--only", "be-polite", "--store", "kept.db"]) == 1
     capfd.readouterr()
     assert run(["list", "--store", "kept.db"]) == 0
     assert "attack:be-polite" in capfd.readouterr().out
 
 
-def test_json_has_every_task_by_name(capfd: pytest.CaptureFixture[str]) -> None:
+def test_json_lists_every_task(capfd: pytest.CaptureFixture[str]) -> None:
     code, found = document(capfd, "suite", "--only", "be-polite", "--only", "crash-after")
     assert code == found["exit_code"] == 1
     polite, crash = found["strategies"]
@@ -87,14 +87,14 @@ def test_json_has_every_task_by_name(capfd: pytest.CaptureFixture[str]) -> None:
     assert crash["not_attacked"] == {"Be nice": "no solution", "Say five": "no solution"}
 
 
-def test_a_trial_that_breaks_exits_2(capfd: pytest.CaptureFixture[str]) -> None:
+def test_attack_with_an_errored_trial_exits_with_2(capfd: pytest.CaptureFixture[str]) -> None:
     write("broken/task.yml", ERRORED)
     code, found = document(capfd, "broken", "--only", "do-nothing")
     assert code == 2
     assert "not/there.txt" in found["strategies"][0]["broken"]["Broken"]
 
 
-def test_what_only_a_model_can_judge_is_left_out_and_said_to_be(capfd: pytest.CaptureFixture[str]) -> None:
+def test_attack_without_judge_skips_and_reports_judged_criteria(capfd: pytest.CaptureFixture[str]) -> None:
     write("judged/kind.yml", JUDGED)
     assert run(["suite", "attack", "judged", "--only", "be-polite"]) == 0
     printed = capfd.readouterr().out
@@ -102,7 +102,7 @@ def test_what_only_a_model_can_judge_is_left_out_and_said_to_be(capfd: pytest.Ca
     assert "1 ungraded" in printed
 
 
-def test_a_judge_that_is_given_is_asked(capfd: pytest.CaptureFixture[str]) -> None:
+def test_attack_uses_the_given_judge(capfd: pytest.CaptureFixture[str]) -> None:
     write("judged/kind.yml", JUDGED)
     answer = {"about": "criterion", "answer": {"passed": True, "reasoning": "It is kind, says [T2]."}}
     write("answers.json", json.dumps([answer]))
@@ -115,7 +115,7 @@ def test_list_describes_the_strategies(capfd: pytest.CaptureFixture[str]) -> Non
     assert "do-nothing" in capfd.readouterr().out
 
 
-def test_an_unknown_strategy_or_no_path_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+def test_unknown_strategy_and_missing_path_are_errors(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["suite", "attack", "suite", "--only", "be-polit"]) == 2
     assert "be-polite" in capfd.readouterr().err
     assert run(["suite", "attack"]) == 2

@@ -26,7 +26,7 @@ def _beside_the_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         shutil.copy(EXAMPLE / name, name)
 
 
-def test_it_prints_what_agrees_and_shows_what_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_calibrate_prints_agreement_and_each_disagreement(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(WITH) == 0
     told = capsys.readouterr().out
     lines = [" ".join(line.split()) for line in told.splitlines()]
@@ -51,7 +51,7 @@ def as_json(capture: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[
     return code, json.loads(capture.readouterr().out)
 
 
-def test_as_json_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_calibrate_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     code, found = as_json(capsys)
     assert (code, found["exit_code"]) == (0, 0)
     assert found["overall"]["kappa"] == pytest.approx(0.8606, abs=1e-4)
@@ -77,12 +77,14 @@ def test_as_json_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:
         (["--judge", "nobody:x"], 2, "nobody:x"),
     ],
 )
-def test_exit_codes(capsys: pytest.CaptureFixture[str], more: list[str], code: int, told: str) -> None:
+def test_exit_code_follows_from_agreement_and_false_passes(
+    capsys: pytest.CaptureFixture[str], more: list[str], code: int, told: str
+) -> None:
     assert run([*WITH, *more]) == code
     assert told in capsys.readouterr().err
 
 
-def test_what_is_not_judged_is_an_error_and_gates_cannot_be_passed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_label_without_verdict_is_an_error_and_fails_every_gate(capsys: pytest.CaptureFixture[str]) -> None:
     answers = json.loads(Path("labelled_judge.json").read_text())["answers"]
     Path("labelled_judge.json").write_text(json.dumps(answers[1:]))
     assert run(WITH) == 0
@@ -95,7 +97,7 @@ def test_what_is_not_judged_is_an_error_and_gates_cannot_be_passed(capsys: pytes
     assert "1 of 29 labels got no verdict" in capsys.readouterr().err
 
 
-def test_mistakes_in_the_file_come_with_their_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_in_the_labelled_set_have_file_and_line(capsys: pytest.CaptureFixture[str]) -> None:
     text = Path("labelled.yml").read_text().replace("flow_started: check", "flow_stared: check", 1)
     Path("labelled.yml").write_text(text)
     assert run(WITH) == 2
@@ -105,7 +107,7 @@ def test_mistakes_in_the_file_come_with_their_place(capsys: pytest.CaptureFixtur
     assert "flow_started" in told
 
 
-def test_it_is_saved_and_a_run_on_a_machine_without_the_store_shows_it(
+def test_saved_calibration_is_shown_by_runs_without_the_store(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert run([*WITH, "--save", "eval/calibration.json"]) == 0
@@ -127,7 +129,7 @@ def test_it_is_saved_and_a_run_on_a_machine_without_the_store_shows_it(
     assert "agreed with people in 27 of 29 labels" in capsys.readouterr().out
 
 
-def test_a_file_it_cannot_be_saved_in_is_told_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_calibration_file_is_reported_before_judging(capsys: pytest.CaptureFixture[str]) -> None:
     Path("calibration.json").write_text("{")
     assert run([*WITH, "--save", "calibration.json"]) == 2
     said = capsys.readouterr()
@@ -135,14 +137,14 @@ def test_a_file_it_cannot_be_saved_in_is_told_first(capsys: pytest.CaptureFixtur
     assert "conversations" not in said.out
 
 
-def test_it_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_judge_calibrate(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["judge"]) in (0, 2)
     assert "calibrate" in capsys.readouterr().out
     assert run(["judge", "calibrate", "--help"]) == 0
     assert "--max-false-passes" in capsys.readouterr().out
 
 
-def test_ctrl_c_ends_it_though_the_judge_never_answers() -> None:
+def test_ctrl_c_stops_calibration_while_the_judge_does_not_answer() -> None:
     asked = threading.Event()
     closing = threading.Event()
 

@@ -33,7 +33,7 @@ task:
 """
 
 
-def test_an_agents_error_is_no_command_anywhere_in_the_output(
+def test_commands_in_output_of_an_agent_are_escaped_everywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     (tmp_path / "ordering.py").write_text(AGENT, encoding="utf-8")
@@ -68,5 +68,5 @@ def test_an_agents_error_is_no_command_anywhere_in_the_output(
         ("a::b # c ## d", "a::b # c ## d"),
     ],
 )
-def test_commands_are_broken_with_a_backslash(text: str, shown: str) -> None:
+def test_commands_are_escaped_with_a_backslash(text: str, shown: str) -> None:
     assert escape_ci_commands(text) == shown

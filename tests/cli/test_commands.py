@@ -28,12 +28,12 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         sys.modules.pop(name, None)
 
 
-def test_version_is_the_packages() -> None:
+def test_version_is_that_of_the_package() -> None:
     done = subprocess.run([sys.executable, "-m", "clerkship", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"clerkship {__version__}\n"
 
 
-def test_demo_shows_verdicts_a_failure_with_its_evidence_and_a_report(capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_prints_verdicts_and_evidence_and_writes_a_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["demo"]) == 0
     text = capsys.readouterr().out
     assert "[5/5]" in text
@@ -46,7 +46,7 @@ def test_demo_shows_verdicts_a_failure_with_its_evidence_and_a_report(capsys: py
     assert "The appointment stays private" in report.read_text(encoding="utf-8")
 
 
-def test_demo_draws_a_live_bar_on_a_terminal() -> None:
+def test_demo_shows_a_progress_bar_on_a_terminal() -> None:
     script = f"import pty, sys; sys.exit(pty.spawn([{sys.executable!r}, '-m', 'clerkship', 'demo']) >> 8)"
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=False, timeout=60)
@@ -56,7 +56,7 @@ def test_demo_draws_a_live_bar_on_a_terminal() -> None:
     assert "5/5" in text
 
 
-def test_init_makes_a_project_that_runs_and_overwrites_nothing(
+def test_init_creates_a_working_project_and_overwrites_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run(["init", "mine"]) == 0
@@ -68,7 +68,7 @@ def test_init_makes_a_project_that_runs_and_overwrites_nothing(
     assert "exists already" in capsys.readouterr().err
 
 
-def test_json_is_json_everywhere(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_every_command_prints_json_with_json_option(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     def said(*arguments: str, code: int = 0) -> object:
         assert run([*arguments, "--json"]) == code
         return json.loads(capsysbinary.readouterr().out)
@@ -86,7 +86,7 @@ def test_json_is_json_everywhere(capsysbinary: pytest.CaptureFixture[bytes]) -> 
     assert said("init", "here")
 
 
-def test_tags_and_names_select(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_tag_and_task_options_select_tasks(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     def tasks(*arguments: str) -> int:
         run(["run", str(SUITE), "-a", "oracle", "--json", *arguments])
         return len(json.loads(capsysbinary.readouterr().out)["tasks"])
@@ -97,7 +97,7 @@ def test_tags_and_names_select(capsysbinary: pytest.CaptureFixture[bytes]) -> No
     assert tasks("-k", "3", "--task", "Wait*") == 3
 
 
-def test_show_prints_a_task_with_its_log_and_says_it_is_intact(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_a_task_with_its_intact_log(capsys: pytest.CaptureFixture[str]) -> None:
     run(["run", str(SUITE), "-a", "oracle"])
     capsys.readouterr()
     assert run(["show", "latest", "referral", "--events"]) == 0
@@ -128,7 +128,7 @@ def test_show_prints_a_task_with_its_log_and_says_it_is_intact(capsys: pytest.Ca
         (["dmeo"], "No such command 'dmeo'"),
     ],
 )
-def test_a_mistake_gets_a_sentence_and_no_traceback(
+def test_input_errors_are_printed_without_traceback(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 2
@@ -138,15 +138,13 @@ def test_a_mistake_gets_a_sentence_and_no_traceback(
     assert "Traceback" not in text
 
 
-def test_a_setting_that_does_not_fit_is_an_input_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_setting_is_an_input_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("CLERKSHIP_TIMEOUT", "soon")
     assert run(["run", str(SUITE), "-a", "nop"]) == 2
     assert "CLERKSHIP_TIMEOUT is 'soon'" in capsys.readouterr().err
 
 
-def test_validate_lists_all_mistakes_with_their_places(capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_lists_all_mistakes_with_file_and_line(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.yml").write_text("task:\n  name: A\n  critera: []\n  timeout: soon\n")
     Path("b.yml").write_text("task:\n  name: B\n  scenario: [{file.drop: {}}]\n")
     assert run(["validate", "."]) == 2
@@ -160,7 +158,7 @@ def test_validate_lists_all_mistakes_with_their_places(capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("sort", ["task", "environment"])
-def test_the_published_schemas_accept_what_ships_and_refuse_what_does_not_fit(
+def test_schemas_accept_built_in_files_and_reject_unknown_keys(
     sort: str, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert run(["schema", sort]) == 0
@@ -176,14 +174,14 @@ def test_the_published_schemas_accept_what_ships_and_refuse_what_does_not_fit(
         assert not validator.is_valid(broken)
 
 
-def test_schema_of_a_task_knows_every_assertion_and_step(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_schema_of_a_task_has_every_assertion_and_step(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run(["schema", "task"]) == 0
     text = capsysbinary.readouterr().out.decode()
     for name in ("sequencing", "file_present", "bot_uttered", "files.drop", "fault.latency", "chat.say"):
         assert f'"{name}"' in text
 
 
-def test_what_an_agent_prints_does_not_spoil_the_json(tmp_path: Path) -> None:
+def test_output_of_an_agent_is_not_mixed_with_json(tmp_path: Path) -> None:
     (tmp_path / "noisy.py").write_text("def agent(task_item):\n    print('chatter')\n    return 1\n")
     (tmp_path / "t.yml").write_text("task: {name: A}")
     command = [sys.executable, "-m", "clerkship", "run", "t.yml", "-a", "python:noisy:agent", "--json"]
@@ -193,7 +191,7 @@ def test_what_an_agent_prints_does_not_spoil_the_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["import sys; sys.exit(0)", "1/0", "raise SystemExit"])
-def test_an_agent_that_ends_its_import_is_no_success(
+def test_agent_that_exits_on_import_is_an_error(
     source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = f"ends_{abs(hash(source))}"
@@ -202,7 +200,7 @@ def test_an_agent_that_ends_its_import_is_no_success(
     assert "importing it failed" in capsys.readouterr().err
 
 
-def test_a_report_that_becomes_unwritable_during_the_run_is_named_after_the_verdicts(
+def test_report_that_becomes_unwritable_is_reported_after_the_verdicts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in_the_way.py").write_text("import os\ndef agent(task_item):\n    os.mkdir('r.html')\n    return 1\n")
@@ -214,19 +212,19 @@ def test_a_report_that_becomes_unwritable_during_the_run_is_named_after_the_verd
     assert "bug" not in output.err
 
 
-def test_the_report_says_how_to_do_the_same_again() -> None:
+def test_report_has_the_command_that_repeats_the_run() -> None:
     run(["run", str(SUITE), "-a", "oracle", "--task", "Wait*", "--timeout", "9", "-k", "2", "--report", "r.html"])
     text = Path("r.html").read_text(encoding="utf-8")
     assert "--agent oracle --seed 0 --trials 2 --task &#39;Wait*&#39; --timeout 9.0" in text
 
 
-def test_mistakes_are_json_too_when_json_is_asked_for(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_mistakes_are_json_with_json_option(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     Path("a.yml").write_text("task: {nmae: A}")
     assert run(["run", ".", "-a", "nop", "--json"]) == 2
     assert json.loads(capsysbinary.readouterr().out)["problems"][0]["message"] == "unknown key `nmae`"
 
 
-def test_a_forged_body_is_found_though_the_lines_are_intact(capsys: pytest.CaptureFixture[str]) -> None:
+def test_changed_blob_is_detected_although_the_log_is_intact(capsys: pytest.CaptureFixture[str]) -> None:
     Path("t.yml").write_text(
         "environment: {name: d, simulators: {drop: {kind: files}}}\n"
         f"task: {{name: A, scenario: [{{files.drop: {{path: a.txt, text: {'x' * 9000}}}}}]}}\n"
@@ -245,7 +243,7 @@ def test_a_forged_body_is_found_though_the_lines_are_intact(capsys: pytest.Captu
     assert "A (trial 1): blob" in shown
 
 
-def test_show_and_the_report_have_the_agents_traceback(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_show_and_report_have_the_traceback_of_the_agent(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "crashes_deep.py").write_text("import json\ndef agent(task_item):\n    return json.loads('{')\n")
     Path("t.yml").write_text("task: {name: A}")
     assert run(["run", "t.yml", "-a", "python:crashes_deep:agent", "--report", "r.html"]) == 1
@@ -275,7 +273,7 @@ def on_task(task_item, sandboxes):
 """
 
 
-def test_chaos_is_the_same_twice_in_the_snapshot_and_in_how_to_run_it_again(
+def test_chaos_is_reproducible_and_stored_in_snapshot_and_options(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("suite").mkdir()
@@ -303,7 +301,7 @@ def test_chaos_is_the_same_twice_in_the_snapshot_and_in_how_to_run_it_again(
     assert "fault.injected" not in capsys.readouterr().out
 
 
-def test_chaos_is_announced_and_an_unknown_profile_is_refused_with_the_nearest(
+def test_chaos_profile_is_printed_and_unknown_profile_is_an_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("a.yml").write_text(CHAOTIC, encoding="utf-8")
@@ -313,7 +311,7 @@ def test_chaos_is_announced_and_an_unknown_profile_is_refused_with_the_nearest(
     assert "unknown chaos profile `gentel`; did you mean `gentle`?" in capsys.readouterr().err
 
 
-def test_the_level_of_isolation_is_said_and_always_refuses_what_has_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_isolation_is_reported_and_always_rejects_agents_without_it(capsys: pytest.CaptureFixture[str]) -> None:
     Path("suite").mkdir()
     Path("suite/a.yml").write_text("task: {name: Work, criteria: []}")
     Path("agent.py").write_text("print('done')\ndef agent(task_item): ...\n")
@@ -331,7 +329,7 @@ def test_the_level_of_isolation_is_said_and_always_refuses_what_has_none(capsys:
     assert f"isolation {ISOLATION['none']}" in capsys.readouterr().out
 
 
-def test_what_a_program_wrote_to_standard_error_is_shown_and_moves_no_cursor(
+def test_standard_error_of_a_program_is_shown_without_control_characters(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("suite").mkdir()

@@ -22,7 +22,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("more", [[], ["--out", "-"]], ids=["by default", "as a dash"])
-def test_standard_output_gets_the_data_and_nothing_else(tmp_path: Path, more: list[str]) -> None:
+def test_standard_output_has_only_the_data(tmp_path: Path, more: list[str]) -> None:
     done = clerkship(tmp_path, *ARGUMENTS, *more)
     assert not (tmp_path / "-").exists()
     assert done.returncode == 0
@@ -30,7 +30,7 @@ def test_standard_output_gets_the_data_and_nothing_else(tmp_path: Path, more: li
     assert done.stderr == ""
 
 
-def test_a_file_has_the_hash_that_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_hash_is_that_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*ARGUMENTS, "--out", "deep/valley.ndjson"]) == 0
     written = Path("deep/valley.ndjson").read_bytes()
     shown = capsys.readouterr().out
@@ -40,7 +40,7 @@ def test_a_file_has_the_hash_that_is_printed(capsys: pytest.CaptureFixture[str])
     assert [path.name for path in Path("deep").iterdir()] == ["valley.ndjson"]
 
 
-def test_a_folder_gets_a_file_for_each_type() -> None:
+def test_folder_has_a_file_for_each_type() -> None:
     assert run([*ARGUMENTS, "--out", "valley/"]) == 0
     found = [line for path in sorted(Path("valley").iterdir()) for line in path.read_bytes().splitlines()]
     assert tuple(found) == generate_lines(5, 3)
@@ -48,7 +48,7 @@ def test_a_folder_gets_a_file_for_each_type() -> None:
     assert [parse_key(line) for line in patients] == [f"Patient/pat-000{number}" for number in range(1, 6)]
 
 
-def test_a_bundle_is_a_valid_collection_of_the_same() -> None:
+def test_bundle_is_a_valid_collection_of_the_same_resources() -> None:
     assert run([*ARGUMENTS, "--bundle", "--out", "valley.json"]) == 0
     bundle: Resource = parse_resource(Path("valley.json").read_bytes())
     assert bundle["type"] == "collection"
@@ -57,19 +57,19 @@ def test_a_bundle_is_a_valid_collection_of_the_same() -> None:
     assert all(entry["fullUrl"].endswith(f"/{entry['resource']['id']}") for entry in bundle["entry"])
 
 
-def test_an_empty_bundle_and_a_bundle_in_a_folder() -> None:
+def test_bundle_without_patients_is_written_to_a_folder() -> None:
     assert run(["dataset", "generate", "--patients", "0", "--bundle", "--out", "some/"]) == 0
     assert parse_resource(Path("some/bundle.json").read_bytes())["entry"]
 
 
-def test_now_moves_the_dates_whatever_its_zone() -> None:
+def test_now_moves_the_dates_in_any_time_zone() -> None:
     assert run([*ARGUMENTS, "--now", "2030-07-01T08:00:00-04:00", "--out", "a.ndjson"]) == 0
     assert run([*ARGUMENTS, "--now", "2030-07-01T12:00:00Z", "--out", "b.ndjson"]) == 0
     assert Path("a.ndjson").read_bytes() == Path("b.ndjson").read_bytes()
     assert b"slot-01-family-20300701-0900" in Path("a.ndjson").read_bytes()
 
 
-def test_json_says_what_was_made(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_describes_the_generated_dataset(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*ARGUMENTS, "--out", "valley.ndjson", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["files"] == ["valley.ndjson"]
@@ -79,7 +79,7 @@ def test_json_says_what_was_made(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("target", ["valley.ndjson", "valley/"])
-def test_what_is_there_stays_unless_forced(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_files_are_overwritten_only_with_force(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*ARGUMENTS, "--out", target]) == 0
     assert run([*ARGUMENTS, "--seed", "4", "--out", target]) == 2
     assert "--force overwrites" in capsys.readouterr().err
@@ -100,13 +100,13 @@ def test_what_is_there_stays_unless_forced(target: str, capsys: pytest.CaptureFi
         (["--out", "a_file/valley.ndjson"], "cannot be written"),
     ],
 )
-def test_bad_input_is_a_sentence(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_option_is_an_error(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("a_file").touch()
     assert run([*ARGUMENTS, *arguments]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_a_folder_written_anew_keeps_nothing_of_the_one_before_but_what_others_put_there() -> None:
+def test_overwriting_a_folder_removes_only_files_of_generated_types() -> None:
     assert run(["dataset", "generate", "--patients", "20", "--out", "valley/"]) == 0
     old = {path.name for path in Path("valley").iterdir()}
     Path("valley", "Device.ndjson").write_text("{}")
@@ -118,5 +118,5 @@ def test_a_folder_written_anew_keeps_nothing_of_the_one_before_but_what_others_p
     assert "Device.ndjson" not in old
 
 
-def test_every_type_that_is_generated_is_known_as_such() -> None:
+def test_resource_types_are_all_generated_types() -> None:
     assert set(RESOURCE_TYPES) == {parse_key(line).partition("/")[0] for line in generate_lines(100, 7)}

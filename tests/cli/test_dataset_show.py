@@ -18,7 +18,7 @@ def shown(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
     return told.out + told.err
 
 
-def test_one_that_ships(capfd: pytest.CaptureFixture[str]) -> None:
+def test_show_built_in_dataset(capfd: pytest.CaptureFixture[str]) -> None:
     text = shown(capfd, "clinic-100")
     assert text.startswith("clinic-100  fhir  ")
     assert "100  Patient" in text
@@ -30,7 +30,7 @@ def test_one_that_ships(capfd: pytest.CaptureFixture[str]) -> None:
     assert later["hash"] != data["hash"]
 
 
-def test_fhir_as_it_lies_on_disk(capfd: pytest.CaptureFixture[str]) -> None:
+def test_show_fhir_files(capfd: pytest.CaptureFixture[str]) -> None:
     text = shown(capfd, str(SYNTHEA))
     assert f"{ROSA} Mrs. Rosa Delgado, born 1971-05-04" in text
     resource = shown(capfd, str(SYNTHEA), ROSA)
@@ -41,7 +41,7 @@ def test_fhir_as_it_lies_on_disk(capfd: pytest.CaptureFixture[str]) -> None:
     assert "1  Organization" in text
 
 
-def test_one_that_a_file_defines(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_show_dataset_defined_in_yaml(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     one = "  - {name: one, type: fhir, records: [{resourceType: Patient, id: a}]}\n"
     two = "  - {name: two, type: records, records: [{type: Order, id: 1}, {id: 2}]}\n"
     three = "  - {name: three, type: files, files: {a.txt: b}}\n"
@@ -70,18 +70,20 @@ def test_one_that_a_file_defines(capfd: pytest.CaptureFixture[str], tmp_path: Pa
         (["clinic-100", "--now", "2026-01-01"], "2026-01-01 does not say in which zone"),
     ],
 )
-def test_what_is_not_there_is_said(capfd: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+def test_unknown_names_are_errors_with_a_suggestion(
+    capfd: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
     assert message in shown(capfd, *arguments, code=2)
 
 
-def test_what_is_wrong_with_it_is_said_with_its_place(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_mistakes_in_a_dataset_have_file_and_line(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "a.ndjson").write_text('{"resourceType":"Patient","id":"a"}\n{"resourceType":"Patient","gender":"f"}\n')
     assert "a.ndjson:2" in shown(capfd, str(tmp_path / "a.ndjson"), code=2)
     (tmp_path / "b.txt").write_text("x")
     assert "its format is unknown" in shown(capfd, str(tmp_path / "b.txt"), code=2)
 
 
-def test_those_of_a_type_are_listed_and_those_that_a_search_finds(capfd: pytest.CaptureFixture[str]) -> None:
+def test_resources_are_listed_by_type_and_by_search(capfd: pytest.CaptureFixture[str]) -> None:
     lines = shown(capfd, "clinic-100", "Patient").splitlines()
     assert lines[0].startswith("Patient/pat-0001 ")
     assert (len(lines), lines[-1]) == (51, "… and 50 more")

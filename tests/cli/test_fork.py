@@ -50,7 +50,7 @@ def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(["run", "suite", "--task", "refund", "--agent", "python:talkers:Curt"]) == 1
 
 
-def test_a_better_agent_goes_on_and_passes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fork_with_another_agent_continues_and_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fork", "latest", "refund", "--at-turn", "2", "-a", "python:talkers:Kind", "--markdown", "a.md"]) == 0
     told = capsys.readouterr().out
     assert "Ask for a refund from turn 2 on" in told
@@ -66,7 +66,7 @@ def test_a_better_agent_goes_on_and_passes(capsys: pytest.CaptureFixture[str]) -
     assert "--at-turn 2 --trial 1 --agent python:talkers:Kind" in html.unescape(Path("a.md").read_text())
 
 
-def test_the_runs_own_agent_is_warmed_up_and_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_agent_without_on_history_is_warmed_up_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["fork", "latest", "refund", "--at-turn", "3", "-k", "2"]) == 1
     told = " ".join(capsys.readouterr().out.split())
@@ -76,7 +76,7 @@ def test_the_runs_own_agent_is_warmed_up_and_said_to_be(capsys: pytest.CaptureFi
     assert run(["resume"]) == 1
 
 
-def test_as_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_fork_as_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     capsysbinary.readouterr()
     code = run(["fork", "latest", "refund", "--at-turn", "2", "--agent", "python:talkers:Blank", "--json"])
     found: dict[str, Any] = json.loads(capsysbinary.readouterr().out)
@@ -98,14 +98,14 @@ def test_as_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
         (["latest", "refund"], "--at-turn"),
     ],
 )
-def test_what_cannot_be_is_said(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_fork_is_an_error(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["fork", *words]) == 2
     said = capsys.readouterr()
     assert told in " ".join((said.err + said.out).split())
 
 
-def test_work_has_no_turns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_task_without_conversation_cannot_be_forked(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "suite", "--task", "Work", "--agent", "nop"]) == 1
     capsys.readouterr()
     assert run(["fork", "latest", "Work", "--at-turn", "1"]) == 2

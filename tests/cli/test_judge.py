@@ -49,9 +49,7 @@ def kept(capture: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dic
     return code, json.loads(capture.readouterr().out)
 
 
-def test_a_judge_is_named_on_the_command_line_or_in_the_settings(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_judge_is_set_by_option_or_setting(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code, found = kept(capsys, *WITH, "--judge", "scripted:answers.yml")
     assert (code, found["run"]["judge"]["who"]) == (0, "scripted:answers.yml")
     assert [criterion["status"] for criterion in found["tasks"][0]["criteria"]] == ["judged", "judged", "judged"]
@@ -61,14 +59,14 @@ def test_a_judge_is_named_on_the_command_line_or_in_the_settings(
     assert run(["rerun"]) == 0
 
 
-def test_without_one_it_is_inconclusive_and_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_without_judge_is_inconclusive_with_advice(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(WITH) == 2
     text = capsys.readouterr().out
     assert "! error It says why" in text
     assert "none is configured: give --judge, or --no-judge to skip it" in text
 
 
-def test_what_is_skipped_is_said_and_can_be_judged_later(capsys: pytest.CaptureFixture[str]) -> None:
+def test_skipped_criteria_are_reported_and_judged_by_rescore(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*WITH, "--no-judge"]) == 2
     assert "ungraded  " in (text := capsys.readouterr().out)
     assert "2 criteria not judged" in text
@@ -91,7 +89,7 @@ def test_what_is_skipped_is_said_and_can_be_judged_later(capsys: pytest.CaptureF
         (["--judge", "openai:gpt-5.1"], "api.openai.com requires a key; set OPENAI_API_KEY"),
     ],
 )
-def test_a_judge_that_cannot_be_is_refused_before_anything_runs(
+def test_invalid_judge_is_an_error_before_the_run(
     capsys: pytest.CaptureFixture[str], options: list[str], told: str
 ) -> None:
     assert run([*WITH, *options]) == 2
@@ -99,7 +97,7 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_runs(
     assert not Path(".clerkship").exists()
 
 
-def test_a_prompt_of_ones_own_is_tried_by_validate_and_kept_by_a_run(
+def test_custom_prompt_is_checked_by_validate_and_stored_with_the_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     llm = "{provider: openai, model: m, api_base: http://127.0.0.1:1/v1}"
@@ -114,7 +112,7 @@ def test_a_prompt_of_ones_own_is_tried_by_validate_and_kept_by_a_run(
     assert (code, found["run"]["asking"]["prompts"]) == (0, {"criterion": "Judge {{ criterion }} by {{ transcript }}"})
 
 
-def test_prompts_are_listed_with_their_marks_and_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prompts_are_listed_with_version_and_printed_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
     code, found = kept(capsys, "prompts")
     assert (code, found["prompts"]["criterion"]) == (0, BUILT_IN["criterion"].mark)
     assert run(["prompts"]) == 0
@@ -127,7 +125,7 @@ def test_prompts_are_listed_with_their_marks_and_printed_as_they_are(capsys: pyt
     assert "no prompt `criteria`; did you mean `criterion`?" in capsys.readouterr().err
 
 
-def test_votes_are_asked_for_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_votes_option_sets_the_number_of_votes(capsys: pytest.CaptureFixture[str]) -> None:
     judged = [*WITH, "--judge", "scripted:answers.yml"]
     code, found = kept(capsys, *judged, "--votes", "3")
     assert (code, found["run"]["asking"]["votes"], found["run"]["options"][-2:]) == (0, 3, ["--votes", "3"])

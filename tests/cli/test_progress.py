@@ -14,7 +14,7 @@ from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench
 
 
-def test_trials_under_way_are_told_from_the_first_on(bench: Workbench) -> None:
+def test_running_trials_are_counted_from_the_first(bench: Workbench) -> None:
     bench.write("hi.yml", "scenario: {name: Hi, simulation_context: Hi., setup: {person: {lines: [hi]}}}")
     seen: list[str] = []
     progress = RunProgress(Console(file=io.StringIO()), 2, quiet=True)

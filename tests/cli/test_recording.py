@@ -92,7 +92,7 @@ def logs(folder: Path) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("agent", ["python:agent:Agent", "recorded"])
-def test_two_replays_in_two_places_leave_the_same_bytes(tmp_path: Path, agent: str) -> None:
+def test_two_replays_in_different_folders_write_the_same_bytes(tmp_path: Path, agent: str) -> None:
     first, second = project(tmp_path / "here" / "one"), tmp_path / "elsewhere" / "and" / "deeper"
     judge = ("--judge", "scripted:answers.yml")
     recorded = clerkship(
@@ -125,7 +125,7 @@ def test_two_replays_in_two_places_leave_the_same_bytes(tmp_path: Path, agent: s
         assert stores[0][table] == stores[1][table], table
 
 
-def test_what_was_done_is_said_in_words_and_in_json(tmp_path: Path) -> None:
+def test_recording_is_reported_as_text_and_json(tmp_path: Path) -> None:
     here = project(tmp_path)
     common = ("run", "eval/tasks/late.yml", "-a", "python:agent:Agent", "--judge", "scripted:answers.yml")
     assert "record 2 recorded  eval/tasks/cassettes/late.jsonl" in clerkship(here, *common, "--record", exits=1)
@@ -162,7 +162,7 @@ def test_what_was_done_is_said_in_words_and_in_json(tmp_path: Path) -> None:
     assert "give --record or --refresh too" in clerkship(here, *common, "--record-agent", exits=2)
 
 
-def test_what_was_not_kept_is_counted(tmp_path: Path) -> None:
+def test_answers_of_an_invalid_person_are_counted_and_not_recorded(tmp_path: Path) -> None:
     here = project(tmp_path)
     played = "scenario:\n  name: Played\n  simulation_context: You want your order ORD-1.\n"
     (here / "played.yml").write_text(played + "  goals: {assertions: [{bot_uttered: {text_matches: snow}}]}\n")
@@ -173,7 +173,7 @@ def test_what_was_not_kept_is_counted(tmp_path: Path) -> None:
     assert "3 answers of a person who fell out of their role: not kept" in told
 
 
-def test_rescoring_keeps_to_cassettes(tmp_path: Path) -> None:
+def test_rescore_of_a_replay_uses_the_cassettes(tmp_path: Path) -> None:
     here = project(tmp_path)
     common = ("run", "eval/tasks/late.yml", "-a", "python:agent:Agent", "--judge", "scripted:answers.yml")
     clerkship(here, *common, "--record", exits=1)
@@ -185,7 +185,7 @@ def test_rescoring_keeps_to_cassettes(tmp_path: Path) -> None:
     assert "not recorded: 1 trial asks" in clerkship(here, "rescore", "latest", "--by", "eval/tasks/late.yml", exits=2)
 
 
-def test_damage_is_said_with_its_line(tmp_path: Path) -> None:
+def test_damaged_cassette_is_reported_with_file_and_line(tmp_path: Path) -> None:
     here = project(tmp_path)
     common = ("run", "eval/tasks/late.yml", "-a", "python:agent:Agent", "--judge", "scripted:answers.yml")
     clerkship(here, *common, "--record", exits=1)

@@ -26,7 +26,7 @@ def check_all(folder: Path) -> None:
     assert "**0 of 5** graded trials passed" in (folder / "summary.md").read_text(encoding="utf-8")
 
 
-def test_a_run_that_failed_writes_them_all_and_says_where(capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_run_writes_all_reports_and_prints_their_paths(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", str(SUITE), "-a", "nop", *ALL]) == 1
     check_all(Path("out"))
     text = capsys.readouterr().out
@@ -34,7 +34,7 @@ def test_a_run_that_failed_writes_them_all_and_says_where(capsys: pytest.Capture
         assert line in text
 
 
-def test_show_writes_them_from_what_is_kept(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_show_writes_reports_of_a_stored_run(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run(["run", str(SUITE), "-a", "nop", "--json"]) == 1
     assert json.loads(capsysbinary.readouterr().out)["reports"].keys() == {"html"}
     assert run(["show", "latest", "--json", *ALL]) == 0
@@ -43,7 +43,7 @@ def test_show_writes_them_from_what_is_kept(capsysbinary: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("option", ["--junit", "--jsonl", "--markdown", "--report"])
-def test_a_dash_is_standard_output_and_nothing_else_is_on_it(
+def test_dash_writes_only_the_report_to_standard_output(
     option: str, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     run(["run", str(SUITE), "-a", "nop"])
@@ -62,7 +62,7 @@ def test_a_dash_is_standard_output_and_nothing_else_is_on_it(
         (["show", "latest", "--markdown", "x", "--markdown-limit", "5"], "10000"),
     ],
 )
-def test_what_cannot_be_is_said_before_anything_is_run(
+def test_invalid_report_options_are_errors_before_the_run(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 2
@@ -70,9 +70,7 @@ def test_what_cannot_be_is_said_before_anything_is_run(
     assert not Path(".clerkship").exists()
 
 
-def test_a_file_that_cannot_be_written_loses_neither_the_run_nor_the_others(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unwritable_report_does_not_prevent_other_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "taken").write_text("a file, not a folder")
     assert run(["run", str(SUITE), "-a", "oracle"]) == 0
     assert run(["show", "latest", "--junit", "taken/junit.xml", "--markdown", "summary.md"]) == 2
@@ -84,9 +82,7 @@ def test_a_file_that_cannot_be_written_loses_neither_the_run_nor_the_others(
 
 
 @pytest.mark.parametrize("option", ["--report", "--junit", "--jsonl", "--markdown"])
-def test_a_report_that_could_not_be_written_is_refused_before_the_run(
-    option: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unwritable_report_is_an_error_before_the_run(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("taken").write_text("a file, not a folder")
     Path("folder").mkdir()
     for target, reason in (
@@ -100,7 +96,7 @@ def test_a_report_that_could_not_be_written_is_refused_before_the_run(
     assert not Path(".clerkship").exists()
 
 
-def test_every_report_that_could_not_be_written_is_named_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_unwritable_reports_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     Path("folder").mkdir()
     assert run(["run", str(SUITE), "-a", "nop", "--report", "folder", "--junit", "folder"]) == 2
     said = capsys.readouterr().err
@@ -109,7 +105,7 @@ def test_every_report_that_could_not_be_written_is_named_at_once(capsys: pytest.
 
 
 @pytest.mark.parametrize("command", [["demo"], ["rerun", "latest"], ["resume", "latest"]])
-def test_every_command_that_runs_something_refuses_such_a_report(
+def test_unwritable_report_is_an_error_for_every_command_that_runs_tasks(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(["run", str(SUITE), "-a", "nop"])
@@ -120,18 +116,18 @@ def test_every_command_that_runs_something_refuses_such_a_report(
     assert len(json.loads(capsys.readouterr().out)) == 1
 
 
-def test_checking_a_report_leaves_nothing_behind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_of_report_paths_leaves_no_files(capsys: pytest.CaptureFixture[str]) -> None:
     Path("old.md").write_text("old")
     assert run(["run", "nowhere", "-a", "nop", "--report", "new/a.html", "--markdown", "old.md"]) == 2
     assert Path("old.md").read_text() == "old"
     assert not Path("new").exists()
 
 
-def test_a_report_may_be_a_device() -> None:
+def test_report_can_be_written_to_a_device() -> None:
     assert run(["run", str(SUITE), "-a", "nop", "--report", "/dev/null"]) == 1
 
 
-def test_a_summary_can_be_made_to_fit_a_comment(capsys: pytest.CaptureFixture[str]) -> None:
+def test_markdown_limit_shortens_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
     run(["run", str(SUITE), "-a", "nop", "-k", "40"])
     assert run(["show", "latest", "--markdown", "long.md"]) == 0
     assert run(["show", "latest", "--markdown", "short.md", "--markdown-limit", "65000"]) == 0

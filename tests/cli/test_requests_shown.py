@@ -50,7 +50,7 @@ def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("suite/a.yml").write_text(SUITE)
 
 
-def test_show_and_the_report_print_requests_and_those_without_a_credential(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_and_report_print_requests_including_unauthenticated_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "suite", "--agent", "python:asks:on_task", "--report", "report.html"]) == 0
     assert "1 request for no trial under way" in capsys.readouterr().out
     assert run(["show", "latest", "Look", "--events"]) == 0

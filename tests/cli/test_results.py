@@ -31,7 +31,7 @@ def results(parent: str) -> list[Path]:
     return sorted(Path(parent).iterdir())
 
 
-def test_each_run_has_a_folder_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_run_has_its_own_results_folder(capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(3):
         assert run(["run", "eval", "-a", "python:polite_bot:on_turn", "--results", "rasa"]) == 0
     found = results("eval/results")
@@ -43,7 +43,7 @@ def test_each_run_has_a_folder_of_its_own(capsys: pytest.CaptureFixture[str]) ->
         assert f"eval/results/{folder.name}/hello" in (folder / "summary.txt").read_text()
 
 
-def test_a_folder_can_be_named_and_show_writes_them_from_what_is_kept(
+def test_results_folder_can_be_set_and_show_writes_stored_results(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     assert run(["run", "eval/scenarios", "-a", "python:polite_bot:on_turn", "--json", "--results", "rasa:out"]) == 0
@@ -61,7 +61,7 @@ def test_a_folder_can_be_named_and_show_writes_them_from_what_is_kept(
         ("rasa:", "`rasa:` is followed by a folder; write `rasa` for the usual one"),
     ],
 )
-def test_another_form_is_refused_before_anything_is_run(
+def test_unknown_results_layout_is_an_error_before_the_run(
     form: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["run", "eval", "-a", "python:polite_bot:on_turn", "--results", form]) == 2
@@ -70,7 +70,7 @@ def test_another_form_is_refused_before_anything_is_run(
 
 
 @pytest.mark.parametrize("form", ["rasa:taken/results", "rasa"])
-def test_a_folder_that_cannot_be_made_is_refused_before_the_run(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unwritable_results_folder_is_an_error_before_the_run(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("taken").write_text("a file")
     Path("eval/results").write_text("a file")
     assert run(["run", "eval", "-a", "python:polite_bot:on_turn", "--results", form]) == 2
@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_run(form: str, capsy
     assert not Path(".clerkship").exists()
 
 
-def test_a_folder_that_cannot_be_made_loses_neither_the_run_nor_the_reports(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unwritable_results_folder_does_not_prevent_reports(capsys: pytest.CaptureFixture[str]) -> None:
     Path("taken").write_text("a file")
     arguments = ["--results", "rasa:taken/results", "--markdown", "summary.md"]
     assert run(["run", "eval", "-a", "python:polite_bot:on_turn"]) == 0

@@ -51,7 +51,7 @@ WARNING = (
 
 
 @pytest.mark.parametrize("place", [".", "eval", "eval/scenarios", "eval/scenarios/order_delay.yml"])
-def test_a_project_a_folder_and_a_file_are_validated_with_the_domain_named(
+def test_validate_accepts_project_folder_and_file_and_prints_the_domain(
     shop: LibraryFolder, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["validate", place]) == 0
@@ -74,7 +74,7 @@ def test_a_project_a_folder_and_a_file_are_validated_with_the_domain_named(
         (["eval", "--task", "L*order"], ["Late order", "Lost order"]),
     ],
 )
-def test_scenarios_run_from_a_folder_a_file_and_by_the_name_of_their_file(
+def test_scenarios_are_selected_by_folder_file_and_file_name(
     shop: LibraryFolder, arguments: list[str], tasks: list[str], capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     code = run(["run", *arguments, "-a", "python:shop_agent:on_turn", "--json"])
@@ -85,7 +85,7 @@ def test_scenarios_run_from_a_folder_a_file_and_by_the_name_of_their_file(
     assert len(found.get("warnings", [])) == len(tasks)
 
 
-def test_a_run_shows_warnings_and_the_domain_and_keeps_which_was_given(
+def test_run_prints_warnings_and_domain_and_stores_the_domain_option(
     shop: LibraryFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["run", "eval", "-a", "python:shop_agent:on_turn", "--task", "order_delay"]) == 0
@@ -102,9 +102,7 @@ def test_a_run_shows_warnings_and_the_domain_and_keeps_which_was_given(
     assert "--domain names.yml" in capsys.readouterr().out
 
 
-def test_a_slot_that_is_not_in_the_domain_is_found_by_validate_and_by_run(
-    shop: LibraryFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_slot_is_an_error_of_validate_and_run(shop: LibraryFolder, capsys: pytest.CaptureFixture[str]) -> None:
     Path("domain.yml").write_text(DOMAIN.replace("order_id:", "order_ref:"), encoding="utf-8")
     said = "order_delay.yml:5:21: scenario.setup.initial_slots.order_id: no slot `order_id` in domain.yml; did you mean"
     assert run(["validate", "eval"]) == 2
@@ -114,7 +112,7 @@ def test_a_slot_that_is_not_in_the_domain_is_found_by_validate_and_by_run(
     assert not Path(".clerkship").exists()
 
 
-def test_json_has_the_warnings_the_domain_and_what_was_passed_over(
+def test_json_has_warnings_domain_and_skipped_files(
     shop: LibraryFolder, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert run(["validate", ".", "--json"]) == 0
@@ -123,9 +121,7 @@ def test_json_has_the_warnings_the_domain_and_what_was_passed_over(
     assert (found["domain"], found["passed_over"]) == ("domain.yml", ["config.yml", "domain.yml"])
 
 
-def test_an_unknown_agent_and_a_missing_domain_are_said_so(
-    shop: LibraryFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_agent_and_missing_domain_are_errors(shop: LibraryFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "eval", "--agent", "magic"]) == 2
     assert "unknown agent `magic`" in capsys.readouterr().out
     assert run(["validate", "eval", "--domain", "nowhere"]) == 2
@@ -141,7 +137,7 @@ ENVIRONMENTS = {
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
 @pytest.mark.parametrize("name", ["Where is my order", 'Ärger: "sofort" #1 {{ x }} *'])
-def test_a_new_scenario_validates_fits_its_schema_and_is_failed_by_silence(
+def test_new_scenario_is_valid_and_fails_with_nop(
     name: str,
     environment: str,
     tmp_path: Path,
@@ -177,7 +173,7 @@ def test_a_new_scenario_validates_fits_its_schema_and_is_failed_by_silence(
         (["x", "--environment", "east"], "no environment `east`"),
     ],
 )
-def test_a_scenario_that_cannot_be_is_not_written(
+def test_invalid_new_scenario_is_not_written(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -188,7 +184,7 @@ def test_a_scenario_that_cannot_be_is_not_written(
     assert [path.name for path in Path().rglob("*.yml")] == ["a.yml"]
 
 
-def test_the_schema_of_a_task_still_has_its_own_scenario(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_schemas_of_task_and_scenario_differ(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run(["schema", "task"]) == 0
     text = capsysbinary.readouterr().out.decode()
     assert '"initial_slots"' in text
@@ -198,7 +194,7 @@ def test_the_schema_of_a_task_still_has_its_own_scenario(capsysbinary: pytest.Ca
     assert found["properties"]["scenario"]["required"] == ["name", "simulation_context"]
 
 
-def test_a_new_scenario_of_a_new_project_runs_by_itself_and_with_the_others(
+def test_new_scenario_in_a_new_project_runs_alone_and_with_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

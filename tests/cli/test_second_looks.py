@@ -57,7 +57,7 @@ def asked(*arguments: str, capture: pytest.CaptureFixture[bytes]) -> tuple[int, 
     return code, json.loads(capture.readouterr().out)
 
 
-def test_a_worse_agent_is_found_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_exits_with_1_for_a_worse_agent(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
     Path("good").unlink()
     assert run(["rerun"]) == 1
@@ -78,7 +78,7 @@ def test_a_worse_agent_is_found_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", first, "nothing"]) == 2
 
 
-def test_json_of_each(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_run_rerun_compare_rescore_and_resume_as_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     code, ran = asked("run", "suite", "--agent", "python:looked_at:Agent", "-k", "2", capture=capsysbinary)
     assert (code, ran["repeats"]["pass_at"]) == (0, {"1": 1.0, "2": 1.0})
     code, again = asked("rerun", "latest", "--agent", "nop", capture=capsysbinary)
@@ -92,7 +92,7 @@ def test_json_of_each(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     assert (code, resumed["counts"]["verdicts"]) == (0, {"pass": 4})
 
 
-def test_edited_criteria_are_shown_beside_the_old_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rescore_with_edited_criteria_shows_old_and_new_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
     Path("suite/a.yml").write_text(SUITE.replace("answer_matches: 2", "answer_matches: 3"))
     capsys.readouterr()
@@ -106,7 +106,7 @@ def test_edited_criteria_are_shown_beside_the_old_verdicts(capsys: pytest.Captur
     assert "run.started" not in said
 
 
-def test_a_run_that_was_killed_is_listed_so_and_finished(capsys: pytest.CaptureFixture[str]) -> None:
+def test_killed_run_is_listed_as_interrupted_and_can_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     slow = os.environ | {"SLOWLY": "30"}
     command = [sys.executable, "-m", "clerkship", "run", "suite", "--agent", "python:looked_at:Agent"]
     process = subprocess.Popen(command, env=slow, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -131,7 +131,7 @@ def test_a_run_that_was_killed_is_listed_so_and_finished(capsys: pytest.CaptureF
     assert "nothing left to do" in capsys.readouterr().out
 
 
-def test_a_flaky_task_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_flaky_task_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     Path("looked_at.py").write_text(
         "calls = []\ndef agent(task_item):\n    calls.append(1)\n    return task_item['n'] if len(calls) % 3 else 0\n"
     )
@@ -153,7 +153,7 @@ def test_intervals_are_numbers_in_json(capsysbinary: pytest.CaptureFixture[bytes
     assert found["tasks"][0]["before"]["interval"]["low"] < 1
 
 
-def test_what_an_agent_says_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_of_an_agent_are_removed(capsys: pytest.CaptureFixture[str]) -> None:
     Path("looked_at.py").write_text(
         "def agent(task_item):\n    raise RuntimeError('\\x1b]0;PWNED\\x07\\x1b[2J gone')\n"
     )
@@ -165,7 +165,7 @@ def test_what_an_agent_says_moves_no_cursor(capsys: pytest.CaptureFixture[str]) 
     assert "\x07" not in said
 
 
-def test_a_number_and_the_text_of_it_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_number_and_its_text_are_printed_differently(capsys: pytest.CaptureFixture[str]) -> None:
     Path("looked_at.py").write_text("def agent(task_item):\n    return '\"%s\"' % task_item['n']\n")
     assert run(["run", "suite", "--agent", "python:looked_at:agent", "--task", "Two"]) == 1
     said = capsys.readouterr().out
@@ -173,7 +173,7 @@ def test_a_number_and_the_text_of_it_are_told_apart(capsys: pytest.CaptureFixtur
     assert 'actual   "2" (text)' in said
 
 
-def test_a_closed_pipe_does_not_stop_a_run() -> None:
+def test_closed_pipe_does_not_stop_a_run() -> None:
     command = f"{sys.executable} -m clerkship run suite --agent nop -k 20 | head -2"
     subprocess.run(command, shell=True, capture_output=True, check=True)
     done = subprocess.run([sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True)
@@ -181,13 +181,13 @@ def test_a_closed_pipe_does_not_stop_a_run() -> None:
     assert (found["run"]["status"], sum(found["counts"]["statuses"].values())) == ("completed", 40)
 
 
-def test_events_need_a_task_where_there_are_several(capsys: pytest.CaptureFixture[str]) -> None:
+def test_events_option_requires_a_task_if_there_are_several(capsys: pytest.CaptureFixture[str]) -> None:
     run(["run", "suite", "--agent", "nop"])
     assert run(["show", "latest", "--events"]) == 2
     assert "name one of: One; Two" in capsys.readouterr().err
 
 
-def test_a_plain_kill_ends_the_programs_too(tmp_path: Path) -> None:
+def test_sigterm_also_stops_programs_of_agents(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
@@ -210,7 +210,7 @@ def test_a_plain_kill_ends_the_programs_too(tmp_path: Path) -> None:
     assert gone(running(tmp_path / "waits.py"))
 
 
-def test_a_task_is_chosen_by_a_part_of_its_name_and_a_limit_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_task_is_selected_by_part_of_its_name_and_timeout_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     Path("looked_at.py").write_text("import time\ndef agent(task_item):\n    time.sleep(5)\n")
     assert run(["run", "suite", "--agent", "python:looked_at:agent", "--task", "tw", "--timeout", "0.1"]) == 1
     said = capsys.readouterr().out
@@ -228,7 +228,7 @@ class Agent:
 """
 
 
-def test_a_step_that_the_agent_has_spoilt_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_step_that_fails_after_changes_of_the_agent_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     step = "{at: +10m, fhir.patch: {resource: Observation/k1, operations: [{op: remove, path: /valueQuantity}]}}"
     body = f"  scenario: [{step}]\n  criteria: [{{label: nothing else, assertion: {{fhir_no_other_changes: {{}}}}}}]"
     Path("looked_at.py").write_text(SPOILER)
@@ -251,7 +251,7 @@ tasks:
 """
 
 
-def test_failed_criteria_of_a_passing_run_are_listed_and_axes_stand_in_the_table(
+def test_failed_criteria_of_a_passed_trial_and_axes_are_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("suite/a.yml").write_text(AXES)
@@ -266,7 +266,7 @@ def test_failed_criteria_of_a_passing_run_are_listed_and_axes_stand_in_the_table
     assert said.count("Says nothing of five") == 1
 
 
-def test_axes_stand_under_the_task_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_axes_are_printed_below_the_task_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("suite/a.yml").write_text(AXES)
     assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
     show = f"import pty, sys; sys.exit(pty.spawn([{sys.executable!r}, '-m', 'clerkship', 'show']) >> 8)"
@@ -288,7 +288,7 @@ tasks:
 """
 
 
-def test_a_new_breach_of_safety_fails_a_comparison_whose_verdicts_are_the_same(
+def test_newly_failing_safety_criterion_fails_the_comparison(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("suite/a.yml").write_text(LEAKS)
@@ -311,7 +311,7 @@ def test_a_new_breach_of_safety_fails_a_comparison_whose_verdicts_are_the_same(
     assert capsys.readouterr().out.startswith("## ❌ Worse")
 
 
-def test_criteria_axes_and_gates_are_in_the_json_of_a_comparison(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_json_of_comparison_has_criteria_axes_and_gates(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     Path("suite/a.yml").write_text(LEAKS)
     asked("run", "suite", "--agent", "python:looked_at:Agent", capture=capsysbinary)
     Path("good").unlink()

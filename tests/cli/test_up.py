@@ -113,7 +113,7 @@ def events(up: Up) -> list[dict[str, Any]]:
 
 
 @needs_curl
-def test_an_agent_is_written_against_it_with_curl_and_checked_from_a_second_terminal(desk: Path, typed: Typed) -> None:
+def test_sandbox_is_used_with_curl_and_checked_from_a_second_terminal(desk: Path, typed: Typed) -> None:
     scan = desk / "scan.bin"
     scan.write_bytes(bytes(range(256)) * 4000)
     with Up(desk, "clinic", "--from", "suite", "--task", "File the") as up:
@@ -165,7 +165,7 @@ def test_an_agent_is_written_against_it_with_curl_and_checked_from_a_second_term
 
 
 @needs_curl
-def test_the_clock_moves_by_touches_and_by_waiting_and_brings_what_is_scheduled(desk: Path) -> None:
+def test_clock_moves_by_waiting_and_runs_scheduled_steps(desk: Path) -> None:
     with Up(desk, "--from", "suite", "--task", "File the referral") as up:
         url, token = up.way("drop")
         assert ask("GET", f"{url}/files/inbox/late.txt", token)[0] == 404
@@ -179,7 +179,7 @@ def _words(curl: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_a_paced_playground_keeps_its_appointments_though_nobody_touches_it(desk: Path) -> None:
+def test_paced_playground_runs_scheduled_steps_without_requests(desk: Path) -> None:
     write(
         desk,
         """
@@ -192,7 +192,7 @@ def test_a_paced_playground_keeps_its_appointments_though_nobody_touches_it(desk
         assert [event["kind"] for event in events(up)][2:] == ["files.file.written", "scenario.step.ran"]
 
 
-def test_a_person_talks_with_an_agent_that_speaks_http(desk: Path, typed: Typed) -> None:
+def test_person_converses_with_an_agent_over_http(desk: Path, typed: Typed) -> None:
     with Up(desk, "--from", "suite", "--task", "Calm the father") as up:
         url, token = up.way("chat")
         assert _said(url, token) == [("person", "I need the inhaler.")]
@@ -211,7 +211,7 @@ def _said(url: str, token: str) -> list[tuple[str, str]]:
     return [(message["from"], message["text"]) for message in json.loads(body)["messages"]]
 
 
-def test_the_control_door_takes_its_own_token_alone_and_leaves_no_trace(desk: Path) -> None:
+def test_control_api_accepts_only_its_own_token_and_logs_nothing(desk: Path) -> None:
     with Up(desk, "--from", "suite") as up:
         control, own = up.control()
         drop, sandbox = up.way("drop")
@@ -232,7 +232,7 @@ def test_the_control_door_takes_its_own_token_alone_and_leaves_no_trace(desk: Pa
         assert own not in json.dumps(up.document)
 
 
-def test_criteria_are_edited_while_it_is_up_and_the_place_is_not(desk: Path, typed: Typed) -> None:
+def test_check_uses_edited_criteria_but_rejects_an_edited_environment(desk: Path, typed: Typed) -> None:
     with Up(desk, "--from", "suite", "--task", "File the referral") as up:
         url, token = up.way("drop")
         ask("PUT", f"{url}/files/filed/b.txt", token, b"REFERRAL")
@@ -261,7 +261,7 @@ def test_criteria_are_edited_while_it_is_up_and_the_place_is_not(desk: Path, typ
         assert "did you mean `criteria`?" in json.loads(mistaken.out)["problems"][0]["hint"]
 
 
-def test_what_broke_is_not_the_agents_fault(desk: Path, typed: Typed) -> None:
+def test_failed_step_is_a_platform_error(desk: Path, typed: Typed) -> None:
     late = "scenario: [{at: +1m, files.drop: {path: a.txt, text: too long}}]"
     write(
         desk,
@@ -281,7 +281,7 @@ def test_what_broke_is_not_the_agents_fault(desk: Path, typed: Typed) -> None:
     assert "step files.drop: a file may have 3 bytes" in typed("up", "--from", "suite", "--task", "A").err
 
 
-def test_on_a_terminal_it_says_where_everything_is_and_what_happens(desk: Path) -> None:
+def test_up_prints_addresses_and_events(desk: Path) -> None:
     with Process(desk, "up", "--from", "suite", "--task", "File") as up:
         lines = [up.line() for _ in range(5)]
         while "agent.started" not in lines[-1]:
@@ -320,7 +320,7 @@ def test_events_are_followed_until_the_playground_ends(desk: Path) -> None:
     assert "the playground clinic has ended" in ended.err
 
 
-def test_ctrl_c_is_heard_within_a_second_though_clients_hang_on(desk: Path) -> None:
+def test_ctrl_c_stops_within_a_second_despite_open_connections(desk: Path) -> None:
     fastest = 99.0
     for _ in range(3):  # a busy machine may be slow once
         with Up(desk, "--from", "suite") as up:
@@ -341,7 +341,7 @@ def test_ctrl_c_is_heard_within_a_second_though_clients_hang_on(desk: Path) -> N
     raise AssertionError(f"it took {fastest:.1f} seconds")
 
 
-def test_several_at_once_have_names_and_one_must_be_chosen(desk: Path, typed: Typed) -> None:
+def test_name_is_required_if_several_playgrounds_are_up(desk: Path, typed: Typed) -> None:
     with Up(desk, "--from", "suite") as one, Up(desk, "--from", "suite", "--task", "Calm the father") as two:
         assert (one.document["name"], two.document["name"]) == ("clinic", "clinic-2")
         assert "--name clinic-2" in two.document["commands"]["check"]
@@ -360,7 +360,7 @@ def test_several_at_once_have_names_and_one_must_be_chosen(desk: Path, typed: Ty
     assert not (desk / ".clerkship").exists()
 
 
-def test_what_a_killed_one_leaves_is_known_for_what_it_is_and_swept_up(desk: Path, typed: Typed) -> None:
+def test_registration_of_a_killed_playground_is_detected_and_removed(desk: Path, typed: Typed) -> None:
     with Up(desk, "--from", "suite", "--name", "mine") as up:
         assert up.stop(signal.SIGKILL).code == -signal.SIGKILL
     assert (desk / ".clerkship" / "up" / "mine.json").exists()
@@ -373,7 +373,7 @@ def test_what_a_killed_one_leaves_is_known_for_what_it_is_and_swept_up(desk: Pat
     assert not (desk / ".clerkship").exists()
 
 
-def test_a_file_that_leads_to_somebody_else_is_said_to(desk: Path, typed: Typed) -> None:
+def test_registration_of_another_server_is_reported(desk: Path, typed: Typed) -> None:
     with Up(desk, "--from", "suite") as up:
         file = desk / ".clerkship" / "up" / "clinic.json"
         told = json.loads(file.read_text())
@@ -385,7 +385,7 @@ def test_a_file_that_leads_to_somebody_else_is_said_to(desk: Path, typed: Typed)
         up.stop()
 
 
-def test_a_port_that_is_taken_is_said_to_be(desk: Path, typed: Typed) -> None:
+def test_port_in_use_is_an_error(desk: Path, typed: Typed) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         done = typed("up", "--from", "suite", "--port", str(port))
@@ -403,7 +403,7 @@ LAB = """
 """
 
 
-def test_a_line_listens_where_it_is_told_to(tmp_path: Path, typed: Typed) -> None:
+def test_listener_uses_the_given_port(tmp_path: Path, typed: Typed) -> None:
     write(tmp_path, LAB)
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -430,10 +430,14 @@ def test_a_line_listens_where_it_is_told_to(tmp_path: Path, typed: Typed) -> Non
         (LAB, ["mllp=1", "mllp=2"], "mllp already has port 1"),
         (LAB, ["mllp=7001", "sftp=7001"], "another listener already has this port"),
         (LAB, ["mlp=2575"], "unknown listener `mlp`; did you mean `mllp`?"),
-        ("environment: {name: talk, simulators: {chat: {kind: chat}}}", ["mllp=2575"], "no sandbox here has a listener"),
+        (
+            "environment: {name: talk, simulators: {chat: {kind: chat}}}",
+            ["mllp=2575"],
+            "no sandbox here has a listener",
+        ),
     ],
 )
-def test_a_line_that_cannot_listen_there_is_said_to(
+def test_invalid_listener_option_is_an_error(
     tmp_path: Path, typed: Typed, suite: str, lines: list[str], said: str
 ) -> None:
     write(tmp_path, suite)
@@ -459,7 +463,7 @@ def test_a_line_that_cannot_listen_there_is_said_to(
         (["check", "A"], "no playground is up"),
     ],
 )
-def test_a_mistake_gets_a_sentence(
+def test_input_errors_are_printed_without_starting(
     desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     (desk / "two").mkdir()
@@ -473,7 +477,7 @@ def test_a_mistake_gets_a_sentence(
     assert not (desk / ".clerkship").exists()
 
 
-def test_a_folder_needs_no_task_and_no_environment(tmp_path: Path, typed: Typed) -> None:
+def test_up_works_without_task_or_environment(tmp_path: Path, typed: Typed) -> None:
     (tmp_path / "place.yml").write_text("environment: {name: Büro 1, simulators: {drop: {kind: files}}}")
     with Up(tmp_path) as up:
         assert up.document["name"] == "B-ro-1"
