@@ -145,7 +145,7 @@ def clerkship(request: pytest.FixtureRequest) -> Iterator[Clerkship]:
     store = config.rootpath / given if folder is None else folder / "store.db"
     testing = importlib.import_module("clerkship.service.testing")
     mistakes: type[Exception] = importlib.import_module("clerkship.model.errors").ClerkshipError
-    practice = testing.Practice(store, (config.rootpath, Path(request.path).parent))
+    practice = testing.ClerkshipFixture(store, (config.rootpath, Path(request.path).parent))
     used = Clerkship(practice, mistakes)
     request.node.stash[_USED] = used
     yield used

@@ -128,7 +128,7 @@ def test_a_new_grading_version_is_written_down(bench: Workbench, monkeypatch: py
     bench.write("a.yml", SUITE)
     bench.run(copies)
     for module in (resuming, frozen, planning):
-        monkeypatch.setattr(module, "GRADING", "99")
+        monkeypatch.setattr(module, "GRADING_VERSION", "99")
     result = rescore(bench.store, "latest", CATALOG)
     assert result.run.grading == "99"
     assert show_task(bench.store, result.run.id, "Copy").snapshot.grading == "99"

@@ -42,7 +42,7 @@ class HostTransport:
         return operations
 
     def _spec(self) -> Any:
-        return load("clerkship.engine.catalog:Registered")().simulator(self._kind)
+        return load("clerkship.engine.catalog:RegisteredCatalog")().simulator(self._kind)
 
     @property
     def url(self) -> str:

@@ -38,7 +38,7 @@ class ResultsFolder:
 
     def usual_for(self, run_path: str) -> Path:
         """Return the folder in which the other tool looks for the results of what is at a path."""
-        return cast(Path, load(f"{RESULT_WRITERS[self.format]}:place_for")(run_path))
+        return cast(Path, load(f"{RESULT_WRITERS[self.format]}:find_results_folder")(run_path))
 
     def write(self, store: Store, reference: str) -> Path:
         """Write the results of a run into a new folder, and return it; raises OSError."""
