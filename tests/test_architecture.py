@@ -87,13 +87,13 @@ def room_of(module: str) -> str:
     return parts[1] if len(parts) > 1 else "__init__"
 
 
-def test_every_room_has_its_place() -> None:
+def test_every_package_is_in_the_layer_list() -> None:
     rooms = {room_of(module) for module in GRAPH} - ENTRY
     assert rooms == set(LEVEL)
 
 
 @pytest.mark.parametrize("module", sorted(GRAPH))
-def test_imports_point_left(module: str) -> None:
+def test_imports_point_to_lower_layers(module: str) -> None:
     room = room_of(module)
     if room in ENTRY:
         return
@@ -105,7 +105,7 @@ def test_imports_point_left(module: str) -> None:
     assert upward == []
 
 
-def test_there_is_no_cycle() -> None:
+def test_there_are_no_import_cycles() -> None:
     done: set[str] = set()
 
     def visit(module: str, path: list[str]) -> None:
@@ -120,12 +120,12 @@ def test_there_is_no_cycle() -> None:
         visit(module, [])
 
 
-def test_nothing_of_ours_is_imported_inside_a_function() -> None:
+def test_own_modules_are_not_imported_inside_functions() -> None:
     late = [(name_of(path), target) for path in MODULES for target, inside in imports(path) if inside]
     assert late == []
 
 
-def test_modules_of_ours_are_imported_by_name_with_one_function() -> None:
+def test_own_modules_are_imported_by_name_only_with_load() -> None:
     """Elsewhere a name comes from a user: an agent's module, or the class of an exception in its process.
 
     The pytest plugin imports nothing of ours, not even that function.
@@ -158,7 +158,7 @@ def test_no_simulator_imports_another() -> None:
 
 
 @pytest.mark.parametrize(("simulator", "format"), [("fhir", "hl7"), ("hl7", "fhir")])
-def test_a_simulator_does_not_contain_the_format_of_another(simulator: str, format: str) -> None:
+def test_simulator_does_not_contain_the_format_of_another(simulator: str, format: str) -> None:
     crossing = [
         (module, target)
         for module, targets in GRAPH.items()
@@ -170,7 +170,7 @@ def test_a_simulator_does_not_contain_the_format_of_another(simulator: str, form
     assert crossing == []
 
 
-def test_the_reactions_of_a_pair_are_imported_by_the_registry_alone() -> None:
+def test_reactions_are_imported_only_by_the_registry() -> None:
     pairs = {path.parent.name for path in (ROOT / "reactions").glob("*_to_*/__init__.py")}
     early = [
         (module, target)
@@ -211,7 +211,7 @@ def _texts(tree: ast.Module) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("package", ["library", "model"])
-def test_no_module_of_the_library_or_the_model_names_a_kind_of_simulator(package: str) -> None:
+def test_library_and_model_name_no_simulator_kind(package: str) -> None:
     named = {
         (path.relative_to(ROOT).as_posix(), kind)
         for path in MODULES
@@ -232,7 +232,7 @@ scenario:
 """
 
 
-def test_validating_scenario_files_imports_no_kind_but_chat(tmp_path: Path) -> None:
+def test_validating_scenario_files_imports_only_the_chat_simulator(tmp_path: Path) -> None:
     """A kind is imported when a file names it, or something that it brings."""
     (tmp_path / "one.yml").write_text(SCENARIO, encoding="utf-8")
     code = (
@@ -270,7 +270,7 @@ RASA_OUTSIDE = {
 An assertion that has two readings contains both: docs/decisions/0017-rasa-compatibility.md says why."""
 
 
-def test_rasa_is_named_outside_its_package_only_where_it_is_chosen() -> None:
+def test_rasa_is_named_outside_its_package_only_in_allowed_modules() -> None:
     naming = {
         path.relative_to(ROOT).as_posix()
         for path in MODULES
@@ -280,7 +280,7 @@ def test_rasa_is_named_outside_its_package_only_where_it_is_chosen() -> None:
     assert naming == set(RASA_OUTSIDE)
 
 
-def test_rasa_is_imported_directly_by_its_commands_alone() -> None:
+def test_rasa_is_imported_directly_only_by_its_commands() -> None:
     importing = {
         module
         for module, targets in GRAPH.items()
@@ -290,7 +290,7 @@ def test_rasa_is_imported_directly_by_its_commands_alone() -> None:
     assert importing == {"clerkship.cli.generate"}
 
 
-def test_a_run_without_files_of_rasa_does_not_import_its_package(tmp_path: Path) -> None:
+def test_run_without_rasa_files_does_not_import_rasa(tmp_path: Path) -> None:
     task = "task:\n  name: Two\n  task_item: {instruction: Nothing.}\n  criteria: []\n"
     (tmp_path / "one.yml").write_text(SCENARIO, encoding="utf-8")
     (tmp_path / "two.yml").write_text(task, encoding="utf-8")
@@ -304,7 +304,7 @@ def test_a_run_without_files_of_rasa_does_not_import_its_package(tmp_path: Path)
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60, cwd=tmp_path)
 
 
-def test_every_module_says_its_job_and_stays_small() -> None:
+def test_every_module_has_a_docstring_and_is_short() -> None:
     for path in MODULES:
         text, tree = path.read_text(encoding="utf-8"), parse(path)
         if text.strip():

@@ -67,7 +67,7 @@ def options(words: list[str]) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: path.name)
-def test_the_commands_of_a_recipe_are_ours(path: Path) -> None:
+def test_commands_in_recipes_exist(path: Path) -> None:
     found = [words for job in jobs(path) for text in steps(path, job) for words in calls(text)]
     assert len(found) >= 2
     for words in found:
@@ -75,7 +75,7 @@ def test_the_commands_of_a_recipe_are_ours(path: Path) -> None:
         assert given <= known, words
 
 
-def test_the_commands_the_guide_shows_in_recipes_are_ours() -> None:
+def test_commands_in_recipes_of_the_guide_exist() -> None:
     blocks = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     found = [shlex.split(f"clerkship {line}") for block in blocks for line in re.findall(r"clerkship ([a-z].*)", block)]
     for words in found:
@@ -83,7 +83,7 @@ def test_the_commands_the_guide_shows_in_recipes_are_ours() -> None:
         assert given <= known, words
 
 
-def test_no_key_is_at_hand_where_strangers_code_runs() -> None:
+def test_jobs_for_pull_requests_have_no_keys() -> None:
     text, recipe = GITHUB.read_text(encoding="utf-8"), read(GITHUB)
     assert "pull_request_target" not in text
     assert recipe["permissions"] == {"contents": "read"}
@@ -99,7 +99,7 @@ def test_no_key_is_at_hand_where_strangers_code_runs() -> None:
     assert "merge_request_event" not in str(gitlab["record"]["rules"])
 
 
-def test_both_run_nightly_what_they_do_not_run_on_a_push() -> None:
+def test_recipes_record_nightly_and_not_on_push() -> None:
     github, gitlab = read(GITHUB), read(GITLAB)
     assert {"push", "pull_request", "schedule", "workflow_dispatch"} == set(github["on"])
     assert "schedule" in github["jobs"]["record"]["if"]
@@ -185,7 +185,7 @@ def codes(done: list[subprocess.CompletedProcess[str]]) -> list[int]:
 
 
 @pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=["github", "gitlab"])
-def test_a_push_is_replayed_without_a_model_and_reported(path: Path, runner: Runner) -> None:
+def test_push_is_replayed_without_a_model_and_reported(path: Path, runner: Runner) -> None:
     runner.record()
     done = runner.job(path, "replay", JUDGE="scripted:judge.json", PERSON="none")
     assert set(codes(done)) == {0}, [step.stdout + step.stderr for step in done]
@@ -201,7 +201,7 @@ WORSE = {
 
 
 @pytest.mark.parametrize("path", WORSE, ids=["asserted", "never judged"])
-def test_an_agent_that_changed_fails_the_job_and_the_reports_are_there(path: Path, runner: Runner) -> None:
+def test_changed_agent_fails_the_job_and_reports_are_written(path: Path, runner: Runner) -> None:
     before, after, code, said = WORSE[path]
     runner.record()
     bot = runner.folder / "bot.py"
@@ -214,7 +214,7 @@ def test_an_agent_that_changed_fails_the_job_and_the_reports_are_there(path: Pat
     assert (runner.folder / "out" / "junit.xml").exists()
 
 
-def test_the_first_night_at_github_records_and_offers_a_pull_request(runner: Runner) -> None:
+def test_first_nightly_job_on_github_records_and_opens_a_pull_request(runner: Runner) -> None:
     runner.commit()
     runner.program("gh", 'echo "$@" >> ../gh.txt; [ "$2" != view ]')
     done = runner.job(GITHUB, "record", JUDGE="scripted:judge.json", PERSON="none")
@@ -226,7 +226,7 @@ def test_the_first_night_at_github_records_and_offers_a_pull_request(runner: Run
     assert again.stdout == "nothing new was said\n"
 
 
-def test_a_later_night_at_gitlab_records_and_offers_a_merge_request(runner: Runner) -> None:
+def test_later_nightly_job_on_gitlab_records_and_opens_a_merge_request(runner: Runner) -> None:
     runner.record()
     runner.commit()
     judge = runner.folder / "judge.json"
@@ -250,7 +250,7 @@ def test_a_later_night_at_gitlab_records_and_offers_a_merge_request(runner: Runn
 
 
 @pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=["github", "gitlab"])
-def test_a_night_without_a_model_fails_and_offers_nothing(path: Path, runner: Runner) -> None:
+def test_nightly_job_without_a_model_fails_and_opens_no_request(path: Path, runner: Runner) -> None:
     runner.commit()
     (runner.folder / "judge.json").write_text("[]", encoding="utf-8")
     done = runner.job(path, "record", JUDGE="scripted:judge.json", PERSON="none")

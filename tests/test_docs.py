@@ -18,7 +18,7 @@ import pytest
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.library.yaml import parse_yaml
 from scripts.reference.build import build_pages, find_stale_pages
-from tests.cli.terminal import until
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parent.parent
 PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -31,11 +31,11 @@ NAMED_BLOCK = re.compile(rf"(?:^`([^`\n]+)`:\n\n)?{BLOCK.pattern}", BLOCK.flags)
 """With the file that it is, where the line before says so: JSON has no comments to say it in."""
 
 
-def test_the_reference_is_current() -> None:
+def test_reference_is_up_to_date() -> None:
     assert find_stale_pages() == [], "run `make docs`"
 
 
-def test_every_name_has_its_place_in_the_reference() -> None:
+def test_every_name_is_in_the_reference() -> None:
     catalog, text = build_catalog_without_plugins(), "\n".join(build_pages().values())
     names = [*catalog.assertions, *catalog.steps, *catalog.simulators, *catalog.domains, *catalog.events]
     assert [name for name in names if f"`{name}`" not in text and f"## {name}\n" not in text] == []
@@ -43,7 +43,7 @@ def test_every_name_has_its_place_in_the_reference() -> None:
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda path: path.name)
-def test_what_a_guide_shows_runs(page: Path, tmp_path: Path) -> None:
+def test_examples_in_guides_run(page: Path, tmp_path: Path) -> None:
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"PYTHONPATH": str(tmp_path / "site")}
     here = tmp_path
@@ -82,7 +82,7 @@ def _in_background(line: str, here: Path, environment: dict[str, str]) -> Iterat
     with (here / target).open("wb") as written:
         process = subprocess.Popen(shlex.split(command), cwd=here, env=environment, stdout=written)
     try:
-        until(lambda: (here / target).stat().st_size or process.poll() is not None, line)
+        wait_until(lambda: (here / target).stat().st_size or process.poll() is not None, line)
         yield
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0, line
@@ -105,7 +105,7 @@ def _run_line(line: str, here: Path, environment: dict[str, str]) -> Path:
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere_and_yaml_is_yaml(page: Path) -> None:
+def test_links_have_targets_and_yaml_is_valid(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
@@ -117,7 +117,7 @@ def test_links_lead_somewhere_and_yaml_is_yaml(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_to_a_heading_lead_to_one(page: Path) -> None:
+def test_links_to_headings_have_targets(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
         found = _anchors(page.parent / target if target else page)
         assert anchor in found, f"{page.name} links to {target}#{anchor}; there are: {', '.join(sorted(found))}"
@@ -139,14 +139,14 @@ def _check_json(body: str) -> None:
             json.loads(line)
 
 
-def test_the_readme_has_its_two_commands() -> None:
+def test_readme_has_the_two_first_commands() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "pip install uv && uv run clerkship demo" in text
     assert "make test" in text
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-def test_nothing_names_an_index_or_a_path_of_some_machine() -> None:
+def test_files_name_no_package_index_and_no_local_path() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
         "\n"
     )
@@ -156,7 +156,7 @@ def test_nothing_names_an_index_or_a_path_of_some_machine() -> None:
     assert found == []
 
 
-def test_every_dependency_has_its_line() -> None:
+def test_every_dependency_is_documented() -> None:
     text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").lower()
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     block = re.search(r"^dependencies = \[(.*?)\]", project, re.MULTILINE | re.DOTALL)

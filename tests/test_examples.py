@@ -56,7 +56,7 @@ def serving(script: Path, **environ: str) -> Iterator[str]:
             process.terminate()
 
 
-def test_a_program_in_python(practice: Path) -> None:
+def test_python_program_example_passes(practice: Path) -> None:
     agent = f"command:{PYTHON} {shlex.quote(str(EXAMPLES / 'command_python' / 'agent.py'))}"
     passes(clerkship(practice, "run", "practice", "--agent", agent))
     shown = clerkship(practice, "show", "latest", "Book a visit", "--events").stdout
@@ -65,14 +65,14 @@ def test_a_program_in_python(practice: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_a_program_for_node(practice: Path) -> None:
+def test_node_program_example_passes(practice: Path) -> None:
     agent = f"command:node {shlex.quote(str(EXAMPLES / 'node_agent' / 'agent.mjs'))}"
     passes(clerkship(practice, "run", "practice", "--agent", agent))
     shown = clerkship(practice, "show", "latest", "Add up the orders").stdout
     assert "got a task" in shown
 
 
-def test_a_web_server_that_checks_signatures(practice: Path) -> None:
+def test_webhook_example_with_signatures_passes(practice: Path) -> None:
     with serving(EXAMPLES / "webhook" / "agent.py", WEBHOOK_SECRET="a secret of ours") as address:
         good = clerkship(practice, "run", "practice", "--agent", address, CLERKSHIP_WEBHOOK_SECRET="a secret of ours")
         other = clerkship(practice, "run", "practice", "--agent", address, CLERKSHIP_WEBHOOK_SECRET="another")
@@ -100,7 +100,7 @@ def _signed(address: str, secret: str, age: int) -> int:
         return error.code
 
 
-def test_a_model_that_follows_a_script(practice: Path) -> None:
+def test_scripted_model_example_passes(practice: Path) -> None:
     with serving(EXAMPLES / "openai_chat" / "server.py") as address:
         agent = f"openai:scripted@{address}"
         passes(clerkship(practice, "run", "practice", "--agent", agent, CLERKSHIP_OPENAI_API_KEY="sk-of-ours"))
@@ -118,7 +118,7 @@ def desk(tmp_path: Path) -> Path:
     return Path(shutil.copytree(EXAMPLES / "order_support", tmp_path / "desk", ignore=leave))
 
 
-def test_a_bot_with_flows_in_process_and_behind_a_rasa_server(desk: Path) -> None:
+def test_order_support_example_passes_in_process_and_over_rasa(desk: Path) -> None:
     with serving(desk / "rasa_server.py") as address:
         through = clerkship(desk, "run", "eval", "--agent", f"rasa:{address}")
     for done in (through, clerkship(desk, "run", "eval", "--agent", "python:bot:OrderBot")):
@@ -126,7 +126,7 @@ def test_a_bot_with_flows_in_process_and_behind_a_rasa_server(desk: Path) -> Non
         assert done.stdout.count("✓ pass") == 8, done.stdout  # seven scenarios, and their sum
 
 
-def test_a_rasa_server_that_wants_a_key(desk: Path) -> None:
+def test_rasa_server_that_requires_a_token(desk: Path) -> None:
     with serve(token="sesame of ours", jwt_secret="a secret of ours, long enough") as server:
         run = ("run", "eval/scenarios/beyond_it.yml", "--agent", f"rasa:{server.url}")
         assert clerkship(desk, *run, CLERKSHIP_RASA_TOKEN="sesame of ours").returncode == 0
@@ -139,7 +139,7 @@ def test_a_rasa_server_that_wants_a_key(desk: Path) -> None:
     assert b"long enough" not in stored
 
 
-def test_every_example_has_a_readme_that_the_list_names() -> None:
+def test_every_example_has_a_readme_and_is_listed() -> None:
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     folders = [path for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "__pycache__"]
     assert len(folders) >= 5

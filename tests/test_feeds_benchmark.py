@@ -9,7 +9,7 @@ from benchmarks.feeds_sftp import find_sshd, measure, table
 pytestmark = pytest.mark.skipif(shutil.which("sftp") is None, reason="sftp is not installed")
 
 
-def test_both_sides_do_each_work() -> None:
+def test_both_servers_do_each_workload() -> None:
     found = measure(1, 5, 1)
     assert [row.work.files for row in found] == [1, 1, 5, 5, 5, 5]
     assert all(row.ours > 0 for row in found)
@@ -21,7 +21,7 @@ def test_both_sides_do_each_work() -> None:
     assert lines[2].endswith("| ≥ 0.6 |")
 
 
-def test_without_openssh_ours_is_measured_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openssh_only_clerkship_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.feeds_sftp.find_sshd", lambda: None)
     found = measure(1, 2, 1)
     assert all(row.theirs is None for row in found)

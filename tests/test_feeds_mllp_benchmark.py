@@ -3,7 +3,7 @@
 from benchmarks.feeds_mllp import CONNECTIONS, ENOUGH, SERVERS, Site, drive, measure, next_message, started, table
 
 
-def test_every_server_answers_what_it_is_sent() -> None:
+def test_every_server_acknowledges_messages() -> None:
     found = measure(0.05, 1)  # which asserts that each answer is an AA
     assert [(row.who, row.connections) for row in found] == [(who, n) for n in CONNECTIONS for who in SERVERS]
     assert all(row.rate > 0 for row in found)
@@ -11,13 +11,13 @@ def test_every_server_answers_what_it_is_sent() -> None:
     assert table(found).count("\n") == len(found) + 1
 
 
-def test_a_run_that_is_full_is_left_for_the_next() -> None:
+def test_next_run_is_used_when_one_is_full() -> None:
     site = Site("ours", 0, ["ONE", "TWO"], sent=ENOUGH - 1)
     assert b"|ONE|" in next_message(site)
     assert b"|TWO|" in next_message(site)
     assert len({next_message(site) for _ in range(50)}) == 50
 
 
-def test_a_server_ends_when_it_is_left() -> None:
+def test_server_stops_at_the_end_of_its_context() -> None:
     with started("ours", 1) as site:
         assert drive(site, 2, 0.05) > 0

@@ -28,7 +28,7 @@ from clerkship.fhir.resource import render_resource
 from clerkship.fhir.validation import validate
 
 
-def test_its_chart_is_valid_and_of_the_size_that_was_asked_for() -> None:
+def test_generated_chart_is_valid_and_has_the_requested_size() -> None:
     made = list(resources(60))
     assert [issue for resource in made for issue in validate(resource)] == []
     assert len(chart(60)) == 60
@@ -37,7 +37,7 @@ def test_its_chart_is_valid_and_of_the_size_that_was_asked_for() -> None:
     assert 645_000 < len(bundle) < 655_000
 
 
-def test_our_side_does_each_work_in_process_and_over_http() -> None:
+def test_every_workload_runs_in_process_and_over_http() -> None:
     inside = in_process(60, 0.02)  # which asserts that each is answered right
     outside = ours_over_http(60, 0.02, CONNECTIONS)
     assert inside.keys() == outside.keys() == works(60).keys()
@@ -62,7 +62,7 @@ def test_datasets_are_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.fhir
-def test_the_peer_does_what_it_can(tmp_path: Path) -> None:
+def test_peer_runs_the_workloads_it_supports(tmp_path: Path) -> None:
     peer: Peer = find_peer(install=True)
     assert not peer.why_not
     data = tmp_path / "chart.ndjson"
@@ -74,7 +74,7 @@ def test_the_peer_does_what_it_can(tmp_path: Path) -> None:
         assert all(rate.wall > 0 for rate in found.values() if not isinstance(rate, str))
 
 
-def test_the_client_asks_so_many_times_and_takes_no_refusal_for_an_answer() -> None:
+def test_client_sends_every_request_and_fails_on_an_error_response() -> None:
     class Answering(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -103,7 +103,7 @@ def test_the_client_asks_so_many_times_and_takes_no_refusal_for_an_answer() -> N
         server.shutdown()
 
 
-def test_a_process_is_kept_on_a_core_where_there_are_two(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_is_pinned_to_a_core_if_there_are_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.fhir.CORES", [0])
     assert pinned(0) is None
     monkeypatch.setattr("benchmarks.fhir.CORES", [0, 1])

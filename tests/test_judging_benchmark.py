@@ -4,7 +4,7 @@ from benchmarks.judging import conversations, overhead, replayed
 from benchmarks.model_server import ModelServer
 
 
-def test_its_work_is_done_and_checked() -> None:
+def test_judging_workload_runs_and_is_checked() -> None:
     mine, bare = overhead(3, 1)
     assert mine > 0
     assert bare > 0

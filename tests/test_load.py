@@ -19,7 +19,7 @@ from benchmarks.picture import Curve, draw
         ("stopped", ("8",)),
     ],
 )
-def test_a_case_says_what_it_took(case: str, values: tuple[str, ...], tmp_path: Path) -> None:
+def test_case_reports_its_measurements(case: str, values: tuple[str, ...], tmp_path: Path) -> None:
     found = CASES[case](tmp_path, *values)
     assert all(value >= 0 for value in found.values())
     if case == "stopped":
@@ -28,7 +28,7 @@ def test_a_case_says_what_it_took(case: str, values: tuple[str, ...], tmp_path: 
         assert found["seconds"] < 20  # one after the other would take 40
 
 
-def test_the_picture_is_an_svg_with_a_panel_for_each_curve() -> None:
+def test_chart_is_an_svg_with_a_panel_for_each_curve() -> None:
     curves = [Curve("a < b", "trials", "ms", {1: 0.5, 10: 0.6}), Curve("flat", "events", "MB", {1: 50.0, 1000: 50.0})]
     root = ElementTree.fromstring(draw(curves))
     space = "{http://www.w3.org/2000/svg}"

@@ -36,7 +36,7 @@ def _do(house: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_a_new_simulator_conforms_and_keeps_the_rules_of_the_house(house: Path) -> None:
+def test_new_simulator_conforms_and_follows_the_project_rules(house: Path) -> None:
     assert "+ src/clerkship/simulators/night_bell/state.py" in _do(house, "scripts/new_simulator.py", "night_bell")
     _do(house, "-m", "ruff", "check", "--quiet", "--fix", "--select", "I", "src/clerkship/simulators")
     _do(house, "-m", "ruff", "format", "--quiet", "src/clerkship/simulators")
@@ -60,7 +60,7 @@ def test_a_new_simulator_conforms_and_keeps_the_rules_of_the_house(house: Path) 
 
 
 @pytest.mark.parametrize("name", ["", "Pager", "acme.pager", "registry", "files"])
-def test_a_name_that_cannot_be_is_refused(name: str) -> None:
+def test_invalid_name_is_an_error(name: str) -> None:
     before = sorted((ROOT / "src/clerkship/simulators").iterdir())
     done = _run(ROOT, sys.executable, "scripts/new_simulator.py", name)
     assert done.returncode == 2
@@ -78,7 +78,7 @@ REGISTRY = """KINDS: tuple[KindEntry, ...] = (
 """
 
 
-def test_a_new_simulator_is_entered_in_the_registry_with_the_names_of_what_it_brings() -> None:
+def test_new_simulator_is_added_to_the_registry() -> None:
     [listed] = ast.parse(register(REGISTRY, "bell")).body
     assert isinstance(listed, ast.AnnAssign)
     assert isinstance(listed.value, ast.Tuple)
@@ -89,6 +89,6 @@ def test_a_new_simulator_is_entered_in_the_registry_with_the_names_of_what_it_br
     ]
 
 
-def test_a_registry_of_another_form_is_refused() -> None:
+def test_unexpected_registry_format_is_an_error() -> None:
     with pytest.raises(InputError, match="is not as this script knows it"):
         register("KINDS = ()\n", "bell")

@@ -180,15 +180,13 @@ def explained(criterion: CriterionRun) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_each_assertion_is_met(case: Case, bench: Workbench) -> None:
+def test_each_assertion_passes(case: Case, bench: Workbench) -> None:
     task_run, criterion = run_case(bench, case, OrderBot, holds=True)
     assert (task_run.verdict, criterion.passed) == ("pass", True), criterion.detail
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_each_assertion_is_missed_and_says_what_was_expected_what_came_nearest_and_when(
-    case: Case, bench: Workbench
-) -> None:
+def test_each_failed_assertion_reports_expected_and_nearest_events(case: Case, bench: Workbench) -> None:
     task_run, criterion = run_case(bench, case, OrderBot, holds=False)
     assert (task_run.verdict, criterion.status, criterion.passed) == ("fail", "judged", False), criterion.detail
     expected, nearest, turn = case.says
@@ -199,9 +197,7 @@ def test_each_assertion_is_missed_and_says_what_was_expected_what_came_nearest_a
 
 @pytest.mark.parametrize("holds", [True, False], ids=["met", "missed"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_through_a_rasa_server_the_verdicts_are_the_same(
-    case: Case, holds: bool, bench: Workbench, rasa: RasaServer
-) -> None:
+def test_verdicts_over_a_rasa_server_are_the_same(case: Case, holds: bool, bench: Workbench, rasa: RasaServer) -> None:
     task_run, criterion = run_case(bench, case, f"rasa:{rasa.url}", holds=holds)
     assert task_run.verdict == ("pass" if holds else "fail"), criterion.detail
     assert (criterion.status, criterion.passed) == ("judged", holds)
@@ -223,7 +219,7 @@ def agents_own(bench: Workbench, task_run: TaskRun) -> list[str]:
     return found
 
 
-def test_the_examples_scenarios_pass_and_go_the_same_way_through_both_doors(bench: Workbench, rasa: RasaServer) -> None:
+def test_scenarios_of_the_example_pass_equally_in_process_and_over_rasa(bench: Workbench, rasa: RasaServer) -> None:
     shutil.copytree(EXAMPLE / "eval", bench.folder, dirs_exist_ok=True)
     inside = bench.run(OrderBot)
     assert len(inside) >= 7
@@ -234,7 +230,7 @@ def test_the_examples_scenarios_pass_and_go_the_same_way_through_both_doors(benc
         assert agents_own(bench, through[run.task]) == agents_own(bench, run), run.task
 
 
-def test_the_example_with_all_twelve_assertions_and_two_criteria_passes(bench: Workbench) -> None:
+def test_example_with_all_twelve_assertions_passes(bench: Workbench) -> None:
     shutil.copy(EXAMPLE / "judged" / "order_delay.yml", bench.folder)
     task_run = bench.run_one(OrderBot, judge=judge(bench))
     assert [criterion.passed for criterion in written(task_run)] == [True] * 14
@@ -251,9 +247,7 @@ TROUBLES = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_a_server_in_trouble_is_told_from_a_bot_that_is_wrong_and_hears_nothing_twice(
-    trouble: str, bench: Workbench
-) -> None:
+def test_server_error_ends_the_trial_and_is_not_retried(trouble: str, bench: Workbench) -> None:
     setup = {"person": {"opening": "hello"}, "turn_timeout": 0.5 if trouble == "slow" else 30}
     goals = {"assertions": [{"bot_uttered": {"utter_name": "utter_greet"}}]}
     scenario = {"name": trouble, "simulation_context": "You say hello.", "setup": setup, "goals": goals}
@@ -268,9 +262,7 @@ def test_a_server_in_trouble_is_told_from_a_bot_that_is_wrong_and_hears_nothing_
 
 
 @pytest.mark.parametrize(("trouble", "words"), [("html", "Please sign in"), ("no_model", "no model loaded")])
-def test_a_server_that_is_not_ready_stops_everything_before_it_begins(
-    trouble: str, words: str, bench: Workbench
-) -> None:
+def test_run_is_not_started_if_the_rasa_server_is_not_ready(trouble: str, words: str, bench: Workbench) -> None:
     shutil.copytree(EXAMPLE / "eval", bench.folder, dirs_exist_ok=True)
     with serve() as server:
         server.trouble = trouble
@@ -279,7 +271,7 @@ def test_a_server_that_is_not_ready_stops_everything_before_it_begins(
         assert server.heard == []
 
 
-def test_its_domain_names_what_it_knows() -> None:
+def test_domain_matches_the_flows_of_the_bot() -> None:
     domain = yaml.safe_load((EXAMPLE / "domain.yml").read_text(encoding="utf-8"))
     flows = yaml.safe_load((EXAMPLE / "data" / "flows.yml").read_text(encoding="utf-8"))["flows"]
     asked = {slot for flow in FLOWS.values() for slot in flow.asks}
@@ -306,7 +298,7 @@ def kinds(told: list[Any]) -> list[type[Payload]]:
     return [type(part) for part in told if isinstance(part, Payload) and part.kind.startswith("agent.flow.")]
 
 
-def test_a_flow_is_put_aside_for_another_and_taken_up_again() -> None:
+def test_flow_is_interrupted_by_another_and_resumed() -> None:
     told = talk("another address please", "track it", "12 Elm Road", "no", slots=KNOWN | {"order_id": "ORD-1155"})
     assert kinds(told) == [
         agent.FlowStarted,
@@ -319,7 +311,7 @@ def test_a_flow_is_put_aside_for_another_and_taken_up_again() -> None:
     assert told[-2:] == [agent.SlotSet(name="new_address"), agent.SlotSet(name="confirmed")]
 
 
-def test_an_action_that_is_stubbed_is_not_run() -> None:
+def test_stubbed_action_is_not_run() -> None:
     stub = {
         "events": [{"event": "slot", "name": "order_status", "value": "shipped"}],
         "responses": [{"text": "It is on its way.", "buttons": [{"title": "Thanks"}]}],
@@ -332,7 +324,7 @@ def test_an_action_that_is_stubbed_is_not_run() -> None:
     ]
 
 
-def test_a_wrong_pin_opens_nothing_and_a_stranger_hears_nothing() -> None:
+def test_wrong_pin_and_unknown_order_reveal_nothing() -> None:
     told = talk("check ORD-9981", "12345", "0000")
     assert agent.SlotSet(name="authenticated", value=False) in told
     assert kinds(told) == [agent.FlowStarted, agent.FlowCancelled]
@@ -340,12 +332,12 @@ def test_a_wrong_pin_opens_nothing_and_a_stranger_hears_nothing() -> None:
     assert texts == [RESPONSES["utter_order_unknown"]]
 
 
-def test_a_parcel_comes_with_a_map() -> None:
+def test_parcel_reply_has_a_map() -> None:
     [said] = [part for part in talk("track it", slots=KNOWN) if isinstance(part, Say)]
     assert said.custom == {"type": "map", "title": "Leipzig", "latitude": 51.34, "longitude": 12.37}
 
 
-def test_people_are_played_with_their_personas_and_pass(bench: Workbench) -> None:
+def test_scenarios_with_personas_pass(bench: Workbench) -> None:
     shutil.copytree(EXAMPLE, bench.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("eval", "judged", "tests"))
     found = bench.run(OrderBot, person=f"scripted:{EXAMPLE / 'person.json'}")
     assert [(task_run.verdict, task_run.ending) for task_run in found] == [("pass", "person_done")] * 2

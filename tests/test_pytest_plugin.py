@@ -35,7 +35,7 @@ def session(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-def test_agents_of_every_sort_and_all_that_a_result_has(session: pytest.Pytester) -> None:
+def test_run_accepts_every_form_of_agent_and_result_has_all_attributes(session: pytest.Pytester) -> None:
     session.makepyfile(
         """
         import math
@@ -84,7 +84,7 @@ def test_agents_of_every_sort_and_all_that_a_result_has(session: pytest.Pytester
     session.runpytest_inprocess().assert_outcomes(passed=6)
 
 
-def test_a_failed_assertion_says_why(session: pytest.Pytester) -> None:
+def test_failed_assertion_explains_the_verdict(session: pytest.Pytester) -> None:
     session.makepyfile(
         """
         def test_it(clerkship):
@@ -112,7 +112,7 @@ def test_a_failed_assertion_says_why(session: pytest.Pytester) -> None:
     assert "testing.py" not in result.stdout.str(), "our own lines are of no interest"
 
 
-def test_other_assertions_are_explained_too_and_those_about_something_else_are_not(session: pytest.Pytester) -> None:
+def test_only_assertions_about_a_result_are_explained(session: pytest.Pytester) -> None:
     session.makepyfile(
         """
         def test_rate(clerkship):
@@ -136,14 +136,14 @@ def test_other_assertions_are_explained_too_and_those_about_something_else_are_n
     assert "✗" not in other.partition("short test summary info")[0]  # which in CI has whole messages
 
 
-def test_plain_assertions_are_explained_as_well(session: pytest.Pytester) -> None:
+def test_assertions_without_rewriting_are_explained(session: pytest.Pytester) -> None:
     session.makepyfile("def test_it(clerkship):\n    assert clerkship.run('suites', agent='nop')\n")
     result = session.runpytest_subprocess("--assert=plain")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E       AssertionError: <run-*: 0 of 2 passed>", "E         ✗ It is there"])
 
 
-def test_mistakes_fail_the_test_with_their_places_and_nothing_else(session: pytest.Pytester) -> None:
+def test_mistakes_in_files_fail_the_test_with_only_their_message(session: pytest.Pytester) -> None:
     session.path.joinpath("suites", "bad.yml").write_text("task:\n  name: B\n  critera: []\n  timeout: soon\n")
     session.makepyfile(
         """
@@ -178,7 +178,7 @@ def test_mistakes_fail_the_test_with_their_places_and_nothing_else(session: pyte
         assert word not in text
 
 
-def test_suites_beside_the_test_are_found_when_the_root_has_none(session: pytest.Pytester) -> None:
+def test_paths_are_resolved_from_the_root_then_from_the_test_file(session: pytest.Pytester) -> None:
     folder = session.mkpydir("deep")
     folder.joinpath("mine").mkdir()
     folder.joinpath("mine", "t.yml").write_text("task: {name: A}")
@@ -187,7 +187,7 @@ def test_suites_beside_the_test_are_found_when_the_root_has_none(session: pytest
 
 
 @pytest.mark.parametrize("how", ["option", "ini"])
-def test_a_store_of_ones_own_keeps_the_runs(session: pytest.Pytester, how: str) -> None:
+def test_store_option_stores_the_runs(session: pytest.Pytester, how: str) -> None:
     session.makepyfile("def test_it(clerkship):\n    clerkship.run('suites', agent='oracle')\n")
     arguments = ["--clerkship-store=kept/runs.db"] if how == "option" else ["-o", "clerkship_store=kept/runs.db"]
     session.runpytest_inprocess(*arguments).assert_outcomes(passed=1)
@@ -195,7 +195,7 @@ def test_a_store_of_ones_own_keeps_the_runs(session: pytest.Pytester, how: str) 
     shown.stdout.fnmatch_lines(["*oracle*"])
 
 
-def test_it_works_under_xdist_too(session: pytest.Pytester) -> None:
+def test_fixture_works_with_xdist(session: pytest.Pytester) -> None:
     session.makepyfile(
         """
         import pytest
@@ -211,7 +211,7 @@ def test_it_works_under_xdist_too(session: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["E         ✗ It is there"])
 
 
-def test_ctrl_c_during_a_run_stops_pytest(session: pytest.Pytester) -> None:
+def test_ctrl_c_during_a_run_interrupts_pytest(session: pytest.Pytester) -> None:
     session.makepyfile(
         """
         import os, signal
@@ -232,7 +232,7 @@ def test_ctrl_c_during_a_run_stops_pytest(session: pytest.Pytester) -> None:
     assert "it went on" not in result.stdout.str()
 
 
-def test_a_session_that_does_not_use_it_does_not_pay_for_it(session: pytest.Pytester) -> None:
+def test_session_without_the_fixture_imports_nothing(session: pytest.Pytester) -> None:
     session.makepyfile(
         """
         import sys
@@ -247,19 +247,19 @@ def test_a_session_that_does_not_use_it_does_not_pay_for_it(session: pytest.Pyte
     session.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=1)
 
 
-def test_importing_it_brings_nothing_but_pytest() -> None:
+def test_plugin_module_imports_only_pytest() -> None:
     code = "import sys, pytest; before = set(sys.modules); import clerkship.pytest_plugin"
     code += "; print(*set(sys.modules) - before)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert set(done.stdout.split()) == {"clerkship", "clerkship.pytest_plugin"}
 
 
-def test_the_fixture_is_listed_with_its_use(session: pytest.Pytester) -> None:
+def test_fixture_is_listed_with_an_example(session: pytest.Pytester) -> None:
     result = session.runpytest_inprocess("--fixtures")
     result.stdout.fnmatch_lines(["clerkship -- *", "*assert clerkship.run(*"])
 
 
-def test_the_demo_suite_fails_where_it_should(session: pytest.Pytester) -> None:
+def test_demo_suite_fails_as_expected(session: pytest.Pytester) -> None:
     session.makepyfile(
         f"""
         from clerkship.suites.demo.agent import FrontDesk
@@ -278,7 +278,7 @@ def test_the_demo_suite_fails_where_it_should(session: pytest.Pytester) -> None:
     )
 
 
-def test_attack_lists_each_task_that_passes_a_strategy(session: pytest.Pytester) -> None:
+def test_attack_lists_each_task_that_a_strategy_passes(session: pytest.Pytester) -> None:
     session.makepyfile(
         """
         def test_good(clerkship):

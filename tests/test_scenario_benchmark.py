@@ -5,7 +5,7 @@ from pathlib import Path
 from benchmarks.scenarios import TWELVE, conversations, files, graded, history, only_read, read, searched
 
 
-def test_its_work_is_done_and_checked(tmp_path: Path) -> None:
+def test_scenario_workload_runs_and_is_checked(tmp_path: Path) -> None:
     assert conversations(2, 3) > 0  # which asserts that both passed
     events = history(64)
     assert len(events) == 64

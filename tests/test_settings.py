@@ -8,7 +8,7 @@ from clerkship.model.errors import InputError
 from clerkship.settings import Settings, load_settings, program
 
 
-def test_each_setting_comes_from_its_variable_or_its_default() -> None:
+def test_each_setting_is_read_from_its_variable_or_has_its_default() -> None:
     assert load_settings({}) == Settings()
     given = {
         "CLERKSHIP_STORE": "x.db",
@@ -28,7 +28,7 @@ def test_each_setting_comes_from_its_variable_or_its_default() -> None:
         ({"HOME": "/h"}, "/h/.cache/clerkship"),
     ],
 )
-def test_the_cache_is_where_this_user_keeps_such_things(given: dict[str, str], folder: str) -> None:
+def test_cache_folder_follows_the_platform_conventions(given: dict[str, str], folder: str) -> None:
     assert load_settings(given).cache == Path(folder)
 
 
@@ -45,12 +45,12 @@ def test_the_cache_is_where_this_user_keeps_such_things(given: dict[str, str], f
         ("SEED", "x"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused_with_what_would(name: str, text: str) -> None:
+def test_invalid_value_is_an_error_with_the_expected_form(name: str, text: str) -> None:
     with pytest.raises(InputError, match=f"CLERKSHIP_{name} is '{text}'; expected"):
         load_settings({f"CLERKSHIP_{name}": text})
 
 
-def test_what_to_type_next_is_what_was_typed(tmp_path: Path) -> None:
+def test_suggested_command_matches_how_the_program_was_started(tmp_path: Path) -> None:
     by_uv = {"UV_RUN_RECURSION_DEPTH": "1", "VIRTUAL_ENV": str(tmp_path / "project" / ".venv")}
     assert program(None, {}) == "clerkship"
     assert program(None, by_uv) == "uv run clerkship"

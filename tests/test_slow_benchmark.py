@@ -5,7 +5,7 @@ import pytest
 from benchmarks import slow
 
 
-def test_a_case_and_half_open_connections_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_and_half_open_connections_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow, "CHART_SIZE", 20)
     found = slow.measure("190 `_include:iterate`", 0.2)
     assert set(found.statuses) == {200}

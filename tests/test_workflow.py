@@ -11,7 +11,7 @@ from clerkship.settings import Settings
 from tests.workbench import Workbench
 
 
-def test_a_task_goes_from_a_file_to_a_scored_stored_readable_run(bench: Workbench, tmp_path: Path) -> None:
+def test_task_file_is_run_scored_and_stored(bench: Workbench, tmp_path: Path) -> None:
     bench.write("a.yml", "task: {name: Only, criteria: [{label: right, assertion: {answer_matches: 4}}]}")
     assert validate(ValidationRequest(path=bench.folder), Settings(), RegisteredCatalog()).exit_code() == 0
 
@@ -26,7 +26,7 @@ def test_a_task_goes_from_a_file_to_a_scored_stored_readable_run(bench: Workbenc
     assert "Only" in page.read_text(encoding="utf-8")
 
 
-def test_a_benchmark_picks_its_tasks_and_sets_their_limits(bench: Workbench) -> None:
+def test_benchmark_selects_tasks_and_sets_limits(bench: Workbench) -> None:
     bench.write(
         "a.yml",
         """

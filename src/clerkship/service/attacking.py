@@ -1,4 +1,4 @@
-"""Attack a suite: run every strategy over its tasks, and see which task passes one that deserves no pass."""
+"""Attack a suite: run every attack strategy over its tasks, and report the tasks that a strategy passes."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ UNSOLVED = "its solution does not pass"
 
 @dataclass(frozen=True, kw_only=True)
 class AttackOptions(Selection):
-    """Which tasks to attack, and with which models. A run takes the same options."""
+    """Which tasks to attack, and with which models. These options are also options of a run."""
 
     concurrency: Concurrency = None
     seed: Seed = None
@@ -53,7 +53,7 @@ class AttackRequest(AttackOptions):
 
 @dataclass(frozen=True)
 class AttackOutcome:
-    """What one strategy came to, by task."""
+    """The results of one strategy, by task."""
 
     strategy: AttackStrategy
     run: str = ""
@@ -68,13 +68,13 @@ class AttackOutcome:
 
     @property
     def attacked(self) -> int:
-        """How many tasks were attacked."""
+        """The number of attacked tasks."""
         return len(self.passed) + len(self.failed) + len(self.ungraded) + len(self.broken)
 
 
 @dataclass(frozen=True)
 class AttackReport:
-    """What all strategies came to."""
+    """The results of all strategies."""
 
     name: str
     outcomes: tuple[AttackOutcome, ...]
@@ -85,18 +85,18 @@ class AttackReport:
     cancelled: bool = False
 
     def findings(self) -> list[tuple[str, str]]:
-        """Each strategy that passes a task, with the task."""
+        """Return each strategy that passes a task, with the task."""
         return [(outcome.strategy.name, task) for outcome in self.outcomes for task in outcome.passed]
 
     def problems(self) -> list[str]:
-        """What keeps the suite from being safe from attackers, one sentence each; for tests, which expect none."""
+        """Return one sentence for each finding and failure; tests expect none."""
         told = [f"{name} passes {task!r}" for name, task in self.findings()]
         for outcome in self.outcomes:
             told += [f"{outcome.strategy.name} broke on {task!r}: {why}" for task, why in outcome.broken.items()]
         return [*told, *(["it was stopped"] if self.cancelled else [])]
 
     def exit_code(self) -> int:
-        """0 if no strategy passes, 1 if one does, 2 if something broke, 130 if it was stopped."""
+        """Return 0 if no strategy passes a task, 1 if one does, 2 if a trial has no verdict, 130 if interrupted."""
         if self.cancelled:
             return 130
         if any(outcome.broken for outcome in self.outcomes):
@@ -114,7 +114,7 @@ def attack(
     catalog: RegisteredCatalog,
     follow: WatchFactory = lambda strategy, total: _ignore_trial,
 ) -> AttackReport:
-    """Run the strategies over the tasks."""
+    """Run the attack strategies over the tasks."""
     chosen = choose_strategies(request.only)
     domain = load_domain(split_case(request.path)[0], request.domain)
     attacks = {kind: spec.attack for kind, spec in catalog.simulators.items()}
@@ -125,7 +125,7 @@ def attack(
 
 
 def choose_strategies(only: Sequence[str]) -> tuple[AttackStrategy, ...]:
-    """The strategies of these names; all if none is given."""
+    """Return the strategies of these names, or all if none is named."""
     known = {strategy.name: strategy for strategy in STRATEGIES}
     for name in only:
         if name not in known:
@@ -135,7 +135,7 @@ def choose_strategies(only: Sequence[str]) -> tuple[AttackStrategy, ...]:
 
 @dataclass
 class _AttackRunner:
-    """The strategies under way, one run each."""
+    """Runs the strategies, one run each."""
 
     request: AttackRequest
     settings: Settings
@@ -148,7 +148,7 @@ class _AttackRunner:
     first: RunPlan | None = None
 
     def run(self, strategies: Sequence[AttackStrategy]) -> AttackReport:
-        """One after the other; the reference solutions first, where a strategy is based on them."""
+        """Run the strategies one after the other. If one needs the reference solutions, run those first."""
         plan = self._plan(Attacker(strategies[0], self.knowledge))
         plan.models.close()
         for attack in self.knowledge.attacks.values():
@@ -167,7 +167,7 @@ class _AttackRunner:
         return AttackReport(plan.run.name, tuple(outcomes), tuple(self.unjudged), untouched, self.cancelled)
 
     def _learn(self) -> None:
-        """Find out which solutions pass: one that does not is no base for an attack."""
+        """Find the tasks whose solution does not pass: a strategy cannot start from it."""
         strategy = ReferenceStrategy()
         runs, _ = self._execute(strategy, Attacker(strategy, self.knowledge))
         self.knowledge.unsolved.update({run.task: UNSOLVED for run in runs if run.verdict in ("fail", "partial")})
@@ -195,7 +195,7 @@ class _AttackRunner:
         )
 
     def _execute(self, strategy: AttackStrategy, attacker: Attacker) -> tuple[list[TaskRun], dict[str, str]]:
-        """Run a strategy over the tasks it fits; returns its trials, and why the other tasks do not fit."""
+        """Run a strategy over the tasks it applies to; return its trials, and why it does not apply to the other tasks."""
         plan = self._plan(attacker)
         reasons = {one.task.name: strategy.unfit(one, self.knowledge) for one in plan.snapshots}
         unfit = {task: why for task, why in reasons.items() if why}
@@ -212,7 +212,7 @@ class _AttackRunner:
         return trials, unfit
 
     def _plan(self, attacker: Attacker) -> RunPlan:
-        """The plan of a run with an attacker; files are read once, unless models must be opened for each run."""
+        """Plan a run with an attacker. Files are read once, unless models must be opened for each run."""
         if self.first is None:
             self.first = self._load(attacker)
             return self.first
@@ -233,21 +233,21 @@ def _list_tasks_with_verdict(runs: Iterable[TaskRun], *verdicts: str) -> tuple[s
 
 
 def _copy_plan(plan: RunPlan, attacker: Attacker) -> RunPlan:
-    """The same plan with another attacker, as a run of its own."""
+    """Return the same plan with another attacker, under a new run id."""
     fresh = build_run(plan.plan, plan.snapshots, attacker.name, name=plan.run.name)
     named = {"id": fresh.id, "solver": attacker.name, "started_at": fresh.started_at}
     return replace(plan, solver=attacker, run=plan.run.model_copy(update=named))
 
 
 def _restrict_plan(plan: RunPlan, snapshots: tuple[Snapshot, ...]) -> RunPlan:
-    """The plan for some of its tasks."""
+    """Return the plan for some of its tasks."""
     short = plan.plan.model_copy(update={"snapshots": tuple(one.hash for one in snapshots)})
     run = plan.run.model_copy(update={"plan": short.hash, "total": len(snapshots)})
     return replace(plan, plan=short, run=run, snapshots=snapshots)
 
 
 def _describe_missing_verdict(run: TaskRun) -> str:
-    """Why a trial has no verdict, if it has none that says anything."""
+    """Return why a trial has no usable verdict, or an empty text."""
     if run.status not in ("completed", "timed_out"):
         return run.error or run.status
     if run.verdict == "inconclusive":
@@ -255,13 +255,12 @@ def _describe_missing_verdict(run: TaskRun) -> str:
     return ""
 
 
-def _ignore_trial(task_run: TaskRun) -> None:
-    """Hear of a trial."""
+def _ignore_trial(task_run: TaskRun) -> None: ...
 
 
 @contextmanager
 def _open_attack_store(path: Path | None, settings: Settings) -> Iterator[Store]:
-    """Open the store at a path, or one that is deleted afterwards."""
+    """Open the store at a path, or a temporary one."""
     if path is not None:
         with open_store(settings, path, create=True) as store:
             yield store

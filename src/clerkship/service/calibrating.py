@@ -1,4 +1,4 @@
-"""Is the judge any good: ask it about conversations that people have labelled, and hold its verdicts against theirs."""
+"""Calibrate a judge: have it judge labelled conversations, and compare its verdicts with the labels."""
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -56,7 +56,7 @@ class CalibrationRequest:
 
 @dataclass(frozen=True)
 class CalibrationPlan:
-    """A labelled set, and who is asked about it; all mistakes have been found."""
+    """A labelled set with its conversations and the judge, all checked."""
 
     labelled: LabelledSet
     conversations: dict[str, JudgedConversation]
@@ -67,7 +67,7 @@ class CalibrationPlan:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A label beside the verdict."""
+    """A label with the judge's verdict on it."""
 
     conversation: str
     label: Label
@@ -75,7 +75,7 @@ class Judgement:
 
     @property
     def agreement(self) -> Agreement:
-        """As a table of one."""
+        """The agreement table of this one label."""
         if self.found.status != "judged":
             return Agreement(errors=1)
         match self.label.passed, self.found.passed:
@@ -94,23 +94,23 @@ JudgementObserver = Callable[[Judgement], None]
 
 @dataclass(frozen=True)
 class CalibrationResult:
-    """What came of it."""
+    """The result of a calibration."""
 
     calibration: Calibration
     judgements: tuple[Judgement, ...]
     used: dict[Role, Usage]
 
     def disagreements(self) -> list[Judgement]:
-        """Where a person should look: passes that are none first, for those hide what is broken."""
+        """Return the judgements that differ from their labels, false passes first: those hide failures."""
         wrong = [one for one in self.judgements if one.agreement.false_passes or one.agreement.false_fails]
         return sorted(wrong, key=lambda one: not one.agreement.false_passes)
 
     def unjudged(self) -> list[Judgement]:
-        """Labels without a verdict."""
+        """Return the judgements without a verdict."""
         return [one for one in self.judgements if one.agreement.errors]
 
     def missed(self, at_least: float | None, most_false_passes: int | None) -> list[str]:
-        """What was asked for and not reached, in words."""
+        """Return a sentence for each target that was not reached."""
         found = self.calibration.overall
         told: list[str] = []
         value = compute_kappa(found)
@@ -122,8 +122,11 @@ class CalibrationResult:
         return told
 
     def unsettled(self, at_least: float | None, most_false_passes: int | None) -> str:
-        """Why nothing can be said, if nothing can: no verdict at all; or, where something was asked for, some missing,
-        or labels that κ cannot be had of."""
+        """Return why the result is inconclusive, or an empty text.
+
+        It is inconclusive if no label got a verdict. With a target, it is also inconclusive if a verdict is missing,
+        or if kappa cannot be computed from the labels.
+        """
         found = self.calibration.overall
         if not found.judged:
             return "no label got a verdict"
@@ -134,7 +137,7 @@ class CalibrationResult:
         return ""
 
     def exit_code(self, at_least: float | None = None, most_false_passes: int | None = None) -> int:
-        """0 it ran, and reached what was asked for; 1 it did not; 2 nothing can be said."""
+        """Return 0 if all targets were reached, 1 if not, 2 if the result is inconclusive."""
         if self.unsettled(at_least, most_false_passes):
             return 2
         return 1 if self.missed(at_least, most_false_passes) else 0
@@ -143,7 +146,7 @@ class CalibrationResult:
 def plan_calibration(
     request: CalibrationRequest, settings: Settings, catalog: RegisteredCatalog, store: Store
 ) -> CalibrationPlan:
-    """Read the labelled set, find what runs it names, choose the judge."""
+    """Load the labelled set and the runs it names, and choose the judge. Raise InputError."""
     if request.save is not None:
         check_writable(request.save)
     labelled = load_labelled(request.path, EVENTS)
@@ -185,7 +188,9 @@ def _load_conversation(item: LabelledItem, source: str, catalog: RegisteredCatal
 
 
 def calibrate(plan: CalibrationPlan, tell: Iterable[JudgementObserver] = ()) -> CalibrationResult:
-    """One question for each label, several at a time; told of as they are answered, kept in the order of the file."""
+    """Judge each label, several at a time. Observers are called in order of completion; results are in the order of the
+    file.
+    """
     labels, tally, watchers = plan.labelled.labels(), UsageCounter(), tuple(tell)
     found: dict[int, Judgement] = {}
     pool = ThreadPoolExecutor(plan.concurrency, thread_name_prefix="calibrate")
@@ -223,8 +228,10 @@ def _build_calibration(plan: CalibrationPlan, judgements: Sequence[Judgement]) -
 
 
 def save_result(calibrated: CalibrationResult, store: Store, file: Path | None = None) -> None:
-    """In the store, for the reports of its runs; and in a file, for those on other machines. One in which nothing was
-    judged is kept nowhere: it would hide one that says something."""
+    """Save a calibration in the store, for the reports of its runs, and in a file, for other machines.
+
+    A calibration without any verdict is not saved: it would hide an earlier one.
+    """
     if not calibrated.calibration.overall.judged:
         return
     store.save_calibration(calibrated.calibration)

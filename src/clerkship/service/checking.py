@@ -1,4 +1,4 @@
-"""Load a folder and check it: everything that can be known before a run, of the files and of the agent."""
+"""Load a folder, and check its files and the agent before a run."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -23,24 +23,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Validation:
-    """What a folder holds, or all that is wrong with it."""
+    """The library of a folder, or the problems found in it."""
 
     library: Library | None
     problems: tuple[InputProblem, ...]
 
     @property
     def warnings(self) -> tuple[InputProblem, ...]:
-        """What is odd, and changes no exit code."""
+        """The warnings; they do not change the exit code."""
         return self.library.warnings if self.library is not None else ()
 
     def exit_code(self) -> int:
-        """The author's mistakes are neither a pass nor a fail."""
+        """Return 2 if there are problems, because mistakes in files are neither a pass nor a fail; else 0."""
         return 2 if self.problems else 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationRequest:
-    """The files to check, and what to check them against."""
+    """The files to check, and the agent and domain to check them against."""
 
     path: Annotated[Path, Option(help="Folder of YAML files, or one file of it.")]
     domain: DomainPath = None
@@ -51,7 +51,7 @@ class ValidationRequest:
 
 
 def validate(request: ValidationRequest, settings: Settings, catalog: RegisteredCatalog) -> Validation:
-    """Load it and see."""
+    """Load the files and return the problems and warnings."""
     try:
         library, _ = load_and_check(request.path, request.agent, settings, catalog, domain=request.domain)
         calibration = find_calibration_file(library.root)
@@ -66,7 +66,7 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
 
 
 def _warn_ungraded(tasks: Iterable[LoadedTask]) -> Iterator[InputProblem]:
-    """Warn about tasks with nothing to grade them by: their runs get no verdict, whatever the agent does."""
+    """Warn about tasks without criteria: their runs get no verdict."""
     for loaded in tasks:
         if not loaded.task.criteria:
             message = f"{loaded.task.name!r} has no criteria, so its runs are ungraded"
@@ -81,8 +81,11 @@ def load_and_check(
     *,
     domain: Path | None = None,
 ) -> tuple[Library, Solver | None]:
-    """The library at a path, checked against what its agent knows: by the domain that is given, else by what the agent
-    says of itself, else by the domain of the project around it. All that is wrong anywhere is said at once."""
+    """Load the library at a path, and check it against the domain and the capabilities of its agent.
+
+    The domain is the one given, else the agent's own, else that of the project. Raise InputError with all problems
+    at once.
+    """
     problems: list[InputProblem] = []
     agents = load("clerkship.engine.agents") if agent is not None else None  # without an agent none is imported
     solver: Solver | None = _collect_problems(
@@ -122,6 +125,6 @@ def _collect_problems(problems: list[InputProblem], work: Callable[[], T | None]
 
 
 def load_domain(path: Path, given: Path | None = None) -> AgentDomain | None:
-    """Return the given domain, or that of the project around a path; None if there is none."""
+    """Return the given domain, else that of the project around a path, else None."""
     file = given or find_domain(path)
     return read_domain(file) if file is not None else None

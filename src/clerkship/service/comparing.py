@@ -1,4 +1,4 @@
-"""Compare two runs that are kept."""
+"""Compare two stored runs."""
 
 from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, TaskRun
@@ -12,9 +12,10 @@ from clerkship.store.contract import Store
 def compare_runs(
     store: Store, before: str, after: str, damaged: list[str] | None = None, notes: list[str] | None = None
 ) -> Comparison:
-    """Compare two runs of one store, task by task, without values of variables; for `damaged` see `Store.task_runs`.
+    """Compare two runs of one store, task by task, with values of variables redacted.
 
-    Raise SealBroken if one was changed; what could not be checked is added to `notes`.
+    Raise SealBroken if one was changed. Parts that could not be checked are added to `notes`; for `damaged` see
+    `Store.task_runs`.
     """
     old, new = store.run(before), store.run(after)
     for run in dict.fromkeys((old.id, new.id)):
@@ -27,8 +28,10 @@ def compare_runs(
 
 
 def _load_trials_by_content(store: Store, run: BenchmarkRun, damaged: list[str] | None) -> list[TaskRun]:
-    """A run's trials, each with what identifies its task in place of its snapshot: a limit that was asked for, or
-    another way to the same file, makes no other task of it."""
+    """Return the trials of a run, each with the hash of its task's content in place of its snapshot.
+
+    A snapshot also depends on limits and on the path of the file, which do not make it another task.
+    """
     by = build_run_redactor(store, run)
     found, known = [redact_task_run(ran, by) for ran in store.task_runs(run.id, damaged=damaged)], dict[str, str]()
     for task_run in found:

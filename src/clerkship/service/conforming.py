@@ -13,7 +13,7 @@ C = TypeVar("C", bound=ComponentSpec)
 
 
 class ConformanceOutcome(NamedTuple):
-    """The result of one check. It has a reason if the check failed, and the requests it sent if it passed."""
+    """The result of one check. It has a reason if the check failed, and the number of requests if it passed."""
 
     check: str
     sentence: str
@@ -23,7 +23,7 @@ class ConformanceOutcome(NamedTuple):
 
 
 def run_conformance(kind: str, catalog: RegisteredCatalog) -> Iterator[ConformanceOutcome]:
-    """Run every check on a kind of simulator or domain, whatever came of those before; raises UnknownName."""
+    """Run every check on a kind of simulator or domain, also after a failed one. Raise UnknownName."""
     if kind in catalog.domains:
         return _run_checks(DOMAIN_CHECKS, catalog.domain(kind))
     return _run_checks(CHECKS, catalog.simulator(kind))

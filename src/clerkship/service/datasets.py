@@ -1,4 +1,4 @@
-"""Look into a dataset: one that ships, one that a file defines, or FHIR as it lies on disk."""
+"""Show a dataset: one that ships, one that a file defines, or FHIR files."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -28,28 +28,28 @@ from clerkship.simulators.fhir.datasets.load import BUILT_IN, FORMS, load_built_
 
 @dataclass(frozen=True)
 class DatasetView:
-    """A dataset, as somebody looks at it."""
+    """A dataset, with what can be shown of it."""
 
     dataset: Dataset
     warnings: tuple[InputProblem, ...] = ()
 
     def counts(self) -> Mapping[str, int]:
-        """Count what is in it: resources and records by type, and files."""
+        """Count the resources and records by type, and the files."""
         counts = {type: len(self.chart.list_keys(type)) for type in self.chart.types}
         counts |= Counter(str(record.get("type") or "record") for record in self.dataset.records)
         return counts | ({"file": len(self.dataset.files)} if self.dataset.files else {})
 
     @property
     def chart(self) -> Chart:
-        """Its resources."""
+        """The resources."""
         return load_chart([self.dataset])
 
     def patients(self) -> list[str]:
-        """Who is in it, a line each."""
+        """Return one line for each patient."""
         return self.titles(self.chart.list_keys("Patient"))
 
     def resource(self, key: str) -> Resource:
-        """One of its resources, by `Type/id`."""
+        """Return a resource by `Type/id`. Raise InputError."""
         if self.dataset.type != "fhir":
             raise InputError.of(f"{self.dataset.name} holds {self.dataset.type}, not FHIR resources")
         if key in self.chart:
@@ -60,7 +60,9 @@ class DatasetView:
         raise InputError.of(f"no {key} is in {self.dataset.name}", hint=hint if len(hint) < 300 else hint[:300] + "…")
 
     def found(self, query: str) -> list[str]:
-        """The keys of all of a type (`Observation`), or of those that a search finds (`Observation?code=2823-3`)."""
+        """Return the keys of all resources of a type (`Observation`), or of those that match a search
+        (`Observation?code=2823-3`).
+        """
         type, _, asked = query.partition("?")
         if self.dataset.type != "fhir" or not self.chart.list_keys(type):
             self.resource(type)  # says what there is instead
@@ -70,11 +72,11 @@ class DatasetView:
             raise InputError.of(f"{query[:200]}: {invalid}") from None
 
     def titles(self, keys: Iterable[str]) -> list[str]:
-        """Resources, a line each."""
+        """Return one line for each resource."""
         return [format_title(parse_resource(self.chart[key])) for key in keys]
 
     def data(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return a summary as JSON data."""
         about = {"name": self.dataset.name, "type": self.dataset.type, "hash": self.dataset.hash}
         return about | {"counts": self.counts(), "patients": self.patients(), "warnings": list(map(str, self.warnings))}
 
@@ -82,7 +84,10 @@ class DatasetView:
 def find_dataset(
     reference: str, settings: Settings, catalog: RegisteredCatalog, now: datetime | None = None
 ) -> DatasetView:
-    """By the name of one that ships; or by path: FHIR, or YAML that defines it, `path::name` if it defines several."""
+    """Return a dataset by the name of one that ships, or by path: FHIR files, or YAML that defines it.
+
+    If the YAML defines several, write `path::name`.
+    """
     cache = DatasetCache(settings.cache)
     file, _, name = reference.partition("::")
     path = Path(file)
@@ -99,7 +104,7 @@ def find_dataset(
 
 
 def _contains_definitions(folder: Path) -> bool:
-    """Whether there is YAML in it, rather than FHIR alone."""
+    """Return whether a folder contains YAML rather than only FHIR files."""
     return any(path.suffix in YAML for path in folder.iterdir()) or not any(
         FORMS.is_readable(path.name) for path in folder.rglob("*")
     )

@@ -1,4 +1,4 @@
-"""Write a run that is kept to files: for people a page and a summary, for machines JUnit XML, JSON Lines, results."""
+"""Write reports of a stored run: HTML, Markdown, JUnit XML, JSON Lines, and results for other tools."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -33,16 +33,16 @@ from clerkship.store.contract import Store
 
 
 class ReportFailed(PlatformError):
-    """A report could not be written; the run is kept all the same."""
+    """A report could not be written. The run itself is stored."""
 
 
 def write_reports(
     store: Store, reference: str, targets: ReportTargets, seals: SealCheck | None = None
 ) -> dict[str, Path]:
-    """Write every report that is wanted; those that cannot be written are named in the end.
+    """Write the requested reports, and return their paths. Raise ReportFailed at the end if some could not be written.
 
-    The run's seals are checked, unless the caller has done so. A report of a changed run names what was changed.
-    Results for other tools have no place for that: they are refused.
+    The seals of the run are checked, unless the caller passes the result. The report of a changed run names the
+    changes; results for other tools cannot, so they are refused.
     """
     wanted = targets.wanted()
     checked = seals or store.check_seals(store.run(reference).id)
@@ -61,7 +61,7 @@ def write_reports(
 
 
 def write_comparison(gated: GatedComparison, targets: ReportTargets) -> dict[str, Path]:
-    """Write a comparison as HTML and as Markdown, as far as they are wanted."""
+    """Write a comparison as HTML and Markdown, as requested."""
 
     def render(sort: str) -> Iterator[bytes]:
         if sort == "html":
@@ -76,7 +76,7 @@ def write_comparison(gated: GatedComparison, targets: ReportTargets) -> dict[str
 
 
 def _write_files(wanted: dict[str, Path], render: Callable[[str], Iterable[bytes]]) -> list[str]:
-    """Write each file; return a sentence for each that cannot be written."""
+    """Write each file; return a sentence for each that could not be written."""
     failed = []
     for sort, target in wanted.items():
         try:
@@ -92,7 +92,7 @@ def _write_files(wanted: dict[str, Path], render: Callable[[str], Iterable[bytes
 
 
 def build_body_reader(store: Store, by: Redactor, snapshot: str = "") -> Callable[[str], bytes]:
-    """Return what reads bodies redacted, all but that of a snapshot, which has to be valid."""
+    """Return a function that reads stored bodies and redacts them, except the snapshot's, which must stay valid."""
     return lambda digest: store.blob(digest) if digest == snapshot else by.body(store.blob(digest))
 
 
@@ -135,7 +135,7 @@ def _redact_task_runs(store: Store, run_id: str, by: Redactor) -> Iterator[TaskR
 
 
 def _load_details(store: Store, task_runs: list[TaskRun], by: Redactor) -> Iterator[TaskDetail]:
-    """The most urgent first, with their logs for as long as a page could hold them: the rest is not even read."""
+    """Yield the trials, the most urgent first. Logs are read only until the page has no space left for them."""
     room = MAX_PAGE_DATA
     for task_run in sorted(task_runs, key=urgency):
         if room <= 0:
@@ -167,7 +167,7 @@ def _build_junit_cases(store: Store, run_id: str, by: Redactor) -> Iterable[Juni
 
 
 def read_redacted_trials(store: Store, run_id: str, by: Redactor, *, attempts: bool = False) -> Iterator[StoredTrial]:
-    """Yield the trials of a run with their logs, redacted; with `attempts`, those that were done again too."""
+    """Yield the trials of a run with their logs, redacted; with `attempts`, also those that were repeated."""
     for task_run in store.each(run_id, attempts=attempts):
         lines = map(by.line, store.log(task_run))
         yield StoredTrial(redact_task_run(task_run, by), lines, by.json(store.sidecar(task_run)))

@@ -1,4 +1,4 @@
-"""Continue a recorded conversation from one of its turns, with another agent or the same."""
+"""Fork a stored conversation: continue it from a turn, with the same or another agent."""
 
 from clerkship.actors.contract import AgentError, Solver
 from clerkship.actors.recorded import RecordedSolver
@@ -21,7 +21,7 @@ from clerkship.store.contract import Store
 
 
 def plan_fork(store: Store, request: ForkRequest, catalog: RegisteredCatalog, settings: Settings) -> RunPlan:
-    """Plan a run of one task whose trials all begin with what happened in another, up to a turn."""
+    """Plan a run of one task whose trials all continue a stored trial from a turn."""
     if request.trials is not None and request.trials < 1:
         raise InputError.of("trials are at least 1")
     run = store.run(request.run)
@@ -55,12 +55,12 @@ def _refuse_recorded(solver: Solver) -> None:
 
 
 def _without_recording(run: BenchmarkRun) -> ModelOptions:
-    """Return how the run asked its models, without its recording: that is of another conversation."""
+    """Return the model options of a run without its recording, which is of another conversation."""
     return run.asking.model_copy(update={"tape": None, "tapes_agent": False})
 
 
 def _warn_about_warm_up(solver: Solver, snapshot: Snapshot, request: ForkRequest) -> list[InputProblem]:
-    """Return a warning if the agent is sent the earlier messages again, on request or for lack of `on_history`."""
+    """Return a warning if the agent gets the earlier messages again: on request, or because it has no `on_history`."""
     if request.turn < 2 or not (request.warm_up or _lacks_history(solver, snapshot)):
         return []
     lines = "line 1" if request.turn == 2 else f"lines 1 to {request.turn - 1}"

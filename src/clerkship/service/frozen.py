@@ -1,4 +1,4 @@
-"""What a run was frozen from, read back from the store: its plan, its tasks, its datasets."""
+"""Load the plan, the snapshots and the datasets of a stored run."""
 
 import hashlib
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from clerkship.store.contract import Store, StoreDamaged, StoreFailed
 
 
 def with_current_grading(snapshot: Snapshot) -> Snapshot:
-    """The same, to be graded as is done today."""
+    """Return the snapshot with the current grading version."""
     return snapshot if snapshot.grading == GRADING_VERSION else snapshot.model_copy(update={"grading": GRADING_VERSION})
 
 
@@ -23,19 +23,19 @@ def without_solution(snapshot: Snapshot) -> Snapshot:
 
 
 def load_plan(store: Store, run: BenchmarkRun) -> Plan:
-    """What a run had to do."""
+    """Return the plan of a run. Raise InputError if the run was stored without one."""
     if not run.plan:
         raise InputError.of(f"{run.id} is from before runs kept what they had to do", hint="run its files again")
     return Plan.model_validate_json(load_verified_blob(store, run.plan))
 
 
 def load_snapshots(store: Store, run: BenchmarkRun) -> list[Snapshot]:
-    """The tasks of a run, in order."""
+    """Return the snapshots of a run's tasks, in order."""
     return [load_snapshot(store, address) for address in load_plan(store, run).snapshots]
 
 
 def load_snapshot(store: Store, address: str) -> Snapshot:
-    """Return the snapshot of a task; raise StoreDamaged where it cannot be parsed."""
+    """Return the snapshot with this hash. Raise StoreDamaged if it cannot be parsed."""
     try:
         return Snapshot.model_validate_json(load_verified_blob(store, address))
     except ValidationError as error:
@@ -47,13 +47,13 @@ def load_snapshot(store: Store, address: str) -> Snapshot:
 
 
 def load_datasets(store: Store, snapshots: Iterable[Snapshot]) -> dict[str, Dataset]:
-    """The datasets of some tasks, by name."""
+    """Return the datasets of some snapshots, by name."""
     wanted = {name: address for snapshot in snapshots for name, address in snapshot.datasets.items()}
     return {name: Dataset.parse(name, load_verified_blob(store, address)) for name, address in wanted.items()}
 
 
 def load_verified_blob(store: Store, address: str) -> bytes:
-    """What was kept by its hash, and still has it."""
+    """Return the blob with this hash. Raise StoreFailed if its content has another hash."""
     data = store.blob(address)
     if hashlib.sha256(data).hexdigest() != address:
         raise StoreFailed(f"what the store keeps as {address} is something else; it was tampered with, or is damaged")

@@ -1,4 +1,4 @@
-"""Make a dataset of synthetic patients, and write it where somebody wants it."""
+"""Generate a dataset of synthetic patients, and write it to files."""
 
 import hashlib
 from collections import Counter
@@ -30,7 +30,7 @@ RESOURCE_TYPES = (
 
 @dataclass(frozen=True)
 class GenerateRequest:
-    """How many, of which seed, around when."""
+    """How many patients to generate, with which seed and at which time."""
 
     patients: int
     seed: int
@@ -39,20 +39,19 @@ class GenerateRequest:
 
 @dataclass(frozen=True)
 class GeneratedDataset:
-    """The dataset, one resource to a line, by type and id."""
+    """A generated dataset, one resource per line, ordered by type and id."""
 
     request: GenerateRequest
     lines: tuple[bytes, ...]
     counts: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Count once."""
         counted = Counter(parse_key(line).partition("/")[0] for line in self.lines)
         object.__setattr__(self, "counts", dict(sorted(counted.items())))
 
     @property
     def digest(self) -> str:
-        """SHA-256 of it as NDJSON: what `sha256sum` says of the file."""
+        """The SHA-256 of the dataset as NDJSON, as `sha256sum` computes it."""
         total = hashlib.sha256()
         for piece in self.ndjson():
             total.update(piece)
@@ -60,16 +59,16 @@ class GeneratedDataset:
 
     @property
     def look_alikes(self) -> tuple[LookAlike, ...]:
-        """Patients who are easily taken for each other."""
+        """The patients who are easily confused with each other."""
         return list_look_alikes(self.request.patients)
 
     def ndjson(self) -> Iterator[bytes]:
-        """A line for each."""
+        """Yield the dataset as NDJSON."""
         for line in self.lines:
             yield line + b"\n"
 
     def bundle(self) -> Iterator[bytes]:
-        """All of it as one Bundle, of the type collection (R4 §2.36.2)."""
+        """Yield the dataset as one Bundle of type collection (R4 §2.36.2)."""
         when = orjson.dumps(format_instant(self.request.now))
         yield b'{"resourceType":"Bundle","type":"collection","timestamp":' + when + b',"entry":['
         for place, line in enumerate(self.lines):
@@ -79,12 +78,12 @@ class GeneratedDataset:
 
 
 def generate_dataset(request: GenerateRequest, told: ReportProgress | None = None) -> GeneratedDataset:
-    """Make it; `told` hears of each patient."""
+    """Generate a dataset; `told` is called for each patient."""
     return GeneratedDataset(request, generate_lines(request.patients, request.seed, request.now, told))
 
 
 def parse_now(text: str) -> datetime:
-    """A time as somebody types it, in its zone."""
+    """Parse a time with its zone. Raise InputError."""
     try:
         now = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -99,7 +98,7 @@ _TIME_HINT = "write one with its zone, such as 2026-03-02T09:00:00-05:00"
 
 @dataclass(frozen=True)
 class OutputTarget:
-    """Where it goes: one file, or a folder with a file for each type."""
+    """Where to write a dataset: one file, or a folder with a file for each type."""
 
     target: Path
     folder: bool = False
@@ -107,12 +106,12 @@ class OutputTarget:
 
     @classmethod
     def parse(cls, text: str, *, bundle: bool = False) -> "OutputTarget":
-        """A folder is one that is there, or a name that ends in a slash."""
+        """Parse a path: a folder if it exists as one or ends in a slash, else a file."""
         target = Path(text)
         return cls(target, target.is_dir() or text.endswith(("/", "\\")), bundle)
 
     def refuse_taken(self) -> None:
-        """Nothing that is there is overwritten; said before anything long is done."""
+        """Raise InputError if a file would be overwritten. Called before the dataset is generated, which takes long."""
         if self.folder:
             there = sorted(self.target.glob(BUNDLE if self.bundle else f"*{NDJSON}"))
         else:
@@ -123,7 +122,9 @@ class OutputTarget:
 
 
 def save_dataset(made: GeneratedDataset, place: OutputTarget) -> list[Path]:
-    """Write it, and say which files that made; those of types that it has no more go, those of others stay."""
+    """Write a dataset, and return its files. Files of resource types that it does not have are removed; other files
+    stay.
+    """
     files = _build_files(made, place)
     for path, pieces in files.items():
         _write(path, pieces)

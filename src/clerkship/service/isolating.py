@@ -1,4 +1,4 @@
-"""Isolate the agent of a run: which level it gets, and what is hidden from it."""
+"""Isolate the agent of a run: choose the level, and find the paths to hide from it."""
 
 import atexit
 import re
@@ -43,7 +43,7 @@ _REASONS: dict[IsolationLevel, str] = {
 
 
 def choose_level(solver: Solver, mode: IsolationMode) -> IsolationLevel:
-    """Return how the agents of a solver are isolated; raise InputError where they must be, and cannot."""
+    """Return the isolation level for the agents of a solver. Raise InputError if they must be isolated and cannot be."""
     level: IsolationLevel = getattr(solver, "isolation", "trusted")
     if isinstance(solver, Isolated):
         level = "none" if mode == "never" else offered()[0]
@@ -54,8 +54,7 @@ def choose_level(solver: Solver, mode: IsolationMode) -> IsolationLevel:
 
 
 def choose_resumed_level(run: BenchmarkRun, solver: Solver, settings: Settings) -> IsolationLevel:
-    """Return how a run goes on that was begun before. Raise InputError if that is not as it was begun, because all of
-    its trials are isolated alike."""
+    """Return the isolation level for a resumed run. Raise InputError if it differs: all trials of a run have one level."""
     mode: IsolationMode = "never" if run.isolation == "none" and settings.isolate == "auto" else settings.isolate
     level = choose_level(solver, mode)
     if run.isolation not in (None, level):
@@ -67,7 +66,7 @@ def choose_resumed_level(run: BenchmarkRun, solver: Solver, settings: Settings) 
 
 
 def isolate_import(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: Path) -> None:
-    """Isolate the processes that a solver starts before a run, to import its agent; `files` are those of the tasks."""
+    """Isolate the processes that a solver starts before a run to import its agent; `files` are those of the tasks."""
     if isinstance(solver, Isolated) and level in LEVELS:
         file = store.resolve()
         with suppress(OSError):  # there is no store yet, or it cannot be written to
@@ -102,17 +101,18 @@ def isolate_solver(solver: Solver, level: IsolationLevel | None, files: Iterable
 
 
 def _list_store_paths(file: Path) -> list[Path]:
-    """Return what holds earlier results: the folder around the store if it is its own, else the store's files, with
-    the private folders of all its runs."""
+    """Return the paths that hold earlier results: the store's folder if it contains nothing else, else the store's
+    files and the private folders of its runs.
+    """
     if file.parent.name == OWN_FOLDER:
         return [file.parent]
     return [*file.parent.glob(f"{file.name}*"), *(file.parent / name for name in _BESIDE_STORE)]
 
 
 def _create_private_root(store: Path) -> Path:
-    """Create the folder beside a store that holds the private folders of all its runs, and return it.
+    """Create and return the folder beside a store that holds the private folders of all its runs.
 
-    It is hidden as a whole, so a program cannot see those of runs that begin after it.
+    The whole folder is hidden, so a program cannot see the private folders of runs that start later.
     """
     folder = store.with_name(f"{store.name}.private")
     if folder.is_symlink():
@@ -122,7 +122,7 @@ def _create_private_root(store: Path) -> Path:
 
 
 def _create_private_folder(store: Path) -> Path:
-    """Create the private folder of a run, for those of its trials."""
+    """Create the private folder of a run."""
     while True:
         folder = _create_private_root(store)
         with suppress(FileNotFoundError):  # another run removed the folder when it ended
@@ -130,19 +130,22 @@ def _create_private_folder(store: Path) -> Path:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    """Remove a folder beside the store unless there is something in it, such as the private folder of another run."""
+    """Remove a folder beside the store, unless it contains something, such as the private folder of another run."""
     with suppress(OSError):
         folder.rmdir()
 
 
 def get_solver_paths(solver: Solver) -> tuple[Path, ...]:
-    """Return what the programs of a solver need to see; nothing for other solvers."""
+    """Return the paths that the programs of a solver need to see; none for other solvers."""
     return solver.paths() if isinstance(solver, Isolated) else ()
 
 
 def find_task_files(root: Path, files: Iterable[Path], settings: Settings, shown: Iterable[Path]) -> tuple[Path, ...]:
-    """Return what tells about the tasks of a folder, given the files that were read from it and the agent's own paths:
-    the folder or what is in it, recordings, the history of the repository, the cache, and the suites that ship."""
+    """Return the paths that reveal something about the tasks of a folder.
+
+    These are the folder or its files, recordings, the history of the repository, the cache, and the suites that
+    ship. `files` are those that were read from the folder; `shown` are the agent's own paths.
+    """
     found = set(files)
     recordings = {cassette_path(file).parent for file in found if not file.is_dir()}
     others = [*recordings, *_find_repository(root.resolve()), _SUITES]
@@ -153,8 +156,9 @@ def find_task_files(root: Path, files: Iterable[Path], settings: Settings, shown
 
 
 def _select_task_paths(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
-    """Return the root if the agent is not in it, else the folders of the files in which the agent is not, and
-    elsewhere the files with copies of them."""
+    """Return the root if the agent is not in it. Else return the folders that do not contain the agent, and elsewhere
+    the files with their copies.
+    """
     if not _contains_any(root, own):
         files = {file for file in files if not file.is_relative_to(root)}
         return {root, *files, *_find_copies(files)}
@@ -168,7 +172,7 @@ def _contains_any(folder: Path, paths: set[Path]) -> bool:
 
 
 def _find_copies(files: set[Path]) -> set[Path]:
-    """Return the copies of files that editors, tools and Python leave beside them, and those of other YAML files."""
+    """Return the copies that editors, tools and Python leave beside these files, and copies of other YAML files."""
     found, names = set[Path](), defaultdict[Path, set[str]](set)
     for file in files:
         names[file.parent] |= {file.name, file.stem}
@@ -185,8 +189,11 @@ def _is_copy(name: str, known: set[str]) -> bool:
 
 
 def _merge_into_folders(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
-    """Replace files by their folder where it has nothing else in it but Markdown, from the deepest up to the root: each
-    mask costs time whenever a program starts. A folder with the agent in it stays."""
+    """Replace files by their folder if it contains nothing else except Markdown, from the deepest folder up to the
+    root.
+
+    Each mask costs time at every start of a program. Folders that contain the agent are not merged.
+    """
     found = set(files)
     folders = {parent for file in files for parent in file.parents if parent.is_relative_to(root)}
     for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
@@ -198,7 +205,7 @@ def _merge_into_folders(root: Path, files: set[Path], own: set[Path]) -> set[Pat
 
 
 def _find_repository(folder: Path) -> list[Path]:
-    """Return the folders that hold the history of the repository around a folder: more than one in a worktree."""
+    """Return the folders with the history of the repository around a folder; a worktree has several."""
     mark = next((place / ".git" for place in (folder, *folder.parents) if (place / ".git").exists()), None)
     if mark is None or mark.is_dir():
         return [mark] if mark is not None else []
@@ -210,7 +217,7 @@ def _find_repository(folder: Path) -> list[Path]:
 
 
 def find_masks(hidden: Iterable[Path], shown: Iterable[Path]) -> tuple[Path, ...]:
-    """Return what to mask: a folder with something to be shown in it is replaced by what else is in it."""
+    """Return the paths to mask. A folder that contains a shown path is replaced by its other entries."""
     kept = {path.resolve() for path in shown}
     found = {mask for path in hidden for mask in _find_path_masks(path, kept)}
     return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))
@@ -225,7 +232,7 @@ def _find_path_masks(path: Path, shown: set[Path]) -> list[Path]:
 
 
 def read_isolated_capabilities(solver: PythonProcessSolver, library: Library, settings: Settings) -> AgentCapabilities:
-    """Ask an agent about itself in a process that cannot see the files of the tasks."""
+    """Read the capabilities of an agent in a process that cannot see the files of the tasks."""
     level = choose_level(solver, settings.isolate)
     if level in LEVELS:
         files = find_task_files(library.root, library.files, settings, solver.paths())

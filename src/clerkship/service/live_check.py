@@ -1,4 +1,4 @@
-"""Look at a playground that is up in another process: its events, and what a task's criteria say of them now."""
+"""Inspect a playground in another process: read its events, and grade it with a task's criteria."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,14 +31,14 @@ from clerkship.settings import Settings, variables
 
 
 class StatedAnswer(NamedTuple):
-    """What the agent answered: nothing runs it here, so it has to be said."""
+    """The agent's answer as given on the command line: the playground does not run the agent, so it does not know it."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class LiveCheck:
-    """What the criteria of a task say of a playground, as it is now."""
+    """The result of grading a running playground."""
 
     task: str
     criteria: tuple[CriterionRun, ...]
@@ -50,16 +50,16 @@ class LiveCheck:
 
     @property
     def outcome(self) -> str:
-        """The verdict; without one, something else than the agent was at fault."""
+        """The verdict, or `errored` if there is none."""
         return self.score.verdict or "errored"
 
     def exit_code(self) -> int:
-        """As for a run of this one trial."""
+        """Return the exit code of a run with this one trial."""
         return {"pass": 0, "ungraded": 0, "partial": 1, "fail": 1}.get(self.outcome, 2)
 
 
 def check_kinds(kinds: Iterable[str], catalog: RegisteredCatalog) -> None:
-    """Raise InputError for a kind that no event has: it would be waited for in vain."""
+    """Raise InputError for a kind that no event has."""
     for kind in kinds:
         if not any(matches_kind(known, kind) for known in catalog.events):
             families = {f"{known.split('.')[0]}.*" for known in catalog.events}
@@ -68,17 +68,17 @@ def check_kinds(kinds: Iterable[str], catalog: RegisteredCatalog) -> None:
 
 
 def matches_any_kind(event: dict[str, Any], kinds: Sequence[str]) -> bool:
-    """Return whether an event is of one of the kinds; any is if none is named."""
+    """Return whether an event is of one of these kinds; True if none is given."""
     return not kinds or any(matches_kind(event["kind"], kind) for kind in kinds)
 
 
 def read_events(remote: RemotePlayground, after: int = 0, by: Redactor = NO_REDACTION) -> Iterator[dict[str, Any]]:
-    """Yield the events of a log from a place on, up to where it is now, without the values that `by` knows."""
+    """Yield the events of a log after a sequence number, up to the current end, redacted."""
     return (by.event(orjson.loads(line)) for line in remote.lines(after))
 
 
 def build_remote_redactor(remote: RemotePlayground) -> Redactor:
-    """Return the redactor for the variables that a playground's task uses, as far as they are set here."""
+    """Return a redactor for the variables of a playground's task, if they are set in this process."""
     known = variables()
     names = remote.about().get("variables", ())
     return build_redactor({name: known[name] for name in names if name in known}, shortest=MIN_SECRET_LENGTH)
@@ -93,7 +93,7 @@ def check_now(
     path: Path | None = None,
     answer: StatedAnswer | None = None,
 ) -> LiveCheck:
-    """Grade what has happened so far, by a task's criteria as the files have them now."""
+    """Grade the events so far with a task's criteria, as the files define them now."""
     library = load_library(path or Path(where.path), catalog, cache=settings.cache)
     with RemotePlayground(where.url, where.token) as remote:
         about = remote.about()
@@ -129,7 +129,7 @@ def _describe_mismatch(loaded: LoadedTask, where: PlaygroundRegistration) -> str
 
 
 def _build_answer_event(last: Event, answer: StatedAnswer) -> Event:
-    """As a run takes it down, at the end of its log."""
+    """Return the event that a run logs for the agent's answer."""
     payload = AgentAnswered(answer=answer.value)
     return Event(last.seq + 1, last.at, "run", payload.kind, "agent", None, payload)
 
@@ -137,7 +137,7 @@ def _build_answer_event(last: Event, answer: StatedAnswer) -> Event:
 def _list_notes(
     loaded: LoadedTask, about: dict[str, Any], catalog: RegisteredCatalog, *, answered: bool
 ) -> Iterator[str]:
-    """What somebody should know who reads the verdict."""
+    """Yield remarks that help to interpret the verdict."""
     task = loaded.task
     if about["task"] != task.name:
         if task.scenario is not None:

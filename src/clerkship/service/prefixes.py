@@ -1,4 +1,4 @@
-"""The beginning of a conversation, read from the log that is kept of it."""
+"""Read the fork point of a conversation from a stored log."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ from clerkship.store.contract import Store
 
 
 def load_fork_point(store: Store, run: BenchmarkRun, catalog: RegisteredCatalog) -> ForkPoint | None:
-    """What a run goes on with, if it does: the same for as long as it is kept."""
+    """Return the fork point of a run, or None if it is not a fork. Raise InputError if the stored log has changed."""
     fork = run.fork
     if fork is None:
         return None
@@ -37,7 +37,7 @@ def load_fork_point(store: Store, run: BenchmarkRun, catalog: RegisteredCatalog)
 def read_fork_point(
     store: Store, ran: TaskRun, turn: int, catalog: RegisteredCatalog, *, warm_up: bool = False
 ) -> ForkPoint:
-    """A trial up to the line that begins a turn; raises InputError where there is no such line."""
+    """Read a trial up to the message that starts a turn. Raise InputError if there is no such turn."""
     which = f"trial {ran.trial} of {ran.task!r}"
     if not ran.events:
         raise InputError.of(f"nothing is kept of {which}: {ran.error or 'it never began'}", hint="fork another trial")
@@ -64,7 +64,7 @@ def read_fork_point(
 
 
 def _find_first_sandbox(events: Sequence[Event], which: str) -> str:
-    """Where the person is who begins: they are seated before anything else is done."""
+    """Return the sandbox of the person who starts the conversation: people are added before anything else happens."""
     entries = [event.payload.entry for event in events if isinstance(event.payload, AgentStarted)]
     if "on_task" in entries:
         raise InputError.of(f"{which} is no conversation: its agent was given work", hint="`rerun` does it again")
@@ -74,6 +74,6 @@ def _find_first_sandbox(events: Sequence[Event], which: str) -> str:
 
 
 def _list_blob_digests(lines: Iterable[bytes]) -> set[str]:
-    """The bodies that some lines of a log refer to."""
+    """Return the hashes of the blobs that some lines of a log refer to."""
     records = [orjson.loads(line) for line in lines if b'"blobs":' in line]
     return {kept["sha256"] for record in records for kept in record.get("blobs", {}).values()}

@@ -1,4 +1,4 @@
-"""Look at runs that are kept."""
+"""Show a stored run."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,37 +33,37 @@ class RunView:
     """Whether the run is as it was saved."""
 
     def redacted(self, by: Redactor) -> "RunView":
-        """Return a view in which values of variables are not shown."""
+        """Return a view with values of variables redacted."""
         return replace(self, task_runs=[redact_task_run(task_run, by) for task_run in self.task_runs]) if by else self
 
     def judged(self) -> JudgingSummary:
-        """What models said and took in these trials."""
+        """Summarize what models judged and used in these trials."""
         return JudgingSummary.of(self.run, self.task_runs, self.known, self.played_in)
 
     def judged_data(self) -> dict[str, Any] | None:
-        """The same for machines; nothing where no model had any part in it, or where not all trials are here."""
+        """Return the same as JSON data; None if no model took part, or if some trials are not in the view."""
         return self.judged().data() if len(self.task_runs) == self.counts.done else None
 
     def exit_code(self) -> int:
-        """What running it would have exited with; 2 if it was changed since."""
+        """Return the exit code of the run; 2 if the run was changed since."""
         return 2 if self.seals.is_changed else self.run.exit_code(self.counts)
 
     def repeats(self) -> Repeats | None:
-        """What repetition tells, where there was any."""
+        """Return statistics over repeated trials, or None if there is one trial per task."""
         return compute_repeats(group_rates(self.task_runs).values()) if self.run.trials > 1 else None
 
     def templates(self) -> TemplateRates | None:
-        """What the tasks of one template came to together; nothing where not all trials are here."""
+        """Return the results of the tasks of each template; None if some trials are not in the view."""
         return TemplateRates(self.task_runs) if len(self.task_runs) == self.counts.done else None
 
     def templates_data(self) -> dict[str, Any] | None:
-        """The same for machines."""
+        """Return the same as JSON data."""
         found = self.templates()
         return found.data() if found is not None else None
 
 
 def show_run(store: Store, reference: str, *, failed: bool = False, seals: SealCheck | None = None) -> RunView:
-    """Return one run with all its trials, or those with anything wrong; its seals are checked unless they were."""
+    """Return a run with all its trials, or with those that did not pass. Seals are checked unless the result is passed."""
     run = store.run(reference)
     seals = seals or store.check_seals(run.id)
     damaged: list[str] = []
@@ -73,13 +73,14 @@ def show_run(store: Store, reference: str, *, failed: bool = False, seals: SealC
 
 
 def load_judge_calibrations(store: Store, run: BenchmarkRun) -> tuple[Calibration, ...]:
-    """What is kept of how far a run's judge agrees with people."""
+    """Return the stored calibrations of a run's judge."""
     return store.calibrations(run.judging.model) if run.judging is not None else ()
 
 
 def find_snapshots_with_played_people(store: Store, run: BenchmarkRun) -> frozenset[str]:
-    """The snapshots in which a model plays somebody; of a run that was graded again only, for any other's trials say
-    whom they asked."""
+    """Return the snapshots in which a model plays a person, for a rescored run; trials of other runs record this
+    themselves.
+    """
     if run.made_by != "rescore":
         return frozenset()
     load_snapshot = load("clerkship.service.frozen:load_snapshot")  # few runs need their snapshots to be shown

@@ -1,4 +1,4 @@
-"""What may not be shown of a run: the values of the environment variables that it uses, as they are set now."""
+"""Build the redactor of a run: it hides the values of environment variables that the run uses."""
 
 import orjson
 
@@ -14,9 +14,9 @@ MIN_UNUSED_SECRET_LENGTH = 12
 
 
 def build_run_redactor(store: Store, run: BenchmarkRun) -> Redactor:
-    """Return the redactor for a run: it knows the variables that the run uses, and those that are secrets by name.
+    """Return a redactor for the variables that a run uses, and for variables with names of secrets.
 
-    The store has no values, so those of variables that are not set now stay.
+    The store contains no values, so variables that are not set now cannot be redacted.
     """
     known = variables()
     used = {name: known[name] for name in _find_variable_names(store, run) if name in known}
@@ -24,9 +24,9 @@ def build_run_redactor(store: Store, run: BenchmarkRun) -> Redactor:
 
 
 def _find_secrets() -> dict[str, str]:
-    """Return values that no task uses and an agent may still show, such as a key that a server's reply quotes.
+    """Return secrets that no task uses but an agent may show, such as a key that a server quotes in its reply.
 
-    Plain words are left out: they occur in texts that have nothing to do with the variable.
+    Values of letters only are left out: they may be ordinary words that have nothing to do with the variable.
     """
     found = secrets(load_settings())
     return {

@@ -1,4 +1,4 @@
-"""A playground in another process, through its control door."""
+"""Client for the control endpoint of a playground in another process."""
 
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPException, RemoteDisconnected
@@ -15,15 +15,15 @@ _STALE_CONNECTION_ERRORS = (RemoteDisconnected, ConnectionResetError, BrokenPipe
 
 
 class PlaygroundUnreachable(PlatformError):
-    """Nobody answers there any more, or somebody else does."""
+    """No playground answers at the address, or another program does."""
 
 
 class PlaygroundTimeout(PlaygroundUnreachable):
-    """Somebody listens there, and does not answer."""
+    """The playground accepts connections but does not answer."""
 
 
 class RemotePlayground:
-    """Reads what one playground tells of itself. No proxy is asked: it is on this machine."""
+    """Client for one playground on this machine. It uses no proxy."""
 
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
@@ -32,26 +32,24 @@ class RemotePlayground:
         self._headers = {"authorization": f"Bearer {token}"}
 
     def __enter__(self) -> Self:
-        """Open as it is: the first question connects."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Hang up."""
         self._connection.close()
 
     def about(self) -> dict[str, Any]:
-        """What it is, and how far it has come."""
+        """Return the description and the current state of the playground."""
         found: dict[str, Any] = orjson.loads(self._get("/"))
         return found
 
     def lines(self, after: int = 0) -> Iterator[bytes]:
-        """The lines of its log from a place on, page by page, up to where it is now."""
+        """Yield the lines of its log after a sequence number, page by page, up to the current end."""
         while page := self._get(f"/log?after={after}").splitlines():
             yield from page
             after += len(page)
 
     def blob(self, digest: str) -> bytes:
-        """A body that is kept by its hash."""
+        """Return a blob by its hash."""
         return self._get(f"/blob/{digest}")
 
     def _get(self, path: str) -> bytes:

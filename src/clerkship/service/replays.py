@@ -1,4 +1,4 @@
-"""Replayed runs: named by what they replay, so that the same replay is the same run."""
+"""Ids of replayed runs: the same replay always has the same id."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,8 +13,10 @@ from clerkship.store.contract import Store, UnknownRun
 def with_replay_identity(
     run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], models: ModelSelection
 ) -> BenchmarkRun:
-    """Return the record of a run; of a replay, one that is the same anywhere and at any time: its id is a hash of what
-    it replays, and it begins when the earliest simulated clock does."""
+    """Return the record of a run. A replay gets an id and a start time that do not depend on where and when it is made.
+
+    The id is a hash of the replayed content; the start is that of the earliest simulated clock.
+    """
     if not run.is_replayed:
         return run
     cassettes = {snapshot.source: models.session.digest(snapshot.task.name) for snapshot in snapshots}
@@ -25,7 +27,7 @@ def with_replay_identity(
 
 
 def with_free_id(run: BenchmarkRun, store: Store) -> BenchmarkRun:
-    """Return a run; a replay under an id that the store does not have yet."""
+    """Return a run; a replay gets an id that the store does not have yet."""
     name, number = run.id, 1
     while run.is_replayed and _has_run(store, name):
         number += 1
@@ -41,5 +43,5 @@ def _has_run(store: Store, name: str) -> bool:
 
 
 def get_file_time(run: BenchmarkRun, now: datetime) -> datetime:
-    """Return the time in the names of files that are written about a run."""
+    """Return the time for the names of files about a run."""
     return datetime.fromisoformat(run.started_at) if run.is_replayed else now

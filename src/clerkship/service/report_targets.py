@@ -1,4 +1,4 @@
-"""Which reports of a run are wanted, where they go, and whether they can be written there."""
+"""Which reports of a run to write, where to, and whether they can be written there."""
 
 import errno
 import os
@@ -20,14 +20,14 @@ RESULT_WRITERS = {"rasa": "clerkship.rasa.results_folder"}
 
 @dataclass(frozen=True)
 class ResultsFolder:
-    """A folder of results as other tools have them: in a folder that is named, or where those tools look for it."""
+    """Results in the format of another tool, in a given folder or in that tool's default folder."""
 
     folder: Path | None = None
     format: str = "rasa"
 
     @classmethod
     def parse(cls, text: str) -> "ResultsFolder":
-        """`rasa`, or `rasa:DIR`."""
+        """Parse `rasa` or `rasa:DIR`. Raise InputError."""
         form, colon, folder = text.partition(":")
         if form not in RESULT_WRITERS:
             hint = did_you_mean(form, RESULT_WRITERS)
@@ -37,17 +37,17 @@ class ResultsFolder:
         return cls(Path(folder) if folder else None, form)
 
     def usual_for(self, run_path: str) -> Path:
-        """Return the folder in which the other tool looks for the results of what is at a path."""
+        """Return the folder in which the other tool looks for the results of this path."""
         return cast(Path, load(f"{RESULT_WRITERS[self.format]}:find_results_folder")(run_path))
 
     def write(self, store: Store, reference: str) -> Path:
-        """Write the results of a run into a new folder, and return it; raises OSError."""
+        """Write the results of a run into a new folder, and return it. Raise OSError."""
         return cast(Path, load(f"{RESULT_WRITERS[self.format]}:write_results")(store, reference, self.folder))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportTargets:
-    """Which reports are wanted, and where; `-` is standard output."""
+    """Which reports to write, and where; `-` is standard output."""
 
     html: Path | None = None
     junit: Path | None = None
@@ -57,26 +57,25 @@ class ReportTargets:
     results: ResultsFolder | None = None
 
     def __post_init__(self) -> None:
-        """Two reports on one stream are none."""
         if list(self.wanted().values()).count(STDOUT) > 1:
             raise InputError.of("only one report can go to standard output", hint="name a file for the others")
 
     def wanted(self) -> dict[str, Path]:
-        """The files by what is in them."""
+        """Return the requested files by format."""
         named = {"html": self.html, "junit": self.junit, "jsonl": self.jsonl, "markdown": self.markdown}
         return {sort: target for sort, target in named.items() if target is not None}
 
     def is_any(self) -> bool:
-        """Tell whether any report is wanted."""
+        """Return whether any report is requested."""
         return bool(self.wanted()) or self.results is not None
 
     def to_stdout(self) -> bool:
-        """Whether one of them goes there, so that nothing else may."""
+        """Return whether a report goes to standard output, which then takes no other output."""
         return STDOUT in self.wanted().values()
 
 
 def check_writable(targets: ReportTargets) -> None:
-    """Raise InputError for every report that names a folder, or a place where nothing can be written."""
+    """Raise InputError for every report that names a folder, or a path that cannot be written."""
     problems = [_find_file_problem(sort, target) for sort, target in targets.wanted().items() if target != STDOUT]
     if targets.results is not None and targets.results.folder is not None:
         problems.append(_find_folder_problem(targets.results.folder))
@@ -86,7 +85,7 @@ def check_writable(targets: ReportTargets) -> None:
 
 
 def check_results_writable(targets: ReportTargets, run_path: str) -> None:
-    """Raise InputError if --results names no folder, and the usual one for this path cannot be written."""
+    """Raise InputError if --results uses the default folder for this path, and it cannot be written."""
     if targets.results is not None and targets.results.folder is None:
         problem = _find_folder_problem(targets.results.usual_for(run_path))
         if problem is not None:
@@ -118,7 +117,7 @@ def _find_folder_problem(folder: Path) -> InputProblem | None:
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise OSError unless a file can be written in a folder, or in the nearest one above it that exists."""
+    """Raise OSError unless a file can be written in a folder, or in its nearest parent that exists."""
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if not existing.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))

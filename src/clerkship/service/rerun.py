@@ -1,4 +1,4 @@
-"""Do a run again from its snapshots, with the same agent or another."""
+"""Rerun the snapshots of a stored run, with the same or another agent."""
 
 from clerkship.actors.contract import Solver
 from clerkship.engine.catalog import RegisteredCatalog
@@ -22,7 +22,7 @@ def plan_rerun(
     settings: Settings,
     agent: str | Solver | None = None,
 ) -> RunPlan:
-    """Plan the same frozen tasks, as often and with the same seed."""
+    """Plan a run of the same snapshots, with the same seed and number of trials."""
     run = store.run(reference)
     require_unchanged(store.check_plan(run.id))
     stored = open_stored_run(store, run, agent, settings, catalog)

@@ -1,4 +1,4 @@
-"""Grade the trials of a stored run again: by the criteria they had, or by those of files as they are now."""
+"""Rescore a stored run: grade its logs again, with the same criteria or with those of edited files."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ _RECORDING_OPTIONS = ("--record", "--replay", "--refresh", "--record-agent")
 
 @dataclass(frozen=True)
 class RescoreOptions:
-    """What is different from the run when it is graded again."""
+    """What differs from the original run when it is rescored."""
 
     judge: Judge = None
     allow_ungraded: AllowUngraded = False
@@ -57,8 +57,10 @@ class RescoreOptions:
     settings: Settings = field(default_factory=Settings)
 
     def asked(self, run: BenchmarkRun) -> ModelOptions:
-        """Return how models are asked: as in the run, except for what is given now. A replay is graded from its
-        cassettes again, unless another judge is named."""
+        """Return the model options: those of the run, with the changes given now.
+
+        A replayed run is rescored from its cassettes, unless another judge is given.
+        """
         before = run.asking
         votes = before.votes if self.votes is None else check_votes(self.votes)
         again: RecordingMode | None = "replay" if run.is_replayed and self.judge in (None, NO_MODEL) else None
@@ -66,8 +68,7 @@ class RescoreOptions:
         return before.model_copy(update={"votes": votes, "metrics": before.metrics or self.metrics, **taped})
 
     def options(self, before: tuple[str, ...], tape: RecordingMode | None) -> tuple[str, ...]:
-        """What a run was asked for, with another judge, other votes and metrics where there are; and recorded or
-        replayed as this one is."""
+        """Return the command-line options for the record: those of the run, with the changes given now."""
         given = {"--judge": self.judge, "--votes": self.votes}
         kept = [option for option in before if option not in _RECORDING_OPTIONS] + (
             [f"--{tape}"] if tape is not None else []
@@ -92,10 +93,7 @@ def rescore(
     watch: Iterable[TrialObserver] = (),
     judging: RescoreOptions = _UNCHANGED,
 ) -> RunResult:
-    """Grade a run's trials again over the stored logs.
-
-    What comes of it is a run of its own; the first verdicts stay where they are.
-    """
+    """Grade the stored logs of a run again. The result is a new run; the original verdicts do not change."""
     run, watchers = store.run(reference), tuple(watch)
     notes = require_intact(store, run.id).notes()
     library = load_library(path, catalog, cache=judging.settings.cache) if path is not None else None
@@ -126,7 +124,7 @@ def rescore(
 
 
 def _select_trials(store: Store, run: BenchmarkRun, library: Library | None, path: Path | None) -> list[TaskRun]:
-    """Return the trials to grade: of all tasks, or of those in the files. Raise InputError if a folder lacks one."""
+    """Return the trials to grade: all, or those of tasks in the files. Raise InputError if a folder lacks a task."""
     ran = store.task_runs(run.id)
     if library is None or path is None:
         if not ran:
@@ -150,7 +148,7 @@ def _freeze(
     judging: RescoreOptions,
     catalog: RegisteredCatalog,
 ) -> FrozenTasks:
-    """Return the tasks of trials as they were frozen, with the criteria and prompts of the files, if there are any."""
+    """Return the snapshots of the trials, with the criteria and prompts of the files if there are any."""
     criteria = library.tasks if library is not None else None
     frozen = {task_run.task: task_run.snapshot for task_run in trials}
     snapshots = tuple(_with_criteria(load_snapshot(store, address), criteria) for address in frozen.values())
@@ -167,7 +165,7 @@ def _freeze(
 
 
 def _with_prompts(asking: ModelOptions, library: Library) -> ModelOptions:
-    """Return the prompts that the files have now, except the person's: people were played by the earlier one."""
+    """Return the options with the prompts of the files, except the person's: people were played with the earlier one."""
     prompts = {name: text for name, text in library.prompts.items() if name != PERSON_PROMPT}
     prompts |= {PERSON_PROMPT: asking.prompts[PERSON_PROMPT]} if PERSON_PROMPT in asking.prompts else {}
     return asking.model_copy(update={"prompts": prompts})
@@ -176,7 +174,7 @@ def _with_prompts(asking: ModelOptions, library: Library) -> ModelOptions:
 def _build_record(
     run: BenchmarkRun, tasks: FrozenTasks, judging: RescoreOptions, catalog: RegisteredCatalog
 ) -> dict[str, object]:
-    """Return the fields that a rescored run has from the run it is made of."""
+    """Return the fields that a rescored run takes from the original run."""
     return {name: getattr(run, name) for name in _COPIED_FIELDS} | {
         "made_by": "rescore",
         "origin": run.id,
@@ -203,7 +201,7 @@ def _open_rescored(
 
 
 def _with_criteria(snapshot: Snapshot, criteria: Mapping[str, LoadedTask] | None) -> Snapshot:
-    """Freeze a task again with the criteria of today's files; what happened stays as it was."""
+    """Return the snapshot with the criteria of the current files."""
     snapshot = with_current_grading(snapshot)
     if criteria is None:
         return snapshot

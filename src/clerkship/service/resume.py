@@ -1,4 +1,4 @@
-"""Finish a run that was killed or stopped."""
+"""Resume a run that was killed or interrupted."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ def plan_resume(
     agent: str | Solver | None = None,
     retry_errored: bool = False,
 ) -> ResumePlan:
-    """Plan what is left of a run that was killed or stopped; raise InputError if it cannot be resumed."""
+    """Plan the rest of a run that was killed or interrupted. Raise InputError if it cannot be resumed."""
     run = store.run(reference)
     _require_unfinished(store, run)
     stored = open_stored_run(store, run, agent, settings, catalog)
@@ -74,7 +74,7 @@ def plan_resume(
 
 
 def _require_unfinished(store: Store, run: BenchmarkRun) -> None:
-    """Raise InputError for a run that ran nothing, or whose trials were graded in another way."""
+    """Raise InputError for a rescored run, or for a run with another grading version."""
     if run.made_by == "rescore":
         raise InputError.of(f"{run.id} graded {run.origin} again, it ran nothing", hint=f"rescore {run.origin} again")
     if run.grading != GRADING_VERSION:
@@ -86,7 +86,7 @@ def _require_unfinished(store: Store, run: BenchmarkRun) -> None:
 
 
 def _require_plugins(run: BenchmarkRun, snapshots: Iterable[Snapshot], catalog: RegisteredCatalog) -> None:
-    """Raise InputError if the run was begun with other plug-ins than there are now."""
+    """Raise InputError if the run was started with other plug-ins than are installed now."""
     plugins = find_plugins_used(snapshots, run.solver, catalog)
     if plugins != run.plugins and not catalog.broken:  # a broken one is named when the tasks are built
         raise InputError.of(
@@ -102,9 +102,9 @@ def _format_plugins(plugins: Mapping[str, str]) -> str:
 def resume(
     resumed: ResumePlan, store: Store, catalog: RegisteredCatalog, watch: Iterable[TrialObserver] = ()
 ) -> RunResult:
-    """Finish a run. A trial that had begun and was never saved is saved as an attempt that was cut short.
+    """Finish a run. A trial that was started but not saved is stored as an interrupted attempt.
 
-    The seals are checked again once no other process can resume the same run; what is added is chained to them.
+    The seals are checked again once no other process can resume the run; new trials are chained to them.
     """
     plan, run = resumed.plan, resumed.plan.run
     if not resumed.left and run.status == "completed":

@@ -30,15 +30,15 @@ TrialObserver = Callable[[TaskRun], None]
 
 @runtime_checkable
 class TrialStartObserver(Protocol):
-    """A watch that is told of trials as they begin, too; in the threads that do them."""
+    """An observer that is also called when a trial starts, in the thread that runs the trial."""
 
     def began(self, attempt: Attempt) -> None:
-        """One is under way."""
+        """Handle the start of an attempt."""
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What came of a run."""
+    """The result of a run."""
 
     run: BenchmarkRun
     counts: Counts
@@ -54,13 +54,13 @@ class RunResult:
     """What could not be checked of the run that this one was made from."""
 
     def checked_again(self, store: Store) -> "RunResult":
-        """Check the store once more, right before its contents are shown."""
+        """Check the store once more, just before its contents are shown."""
         if self.ledger is None or self.seals is None:
             return self
         return replace(self, seals=recheck_seals(store, self.ledger, self.seals))
 
     def exit_code(self) -> int:
-        """Return the code of the design's table; 2 if the store was changed or a recording could not be written."""
+        """Return the exit code of the run; 2 if the store was changed or a recording could not be written."""
         code = self.run.exit_code(self.counts)
         if self.seals is not None and self.seals.is_changed:
             return 2
@@ -68,7 +68,7 @@ class RunResult:
 
 
 def execute(plan: RunPlan, store: Store, catalog: RegisteredCatalog, watch: Iterable[TrialObserver] = ()) -> RunResult:
-    """Run a plan to its end, or until Ctrl-C; each finished trial is saved before it is reported to `watch`."""
+    """Run a plan to its end, or until Ctrl-C. Each finished trial is saved before observers see it."""
     check_limit()
     plan = replace(plan, run=with_free_id(plan.run, store))
     built = plan.build(catalog)
@@ -87,10 +87,10 @@ def run_schedule(
     ledger: Ledger,
     watch: Iterable[TrialObserver] = (),
 ) -> RunResult:
-    """Do what is scheduled, in a run that is open and held.
+    """Run the scheduled trials of a run that is open and locked.
 
-    The seals of what is saved are added to the ledger. It stays in memory, where an agent that writes to the store
-    cannot change it.
+    The seals of saved trials are added to the ledger. The ledger is in memory, where an agent that writes to the
+    store cannot change it.
     """
     watchers, recording = tuple(watch), plan.models.session
 
@@ -126,7 +126,7 @@ def run_schedule(
 
 
 def _build_start_hook(hold: RunLock, watchers: Iterable[object]) -> Callable[[Attempt], None]:
-    """A trial begins: the store takes that down, and who wants to know is told."""
+    """Return a function that stores the start of a trial, and calls the observers."""
     told = [watch.began for watch in watchers if isinstance(watch, TrialStartObserver)]
 
     def begin(attempt: Attempt) -> None:
@@ -138,7 +138,9 @@ def _build_start_hook(hold: RunLock, watchers: Iterable[object]) -> Callable[[At
 
 
 def _compute_end_time(run: BenchmarkRun) -> str:
-    """Now, but not before its start: a machine's clock may be set back while it runs. A replay takes no time."""
+    """Return the current time, but not before the start of the run: the system clock may be set back. A replay takes no
+    time.
+    """
     if run.is_replayed:
         return run.started_at
     return max(now(), datetime.fromisoformat(run.started_at)).isoformat()

@@ -1,4 +1,4 @@
-"""Files from templates: names put in, all of them written or none, and never over what exists."""
+"""Write files from templates: all or none, and never over existing files."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -16,9 +16,9 @@ _PROJECT_PARTS = ("agent.py", "practice", "tests")
 
 
 def create_project(target: Path) -> tuple[list[Path], list[Path]]:
-    """A new project: an environment, a conversation, a piece of work, an agent that passes both, and files for CI.
+    """Write a new project: an environment, a conversation, a task, an agent that passes both, and files for CI.
 
-    Returns what was written, and what was there and stays as it is.
+    Return the written files, and the files that existed before and were not changed.
     """
     files = render_templates("project", target, {})
     kept = [path for path in files if path.exists() and path.relative_to(target).parts[0] not in _PROJECT_PARTS]
@@ -26,10 +26,11 @@ def create_project(target: Path) -> tuple[list[Path], list[Path]]:
 
 
 def render_templates(template: str, target: Path, values: Values, only: Collection[str] = ()) -> Files:
-    """A folder of templates as the files it stands for.
+    """Return the files of a template folder with their texts.
 
-    `«name»` is replaced, and so are NAME and PACKAGE in paths; `#? this` begins lines for who asked for `this`, up
-    to `#? always`. Code is kept as `.txt`, and what is hidden as `dot.…`, so that nothing mistakes them for ours.
+    `«name»` is replaced, and so are NAME and PACKAGE in paths. `#? condition` starts lines that are included only if
+    `condition` is in `only`, up to `#? always`. Python templates end in `.txt` and hidden files start with `dot.`,
+    so that tools do not treat the templates as files of this project.
     """
     root = TEMPLATES / template
     sources = sorted(path for path in root.rglob("*") if path.is_file())
@@ -42,7 +43,7 @@ def render_templates(template: str, target: Path, values: Values, only: Collecti
 
 
 def fill_template(text: str, values: Values, only: Collection[str] = ()) -> str:
-    """A template's text with its names put in."""
+    """Return the text of a template with placeholders and conditions replaced."""
     first, *rest = _CONDITION.split(text)
     kept = [body for wanted, body in zip(rest[::2], rest[1::2], strict=True) if wanted in ("always", *only)]
     return _PLACEHOLDER.sub(lambda found: values[found[1]], first + "".join(kept))
@@ -55,7 +56,7 @@ def _fill_path(path: Path, values: Values) -> Path:
 
 
 def write_files(files: Files) -> list[Path]:
-    """Write them, if none is there."""
+    """Write the files. Raise InputError if one exists or cannot be written."""
     taken = [str(path) for path in files if path.exists()]
     if taken:
         raise InputError.of(f"{', '.join(taken)} exists already", hint="nothing was written")

@@ -1,4 +1,4 @@
-"""New packages for elsewhere: a simulator, or an assertion, installable, with its prefix, its task and its tests."""
+"""Create plug-in packages with a simulator or an assertion, a task and tests."""
 
 import keyword
 import re
@@ -21,14 +21,14 @@ _RESERVED_PREFIXES = frozenset({"clerkship", "pytest", "tests", "pydantic"})
 
 @dataclass(frozen=True)
 class PluginName:
-    """`acme.pager`: whose it is, and what it is called."""
+    """The name of a simulator or an assertion with the prefix of its plug-in, such as `acme.pager`."""
 
     prefix: str
     name: str
 
     @classmethod
     def parse(cls, text: str) -> "PluginName":
-        """Read `acme.pager`, or `acme_pager`."""
+        """Parse `acme.pager` or `acme_pager`. Raise InputError."""
         plain = canonical_name(text)
         prefix, _, name = plain.partition(".") if "." in plain else plain.partition("_")
         words = all(_WORD.fullmatch(part) and not part.endswith("_") for part in (prefix, name))
@@ -43,33 +43,33 @@ class PluginName:
 
     @property
     def package(self) -> str:
-        """`acme_pager`."""
+        """The name of the package, such as `acme_pager`."""
         return f"{self.prefix}_{self.name}"
 
     @property
     def full(self) -> str:
-        """`acme.pager`."""
+        """The name with its prefix, such as `acme.pager`."""
         return f"{self.prefix}.{self.name}"
 
 
 def to_class_name(name: str) -> str:
-    """`NightPager` for `night_pager`."""
+    """Convert `night_pager` to `NightPager`."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 
 def to_assertion_class_name(name: str) -> str:
-    """Likewise, but none that its file imports."""
+    """Convert a name to a class name that does not clash with the names that its file imports."""
     found = to_class_name(name)
     return f"{found}Assertion" if found in _IMPORTED_NAMES else found
 
 
 def build_simulator_values(name: str, *, kind: str, folder: str, assertion: str) -> Values:
-    """What the templates of a simulator's folder ask for."""
+    """Return the values for the templates of a simulator."""
     return {"name": name, "Name": to_class_name(name), "kind": kind, "folder": folder, "assertion": assertion}
 
 
 def create_simulator(text: str, target: Path) -> list[Path]:
-    """A package with a simulator that conforms, an assertion, a step, a task and tests."""
+    """Create a package with a simulator that conforms, an assertion, a step, a task and tests."""
     named = PluginName.parse(text)
     values = {
         **build_simulator_values(
@@ -100,14 +100,14 @@ def _package_values(named: PluginName, summary: str) -> Values:
 
 @dataclass(frozen=True)
 class CreatedAssertion:
-    """What was written, and what is left for the author to write."""
+    """The written files, and the lines that the author has to add."""
 
     written: list[Path]
     to_do: list[str]
 
 
 def create_assertion(text: str, target: Path) -> CreatedAssertion:
-    """A package with an assertion; or, where there is a package, its file, and the lines that make it known."""
+    """Create a package with an assertion; inside an existing package, create its file and return the lines to add."""
     named = PluginName.parse(text)
     values = {
         **_package_values(named, f"An assertion for Clerkship, {named.full}."),

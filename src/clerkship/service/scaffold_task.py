@@ -1,4 +1,4 @@
-"""A new task in a folder: in its environment if it has one, else with a small one of its own; a new scenario file."""
+"""Create a task in a folder, in its environment or with a new one, or create a scenario file."""
 
 import re
 import shlex
@@ -36,7 +36,7 @@ WITHOUT_SANDBOX = TaskScaffold(
 
 
 def create_task(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
-    """Write a task that validates, that its solution passes and that fails an agent that does nothing."""
+    """Write a task that validates, passes with its solution, and fails with an agent that does nothing."""
     stem = _to_file_stem(name)
     found = {str(data.get("name")): data for data in _find_definitions(folder, "environment")}
     if name in [data.get("name") for data in _find_definitions(folder, "task")]:
@@ -66,7 +66,7 @@ def create_task(name: str, folder: Path, catalog: RegisteredCatalog, environment
 
 
 def _find_scaffold(sandboxes: Mapping[str, str], catalog: RegisteredCatalog) -> tuple[str, TaskScaffold]:
-    """Return the first sandbox whose simulator has a scaffold, with it."""
+    """Return the first sandbox whose simulator has a scaffold, and the scaffold."""
     for sandbox, kind in sandboxes.items():
         scaffold = catalog.simulator(kind).scaffold if kind in catalog.simulators else None
         if scaffold is not None:
@@ -75,7 +75,7 @@ def _find_scaffold(sandboxes: Mapping[str, str], catalog: RegisteredCatalog) -> 
 
 
 def _fill_scaffold(scaffold: TaskScaffold, sandbox: str) -> dict[str, str]:
-    """Return the parts of a scaffold as the templates take them in: filled, and indented to their places."""
+    """Return the parts of a scaffold, filled and indented for the templates."""
     parts = {
         "task_item": (scaffold.task_item, 4),
         "steps": (scaffold.steps, 6),
@@ -89,7 +89,7 @@ def _fill_scaffold(scaffold: TaskScaffold, sandbox: str) -> dict[str, str]:
 
 
 def create_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
-    """Write a scenario file that validates, with a person who needs no model and an assertion that silence fails."""
+    """Write a scenario file that validates, with a scripted person and an assertion that a silent agent fails."""
     stem = _to_file_stem(name, "scenario")
     found = {str(data.get("name")): data for data in _find_definitions(folder, "environment")}
     place = _choose_environment(found, environment, folder) if found or environment is not None else None
@@ -116,7 +116,7 @@ def create_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environ
 
 
 def _to_file_stem(name: str, what: str = "task") -> str:
-    """The name of its files: `refill_a_prescription`."""
+    """Return the file name for a task: `refill_a_prescription`."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:60].strip("_")
     if not stem or not name.isprintable() or len(name) > MAX_NAME_LENGTH:
@@ -127,12 +127,12 @@ def _to_file_stem(name: str, what: str = "task") -> str:
 
 
 def _quote(text: str) -> str:
-    """As YAML and Python both read it."""
+    """Return the text as a string literal that is valid in YAML and in Python."""
     return orjson.dumps(text).decode()
 
 
 def _find_definitions(folder: Path, sort: str) -> Iterator[dict[str, Any]]:
-    """What a folder defines of a sort, as far as its files can be read: mistakes are for `validate`."""
+    """Yield the definitions of one sort in a folder. Files with mistakes are skipped: `validate` reports those."""
     if not folder.is_dir():
         return
     read = SourceFolder(folder)

@@ -1,4 +1,4 @@
-"""JSON Schemas of the files, from the same classes that read them, with every registered name spelled out."""
+"""JSON Schemas of the files, built from the classes that parse them, with all registered names."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -32,7 +32,7 @@ FILE_MODELS: Mapping[str, type[BaseModel]] = {
 
 
 def build_schema(sort: str, catalog: RegisteredCatalog) -> Schema:
-    """The schema of a file of this sort: a map with that one key."""
+    """Return the schema of one sort of file: a map with that one key."""
     if sort not in FILE_MODELS:
         raise InputError.of(f"no schema `{sort}`", hint=did_you_mean(sort, FILE_MODELS))
     definitions: Schema = {}
@@ -76,7 +76,7 @@ def _build_assertion_schema(catalog: RegisteredCatalog, definitions: Schema) -> 
 
 
 def _build_argument_schema(model: type[Assertion], definitions: Schema) -> Schema:
-    """A map, or what its shorthand stands for."""
+    """Return the schema of an assertion's arguments: a map, or the value of its shorthand field."""
     body = _collect_definitions(model, definitions)
     if model.shorthand is None:
         return body
@@ -113,7 +113,6 @@ def _build_component_schema(registry: Registry[C], definitions: Schema) -> Schem
 
 
 def _build_dataset_schema(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
-    """One form for each type of dataset."""
     forms = [_collect_definitions(type.model, definitions) for _, type in catalog.dataset_types.items()]
     return {"description": "Synthetic records or files; `type` says which keys it has.", "anyOf": forms}
 

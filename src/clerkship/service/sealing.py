@@ -1,4 +1,4 @@
-"""Check runs against their seals: the one place where it is decided what a changed run may still be used for."""
+"""Check runs against their seals, and decide what a changed run may still be used for."""
 
 from clerkship.model.seals import SEAL_KEY_VARIABLE, SealChange, SealCheck
 from clerkship.store.contract import SealBroken, Store
@@ -6,12 +6,12 @@ from clerkship.store.seal import Ledger
 
 
 def require_intact(store: Store, run_id: str, task: str | None = None) -> SealCheck:
-    """Check a run, or one task of it; raise SealBroken if nothing may be built on it."""
+    """Check a run, or one task of it. Raise SealBroken if it was changed."""
     return require_unchanged(store.check_seals(run_id, task=task))
 
 
 def require_unchanged(check: SealCheck, advice: str = "") -> SealCheck:
-    """Raise SealBroken, naming what was changed and what to do, if nothing may be built on what was checked."""
+    """Raise SealBroken if a check found changes, with the changes and what to do."""
     refusal = check.refusal(advice)
     if refusal:
         raise SealBroken(refusal)
@@ -19,7 +19,7 @@ def require_unchanged(check: SealCheck, advice: str = "") -> SealCheck:
 
 
 def require_resumable(store: Store, run_id: str) -> SealCheck:
-    """Check a run that is to be resumed; its new trials must be sealed as the others are, with the same key."""
+    """Check a run before it is resumed. New trials must be sealed like the others, with the same key."""
     check = require_intact(store, run_id)
     if check.unsealed:
         raise SealBroken(f"{run_id} is not sealed, so nothing can be added to it; `clerkship rerun {run_id}`")
@@ -29,16 +29,16 @@ def require_resumable(store: Store, run_id: str) -> SealCheck:
 
 
 def end_run(store: Store, run_id: str, status: str, at: str, ledger: Ledger) -> SealCheck:
-    """Mark and seal the end of the run, then compare the store with the seals that were kept in memory.
+    """Mark and seal the end of the run, then compare the store with the seals in memory.
 
-    The mark comes first, because writing it may itself change the store: by a trigger.
+    The mark comes first, because writing it can change the store too: by a trigger.
     """
     store.mark(run_id, status, at, ledger)
     return _compare_with_ledger(store, run_id, ledger)
 
 
 def recheck_seals(store: Store, ledger: Ledger, before: SealCheck) -> SealCheck:
-    """Compare a run that has ended with its ledger once more, unless the store was not written to since."""
+    """Compare a run that has ended with its ledger again, unless the store was not written since."""
     is_same = store.data_version() == ledger.checked_at and not store.is_replaced()
     return before if is_same or before.is_changed else _compare_with_ledger(store, before.run, ledger)
 

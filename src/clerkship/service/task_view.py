@@ -1,4 +1,4 @@
-"""Look at one trial of a run that is kept, with its log."""
+"""Show one stored trial with its log."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ class TaskView:
     """The verdict in the store's index, where it is not that of the record; or "no verdict"."""
 
     def redacted(self, by: Redactor) -> "TaskView":
-        """Return a view in which values of variables are not shown."""
+        """Return a view with values of variables redacted."""
         if not by:
             return self
         return replace(
@@ -69,7 +69,7 @@ class TaskView:
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Which events of a log somebody wants to see."""
+    """Which events of a log to show."""
 
     kind: str | None = None
     after: int = 0
@@ -79,7 +79,7 @@ class EventFilter:
 def show_task(
     store: Store, reference: str, name: str, trial: int | None = None, wanted: EventFilter | None = None
 ) -> TaskView:
-    """One trial, by the task's name or a part of it that only it has; the first that did not pass, if none is named."""
+    """Return one trial, by the name of its task or a unique part of it; by default the first trial that did not pass."""
     run = store.run(reference)
     damaged: list[str] = []
     chosen, found = find_trials(store, run, name, trial, damaged)
@@ -93,7 +93,7 @@ def show_task(
 
 
 def _find_indexed_verdict(store: Store, task_run: TaskRun) -> str:
-    """Return the verdict that the index has for a trial, if it differs from that of the record."""
+    """Return the verdict in the store's index if it differs from that of the record."""
     recorded = task_run.outcome()
     found = next((one for one in store.outcomes(task_run.run) if one[:3] == recorded[:3]), recorded)
     return "" if found.verdict == recorded.verdict else str(found.verdict or "no verdict")
@@ -102,7 +102,7 @@ def _find_indexed_verdict(store: Store, task_run: TaskRun) -> str:
 def find_trials(
     store: Store, run: BenchmarkRun, name: str, trial: int | None, damaged: list[str] | None = None
 ) -> tuple[TaskRun, list[TaskRun]]:
-    """The trial that is meant, and all of its task; for `damaged` see `Store.task_runs`."""
+    """Return the chosen trial, and all trials of its task; for `damaged` see `Store.task_runs`."""
     found = store.task_runs(run.id, task=name, damaged=damaged)
     if not found and not damaged:
         found = _find_by_name_part(store.task_runs(run.id, damaged=damaged), name)
@@ -124,7 +124,7 @@ def _find_by_name_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
 
 
 def load_task_view(store: Store, task_run: TaskRun, wanted: EventFilter = EventFilter()) -> TaskView:  # noqa: B008  (it is frozen)
-    """A trial and all that belongs to it. The log is read once, line by line, whatever its length."""
+    """Load a trial with its log, which is read once, line by line."""
     chain, events = HashChain(), list[dict[str, Any]]()
     bodies: set[str] = set()
     said: list[tuple[str, str, str]] = []
@@ -165,7 +165,7 @@ def _sidecar(store: Store, task_run: TaskRun, damaged: list[str]) -> dict[str, A
 
 
 def _read_utterances(event: dict[str, Any], *, with_utterances: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield where who said what in an event, and what a reader of the conversation must know of it besides."""
+    """Yield sandbox, actor and text of the messages in an event, and of remarks that explain the conversation."""
     payload, kind, actor, sandbox = event["payload"], event["kind"], event["actor"], event["source"]
     if with_utterances and "turn" in payload and isinstance(payload.get("text"), str):
         yield sandbox, actor, _render_message(payload)
@@ -178,18 +178,17 @@ def _read_utterances(event: dict[str, Any], *, with_utterances: bool) -> Iterato
 
 
 def _with_sandboxes(said: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
-    """Return who said what; with the sandbox, if there are conversations in several."""
+    """Return actor and text of each message; with the sandbox if there are conversations in several."""
     several = len({sandbox for sandbox, _, _ in said if sandbox not in ("", "run")}) > 1
     return [(f"{actor} on {sandbox}" if several and sandbox else actor, text) for sandbox, actor, text in said]
 
 
 def _render_message(said: dict[str, Any]) -> str:
-    """A message as its reader has it: the text, then the buttons, then what is not text."""
+    """Return a message as text: the text, then buttons, then custom data."""
     buttons = [f"[{button.get('title', button)}]" for button in said.get("buttons") or ()]
     custom = [orjson.dumps(said["custom"]).decode()] if said.get("custom") else []
     return " ".join(part for part in (said["text"], *buttons, *custom) if part)
 
 
 def _has_valid_hash(store: Store, digest: str) -> bool:
-    """A line vouches for its bodies by their hashes, and the store keeps them by those."""
     return hashlib.sha256(store.blob(digest)).hexdigest() == digest

@@ -1,4 +1,4 @@
-"""Run tasks from inside somebody's own tests: the agent as a Python object, the result as one that explains itself."""
+"""Run tasks in pytest: the agent is a Python object, and a failed result explains itself."""
 
 import inspect
 import math
@@ -39,7 +39,7 @@ MAX_FAILURES = 10
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What came of a run. True if it passed, so that `assert clerkship.run(…)` says what it seems to say."""
+    """The result of a run. It is true if the run passed, so that `assert clerkship.run(…)` works."""
 
     run: BenchmarkRun
     counts: Counts
@@ -50,38 +50,39 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """Whether the command line would have exited with 0: nothing failed, broke, was stopped or was changed."""
+        """Whether the command line would exit with 0: no trial failed or was errored, and the run was not interrupted
+        or changed.
+        """
         return self.run.exit_code(self.counts) == 0 and not self.seals.is_changed
 
     @property
     def failed(self) -> list[TaskRun]:
-        """The trials that keep it from passing: partial and fail, errored and inconclusive."""
+        """The trials that keep the run from passing: partial, fail, errored and inconclusive."""
         return [task_run for task_run in self.task_runs if classify_result(task_run) in ("failed", "errored")]
 
     @property
     def pass_rate(self) -> float:
-        """The share of graded trials that passed; NaN, which is never enough, where none was graded."""
+        """The share of graded trials that passed; NaN, which fails every comparison, if none was graded."""
         rate = wilson_interval(self.counts.passed, self.counts.graded)
         return math.nan if rate is None else rate.rate
 
     def events(self, task: str, trial: int = 1) -> list[dict[str, Any]]:
-        """A trial's log in order of arrival, by the task's name or a part of it that only it has."""
+        """Return the log of a trial in order of arrival, by the name of its task or a unique part of it."""
         return show_task(self.store, self.run.id, task, trial).events
 
     def report(self, path: str | Path) -> Path:
-        """Write the HTML report there."""
+        """Write the HTML report to this path, and return it."""
         return write_reports(self.store, self.run.id, ReportTargets(html=Path(path)), self.seals)["html"]
 
     def __bool__(self) -> bool:
-        """As `passed`."""
         return self.passed
 
     def __repr__(self) -> str:
-        """Short enough to stand in an assertion; `explain_failure` has the rest."""
+        """Return a short text for assertion messages; `explain` has the details."""
         return f"<{self.run.id}: {self.counts.passed} of {self.run.total} passed>"
 
     def explain(self) -> Iterator[str]:
-        """Each trial that did not pass with its reasons, and what to type to look closer."""
+        """Yield each trial that did not pass with its reasons, and the command that shows it."""
         return map(escape_ci_commands, self._explain())
 
     def _explain(self) -> Iterator[str]:
@@ -106,7 +107,7 @@ class Result:
 
 
 class ClerkshipFixture:
-    """A store, and the places where suites are looked for."""
+    """A store, and the folders in which suites are looked up."""
 
     def __init__(self, store: Path, places: Iterable[Path]) -> None:
         self._path = store
@@ -117,8 +118,9 @@ class ClerkshipFixture:
         """What is wrong with this installation, and no reason to fail a test."""
 
     def run(self, path: str | os.PathLike[str], agent: object, **options: Any) -> Result:
-        """Run what is at a path with an agent; the options are those of a `RunRequest`, and `record`, `replay` and
-        `refresh` as on the command line."""
+        """Run the tasks at a path with an agent. Options are those of `RunRequest`, and `record`, `replay` and
+        `refresh`.
+        """
         tapes: list[RecordingMode] = [name for name in get_args(RecordingMode) if options.pop(name, False)]
         if len(tapes) > 1:
             raise InputError.of(f"{' and '.join(tapes)} exclude each other", hint="give one")
@@ -139,19 +141,20 @@ class ClerkshipFixture:
         return result
 
     def attack(self, path: str | os.PathLike[str], **options: Any) -> AttackReport:
-        """Run the strategies of `clerkship suite attack` over what is at a path; the options are those of an
-        `AttackRequest`."""
+        """Run the strategies of `clerkship suite attack` over the tasks at a path. Options are those of
+        `AttackRequest`.
+        """
         catalog = RegisteredCatalog()
         self.warnings = catalog.warnings()
         return attack(AttackRequest(path=self._find(Path(path)), **options), load_settings(), catalog)
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         if self._store is not None:
             self._store.close()
 
     def _find(self, path: Path) -> Path:
-        """As it is if absolute; else from the first place that has it, and from the working folder if below that."""
+        """Return the path below the first folder that has it, relative to the working folder if it is inside."""
         found = next((place / path for place in self._places if split_case(place / path)[0].exists()), None)
         if found is None:
             looked = " or ".join(str(place) for place in self._places)
@@ -160,7 +163,7 @@ class ClerkshipFixture:
 
 
 def to_agent_reference(agent: object) -> str | Solver:
-    """A reference as it is; a class, an object or a function by the name it was written under."""
+    """Return a reference unchanged; wrap a class, an object or a function under its qualified name."""
     if isinstance(agent, str):
         return agent
     target = agent if inspect.isclass(agent) or inspect.isroutine(agent) else type(agent)

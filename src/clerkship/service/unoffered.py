@@ -1,4 +1,4 @@
-"""Ways into a sandbox that nobody will find, because what they need is not installed."""
+"""Find listeners that are not available because their package is not installed."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,7 +13,7 @@ from clerkship.simulators.spec import Spec
 
 
 def find_unavailable_listeners(spec: Spec) -> dict[str, str]:
-    """Lines of a simulator that are missing here, and what brings each."""
+    """Return the listeners of a simulator that are not available, each with the command that installs its package."""
     return {
         listener.name: f"pip install 'clerkship[{listener.extra}]', or uv run --extra {listener.extra}"
         for listener in spec.listeners
@@ -24,7 +24,7 @@ def find_unavailable_listeners(spec: Spec) -> dict[str, str]:
 def warn_unavailable_listeners(
     solver: Solver, environments: Iterable[Environment], catalog: RegisteredCatalog
 ) -> Iterator[InputProblem]:
-    """For an agent outside, which cannot be told when it asks for one."""
+    """Yield warnings for an agent in another program, which gets no error if it tries to connect."""
     if not isinstance(solver, CommandSolver | WebhookSolver):
         return
     for kind in sorted({simulator.kind for place in environments for simulator in place.simulators.values()}):

@@ -1,4 +1,4 @@
-"""One playground for somebody who is writing an agent: up over HTTP until it is stopped, found by other commands."""
+"""Run one playground over HTTP until it is stopped, for development of an agent (`clerkship up`)."""
 
 import hashlib
 import os
@@ -108,7 +108,7 @@ class SandboxAccess:
 
 @dataclass(frozen=True)
 class RunningPlayground:
-    """A playground that is up, and all the ways into it."""
+    """A running playground, and how to reach it."""
 
     where: PlaygroundRegistration
     playground: Playground
@@ -124,7 +124,7 @@ class RunningPlayground:
 
     @property
     def task_item(self) -> Any:
-        """What an agent would be told."""
+        """The task item that an agent would receive."""
         return self.task.task_item if self.task is not None else None
 
 
@@ -132,7 +132,7 @@ class RunningPlayground:
 def open_playground(
     request: PlaygroundRequest, settings: Settings, catalog: RegisteredCatalog, subscriber: Subscriber | None = None
 ) -> Iterator[RunningPlayground]:
-    """Set the scene, open the doors, and let others find it; at the end nothing is left of it."""
+    """Set up a playground, open its listeners and register it; remove all of it at the end of the block."""
     if request.name is not None:
         check_name(request.name)
     library = load_library(request.path, catalog, needs_task=request.task is not None, cache=settings.cache)
@@ -187,7 +187,7 @@ def open_playground(
 def _resolve_person_model(
     snapshot: Snapshot | None, library: Library, settings: Settings, catalog: RegisteredCatalog
 ) -> ModelSelection:
-    """Whoever plays the person of the task, where that takes a model: as the settings or the conftest say."""
+    """Return the model that plays the person of a task, from the settings or the conftest; no model if none is needed."""
     if snapshot is None or not (needs := find_model_needs([snapshot], catalog)).person:
         return NO_MODELS
     needs = needs._replace(judge=False)
@@ -198,7 +198,7 @@ def _resolve_person_model(
 
 
 def choose_environment(library: Library, request: PlaygroundRequest) -> tuple[LoadedTask | None, Environment]:
-    """The task that is asked for, and the environment: the task's, the one of that name, or the only one."""
+    """Return the requested task, if any, and the environment: that of the task, the named one, or the only one."""
     known = dict(library.environments) or {CONVERSATION_ENVIRONMENT.name: CONVERSATION_ENVIRONMENT}
     wanted = request.environment
     if wanted is not None and wanted not in known:
@@ -218,13 +218,13 @@ def choose_environment(library: Library, request: PlaygroundRequest) -> tuple[Lo
 
 
 def _list_environments_of_file(library: Library, path: Path) -> list[str]:
-    """Where the tasks of one file take place, if it is one file that is meant."""
+    """Return the environments of the tasks in one file; empty if the path is a folder."""
     tasks = library.select(file=path) if path.is_file() else ()
     return sorted({loaded.environment.name for loaded in tasks})
 
 
 def find_task(library: Library, name: str) -> LoadedTask:
-    """By its name, or by a part of it that only it has."""
+    """Return a task by its name or a unique part of it. Raise InputError."""
     found = find_matching_names(name, library.tasks)
     if len(found) == 1:
         return library.tasks[found[0]]
@@ -233,7 +233,7 @@ def find_task(library: Library, name: str) -> LoadedTask:
 
 
 def _run_setup(playground: Playground, built: BuiltTask | None, models: ModelSelection) -> None:
-    """Everything that happens in a run before the agent does anything."""
+    """Run everything that happens in a run before the agent starts."""
     if built is None:
         started = RunStarted(task="", environment=playground.environment.name, seed=playground.seed)
         playground.emit("run", started, "run")
@@ -255,7 +255,7 @@ def _run_setup(playground: Playground, built: BuiltTask | None, models: ModelSel
 def describe_playground(
     playground: Playground, loaded: LoadedTask | None, datasets: Mapping[str, Dataset]
 ) -> dict[str, Any]:
-    """What its control door tells of it that does not change."""
+    """Return the constant part of the playground's description at its control endpoint."""
     environment = playground.environment
     return {
         "playground": playground.id,
@@ -267,13 +267,13 @@ def describe_playground(
 
 
 def hash_environment(environment: Environment, datasets: Mapping[str, Dataset]) -> str:
-    """Changes with anything that a log of the environment has to be read over."""
+    """Return a hash that changes with everything that is needed to read a log of the environment."""
     used = {name: datasets[name].hash for name in environment.datasets}
     return _hash_json([environment.model_dump(mode="json", exclude={"description"}), used])
 
 
 def hash_setup(task: Task) -> str:
-    """Changes with what is set up for a task, and with what the agent is told."""
+    """Return a hash that changes with the scenario of a task and its task item."""
     return _hash_json(task.model_dump(mode="json", include={"scenario", "task_item"}))
 
 
@@ -322,7 +322,7 @@ def _build_accesses(playground: Playground, url: str, lines: ListenerPool) -> di
 
 
 def parse_listener_ports(written: Iterable[str]) -> dict[str, int]:
-    """Return the ports of listeners from texts such as `mllp=2575`; raise InputError for an invalid one."""
+    """Parse texts such as `mllp=2575` into ports by listener. Raise InputError."""
     ports: dict[str, int] = {}
     for text in written:
         name, equals, port = text.partition("=")
@@ -337,7 +337,7 @@ def parse_listener_ports(written: Iterable[str]) -> dict[str, int]:
 
 
 def check_listener_ports(ports: Mapping[str, int], rooms: Iterable[PreparedSimulator]) -> None:
-    """Raise InputError if a port is given for a listener that no simulator has."""
+    """Raise InputError for a listener that no sandbox has, or whose package is not installed."""
     there = {line.name: line for room in rooms for line in room.spec.listeners}
     for name in ports:
         if name not in there:
@@ -365,7 +365,7 @@ def _build_access(
 
 
 def _build_curl_command(sandbox: Sandbox, url: str) -> str:
-    """Return a command that sends a request; empty where curl has no options for any of the schemes."""
+    """Return a command that sends a request; empty if curl has no options for any of the schemes."""
     schemes = select_http_schemes(sandbox.spec.authentication)
     options = [found for scheme in schemes if (found := scheme.curl(sandbox.credentials)) is not None]
     return shlex.join(["curl", "-sS", *options[0], url]) if options else ""

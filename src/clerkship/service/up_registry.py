@@ -1,4 +1,4 @@
-"""Where playgrounds that are up can be found: a small file for each, beside the store, for as long as it is up."""
+"""Registry of running playgrounds: one small file for each, beside the store, while it runs."""
 
 import os
 import re
@@ -22,7 +22,7 @@ _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class PlaygroundRegistration(Frozen):
-    """How to reach one playground; only who may read the file can."""
+    """The address and token of a running playground. Only its owner can read the file."""
 
     name: str = ""
     """Given when it is posted."""
@@ -37,7 +37,7 @@ class PlaygroundRegistration(Frozen):
     started: str
 
     def fault(self) -> PlaygroundUnreachable | None:
-        """Why it cannot be reached, if it cannot."""
+        """Return why the playground cannot be reached, or None."""
         try:
             with RemotePlayground(self.url, self.token) as remote:
                 if remote.about().get("playground") != self.playground:
@@ -48,11 +48,11 @@ class PlaygroundRegistration(Frozen):
 
 
 class PlaygroundNotFound(PlatformError):
-    """None is up, or not the one that is meant."""
+    """No playground is running, or not the requested one."""
 
 
 def get_registry_folder(settings: Settings) -> Path:
-    """Beside the store."""
+    """Return the folder of the registry, beside the store."""
     return settings.store.parent / "up"
 
 
@@ -60,7 +60,7 @@ def get_registry_folder(settings: Settings) -> Path:
 def register_playground(
     folder: Path, wanted: str | None, where: PlaygroundRegistration
 ) -> Iterator[PlaygroundRegistration]:
-    """Let others find a playground inside the block, under the wanted name or one like that of its environment."""
+    """Register a playground inside the block, under the given name or one derived from its environment."""
     where, path = _write_registration(folder, wanted, where)
     try:
         yield where
@@ -72,7 +72,7 @@ def register_playground(
 
 
 def check_name(name: str) -> str:
-    """A name that can be a file's."""
+    """Return a name that is valid as a file name. Raise InputError for others."""
     if not _NAME_PATTERN.fullmatch(name):
         raise InputError.of(f"`{name[:60]}` cannot be a name", hint="letters, digits, `.`, `_` and `-`, at most 100")
     return name
@@ -95,7 +95,7 @@ def _write_registration(
 
 
 def _create_file(path: Path, data: bytes) -> bool:
-    """Make the file, for the owner's eyes only; false if it is there."""
+    """Create a file that only its owner can read; return False if it exists."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -107,7 +107,7 @@ def _create_file(path: Path, data: bytes) -> bool:
 
 
 def _remove_stale(folder: Path) -> None:
-    """Take away what playgrounds left that were killed."""
+    """Remove the registrations of playgrounds that were killed."""
     for where in _read_registrations(folder):
         fault = where.fault()
         if fault is not None and not isinstance(fault, PlaygroundTimeout):
@@ -123,12 +123,12 @@ def _read_registrations(folder: Path) -> list[PlaygroundRegistration]:
 
 
 def has_others(folder: Path, name: str) -> bool:
-    """Whether another than this one is up."""
+    """Return whether another playground than this one is registered."""
     return any(where.name != name for where in _read_registrations(folder))
 
 
 def find_playground(folder: Path, name: str | None = None) -> PlaygroundRegistration:
-    """The playground that is up, or the one of this name; what is in the way of reaching it is said."""
+    """Return the running playground, or the one of this name. Raise PlaygroundNotFound with the reason."""
     known = _read_registrations(folder)
     if name is not None and name not in [where.name for where in known]:
         raise PlaygroundNotFound(

@@ -1,4 +1,4 @@
-"""What a fork of a run is asked to do."""
+"""The request for a fork."""
 
 from dataclasses import dataclass
 from typing import Annotated

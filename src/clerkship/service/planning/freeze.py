@@ -1,4 +1,4 @@
-"""Step 3: freeze the tasks, so that nothing that happens to their files changes the run."""
+"""Step 3: freeze the tasks, so that later changes to their files do not change the run."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -28,7 +28,7 @@ from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrozenTasks:
-    """Snapshots of tasks, with what decides which models they need and get."""
+    """Snapshots of tasks, with everything that decides which models they need and get."""
 
     snapshots: tuple[Snapshot, ...]
     datasets: Mapping[str, Dataset]
@@ -43,7 +43,7 @@ class FrozenTasks:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrozenRun(FrozenTasks):
-    """All that a run is made from, except its models."""
+    """Everything that a run consists of, except its models."""
 
     _: KW_ONLY
     plan: Plan

@@ -1,4 +1,4 @@
-"""Step 1: read the files, build the agent, and check one against the other."""
+"""Step 1: load the files, build the agent, and check the files against the agent."""
 
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ from clerkship.settings import Settings, isolating, override
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LoadedSuite:
-    """The files of a request, its agent, and the settings as the request changes them."""
+    """The files of a request, its agent, and the settings with the changes of the request."""
 
     request: RunRequest
     settings: Settings
@@ -26,7 +26,7 @@ class LoadedSuite:
 
 
 def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> LoadedSuite:
-    """Load what a request names; raise InputError with all that is wrong with it."""
+    """Load the files and the agent of a request. Raise InputError with all problems."""
     request.check()
     settings = _settings_for(request, settings, catalog)
     path, case = split_case(request.path)
@@ -39,7 +39,7 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
 
 
 def _settings_for(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> Settings:
-    """Return the settings as the request changes them; raise InputError if its agent has no process to be put in."""
+    """Return the settings with the changes of the request. Raise InputError if the agent cannot run in its own process."""
     settings = isolating(settings, request.isolate)
     if not request.agent_process:
         return settings

@@ -7,10 +7,11 @@ from clerkship.service.planning.freeze import FrozenTasks
 
 
 def choose_models(tasks: FrozenTasks) -> ModelSelection:
-    """Return the judge and the person of tasks, live or from recordings.
+    """Return the models of the judge and the person, live or from recordings.
 
-    Raises InputError if every task has a person that only a model can play, and none is configured. Otherwise only
-    those trials are errored. A stored run may be done again without: that was accepted before.
+    Raise InputError if every task has a person that only a model can play, and no model is configured. If only some
+    tasks do, those trials are errored. A stored run can be repeated without a model, because that was accepted
+    before.
     """
     models = resolve_models(tasks.request, tasks.settings, tasks.needs, tasks.snapshots, tasks.cassettes)
     missing = find_missing_person(models) if tasks.sources else ()

@@ -1,4 +1,4 @@
-"""The options of a run, in typed groups: declared once, for the command line, the pytest plugin and Python.
+"""The options of a run in typed groups, declared once for the command line, the pytest plug-in and Python.
 
 A request inherits from the groups it needs; a function takes only the group that it reads.
 """
@@ -102,7 +102,7 @@ RecordingModeOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Selection:
-    """Which of the tasks in the files."""
+    """Which tasks of the files to run."""
 
     tasks: Annotated[
         tuple[str, ...],
@@ -222,7 +222,7 @@ class ExecutionOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GradingOptions:
-    """By what and by which model trials are graded."""
+    """How trials are graded, and by which model."""
 
     compat: Annotated[
         Literal["rasa"] | None,
@@ -248,7 +248,7 @@ class PersonOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RecordingOptions:
-    """Whether answers are recorded, or replayed from what was recorded."""
+    """Whether answers are recorded, or replayed from a recording."""
 
     tape: RecordingModeOption = None
     tapes_agent: Annotated[
@@ -257,7 +257,7 @@ class RecordingOptions:
 
 
 def check_votes(votes: int) -> int:
-    """Return the number of votes; raise InputError if it is even or out of range."""
+    """Return the number of votes. Raise InputError unless it is odd and within the limit."""
     if not 1 <= votes <= MAX_VOTES or votes % 2 == 0:
         raise InputError.of(f"invalid number of votes {votes} (expected: an odd number from 1 to {MAX_VOTES})")
     return votes

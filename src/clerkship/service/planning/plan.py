@@ -1,4 +1,4 @@
-"""Step 5: put together what will run."""
+"""Step 5: build the plan of the run."""
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -29,23 +29,23 @@ from clerkship.settings import Settings
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RunPlan(FrozenRun):
-    """What will run: the frozen tasks with their models, and the record that the run begins with."""
+    """The frozen tasks with their models, and the record with which the run starts."""
 
     _: KW_ONLY
     run: BenchmarkRun
     models: ModelSelection
 
     def build(self, catalog: RegisteredCatalog) -> list[BuiltTask]:
-        """Return the tasks with their names resolved, and with the conversation that they go on with."""
+        """Return the tasks with their names resolved, and with the fork point if there is one."""
         built = build_tasks(self.snapshots, self.datasets, catalog)
         return built if self.prefix is None else [replace(task, fork_point=self.prefix) for task in built]
 
     def expected(self) -> int | None:
-        """Return the number of trials, or None where it is not known before."""
+        """Return the number of trials, or None if it is not known in advance."""
         return self.run.total if self.plan.until_sure is None else None
 
     def frozen(self) -> dict[str, bytes]:
-        """Return all that must be stored to do the run again, by hash."""
+        """Return everything that must be stored to repeat the run, by hash."""
         tasks = {part.hash: part.data for part in (self.plan, *self.snapshots)}
         return tasks | {dataset.hash: dataset.data for dataset in self.datasets.values()}
 
@@ -57,7 +57,7 @@ def plan_run(request: RunRequest, settings: Settings, catalog: RegisteredCatalog
 
 
 def build_plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
-    """Return the plan of a run: the record it begins with, its tasks, agent and models."""
+    """Build the plan of a run: its record, tasks, agent and models."""
     solver = resolve_agent(frozen.solver, models, frozen.snapshots)
     warnings = (*frozen.warnings, *find_missing_models(models, frozen.needs))
     run = frozen.resumed or _build_record(frozen, models, solver)
@@ -65,7 +65,7 @@ def build_plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
 
 
 def _build_record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> BenchmarkRun:
-    """Return the record of a new run; of a replay, one that is the same wherever and whenever it is done."""
+    """Return the record of a new run. The record of a replay does not depend on where and when it is made."""
     calibration = _find_calibration(frozen.calibrations, models.judge_identity(frozen.snapshots))
     about = {"calibration": calibration, **frozen.record}
     about["options"] = options_with(solver, about["options"])
@@ -82,7 +82,7 @@ def _build_record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> 
 
 
 def _find_calibration(file: Path | None, judge: JudgeIdentity | None) -> Calibration | None:
-    """Return what a file says of the judge, or of the one most like it; without its criteria, to be short."""
+    """Return the calibration of this judge or the most similar one, without its criteria, to keep the record short."""
     if judge is None or file is None:
         return None
     found = find_nearest_calibration(judge, load_calibrations(file))
@@ -90,7 +90,7 @@ def _find_calibration(file: Path | None, judge: JudgeIdentity | None) -> Calibra
 
 
 def build_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any) -> BenchmarkRun:
-    """Return the record of a run that begins now."""
+    """Return the record of a run that starts now."""
     started, snapshots = now(), tuple(snapshots)
     return BenchmarkRun(
         id=new_name(f"run-{started:%Y%m%d-%H%M%S}")[:-10],

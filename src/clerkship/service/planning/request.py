@@ -1,4 +1,4 @@
-"""What a run is asked to do."""
+"""The request for a run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RunTarget:
-    """The files that tasks are loaded from, and the agent that does them."""
+    """The files to load tasks from, and the agent to run."""
 
     path: Annotated[
         Path,
@@ -46,7 +46,7 @@ class RunTarget:
 class RunRequest(
     RecordingOptions, PersonOptions, GradingOptions, ResourceOptions, ExecutionOptions, Selection, RunTarget
 ):
-    """Tasks to run with an agent, and how."""
+    """Tasks to run with an agent, and how to run them."""
 
     benchmark: Annotated[
         str | None,
@@ -56,7 +56,7 @@ class RunRequest(
     """Which addresses sandboxes may call agents at."""
 
     def check(self) -> None:
-        """Raise InputError for a number or a name that cannot be."""
+        """Raise InputError for an option with an invalid value."""
         if self.trial_count < 1 or (self.concurrency or 1) < 1:
             raise InputError.of("trials and concurrency are at least 1")
         if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:

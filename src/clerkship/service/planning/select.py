@@ -1,4 +1,4 @@
-"""Step 2: select the tasks of a request, with the limits and faults that the request adds to them."""
+"""Step 2: select the tasks of a request, and add the limits and faults of the request."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from clerkship.settings import Settings
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SelectedTasks:
-    """The tasks to run, and the benchmark that they belong to, if the request names one."""
+    """The tasks to run, and their benchmark if the request names one."""
 
     loaded: LoadedSuite
     tasks: tuple[LoadedTask, ...]
@@ -26,7 +26,7 @@ class SelectedTasks:
 
 
 def select_tasks(loaded: LoadedSuite) -> SelectedTasks:
-    """Select tasks by name, tag, file and benchmark; raise InputError if none is left, or the agent cannot run one."""
+    """Select tasks by name, tag, file and benchmark. Raise InputError if none matches, or if the agent cannot run one."""
     request, library = loaded.request, loaded.library
     benchmark = _find_benchmark(library, request.benchmark)
     file = request.path if request.path.is_file() else None
@@ -73,7 +73,7 @@ def _build_stub_problem(loaded: LoadedTask, solver: Solver) -> InputProblem:
 
 
 def _apply_request(loaded: LoadedTask, request: RunRequest, settings: Settings) -> LoadedTask:
-    """Return the task with what the request says: faults before its steps, limits where it has none, compatibility."""
+    """Return the task with the faults and compatibility mode of the request, and with limits where it has none."""
     task, changed = loaded.task, dict[str, Any]()
     scenario = task.scenario or Scenario()
     if request.chaos is not None:

@@ -1,4 +1,4 @@
-"""Frozen tasks of a run in the store: where a rerun, a resumed run and a fork enter the planning."""
+"""Plan from a stored run: the start of a rerun, a resumed run and a fork."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from clerkship.store.contract import Store
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredRun:
-    """A run in the store with the agent for its next one. Its files are read only when something of them is needed."""
+    """A stored run, with the agent for the next run. Its files are loaded only if needed."""
 
     run: BenchmarkRun
     store: Store
@@ -38,12 +38,12 @@ class StoredRun:
 
     @cached_property
     def path(self) -> Path:
-        """Where its files were."""
+        """The path of its files."""
         return split_case(Path(self.run.path))[0]
 
     @cached_property
     def library(self) -> Library | None:
-        """What the files say today; None where they are gone, or have mistakes."""
+        """The files as they are now; None if they are missing or have mistakes."""
         try:
             return load_library(self.path, self.catalog, cache=self.settings.cache) if self.run.path else None
         except InputError:
@@ -51,7 +51,7 @@ class StoredRun:
 
     @cached_property
     def hidden(self) -> tuple[Path, ...]:
-        """What an isolated agent must not see; files with mistakes, too."""
+        """The paths that an isolated agent must not see; includes files with mistakes."""
         if self.isolation not in LEVELS or not self.run.path or not self.path.exists():
             return ()
         root = find_root(self.path)
@@ -61,15 +61,15 @@ class StoredRun:
         return find_task_files(root, files, self.settings, get_solver_paths(self.solver))
 
     def check_agent(self) -> None:
-        """Raise InputError where the agent cannot be reached. If it is imported for that, it is isolated."""
+        """Raise InputError if the agent cannot be reached. If the check imports the agent, the import is isolated."""
         isolate_import(self.solver, self.isolation, self.hidden, self.store.path)
         check_reachable(self.solver)
 
     def current(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot for the agent, to be graded as is done today.
+        """Return the snapshot for the agent, with the current grading version.
 
-        It has the reference solution if the agent runs it. Where the store has none, it is taken from the files; raises
-        InputError if it is not there either.
+        It includes the reference solution if the agent runs it. If the store has none, it comes from the files.
+        Raise InputError if it is not there either.
         """
         snapshot = with_current_grading(snapshot)
         if not takes_solution(self.solver):
@@ -108,14 +108,14 @@ class StoredRun:
 def open_stored_run(
     store: Store, run: BenchmarkRun, agent: str | Solver | None, settings: Settings, catalog: RegisteredCatalog
 ) -> StoredRun:
-    """Return a stored run with an agent: the one that is given, or its own."""
+    """Return a stored run with the given agent, or with its own."""
     settings = settings_of(run, settings)
     solver = build_agent(agent or run.solver, settings, catalog)
     return StoredRun(run, store, settings, catalog, solver, choose_level(solver, settings.isolate))
 
 
 def get_cassette_config(run: BenchmarkRun) -> CassetteConfig:
-    """Return where the recordings of a run are; raise InputError if they are needed and their folder is gone."""
+    """Return where the recordings of a run are. Raise InputError if they are needed and their folder is missing."""
     path = Path(run.path)
     if run.asking.tape is not None and not path.exists():
         raise InputError.of(
