@@ -159,7 +159,7 @@ def test_recording_is_reported_as_text_and_json(tmp_path: Path) -> None:
     assert missed["tape"]["first_miss"] == missed["tasks"][0]["error"]
     assert "2 of what is recorded for these trials was not asked for" in clerkship(here, *common, "--refresh", exits=1)
     assert "exclude each other" in clerkship(here, *common, "--record", "--replay", exits=2)
-    assert "give --record or --refresh too" in clerkship(here, *common, "--record-agent", exits=2)
+    assert "add --record or --refresh" in clerkship(here, *common, "--record-agent", exits=2)
 
 
 def test_answers_of_an_invalid_person_are_counted_and_not_recorded(tmp_path: Path) -> None:

@@ -128,9 +128,9 @@ def test_recorded_failure_is_replayed(desk: Workbench) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("Why?", "How come?"), "when it was recorded, the person said 'Why?' there"),
-        (("Thanks]", "Thanks, Bye]"), "its recording ends with turn 3"),
-        (("Oslo", "Bergen"), "it has changed since"),
+        (("Why?", "How come?"), "in the recording, the person said 'Why?' there"),
+        (("Thanks]", "Thanks, Bye]"), "the recording ends with turn 3"),
+        (("Oslo", "Bergen"), "the task has changed since the recording"),
     ],
 )
 def test_missing_turn_error_names_the_difference(desk: Workbench, change: tuple[str, str], said: str) -> None:
@@ -174,7 +174,7 @@ def test_unsupported_recording_is_rejected_before_the_run(desk: Workbench) -> No
         desk.run("recorded", judge="none")
     desk.write("work.yml", "task: {name: Work, environment: desk, task_item: {instruction: Do it}}")
     with pytest.raises(
-        InputError, match=r"work.yml: 'Work' gives the agent work \(on_task\), and that cannot be recor"
+        InputError, match=r"work.yml: 'Work' starts with the agent \(on_task\), and that cannot be recor"
     ):
         record(desk, Busy)
 
@@ -187,7 +187,7 @@ def test_agent_that_acts_between_turns_cannot_be_recorded(desk: Workbench) -> No
     agent.hear("clock", Request("GET", "/"))  # which changes nothing
     assert session.error_of(("Late order", 1)) == ""
     agent.hear("drop", Request("PUT", "/files/a.txt", body=b"too late"))
-    assert "the agent did something between two turns" in session.error_of(("Late order", 1))
+    assert "the agent acted between two turns" in session.error_of(("Late order", 1))
 
 
 def test_silent_turns_are_recorded(desk: Workbench) -> None:

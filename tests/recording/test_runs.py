@@ -322,9 +322,9 @@ def test_replay_id_is_deterministic_and_numbered_in_one_store(scenario: Workbenc
 
 
 def test_conflicting_options_are_rejected(scenario: Workbench) -> None:
-    with pytest.raises(InputError, match="give --record or --refresh too"):
+    with pytest.raises(InputError, match="add --record or --refresh"):
         go(scenario, tapes_agent=True)
-    with pytest.raises(InputError, match="give --record or --refresh too"):
+    with pytest.raises(InputError, match="add --record or --refresh"):
         go(scenario, tapes_agent=True, tape="replay")
 
 
@@ -417,22 +417,22 @@ class Everybody:
         body, number = json.loads(asked.body), next(self._numbers)
         shape = body["response_format"]["json_schema"]["name"]
         answers: dict[str, Any] = {
-            "Spoken": {
+            "PersonAnswer": {
                 "message": f"Where is my order ORD-1? Asking for the {number}. time.",
                 "press": None,
                 "done": False,
             },
-            "Verdict": {
+            "JudgeVerdict": {
                 "passed": number % 2 == 0,
                 "reasoning": f"verdict {number}",
                 "citations": [{"where": "T1", "quote": "It snows."}],
             },
-            "Ratings": {
+            "RatingsAnswer": {
                 "scale_metrics": [{"name": "tone", "reasoning": f"rating {number}", "score": 3}],
                 "binary_metrics": [],
                 "summary": f"summary {number}",
             },
-            "Opinion": {"reasoning": f"opinion {number}", "lines": [], "kept": True},
+            "PersonCheckAnswer": {"reasoning": f"opinion {number}", "lines": [], "kept": True},
         }
         return said(json.dumps(answers[shape]))
 

@@ -231,7 +231,7 @@ def test_damaged_cassette_is_replaced_with_a_warning(scenario: Workbench, judge:
     plan = plan_run(request, Settings(timeout=20), CATALOG)
     [warning] = plan.warnings
     assert (warning.file, warning.line) == (str(cassette), 1)
-    assert "it is recorded anew" in warning.hint
+    assert "it is replaced when something is recorded" in warning.hint
     assert cassette.read_text() == wrong
     result = execute(plan, scenario.store, CATALOG)
     assert result.tape is not None

@@ -29,9 +29,7 @@ from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.request import Request
 
-_ACTED_BETWEEN_TURNS = (
-    "the agent did something between two turns, when nobody had spoken to it: that cannot be recorded"
-)
+_ACTED_BETWEEN_TURNS = "the agent acted between two turns, which cannot be recorded"
 
 
 class AgentRecording:
@@ -42,9 +40,9 @@ class AgentRecording:
     ) -> None:
         self._session, self._owner = session, owner
         self._names_sandbox = names_sandbox
-        """Whether messages are told apart by their sandbox too: there are several people."""
+        """Whether a turn is also identified by its sandbox, because there are several people."""
         self._content = content
-        """A hash of what the agent finds."""
+        """A hash of the task."""
         self._after = ""
         self._redactor = session.redactor_for(owner[0])
         self.hide, self.show = self._redactor.hide, self._redactor.show
@@ -138,7 +136,7 @@ class RecordingAgent:
             return parts
         finally:
             acts, self._acts = tuple(self._acts), None
-            if came:  # else its time was over, and there is no answer to record
+            if came:  # otherwise the time was over, and there is no answer to record
                 self._recording.save(number, heard, acts=acts, **came)
 
 
@@ -161,7 +159,7 @@ class RecordedAgent:
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Raise AgentError: tasks are not recorded."""
-        raise AgentError("work that an agent was given cannot be recorded")
+        raise AgentError("tasks cannot be recorded, only conversations")
 
     def close(self) -> Mapping[str, JsonValue]:
         return NO_FACTS
@@ -187,13 +185,13 @@ def _describe_nearest_turn(asked: RecordedTurn, cassette: Cassette, used: Collec
     if not turns:
         return "; no agent is recorded for this trial: record one with --record --record-agent"
     if all(turn.solver != asked.solver for turn in turns):
-        return f"; recorded is {', '.join(sorted({turn.solver for turn in turns}))}"
+        return f"; the recording is of {', '.join(sorted({turn.solver for turn in turns}))}"
     if all(turn.content != asked.content for turn in turns):
-        return "; what is recorded is of this task as it was before: it has changed since"
+        return "; the task has changed since the recording"
     near = min(turns, key=lambda turn: (abs(turn.number - asked.number), turn.after != asked.after, turn.key))
     if near.number != asked.number:
-        return f"; its recording ends with turn {max(turn.number for turn in turns)}"
+        return f"; the recording ends with turn {max(turn.number for turn in turns)}"
     heard = near.heard.get("text") if isinstance(near.heard, dict) else None
     if near.heard == asked.heard:
-        return "; the conversation before it is another than when it was recorded"
-    return f"; when it was recorded, the person said {heard!r} there"
+        return "; the conversation before it differs from the recording"
+    return f"; in the recording, the person said {heard!r} there"

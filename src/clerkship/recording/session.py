@@ -29,7 +29,7 @@ from clerkship.recording.cassette import (
 from clerkship.recording.redaction import CassetteRedactor
 
 SAVE_EVERY = 5.0
-"""Seconds between saves: what is lost if the process is killed."""
+"""Seconds between saves."""
 
 
 class NotRecorded(ClerkshipError):
@@ -47,14 +47,14 @@ class RecordingReport(Frozen):
     dropped: int = 0
     """Stale entries that were removed."""
     forgotten: int = 0
-    """Answers of a person who fell out of their role: asked for, and not kept."""
+    """Answers of invalid people, which were not recorded."""
     unused: int = 0
     """Entries of these tasks and trials that were not asked for."""
     files: tuple[str, ...] = ()
     failed: str = ""
     """Why cassettes could not be written."""
     missed: int = 0
-    """Trials that asked for what is on no cassette."""
+    """Trials that needed an answer which is in no cassette."""
     first_miss: str = ""
 
 
@@ -177,7 +177,7 @@ class RecordingSession:
         self._misses: dict[TrialKey, dict[tuple[str, str], DescribeNearest]] = {}
         self._errors: dict[TrialKey, str] = {}
         self._interrupted: set[TrialKey] = set()
-        """Trials in which a model could not be asked: what else they would have asked is not known."""
+        """Trials in which a model could not be reached, so that their other questions are not known."""
         self._replayed = self._dropped = self._forgotten = 0
         self._failed = ""
         self._save_at = monotonic() + SAVE_EVERY
@@ -189,7 +189,7 @@ class RecordingSession:
         except DamagedCassette as damaged:
             if not self.restarts_damaged:
                 raise
-            hint = "it is recorded anew: all that it has goes when something is written"
+            hint = "it is replaced when something is recorded"
             self.warnings += [problem.model_copy(update={"hint": hint}) for problem in damaged.problems]
             file = Cassette.restart(path)
         if self.mode != "replay":
@@ -369,4 +369,4 @@ def _describe_trial(owner: TrialKey) -> str:
 def _require_writable(path: Path) -> None:
     folder = next(folder for folder in path.parents if folder.exists())
     if not os.access(folder, os.W_OK):
-        raise InputError.of("it cannot be written to, and recordings go there", file=str(folder))
+        raise InputError.of("this folder is not writable, and recordings are stored there", file=str(folder))
