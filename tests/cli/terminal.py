@@ -1,4 +1,4 @@
-"""A second terminal: real processes of the command line, started, read, and stopped by signals."""
+"""Run the command line in processes, read their output, and stop them by signals."""
 
 import json
 import os
@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
@@ -28,25 +27,14 @@ class Stopped(NamedTuple):
 
 
 def clerkship(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """One command, to its end."""
+    """Run a command to its end."""
     return subprocess.run(
         [*COMMAND, *arguments], cwd=folder, env=_environment(), capture_output=True, text=True, check=False, timeout=60
     )
 
 
-def until(found: Callable[[], T | None], what: str) -> T:
-    """Look again until there is something."""
-    deadline = time.monotonic() + LIMIT
-    while time.monotonic() < deadline:
-        value = found()
-        if value:
-            return value
-        threading.Event().wait(0.01)
-    raise AssertionError(f"it never came to this: {what}")
-
-
 class Process:
-    """A command that goes on until it is stopped. Its lines come as it writes them."""
+    """A command that runs until it is stopped; its lines can be read as it writes them."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self._process = subprocess.Popen(
@@ -68,13 +56,12 @@ class Process:
             self._lines.put(line)
 
     def __enter__(self) -> Self:
-        """Running already."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Whatever happens, it does not outlive the test."""
+        """Kill the process if it is still running."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
@@ -84,7 +71,7 @@ class Process:
             stream.close()
 
     def line(self) -> str:
-        """Its next line."""
+        """Return the next line."""
         try:
             return self._lines.get(timeout=LIMIT)
         except queue.Empty:
@@ -93,13 +80,13 @@ class Process:
             raise AssertionError(f"it wrote nothing: {self._process.stderr.read()}") from None
 
     def stop(self, number: int = signal.SIGINT) -> Stopped:
-        """Send it a signal and see how it takes it."""
+        """Send a signal and wait for the end."""
         began = time.monotonic()
         self._process.send_signal(number)
         return self.wait(began)
 
     def wait(self, began: float | None = None) -> Stopped:
-        """How it ends by itself."""
+        """Wait for the end, and return how it ended."""
         began = time.monotonic() if began is None else began
         code = self._process.wait(LIMIT)
         seconds = time.monotonic() - began
@@ -112,7 +99,7 @@ class Process:
 
 
 class Up(Process):
-    """`clerkship up --json`, up."""
+    """A running `clerkship up --json`."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         super().__init__(folder, "up", *arguments, "--json")
@@ -124,12 +111,12 @@ class Up(Process):
             raise
 
     def way(self, sandbox: str) -> tuple[str, str]:
-        """Address and token of a sandbox."""
+        """Return the address and token of a sandbox."""
         found = self.document["sandboxes"][sandbox]
         return found["url"], found["token"]
 
     def control(self) -> tuple[str, str]:
-        """Address and token of its control door, from the file that the second terminal reads."""
+        """Return the address and token of the control API, from the registration file."""
         found = json.loads((self.folder / ".clerkship" / "up" / f"{self.document['name']}.json").read_text())
         return found["url"], found["token"]
 

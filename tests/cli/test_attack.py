@@ -1,4 +1,4 @@
-"""`clerkship suite attack` as it is typed: its table, its findings, its exit codes."""
+"""`clerkship suite attack`: table, findings and exit codes."""
 
 import json
 import sys
@@ -44,13 +44,13 @@ def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write(name: str, text: str) -> None:
-    """Put a file in the project."""
+    """Write a file of the project."""
     Path(name).parent.mkdir(exist_ok=True)
     Path(name).write_text(text)
 
 
 def document(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    """Exit code and JSON of an attack."""
+    """Return the exit code and the JSON of an attack."""
     code = run(["suite", "attack", *arguments, "--json"])
     return code, json.loads(capfd.readouterr().out)
 

@@ -1,4 +1,4 @@
-"""`clerkship judge calibrate` as somebody types it."""
+"""`clerkship judge calibrate`."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ def test_calibrate_prints_agreement_and_each_disagreement(capsys: pytest.Capture
 
 
 def as_json(capture: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
-    """Exit code, and what it said as JSON."""
+    """Return the exit code and the JSON output."""
     capture.readouterr()
     code = run([*WITH, *more, "--json"])
     return code, json.loads(capture.readouterr().out)

@@ -1,4 +1,4 @@
-"""What agents write cannot give orders to the CI system that reads the output."""
+"""Text of agents cannot contain commands to the CI system that reads the output."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands as somebody types them."""
+"""The commands that run, show and validate tasks."""
 
 import json
 import os

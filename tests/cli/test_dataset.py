@@ -1,4 +1,4 @@
-"""`clerkship dataset generate`, as somebody types it."""
+"""`clerkship dataset generate`."""
 
 import hashlib
 import json

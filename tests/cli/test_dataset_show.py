@@ -1,4 +1,4 @@
-"""`clerkship dataset show`: what is in a dataset, however it is named."""
+"""`clerkship dataset show`."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ ROSA = "Patient/c0ffee00-1111-4222-8333-000000000010"
 
 
 def shown(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
-    """What a command prints, both ways."""
+    """Return standard output and standard error of a command."""
     assert run(["dataset", "show", *arguments]) == code
     told = capfd.readouterr()
     return told.out + told.err

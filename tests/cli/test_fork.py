@@ -1,4 +1,4 @@
-"""`clerkship fork`, as somebody types it."""
+"""`clerkship fork`."""
 
 import html
 import json

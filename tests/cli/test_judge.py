@@ -1,4 +1,4 @@
-"""--judge and --no-judge as somebody types them."""
+"""`--judge`, `--no-judge` and `--votes`, and `clerkship prompts`."""
 
 import json
 import sys
@@ -43,7 +43,7 @@ def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kept(capture: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
-    """Exit code, and what it said as JSON."""
+    """Return the exit code and the JSON output."""
     capture.readouterr()
     code = run([*arguments, "--json"])
     return code, json.loads(capture.readouterr().out)

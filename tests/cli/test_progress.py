@@ -1,4 +1,4 @@
-"""The bar of a run under way says what is so."""
+"""The status text of a progress bar."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""Record and replay as somebody types it; two replays, whenever and wherever, leave the same bytes."""
+"""`--record`, `--replay` and `--refresh`: two replays write the same bytes."""
 
 import json
 import os
@@ -49,7 +49,7 @@ REPORTS = ["--report", "out/r.html", "--junit", "out/r.xml", "--jsonl", "out/r.j
 
 
 def project(folder: Path) -> Path:
-    """An agent, its tasks, and the answers of a judge."""
+    """Write an agent, its tasks and the answers of a judge."""
     for name, text in {
         "agent.py": AGENT,
         "answers.yml": ANSWERS,
@@ -64,7 +64,7 @@ def project(folder: Path) -> Path:
 
 
 def clerkship(here: Path, *words: str, exits: int = 0, seed: str = "0") -> str:
-    """A process of its own."""
+    """Run a command in a new process, and return its output."""
     environment = os.environ | {"PYTHONHASHSEED": seed, "NO_COLOR": "1", "COLUMNS": "200"}
     environment.pop("OPENAI_API_KEY", None)
     command = [sys.executable, "-m", "clerkship", *words]
@@ -74,19 +74,19 @@ def clerkship(here: Path, *words: str, exits: int = 0, seed: str = "0") -> str:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """All that was written, by its path."""
+    """Return the contents of all files by path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def kept(store: Path) -> dict[str, list[tuple[object, ...]]]:
-    """All that a store has, but for what the database numbers by itself."""
+    """Return the rows of all tables of a store."""
     with closing(sqlite3.connect(store)) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in tables}
 
 
 def logs(folder: Path) -> list[tuple[object, ...]]:
-    """Every line of every log, by task, with its head."""
+    """Return task, trial and log head of each trial."""
     lines = [json.loads(line) for line in (folder / "out/r.jsonl").read_text().splitlines()]
     return [(line["task"], line["trial"], line["head"]) for line in lines if line["type"] == "task_run"]
 

@@ -1,4 +1,4 @@
-"""Reports from the command line: written whatever the verdicts, and never at the price of the run."""
+"""Reports of the command line: written for every verdict, and checked before the run."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def check_all(folder: Path) -> None:
-    """All three are there and speak of the same run."""
+    """Check that all three reports are about the same run."""
     suite = ElementTree.parse(folder / "junit.xml").getroot()
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("5", "5")
     lines = (folder / "run.jsonl").read_text(encoding="utf-8").splitlines()

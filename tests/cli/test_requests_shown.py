@@ -1,4 +1,4 @@
-"""Requests as `show` and the report print them: those of the log, and those without a valid credential."""
+"""Requests in the output of `clerkship show` and in the HTML report."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`--results rasa` on the command line: beside the store, in a folder of its own each time."""
+"""`--results rasa`: a new folder for each run."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def results(parent: str) -> list[Path]:
-    """The folders of results, the oldest first."""
+    """Return the folders of results, oldest first."""
     return sorted(Path(parent).iterdir())
 
 

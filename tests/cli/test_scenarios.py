@@ -1,4 +1,4 @@
-"""Scenario files from the command line: validated, run, selected, and written."""
+"""Scenario files on the command line: validate, run, select and create."""
 
 import json
 import sys

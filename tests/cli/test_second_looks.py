@@ -1,4 +1,4 @@
-"""resume, rerun, rescore, compare and a closer look, as somebody types them."""
+"""Commands on stored runs: resume, rerun, rescore, compare and show."""
 
 import json
 import os
@@ -45,13 +45,13 @@ def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ids() -> list[str]:
-    """The runs that are kept, oldest first."""
+    """Return the ids of the stored runs, oldest first."""
     done = subprocess.run([sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True)
     return [item["run"]["id"] for item in json.loads(done.stdout)][::-1]
 
 
 def asked(*arguments: str, capture: pytest.CaptureFixture[bytes]) -> tuple[int, Any]:
-    """Exit code, and what it said as JSON."""
+    """Return the exit code and the JSON output."""
     capture.readouterr()
     code = run([*arguments, "--json"])
     return code, json.loads(capture.readouterr().out)

@@ -1,4 +1,4 @@
-"""`clerkship up`, `events` and `check` as somebody uses them who is writing an agent: real processes, real curl."""
+"""`clerkship up`, `events` and `check`, with real processes and curl."""
 
 import http.client
 import json
@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.cli.app import run
-from tests.cli.terminal import Process, Up, clerkship, until
+from tests.cli.terminal import Process, Up, clerkship
+from tests.waiting import wait_until
 
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 SUITE = """
@@ -51,7 +52,7 @@ SUITE = """
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
-    """A folder with a suite in it."""
+    """A folder with a suite."""
     write(tmp_path, SUITE)
     return tmp_path
 
@@ -62,7 +63,7 @@ def write(folder: Path, text: str) -> None:
 
 
 class Said(NamedTuple):
-    """What came of a command."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -74,7 +75,7 @@ Typed = Callable[..., Said]
 
 @pytest.fixture
 def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
-    """The second terminal without a process of its own: most of these tests are about the first."""
+    """Run a command in this process; most of these tests are about the process of `up`."""
     monkeypatch.chdir(tmp_path)
 
     def type_in(*arguments: str) -> Said:
@@ -86,7 +87,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def ask(method: str, url: str, token: str, body: bytes = b"") -> tuple[int, bytes]:
-    """One request, by the standard library's own client."""
+    """Send a request and return status and body."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.netloc, timeout=20)
     try:
@@ -99,7 +100,7 @@ def ask(method: str, url: str, token: str, body: bytes = b"") -> tuple[int, byte
 
 
 def about(up: Up) -> dict[str, Any]:
-    """What its control door tells of it."""
+    """Return the state that the control API reports."""
     status, body = ask("GET", *up.control())
     assert status == 200
     found: dict[str, Any] = json.loads(body)
@@ -107,7 +108,7 @@ def about(up: Up) -> dict[str, Any]:
 
 
 def events(up: Up) -> list[dict[str, Any]]:
-    """Its log so far, through its control door."""
+    """Return the log from the control API."""
     url, token = up.control()
     return [json.loads(line) for line in ask("GET", f"{url}/log", token)[1].splitlines()]
 
@@ -188,7 +189,7 @@ def test_paced_playground_runs_scheduled_steps_without_requests(desk: Path) -> N
         """,
     )
     with Up(desk, "--from", "suite", "--task", "A") as up:
-        until(lambda: about(up)["events"] == 4, "the file arrived by itself")
+        wait_until(lambda: about(up)["events"] == 4, "the file arrived by itself")
         assert [event["kind"] for event in events(up)][2:] == ["files.file.written", "scenario.step.ran"]
 
 
