@@ -33,6 +33,7 @@ from clerkship.actors.isolation.contract import Isolation, Level, offered
 from clerkship.actors.python import PythonSolver
 from clerkship.conformance.rig import SimulatorRig
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.sandbox.request import Request
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
@@ -40,7 +41,6 @@ from clerkship.settings import Settings
 from clerkship.simulators import files
 from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
-from clerkship.sandbox.request import Request
 
 TASK = """
 task:

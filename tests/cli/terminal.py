@@ -98,7 +98,7 @@ class Process:
         return Stopped(code, seconds, rest, self._process.stderr.read())
 
 
-class Up(Process):
+class UpProcess(Process):
     """A running `clerkship up --json`."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:

@@ -49,7 +49,7 @@ def write(name: str, text: str) -> None:
     Path(name).write_text(text)
 
 
-def document(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+def run_json(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
     """Return the exit code and the JSON of an attack."""
     code = run(["suite", "attack", *arguments, "--json"])
     return code, json.loads(capfd.readouterr().out)
@@ -80,7 +80,7 @@ def test_attack_stores_runs_in_the_given_store(capfd: pytest.CaptureFixture[str]
 
 
 def test_json_lists_every_task(capfd: pytest.CaptureFixture[str]) -> None:
-    code, found = document(capfd, "suite", "--only", "be-polite", "--only", "crash-after")
+    code, found = run_json(capfd, "suite", "--only", "be-polite", "--only", "crash-after")
     assert code == found["exit_code"] == 1
     polite, crash = found["strategies"]
     assert (polite["passed"], polite["failed"]) == (["Be nice"], ["Say five"])
@@ -89,7 +89,7 @@ def test_json_lists_every_task(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_attack_with_an_errored_trial_exits_with_2(capfd: pytest.CaptureFixture[str]) -> None:
     write("broken/task.yml", ERRORED)
-    code, found = document(capfd, "broken", "--only", "do-nothing")
+    code, found = run_json(capfd, "broken", "--only", "do-nothing")
     assert code == 2
     assert "not/there.txt" in found["strategies"][0]["broken"]["Broken"]
 
@@ -106,7 +106,7 @@ def test_attack_uses_the_given_judge(capfd: pytest.CaptureFixture[str]) -> None:
     write("judged/kind.yml", JUDGED)
     answer = {"about": "criterion", "answer": {"passed": True, "reasoning": "It is kind, says [T2]."}}
     write("answers.json", json.dumps([answer]))
-    code, found = document(capfd, "judged", "--only", "be-polite", "--judge", "scripted:answers.json")
+    code, found = run_json(capfd, "judged", "--only", "be-polite", "--judge", "scripted:answers.json")
     assert (code, found["unjudged"]) == (1, [])
 
 

@@ -15,7 +15,7 @@ from clerkship.cli.app import run
 from tests.actors.servers import Asked, Served
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "order_support"
-WITH = ["judge", "calibrate", "labelled.yml", "--judge", "scripted:labelled_judge.json"]
+COMMAND = ["judge", "calibrate", "labelled.yml", "--judge", "scripted:labelled_judge.json"]
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def _beside_the_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_calibrate_prints_agreement_and_each_disagreement(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(WITH) == 0
+    assert run(COMMAND) == 0
     told = capsys.readouterr().out
     lines = [" ".join(line.split()) for line in told.splitlines()]
     assert lines[0] == "labelled.yml 12 conversations, 29 labels judge scripted:labelled_judge.json"
@@ -44,15 +44,15 @@ def test_calibrate_prints_agreement_and_each_disagreement(capsys: pytest.Capture
     assert lines[-1].startswith("agreed with people in 27 of 29 labels κ 0.86 1 false pass, 1 false fail prompt")
 
 
-def as_json(capture: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
+def run_json(capture: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
     """Return the exit code and the JSON output."""
     capture.readouterr()
-    code = run([*WITH, *more, "--json"])
+    code = run([*COMMAND, *more, "--json"])
     return code, json.loads(capture.readouterr().out)
 
 
 def test_calibrate_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = as_json(capsys)
+    code, found = run_json(capsys)
     assert (code, found["exit_code"]) == (0, 0)
     assert found["overall"]["kappa"] == pytest.approx(0.8606, abs=1e-4)
     assert found["overall"]["agreement"]["low"] == pytest.approx(0.7804, abs=1e-4)
@@ -80,27 +80,27 @@ def test_calibrate_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_exit_code_follows_from_agreement_and_false_passes(
     capsys: pytest.CaptureFixture[str], more: list[str], code: int, told: str
 ) -> None:
-    assert run([*WITH, *more]) == code
+    assert run([*COMMAND, *more]) == code
     assert told in capsys.readouterr().err
 
 
 def test_label_without_verdict_is_an_error_and_fails_every_gate(capsys: pytest.CaptureFixture[str]) -> None:
     answers = json.loads(Path("labelled_judge.json").read_text())["answers"]
     Path("labelled_judge.json").write_text(json.dumps(answers[1:]))
-    assert run(WITH) == 0
+    assert run(COMMAND) == 0
     told = capsys.readouterr().out
     assert "! not judged  The reason, plainly" in told
     assert "has no answer to a question about criterion" in told
     assert "agreed with people in 26 of 28 labels" in told.splitlines()[-1]
     assert "1 not judged" in told.splitlines()[-1]
-    assert run([*WITH, "--max-false-passes", "9"]) == 2
+    assert run([*COMMAND, "--max-false-passes", "9"]) == 2
     assert "1 of 29 labels got no verdict" in capsys.readouterr().err
 
 
 def test_mistakes_in_the_labelled_set_have_file_and_line(capsys: pytest.CaptureFixture[str]) -> None:
     text = Path("labelled.yml").read_text().replace("flow_started: check", "flow_stared: check", 1)
     Path("labelled.yml").write_text(text)
-    assert run(WITH) == 2
+    assert run(COMMAND) == 2
     told = capsys.readouterr().err
     assert "labelled.yml:13:13:" in told
     assert "unknown event `flow_stared`" in told
@@ -110,7 +110,7 @@ def test_mistakes_in_the_labelled_set_have_file_and_line(capsys: pytest.CaptureF
 def test_saved_calibration_is_shown_by_runs_without_the_store(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert run([*WITH, "--save", "eval/calibration.json"]) == 0
+    assert run([*COMMAND, "--save", "eval/calibration.json"]) == 0
     assert "saved eval/calibration.json" in capsys.readouterr().out
     Path("eval/scenarios").mkdir()
     Path("eval/scenarios/a.yml").write_text(
@@ -131,7 +131,7 @@ def test_saved_calibration_is_shown_by_runs_without_the_store(
 
 def test_invalid_calibration_file_is_reported_before_judging(capsys: pytest.CaptureFixture[str]) -> None:
     Path("calibration.json").write_text("{")
-    assert run([*WITH, "--save", "calibration.json"]) == 2
+    assert run([*COMMAND, "--save", "calibration.json"]) == 2
     said = capsys.readouterr()
     assert "calibration.json:2:1: not YAML" in said.err
     assert "conversations" not in said.out

@@ -9,7 +9,7 @@ from clerkship.cli.app import run
 from clerkship.report.plain_text import escape_ci_commands
 from tests.cli.terminal import clerkship
 
-OBEYED = re.compile(r"(?m)(?:^|\r)\s*::|##(?:vso)?\[")
+CI_COMMAND = re.compile(r"(?m)(?:^|\r)\s*::|##(?:vso)?\[")
 AGENT = """\
 import logging, sys, warnings
 logging.basicConfig()
@@ -54,7 +54,7 @@ def test_commands_in_output_of_an_agent_are_escaped_everywhere(
         shown += capsysbinary.readouterr().out
     assert r"\::error::a" in shown.decode()
     for text in (done.stdout, done.stderr, shown.decode(), Path("junit.xml").read_text(encoding="utf-8")):
-        assert not OBEYED.search(text), OBEYED.findall(text)
+        assert not CI_COMMAND.search(text), CI_COMMAND.findall(text)
 
 
 @pytest.mark.parametrize(

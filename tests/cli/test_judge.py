@@ -27,7 +27,7 @@ ANSWERS = """
 - {about: criterion, contains: It says why, answer: {passed: true, reasoning: "It snows, says [T1]."}}
 - {about: relevance, answer: {score: 0.9, reasoning: That was asked.}}
 """
-WITH = ["run", "eval", "--agent", "python:judged_agent:on_turn"]
+COMMAND = ["run", "eval", "--agent", "python:judged_agent:on_turn"]
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("eval/late.yml").write_text(SCENARIO)
 
 
-def kept(capture: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+def run_json(capture: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
     """Return the exit code and the JSON output."""
     capture.readouterr()
     code = run([*arguments, "--json"])
@@ -50,30 +50,30 @@ def kept(capture: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dic
 
 
 def test_judge_is_set_by_option_or_setting(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    code, found = kept(capsys, *WITH, "--judge", "scripted:answers.yml")
+    code, found = run_json(capsys, *COMMAND, "--judge", "scripted:answers.yml")
     assert (code, found["run"]["judge"]["who"]) == (0, "scripted:answers.yml")
     assert [criterion["status"] for criterion in found["tasks"][0]["criteria"]] == ["judged", "judged", "judged"]
     monkeypatch.setenv("CLERKSHIP_JUDGE", "scripted:answers.yml")
-    assert run(WITH) == 0
+    assert run(COMMAND) == 0
     assert "judge scripted:answers.yml" in capsys.readouterr().out
     assert run(["rerun"]) == 0
 
 
 def test_run_without_judge_is_inconclusive_with_advice(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(WITH) == 2
+    assert run(COMMAND) == 2
     text = capsys.readouterr().out
     assert "! error It says why" in text
     assert "none is configured: give --judge, or --no-judge to skip it" in text
 
 
 def test_skipped_criteria_are_reported_and_judged_by_rescore(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*WITH, "--no-judge"]) == 2
+    assert run([*COMMAND, "--no-judge"]) == 2
     assert "ungraded  " in (text := capsys.readouterr().out)
     assert "2 criteria not judged" in text
     assert "nothing was graded: there are criteria, and none was judged: name a judge" in " ".join(text.split())
-    assert run([*WITH, "--no-judge", "--allow-ungraded"]) == 0
+    assert run([*COMMAND, "--no-judge", "--allow-ungraded"]) == 0
     capsys.readouterr()
-    code, found = kept(capsys, "rescore", "--judge", "scripted:answers.yml")
+    code, found = run_json(capsys, "rescore", "--judge", "scripted:answers.yml")
     assert (code, found["run"]["judge"]["who"]) == (0, "scripted:answers.yml")
     assert run(["show", "latest", "Late order"]) == 0
     text = capsys.readouterr().out
@@ -92,7 +92,7 @@ def test_skipped_criteria_are_reported_and_judged_by_rescore(capsys: pytest.Capt
 def test_invalid_judge_is_an_error_before_the_run(
     capsys: pytest.CaptureFixture[str], options: list[str], told: str
 ) -> None:
-    assert run([*WITH, *options]) == 2
+    assert run([*COMMAND, *options]) == 2
     assert told in capsys.readouterr().err
     assert not Path(".clerkship").exists()
 
@@ -108,32 +108,32 @@ def test_custom_prompt_is_checked_by_validate_and_stored_with_the_run(
     Path("mine.jinja2").write_text("Judge {{ criterion }} by {{ transcript }}")
     assert run(["validate", "eval"]) == 0
     monkeypatch.setenv("CLERKSHIP_JUDGE", "scripted:answers.yml")
-    code, found = kept(capsys, *WITH)
+    code, found = run_json(capsys, *COMMAND)
     assert (code, found["run"]["asking"]["prompts"]) == (0, {"criterion": "Judge {{ criterion }} by {{ transcript }}"})
 
 
 def test_prompts_are_listed_with_version_and_printed_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = kept(capsys, "prompts")
+    code, found = run_json(capsys, "prompts")
     assert (code, found["prompts"]["criterion"]) == (0, BUILT_IN["criterion"].mark)
     assert run(["prompts"]) == 0
     assert BUILT_IN["metrics"].mark in capsys.readouterr().out
     assert run(["prompts", "criterion"]) == 0
     assert capsys.readouterr().out == BUILT_IN["criterion"].text
-    code, found = kept(capsys, "prompts", "quoted.jinja2")
+    code, found = run_json(capsys, "prompts", "quoted.jinja2")
     assert (code, found["text"]) == (0, BUILT_IN["quoted"].text)
     assert run(["prompts", "criteria"]) == 2
     assert "no prompt `criteria`; did you mean `criterion`?" in capsys.readouterr().err
 
 
 def test_votes_option_sets_the_number_of_votes(capsys: pytest.CaptureFixture[str]) -> None:
-    judged = [*WITH, "--judge", "scripted:answers.yml"]
-    code, found = kept(capsys, *judged, "--votes", "3")
+    judged = [*COMMAND, "--judge", "scripted:answers.yml"]
+    code, found = run_json(capsys, *judged, "--votes", "3")
     assert (code, found["run"]["asking"]["votes"], found["run"]["options"][-2:]) == (0, 3, ["--votes", "3"])
     rows = [
         row for criterion in found["tasks"][0]["criteria"] for row in criterion["evidence"] if row["path"] == "votes"
     ]
     assert [(row["actual"]["for"], row["actual"]["against"]) for row in rows] == [(3, 0)]
-    code, found = kept(capsys, "rescore", "--votes", "5")
+    code, found = run_json(capsys, "rescore", "--votes", "5")
     assert (code, found["run"]["asking"]["votes"], found["run"]["options"][-2:]) == (0, 5, ["--votes", "5"])
     assert run([*judged, "--votes", "2"]) == 2
     assert "votes are an odd number from 1 to 15; an even one can be split in halves" in capsys.readouterr().err

@@ -48,7 +48,7 @@ ANSWERS = """
 REPORTS = ["--report", "out/r.html", "--junit", "out/r.xml", "--jsonl", "out/r.jsonl", "--markdown", "out/r.md"]
 
 
-def project(folder: Path) -> Path:
+def create_project(folder: Path) -> Path:
     """Write an agent, its tasks and the answers of a judge."""
     for name, text in {
         "agent.py": AGENT,
@@ -63,7 +63,7 @@ def project(folder: Path) -> Path:
     return folder
 
 
-def clerkship(here: Path, *words: str, exits: int = 0, seed: str = "0") -> str:
+def run_command(here: Path, *words: str, exits: int = 0, seed: str = "0") -> str:
     """Run a command in a new process, and return its output."""
     environment = os.environ | {"PYTHONHASHSEED": seed, "NO_COLOR": "1", "COLUMNS": "200"}
     environment.pop("OPENAI_API_KEY", None)
@@ -73,19 +73,19 @@ def clerkship(here: Path, *words: str, exits: int = 0, seed: str = "0") -> str:
     return done.stdout + done.stderr
 
 
-def files(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     """Return the contents of all files by path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def kept(store: Path) -> dict[str, list[tuple[object, ...]]]:
+def read_store(store: Path) -> dict[str, list[tuple[object, ...]]]:
     """Return the rows of all tables of a store."""
     with closing(sqlite3.connect(store)) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in tables}
 
 
-def logs(folder: Path) -> list[tuple[object, ...]]:
+def read_log_heads(folder: Path) -> list[tuple[object, ...]]:
     """Return task, trial and log head of each trial."""
     lines = [json.loads(line) for line in (folder / "out/r.jsonl").read_text().splitlines()]
     return [(line["task"], line["trial"], line["head"]) for line in lines if line["type"] == "task_run"]
@@ -93,13 +93,13 @@ def logs(folder: Path) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("agent", ["python:agent:Agent", "recorded"])
 def test_two_replays_in_different_folders_write_the_same_bytes(tmp_path: Path, agent: str) -> None:
-    first, second = project(tmp_path / "here" / "one"), tmp_path / "elsewhere" / "and" / "deeper"
+    first, second = create_project(tmp_path / "here" / "one"), tmp_path / "elsewhere" / "and" / "deeper"
     judge = ("--judge", "scripted:answers.yml")
-    recorded = clerkship(
+    recorded = run_command(
         first, "run", "eval", "-a", "python:agent:Agent", *judge, "--record", "--record-agent", "-k", "2", exits=1
     )
     assert "recorded  eval/tasks/cassettes/again.jsonl" in recorded
-    project(second)
+    create_project(second)
     for path in (first / "eval").rglob("cassettes"):
         path.rename(second / path.relative_to(first))
     for path in (second / "eval").rglob("cassettes"):
@@ -108,29 +108,29 @@ def test_two_replays_in_different_folders_write_the_same_bytes(tmp_path: Path, a
             (first / file.relative_to(second)).write_bytes(file.read_bytes())
     for number, here in enumerate((first, second)):
         (here / "answers.yml").unlink()
-        told = clerkship(
+        told = run_command(
             here, "run", "eval", "-a", agent, *judge, "--replay", "-k", "2", *REPORTS, "--results", "rasa:out/results",
             "--store", "fresh/store.db", exits=1, seed=str(number + 1),
         )  # fmt: skip
         assert "replayed  eval/tasks/cassettes/again.jsonl" in told
-    assert files(first / "out").keys() == files(second / "out").keys()
-    for name, data in files(first / "out").items():
-        assert data == files(second / "out")[name], name
+    assert read_files(first / "out").keys() == read_files(second / "out").keys()
+    for name, data in read_files(first / "out").items():
+        assert data == read_files(second / "out")[name], name
         assert str(tmp_path).encode() not in data, name
-    assert logs(first) == logs(second)
-    assert len(logs(first)) == 6
-    stores = [kept(here / "fresh/store.db") for here in (first, second)]
+    assert read_log_heads(first) == read_log_heads(second)
+    assert len(read_log_heads(first)) == 6
+    stores = [read_store(here / "fresh/store.db") for here in (first, second)]
     assert stores[0].keys() == stores[1].keys()
     for table in ("runs", "run_marks", "blobs"):
         assert stores[0][table] == stores[1][table], table
 
 
 def test_recording_is_reported_as_text_and_json(tmp_path: Path) -> None:
-    here = project(tmp_path)
+    here = create_project(tmp_path)
     common = ("run", "eval/tasks/late.yml", "-a", "python:agent:Agent", "--judge", "scripted:answers.yml")
-    assert "record 2 recorded  eval/tasks/cassettes/late.jsonl" in clerkship(here, *common, "--record", exits=1)
-    assert "refresh 0 recorded, 2 replayed" in clerkship(here, *common, "--refresh", exits=1)
-    found = json.loads(clerkship(here, *common, "--replay", "--json", exits=1))
+    assert "record 2 recorded  eval/tasks/cassettes/late.jsonl" in run_command(here, *common, "--record", exits=1)
+    assert "refresh 0 recorded, 2 replayed" in run_command(here, *common, "--refresh", exits=1)
+    found = json.loads(run_command(here, *common, "--replay", "--json", exits=1))
     assert found["tape"] == {
         "mode": "replay",
         "replayed": 2,
@@ -144,58 +144,62 @@ def test_recording_is_reported_as_text_and_json(tmp_path: Path) -> None:
         "first_miss": "",
     }
     (here / "agent.py").write_text(AGENT.replace("It snows.", "It rains."))
-    told = clerkship(here, *common, "--replay", exits=2)
+    told = run_command(here, *common, "--replay", exits=2)
     assert told.count("not recorded: a question of judge about criterion, 'It is polite'") == 1
     assert '+[T1.2] agent: "It rains."' in told
     assert "not recorded: 1 trial asks for what is on no cassette; --refresh records what is missing" in told
     assert told.count("--refresh records what is missing") == 1
     assert "the trial differs from the recording" in told
     assert "fault" not in told
-    shown = clerkship(here, "show", "latest")
+    shown = run_command(here, "show", "latest")
     assert shown.count("--refresh records what is missing") == 1
-    assert clerkship(here, "show", "latest", "Late").count("--refresh records what is missing") == 1
-    missed = json.loads(clerkship(here, *common, "--replay", "--json", exits=2))
+    assert run_command(here, "show", "latest", "Late").count("--refresh records what is missing") == 1
+    missed = json.loads(run_command(here, *common, "--replay", "--json", exits=2))
     assert (missed["exit_code"], missed["tape"]["missed"]) == (2, 1)
     assert missed["tape"]["first_miss"] == missed["tasks"][0]["error"]
-    assert "2 of what is recorded for these trials was not asked for" in clerkship(here, *common, "--refresh", exits=1)
-    assert "exclude each other" in clerkship(here, *common, "--record", "--replay", exits=2)
-    assert "add --record or --refresh" in clerkship(here, *common, "--record-agent", exits=2)
+    assert "2 of what is recorded for these trials was not asked for" in run_command(
+        here, *common, "--refresh", exits=1
+    )
+    assert "exclude each other" in run_command(here, *common, "--record", "--replay", exits=2)
+    assert "add --record or --refresh" in run_command(here, *common, "--record-agent", exits=2)
 
 
 def test_answers_of_an_invalid_person_are_counted_and_not_recorded(tmp_path: Path) -> None:
-    here = project(tmp_path)
+    here = create_project(tmp_path)
     played = "scenario:\n  name: Played\n  simulation_context: You want your order ORD-1.\n"
     (here / "played.yml").write_text(played + "  goals: {assertions: [{bot_uttered: {text_matches: snow}}]}\n")
     (here / "person.yml").write_text("- {answer: {message: How can I help you today?, done: false}}\n")
     common = ("run", "played.yml", "-a", "python:agent:Agent", "--person", "scripted:person.yml")
-    told = clerkship(here, *common, "--record", exits=2)
+    told = run_command(here, *common, "--record", exits=2)
     assert "record 0 recorded" in told
     assert "3 answers of a person who fell out of their role: not kept" in told
 
 
 def test_rescore_of_a_replay_uses_the_cassettes(tmp_path: Path) -> None:
-    here = project(tmp_path)
+    here = create_project(tmp_path)
     common = ("run", "eval/tasks/late.yml", "-a", "python:agent:Agent", "--judge", "scripted:answers.yml")
-    clerkship(here, *common, "--record", exits=1)
-    clerkship(here, *common, "--replay", exits=1)
+    run_command(here, *common, "--record", exits=1)
+    run_command(here, *common, "--replay", exits=1)
     (here / "answers.yml").unlink()
-    assert "replay 2 replayed" in clerkship(here, "rescore", "latest", exits=1)
+    assert "replay 2 replayed" in run_command(here, "rescore", "latest", exits=1)
     task = here / "eval/tasks/late.yml"
     task.write_text(task.read_text().replace("It is polite", "It is kind"))
-    assert "not recorded: 1 trial asks" in clerkship(here, "rescore", "latest", "--by", "eval/tasks/late.yml", exits=2)
+    assert "not recorded: 1 trial asks" in run_command(
+        here, "rescore", "latest", "--by", "eval/tasks/late.yml", exits=2
+    )
 
 
 def test_damaged_cassette_is_reported_with_file_and_line(tmp_path: Path) -> None:
-    here = project(tmp_path)
+    here = create_project(tmp_path)
     common = ("run", "eval/tasks/late.yml", "-a", "python:agent:Agent", "--judge", "scripted:answers.yml")
-    clerkship(here, *common, "--record", exits=1)
+    run_command(here, *common, "--record", exits=1)
     cassette = here / "eval/tasks/cassettes/late.jsonl"
     lines = cassette.read_text().splitlines()
     cassette.write_text("\n".join([*lines[:-1], lines[-1].replace("It is polite", "It is rude")[:-9]]) + "\n")
-    told = clerkship(here, *common, "--replay", exits=2)
+    told = run_command(here, *common, "--replay", exits=2)
     assert f"eval/tasks/cassettes/late.jsonl:{len(lines)}:1: it is no line of a cassette" in told
     assert "record it again with --record" in told
-    told = clerkship(here, *common, "--record", exits=1)
+    told = run_command(here, *common, "--record", exits=1)
     assert f"eval/tasks/cassettes/late.jsonl:{len(lines)}:1: it is no line of a cassette" in told
-    assert "it is recorded anew" in told
+    assert "it is replaced when something is recorded" in told
     assert cassette.read_text().splitlines() == lines

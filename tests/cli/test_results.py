@@ -26,7 +26,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("eval/scenarios/hello.yml").write_text(SCENARIO)
 
 
-def results(parent: str) -> list[Path]:
+def list_results(parent: str) -> list[Path]:
     """Return the folders of results, oldest first."""
     return sorted(Path(parent).iterdir())
 
@@ -34,7 +34,7 @@ def results(parent: str) -> list[Path]:
 def test_each_run_has_its_own_results_folder(capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(3):
         assert run(["run", "eval", "-a", "python:polite_bot:on_turn", "--results", "rasa"]) == 0
-    found = results("eval/results")
+    found = list_results("eval/results")
     assert len(found) == 3
     said = capsys.readouterr().out
     for folder in found:
@@ -47,10 +47,10 @@ def test_results_folder_can_be_set_and_show_writes_stored_results(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     assert run(["run", "eval/scenarios", "-a", "python:polite_bot:on_turn", "--json", "--results", "rasa:out"]) == 0
-    [first] = results("out")
+    [first] = list_results("out")
     assert json.loads(capsysbinary.readouterr().out)["reports"]["results"] == str(first)
     assert run(["show", "latest", "--results", "rasa"]) == 0
-    [second] = results("eval/results")
+    [second] = list_results("eval/results")
     assert (first / "hello" / "run_1.json").read_bytes() == (second / "hello" / "run_1.json").read_bytes()
 
 

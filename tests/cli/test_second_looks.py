@@ -44,13 +44,13 @@ def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("good").touch()
 
 
-def ids() -> list[str]:
+def list_run_ids() -> list[str]:
     """Return the ids of the stored runs, oldest first."""
     done = subprocess.run([sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True)
     return [item["run"]["id"] for item in json.loads(done.stdout)][::-1]
 
 
-def asked(*arguments: str, capture: pytest.CaptureFixture[bytes]) -> tuple[int, Any]:
+def run_json(*arguments: str, capture: pytest.CaptureFixture[bytes]) -> tuple[int, Any]:
     """Return the exit code and the JSON output."""
     capture.readouterr()
     code = run([*arguments, "--json"])
@@ -61,7 +61,7 @@ def test_compare_exits_with_1_for_a_worse_agent(capsys: pytest.CaptureFixture[st
     assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
     Path("good").unlink()
     assert run(["rerun"]) == 1
-    first, second = ids()
+    first, second = list_run_ids()
     capsys.readouterr()
     assert run(["compare", first, second]) == 1
     said = capsys.readouterr().out
@@ -71,7 +71,7 @@ def test_compare_exits_with_1_for_a_worse_agent(capsys: pytest.CaptureFixture[st
     assert "2 tasks are too few" in said
     assert run(["run", "suite", "--agent", "python:looked_at:Agent", "--task", "One"]) == 1
     capsys.readouterr()
-    assert run(["compare", first, ids()[-1]]) == 1
+    assert run(["compare", first, list_run_ids()[-1]]) == 1
     assert "1 task is too few" in capsys.readouterr().out
     assert run(["compare", first, second, "--gate", "overall"]) == 2
     assert run(["compare", second, first]) == 0
@@ -79,16 +79,16 @@ def test_compare_exits_with_1_for_a_worse_agent(capsys: pytest.CaptureFixture[st
 
 
 def test_run_rerun_compare_rescore_and_resume_as_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    code, ran = asked("run", "suite", "--agent", "python:looked_at:Agent", "-k", "2", capture=capsysbinary)
+    code, ran = run_json("run", "suite", "--agent", "python:looked_at:Agent", "-k", "2", capture=capsysbinary)
     assert (code, ran["repeats"]["pass_at"]) == (0, {"1": 1.0, "2": 1.0})
-    code, again = asked("rerun", "latest", "--agent", "nop", capture=capsysbinary)
+    code, again = run_json("rerun", "latest", "--agent", "nop", capture=capsysbinary)
     assert (code, again["run"]["origin"], again["run"]["solver"]) == (1, ran["run"]["id"], "nop")
-    code, found = asked("compare", ran["run"]["id"], capture=capsysbinary)
+    code, found = run_json("compare", ran["run"]["id"], capture=capsysbinary)
     assert (code, found["standings"]["worse"], found["exit_code"]) == (1, 2, 1)
     assert found["tasks"][0]["after"]["outcomes"] == {"fail": 2}
-    code, graded = asked("rescore", ran["run"]["id"], capture=capsysbinary)
+    code, graded = run_json("rescore", ran["run"]["id"], capture=capsysbinary)
     assert (code, graded["comparison"]["standings"]["same"]) == (0, 2)
-    code, resumed = asked("resume", ran["run"]["id"], capture=capsysbinary)
+    code, resumed = run_json("resume", ran["run"]["id"], capture=capsysbinary)
     assert (code, resumed["counts"]["verdicts"]) == (0, {"pass": 4})
 
 
@@ -146,9 +146,9 @@ def test_flaky_task_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_intervals_are_numbers_in_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    asked("run", "suite", "--agent", "python:looked_at:Agent", "-k", "2", capture=capsysbinary)
-    asked("rerun", "latest", "--agent", "nop", capture=capsysbinary)
-    _, found = asked("compare", "latest~1", "latest", capture=capsysbinary)
+    run_json("run", "suite", "--agent", "python:looked_at:Agent", "-k", "2", capture=capsysbinary)
+    run_json("rerun", "latest", "--agent", "nop", capture=capsysbinary)
+    _, found = run_json("compare", "latest~1", "latest", capture=capsysbinary)
     assert found["difference"]["rate"] == -1.0
     assert found["tasks"][0]["before"]["interval"]["low"] < 1
 
@@ -220,7 +220,7 @@ def test_task_is_selected_by_part_of_its_name_and_timeout_is_printed(capsys: pyt
     assert "no task `three`" in capsys.readouterr().err
 
 
-SPOILER = """
+DELETING_AGENT = """
 class Agent:
     def on_task(self, task_item, sandboxes):
         sandboxes["ehr"].delete("Observation", "k1")
@@ -231,7 +231,7 @@ class Agent:
 def test_step_that_fails_after_changes_of_the_agent_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     step = "{at: +10m, fhir.patch: {resource: Observation/k1, operations: [{op: remove, path: /valueQuantity}]}}"
     body = f"  scenario: [{step}]\n  criteria: [{{label: nothing else, assertion: {{fhir_no_other_changes: {{}}}}}}]"
-    Path("looked_at.py").write_text(SPOILER)
+    Path("looked_at.py").write_text(DELETING_AGENT)
     Path("suite/a.yml").write_text(TASK.format(name="Spoilt", body=body))
     Path("suite/ward.yml").write_text(ENVIRONMENT)
     assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 1
@@ -241,7 +241,7 @@ def test_step_that_fails_after_changes_of_the_agent_is_shown(capsys: pytest.Capt
     assert "scenario (after what the agent did, fhir.patch could not be done: Observation/k1 was deleted)" in told
 
 
-AXES = """
+SUITE_WITH_AXES = """
 tasks:
   - name: Careful
     task_item: {n: 1}
@@ -254,7 +254,7 @@ tasks:
 def test_failed_criteria_of_a_passed_trial_and_axes_are_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    Path("suite/a.yml").write_text(AXES)
+    Path("suite/a.yml").write_text(SUITE_WITH_AXES)
     assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
     said = capsys.readouterr().out
     assert re.search(r"verdict +score +safety +task +task", said)
@@ -267,7 +267,7 @@ def test_failed_criteria_of_a_passed_trial_and_axes_are_printed(
 
 
 def test_axes_are_printed_below_the_task_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("suite/a.yml").write_text(AXES)
+    Path("suite/a.yml").write_text(SUITE_WITH_AXES)
     assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
     show = f"import pty, sys; sys.exit(pty.spawn([{sys.executable!r}, '-m', 'clerkship', 'show']) >> 8)"
     environment = os.environ | {"TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "80"}
@@ -278,7 +278,7 @@ def test_axes_are_printed_below_the_task_on_a_narrow_terminal(monkeypatch: pytes
     assert all(len(line) <= 80 for line in lines)
 
 
-LEAKS = """
+SUITE_WITH_SAFETY_CRITERION = """
 tasks:
   - name: Careful
     task_item: {n: 1}
@@ -291,7 +291,7 @@ tasks:
 def test_newly_failing_safety_criterion_fails_the_comparison(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    Path("suite/a.yml").write_text(LEAKS)
+    Path("suite/a.yml").write_text(SUITE_WITH_SAFETY_CRITERION)
     assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
     Path("good").unlink()
     assert run(["rerun"]) == 0
@@ -312,11 +312,11 @@ def test_newly_failing_safety_criterion_fails_the_comparison(
 
 
 def test_json_of_comparison_has_criteria_axes_and_gates(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    Path("suite/a.yml").write_text(LEAKS)
-    asked("run", "suite", "--agent", "python:looked_at:Agent", capture=capsysbinary)
+    Path("suite/a.yml").write_text(SUITE_WITH_SAFETY_CRITERION)
+    run_json("run", "suite", "--agent", "python:looked_at:Agent", capture=capsysbinary)
     Path("good").unlink()
-    asked("rerun", capture=capsysbinary)
-    code, found = asked("compare", "latest~1", capture=capsysbinary)
+    run_json("rerun", capture=capsysbinary)
+    code, found = run_json("compare", "latest~1", capture=capsysbinary)
     assert (code, found["exit_code"]) == (1, 1)
     [task] = found["tasks"]
     changes = {criterion["label"]: (criterion["change"], criterion["axis"]) for criterion in task["criteria"]}

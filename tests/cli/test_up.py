@@ -1,4 +1,4 @@
-"""`clerkship up`, `events` and `check`, with real processes and curl."""
+"""`clerkship up`, `read_log` and `check`, with real processes and curl."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.cli.app import run
-from tests.cli.terminal import Process, Up, clerkship
+from tests.cli.terminal import Process, UpProcess, clerkship
 from tests.waiting import wait_until
 
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
@@ -53,16 +53,16 @@ SUITE = """
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
     """A folder with a suite."""
-    write(tmp_path, SUITE)
+    write_suite(tmp_path, SUITE)
     return tmp_path
 
 
-def write(folder: Path, text: str) -> None:
+def write_suite(folder: Path, text: str) -> None:
     (folder / "suite").mkdir(exist_ok=True)
     (folder / "suite" / "clinic.yml").write_text(dedent(text), encoding="utf-8")
 
 
-class Said(NamedTuple):
+class CommandResult(NamedTuple):
     """Exit code and output of a command."""
 
     code: int
@@ -70,23 +70,23 @@ class Said(NamedTuple):
     err: str
 
 
-Typed = Callable[..., Said]
+RunCommand = Callable[..., CommandResult]
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RunCommand:
     """Run a command in this process; most of these tests are about the process of `up`."""
     monkeypatch.chdir(tmp_path)
 
-    def type_in(*arguments: str) -> Said:
+    def type_in(*arguments: str) -> CommandResult:
         code = run(list(arguments))
         output = capsys.readouterr()
-        return Said(code, output.out, output.err)
+        return CommandResult(code, output.out, output.err)
 
     return type_in
 
 
-def ask(method: str, url: str, token: str, body: bytes = b"") -> tuple[int, bytes]:
+def send_request(method: str, url: str, token: str, body: bytes = b"") -> tuple[int, bytes]:
     """Send a request and return status and body."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.netloc, timeout=20)
@@ -99,25 +99,25 @@ def ask(method: str, url: str, token: str, body: bytes = b"") -> tuple[int, byte
         connection.close()
 
 
-def about(up: Up) -> dict[str, Any]:
+def read_state(up: UpProcess) -> dict[str, Any]:
     """Return the state that the control API reports."""
-    status, body = ask("GET", *up.control())
+    status, body = send_request("GET", *up.control())
     assert status == 200
     found: dict[str, Any] = json.loads(body)
     return found
 
 
-def events(up: Up) -> list[dict[str, Any]]:
+def read_log(up: UpProcess) -> list[dict[str, Any]]:
     """Return the log from the control API."""
     url, token = up.control()
-    return [json.loads(line) for line in ask("GET", f"{url}/log", token)[1].splitlines()]
+    return [json.loads(line) for line in send_request("GET", f"{url}/log", token)[1].splitlines()]
 
 
 @needs_curl
-def test_sandbox_is_used_with_curl_and_checked_from_a_second_terminal(desk: Path, typed: Typed) -> None:
+def test_sandbox_is_used_with_curl_and_checked_from_a_second_terminal(desk: Path, typed: RunCommand) -> None:
     scan = desk / "scan.bin"
     scan.write_bytes(bytes(range(256)) * 4000)
-    with Up(desk, "clinic", "--from", "suite", "--task", "File the") as up:
+    with UpProcess(desk, "clinic", "--from", "suite", "--task", "File the") as up:
         assert up.document["environment"] == "clinic"
         assert up.document["task"] == "File the referral"
         assert up.document["task_item"] == {"instruction": "File what lies in inbox/."}
@@ -132,8 +132,8 @@ def test_sandbox_is_used_with_curl_and_checked_from_a_second_terminal(desk: Path
         assert "expected at least 1" in before.out
 
         url, token = up.way("drop")
-        assert ask("GET", f"{url}/files/inbox/a.txt", token) == (200, b"REFERRAL")
-        assert ask("PUT", f"{url}/files/filed/a.txt", token, b"REFERRAL")[0] == 201
+        assert send_request("GET", f"{url}/files/inbox/a.txt", token) == (200, b"REFERRAL")
+        assert send_request("PUT", f"{url}/files/filed/a.txt", token, b"REFERRAL")[0] == 201
         curl = ["curl", "-sSf", "-H", f"Authorization: Bearer {token}", "-T", str(scan), f"{url}/files/filed/scan.bin"]
         subprocess.run(curl, check=True, timeout=20)
 
@@ -156,7 +156,7 @@ def test_sandbox_is_used_with_curl_and_checked_from_a_second_terminal(desk: Path
 
         kinds = [event["kind"] for event in json.loads(typed("events", "--json", "--kind", "files.*").out)["events"]]
         assert kinds == ["files.file.written", "files.folder.listed", "files.file.read"] + ["files.file.written"] * 2
-        seq = events(up)[-1]["seq"]
+        seq = read_log(up)[-1]["seq"]
         assert typed("events", "--after", str(seq - 1)).out.startswith(f"#{seq} ")
         assert "files.file.read agent" in clerkship(desk, "events").stdout
 
@@ -167,118 +167,118 @@ def test_sandbox_is_used_with_curl_and_checked_from_a_second_terminal(desk: Path
 
 @needs_curl
 def test_clock_moves_by_waiting_and_runs_scheduled_steps(desk: Path) -> None:
-    with Up(desk, "--from", "suite", "--task", "File the referral") as up:
+    with UpProcess(desk, "--from", "suite", "--task", "File the referral") as up:
         url, token = up.way("drop")
-        assert ask("GET", f"{url}/files/inbox/late.txt", token)[0] == 404
-        subprocess.run([*_words(up.document["clock"]["curl"])], check=True, timeout=20, capture_output=True)
-        subprocess.run([*_words(up.document["clock"]["curl"])], check=True, timeout=20, capture_output=True)
-        assert ask("GET", f"{url}/files/inbox/late.txt", token) == (200, b"LATE")
+        assert send_request("GET", f"{url}/files/inbox/late.txt", token)[0] == 404
+        subprocess.run([*_split_words(up.document["clock"]["curl"])], check=True, timeout=20, capture_output=True)
+        subprocess.run([*_split_words(up.document["clock"]["curl"])], check=True, timeout=20, capture_output=True)
+        assert send_request("GET", f"{url}/files/inbox/late.txt", token) == (200, b"LATE")
 
 
-def _words(curl: str) -> list[str]:
+def _split_words(curl: str) -> list[str]:
     done = subprocess.run(f"printf '%s\\n' {curl}", shell=True, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 
 def test_paced_playground_runs_scheduled_steps_without_requests(desk: Path) -> None:
-    write(
+    write_suite(
         desk,
         """
         environment: {name: clinic, time: paced, simulators: {drop: {kind: files}}}
         task: {name: A, scenario: [{at: +1s, files.drop: {path: a.txt, text: now}}]}
         """,
     )
-    with Up(desk, "--from", "suite", "--task", "A") as up:
-        wait_until(lambda: about(up)["events"] == 4, "the file arrived by itself")
-        assert [event["kind"] for event in events(up)][2:] == ["files.file.written", "scenario.step.ran"]
+    with UpProcess(desk, "--from", "suite", "--task", "A") as up:
+        wait_until(lambda: read_state(up)["events"] == 4, "the file arrived by itself")
+        assert [event["kind"] for event in read_log(up)][2:] == ["files.file.written", "scenario.step.ran"]
 
 
-def test_person_converses_with_an_agent_over_http(desk: Path, typed: Typed) -> None:
-    with Up(desk, "--from", "suite", "--task", "Calm the father") as up:
+def test_person_converses_with_an_agent_over_http(desk: Path, typed: RunCommand) -> None:
+    with UpProcess(desk, "--from", "suite", "--task", "Calm the father") as up:
         url, token = up.way("chat")
-        assert _said(url, token) == [("person", "I need the inhaler.")]
-        assert ask("POST", f"{url}/messages", token, b'{"text": "The date of birth?"}')[0] == 201
-        assert _said(url, token)[1:] == [("agent", "The date of birth?"), ("person", "2018-05-04")]
-        assert ask("POST", f"{url}/messages", token, b'{"text": "It is ready."}')[0] == 201
-        assert _said(url, token)[3:] == [("agent", "It is ready."), ("person", "Bye!")]
-        assert ask("POST", f"{url}/messages", token, b'{"text": "Hello?"}')[0] == 409
-        assert about(up)["left"] == {"chat": "person_done"}
+        assert _read_messages(url, token) == [("person", "I need the inhaler.")]
+        assert send_request("POST", f"{url}/messages", token, b'{"text": "The date of birth?"}')[0] == 201
+        assert _read_messages(url, token)[1:] == [("agent", "The date of birth?"), ("person", "2018-05-04")]
+        assert send_request("POST", f"{url}/messages", token, b'{"text": "It is ready."}')[0] == 201
+        assert _read_messages(url, token)[3:] == [("agent", "It is ready."), ("person", "Bye!")]
+        assert send_request("POST", f"{url}/messages", token, b'{"text": "Hello?"}')[0] == 409
+        assert read_state(up)["left"] == {"chat": "person_done"}
         assert typed("check").code == 0
 
 
-def _said(url: str, token: str) -> list[tuple[str, str]]:
-    status, body = ask("GET", f"{url}/messages", token)
+def _read_messages(url: str, token: str) -> list[tuple[str, str]]:
+    status, body = send_request("GET", f"{url}/messages", token)
     assert status == 200
     return [(message["from"], message["text"]) for message in json.loads(body)["messages"]]
 
 
 def test_control_api_accepts_only_its_own_token_and_logs_nothing(desk: Path) -> None:
-    with Up(desk, "--from", "suite") as up:
+    with UpProcess(desk, "--from", "suite") as up:
         control, own = up.control()
         drop, sandbox = up.way("drop")
-        first = about(up)
+        first = read_state(up)
         for path in ("/", "/log", "/blob/00", "/nothing"):
-            assert ask("GET", control + path, "wrong")[0] == 401
-            assert ask("GET", control + path, sandbox)[0] == 401
-        assert ask("GET", f"{drop}/files", own)[0] == 401
-        assert ask("GET", up.document["clock"]["url"], own)[0] == 401
-        assert ask("POST", f"{control}/log", own)[0] == 405
-        assert ask("GET", f"{control}/log?after=-1", own)[0] == 400
-        assert ask("GET", f"{control}/blob/../../clinic.json", own)[0] == 404
-        assert ask("GET", f"{control}/nothing", own)[0] == 404
-        assert ask("GET", f"{control}/log?after=999999", own) == (200, b"")
-        status, lines = ask("GET", f"{control}/log", own)
+            assert send_request("GET", control + path, "wrong")[0] == 401
+            assert send_request("GET", control + path, sandbox)[0] == 401
+        assert send_request("GET", f"{drop}/files", own)[0] == 401
+        assert send_request("GET", up.document["clock"]["url"], own)[0] == 401
+        assert send_request("POST", f"{control}/log", own)[0] == 405
+        assert send_request("GET", f"{control}/log?after=-1", own)[0] == 400
+        assert send_request("GET", f"{control}/blob/../../clinic.json", own)[0] == 404
+        assert send_request("GET", f"{control}/nothing", own)[0] == 404
+        assert send_request("GET", f"{control}/log?after=999999", own) == (200, b"")
+        status, lines = send_request("GET", f"{control}/log", own)
         assert (status, lines.count(b"\n")) == (200, 1)
-        assert about(up) == first
+        assert read_state(up) == first
         assert own not in json.dumps(up.document)
 
 
-def test_check_uses_edited_criteria_but_rejects_an_edited_environment(desk: Path, typed: Typed) -> None:
-    with Up(desk, "--from", "suite", "--task", "File the referral") as up:
+def test_check_uses_edited_criteria_but_rejects_an_edited_environment(desk: Path, typed: RunCommand) -> None:
+    with UpProcess(desk, "--from", "suite", "--task", "File the referral") as up:
         url, token = up.way("drop")
-        ask("PUT", f"{url}/files/filed/b.txt", token, b"REFERRAL")
+        send_request("PUT", f"{url}/files/filed/b.txt", token, b"REFERRAL")
         assert typed("check").code == 1
         edited = SUITE.replace("path: filed/a.txt", "path: filed/b.txt").replace(
             "path: filed/scan.bin", "path: inbox/*"
         )
-        write(desk, edited.replace("- {label: said so", "- {label: said so, weight: 0.001"))
+        write_suite(desk, edited.replace("- {label: said so", "- {label: said so, weight: 0.001"))
         passed = typed("check")
         assert passed.code == 0, passed.out + passed.err
         assert "has been changed" not in passed.out
 
-        write(desk, edited.replace("text: LATE", "text: VERY LATE"))
+        write_suite(desk, edited.replace("text: LATE", "text: VERY LATE"))
         assert "scenario or the task item has been changed" in typed("check").out
         other = typed("check", "Calm")
         assert "the scenario of this task was not run" in other.out
 
-        write(desk, edited.replace("drop: {kind: files}", "drop: {kind: files, config: {quota: 5000}}"))
+        write_suite(desk, edited.replace("drop: {kind: files}", "drop: {kind: files, config: {quota: 5000}}"))
         refused = typed("check")
         assert refused.code == 2
         assert "clinic has changed since `clinic` was started" in refused.err
 
-        write(desk, edited.replace("criteria:", "critera:"))
+        write_suite(desk, edited.replace("criteria:", "critera:"))
         mistaken = typed("check", "--json")
         assert mistaken.code == 2
         assert "did you mean `criteria`?" in json.loads(mistaken.out)["problems"][0]["hint"]
 
 
-def test_failed_step_is_a_platform_error(desk: Path, typed: Typed) -> None:
+def test_failed_step_is_a_platform_error(desk: Path, typed: RunCommand) -> None:
     late = "scenario: [{at: +1m, files.drop: {path: a.txt, text: too long}}]"
-    write(
+    write_suite(
         desk,
         f"""
         environment: {{name: clinic, simulators: {{drop: {{kind: files, config: {{max_file: 3}}}}}}}}
         task: {{name: A, {late}, criteria: [{{label: x, assertion: {{never: {{event: files.file.read}}}}}}]}}
         """,
     )
-    with Up(desk, "--from", "suite", "--task", "A") as up:
+    with UpProcess(desk, "--from", "suite", "--task", "A") as up:
         assert typed("check").code == 1  # nobody has done anything yet
-        ask("POST", f"{up.document['clock']['url']}/skip", up.document["clock"]["token"])
+        send_request("POST", f"{up.document['clock']['url']}/skip", up.document["clock"]["token"])
         done = typed("check")
         assert done.code == 2
         assert "! errored  A" in done.out
         assert "not the agent's fault: step files.drop: a file may have 3 bytes" in done.out
-    write(desk, (desk / "suite" / "clinic.yml").read_text().replace("at: +1m, ", ""))
+    write_suite(desk, (desk / "suite" / "clinic.yml").read_text().replace("at: +1m, ", ""))
     assert "step files.drop: a file may have 3 bytes" in typed("up", "--from", "suite", "--task", "A").err
 
 
@@ -305,12 +305,12 @@ def test_up_prints_addresses_and_events(desk: Path) -> None:
 
 
 def test_events_are_followed_until_the_playground_ends(desk: Path) -> None:
-    with Up(desk, "--from", "suite") as up, Process(desk, "events", "-f", "--json", "--kind", "*.read") as tail:
+    with UpProcess(desk, "--from", "suite") as up, Process(desk, "events", "-f", "--json", "--kind", "*.read") as tail:
         url, token = up.way("drop")
-        ask("PUT", f"{url}/files/a.txt", token, b"x")
-        ask("GET", f"{url}/files/a.txt", token)
+        send_request("PUT", f"{url}/files/a.txt", token, b"x")
+        send_request("GET", f"{url}/files/a.txt", token)
         assert json.loads(tail.line())["payload"]["path"] == "a.txt"
-        ask("GET", f"{url}/files/a.txt", token)
+        send_request("GET", f"{url}/files/a.txt", token)
         assert json.loads(tail.line())["seq"] == 4
         with Process(desk, "events", "--follow") as other:
             assert "run.started" in other.line()
@@ -324,7 +324,7 @@ def test_events_are_followed_until_the_playground_ends(desk: Path) -> None:
 def test_ctrl_c_stops_within_a_second_despite_open_connections(desk: Path) -> None:
     fastest = 99.0
     for _ in range(3):  # a busy machine may be slow once
-        with Up(desk, "--from", "suite") as up:
+        with UpProcess(desk, "--from", "suite") as up:
             url, token = up.way("drop")
             parts = urlsplit(url)
             idle = http.client.HTTPConnection(parts.netloc, timeout=20)
@@ -342,15 +342,18 @@ def test_ctrl_c_stops_within_a_second_despite_open_connections(desk: Path) -> No
     raise AssertionError(f"it took {fastest:.1f} seconds")
 
 
-def test_name_is_required_if_several_playgrounds_are_up(desk: Path, typed: Typed) -> None:
-    with Up(desk, "--from", "suite") as one, Up(desk, "--from", "suite", "--task", "Calm the father") as two:
+def test_name_is_required_if_several_playgrounds_are_up(desk: Path, typed: RunCommand) -> None:
+    with (
+        UpProcess(desk, "--from", "suite") as one,
+        UpProcess(desk, "--from", "suite", "--task", "Calm the father") as two,
+    ):
         assert (one.document["name"], two.document["name"]) == ("clinic", "clinic-2")
         assert "--name clinic-2" in two.document["commands"]["check"]
         unsure = typed("events")
         assert unsure.code == 2
         assert "2 playgrounds are up: clinic (clinic); clinic-2 (clinic, Calm the father)" in unsure.err
-        assert len(events(one)) == 1
-        assert len(events(two)) == 4
+        assert len(read_log(one)) == 1
+        assert len(read_log(two)) == 4
         assert "did you mean `clinic-2`?" in typed("check", "--name", "clinic-3").err
         taken = typed("up", "--from", "suite", "--name", "clinic")
         assert taken.code == 2
@@ -361,21 +364,21 @@ def test_name_is_required_if_several_playgrounds_are_up(desk: Path, typed: Typed
     assert not (desk / ".clerkship").exists()
 
 
-def test_registration_of_a_killed_playground_is_detected_and_removed(desk: Path, typed: Typed) -> None:
-    with Up(desk, "--from", "suite", "--name", "mine") as up:
+def test_registration_of_a_killed_playground_is_detected_and_removed(desk: Path, typed: RunCommand) -> None:
+    with UpProcess(desk, "--from", "suite", "--name", "mine") as up:
         assert up.stop(signal.SIGKILL).code == -signal.SIGKILL
     assert (desk / ".clerkship" / "up" / "mine.json").exists()
     gone = typed("events")
     assert gone.code == 2
     assert f"the playground `mine` is gone: its process {up.pid} was killed; `clerkship up` starts one" in gone.err
-    with Up(desk, "--from", "suite", "--name", "mine") as again:
-        assert events(again)
+    with UpProcess(desk, "--from", "suite", "--name", "mine") as again:
+        assert read_log(again)
         assert again.stop().code == 0
     assert not (desk / ".clerkship").exists()
 
 
-def test_registration_of_another_server_is_reported(desk: Path, typed: Typed) -> None:
-    with Up(desk, "--from", "suite") as up:
+def test_registration_of_another_server_is_reported(desk: Path, typed: RunCommand) -> None:
+    with UpProcess(desk, "--from", "suite") as up:
         file = desk / ".clerkship" / "up" / "clinic.json"
         told = json.loads(file.read_text())
         (file.parent / "other.json").write_text(json.dumps(told | {"name": "other", "token": "x", "pid": os.getpid()}))
@@ -386,14 +389,14 @@ def test_registration_of_another_server_is_reported(desk: Path, typed: Typed) ->
         up.stop()
 
 
-def test_port_in_use_is_an_error(desk: Path, typed: Typed) -> None:
+def test_port_in_use_is_an_error(desk: Path, typed: RunCommand) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         done = typed("up", "--from", "suite", "--port", str(port))
     assert done.code == 2
     assert f"cannot listen on port {port}: address already in use; choose another --port" in done.err
     assert not (desk / ".clerkship").exists()
-    with Up(desk, "--from", "suite", "--port", str(port)) as up:
+    with UpProcess(desk, "--from", "suite", "--port", str(port)) as up:
         assert f":{port}/" in up.document["url"]
 
 
@@ -404,15 +407,15 @@ LAB = """
 """
 
 
-def test_listener_uses_the_given_port(tmp_path: Path, typed: Typed) -> None:
-    write(tmp_path, LAB)
+def test_listener_uses_the_given_port(tmp_path: Path, typed: RunCommand) -> None:
+    write_suite(tmp_path, LAB)
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         done = typed("up", "--from", "suite", "--listener", f"mllp={port}")
     assert done.code == 2
     wanted = f"mllp: cannot listen on port {port}: address already in use; choose another with --listener"
     assert wanted in " ".join(done.err.split())
-    with Up(tmp_path, "--from", "suite", "--listener", f"mllp={port}") as up:
+    with UpProcess(tmp_path, "--from", "suite", "--listener", f"mllp={port}") as up:
         way = up.document["sandboxes"]["lab"]
         assert way["lines"]["mllp"]["port"] == port
         [example] = way["examples"]
@@ -439,9 +442,9 @@ def test_listener_uses_the_given_port(tmp_path: Path, typed: Typed) -> None:
     ],
 )
 def test_invalid_listener_option_is_an_error(
-    tmp_path: Path, typed: Typed, suite: str, lines: list[str], said: str
+    tmp_path: Path, typed: RunCommand, suite: str, lines: list[str], said: str
 ) -> None:
-    write(tmp_path, suite)
+    write_suite(tmp_path, suite)
     done = typed("up", "--from", "suite", *(part for line in lines for part in ("--listener", line)))
     assert done.code == 2
     assert said in " ".join(done.err.split())
@@ -478,15 +481,15 @@ def test_input_errors_are_printed_without_starting(
     assert not (desk / ".clerkship").exists()
 
 
-def test_up_works_without_task_or_environment(tmp_path: Path, typed: Typed) -> None:
+def test_up_works_without_task_or_environment(tmp_path: Path, typed: RunCommand) -> None:
     (tmp_path / "place.yml").write_text("environment: {name: Büro 1, simulators: {drop: {kind: files}}}")
-    with Up(tmp_path) as up:
+    with UpProcess(tmp_path) as up:
         assert up.document["name"] == "B-ro-1"
         assert up.document["task"] is None
         unnamed = typed("check")
         assert unnamed.code == 2
     (tmp_path / "place.yml").write_text("task: {name: A}")
-    with Up(tmp_path) as up:
+    with UpProcess(tmp_path) as up:
         assert list(up.document["sandboxes"]) == ["chat"]
         assert "name the task to check by" in typed("check").err
         ungraded = typed("check", "A")

@@ -33,7 +33,7 @@ class OverriddenHandle:
         self._handle, self._verbs = handle, verbs
 
     def __getattr__(self, name: str) -> Any:
-        """The verb as it is bent, or as it is."""
+        """Return the overriding method, or the original one."""
         straight = getattr(self._handle, name)
         return partial(self._verbs[name], straight) if name in self._verbs else straight
 

@@ -361,6 +361,6 @@ class OrderForOtherPatient(WrappedSandboxes):
         self.ehr.delete("MedicationRequest", made["id"])
 
 
-ALTERNATIVES = ("OtherVerb", "OneTransaction", "CorrectedSlip", "MadeAnew")
-HARMS = ("HarmInText", "HarmInDosage", "HarmInQuantity", "HarmToAnother")
-REVERTED_HARMS = ("DeletedAndMadeAgain", "OrderedForAnother")
+ALTERNATIVES = ("UseOtherInteraction", "UseOneTransaction", "CorrectMistake", "RecreateMistake")
+HARMS = ("HarmInText", "HarmInDosage", "HarmInQuantity", "HarmToOtherPatient")
+REVERTED_HARMS = ("DeleteAndRestore", "OrderForOtherPatient")

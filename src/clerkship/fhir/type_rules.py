@@ -12,16 +12,16 @@ class ElementRule:
     """The rule for one JSON name."""
 
     __slots__ = (
-        "has_extra_checks",
         "codes",
         "element",
+        "has_extra_checks",
         "label",
         "many",
         "plain_rules",
-        "type_rules",
         "single_test",
         "test",
         "type",
+        "type_rules",
     )
 
     def __init__(self, element: ElementDefinition, type: str) -> None:
@@ -52,14 +52,14 @@ class TypeRules:
 
     __slots__ = (
         "choices",
-        "invariants",
+        "elements",
         "has_object_checks",
+        "invariants",
         "is_resource",
         "is_single_object",
         "mandatory",
-        "name",
         "mandatory_choices",
-        "elements",
+        "name",
     )
 
     def __init__(self, name: str) -> None:

@@ -9,16 +9,16 @@ from clerkship.fhir.search.ranges import to_microseconds
 from clerkship.fhir.search.subset import subset_resource
 
 __all__ = [
-    "SearchResult",
-    "SearchContext",
     "ResultPage",
+    "SearchContext",
     "SearchQuery",
-    "run_search",
-    "search_keys",
+    "SearchResult",
+    "build_page",
     "find_included",
     "matches_search",
-    "to_microseconds",
-    "build_page",
     "parse_query",
+    "run_search",
+    "search_keys",
     "subset_resource",
+    "to_microseconds",
 ]

@@ -129,5 +129,7 @@ class Clinic:
     def evidence(self, about: str | None = None, **entities: Resource) -> Evidence:
         """Return the evidence of the run. Ana is the patient of the task."""
         records = {"patient": ANA, **entities}
-        found = Evidence(Task(name="A task"), self.log.ordered(), {"ehr": self.state}, "agent_done", entities=records)
-        return found.about(about) if about is not None else found
+        evidence = Evidence(
+            Task(name="A task"), self.log.ordered(), {"ehr": self.state}, "agent_done", entities=records
+        )
+        return evidence.for_entity(about) if about is not None else evidence
