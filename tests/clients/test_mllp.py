@@ -16,7 +16,8 @@ from hl7.mllp import open_hl7_connection
 
 from clerkship.hl7.message import parse_message
 from tests.clients.conftest import NODE
-from tests.simulators.hl7.feed import BODIES, Feed, Lab, message, read_msa, wait_until
+from tests.simulators.hl7.feed import BODIES, Feed, Lab, message, read_msa
+from tests.waiting import wait_until
 
 SENT = [f"hl7.{kind[:3].lower()}.sent" for kind in BODIES]
 MLLP_SEND = shutil.which("mllp_send", path=str(Path(sys.executable).parent)) or "mllp_send"
@@ -114,7 +115,7 @@ def test_medplum_listener_acknowledges_deliveries(lab: Lab, medplum: Path, mode:
         codes = ["CA", "AA"] if mode == "enhanced" else ["AA"]
         expected = sorted((str(number + 1), code) for number in range(len(BODIES)) for code in codes)
         try:
-            wait_until(lambda: sorted(acks(lab)) == expected, within=20)
+            wait_until(lambda: sorted(acks(lab)) == expected)
         finally:
             lab.end()
         out, err = node.communicate(timeout=20)

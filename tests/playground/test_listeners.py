@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -33,14 +33,7 @@ from clerkship.transports.loop_thread import ListenerFailed, PortTaken
 from clerkship.transports.outbound.delivery import OutboundDelivery
 from clerkship.transports.outbound.policy import ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
-
-
-def wait_until(true: Callable[[], bool], within: float = 10.0) -> None:
-    """Wait for a condition that another thread fulfils."""
-    end = time.monotonic() + within
-    while not true():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.002)
+from tests.waiting import wait_until
 
 
 class PathInput(Frozen):

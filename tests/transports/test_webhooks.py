@@ -44,16 +44,9 @@ from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.http import OutboundRequest
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, PublicPolicy, ResolvedAddress
 from tests.transports.webhooks import SPEC, NoticeArrived, NoticeConfig, NoticeDelivery, NoticesHandle, sign
+from tests.waiting import wait_until
 
 Answer = Callable[["AgentServer", int], tuple[int, dict[str, str], bytes]]
-
-
-def wait_until(true: Callable[[], bool], within: float = 10.0) -> None:
-    """Wait for a condition that another thread makes true."""
-    end = time.monotonic() + within
-    while not true():
-        assert time.monotonic() < end, "the condition was not met in time"
-        time.sleep(0.002)
 
 
 def answer_with_status(*statuses: int, headers: dict[str, str] | None = None) -> Answer:

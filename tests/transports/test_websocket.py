@@ -30,6 +30,7 @@ from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSock
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.websocket_handshake import websocket_route
 from tests.transports.site import Site, open_site
+from tests.waiting import wait_until
 
 CLOSE_CODES: list[int] = []
 RELEASE = threading.Event()
@@ -262,13 +263,6 @@ def test_sandbox_events_are_pushed_until_the_websocket_closes(site: Site) -> Non
         assert set(pushed) == {"event sandbox.answered FilesState"}
     wait_until(lambda: CLOSE_CODES == [1000])
     wait_until(lambda: not site.playground._subscribers)
-
-
-def wait_until(true: Any) -> None:
-    end = time.monotonic() + 10
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.002)
 
 
 @pytest.mark.parametrize("token", ["", "wrong"])

@@ -30,9 +30,9 @@ from tests.transports.test_websocket import (
     open_websocket,
     read_replies,
     say,
-    wait_until,
     wait_until_closed,
 )
+from tests.waiting import wait_until
 
 PING = b"\x89\xfd\x00\x00\x00\x00" + b"p" * 125  # masked with zeros
 PONG_SIZE = 127

@@ -1,7 +1,5 @@
 """A drop served over SFTP, in its own playground."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -71,13 +69,3 @@ class SftpDrop:
         key.chmod(0o600)
         known.write_text(f"{self.connection_info['host_key']}\n")
         return key, known
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Return whether a condition becomes true in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True

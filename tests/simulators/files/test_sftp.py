@@ -20,7 +20,8 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
 from clerkship.simulators.files.sftp.listener import LIMITS, Sftp
 from tests.simulators.files.conftest import Serve
-from tests.simulators.files.served import SftpDrop, wait_until
+from tests.simulators.files.served import SftpDrop
+from tests.waiting import wait_until
 
 Work = Callable[[asyncssh.SFTPClient], Coroutine[Any, Any, Any]]
 

@@ -31,8 +31,9 @@ from tests.simulators.files.packets import (
     run_raw_session,
     run_within,
 )
-from tests.simulators.files.served import SftpDrop, wait_until
+from tests.simulators.files.served import SftpDrop
 from tests.simulators.files.test_sftp import list_inbox, put, run_client, run_connected
+from tests.waiting import wait_until
 
 MEGABYTE = 1_000_000
 
@@ -312,7 +313,7 @@ def test_five_hundred_silent_connections_do_not_block_others(serve: Serve) -> No
         began = time.monotonic()
         assert run_client(drop, list_inbox) == ["a"], "a new client must get in although the listener is full"
         assert time.monotonic() - began < 20
-        assert wait_until(lambda: _is_closed(clients[500]), 20), "the oldest silent connection must be closed"
+        assert wait_until(lambda: _is_closed(clients[500])), "the oldest silent connection must be closed"
     finally:
         for client in clients:
             client.close()
@@ -330,7 +331,7 @@ def test_connection_over_limit_is_refused(monkeypatch: pytest.MonkeyPatch, serve
         await run_connected(other, third)
 
     run_client(drop, second)
-    assert wait_until(lambda: _comes_in(drop), 20)
+    assert wait_until(lambda: _comes_in(drop))
 
 
 def test_silent_connection_is_closed_soon(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:

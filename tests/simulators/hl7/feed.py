@@ -1,8 +1,6 @@
 """Laboratories over real MLLP, and a plain TCP client."""
 
 import socket
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -48,14 +46,6 @@ def message(facility: str, type: str = "ORU^R01^ORU_R01", control_id: str = "1",
 
 def frame_bytes(data: bytes) -> bytes:
     return START + data + END
-
-
-def wait_until(condition: Callable[[], bool], within: float = 10.0) -> None:
-    """Wait for a condition that another thread makes true."""
-    end = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < end, "timed out"
-        time.sleep(0.002)
 
 
 def build_limited_listener(limits: ConnectionLimits) -> type[Mllp]:

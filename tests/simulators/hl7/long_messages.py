@@ -4,8 +4,9 @@ import time
 
 import pytest
 
-from tests.simulators.hl7.feed import Feed, frame_bytes, message, read_msa, wait_until
+from tests.simulators.hl7.feed import Feed, frame_bytes, message, read_msa
 from tests.simulators.hl7.test_mllp_bad_input import still_serves
+from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize("segments", [19_000, 1_200_000])

@@ -14,7 +14,8 @@ from clerkship.faults.error import ErrorFault
 from clerkship.faults.expired import ExpiredFault
 from clerkship.faults.latency import LatencyFault
 from clerkship.faults.truncated import TruncatedFault
-from tests.simulators.hl7.feed import BODIES, START, Feed, RawConnection, frame_bytes, message, read_msa, wait_until
+from tests.simulators.hl7.feed import BODIES, START, Feed, RawConnection, frame_bytes, message, read_msa
+from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize("type", BODIES)

@@ -14,7 +14,8 @@ import pytest
 
 from clerkship.simulators.hl7.mllp import LIMITS
 from clerkship.simulators.hl7.mllp_connection import MAX_UNFRAMED_BYTES
-from tests.simulators.hl7.feed import END, START, Feed, Lab, RawConnection, frame_bytes, message, read_msa, wait_until
+from tests.simulators.hl7.feed import END, START, Feed, Lab, RawConnection, frame_bytes, message, read_msa
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
 LONG_MESSAGES = Path(__file__).with_name("long_messages.py")

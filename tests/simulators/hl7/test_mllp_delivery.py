@@ -21,7 +21,8 @@ from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators.hl7 import mllp_delivery as module
 from clerkship.simulators.hl7.config import Hl7Config
-from tests.simulators.hl7.feed import END, START, Feed, Lab, wait_until
+from tests.simulators.hl7.feed import END, START, Feed, Lab
+from tests.waiting import wait_until
 
 QUICK = {"resend": "50ms", "attempts": 3}
 Answer = Callable[[Hl7Message], str | None]

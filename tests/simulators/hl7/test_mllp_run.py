@@ -6,7 +6,8 @@ from typing import Any
 from clerkship.hl7.message import parse_message
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.simulators.hl7.handle import Hl7
-from tests.simulators.hl7.feed import END, START, RawConnection, message, read_msa, wait_until
+from tests.simulators.hl7.feed import END, START, RawConnection, message, read_msa
+from tests.waiting import wait_until
 from tests.workbench import Workbench
 
 SENDS = """
