@@ -36,9 +36,8 @@ MAX_PARENT_FOLDERS = 6
 def find_evaluation_folders(folder: Path) -> list[Path]:
     """Return the folders above one, the nearest first, up to the `eval` folder.
 
-    Return none if there is no such folder, or it is in another project or too far away. For a folder `scenarios`,
-    the
-    folder above counts as `eval`, whatever its name.
+    Return none if there is no such folder, or it is in another project or too far away. For a folder
+    `scenarios`, the folder above counts as `eval`, whatever its name.
     """
     whole = folder.resolve()
     folders: list[Path] = []
