@@ -105,8 +105,8 @@ def test_failed_assertion_explains_the_verdict(session: pytest.Pytester) -> None
             "E               actual   0",
             "E         log: * events, head *",
             "E         closer: clerkship show run-* 'Move a file' --events --store *store.db",
-            "test_a_failed_assertion_says_why.py:2: AssertionError",
-            "FAILED test_a_failed_assertion_says_why.py::test_it - *assert *",
+            "test_failed_assertion_explains_the_verdict.py:2: AssertionError",
+            "FAILED test_failed_assertion_explains_the_verdict.py::test_it - *assert *",
         ]
     )
     assert "testing.py" not in result.stdout.str(), "our own lines are of no interest"

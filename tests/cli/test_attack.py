@@ -61,7 +61,7 @@ def test_attack_prints_table_findings_and_advice(capfd: pytest.CaptureFixture[st
     assert "strategy" in printed
     assert "be-polite passes 1 task" in printed
     assert "Be nice" in printed
-    assert "to do: require what the words must state" in printed
+    assert "advice: require what the words must state" in printed
     assert "not attacked: no solution" in printed
     assert [one.name for one in STRATEGIES if one.name not in printed] == []
 

@@ -103,7 +103,7 @@ def test_show_prints_a_task_with_its_intact_log(capsys: pytest.CaptureFixture[st
     assert run(["show", "latest", "referral", "--events"]) == 0
     text = capsys.readouterr().out
     assert "files.file.written" in text
-    assert "because of #" in text
+    assert "caused by #" in text
     assert "intact, head " in text
     assert run(["show", "latest", "--failed"]) == 0
     assert run(["list"]) == 0

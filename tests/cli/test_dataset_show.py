@@ -92,4 +92,4 @@ def test_resources_are_listed_by_type_and_by_search(capfd: pytest.CaptureFixture
     assert all(line.startswith("Observation/obs-0003-") for line in found[:50])
     data = orjson.loads(run_show(capfd, "clinic-100", "Patient?gender=female", "--json"))
     assert 0 < data["count"] == len(data["resources"]) < 100
-    assert run_show(capfd, "clinic-100", "Patient?name=nobodyatall").strip() == "it finds none"
+    assert run_show(capfd, "clinic-100", "Patient?name=nobodyatall").strip() == "no matches"

@@ -63,14 +63,14 @@ def test_run_without_judge_is_inconclusive_with_advice(capsys: pytest.CaptureFix
     assert run(COMMAND) == 2
     text = capsys.readouterr().out
     assert "! error It says why" in text
-    assert "none is configured: give --judge, or --no-judge to skip it" in text
+    assert "none is configured; add --judge, or --no-judge to skip the criterion" in text
 
 
 def test_skipped_criteria_are_reported_and_judged_by_rescore(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*COMMAND, "--no-judge"]) == 2
     assert "ungraded  " in (text := capsys.readouterr().out)
     assert "2 criteria not judged" in text
-    assert "nothing was graded: there are criteria, and none was judged: name a judge" in " ".join(text.split())
+    assert "nothing was graded: no criterion was judged: name a judge" in " ".join(text.split())
     assert run([*COMMAND, "--no-judge", "--allow-ungraded"]) == 0
     capsys.readouterr()
     code, found = run_json(capsys, "rescore", "--judge", "scripted:answers.yml")
@@ -122,7 +122,7 @@ def test_prompts_are_listed_with_version_and_printed_unchanged(capsys: pytest.Ca
     code, found = run_json(capsys, "prompts", "quoted.jinja2")
     assert (code, found["text"]) == (0, BUILT_IN["quoted"].text)
     assert run(["prompts", "criteria"]) == 2
-    assert "no prompt `criteria`; did you mean `criterion`?" in capsys.readouterr().err
+    assert "unknown prompt `criteria`; did you mean `criterion`?" in capsys.readouterr().err
 
 
 def test_votes_option_sets_the_number_of_votes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,6 +136,6 @@ def test_votes_option_sets_the_number_of_votes(capsys: pytest.CaptureFixture[str
     code, found = run_json(capsys, "rescore", "--votes", "5")
     assert (code, found["run"]["asking"]["votes"], found["run"]["options"][-2:]) == (0, 5, ["--votes", "5"])
     assert run([*judged, "--votes", "2"]) == 2
-    assert "votes are an odd number from 1 to 15; an even one can be split in halves" in capsys.readouterr().err
+    assert "invalid number of votes 2 (expected: an odd number from 1 to 15)" in capsys.readouterr().err
     assert run(["rescore", "--votes", "4"]) == 2
     assert run([*judged, "--votes", "99"]) == 2

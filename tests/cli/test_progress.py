@@ -26,6 +26,6 @@ def test_running_trials_are_counted_from_the_first(bench: Workbench) -> None:
     assert progress.going() == "starting"
     request = RunRequest(path=bench.folder, agent=PythonSolver("agent", agent), trials=2, concurrency=1)
     execute(plan_run(request, Settings(timeout=20), CATALOG), bench.store, CATALOG, [progress])
-    assert seen[0] == "[quiet]1 under way[/]"
-    assert "under way" not in progress.going()
+    assert seen[0] == "[quiet]1 running[/]"
+    assert "running" not in progress.going()
     assert "ungraded[/] 2" in progress.going()

@@ -147,7 +147,7 @@ def test_recording_is_reported_as_text_and_json(tmp_path: Path) -> None:
     told = run_command(here, *common, "--replay", exits=2)
     assert told.count("not recorded: a question of judge about criterion, 'It is polite'") == 1
     assert '+[T1.2] agent: "It rains."' in told
-    assert "not recorded: 1 trial asks for what is on no cassette; --refresh records what is missing" in told
+    assert "not recorded: 1 trial needs answers that no cassette has; --refresh records what is missing" in told
     assert told.count("--refresh records what is missing") == 1
     assert "the trial differs from the recording" in told
     assert "fault" not in told
@@ -157,7 +157,7 @@ def test_recording_is_reported_as_text_and_json(tmp_path: Path) -> None:
     missed = json.loads(run_command(here, *common, "--replay", "--json", exits=2))
     assert (missed["exit_code"], missed["tape"]["missed"]) == (2, 1)
     assert missed["tape"]["first_miss"] == missed["tasks"][0]["error"]
-    assert "2 of what is recorded for these trials was not asked for" in run_command(
+    assert "2 recorded answers of these trials were not used" in run_command(
         here, *common, "--refresh", exits=1
     )
     assert "exclude each other" in run_command(here, *common, "--record", "--replay", exits=2)
@@ -172,7 +172,7 @@ def test_answers_of_an_invalid_person_are_counted_and_not_recorded(tmp_path: Pat
     common = ("run", "played.yml", "-a", "python:agent:Agent", "--person", "scripted:person.yml")
     told = run_command(here, *common, "--record", exits=2)
     assert "record 0 recorded" in told
-    assert "3 answers of a person who fell out of their role: not kept" in told
+    assert "3 answers of an invalid person: not recorded" in told
 
 
 def test_rescore_of_a_replay_uses_the_cassettes(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_rescore_of_a_replay_uses_the_cassettes(tmp_path: Path) -> None:
     assert "replay 2 replayed" in run_command(here, "rescore", "latest", exits=1)
     task = here / "eval/tasks/late.yml"
     task.write_text(task.read_text().replace("It is polite", "It is kind"))
-    assert "not recorded: 1 trial asks" in run_command(
+    assert "not recorded: 1 trial needs answers" in run_command(
         here, "rescore", "latest", "--by", "eval/tasks/late.yml", exits=2
     )
 

@@ -57,7 +57,7 @@ def test_dash_writes_only_the_report_to_standard_output(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", str(SUITE), "-a", "nop", "--junit", "-"], "standard output is for the verdicts"),
+        (["run", str(SUITE), "-a", "nop", "--junit", "-"], "standard output has the verdicts"),
         (["show", "latest", "--junit", "-", "--jsonl", "-"], "only one report can go to standard output"),
         (["show", "latest", "--markdown", "x", "--markdown-limit", "5"], "10000"),
     ],

@@ -277,7 +277,7 @@ def test_failed_step_is_a_platform_error(desk: Path, typed: RunCommand) -> None:
         done = typed("check")
         assert done.code == 2
         assert "! errored  A" in done.out
-        assert "not the agent's fault: step files.drop: a file may have 3 bytes" in done.out
+        assert "platform error: step files.drop: a file may have 3 bytes" in done.out
     write_suite(desk, (desk / "suite" / "clinic.yml").read_text().replace("at: +1m, ", ""))
     assert "step files.drop: a file may have 3 bytes" in typed("up", "--from", "suite", "--task", "A").err
 
