@@ -15,7 +15,7 @@ from examples.order_support.rasa_server import serve
 from tests.actors.programs import program
 from tests.actors.servers import Answered, Asked, Served
 from tests.actors.test_openai_chat import calls, model, says, solver
-from tests.rasa.servers import SmallRasa, action, bot, said, slot
+from tests.rasa.servers import SmallRasa, action, bot, reply, slot
 from tests.rasa.test_agent import Unasked
 from tests.service.forks import fork
 from tests.workbench import Workbench
@@ -171,7 +171,7 @@ def test_rasa_tracker_gets_messages_and_events_of_the_history(bench: Workbench) 
 
 def test_tracker_that_does_not_store_the_history_is_an_error(bench: Workbench) -> None:
     had(bench)
-    rasa = SmallRasa(events=lambda asked: said({"events": []}))
+    rasa = SmallRasa(events=lambda asked: reply({"events": []}))
     bench.write("a.yml", TALK.replace('initial_slots: {desk: "7"}', ""))
     bench.run_one(First)
     with rasa.served() as served:

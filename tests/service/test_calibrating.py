@@ -162,7 +162,7 @@ def test_what_could_not_be_judged_is_counted_apart(bench: Workbench) -> None:
     assert compute_kappa(found.calibration.criteria["It says when"]) is None
     assert all("status 400" in one.found.detail for one in found.unjudged())
     assert found.exit_code() == 0
-    assert found.exit_code(at_least=0.5) == found.exit_code(most_false_passes=0) == 2
+    assert found.exit_code(at_least=0.5) == found.exit_code(max_false_passes=0) == 2
     assert found.unsettled(0.5, None) == "2 of 4 labels got no verdict"
 
 
@@ -192,7 +192,7 @@ def test_one_label_only_has_no_kappa(bench: Workbench) -> None:
         found = held(bench, who(served), text)
     assert compute_kappa(found.calibration.overall) is None
     assert found.exit_code(at_least=0.1) == 2
-    assert found.exit_code(most_false_passes=9) == 0
+    assert found.exit_code(max_false_passes=9) == 0
     assert "one label only, so no κ" in describe_calibration(found.calibration)
 
 

@@ -173,7 +173,7 @@ def generate(
     request = GenerateRequest(patients, seed, parse_now(now) if now is not None else DEFAULT_NOW)
     place = OutputTarget.parse(to, bundle=bundle) if to not in (None, "-") else None
     if place is not None and not force:
-        place.refuse_taken()
+        place.check_free()
     with PatientProgress(err(), patients, quiet=json) as progress:
         made = generate_dataset(request, progress)
     if place is None:

@@ -62,7 +62,7 @@ def up(
 
         clerkship up --from suites/feeds --listener mllp=2575 --listener sftp=2222
     """
-    request = replace(request, line_ports=parse_listener_ports(listener or ()))
+    request = replace(request, listener_ports=parse_listener_ports(listener or ()))
     tail = Tail()
     with tail.ending_by_signal(), open_playground(request, load_settings(), registered(), tail.add) as play:
         if json:
@@ -154,7 +154,7 @@ def _print_way(console: Console, name: str, way: SandboxAccess, token: str = "")
     _print(console, f"  [quiet]token[/]  {escape(token or way.token)}")
     if way.curl:
         _print(console, f"  {escape(way.curl)}")
-    for protocol, connection in (*way.credentials.items(), *way.lines.items()):
+    for protocol, connection in (*way.credentials.items(), *way.listeners.items()):
         parts = ", ".join(f"{key} {_shorten(value)}" for key, value in connection.items())
         _print(console, f"  [quiet]{protocol}[/]  {escape(parts)}")
     for protocol, reason in way.missing.items():

@@ -48,7 +48,7 @@ class AttackRequest(AttackOptions):
     only: tuple[str, ...] = ()
     """Names of strategies; all if empty."""
     store: Path | None = None
-    """File to keep the runs in; nothing is kept without one."""
+    """File to store the runs in; without it, they are deleted."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class AttackOutcome:
 
     strategy: AttackStrategy
     run: str = ""
-    """The id of the run, if anything was run."""
+    """The id of the run; empty if the strategy applies to no task."""
     passed: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     ungraded: tuple[str, ...] = ()
@@ -79,9 +79,9 @@ class AttackReport:
     name: str
     outcomes: tuple[AttackOutcome, ...]
     unjudged: tuple[str, ...] = ()
-    """Tasks with criteria that only a model could judge, where none was asked."""
+    """Tasks with criteria that a model must judge, if no judge was configured."""
     untouched: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """By strategy, the kinds of sandbox of the suite that offer it nothing."""
+    """By strategy, the kinds of sandbox in the suite that it cannot attack."""
     cancelled: bool = False
 
     def findings(self) -> list[tuple[str, str]]:
@@ -90,10 +90,11 @@ class AttackReport:
 
     def problems(self) -> list[str]:
         """Return one sentence for each finding and failure; tests expect none."""
-        told = [f"{name} passes {task!r}" for name, task in self.findings()]
+        problems = [f"{name} passes {task!r}" for name, task in self.findings()]
         for outcome in self.outcomes:
-            told += [f"{outcome.strategy.name} broke on {task!r}: {why}" for task, why in outcome.broken.items()]
-        return [*told, *(["it was stopped"] if self.cancelled else [])]
+            name = outcome.strategy.name
+            problems += [f"{name} has no verdict on {task!r}: {reason}" for task, reason in outcome.broken.items()]
+        return [*problems, *(["the attack was interrupted"] if self.cancelled else [])]
 
     def exit_code(self) -> int:
         """Return 0 if no strategy passes a task, 1 if one does, 2 if a trial has no verdict, 130 if interrupted."""
@@ -105,7 +106,7 @@ class AttackReport:
 
 
 WatchFactory = Callable[[AttackStrategy, int], TrialObserver]
-"""Called as a strategy begins, with the number of tasks; returns what hears of each trial."""
+"""Called when a strategy starts, with the number of tasks; returns the observer of its trials."""
 
 
 def attack(
@@ -155,10 +156,10 @@ class _AttackRunner:
             for dataset in plan.datasets.values():
                 self.knowledge.people.extend(attack.people(dataset))
         if any(strategy.needs_solution for strategy in strategies):
-            self._learn()
+            self._find_unsolved_tasks()
         outcomes = [self._attack(strategy) for strategy in strategies if not self.cancelled]
-        used = {one.kind for snapshot in plan.snapshots for one in snapshot.environment.simulators.values()}
-        attacks = {kind: self.knowledge.attack(kind) for kind in sorted(used)}
+        kinds_used = {spec.kind for snapshot in plan.snapshots for spec in snapshot.environment.simulators.values()}
+        attacks = {kind: self.knowledge.attack(kind) for kind in sorted(kinds_used)}
         untouched = {
             strategy.name: kinds
             for strategy in strategies
@@ -166,7 +167,7 @@ class _AttackRunner:
         }
         return AttackReport(plan.run.name, tuple(outcomes), tuple(self.unjudged), untouched, self.cancelled)
 
-    def _learn(self) -> None:
+    def _find_unsolved_tasks(self) -> None:
         """Find the tasks whose solution does not pass: a strategy cannot start from it."""
         strategy = ReferenceStrategy()
         runs, _ = self._execute(strategy, Attacker(strategy, self.knowledge))
@@ -216,14 +217,14 @@ class _AttackRunner:
         if self.first is None:
             self.first = self._load(attacker)
             return self.first
-        asks = self.first.models.judge is not None or self.first.models.person is not None
-        return self._load(attacker) if asks else _copy_plan(self.first, attacker)
+        uses_models = self.first.models.judge is not None or self.first.models.person is not None
+        return self._load(attacker) if uses_models else _copy_plan(self.first, attacker)
 
     def _load(self, attacker: Attacker) -> RunPlan:
-        same = {item.name: getattr(self.request, item.name) for item in fields(AttackOptions)}
-        wanted = RunRequest(path=self.request.path, agent=attacker, **same)
-        plan = plan_run(wanted, self.settings, self.catalog)
-        if plan.models.judge is None:  # verdicts come without what only a model could judge
+        options = {item.name: getattr(self.request, item.name) for item in fields(AttackOptions)}
+        request = RunRequest(path=self.request.path, agent=attacker, **options)
+        plan = plan_run(request, self.settings, self.catalog)
+        if plan.models.judge is None:  # criteria that a model must judge are skipped
             plan = replace(plan, models=replace(plan.models, judge_choice=NO_JUDGE.judge_choice))
         return plan
 
@@ -234,16 +235,16 @@ def _list_tasks_with_verdict(runs: Iterable[TaskRun], *verdicts: str) -> tuple[s
 
 def _copy_plan(plan: RunPlan, attacker: Attacker) -> RunPlan:
     """Return the same plan with another attacker, under a new run id."""
-    fresh = build_run(plan.plan, plan.snapshots, attacker.name, name=plan.run.name)
-    named = {"id": fresh.id, "solver": attacker.name, "started_at": fresh.started_at}
-    return replace(plan, solver=attacker, run=plan.run.model_copy(update=named))
+    new = build_run(plan.plan, plan.snapshots, attacker.name, name=plan.run.name)
+    changes = {"id": new.id, "solver": attacker.name, "started_at": new.started_at}
+    return replace(plan, solver=attacker, run=plan.run.model_copy(update=changes))
 
 
 def _restrict_plan(plan: RunPlan, snapshots: tuple[Snapshot, ...]) -> RunPlan:
     """Return the plan for some of its tasks."""
-    short = plan.plan.model_copy(update={"snapshots": tuple(one.hash for one in snapshots)})
-    run = plan.run.model_copy(update={"plan": short.hash, "total": len(snapshots)})
-    return replace(plan, plan=short, run=run, snapshots=snapshots)
+    restricted = plan.plan.model_copy(update={"snapshots": tuple(snapshot.hash for snapshot in snapshots)})
+    run = plan.run.model_copy(update={"plan": restricted.hash, "total": len(snapshots)})
+    return replace(plan, plan=restricted, run=run, snapshots=snapshots)
 
 
 def _describe_missing_verdict(run: TaskRun) -> str:

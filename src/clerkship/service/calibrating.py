@@ -39,18 +39,19 @@ class CalibrationRequest:
         str | None,
         Option(
             ("--judge",),
-            "Who judges: openai:model, openai:model@address, scripted:file. [default: as for `run`]",
+            "The judge: openai:model, openai:model@address, scripted:file. [default: as for `run`]",
             "WHO",
         ),
     ] = None
     votes: Annotated[
-        int, Option(("--votes",), "How often each question is asked: an odd number, the majority decides.", "N")
+        int, Option(("--votes",), "How often each label is judged: an odd number; the majority decides.", "N")
     ] = 1
     save: Annotated[
-        Path | None, Option(("--save",), "Keep it in a file too, such as eval/calibration.json: commit it.", "FILE")
+        Path | None, Option(("--save",), "Also save it to a file to commit, such as eval/calibration.json.", "FILE")
     ] = None
     concurrency: Annotated[
-        int | None, Option(("--concurrency", "-c"), "Questions at once. [default: 4]", "N", min=1)
+        int | None,
+        Option(("--concurrency", "-c"), "Number of labels judged at the same time. [default: 4]", "N", min=1),
     ] = None
 
 
@@ -109,38 +110,38 @@ class CalibrationResult:
         """Return the judgements without a verdict."""
         return [one for one in self.judgements if one.agreement.errors]
 
-    def missed(self, at_least: float | None, most_false_passes: int | None) -> list[str]:
+    def missed(self, at_least: float | None, max_false_passes: int | None) -> list[str]:
         """Return a sentence for each target that was not reached."""
-        found = self.calibration.overall
-        told: list[str] = []
-        value = compute_kappa(found)
+        overall = self.calibration.overall
+        missed: list[str] = []
+        value = compute_kappa(overall)
         if at_least is not None and value is not None and value < at_least:
-            told.append(f"κ is {value:.2f}, and {at_least:g} was asked for")
-        if most_false_passes is not None and found.false_passes > most_false_passes:
-            wrong = count_noun(found.false_passes, "false pass", "false passes")
-            told.append(f"{wrong}, and at most {most_false_passes} were asked for")
-        return told
+            missed.append(f"κ is {value:.2f} (expected: at least {at_least:g})")
+        if max_false_passes is not None and overall.false_passes > max_false_passes:
+            wrong = count_noun(overall.false_passes, "false pass", "false passes")
+            missed.append(f"{wrong} (expected: at most {max_false_passes})")
+        return missed
 
-    def unsettled(self, at_least: float | None, most_false_passes: int | None) -> str:
+    def unsettled(self, at_least: float | None, max_false_passes: int | None) -> str:
         """Return why the result is inconclusive, or an empty text.
 
         It is inconclusive if no label got a verdict. With a target, it is also inconclusive if a verdict is missing,
         or if kappa cannot be computed from the labels.
         """
-        found = self.calibration.overall
-        if not found.judged:
+        overall = self.calibration.overall
+        if not overall.judged:
             return "no label got a verdict"
-        if (at_least is not None or most_false_passes is not None) and found.errors:
-            return f"{found.errors} of {len(self.judgements)} labels got no verdict"
-        if at_least is not None and compute_kappa(found) is None:
-            return "κ needs labels of both sorts: pass and fail"
+        if (at_least is not None or max_false_passes is not None) and overall.errors:
+            return f"{overall.errors} of {len(self.judgements)} labels got no verdict"
+        if at_least is not None and compute_kappa(overall) is None:
+            return "κ cannot be computed: it needs labels that pass and labels that fail"
         return ""
 
-    def exit_code(self, at_least: float | None = None, most_false_passes: int | None = None) -> int:
+    def exit_code(self, at_least: float | None = None, max_false_passes: int | None = None) -> int:
         """Return 0 if all targets were reached, 1 if not, 2 if the result is inconclusive."""
-        if self.unsettled(at_least, most_false_passes):
+        if self.unsettled(at_least, max_false_passes):
             return 2
-        return 1 if self.missed(at_least, most_false_passes) else 0
+        return 1 if self.missed(at_least, max_false_passes) else 0
 
 
 def plan_calibration(
@@ -161,13 +162,13 @@ def plan_calibration(
         raise InputError(problems)
     file = find_conftest_near(request.path)
     conftest, prompts = load_conftest(file) if file is not None else (None, {})
-    asking = ModelOptions(prompts=prompts, votes=check_votes(request.votes))
+    options = ModelOptions(prompts=prompts, votes=check_votes(request.votes))
     needs = ModelNeeds(judge=True, skippable=False)
-    models = resolve_models(ModelRequest(request.judge, asking=asking, conftest=conftest), settings, needs)
+    models = resolve_models(ModelRequest(request.judge, asking=options, conftest=conftest), settings, needs)
     missing = find_missing_models(models, needs)
     judge = models.judge_identity()
     if missing or judge is None:
-        raise InputError(missing or [InputProblem(message="there is nobody to calibrate", hint="give --judge")])
+        raise InputError(missing or [InputProblem(message="there is no judge to calibrate", hint="give --judge")])
     return CalibrationPlan(labelled, conversations, models, judge, request.concurrency or settings.concurrency)
 
 
@@ -178,7 +179,7 @@ def _load_conversation(item: LabelledItem, source: str, catalog: RegisteredCatal
     view = show_task(store, labelled.run, labelled.task, labelled.trial or 1)
     require_unchanged(view.seals)
     if not view.intact:
-        raise InputError.of(f"the log of {view.task_run.task!r} in {view.task_run.run} is not the one that was graded")
+        raise InputError.of(f"the log of {view.task_run.task!r} in {view.task_run.run} was changed after it was graded")
     events = parse_log(store.log(view.task_run), catalog.events, store.blob)
     ordered = sorted(events, key=lambda event: (event.at, event.seq))
     simulators = view.snapshot.environment.simulators
@@ -191,19 +192,19 @@ def calibrate(plan: CalibrationPlan, tell: Iterable[JudgementObserver] = ()) -> 
     """Judge each label, several at a time. Observers are called in order of completion; results are in the order of the
     file.
     """
-    labels, tally, watchers = plan.labelled.labels(), UsageCounter(), tuple(tell)
-    found: dict[int, Judgement] = {}
+    labels, tally, observers = plan.labelled.labels(), UsageCounter(), tuple(tell)
+    results: dict[int, Judgement] = {}
     pool = ThreadPoolExecutor(plan.concurrency, thread_name_prefix="calibrate")
     try:
-        asked = {pool.submit(_judge_label, plan, item, label, tally): n for n, (item, label) in enumerate(labels)}
-        for done in as_completed(asked):
-            found[asked[done]] = done.result()
-            for watch in watchers:
-                watch(found[asked[done]])
-    finally:  # whoever presses Ctrl-C waits for nobody
+        numbers = {pool.submit(_judge_label, plan, item, label, tally): n for n, (item, label) in enumerate(labels)}
+        for future in as_completed(numbers):
+            judgement = results[numbers[future]] = future.result()
+            for observe in observers:
+                observe(judgement)
+    finally:  # do not wait for running requests after Ctrl-C
         pool.shutdown(wait=False, cancel_futures=True)
         plan.models.close()
-    judgements = tuple(found[number] for number in sorted(found))
+    judgements = tuple(results[number] for number in sorted(results))
     return CalibrationResult(_build_calibration(plan, judgements), judgements, tally.used())
 
 

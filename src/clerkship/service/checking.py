@@ -46,7 +46,7 @@ class ValidationRequest:
     domain: DomainPath = None
     agent: Annotated[
         str | Solver | None,
-        Option(("--agent", "-a"), "An agent that can say what it knows, such as rasa:URL.", "WHO"),
+        Option(("--agent", "-a"), "Also check against an agent that describes itself, such as rasa:URL.", "WHO"),
     ] = None
 
 
@@ -87,12 +87,12 @@ def load_and_check(
     at once.
     """
     problems: list[InputProblem] = []
-    agents = load("clerkship.engine.agents") if agent is not None else None  # without an agent none is imported
+    agents = load("clerkship.engine.agents") if agent is not None else None  # imported only if there is an agent
     solver: Solver | None = _collect_problems(
         problems, lambda: agents.build_agent(agent, settings, catalog) if agents else None
     )
     _collect_problems(problems, lambda: solver.preflight() if isinstance(solver, SolverWithPreflight) else None)
-    hosted = solver if agents and agents.has_process(solver) else None  # asked later, when it can be isolated
+    hosted = solver if agents and agents.has_process(solver) else None  # its capabilities are read later, isolated
     capabilities = _collect_problems(
         problems, lambda: solver.capabilities() if isinstance(solver, SolverWithCapabilities) and not hosted else None
     )

@@ -33,8 +33,9 @@ def _load_trials_by_content(store: Store, run: BenchmarkRun, damaged: list[str] 
     A snapshot also depends on limits and on the path of the file, which do not make it another task.
     """
     by = build_run_redactor(store, run)
-    found, known = [redact_task_run(ran, by) for ran in store.task_runs(run.id, damaged=damaged)], dict[str, str]()
-    for task_run in found:
-        if task_run.snapshot not in known:
-            known[task_run.snapshot] = load_snapshot(store, task_run.snapshot).task_hash
-    return [task_run.model_copy(update={"snapshot": known[task_run.snapshot]}) for task_run in found]
+    task_runs = [redact_task_run(task_run, by) for task_run in store.task_runs(run.id, damaged=damaged)]
+    hashes: dict[str, str] = {}
+    for task_run in task_runs:
+        if task_run.snapshot not in hashes:
+            hashes[task_run.snapshot] = load_snapshot(store, task_run.snapshot).task_hash
+    return [task_run.model_copy(update={"snapshot": hashes[task_run.snapshot]}) for task_run in task_runs]

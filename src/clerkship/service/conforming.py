@@ -36,7 +36,7 @@ def _run_checks(checks: Iterable[Callable[[C], RequestCounts | None]], spec: C) 
             counts = check(spec) or RequestCounts()
         except NotConforming as broken:
             yield ConformanceOutcome(name, sentence, str(broken))
-        except Exception as error:  # a bug of the simulator or domain: here it is the answer
+        except Exception as error:  # a bug of the simulator or domain is a failed check
             place = location_in_package(spec.state.__module__, error)
             yield ConformanceOutcome(
                 name, sentence, f"it raised {describe_error(error)}{f' ({place})' if place else ''}"

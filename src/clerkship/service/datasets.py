@@ -51,23 +51,25 @@ class DatasetView:
     def resource(self, key: str) -> Resource:
         """Return a resource by `Type/id`. Raise InputError."""
         if self.dataset.type != "fhir":
-            raise InputError.of(f"{self.dataset.name} holds {self.dataset.type}, not FHIR resources")
+            raise InputError.of(f"dataset {self.dataset.name} is of type {self.dataset.type}, not fhir")
         if key in self.chart:
             return parse_resource(self.chart[key])
         type = key.partition("/")[0]
         known = self.chart.list_keys(type)
-        hint = did_you_mean(key, known or self.chart.types) or f"there is {', '.join(known or self.chart.types)}"
-        raise InputError.of(f"no {key} is in {self.dataset.name}", hint=hint if len(hint) < 300 else hint[:300] + "…")
+        hint = did_you_mean(key, known or self.chart.types) or f"expected one of {', '.join(known or self.chart.types)}"
+        raise InputError.of(
+            f"{key} is not in dataset {self.dataset.name}", hint=hint if len(hint) < 300 else hint[:300] + "…"
+        )
 
     def found(self, query: str) -> list[str]:
         """Return the keys of all resources of a type (`Observation`), or of those that match a search
         (`Observation?code=2823-3`).
         """
-        type, _, asked = query.partition("?")
+        type, _, parameters = query.partition("?")
         if self.dataset.type != "fhir" or not self.chart.list_keys(type):
-            self.resource(type)  # says what there is instead
+            self.resource(type)  # raises an error with the types that exist
         try:
-            return search_keys(UnchangedView(self.chart), type, parse_qsl(asked, keep_blank_values=True))
+            return search_keys(UnchangedView(self.chart), type, parse_qsl(parameters, keep_blank_values=True))
         except FhirError as invalid:
             raise InputError.of(f"{query[:200]}: {invalid}") from None
 
@@ -94,9 +96,7 @@ def find_dataset(
     if reference in BUILT_IN and not path.exists():
         return DatasetView(load_built_in(reference, now or CONVERSATION_ENVIRONMENT.now, cache))
     if not path.exists():
-        raise InputError.of(
-            f"there is no dataset, file or folder `{reference}`", hint=did_you_mean(reference, BUILT_IN)
-        )
+        raise InputError.of(f"dataset, file or folder `{reference}` not found", hint=did_you_mean(reference, BUILT_IN))
     if path.suffix in YAML or (path.is_dir() and not name and _contains_definitions(path)) or name:
         return _load_defined(path, name, settings, catalog)
     warnings: list[InputProblem] = []
@@ -115,6 +115,9 @@ def _load_defined(path: Path, name: str, settings: Settings, catalog: Registered
     if not name and len(library.datasets) == 1:
         name = next(iter(library.datasets))
     if name not in library.datasets:
-        known = ", ".join(f"{path}::{other}" for other in library.datasets) or "none is defined there"
-        raise InputError.of(f"no dataset `{name}`" if name else "which dataset?", file=str(path), hint=known)
+        known = ", ".join(f"{path}::{other}" for other in library.datasets)
+        message = f"dataset `{name}` not found" if name else "name the dataset"
+        raise InputError.of(
+            message, file=str(path), hint=f"expected {known}" if known else "no dataset is defined here"
+        )
     return DatasetView(library.datasets[name], library.warnings)

@@ -48,12 +48,12 @@ def write_reports(
     checked = seals or store.check_seals(store.run(reference).id)
     failed = _write_files(wanted, lambda sort: _render(sort, store, reference, targets, checked))
     if targets.results is not None and checked.is_changed:
-        failed.append(f"no results are written: {checked.refusal()}")
+        failed.append(f"results were not written: {checked.refusal()}")
     elif targets.results is not None:
         try:
             wanted["results"] = targets.results.write(store, reference)
         except OSError as error:
-            where = error.filename or targets.results.folder or "there"
+            where = error.filename or targets.results.folder or "the default folder"
             failed.append(f"results cannot be written to {where}: {error.strerror}; choose a folder with rasa:DIR")
     if failed:
         raise ReportFailed("\n".join(failed))
@@ -84,9 +84,9 @@ def _write_files(wanted: dict[str, Path], render: Callable[[str], Iterable[bytes
                 for piece in render(sort):
                     file.write(piece)
         except OSError as error:
-            failed.append(f"the report {target} cannot be written: {error.strerror}; choose a file elsewhere")
+            failed.append(f"the report {target} cannot be written: {error.strerror}; choose another file")
         except (orjson.JSONDecodeError, ValidationError):
-            hint = "`clerkship show RUN TASK` says which part, and shows the rest"
+            hint = "`clerkship show RUN TASK` names the damaged part"
             failed.append(f"the report {target} cannot be written: the run is damaged in the store; {hint}")
     return failed
 
@@ -136,13 +136,13 @@ def _redact_task_runs(store: Store, run_id: str, by: Redactor) -> Iterator[TaskR
 
 def _load_details(store: Store, task_runs: list[TaskRun], by: Redactor) -> Iterator[TaskDetail]:
     """Yield the trials, the most urgent first. Logs are read only until the page has no space left for them."""
-    room = MAX_PAGE_DATA
+    space = MAX_PAGE_DATA
     for task_run in sorted(task_runs, key=urgency):
-        if room <= 0:
+        if space <= 0:
             yield TaskDetail(redact_task_run(task_run, by), [], None, {})
             continue
         lines = list(map(by.line, store.log(task_run)))
-        room -= sum(map(len, lines))
+        space -= sum(map(len, lines))
         bodies = build_body_reader(store, by, task_run.snapshot)
         detail = parse_detail(task_run, lines, by.json(store.sidecar(task_run)), bodies)
         yield _redact_detail(detail, by)

@@ -23,9 +23,9 @@ from clerkship.store.contract import Store
 def plan_fork(store: Store, request: ForkRequest, catalog: RegisteredCatalog, settings: Settings) -> RunPlan:
     """Plan a run of one task whose trials all continue a stored trial from a turn."""
     if request.trials is not None and request.trials < 1:
-        raise InputError.of("trials are at least 1")
+        raise InputError.of("the number of trials must be at least 1")
     run = store.run(request.run)
-    load_plan(store, run)  # of runs that kept none there is no frozen task either
+    load_plan(store, run)  # raises an error for old runs, which have no plan and no snapshots
     ran = find_trials(store, run, request.task, request.trial)[0]
     notes = [InputProblem(message=note) for note in require_intact(store, run.id, ran.task).notes()]
     prefix = read_fork_point(store, ran, request.turn, catalog, warm_up=request.warm_up)
@@ -50,7 +50,7 @@ def _refuse_recorded(solver: Solver) -> None:
     if isinstance(solver, RecordedSolver):
         whose = f"--agent {solver.whose}" if solver.whose else "--agent"
         raise InputError.of(
-            f"`{solver.name}` plays what was recorded, and cannot go on otherwise", hint=f"give {whose}"
+            f"`{solver.name}` replays a recording, so it cannot continue from a turn", hint=f"give {whose}"
         )
 
 
@@ -65,14 +65,14 @@ def _warn_about_warm_up(solver: Solver, snapshot: Snapshot, request: ForkRequest
         return []
     lines = "line 1" if request.turn == 2 else f"lines 1 to {request.turn - 1}"
     why = "" if request.warm_up else f"{solver.name} has no on_history: "
-    said = f"{why}it is warmed up: it answers {lines} once more, and what it says and does there is thrown away"
-    return [InputProblem(message=said)]
+    message = f"{why}it is warmed up: it answers {lines} again, and its answers and actions there are discarded"
+    return [InputProblem(message=message)]
 
 
 def _lacks_history(solver: Solver, snapshot: Snapshot) -> bool:
     try:
         agent = solver.open(snapshot.solution)
     except AgentError:
-        return False  # that it cannot be made is its own failure, and told with each trial
+        return False  # each trial reports that the agent cannot be opened
     agent.close()
     return "on_history" not in agent.entries

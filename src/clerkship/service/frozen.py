@@ -25,7 +25,7 @@ def without_solution(snapshot: Snapshot) -> Snapshot:
 def load_plan(store: Store, run: BenchmarkRun) -> Plan:
     """Return the plan of a run. Raise InputError if the run was stored without one."""
     if not run.plan:
-        raise InputError.of(f"{run.id} is from before runs kept what they had to do", hint="run its files again")
+        raise InputError.of(f"{run.id} was stored without a plan by an old version", hint="run its files again")
     return Plan.model_validate_json(load_verified_blob(store, run.plan))
 
 
@@ -48,13 +48,13 @@ def load_snapshot(store: Store, address: str) -> Snapshot:
 
 def load_datasets(store: Store, snapshots: Iterable[Snapshot]) -> dict[str, Dataset]:
     """Return the datasets of some snapshots, by name."""
-    wanted = {name: address for snapshot in snapshots for name, address in snapshot.datasets.items()}
-    return {name: Dataset.parse(name, load_verified_blob(store, address)) for name, address in wanted.items()}
+    addresses = {name: address for snapshot in snapshots for name, address in snapshot.datasets.items()}
+    return {name: Dataset.parse(name, load_verified_blob(store, address)) for name, address in addresses.items()}
 
 
 def load_verified_blob(store: Store, address: str) -> bytes:
     """Return the blob with this hash. Raise StoreFailed if its content has another hash."""
     data = store.blob(address)
     if hashlib.sha256(data).hexdigest() != address:
-        raise StoreFailed(f"what the store keeps as {address} is something else; it was tampered with, or is damaged")
+        raise StoreFailed(f"the blob {address} in the store has another hash; the store was changed or is damaged")
     return data

@@ -18,14 +18,14 @@ from clerkship.synthetic.times import format_instant
 from clerkship.synthetic.version import DEFAULT_NOW
 
 BASE_URL = "https://riverbend.example/fhir/"
-"""What resources of a Bundle are at; relative references in them mean the same place."""
+"""The base address of resources in a Bundle, to which their relative references resolve."""
 BUNDLE, NDJSON = "bundle.json", ".ndjson"
 RESOURCE_TYPES = (
     *("AllergyIntolerance", "Appointment", "Claim", "Condition", "Coverage", "DiagnosticReport", "DocumentReference"),
     *("Encounter", "Immunization", "Location", "MedicationRequest", "Observation", "Organization", "Patient"),
     *("Practitioner", "PractitionerRole", "Procedure", "Schedule", "ServiceRequest", "Slot"),
 )
-"""All that it may write a file for."""
+"""The resource types of generated datasets."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ def parse_now(text: str) -> datetime:
     try:
         now = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise InputError.of(f"{text[:60]!r} is no time", hint=_TIME_HINT) from None
+        raise InputError.of(f"{text[:60]!r} is not a time", hint=_TIME_HINT) from None
     if now.tzinfo is None:
-        raise InputError.of(f"{text[:60]} does not say in which zone", hint=_TIME_HINT)
+        raise InputError.of(f"{text[:60]} has no time zone", hint=_TIME_HINT)
     return now
 
 
-_TIME_HINT = "write one with its zone, such as 2026-03-02T09:00:00-05:00"
+_TIME_HINT = "write a time with its zone, such as 2026-03-02T09:00:00-05:00"
 
 
 @dataclass(frozen=True)
@@ -110,15 +110,17 @@ class OutputTarget:
         target = Path(text)
         return cls(target, target.is_dir() or text.endswith(("/", "\\")), bundle)
 
-    def refuse_taken(self) -> None:
+    def check_free(self) -> None:
         """Raise InputError if a file would be overwritten. Called before the dataset is generated, which takes long."""
         if self.folder:
-            there = sorted(self.target.glob(BUNDLE if self.bundle else f"*{NDJSON}"))
+            existing = sorted(self.target.glob(BUNDLE if self.bundle else f"*{NDJSON}"))
         else:
-            there = [self.target] if self.target.exists() else []
-        if there:
-            more = f" and {len(there) - 1} more are" if len(there) > 1 else " is"
-            raise InputError.of(f"{there[0]}{more} there already", hint="--force overwrites, another --out does not")
+            existing = [self.target] if self.target.exists() else []
+        if existing:
+            names = (
+                f"{existing[0]} and {len(existing) - 1} more exist" if len(existing) > 1 else f"{existing[0]} exists"
+            )
+            raise InputError.of(f"{names} already", hint="overwrite with --force, or choose another --out")
 
 
 def save_dataset(made: GeneratedDataset, place: OutputTarget) -> list[Path]:
@@ -158,4 +160,4 @@ def _write(path: Path, pieces: Iterable[bytes]) -> None:
     try:
         write_atomically(path, pieces)
     except OSError as error:
-        raise PlatformError(f"{path} cannot be written: {error.strerror}; choose another place with --out") from None
+        raise PlatformError(f"{path} cannot be written: {error.strerror}; choose another path with --out") from None

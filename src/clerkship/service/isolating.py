@@ -23,22 +23,22 @@ from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
 OWN_FOLDER = ".clerkship"
-"""A store in a folder of this name has it to itself, with reports and running playgrounds."""
+"""A folder of this name contains only the store, reports and the registry of running playgrounds."""
 _BESIDE_STORE = ("reports", "up")
 _COPY_MARK = re.compile(r"(~|#|\.(bak|backup|copy|old|orig|rej|save|sw[a-z]|tmp|un~|~\d+~)\d*)+$")
-"""How the name of a copy ends: `NAME~`, `NAME.bak`, `NAME.orig`, `.NAME.swp`, `#NAME#`."""
+"""The ending of a copy's name: `NAME~`, `NAME.bak`, `NAME.orig`, `.NAME.swp`, `#NAME#`."""
 _SUITES = Path(__file__).resolve().parent.parent / "suites"
 _HINTS: dict[IsolationLevel, str] = {
     "none": "install bubblewrap (`apt install bubblewrap` in Debian and Ubuntu), use a Linux kernel with Landlock "
     "(5.13 or later), or give `--isolate auto`",
-    "trusted": "run it in a process of its own with `--agent-process`, start it as a program with `command:`, or give "
+    "trusted": "run it in a separate process with `--agent-process`, start it as a program with `command:`, or give "
     "`--isolate auto`",
     "remote": "isolate it where it runs, and give `--isolate auto`",
 }
 _REASONS: dict[IsolationLevel, str] = {
-    "none": "this machine has no way to isolate a program",
+    "none": "this machine cannot isolate programs",
     "trusted": "it runs in the process that grades it",
-    "remote": "it runs elsewhere",
+    "remote": "it runs on another machine",
 }
 
 
@@ -59,8 +59,8 @@ def choose_resumed_level(run: BenchmarkRun, solver: Solver, settings: Settings) 
     level = choose_level(solver, mode)
     if run.isolation not in (None, level):
         raise InputError.of(
-            f"{run.id} was begun with isolation `{run.isolation}`, and here is `{level}`: one run has one",
-            hint=f"`clerkship rerun {run.id}` does all of it anew",
+            f"{run.id} was started with isolation `{run.isolation}`, but here it would be `{level}`",
+            hint=f"`clerkship rerun {run.id}` runs all of it again",
         )
     return level
 
@@ -69,10 +69,10 @@ def isolate_import(solver: Solver, level: IsolationLevel | None, files: Iterable
     """Isolate the processes that a solver starts before a run to import its agent; `files` are those of the tasks."""
     if isinstance(solver, Isolated) and level in LEVELS:
         file = store.resolve()
-        with suppress(OSError):  # there is no store yet, or it cannot be written to
+        with suppress(OSError):  # the folder of the store does not exist, or cannot be written
             atexit.register(
                 _remove_if_empty, _create_private_root(file)
-            )  # created now, so that it is hidden if a run begins
+            )  # created now, so that it is hidden when a run starts
         hidden = find_masks((*files, *_list_store_paths(file)), (*solver.paths(), *installation()))
         solver.isolate(Isolation(level, hidden))
 
@@ -86,7 +86,7 @@ def isolate_solver(solver: Solver, level: IsolationLevel | None, files: Iterable
     store_file = store.path.resolve()
     private = _create_private_folder(store_file)
     beside = [store_file.parent / name for name in _BESIDE_STORE if store_file.parent.name != OWN_FOLDER]
-    for folder in beside:  # what is not there cannot be hidden, and another run may write a report meanwhile
+    for folder in beside:  # only existing folders can be hidden, and another run may write a report meanwhile
         folder.mkdir(exist_ok=True)
     hidden = find_masks((*files, *_list_store_paths(store_file)), (*solver.paths(), *installation()))
     program_level = level if level in LEVELS else "none"

@@ -63,8 +63,8 @@ def check_kinds(kinds: Iterable[str], catalog: RegisteredCatalog) -> None:
     for kind in kinds:
         if not any(matches_kind(known, kind) for known in catalog.events):
             families = {f"{known.split('.')[0]}.*" for known in catalog.events}
-            hint = did_you_mean(kind, catalog.events) or f"there are {', '.join(sorted(families))}"
-            raise InputError.of(f"no event is like `{kind}`", hint=hint)
+            hint = did_you_mean(kind, catalog.events) or f"expected one of {', '.join(sorted(families))}"
+            raise InputError.of(f"no event kind matches `{kind}`", hint=hint)
 
 
 def matches_any_kind(event: dict[str, Any], kinds: Sequence[str]) -> bool:
@@ -100,11 +100,11 @@ def check_now(
         loaded = find_task(library, _choose_task_name(task, about["task"]))
         if about["place"] != hash_environment(loaded.environment, library.datasets):
             raise InputError.of(
-                _describe_mismatch(loaded, where), hint="criteria may be edited while it is up, not the place"
+                _describe_mismatch(loaded, where), hint="only criteria can be edited while a playground runs"
             )
         lines = list(islice(remote.lines(), about["events"]))
         if compute_head(lines) != about["head"]:
-            raise PlatformError(f"the log of `{where.name}` came over damaged; try again")
+            raise PlatformError(f"the log of `{where.name}` was damaged in transfer; try again")
         events = parse_log(lines, catalog.events, remote.blob)
     if answer is not None:
         events.append(_build_answer_event(events[-1], answer))
@@ -117,15 +117,15 @@ def check_now(
 
 def _choose_task_name(task: str | None, set_up: str | None) -> str:
     if task is None and set_up is None:
-        raise InputError.of("name the task to check by", hint="the playground was started without one")
+        raise InputError.of("name the task whose criteria to check", hint="the playground was started without one")
     return task or set_up or ""
 
 
 def _describe_mismatch(loaded: LoadedTask, where: PlaygroundRegistration) -> str:
     if loaded.environment.name != where.environment:
-        place = f"`{loaded.task.name}` takes place in {loaded.environment.name}"
-        return f"{place}, and the playground `{where.name}` is one of {where.environment}"
-    return f"{where.environment} has changed since `{where.name}` was started: stop it, and start it again"
+        message = f"`{loaded.task.name}` belongs to environment {loaded.environment.name}"
+        return f"{message}, but the playground `{where.name}` runs {where.environment}"
+    return f"{where.environment} has changed since `{where.name}` was started; stop it and start it again"
 
 
 def _build_answer_event(last: Event, answer: StatedAnswer) -> Event:
@@ -143,8 +143,8 @@ def _list_notes(
         if task.scenario is not None:
             yield f"the scenario of this task was not run: the playground was started for {about['task'] or 'no task'}"
     elif about["scene"] != hash_setup(task):
-        yield "the scenario or the task item has been changed; what happened is what it was at the start"
+        yield "the scenario or the task item was edited after the start; the playground still has the old one"
     if any(catalog.assertion(call.name).judged for call in task.assertions()):
-        yield "criteria that a model must judge are skipped here; `clerkship run` has them judged"
+        yield "criteria that a model must judge are skipped here; `clerkship run` judges them"
     if not answered and any(call.name == "answer_matches" for call in task.assertions()):
-        yield "no answer was given; say what the agent answered with --answer"
+        yield "the agent's answer is unknown; give it with --answer"

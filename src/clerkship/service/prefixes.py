@@ -27,11 +27,13 @@ def load_fork_point(store: Store, run: BenchmarkRun, catalog: RegisteredCatalog)
     require_intact(store, origin, fork.task)
     trials = [ran for ran in store.task_runs(origin, task=fork.task) if ran.trial == fork.trial]
     if not trials:
-        raise InputError.of(f"{run.id} goes on with trial {fork.trial} of {fork.task!r}, and {fork.run} has none")
-    found = read_fork_point(store, trials[0], fork.turn, catalog, warm_up=fork.warm_up)
-    if found.fork.head != fork.head:
-        raise InputError.of(f"{run.id} goes on with what is not kept any more: {fork.run} has another log now")
-    return found
+        raise InputError.of(
+            f"{run.id} is a fork of trial {fork.trial} of {fork.task!r}, which {fork.run} does not have"
+        )
+    fork_point = read_fork_point(store, trials[0], fork.turn, catalog, warm_up=fork.warm_up)
+    if fork_point.fork.head != fork.head:
+        raise InputError.of(f"{run.id} is a fork of {fork.run}, whose log has changed since")
+    return fork_point
 
 
 def read_fork_point(
@@ -40,16 +42,16 @@ def read_fork_point(
     """Read a trial up to the message that starts a turn. Raise InputError if there is no such turn."""
     which = f"trial {ran.trial} of {ran.task!r}"
     if not ran.events:
-        raise InputError.of(f"nothing is kept of {which}: {ran.error or 'it never began'}", hint="fork another trial")
+        raise InputError.of(f"{which} has no log: {ran.error or 'it was never started'}", hint="fork another trial")
     lines = list(store.log(ran))
     if compute_head(lines) != ran.head:
-        raise InputError.of(f"the log that is kept of {which} is not the one that was graded: it is damaged")
+        raise InputError.of(f"the log of {which} is damaged: it is not the one that was graded")
     events = parse_log(lines, catalog.events, store.blob)
     place, beside = _find_first_sandbox(events, which), orjson.loads(store.sidecar(ran))
     handed = beside.get("handed") or find_handed_messages(events, place)
     if not 1 <= turn <= len(handed):
         turns = len(handed)
-        hint = f"--at-turn takes 1 to {turns}: the first turn that is answered anew" if turns else ""
+        hint = f"--at-turn must be from 1 to {turns}" if turns else ""
         raise InputError.of(f"{which} has no turn {turn}; it has {turns} turn{'s' * (turns != 1)}", hint=hint)
     end = handed[turn - 1]
     sandboxes = beside.get("handed_from") or [place] * len(handed)
@@ -67,13 +69,15 @@ def _find_first_sandbox(events: Sequence[Event], which: str) -> str:
     """Return the sandbox of the person who starts the conversation: people are added before anything else happens."""
     entries = [event.payload.entry for event in events if isinstance(event.payload, AgentStarted)]
     if "on_task" in entries:
-        raise InputError.of(f"{which} is no conversation: its agent was given work", hint="`rerun` does it again")
+        raise InputError.of(
+            f"{which} is not a conversation: its agent worked on a task item", hint="repeat it with `rerun`"
+        )
     if not entries or not any(isinstance(event.payload, RunStarted) for event in events):
-        raise InputError.of(f"{which} ended before its conversation began; it has 0 turns")
+        raise InputError.of(f"{which} ended before its conversation started; it has 0 turns")
     return next(event.source for event in events if event.actor == "person")
 
 
 def _list_blob_digests(lines: Iterable[bytes]) -> set[str]:
     """Return the hashes of the blobs that some lines of a log refer to."""
     records = [orjson.loads(line) for line in lines if b'"blobs":' in line]
-    return {kept["sha256"] for record in records for kept in record.get("blobs", {}).values()}
+    return {blob["sha256"] for record in records for blob in record.get("blobs", {}).values()}

@@ -10,7 +10,7 @@ from clerkship.settings import load_settings, secrets, variables
 from clerkship.store.contract import Store
 
 MIN_UNUSED_SECRET_LENGTH = 12
-"""Characters of a secret that no task uses, and that is looked for all the same."""
+"""Secrets that no task uses are redacted only if they have at least this length."""
 
 
 def build_run_redactor(store: Store, run: BenchmarkRun) -> Redactor:
@@ -42,7 +42,9 @@ def find_unset_variables(store: Store, run: BenchmarkRun) -> list[str]:
 def _find_variable_names(store: Store, run: BenchmarkRun) -> set[str]:
     names = set(run.variables or ())
     if run.variables is None and run.plan:
-        snapshots = load("clerkship.service.frozen:load_snapshots")(store, run)  # a run of before variables were stored
+        snapshots = load("clerkship.service.frozen:load_snapshots")(
+            store, run
+        )  # an old run, stored without its variables
         names |= {name for snapshot in snapshots for name in snapshot.variables()}
     for choice in (run.judge, run.person):
         if choice is not None:

@@ -11,7 +11,7 @@ from clerkship.model.errors import PlatformError
 
 TIMEOUT_SECONDS = 5.0
 _STALE_CONNECTION_ERRORS = (RemoteDisconnected, ConnectionResetError, BrokenPipeError)
-"""What a connection says that was kept open for longer than the other side wished."""
+"""Errors of a kept-alive connection that the server has closed meanwhile; the request is sent again."""
 
 
 class PlaygroundUnreachable(PlatformError):
@@ -39,8 +39,8 @@ class RemotePlayground:
 
     def about(self) -> dict[str, Any]:
         """Return the description and the current state of the playground."""
-        found: dict[str, Any] = orjson.loads(self._get("/"))
-        return found
+        description: dict[str, Any] = orjson.loads(self._get("/"))
+        return description
 
     def lines(self, after: int = 0) -> Iterator[bytes]:
         """Yield the lines of its log after a sequence number, page by page, up to the current end."""
@@ -55,22 +55,22 @@ class RemotePlayground:
     def _get(self, path: str) -> bytes:
         try:
             try:
-                status, body = self._ask(path)
+                status, body = self._send(path)
             except _STALE_CONNECTION_ERRORS:
-                status, body = self._ask(path)
+                status, body = self._send(path)
         except TimeoutError:
-            raise PlaygroundTimeout(f"nothing came from it for {TIMEOUT_SECONDS:g} seconds") from None
+            raise PlaygroundTimeout(f"no reply within {TIMEOUT_SECONDS:g} seconds") from None
         except (OSError, HTTPException) as error:
-            raise PlaygroundUnreachable(f"nobody answers: {error}") from None
+            raise PlaygroundUnreachable(f"cannot connect: {error}") from None
         if status != 200:
-            raise PlaygroundUnreachable(f"somebody else answers there: {status}")
+            raise PlaygroundUnreachable(f"another program answers at its address: status {status}")
         return body
 
-    def _ask(self, path: str) -> tuple[int, bytes]:
+    def _send(self, path: str) -> tuple[int, bytes]:
         try:
             self._connection.request("GET", self._path + path, headers=self._headers)
             reply = self._connection.getresponse()
             return reply.status, reply.read()
         except BaseException:
-            self._connection.close()  # half a reply must not be taken for the next
+            self._connection.close()  # the rest of this reply must not be read as the next one
             raise

@@ -15,7 +15,7 @@ from clerkship.store.contract import Store
 
 STDOUT = Path("-")
 RESULT_WRITERS = {"rasa": "clerkship.rasa.results_folder"}
-"""Formats of results for other tools, each with the module that writes it: imported when results are wanted."""
+"""Formats of results for other tools, with the module that writes each; imported only if requested."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class ResultsFolder:
         form, colon, folder = text.partition(":")
         if form not in RESULT_WRITERS:
             hint = did_you_mean(form, RESULT_WRITERS)
-            raise InputError.of(f"no form of results is called `{form[:60]}`", hint=hint)
+            raise InputError.of(f"unknown results format `{form[:60]}`", hint=hint)
         if colon and not folder.strip():
-            raise InputError.of(f"`{form}:` is followed by a folder", hint=f"write `{form}` for the usual one")
+            raise InputError.of(f"`{form}:` needs a folder", hint=f"write `{form}` for the default folder")
         return cls(Path(folder) if folder else None, form)
 
     def usual_for(self, run_path: str) -> Path:
@@ -79,9 +79,8 @@ def check_writable(targets: ReportTargets) -> None:
     problems = [_find_file_problem(sort, target) for sort, target in targets.wanted().items() if target != STDOUT]
     if targets.results is not None and targets.results.folder is not None:
         problems.append(_find_folder_problem(targets.results.folder))
-    found = [problem for problem in problems if problem is not None]
-    if found:
-        raise InputError(found)
+    if any(problems):
+        raise InputError(problem for problem in problems if problem is not None)
 
 
 def check_results_writable(targets: ReportTargets, run_path: str) -> None:
@@ -99,11 +98,11 @@ def _find_file_problem(sort: str, target: Path) -> InputProblem | None:
             return InputProblem(message=f"{option} {target} is a folder", hint="name a file")
         if target.is_file():
             target.open("ab").close()
-        elif not target.exists():  # a device or a pipe is not opened twice
+        elif not target.exists():  # a device or a pipe must not be opened twice
             _check_folder(target.parent)
     except OSError as error:
         message = f"{option} {target} cannot be written: {error.strerror}"
-        return InputProblem(message=message, hint="choose a file elsewhere")
+        return InputProblem(message=message, hint="choose another file")
     return None
 
 
@@ -121,4 +120,4 @@ def _check_folder(folder: Path) -> None:
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if not existing.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    TemporaryFile(dir=existing).close()  # permissions do not tell everything: the disk may be read-only
+    TemporaryFile(dir=existing).close()  # permissions are not enough: the disk may be read-only

@@ -37,7 +37,7 @@ from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
 PERSON_PROMPT = "person"
-"""The prompt that nothing is graded by."""
+"""The only prompt that is not used for grading."""
 _COPIED_FIELDS = ("path", "fork", "isolation", "calibration")
 
 
@@ -50,7 +50,7 @@ class RescoreOptions:
 
     judge: Judge = None
     allow_ungraded: AllowUngraded = False
-    """Whether it may succeed though no criterion was judged; it may if the run may."""
+    """Whether to exit with 0 even if no criterion was judged; also if the original run allows it."""
     votes: VoteCount = None
     metrics: Metrics = False
     tape: RecordingModeOption = None
@@ -118,9 +118,9 @@ def rescore(
             models.session.save()
             at = new.started_at if new.is_replayed else now().isoformat()
             seals = end_run(store, new.id, status, at, ledger)
-    # Only the judge was asked here: other recordings are as valid as before.
-    told = models.session.finish(whole=False)
-    return RunResult(store.run(new.id), ledger.counts(), told, seals=seals, notes=tuple(notes), ledger=ledger)
+    # Only the judge was called, so recordings of people and agents are not removed as unused.
+    recorded = models.session.finish(whole=False)
+    return RunResult(store.run(new.id), ledger.counts(), recorded, seals=seals, notes=tuple(notes), ledger=ledger)
 
 
 def _select_trials(store: Store, run: BenchmarkRun, library: Library | None, path: Path | None) -> list[TaskRun]:
@@ -135,7 +135,7 @@ def _select_trials(store: Store, run: BenchmarkRun, library: Library | None, pat
         raise InputError.of(f"{run.id} has no trial of a task in {path}")
     if len(trials) < len(ran) and path.is_dir():
         lost = sorted({task_run.task for task_run in ran} - {task_run.task for task_run in trials})
-        hint = f"{did_you_mean(lost[0], library.tasks)} A single file may be named too, for its tasks alone".strip()
+        hint = f"{did_you_mean(lost[0], library.tasks)} To rescore only some tasks, give a single file".strip()
         raise InputError.of(f"{path} has no task `{'`, `'.join(lost[:5])}`, which {run.id} ran", hint=hint)
     return trials
 
@@ -178,7 +178,7 @@ def _build_record(
     return {name: getattr(run, name) for name in _COPIED_FIELDS} | {
         "made_by": "rescore",
         "origin": run.id,
-        "person": run.person,  # a fork of the new run continues with the same
+        "person": run.person,  # a fork of the new run uses the same person
         "plugins": find_plugins_used(tasks.snapshots, run.solver, catalog),
         "options": judging.options(run.options, judging.asked(run).tape),
         "allow_ungraded": run.allow_ungraded or judging.allow_ungraded,
@@ -190,7 +190,7 @@ def _open_rescored(
 ) -> BenchmarkRun:
     """Store the new run, and return its record."""
     stored = tasks.request.run
-    assert stored is not None  # it is what is graded again
+    assert stored is not None  # the run that is rescored
     hashes = tuple(snapshot.hash for snapshot in tasks.snapshots)
     plan = Plan(snapshots=hashes, seed=stored.seed, trials=stored.trials)
     new = build_run(plan, tasks.snapshots, stored.solver, name=stored.name, **models.run_fields(tasks.snapshots))

@@ -26,7 +26,7 @@ from clerkship.service.sealing import require_resumable
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
-INTERRUPTED = "its process ended before it did; nothing is left of its log"
+INTERRUPTED = "its process ended during the trial; its log is lost"
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class ResumePlan:
 
     plan: RunPlan
     left: int
-    """Trials, at most: with `until_sure` it may take fewer."""
+    """The maximum number of trials left; with `until_sure` it may be fewer."""
     again: tuple[Status, ...]
-    """Which trials are done again."""
+    """The statuses of trials that are repeated."""
 
 
 def plan_resume(
@@ -55,7 +55,9 @@ def plan_resume(
     stored = open_stored_run(store, run, agent, settings, catalog)
     solver = stored.solver
     if solver.name != run.solver:
-        raise InputError.of(f"{run.id} is {run.solver}'s run, not {solver.name}'s", hint="`rerun` takes another agent")
+        raise InputError.of(
+            f"{run.id} is a run of {run.solver}, not of {solver.name}", hint="use `rerun` for another agent"
+        )
     stored = replace(stored, isolation=choose_resumed_level(run, solver, settings))
     snapshots = load_snapshots(store, run)
     _require_plugins(run, snapshots, catalog)
@@ -76,11 +78,13 @@ def plan_resume(
 def _require_unfinished(store: Store, run: BenchmarkRun) -> None:
     """Raise InputError for a rescored run, or for a run with another grading version."""
     if run.made_by == "rescore":
-        raise InputError.of(f"{run.id} graded {run.origin} again, it ran nothing", hint=f"rescore {run.origin} again")
+        raise InputError.of(
+            f"{run.id} is a rescore of {run.origin} and cannot be resumed", hint=f"rescore {run.origin} again"
+        )
     if run.grading != GRADING_VERSION:
         raise InputError.of(
-            f"{run.id} is graded by version {run.grading}, this is {GRADING_VERSION}: one run has one",
-            hint=f"`clerkship rerun {run.id}` does all of it anew",
+            f"{run.id} has grading version {run.grading}, but the current version is {GRADING_VERSION}",
+            hint=f"`clerkship rerun {run.id}` runs all of it again",
         )
     require_resumable(store, run.id)
 
@@ -88,7 +92,7 @@ def _require_unfinished(store: Store, run: BenchmarkRun) -> None:
 def _require_plugins(run: BenchmarkRun, snapshots: Iterable[Snapshot], catalog: RegisteredCatalog) -> None:
     """Raise InputError if the run was started with other plug-ins than are installed now."""
     plugins = find_plugins_used(snapshots, run.solver, catalog)
-    if plugins != run.plugins and not catalog.broken:  # a broken one is named when the tasks are built
+    if plugins != run.plugins and not catalog.broken:  # a broken plug-in is reported when the tasks are built
         raise InputError.of(
             f"{run.id} was begun with {_format_plugins(run.plugins)}, and here is {_format_plugins(plugins)}: one run has one",
             hint=f"`clerkship rerun {run.id}` does all of it anew",

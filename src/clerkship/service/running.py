@@ -43,15 +43,15 @@ class RunResult:
     run: BenchmarkRun
     counts: Counts
     tape: RecordingReport | None = None
-    """What was recorded, or replayed."""
+    """What was recorded or replayed."""
     unplaced: dict[str, Any] | None = None
-    """Requests that named no trial under way: how many, and the first of them. Not kept in the store."""
+    """Requests that belong to no running trial: how many, and the first of them. Not stored."""
     seals: SealCheck | None = None
-    """Whether the store still had, at the end, what was saved during the run."""
+    """Whether the store was unchanged at the end of the run."""
     ledger: Ledger | None = None
     """The seals of what was saved, to check the store again."""
     notes: tuple[str, ...] = ()
-    """What could not be checked of the run that this one was made from."""
+    """Parts of the original run that could not be checked."""
 
     def checked_again(self, store: Store) -> "RunResult":
         """Check the store once more, just before its contents are shown."""
@@ -102,39 +102,39 @@ def run_schedule(
                 tell(item.task_run)
 
     gateway = Gateway(plan.outbound)
-    listener, lines = open_http(gateway), ListenerPool(gateway)
-    setting = BatchContext(
-        plan.solver, gateway, listener.url, _build_start_hook(hold, watchers), models=plan.models, listeners=lines
+    http, listeners = open_http(gateway), ListenerPool(gateway)
+    context = BatchContext(
+        plan.solver, gateway, http.url, _build_start_hook(hold, watchers), models=plan.models, listeners=listeners
     )
-    batch = TrialBatch(schedule.first_trials(), setting, limit_agents(plan.concurrency), save, schedule.next_trials)
+    batch = TrialBatch(schedule.first_trials(), context, limit_agents(plan.concurrency), save, schedule.next_trials)
     with isolate_solver(plan.solver, plan.run.isolation, plan.hidden, store), batch.handle_stop_signals():
         try:
             batch.run()
         finally:
-            lines.close()
-            listener.close()
+            listeners.close()
+            http.close()
             plan.models.close()
             recording.save()
         end: dict[str, Any] = {"status": "cancelled" if batch.cancelled else "completed"}
         end["completed_at"] = _compute_end_time(plan.run)
         seals = end_run(store, plan.run.id, end["status"], end["completed_at"], ledger)
-    told = recording.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
+    recorded = recording.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
     unplaced = gateway.unmatched.data()
     return RunResult(
-        plan.run.model_copy(update=end), ledger.counts(), told, unplaced=unplaced, seals=seals, ledger=ledger
+        plan.run.model_copy(update=end), ledger.counts(), recorded, unplaced=unplaced, seals=seals, ledger=ledger
     )
 
 
 def _build_start_hook(hold: RunLock, watchers: Iterable[object]) -> Callable[[Attempt], None]:
     """Return a function that stores the start of a trial, and calls the observers."""
-    told = [watch.began for watch in watchers if isinstance(watch, TrialStartObserver)]
+    observers = [observer.began for observer in watchers if isinstance(observer, TrialStartObserver)]
 
     def begin(attempt: Attempt) -> None:
         hold.begin(attempt)
-        for tell in told:
-            tell(attempt)
+        for observe in observers:
+            observe(attempt)
 
-    return begin if told else hold.begin
+    return begin if observers else hold.begin
 
 
 def _compute_end_time(run: BenchmarkRun) -> str:

@@ -12,7 +12,7 @@ _CONDITION = re.compile(r"^#\? (.+)\n", re.MULTILINE)
 Values = Mapping[str, str]
 Files = dict[Path, str]
 _PROJECT_PARTS = ("agent.py", "practice", "tests")
-"""What a project needs to be ours; the rest of it may be there already."""
+"""Parts that must not exist before; other files of the project may exist and are not changed."""
 
 
 def create_project(target: Path) -> tuple[list[Path], list[Path]]:
@@ -57,13 +57,13 @@ def _fill_path(path: Path, values: Values) -> Path:
 
 def write_files(files: Files) -> list[Path]:
     """Write the files. Raise InputError if one exists or cannot be written."""
-    taken = [str(path) for path in files if path.exists()]
-    if taken:
-        raise InputError.of(f"{', '.join(taken)} exists already", hint="nothing was written")
+    existing = [str(path) for path in files if path.exists()]
+    if existing:
+        raise InputError.of(f"{', '.join(existing)} already exists", hint="nothing was written")
     try:
         for path, text in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError.of(f"it cannot be written: {error.strerror}", file=str(error.filename)) from None
+        raise InputError.of(f"the file cannot be written: {error.strerror}", file=str(error.filename)) from None
     return list(files)

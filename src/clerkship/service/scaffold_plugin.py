@@ -35,10 +35,10 @@ class PluginName:
         if not words or keyword.iskeyword(name) or len(plain) > MAX_NAME_LENGTH:
             raise InputError.of(
                 f"`{text}` is not a prefix and a name",
-                hint="write your prefix and a name in small letters, such as acme.pager",
+                hint="write a prefix and a name in lower case, such as acme.pager",
             )
         if prefix in _RESERVED_PREFIXES:
-            raise InputError.of(f"the prefix `{prefix}` is taken", hint="choose one of your own")
+            raise InputError.of(f"the prefix `{prefix}` is reserved", hint="choose another prefix")
         return cls(prefix, name)
 
     @property
@@ -129,9 +129,9 @@ def _add_to_package(named: PluginName, values: Values, project: Path) -> Created
     known: dict[str, str] = data.get("entry-points", {}).get(ENTRY_POINT_GROUP, {})
     if known and named.prefix not in known:
         raise InputError.of(
-            f"its plug-in has the prefix {', '.join(known)}, not `{named.prefix}`",
+            f"this plug-in has the prefix {', '.join(known)}, not `{named.prefix}`",
             file=str(project),
-            hint=f"call it {next(iter(known))}.{named.name}",
+            hint=f"use the name {next(iter(known))}.{named.name}",
         )
     place = known.get(named.prefix, f"{canonical_name(str(data.get('name', named.package)))}:PLUGIN")
     package = place.partition(":")[0]
@@ -149,5 +149,5 @@ def _read_project(project: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {})
     except (OSError, ValueError) as error:
-        raise InputError.of(f"it cannot be read: {error}", file=str(project)) from None
+        raise InputError.of(f"the file cannot be read: {error}", file=str(project)) from None
     return found

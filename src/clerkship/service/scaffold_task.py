@@ -25,14 +25,14 @@ WITHOUT_SANDBOX = TaskScaffold(
     task_item="instruction: Answer with the word in capitals.\nword: aspirin\n",
     criteria="""\
 - label: The right answer
-  # A gate that fails fails the task, whatever the rest.
+  # If a gate fails, the task fails, whatever the score.
   gate: true
   assertion:
     answer_matches: ASPIRIN
 """,
     solution='return task_item["word"].upper()\n',
 )
-"""A task where no simulator of the environment has a scaffold."""
+"""The scaffold for environments whose simulators have none."""
 
 
 def create_task(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
@@ -40,7 +40,7 @@ def create_task(name: str, folder: Path, catalog: RegisteredCatalog, environment
     stem = _to_file_stem(name)
     found = {str(data.get("name")): data for data in _find_definitions(folder, "environment")}
     if name in [data.get("name") for data in _find_definitions(folder, "task")]:
-        raise InputError.of(f"a task in {folder} is called {name!r} already", hint="choose another name")
+        raise InputError.of(f"{folder} already has a task {name!r}", hint="choose another name")
     files: Files = {}
     if not found and environment is None:
         text = (TEMPLATES / "project" / "practice" / "environment.yml").read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def create_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environ
     kinds = build_environment_info(data).sandboxes
     talks = [s for s, kind in kinds.items() if kind in catalog.simulators and catalog.simulator(kind).converses]
     if not talks:
-        raise InputError.of(f"`{place}` has no chat, and so nobody can talk there", hint="give it one, or name another")
+        raise InputError.of(f"environment `{place}` has no chat simulator", hint="add one, or name another environment")
     path = folder / f"{stem}.yml"
     values = {
         "name": _quote(name),
@@ -121,7 +121,7 @@ def _to_file_stem(name: str, what: str = "task") -> str:
     stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:60].strip("_")
     if not stem or not name.isprintable() or len(name) > MAX_NAME_LENGTH:
         raise InputError.of(
-            f"{name!r} cannot be a {what}'s name", hint="choose a short one, such as Refill a prescription"
+            f"{name!r} is not a valid {what} name", hint="choose a short name, such as Refill a prescription"
         )
     return stem
 
@@ -150,5 +150,5 @@ def _choose_environment(found: dict[str, Any], wanted: str | None, folder: Path)
         raise InputError.of(f"no environment `{wanted}` in {folder}", hint=hint)
     if wanted is None and len(found) > 1:
         names = ", ".join(sorted(found))
-        raise InputError.of(f"{folder} has several environments", hint=f"say --environment with one of {names}")
+        raise InputError.of(f"{folder} has several environments", hint=f"give --environment with one of {names}")
     return wanted if wanted is not None else next(iter(found))

@@ -21,11 +21,11 @@ from clerkship.service.reading import NOT_CHECKED
 from clerkship.store.contract import Store, StoreDamaged, UnknownRun
 
 MAX_UTTERANCES = 200
-"""Utterances shown of one trial."""
+"""Messages of one trial that are shown."""
 _BROKE = "person.broke_contract"
 _CAUSED_BY_AGENT = b'"by_agent":true'
 _TURN, _BLOBS, _ENDED, _BROKEN = b'"turn":', b'"blobs":', b'.ended"', f'"{_BROKE}"'.encode()
-"""One of these a line must have in it to be of interest to whoever reads the conversation alone."""
+"""A line of the log is parsed for the conversation only if it contains one of these: most lines do not."""
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,19 @@ class TaskView:
     intact: bool
     """Whether the log is the one that was graded."""
     said: list[tuple[str, str]] = field(default_factory=list)
-    """Who said what, as far as a reader goes."""
+    """Actor and text of each message, up to MAX_UTTERANCES."""
     attempts: tuple[TaskRun, ...] = ()
-    """Those before it, that were cut short."""
+    """Earlier attempts, which were interrupted."""
     trials: tuple[TaskRun, ...] = ()
     """All repetitions of its task, itself included."""
     replayed: bool = False
-    """Whether what its models said was recorded before."""
+    """Whether the answers of its models come from a recording."""
     damaged: tuple[str, ...] = ()
-    """A sentence for each part that cannot be parsed and is left out."""
+    """A sentence for each part that cannot be parsed and is not included."""
     seals: SealCheck = NOT_CHECKED
     """Whether the trials of its task are as they were saved."""
     indexed: str = ""
-    """The verdict in the store's index, where it is not that of the record; or "no verdict"."""
+    """The verdict in the store's index if it differs from the record, or "no verdict"; else empty."""
 
     def redacted(self, by: Redactor) -> "TaskView":
         """Return a view with values of variables redacted."""
@@ -119,11 +119,11 @@ def _find_by_name_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
     found = find_matching_names(part, names)
     if len(found) == 1:
         return [task_run for task_run in task_runs if task_run.task == found[0]]
-    said = f"fits {len(found)} tasks: {'; '.join(found[:5])}" if found else did_you_mean(part, names)
-    raise UnknownRun(f"no task is called {part!r}; {said}")
+    hint = f"it matches {len(found)} tasks: {'; '.join(found[:5])}" if found else did_you_mean(part, names)
+    raise UnknownRun(f"unknown task {part!r}; {hint}")
 
 
-def load_task_view(store: Store, task_run: TaskRun, wanted: EventFilter = EventFilter()) -> TaskView:  # noqa: B008  (it is frozen)
+def load_task_view(store: Store, task_run: TaskRun, wanted: EventFilter = EventFilter()) -> TaskView:  # noqa: B008  (EventFilter is frozen)
     """Load a trial with its log, which is read once, line by line."""
     chain, events = HashChain(), list[dict[str, Any]]()
     bodies: set[str] = set()
@@ -132,9 +132,11 @@ def load_task_view(store: Store, task_run: TaskRun, wanted: EventFilter = EventF
     for seq, line in enumerate(store.log(task_run), 1):
         chain.add(line)
         is_wanted = seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit)
-        # One after the other, not by `any`: of a long log most is only counted, and that must be quick.
-        told = _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line or _CAUSED_BY_AGENT in line
-        if not is_wanted and not told:
+        # Written out rather than with `any`: most lines of a long log are only counted, which must be fast.
+        is_conversation = (
+            _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line or _CAUSED_BY_AGENT in line
+        )
+        if not is_wanted and not is_conversation:
             continue
         try:
             event = parse_line(line)
@@ -172,7 +174,7 @@ def _read_utterances(event: dict[str, Any], *, with_utterances: bool) -> Iterato
     if kind == _BROKE:
         yield sandbox, "person", f"(out of role; not said: {payload.get('would_have_said') or 'nothing'})"
     if kind == StepFailed.kind and payload.get("by_agent"):
-        yield "", "scenario", f"(after what the agent did, {payload['step']} could not be done: {payload['reason']})"
+        yield "", "scenario", f"(because of the agent's actions, {payload['step']} failed: {payload['reason']})"
     if kind.endswith(".session.ended") and payload.get("detail"):
         yield sandbox, actor, f"({payload['detail']})"
 

@@ -34,7 +34,7 @@ from clerkship.settings import load_settings, override
 from clerkship.store.sqlite import SqliteStore
 
 MAX_FAILURES = 10
-"""Trials that are explained in one message."""
+"""The maximum number of trials that one message explains."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +46,7 @@ class Result:
     task_runs: list[TaskRun]
     store: SqliteStore
     seals: SealCheck
-    """Whether the store still had, at the end of the run, what was saved during it."""
+    """Whether the store was unchanged at the end of the run."""
 
     @property
     def passed(self) -> bool:
@@ -103,7 +103,7 @@ class Result:
             yield ""
             yield f"… and {len(failed) - MAX_FAILURES} more: clerkship show {self.run.id} --failed{store}"
         if self.run.status == "cancelled":
-            yield f"it was stopped after {self.counts.done} of {self.run.total}"
+            yield f"the run was interrupted after {self.counts.done} of {self.run.total} trials"
 
 
 class ClerkshipFixture:
@@ -115,16 +115,16 @@ class ClerkshipFixture:
         self._store: SqliteStore | None = None
         self.results: list[Result] = []
         self.warnings: list[str] = []
-        """What is wrong with this installation, and no reason to fail a test."""
+        """Problems of this installation that do not fail a test."""
 
     def run(self, path: str | os.PathLike[str], agent: object, **options: Any) -> Result:
         """Run the tasks at a path with an agent. Options are those of `RunRequest`, and `record`, `replay` and
         `refresh`.
         """
-        tapes: list[RecordingMode] = [name for name in get_args(RecordingMode) if options.pop(name, False)]
-        if len(tapes) > 1:
-            raise InputError.of(f"{' and '.join(tapes)} exclude each other", hint="give one")
-        options |= {"tape": tapes[0]} if tapes else {}
+        modes: list[RecordingMode] = [name for name in get_args(RecordingMode) if options.pop(name, False)]
+        if len(modes) > 1:
+            raise InputError.of(f"{' and '.join(modes)} cannot be combined", hint="give only one")
+        options |= {"tape": modes[0]} if modes else {}
         catalog = RegisteredCatalog()
         self.warnings = catalog.warnings()
         request = RunRequest(path=self._find(Path(path)), agent=to_agent_reference(agent), **options)
@@ -157,8 +157,8 @@ class ClerkshipFixture:
         """Return the path below the first folder that has it, relative to the working folder if it is inside."""
         found = next((place / path for place in self._places if split_case(place / path)[0].exists()), None)
         if found is None:
-            looked = " or ".join(str(place) for place in self._places)
-            raise InputError.of("there is no such file or folder", file=str(path), hint=f"looked in {looked}")
+            folders = " and ".join(str(folder) for folder in self._places)
+            raise InputError.of("no such file or folder", file=str(path), hint=f"looked in {folders}")
         return found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found
 
 

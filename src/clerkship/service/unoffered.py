@@ -30,5 +30,5 @@ def warn_unavailable_listeners(
     for kind in sorted({simulator.kind for place in environments for simulator in place.simulators.values()}):
         for line, how in find_unavailable_listeners(catalog.simulators.get(kind)).items():
             yield InputProblem(
-                message=f"`{kind}` sandboxes are not offered over {line}: a package is not installed", hint=how
+                message=f"`{kind}` sandboxes are not available over {line}: a package is not installed", hint=how
             )

@@ -59,7 +59,7 @@ from clerkship.transports.loop_thread import PortTaken
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 STOP_TIMEOUT = 0.3
-"""Wall seconds that whoever is in the middle of a request is waited for."""
+"""Wall seconds that running requests have to finish when the playground stops."""
 MAX_PORT = 65535
 
 
@@ -67,24 +67,22 @@ MAX_PORT = 65535
 class PlaygroundRequest:
     """Which playground to start, and where it listens."""
 
-    environment: Annotated[
-        str | None, Option(help="Name of an environment; may be left out where there is only one.")
-    ] = None
+    environment: Annotated[str | None, Option(help="Name of an environment; optional if there is only one.")] = None
     path: Annotated[Path, Option(("--from",), "Folder of YAML files, or one file of it.", "PATH")] = Path()
-    task: Annotated[
-        str | None, Option(("--task",), "Set the scene of this task; by name or a part of its name.", "NAME")
-    ] = None
+    task: Annotated[str | None, Option(("--task",), "Set up this task, given by its name or a part of it.", "NAME")] = (
+        None
+    )
     port: Annotated[
         int | None, Option(("--port",), "Listen on this port. [default: any]", "N", min=0, max=MAX_PORT)
     ] = None
     name: Annotated[
-        str | None, Option(("--name",), "What `events` and `check` know it by. [default: environment]", "NAME")
+        str | None, Option(("--name",), "The name for `events` and `check`. [default: that of the environment]", "NAME")
     ] = None
-    seed: Annotated[int | None, Option(("--seed",), "What ids and randomness derive_seed from.", "N")] = None
-    line_ports: Mapping[str, int] = field(default_factory=dict)
-    """Where lines listen, by name; any port for those that are not here."""
+    seed: Annotated[int | None, Option(("--seed",), "The seed of ids and random choices. [default: 0]", "N")] = None
+    listener_ports: Mapping[str, int] = field(default_factory=dict)
+    """Ports by name of the listener; others get any free port."""
     outbound: OutboundPolicy = LOCAL_ONLY
-    """Which addresses sandboxes may call agents at."""
+    """The addresses that sandboxes may call."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +94,14 @@ class SandboxAccess:
     token: str
     curl: str
     """A command to try it with."""
-    lines: Mapping[str, ConnectionInfo] = field(default_factory=dict)
-    """The ways in beside HTTP."""
+    listeners: Mapping[str, ConnectionInfo] = field(default_factory=dict)
+    """Connection info of the listeners, by name."""
     examples: tuple[str, ...] = ()
-    """Commands to try those with."""
+    """Commands to try the listeners with."""
     missing: Mapping[str, str] = field(default_factory=dict)
-    """Ways in that are not there, and what would bring them."""
+    """Listeners that are not available, with the command that installs their package."""
     credentials: Mapping[str, ConnectionInfo] = field(default_factory=dict)
-    """What its authentication schemes need over HTTP beside the token, by scheme."""
+    """Further credentials for HTTP, by authentication scheme."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +116,9 @@ class RunningPlayground:
     sandboxes: Mapping[str, SandboxAccess]
     clock: SandboxAccess
     alone: bool
-    """Whether it is the only one that is up from here."""
+    """Whether it is the only running playground in this registry."""
     redactor: Redactor
-    """Replaces the values of the task's variables in what is shown."""
+    """Redacts the values of the task's variables in output."""
 
     @property
     def task_item(self) -> Any:
@@ -141,15 +139,15 @@ def open_playground(
     snapshot = library.snapshot(loaded, settings.timeout) if loaded else None
     models = _resolve_person_model(snapshot, library, settings, catalog)
     built = build_task(snapshot, library.datasets, catalog) if snapshot else None
-    rooms = built.simulators if built is not None else prepare_simulators(environment, library.datasets, catalog)
+    simulators = built.simulators if built is not None else prepare_simulators(environment, library.datasets, catalog)
     domains = built.options.domains if built is not None else prepare_domains(environment, library.datasets, catalog)
-    check_listener_ports(request.line_ports, rooms.values())
-    # As the first trial of a run has it: the same seed, the same ids.
-    seeded = derive_seed(seed, loaded.task.name, 1) if loaded else derive_seed(seed, environment.name)
+    check_listener_ports(request.listener_ports, simulators.values())
+    # The seed of the first trial of a run, so that ids are the same.
+    playground_seed = derive_seed(seed, loaded.task.name, 1) if loaded else derive_seed(seed, environment.name)
     used = built.variables if built is not None else {}
     bound = bind_reactions(environment, catalog.reaction_pairs)
     options = PlaygroundOptions(VariableNames(used), bound, domains, catalog.agent_events)
-    playground = Playground(environment, rooms, seeded, options)
+    playground = Playground(environment, simulators, playground_seed, options)
     if subscriber is not None:
         playground.log.subscribe(subscriber)
     gateway = Gateway(request.outbound)
@@ -157,14 +155,15 @@ def open_playground(
     about = describe_playground(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlEndpoint(playground, about)
     check_limit()
-    listener, lines = open_http(gateway, request.port or 0, control=control), ListenerPool(gateway, request.line_ports)
+    http = open_http(gateway, request.port or 0, control=control)
+    listeners = ListenerPool(gateway, request.listener_ports)
     try:
         _run_setup(playground, built, models)
-        url = f"{_open_listener(listener)}/{playground.id}"
+        url = f"{_open_listener(http)}/{playground.id}"
         folder, own = get_registry_folder(settings), _build_registration(request, url, control.token, about)
         with register_playground(folder, request.name, own) as where, run_paced_clock(playground):
             alone = not has_others(folder, where.name)
-            ways = _build_accesses(playground, url, lines)
+            accesses = _build_accesses(playground, url, listeners)
             task = loaded.task if loaded else None
             yield RunningPlayground(
                 where,
@@ -172,16 +171,16 @@ def open_playground(
                 task,
                 seed,
                 url,
-                ways,
-                _build_clock_access(url, ways),
+                accesses,
+                _build_clock_access(url, accesses),
                 alone,
                 build_redactor(used, shortest=MIN_SECRET_LENGTH),
             )
     finally:
         gateway.remove_playground(playground)
-        models.close()  # before the door: whoever is in the middle of a request may wait for the person
-        lines.close()
-        listener.close(STOP_TIMEOUT)
+        models.close()  # before the listeners: a running request may wait for the model
+        listeners.close()
+        http.close(STOP_TIMEOUT)
 
 
 def _resolve_person_model(
@@ -204,17 +203,19 @@ def choose_environment(library: Library, request: PlaygroundRequest) -> tuple[Lo
     if wanted is not None and wanted not in known:
         hint = did_you_mean(wanted, known)
         if Path(wanted).exists():
-            hint = f"it is a place for files: `clerkship up --from {shlex.quote(wanted)}`"
-        raise InputError.of(f"no environment `{wanted}` in {request.path}", hint=hint)
+            hint = f"it is a file or folder: `clerkship up --from {shlex.quote(wanted)}`"
+        raise InputError.of(f"unknown environment `{wanted}` in {request.path}", hint=hint)
     if request.task is not None:
         loaded = find_task(library, request.task)
         if wanted not in (None, loaded.environment.name):
-            raise InputError.of(f"`{loaded.task.name}` takes place in {loaded.environment.name}, not in {wanted}")
+            raise InputError.of(
+                f"`{loaded.task.name}` belongs to environment {loaded.environment.name}, not to {wanted}"
+            )
         return loaded, loaded.environment
-    meant = [wanted] if wanted is not None else _list_environments_of_file(library, request.path) or sorted(known)
-    if len(meant) > 1:
-        raise InputError.of("name the environment", hint=f"there are {', '.join(meant)}")
-    return None, known[meant[0]]
+    names = [wanted] if wanted is not None else _list_environments_of_file(library, request.path) or sorted(known)
+    if len(names) > 1:
+        raise InputError.of("name the environment", hint=f"expected one of {', '.join(names)}")
+    return None, known[names[0]]
 
 
 def _list_environments_of_file(library: Library, path: Path) -> list[str]:
@@ -228,8 +229,8 @@ def find_task(library: Library, name: str) -> LoadedTask:
     found = find_matching_names(name, library.tasks)
     if len(found) == 1:
         return library.tasks[found[0]]
-    hint = f"it fits {'; '.join(found[:5])}" if found else did_you_mean(name, library.tasks)
-    raise InputError.of(f"no task is called `{name}`", hint=hint)
+    hint = f"it matches {'; '.join(found[:5])}" if found else did_you_mean(name, library.tasks)
+    raise InputError.of(f"unknown task `{name}`", hint=hint)
 
 
 def _run_setup(playground: Playground, built: BuiltTask | None, models: ModelSelection) -> None:
@@ -285,7 +286,7 @@ def _open_listener(listener: HttpListener) -> str:
     try:
         return listener.url()
     except PortTaken as taken:
-        raise InputError.of(str(taken), hint="choose another --port, or leave it out") from None
+        raise InputError.of(str(taken), hint="choose another --port, or omit it for any free port") from None
 
 
 def _build_registration(
@@ -303,18 +304,18 @@ def _build_registration(
     )
 
 
-def _build_clock_access(url: str, ways: Mapping[str, SandboxAccess]) -> SandboxAccess:
+def _build_clock_access(url: str, accesses: Mapping[str, SandboxAccess]) -> SandboxAccess:
     clock_url = f"{url}/{CLOCK}"
-    token = next((way.token for way in ways.values()), "")  # any sandbox's opens it
+    token = next((access.token for access in accesses.values()), "")  # the clock accepts the token of any sandbox
     command = ["curl", "-sS", "-X", "POST", "-H", f"Authorization: Bearer {token}", f"{clock_url}/advance?by=10m"]
     return SandboxAccess(CLOCK, clock_url, token, shlex.join(command))
 
 
-def _build_accesses(playground: Playground, url: str, lines: ListenerPool) -> dict[str, SandboxAccess]:
+def _build_accesses(playground: Playground, url: str, listeners: ListenerPool) -> dict[str, SandboxAccess]:
     try:
-        lines.prepare(playground)
+        listeners.prepare(playground)
         return {
-            name: _build_access(sandbox, f"{url}/{name}", lines.open_listeners(playground, sandbox))
+            name: _build_access(sandbox, f"{url}/{name}", listeners.open_listeners(playground, sandbox))
             for name, sandbox in playground.sandboxes.items()
         }
     except PortTaken as taken:
@@ -336,28 +337,28 @@ def parse_listener_ports(written: Iterable[str]) -> dict[str, int]:
     return ports
 
 
-def check_listener_ports(ports: Mapping[str, int], rooms: Iterable[PreparedSimulator]) -> None:
+def check_listener_ports(ports: Mapping[str, int], simulators: Iterable[PreparedSimulator]) -> None:
     """Raise InputError for a listener that no sandbox has, or whose package is not installed."""
-    there = {line.name: line for room in rooms for line in room.spec.listeners}
+    listeners = {listener.name: listener for simulator in simulators for listener in simulator.spec.listeners}
     for name in ports:
-        if name not in there:
-            hint = did_you_mean(name, there) if there else "no sandbox here has a listener"
+        if name not in listeners:
+            hint = did_you_mean(name, listeners) if listeners else "no sandbox here has a listener"
             raise InputError.of(f"unknown listener `{name}`", hint=hint)
-        if not is_available(there[name]):
+        if not is_available(listeners[name]):
             raise InputError.of(
-                f"the line {name} needs a package that is not installed: {there[name].package}",
-                hint=f"pip install 'clerkship[{there[name].extra}]'",
+                f"the listener {name} needs a package that is not installed: {listeners[name].package}",
+                hint=f"pip install 'clerkship[{listeners[name].extra}]'",
             )
 
 
 def _build_access(
-    sandbox: Sandbox, url: str, lines: Mapping[str, tuple[ProtocolListener, ConnectionInfo]]
+    sandbox: Sandbox, url: str, listeners: Mapping[str, tuple[ProtocolListener, ConnectionInfo]]
 ) -> SandboxAccess:
     spec = sandbox.spec
     plain = [route.path for route in spec.routes if route.method == "GET" and not re.search("[{*]", route.path)]
     curl = _build_curl_command(sandbox, url + (spec.example or next(iter(plain), "/")))
-    info = {name: info for name, (_, info) in lines.items()}
-    examples = tuple(listener.example(info) for listener, info in lines.values())
+    info = {name: info for name, (_, info) in listeners.items()}
+    examples = tuple(listener.example(info) for listener, info in listeners.values())
     credentials = sandbox.authentication_info(url)
     return SandboxAccess(
         spec.kind, url, sandbox.token, curl, info, examples, find_unavailable_listeners(spec), credentials

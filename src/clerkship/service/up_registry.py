@@ -17,7 +17,7 @@ from clerkship.settings import Settings, program
 
 MAX_NAMES = 1000
 OWN_FOLDER = ".clerkship"
-"""A folder of this name is nobody else's, and goes when it is empty."""
+"""A folder of this name belongs to Clerkship, and is removed when it is empty."""
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -25,9 +25,9 @@ class PlaygroundRegistration(Frozen):
     """The address and token of a running playground. Only its owner can read the file."""
 
     name: str = ""
-    """Given when it is posted."""
+    """Set when the playground is registered."""
     url: str
-    """Of its control door."""
+    """The address of its control endpoint."""
     token: str
     playground: str
     environment: str
@@ -41,7 +41,7 @@ class PlaygroundRegistration(Frozen):
         try:
             with RemotePlayground(self.url, self.token) as remote:
                 if remote.about().get("playground") != self.playground:
-                    return PlaygroundUnreachable("somebody else answers there")
+                    return PlaygroundUnreachable("another program answers at its address")
         except PlaygroundUnreachable as fault:
             return fault
         return None
@@ -67,14 +67,16 @@ def register_playground(
     finally:
         path.unlink(missing_ok=True)
         for empty in (folder, folder.parent) if folder.parent.name == OWN_FOLDER else (folder,):
-            with suppress(OSError):  # something is in it
+            with suppress(OSError):  # the folder is not empty
                 empty.rmdir()
 
 
 def check_name(name: str) -> str:
     """Return a name that is valid as a file name. Raise InputError for others."""
     if not _NAME_PATTERN.fullmatch(name):
-        raise InputError.of(f"`{name[:60]}` cannot be a name", hint="letters, digits, `.`, `_` and `-`, at most 100")
+        raise InputError.of(
+            f"`{name[:60]}` is not a valid name", hint="use at most 100 letters, digits, `.`, `_` and `-`"
+        )
     return name
 
 
@@ -90,8 +92,10 @@ def _write_registration(
             if _create_file(path, named.model_dump_json().encode()):
                 return named, path
     except OSError as error:
-        raise PlatformError(f"{folder} cannot be written: {error.strerror}; CLERKSHIP_STORE says where it is") from None
-    raise InputError.of(f"a playground called `{names[0]}` is up already", hint="stop it, or choose another --name")
+        raise PlatformError(
+            f"{folder} cannot be written: {error.strerror}; set CLERKSHIP_STORE to another path"
+        ) from None
+    raise InputError.of(f"a playground named `{names[0]}` is already running", hint="stop it, or choose another --name")
 
 
 def _create_file(path: Path, data: bytes) -> bool:
@@ -117,7 +121,7 @@ def _remove_stale(folder: Path) -> None:
 def _read_registrations(folder: Path) -> list[PlaygroundRegistration]:
     found: list[PlaygroundRegistration] = []
     for path in folder.glob("*.json"):
-        with suppress(OSError, ValidationError):  # going, or just being written
+        with suppress(OSError, ValidationError):  # the file is being removed or written
             found.append(PlaygroundRegistration.model_validate_json(path.read_bytes()))
     return sorted(found, key=lambda where: where.started)
 
@@ -132,23 +136,23 @@ def find_playground(folder: Path, name: str | None = None) -> PlaygroundRegistra
     known = _read_registrations(folder)
     if name is not None and name not in [where.name for where in known]:
         raise PlaygroundNotFound(
-            f"no playground `{name}` is up; {did_you_mean(name, [w.name for w in known]) or _build_start_hint()}"
+            f"no playground `{name}` is running; {did_you_mean(name, [w.name for w in known]) or _build_start_hint()}"
         )
-    meant = [(where, where.fault()) for where in known if name in (None, where.name)]
-    up = [where for where, fault in meant if fault is None]
+    matching = [(where, where.fault()) for where in known if name in (None, where.name)]
+    up = [where for where, fault in matching if fault is None]
     if len(up) == 1:
         return up[0]
     if up:
-        told = "; ".join(f"{where.name} ({', '.join(filter(None, (where.environment, where.task)))})" for where in up)
-        raise PlaygroundNotFound(f"{len(up)} playgrounds are up: {told}; choose with --name")
-    if meant:
-        told = "; ".join(_describe_failure(where, fault) for where, fault in meant if fault is not None)
-        raise PlaygroundNotFound(f"{told}; {_build_start_hint()}")
-    raise PlaygroundNotFound(f"no playground is up, as far as {folder} knows; {_build_start_hint()}")
+        names = "; ".join(f"{where.name} ({', '.join(filter(None, (where.environment, where.task)))})" for where in up)
+        raise PlaygroundNotFound(f"{len(up)} playgrounds are running: {names}; choose one with --name")
+    if matching:
+        failures = "; ".join(_describe_failure(where, fault) for where, fault in matching if fault is not None)
+        raise PlaygroundNotFound(f"{failures}; {_build_start_hint()}")
+    raise PlaygroundNotFound(f"no running playground is registered in {folder}; {_build_start_hint()}")
 
 
 def _build_start_hint() -> str:
-    return f"`{program()} up` starts one"
+    return f"start one with `{program()} up`"
 
 
 def _describe_failure(where: PlaygroundRegistration, fault: PlaygroundUnreachable) -> str:
@@ -158,10 +162,10 @@ def _describe_failure(where: PlaygroundRegistration, fault: PlaygroundUnreachabl
 
 
 def _has_ended(pid: int) -> bool:
-    if sys.platform == "win32":  # there, signal 0 is Ctrl-C
+    if sys.platform == "win32":  # on Windows, signal 0 is Ctrl-C
         return False
     try:
         os.kill(pid, 0)
-    except OSError as error:  # or one that may not be signalled
+    except OSError as error:  # a process of another user raises PermissionError
         return isinstance(error, ProcessLookupError)
     return False
