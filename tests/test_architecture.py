@@ -255,7 +255,7 @@ RASA_OUTSIDE = {
     "engine/score.py": "a reading: no gate for inaction under `compat: rasa`",
     "events/evidence.py": "which reading of the assertions holds",
     "library/foreign.py": "the package that reads files of other tools",
-    "library/known.py": "a hint of a message",
+    "library/agent_check.py": "a hint of a message",
     "library/load.py": "a message about files that were left out",
     "model/task.py": "the field `compat`",
     "service/checking.py": "the option --agent of `validate`",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.model.errors import InputError
-from clerkship.settings import Settings, load_settings, program
+from clerkship.settings import Settings, get_command_prefix, load_settings
 
 
 def test_each_setting_is_read_from_its_variable_or_has_its_default() -> None:
@@ -52,7 +52,7 @@ def test_invalid_value_is_an_error_with_the_expected_form(name: str, text: str) 
 
 def test_suggested_command_matches_how_the_program_was_started(tmp_path: Path) -> None:
     by_uv = {"UV_RUN_RECURSION_DEPTH": "1", "VIRTUAL_ENV": str(tmp_path / "project" / ".venv")}
-    assert program(None, {}) == "clerkship"
-    assert program(None, by_uv) == "uv run clerkship"
-    assert program(tmp_path / "project" / "mine", by_uv) == "uv run clerkship"
-    assert program(tmp_path / "elsewhere", by_uv) == f"uv run --project {tmp_path / 'project'} clerkship"
+    assert get_command_prefix(None, {}) == "clerkship"
+    assert get_command_prefix(None, by_uv) == "uv run clerkship"
+    assert get_command_prefix(tmp_path / "project" / "mine", by_uv) == "uv run clerkship"
+    assert get_command_prefix(tmp_path / "elsewhere", by_uv) == f"uv run --project {tmp_path / 'project'} clerkship"

@@ -10,7 +10,7 @@ from clerkship.cli.lazy_command import LazyCommand
 from clerkship.library.conftest import PROMPT_CHECKS
 from clerkship.llm.prompts import BUILT_IN, list_prompt_parts, list_prompts
 from clerkship.model.run import TaskRun, Verdict
-from clerkship.pytest_plugin import AttackLimits, Limits
+from clerkship.pytest_plugin import FixtureAttackOptions, FixtureRunOptions
 from clerkship.rasa.results import MAX_EVENTS
 from clerkship.report.jsonl import FORMAT, MAX_BLOB_BYTES
 from clerkship.report.junit import ELEMENTS
@@ -109,8 +109,8 @@ def pytest_page() -> str:
     methods = ("problems", "findings", "exit_code")
     return render_page(
         "pytest.md",
-        limits=", ".join(f"`{name}`" for name in Limits.__annotations__),
-        attack_limits=", ".join(f"`{name}`" for name in AttackLimits.__annotations__),
+        limits=", ".join(f"`{name}`" for name in FixtureRunOptions.__annotations__),
+        attack_limits=", ".join(f"`{name}`" for name in FixtureAttackOptions.__annotations__),
         result=rows((f"`result.{name}`", text) for name, text in result),
         attack_report=rows((f"`report.{name}()`", inspect.getdoc(getattr(AttackReport, name))) for name in methods),
     )

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from clerkship.service.testing import ClerkshipFixture, Result
 
 T = TypeVar("T")
-_USED = pytest.StashKey["Clerkship"]()
+_FIXTURE = pytest.StashKey["Clerkship"]()
 _WARNINGS = pytest.StashKey[dict[str, None]]()
 
 
-class Limits(TypedDict, total=False):
+class FixtureRunOptions(TypedDict, total=False):
     """What else a run can be told."""
 
     benchmark: str | None
@@ -44,7 +44,7 @@ class Limits(TypedDict, total=False):
     agent_process: bool
 
 
-class AttackLimits(TypedDict, total=False):
+class FixtureAttackOptions(TypedDict, total=False):
     """What else an attack can be told."""
 
     concurrency: int | None
@@ -67,7 +67,7 @@ class Clerkship:
         agent: object,
         task: str | Iterable[str] = (),
         tags: str | Iterable[str] = (),
-        **limits: Unpack[Limits],
+        **limits: Unpack[FixtureRunOptions],
     ) -> "Result":
         """Run the tasks at a path with an agent, keep everything, and say what came of it.
 
@@ -76,7 +76,9 @@ class Clerkship:
         on the command line; `judge="none"` skips what a model must judge, `replay=True` asks no model at all.
         """
         __tracebackhide__ = True
-        result = self._do(lambda: self._practice.run(path, agent, tasks=_names(task), tags=_names(tags), **limits))
+        result = self._do(
+            lambda: self._practice.run(path, agent, tasks=_to_tuple(task), tags=_to_tuple(tags), **limits)
+        )
         if result.run.status == "cancelled":
             raise KeyboardInterrupt  # it was heard, and is for pytest too
         return result
@@ -88,7 +90,7 @@ class Clerkship:
         only: str | Iterable[str] = (),
         task: str | Iterable[str] = (),
         tags: str | Iterable[str] = (),
-        **limits: Unpack[AttackLimits],
+        **limits: Unpack[FixtureAttackOptions],
     ) -> "AttackReport":
         """Run agents that deserve no pass over the tasks at a path: what `clerkship suite attack` does.
 
@@ -96,7 +98,7 @@ class Clerkship:
         strategies.
         """
         __tracebackhide__ = True
-        chosen = {"only": _names(only), "tasks": _names(task), "tags": _names(tags)}
+        chosen = {"only": _to_tuple(only), "tasks": _to_tuple(task), "tags": _to_tuple(tags)}
         report = self._do(lambda: self._practice.attack(path, **chosen, **limits))
         if report.cancelled:
             raise KeyboardInterrupt
@@ -125,7 +127,7 @@ class Clerkship:
                 return
 
 
-def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+def _to_tuple(given: str | Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
@@ -147,7 +149,7 @@ def clerkship(request: pytest.FixtureRequest) -> Iterator[Clerkship]:
     mistakes: type[Exception] = importlib.import_module("clerkship.model.errors").ClerkshipError
     practice = testing.ClerkshipFixture(store, (config.rootpath, Path(request.path).parent))
     used = Clerkship(practice, mistakes)
-    request.node.stash[_USED] = used
+    request.node.stash[_FIXTURE] = used
     yield used
     practice.close()
     config.stash.setdefault(_WARNINGS, {}).update(dict.fromkeys(practice.warnings))
@@ -158,7 +160,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Before a failed assertion is shown, its reasons are added."""
-    used = item.stash.get(_USED, None)
+    used = item.stash.get(_FIXTURE, None)
     if used is not None and call.excinfo is not None and isinstance(call.excinfo.value, AssertionError):
         used.amend(call.excinfo.value)
     return (yield)

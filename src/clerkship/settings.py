@@ -28,7 +28,7 @@ class SettingKind:
     accepts: Callable[[Any], bool] = lambda value: True
 
 
-def _one_of(*choices: str) -> SettingKind:
+def _choice(*choices: str) -> SettingKind:
     *first, last = [f"`{choice}`" for choice in choices]
     return SettingKind(str, f"{', '.join(first)} or {last}", choices.__contains__)
 
@@ -41,7 +41,7 @@ _TEXT, _PATH, _SECRET_TEXT = SettingKind(), SettingKind(Path, "a path"), Setting
 _SECONDS = SettingKind(float, "seconds, more than 0 and at most 86400", lambda seconds: 0 < seconds <= 86_400)
 _POSITIVE_INTEGER = SettingKind(int, "a whole number, at least 1", lambda number: 0 < number <= 86_400)
 _SEED = SettingKind(int, "a whole number of 64 bits", lambda number: -(2**63) <= number < 2**63)
-_ISOLATION, _SWITCH = _one_of(*get_args(IsolationMode)), _one_of("on", "off")
+_ISOLATION, _SWITCH = _choice(*get_args(IsolationMode)), _choice("on", "off")
 
 
 def _setting(default: T, about: str, kind: SettingKind = _TEXT, also: str = "") -> T:
@@ -134,19 +134,19 @@ class Settings:
     )
 
 
-def override(settings: Settings, **given: Any) -> Settings:
+def override_settings(settings: Settings, **given: Any) -> Settings:
     """Return the settings with other values, except those that are None."""
     return replace(settings, **{name: value for name, value in given.items() if value is not None})
 
 
-def isolating(settings: Settings, mode: str | None) -> Settings:
+def override_isolation(settings: Settings, mode: str | None) -> Settings:
     """Return the settings with another mode of isolation, where one is given; raise InputError if there is none."""
     if mode is not None and mode not in get_args(IsolationMode):
         raise InputError.of(f"unknown --isolate value {mode!r}", hint=f"expected {_ISOLATION.expected}")
-    return override(settings, isolate=mode)
+    return override_settings(settings, isolate=mode)
 
 
-def program(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
+def get_command_prefix(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
     """What the user types to get here, in some folder, for messages that say what to type next."""
     if "UV_RUN_RECURSION_DEPTH" not in environ:
         return "clerkship"
@@ -156,21 +156,21 @@ def program(folder: Path | None = None, environ: Mapping[str, str] = os.environ)
     return f"uv run --project {shlex.quote(str(project))} clerkship"
 
 
-def variables(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+def get_template_variables(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
     """What `${NAME}` in a file stands for: anything but our own settings, some of which are secrets."""
-    return inherited(environ)
+    return get_inherited_environment(environ)
 
 
-_SECRET = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password|passwd|credentials?)(?:_|$)")
+_SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password|passwd|credentials?)(?:_|$)")
 
 
-def secrets(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def find_secrets(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """What is kept out of whatever we write: the settings that are secrets, and variables whose names say they are."""
     ours = {item.name: getattr(settings, item.name) for item in fields(Settings) if not item.repr}
-    return ours | {name: value.strip() for name, value in environ.items() if _SECRET.search(name)}
+    return ours | {name: value.strip() for name, value in environ.items() if _SECRET_NAME.search(name)}
 
 
-def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def get_inherited_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """What a program that we start gets of our environment: all but our own settings, some of which are secrets."""
     return {name: value for name, value in environ.items() if not name.startswith("CLERKSHIP_")}
 
@@ -184,9 +184,9 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
             continue
         kind: SettingKind = setting.metadata["kind"]
         given[setting.name] = (
-            _secret(setting.name, text) if kind is _SECRET_TEXT else _convert(setting.name, text, kind)
+            _check_secret(setting.name, text) if kind is _SECRET_TEXT else _convert(setting.name, text, kind)
         )
-    given["cache"] = _cache(given.get("cache"), environ)
+    given["cache"] = _find_cache_folder(given.get("cache"), environ)
     return Settings(**given)  # type: ignore[arg-type]
 
 
@@ -199,20 +199,20 @@ def _convert(name: str, text: str, kind: SettingKind) -> object:
     raise InputError.of(f"CLERKSHIP_{name.upper()} is {text!r}", hint=f"expected {kind.expected}")
 
 
-_CACHES = (("XDG_CACHE_HOME", "clerkship"), ("HOME", ".cache/clerkship"), ("LOCALAPPDATA", "clerkship/cache"))
+_CACHE_FOLDERS = (("XDG_CACHE_HOME", "clerkship"), ("HOME", ".cache/clerkship"), ("LOCALAPPDATA", "clerkship/cache"))
 
 
-def _cache(given: object, environ: Mapping[str, str]) -> Path | None:
+def _find_cache_folder(given: object, environ: Mapping[str, str]) -> Path | None:
     """The folder that is named, or that of this user for such things; none where there is no home."""
     if isinstance(given, Path):
         return given
-    for name, below in _CACHES:
+    for name, below in _CACHE_FOLDERS:
         if Path(environ.get(name, "")).is_absolute():  # a relative one is to be ignored, says the XDG specification
             return Path(environ[name]) / below
     return None
 
 
-def _secret(name: str, text: str) -> str:
+def _check_secret(name: str, text: str) -> str:
     """What can stand in a header; the message about one that cannot does not say what it is."""
     text = text.strip()
     if name == "seal_key" and len(text) < MIN_SEAL_KEY:

@@ -16,7 +16,7 @@ from tests.actors.programs import program
 from tests.actors.servers import Answered, Asked, Served
 from tests.actors.test_openai_chat import calls, model, says, solver
 from tests.rasa.servers import SmallRasa, action, bot, reply, slot
-from tests.rasa.test_agent import Unasked
+from tests.rasa.test_agent import SolverWithoutCapabilities
 from tests.service.forks import fork
 from tests.workbench import Workbench
 
@@ -141,7 +141,7 @@ def test_rasa_tracker_gets_messages_and_events_of_the_history(bench: Workbench) 
     had(bench)
     rasa = SmallRasa([[action("utter_bye"), bot("bye", "utter_bye")]])
     with rasa.served() as served:
-        forked = fork(bench, Unasked(load_rasa(served.url, Settings())), turn=3)
+        forked = fork(bench, SolverWithoutCapabilities(load_rasa(served.url, Settings())), turn=3)
     assert (forked.verdict, forked.agent_error) == ("pass", "")
     [tracker] = rasa.trackers.values()
     rows = [(row["event"], row.get("text") or row.get("name"), row.get("value")) for row in tracker]
@@ -175,7 +175,7 @@ def test_tracker_that_does_not_store_the_history_is_an_error(bench: Workbench) -
     bench.write("a.yml", TALK.replace('initial_slots: {desk: "7"}', ""))
     bench.run_one(First)
     with rasa.served() as served:
-        forked = fork(bench, Unasked(load_rasa(served.url, Settings())), turn=3)
+        forked = fork(bench, SolverWithoutCapabilities(load_rasa(served.url, Settings())), turn=3)
     assert forked.ending == "agent_failed"
     assert "has not taken the conversation so far: turn 1" in forked.agent_error
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.settings import Settings, secrets
+from clerkship.settings import Settings, find_secrets
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, said
 from tests.recording.test_runs import go, lines, passing, told, who
@@ -121,7 +121,7 @@ def test_agents_messages_are_replayed_with_local_values(planted: Workbench, monk
 
 
 def test_secrets_are_recognized_by_setting_and_by_name(tmp_path: Path) -> None:
-    found = secrets(
+    found = find_secrets(
         Settings(openai_api_key="a", webhook_secret="b"),
         {"MY_API_KEY": "c", "TOKEN": "d", "DB_PASSWORD": "e", "KEYBOARD": "f", "MONKEY": "g", "STRIPE_SECRET": "h"},
     )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clerkship.cli.console import out
-from clerkship.cli.verdicts import print_rated, print_run
+from clerkship.cli.verdicts import print_metrics_and_cost, print_run
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.quality import MetricRating, Quality
@@ -186,8 +186,8 @@ def test_replay_shows_the_usage_of_the_recording(capsys: pytest.CaptureFixture[s
     data = JudgingSummary.of(run, [trial()]).data()
     assert data is not None
     assert data["as_recorded"] is True
-    print_rated(out(), trial(), replayed=True)
-    print_rated(out(), trial())
+    print_metrics_and_cost(out(), trial(), replayed=True)
+    print_metrics_and_cost(out(), trial())
     replayed, asked = capsys.readouterr().out.splitlines()
     assert replayed == f"{asked} (from the recording; a replay asks no model)"
 

@@ -11,7 +11,7 @@ import pytest
 from clerkship.actors.agent_requests import AgentRequests
 from clerkship.actors.messages import describe_sandboxes
 from clerkship.cli.console import out
-from clerkship.cli.up import _print_way
+from clerkship.cli.up import _print_access
 from clerkship.conformance.checks import CHECKS, Check
 from clerkship.conformance.rig import SimulatorRig
 from clerkship.domains.component import NoConfig
@@ -450,7 +450,7 @@ def test_the_command_line_shows_what_each_scheme_needs(name: str) -> None:
         assert way.credentials == rig.playground.sandboxes["box"].authentication_info(rig.url())
         console = out()
         with console.capture() as captured:
-            _print_way(console, "box", way)
+            _print_access(console, "box", way)
         shown = captured.get()
         for info in way.credentials.values():
             assert all(f"{key} {value}" in shown for key, value in info.items())

@@ -12,7 +12,7 @@ from clerkship.cli.commands import COMMANDS, CommandEntry
 from clerkship.cli.run import fork, run
 from clerkship.kit.command_option import options_of, words_of
 from clerkship.model.errors import InputError
-from clerkship.pytest_plugin import AttackLimits, Limits
+from clerkship.pytest_plugin import FixtureAttackOptions, FixtureRunOptions
 from clerkship.service.attacking import AttackOptions
 from clerkship.service.planning.request import RunRequest
 
@@ -81,5 +81,5 @@ def test_a_request_until_sure_has_fifty_trials_unless_it_says() -> None:
 
 def test_the_fixture_takes_options_of_a_request() -> None:
     flags = {"record", "replay", "refresh"}
-    assert set(Limits.__annotations__) - flags <= set(options_of(RunRequest))
-    assert set(AttackLimits.__annotations__) <= set(options_of(AttackOptions))
+    assert set(FixtureRunOptions.__annotations__) - flags <= set(options_of(RunRequest))
+    assert set(FixtureAttackOptions.__annotations__) <= set(options_of(AttackOptions))

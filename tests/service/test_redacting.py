@@ -14,7 +14,7 @@ import pytest
 
 from clerkship.cli.app import run
 from clerkship.cli.console import out
-from clerkship.cli.up import Tail
+from clerkship.cli.up import EventPrinter
 from clerkship.events.agent import SlotSet
 from clerkship.service.comparing import compare_runs
 from clerkship.service.exporting import write_reports
@@ -115,7 +115,7 @@ def test_the_events_of_a_playground_have_the_name_and_not_the_value(
     bench: Workbench, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLERKSHIP_STORE", str(tmp_path / "s.db"))
-    tail = Tail()
+    tail = EventPrinter()
     request = PlaygroundRequest(path=bench.folder, task="A")
     with tail.ending_by_signal(), open_playground(request, load_settings(), CATALOG, tail.add) as play:
         play.playground.emit("agent", SlotSet(name="key", value=forms()), "agent")

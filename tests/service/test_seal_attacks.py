@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.actors.python import PythonSolver
-from clerkship.cli.shown import RunShown
+from clerkship.cli.shown import RunPresenter
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.report_targets import ReportTargets
@@ -209,7 +209,7 @@ def test_what_is_changed_before_the_summary_is_printed_is_in_the_summary_and_the
 
     plan = plan_run(RunRequest(path=made / "suite", agent=SOLVER), Settings(), CATALOG)
     with SqliteStore(path) as store:
-        result, view = RunShown(store, path, ReportTargets(junit=junit), CATALOG).follow(plan, 3, run_and_change)
+        result, view = RunPresenter(store, path, ReportTargets(junit=junit), CATALOG).follow(plan, 3, run_and_change)
     assert (result.exit_code(), view.seals.is_changed) == (2, True)
     assert "pass rate" not in capsys.readouterr().out
     assert 'type="changed"' in junit.read_text()

@@ -25,7 +25,7 @@ from clerkship.service.rescore import rescore
 from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import RunResult, execute
 from clerkship.service.testing import ClerkshipFixture
-from clerkship.settings import Settings, inherited, load_settings, secrets
+from clerkship.settings import Settings, find_secrets, get_inherited_environment, load_settings
 from clerkship.store.connection import open_read_only
 from clerkship.store.contract import SealBroken
 from clerkship.store.seal import ChainEnd, SealKey
@@ -646,8 +646,8 @@ def test_a_keyed_run_is_not_resumed_without_its_key(keyed: Path) -> None:
 def test_the_key_is_a_secret_and_is_not_in_the_store(keyed: Path) -> None:
     settings = load_settings({"CLERKSHIP_SEAL_KEY": KEY})
     assert KEY not in repr(settings)
-    assert KEY in secrets(settings, {}).values()
-    assert inherited({"CLERKSHIP_SEAL_KEY": KEY}) == {}
+    assert KEY in find_secrets(settings, {}).values()
+    assert get_inherited_environment({"CLERKSHIP_SEAL_KEY": KEY}) == {}
     assert KEY.encode() not in keyed.read_bytes()
     with pytest.raises(InputError, match="shorter than 16 characters") as refused:
         load_settings({"CLERKSHIP_SEAL_KEY": "hunter2"})

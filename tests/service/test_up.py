@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from clerkship.cli.up import Tail
+from clerkship.cli.up import EventPrinter
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Request
@@ -79,7 +79,7 @@ def test_a_simulator_that_broke_is_said_to_have(
     bench: Workbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bench.write("a.yml", TASK)
-    tail = Tail()
+    tail = EventPrinter()
     request = PlaygroundRequest(path=bench.folder, environment="desk")
     with (
         tail.ending_by_signal(),

@@ -28,7 +28,7 @@ from clerkship.actors.process import Process
 from clerkship.actors.reply import MAX_ANSWER_LENGTH, parse_answer
 from clerkship.model.errors import InputError
 from clerkship.sandbox.handle import Sandboxes
-from clerkship.settings import Settings, inherited
+from clerkship.settings import Settings, get_inherited_environment
 
 TASK_FILE = "CLERKSHIP_TASK_FILE"
 EXIT_TIMEOUT = 1.0
@@ -97,7 +97,9 @@ class CommandAgent(MessageAgent):
     def _send(self, message: dict[str, Any]) -> None:
         line = orjson.dumps(message)
         if not self._process.started:
-            self._process.start(inherited(), {TASK_FILE: line})  # not in variables, which other processes may read
+            self._process.start(
+                get_inherited_environment(), {TASK_FILE: line}
+            )  # not in variables, which other processes may read
         self._process.send(line)
 
     def _take(self, line: bytes, sandboxes: Sandboxes) -> dict[str, Any] | None:

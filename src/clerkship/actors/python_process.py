@@ -27,7 +27,7 @@ from clerkship.actors.reply import parse_answer, parse_replies, report_fields
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.sandbox.handle import Handle, Sandboxes
-from clerkship.settings import inherited
+from clerkship.settings import get_inherited_environment
 
 T = TypeVar("T")
 HOST_MODULE = "clerkship.actors.python_host"
@@ -54,7 +54,7 @@ class PythonProcessAgent:
         constructor fails.
         This blocks, as importing an agent in this process does.
         """
-        self._process.start(inherited(), {})
+        self._process.start(get_inherited_environment(), {})
         loaded = call_sync(_run, (self._load(make),))
         self.entries = frozenset(entry for entry in get_args(EntryPointName) if entry in loaded["entries"])
         return loaded["emits"]

@@ -6,7 +6,7 @@ from clerkship.cli.console import err
 from clerkship.engine.catalog import RegisteredCatalog
 
 
-def registered() -> RegisteredCatalog:
+def build_catalog() -> RegisteredCatalog:
     """Return the catalog, after warning about plug-ins that could not be loaded."""
     catalog = RegisteredCatalog()
     for warning in catalog.warnings():

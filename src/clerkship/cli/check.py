@@ -7,10 +7,10 @@ import orjson
 import typer
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json, PlaygroundName
-from clerkship.cli.outcome_style import styled
+from clerkship.cli.outcome_style import style_outcome
 from clerkship.cli.verdicts import print_criterion
 from clerkship.model.errors import InputError
 from clerkship.service.live_check import LiveCheck, StatedAnswer, check_now
@@ -45,15 +45,15 @@ def check(
     """
     settings = load_settings()
     where = find_playground(get_registry_folder(settings), name)
-    checked = check_now(where, settings, registered(), task=task, path=source, answer=_parse(answer))
+    checked = check_now(where, settings, build_catalog(), task=task, path=source, answer=_parse_answer(answer))
     if json:
-        print_json(_document(checked))
+        print_json(_to_json_data(checked))
     else:
-        _show(checked)
+        _print_check(checked)
     raise typer.Exit(checked.exit_code())
 
 
-def _parse(answer: str | None) -> StatedAnswer | None:
+def _parse_answer(answer: str | None) -> StatedAnswer | None:
     if answer is None:
         return None
     try:
@@ -63,10 +63,10 @@ def _parse(answer: str | None) -> StatedAnswer | None:
         raise InputError.of(f"the answer is not JSON: {answer[:60]}", hint=hint) from None
 
 
-def _show(checked: LiveCheck) -> None:
+def _print_check(checked: LiveCheck) -> None:
     console, score = out(), checked.score.score
     points = "" if score is None else f"  {score:.2f}"
-    console.print(f"{styled(checked.outcome)}{points}  [bold]{escape(checked.task)}[/]  [quiet]so far[/]")
+    console.print(f"{style_outcome(checked.outcome)}{points}  [bold]{escape(checked.task)}[/]  [quiet]so far[/]")
     if checked.error:
         console.print(f"  [errored]platform error:[/] {escape(checked.error)}")
     for criterion in checked.criteria:
@@ -76,6 +76,6 @@ def _show(checked: LiveCheck) -> None:
     console.print(f"[quiet]log[/] {checked.events} events, head {checked.head}")
 
 
-def _document(checked: LiveCheck) -> dict[str, object]:
+def _to_json_data(checked: LiveCheck) -> dict[str, object]:
     score = {name: getattr(checked.score, name) for name in ("verdict", "score", "axes")}
     return vars(checked) | score | {"outcome": checked.outcome, "exit_code": checked.exit_code()}

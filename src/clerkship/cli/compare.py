@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from clerkship.cli.comparison import print_gated
+from clerkship.cli.comparison import print_gated_comparison
 from clerkship.cli.console import damage_data, err, out, print_json, print_notes, report_damage, warn_unset
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.report_options import Markdown, MarkdownLimit, Report
-from clerkship.cli.run_notes import say_written
+from clerkship.cli.run_notes import print_report_paths
 from clerkship.report.gates import GatedComparison
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES
 from clerkship.service.comparing import compare_runs
@@ -69,7 +69,7 @@ def compare(
         if json:
             print_json(gated.data() | {"reports": written} | damage_data(damaged))
         else:
-            print_gated(out(), gated)
-        say_written(err() if json else out(), written)
+            print_gated_comparison(out(), gated)
+        print_report_paths(err() if json else out(), written)
     report_damage(damaged)
     raise typer.Exit(gated.exit_code())

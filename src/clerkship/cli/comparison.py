@@ -25,19 +25,19 @@ from clerkship.report.plain_text import to_one_line
 
 _STYLES = {"worse": "fail", "better": "pass", "flaky": "partial", "same": "quiet", "unknown": "errored"}
 _MARKS = {"worse": "▼", "better": "▲", "flaky": "~", "same": "=", "unknown": "?"}
-_STATES = {"worse": "[fail]✗[/]", "held": "[pass]✓[/]", "not judged": "[errored]?[/]"}
+_GATE_MARKS = {"worse": "[fail]✗[/]", "held": "[pass]✓[/]", "not judged": "[errored]?[/]"}
 MAX_ROWS = 60
 MAX_CRITERIA = 10
 MAX_DETAIL_LENGTH = 300
 
 
-def print_gated(console: Console, gated: GatedComparison) -> None:
+def print_gated_comparison(console: Console, gated: GatedComparison) -> None:
     """Print the comparison, each gate, and the result."""
     print_comparison(console, gated.comparison)
     console.print()
     for result in gated.results():
         words = escape(to_one_line(result.words()))
-        console.print(f"[quiet]gate[/] {_STATES[result.state]} {escape(str(result.gate))}: {words}", soft_wrap=True)
+        console.print(f"[quiet]gate[/] {_GATE_MARKS[result.state]} {escape(str(result.gate))}: {words}", soft_wrap=True)
     if gated.exit_code() == 2:
         console.print(f"[errored]{escape(headline(gated))}[/]", soft_wrap=True)
 
@@ -50,23 +50,25 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     moved = [row for row in comparison.rows if is_shown(row)]
     if moved:
         console.print()
-        console.print(_table(moved[:MAX_ROWS]))
+        console.print(_build_table(moved[:MAX_ROWS]))
     print_more(console, len(moved) - MAX_ROWS, "; --json has them all")
     for row in [row for row in moved if row.changes][:MAX_ROWS]:
         _print_criteria(console, row)
     _print_axes(console, comparison)
     console.print()
-    told = [_styled(standing, f"{standing} {count}") for standing, count in comparison.standings().items() if count]
+    told = [
+        _style_standing(standing, f"{standing} {count}") for standing, count in comparison.standings().items() if count
+    ]
     console.print("  ".join(told) or "[quiet]neither run has a trial[/]")
-    console.print(_overall(comparison))
+    console.print(_render_overall(comparison))
 
 
-def _table(rows: list[TaskComparison]) -> Table:
+def _build_table(rows: list[TaskComparison]) -> Table:
     table = plain_table(Column("", no_wrap=True), *map(number_column, ("before", "after")), text_column("task"))
     for row in rows:
         changed = " [quiet](the task was edited)[/]" if row.changed else ""
         table.add_row(
-            _styled(row.standing, row.standing), rated(row.before), rated(row.after), escape(row.task) + changed
+            _style_standing(row.standing, row.standing), rated(row.before), rated(row.after), escape(row.task) + changed
         )
     return table
 
@@ -102,11 +104,11 @@ def _print_axes(console: Console, comparison: Comparison) -> None:
     console.print(table)
 
 
-def _styled(name: str, text: str) -> str:
+def _style_standing(name: str, text: str) -> str:
     return f"[{_STYLES[tone(name)]}]{_MARKS[tone(name)]} {text}[/]"
 
 
-def _overall(comparison: Comparison) -> str:
+def _render_overall(comparison: Comparison) -> str:
     size, chance = difference(comparison)
     if not size:
         return "[errored]no task was graded in both runs: nothing can be said[/]"

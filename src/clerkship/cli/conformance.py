@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.service.conforming import ConformanceOutcome, run_conformance
@@ -26,7 +26,7 @@ def conformance(
     """
     console = out()
     outcomes: list[ConformanceOutcome] = []
-    for outcome in run_conformance(kind, registered()):
+    for outcome in run_conformance(kind, build_catalog()):
         if not json:
             _print(console, outcome, is_repeated=outcome.reason in {before.reason for before in outcomes})
         outcomes.append(outcome)

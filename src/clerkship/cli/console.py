@@ -46,7 +46,7 @@ def err() -> Console:
     return _console(stderr=True)
 
 
-class _Guarded(Console):
+class _SafeConsole(Console):
     """A console for text of agents and authors, which removes control characters and commands to a CI system."""
 
     def render_str(self, text: str, **how: Any) -> Text:
@@ -63,9 +63,9 @@ class _Guarded(Console):
 
 
 def _console(*, stderr: bool) -> Console:
-    console = _Guarded(theme=_THEME, stderr=stderr, highlight=False, emoji=False)
+    console = _SafeConsole(theme=_THEME, stderr=stderr, highlight=False, emoji=False)
     if not console.is_terminal:
-        console = _Guarded(theme=_THEME, stderr=stderr, highlight=False, emoji=False, width=200, soft_wrap=True)
+        console = _SafeConsole(theme=_THEME, stderr=stderr, highlight=False, emoji=False, width=200, soft_wrap=True)
     return console
 
 
@@ -92,12 +92,12 @@ def print_more(console: Console, left_out: int, what: str = "") -> None:
 
 def print_json(data: Any) -> None:
     """Print a JSON document on standard output."""
-    _write_json(orjson.dumps(data, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
+    _write_json(orjson.dumps(data, default=_to_plain_data, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
 
 
 def print_json_line(data: Any) -> None:
     """Print a JSON document on one line, and flush it."""
-    _write_json(orjson.dumps(data, default=_plain))
+    _write_json(orjson.dumps(data, default=_to_plain_data))
 
 
 def _write_json(data: bytes) -> None:
@@ -106,7 +106,7 @@ def _write_json(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_data(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
@@ -118,7 +118,7 @@ def _plain(value: Any) -> Any:
 
 def print_problem(problem: InputProblem, console: Console) -> None:
     """Print a mistake with its place and hint."""
-    console.print(f"[fail]✗[/] {_told(problem)}", soft_wrap=True)
+    console.print(f"[fail]✗[/] {_describe_problem(problem)}", soft_wrap=True)
 
 
 def report_damage(sentences: Sequence[str]) -> None:
@@ -143,10 +143,10 @@ def damage_data(sentences: Sequence[str]) -> dict[str, list[InputProblem]]:
 
 def print_warning(problem: InputProblem, console: Console) -> None:
     """Print a warning with its place and hint."""
-    console.print(f"[partial]![/] {_told(problem)}", soft_wrap=True)
+    console.print(f"[partial]![/] {_describe_problem(problem)}", soft_wrap=True)
 
 
-def _told(problem: InputProblem) -> str:
+def _describe_problem(problem: InputProblem) -> str:
     place = f"[place]{escape(problem.location())}[/]: " if problem.location() else ""
     key = f"[bold]{escape(problem.key)}[/]: " if problem.key else ""
     hint = f"; [quiet]{escape(problem.hint)}[/]" if problem.hint else ""

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import err, out, plain_table, print_json, print_more, print_warning
 from clerkship.cli.options import Json
-from clerkship.cli.progress import Gauge
+from clerkship.cli.progress import ProgressBar
 from clerkship.fhir import exact
 from clerkship.service.datasets import DatasetView, find_dataset
 from clerkship.service.generating import (
@@ -26,8 +26,8 @@ from clerkship.service.generating import (
 from clerkship.settings import load_settings
 from clerkship.synthetic.version import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS
 
-MAX_LISTED = 200
-MAX_FOUND = 50
+MAX_PATIENTS_LISTED = 200
+MAX_MATCHES = 50
 
 
 def show(
@@ -66,11 +66,11 @@ def show(
 
         clerkship dataset show suites/mine/data
     """
-    view = find_dataset(name, load_settings(), registered(), parse_now(now) if now is not None else None)
+    view = find_dataset(name, load_settings(), build_catalog(), parse_now(now) if now is not None else None)
     if what is not None and "/" in what.partition("?")[0]:
         _show_resource(view, what, json=json)
     elif what is not None:
-        _show_found(view, view.found(what), json=json)
+        _show_matches(view, view.found(what), json=json)
     elif json:
         print_json(view.data())
     else:
@@ -82,28 +82,30 @@ def _show_resource(view: DatasetView, key: str, *, json: bool) -> None:
     if json:
         out().print(exact.dumps(resource).decode(), markup=False, highlight=False, soft_wrap=True)
         return
-    out().print(_indented(resource), markup=False, highlight=False, soft_wrap=True)
+    out().print(_render_indented(resource), markup=False, highlight=False, soft_wrap=True)
 
 
-def _show_found(view: DatasetView, keys: list[str], *, json: bool) -> None:
+def _show_matches(view: DatasetView, keys: list[str], *, json: bool) -> None:
     if json:
         print_json({"count": len(keys), "resources": keys})
         return
-    for line in view.titles(keys[:MAX_FOUND]):
+    for line in view.titles(keys[:MAX_MATCHES]):
         out().print(escape(line), soft_wrap=True)
     if not keys:
         out().print("[quiet]no matches[/]")
-    print_more(out(), len(keys) - MAX_FOUND)
+    print_more(out(), len(keys) - MAX_MATCHES)
 
 
-def _indented(data: Any, depth: int = 0) -> str:
+def _render_indented(data: Any, depth: int = 0) -> str:
     """Return indented JSON, with numbers as they are written and keys in the order of the dataset."""
     inner, end = "  " * (depth + 1), "  " * depth
     if isinstance(data, dict) and data:
-        rows = ",\n".join(f"{inner}{_indented(key)}: {_indented(value, depth + 1)}" for key, value in data.items())
+        rows = ",\n".join(
+            f"{inner}{_render_indented(key)}: {_render_indented(value, depth + 1)}" for key, value in data.items()
+        )
         return f"{{\n{rows}\n{end}}}"
     if isinstance(data, list) and data:
-        rows = ",\n".join(f"{inner}{_indented(item, depth + 1)}" for item in data)
+        rows = ",\n".join(f"{inner}{_render_indented(item, depth + 1)}" for item in data)
         return f"[\n{rows}\n{end}]"
     return exact.dumps(data).decode()
 
@@ -119,9 +121,9 @@ def _print_dataset(console: Console, view: DatasetView) -> None:
     patients = view.patients() if view.dataset.type == "fhir" else []
     if patients:
         console.print()
-    for line in patients[:MAX_LISTED]:
+    for line in patients[:MAX_PATIENTS_LISTED]:
         console.print(escape(line), soft_wrap=True)
-    print_more(console, len(patients) - MAX_LISTED, " patients")
+    print_more(console, len(patients) - MAX_PATIENTS_LISTED, " patients")
 
 
 def generate(
@@ -186,7 +188,7 @@ def generate(
         _print_generated(made, files, out())
 
 
-class PatientProgress(Gauge):
+class PatientProgress(ProgressBar):
     """Show a progress bar over patients on a terminal, and nothing elsewhere."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:

@@ -10,10 +10,10 @@ from clerkship.cli.options import Json, StorePath
 from clerkship.cli.report_options import OutputOptions, Report
 from clerkship.cli.running import run_and_show
 from clerkship.service.planning.request import RunRequest
-from clerkship.settings import program
+from clerkship.settings import get_command_prefix
 
 SUITE = Path(__file__).parent.parent / "suites" / "demo"
-AGENT = "python:clerkship.suites.demo.agent:FrontDesk"
+DEMO_AGENT = "python:clerkship.suites.demo.agent:FrontDesk"
 FAILS_ON_PURPOSE = "fails-on-purpose"
 
 
@@ -29,7 +29,7 @@ def demo(
     Exit codes: 0 the outcomes are as expected, 1 they are not.
     """
     output = OutputOptions(report=report, store=store, json=json)
-    result, view = run_and_show(RunRequest(path=SUITE, agent=AGENT), output)
+    result, view = run_and_show(RunRequest(path=SUITE, agent=DEMO_AGENT), output)
     unexpected = [t.task for t in view.task_runs if t.verdict != ("fail" if FAILS_ON_PURPOSE in t.tags else "pass")]
     if result.run.status == "cancelled":
         raise typer.Exit(130)
@@ -45,5 +45,7 @@ def _print_next_steps(unexpected: list[str]) -> None:
         console.print(f"[fail]not as expected:[/] {escape('; '.join(unexpected))}")
         return
     console.print("[quiet]One failure is on purpose: the agent tells a relative about an appointment. Next:[/]")
-    console.print(f"  {program()} init my-practice   [quiet]create your own project[/]")
-    console.print(f"  {program()} show latest relative --events   [quiet]show the events of the failed task[/]")
+    console.print(f"  {get_command_prefix()} init my-practice   [quiet]create your own project[/]")
+    console.print(
+        f"  {get_command_prefix()} show latest relative --events   [quiet]show the events of the failed task[/]"
+    )

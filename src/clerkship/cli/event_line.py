@@ -9,13 +9,13 @@ from rich.table import Table
 
 from clerkship.events.request_line import render_logged_request
 
-MAX_LENGTH = 160
+MAX_PAYLOAD_LENGTH = 160
 
 
 def print_event(console: Console, event: dict[str, Any]) -> None:
     """Print an event on one line: number, time, sandbox, kind, actor, and its request or the start of its payload."""
     because = f" [quiet]caused by #{event['cause']}[/]" if event["cause"] else ""
-    text = render_logged_request(event) or _payload(event)
+    text = render_logged_request(event) or _render_payload(event)
     at = event["at"].replace("T", " ").removesuffix("Z")[:19]
     line = (
         f"[quiet]#{event['seq']:<3} {at}[/] [place]{escape(event['source'])}[/] {escape(event['kind'])} "
@@ -32,7 +32,7 @@ def print_event(console: Console, event: dict[str, Any]) -> None:
     console.print(row)
 
 
-def _payload(event: dict[str, Any]) -> str:
+def _render_payload(event: dict[str, Any]) -> str:
     shown = {name: value for name, value in event["payload"].items() if value not in (None, [], {}, "")}
     text = orjson.dumps(shown | event.get("blobs", {})).decode()
-    return text if len(text) <= MAX_LENGTH else text[:MAX_LENGTH] + "…"
+    return text if len(text) <= MAX_PAYLOAD_LENGTH else text[:MAX_PAYLOAD_LENGTH] + "…"

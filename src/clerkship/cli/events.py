@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import err, out, print_json, print_json_line
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import PlaygroundName
@@ -42,7 +42,7 @@ def events(
         clerkship events --follow --kind "files.*"
     """
     kinds = kind or []
-    check_kinds(kinds, registered())
+    check_kinds(kinds, build_catalog())
     where = find_playground(get_registry_folder(load_settings()), name)
     with RemotePlayground(where.url, where.token) as remote:
         if follow:

@@ -9,13 +9,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.options import Json
 from clerkship.library.foreign import find_domain
 from clerkship.rasa.drafts.drafting import DraftFile, DraftRequest, DraftResult, draft_scenarios
 from clerkship.rasa.drafts.kinds import KINDS
-from clerkship.settings import load_settings, program
+from clerkship.settings import get_command_prefix, load_settings
 
 _MAX_SHOWN = 40
 T = TypeVar("T")
@@ -77,11 +77,11 @@ def scenarios(
         force=force,
         dry_run=dry_run,
     )
-    drafts = draft_scenarios(request, load_settings(), registered())
+    drafts = draft_scenarios(request, load_settings(), build_catalog())
     if json:
         _print_json(drafts, dry_run=dry_run)
     else:
-        _show(drafts, request)
+        _print_drafts(drafts, request)
     raise typer.Exit(drafts.exit_code())
 
 
@@ -109,40 +109,40 @@ def _print_json(drafts: DraftResult, *, dry_run: bool) -> None:
     )
 
 
-def _show(drafts: DraftResult, request: DraftRequest) -> None:
+def _print_drafts(drafts: DraftResult, request: DraftRequest) -> None:
     console = out()
 
     def show_quiet(line: str) -> None:
         console.print(f"[quiet]{escape(line)}[/]", soft_wrap=True)
 
-    _show_first(drafts.warnings, lambda warning: print_warning(warning, console), console)
+    _print_first(drafts.warnings, lambda warning: print_warning(warning, console), console)
     if drafts.domain is not None:
         console.print(f"[quiet]domain[/] {escape(drafts.domain)}", soft_wrap=True)
-    _show_first(drafts.written, lambda file: _show_file(file, console, dry_run=request.dry_run), console)
-    _show_first([f"= {path} stays as it is" for path in drafts.kept], show_quiet, console)
+    _print_first(drafts.written, lambda file: _print_file(file, console, dry_run=request.dry_run), console)
+    _print_first([f"= {path} stays as it is" for path in drafts.kept], show_quiet, console)
     skipped = [(f"{flow}, {kind.replace('_', ' ')}" if kind else flow, why) for flow, kind, why in drafts.skipped]
-    _show_first([f"- {what}: {why}" for what, why in skipped], show_quiet, console)
-    _show_end(drafts, request, console)
+    _print_first([f"- {what}: {why}" for what, why in skipped], show_quiet, console)
+    _print_summary(drafts, request, console)
 
 
-def _show_first(items: Sequence[T], show: Callable[[T], None], console: Console) -> None:
+def _print_first(items: Sequence[T], show: Callable[[T], None], console: Console) -> None:
     for item in items[:_MAX_SHOWN]:
         show(item)
     if len(items) > _MAX_SHOWN:
         console.print(f"[quiet]  and {len(items) - _MAX_SHOWN:,} more[/]")
 
 
-def _show_file(file: DraftFile, console: Console, *, dry_run: bool) -> None:
+def _print_file(file: DraftFile, console: Console, *, dry_run: bool) -> None:
     sign = "[quiet]would write[/]" if dry_run else "[pass]+[/]"
     console.print(f"{sign} {escape(str(file.path))}", soft_wrap=True)
     if file.draft.note:
         console.print(f"  [partial]![/] by rules: {escape(file.draft.note)}", soft_wrap=True)
 
 
-def _show_end(drafts: DraftResult, request: DraftRequest, console: Console) -> None:
+def _print_summary(drafts: DraftResult, request: DraftRequest, console: Console) -> None:
     count = len(drafts.written)
     if drafts.model is not None:
-        console.print(f"[quiet]{escape(_told(drafts))}[/]", soft_wrap=True)
+        console.print(f"[quiet]{escape(_describe_usage(drafts))}[/]", soft_wrap=True)
     if not count:
         console.print("[quiet]Nothing to write.[/]" + (" --force overwrites existing files." if drafts.kept else ""))
         return
@@ -153,12 +153,12 @@ def _show_end(drafts: DraftResult, request: DraftRequest, console: Console) -> N
     known = drafts.domain if drafts.domain != str(find_domain(request.to)) else None
     domain = f" --domain {quote(known)}" if known is not None else ""
     console.print(f"\n[pass]✓[/] {count} draft{'s' * (count != 1)}, and all validate. Edit what is marked TODO, then:")
-    console.print(f"  {escape(program())} validate {escape(where + domain)}", soft_wrap=True)
+    console.print(f"  {escape(get_command_prefix())} validate {escape(where + domain)}", soft_wrap=True)
     who = "--agent rasa:http://localhost:5005 --person openai:gpt-5.1 --judge openai:gpt-5.1"
-    console.print(f"  {escape(program())} run {escape(where)} {who}{escape(domain)}", soft_wrap=True)
+    console.print(f"  {escape(get_command_prefix())} run {escape(where)} {who}{escape(domain)}", soft_wrap=True)
 
 
-def _told(drafts: DraftResult) -> str:
+def _describe_usage(drafts: DraftResult) -> str:
     used = drafts.usage
     cost = f"${used.cost:.4f}" if used.cost is not None else "at a price that is not known"
     tokens = f"{used.prompt_tokens + used.completion_tokens:,} tokens"

@@ -24,62 +24,66 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """
     hints = get_type_hints(command, include_extras=True)
     declared = inspect.signature(command).parameters
-    parameters = {one.name: one for name in declared for one in _parameters(name, hints[name], declared[name].default)}
+    parameters = {
+        one.name: one for name in declared for one in _expand_parameter(name, hints[name], declared[name].default)
+    }
 
     @wraps(command)
     def call(**given: Any) -> None:
-        command(**{name: _value(name, hints[name], given) for name in declared})
+        command(**{name: _collect_value(name, hints[name], given) for name in declared})
 
     call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
     call.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
     return call
 
 
-def _parameters(name: str, hint: Any, default: object) -> Iterator[inspect.Parameter]:
+def _expand_parameter(name: str, hint: Any, default: object) -> Iterator[inspect.Parameter]:
     """Yield the parameters of a field: one, those of a group, or an option and its flags."""
-    option = _option(hint)
+    option = _find_option(hint)
     if isinstance(hint, type) and is_dataclass(hint):
-        for one, (inner, given) in _fields(hint).items():
-            yield from _parameters(one, inner, given)
+        for one, (inner, given) in _option_fields(hint).items():
+            yield from _expand_parameter(one, inner, given)
         return
     if option is None:
-        yield _parameter(name, hint, default)
+        yield _build_parameter(name, hint, default)
         return
-    plain = _plain(get_args(hint)[0])
+    plain = _plain_type(get_args(hint)[0])
     if option.switch[0]:
-        yield _flag(option.switch, option.panel)
-        yield _parameter(_name(option.names[0]), Annotated[plain, _info(option)], option.switch_value)
+        yield _build_flag(option.switch, option.panel)
+        yield _build_parameter(
+            _parameter_name(option.names[0]), Annotated[plain, _typer_info(option)], option.switch_value
+        )
     elif option.names or not option.flags:
-        yield _parameter(name, Annotated[plain, _info(option)], None if default == () else default)
+        yield _build_parameter(name, Annotated[plain, _typer_info(option)], None if default == () else default)
     for flag, (_, text) in option.flags.items():
-        yield _flag((flag, text), option.panel)
+        yield _build_flag((flag, text), option.panel)
 
 
 @cache
-def _fields(group: type) -> dict[str, tuple[Any, object]]:
+def _option_fields(group: type) -> dict[str, tuple[Any, object]]:
     """Return the annotation and the default of each field of a group that is for the command line."""
     hints = get_type_hints(group, include_extras=True)
     found = {item.name: (hints[item.name], item.default) for item in fields(group)}
     return {name: field for name, field in found.items() if get_origin(field[0]) is Annotated}
 
 
-def _parameter(name: str, hint: Any, default: object) -> inspect.Parameter:
+def _build_parameter(name: str, hint: Any, default: object) -> inspect.Parameter:
     default = _REQUIRED if default is MISSING else default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def _flag(flag: tuple[str, str], panel: str | None) -> inspect.Parameter:
+def _build_flag(flag: tuple[str, str], panel: str | None) -> inspect.Parameter:
     info = typer.Option(flag[0], help=flag[1], rich_help_panel=panel)
-    return _parameter(_name(flag[0]), Annotated[bool, info], False)
+    return _build_parameter(_parameter_name(flag[0]), Annotated[bool, info], False)
 
 
-def _info(option: Option) -> Any:
+def _typer_info(option: Option) -> Any:
     about: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "rich_help_panel": option.panel}
     about |= {"min": option.min, "max": option.max}
     return typer.Option(*option.names, **about) if option.names else typer.Argument(**about)
 
 
-def _plain(hint: Any) -> Any:
+def _plain_type(hint: Any) -> Any:
     """Return the type that Typer parses: a plain type or a list of texts, with None if it is optional."""
     if get_origin(hint) is tuple:
         return list[str] | None
@@ -88,16 +92,16 @@ def _plain(hint: Any) -> Any:
     return plain | None if type(None) in choices else plain
 
 
-def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
+def _collect_value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
     """Return the value of a field or group; raise InputError if options exclude each other."""
-    option = _option(hint)
+    option = _find_option(hint)
     if isinstance(hint, type) and is_dataclass(hint):
-        return hint(**{one: _value(one, inner, given) for one, (inner, _) in _fields(hint).items()})
+        return hint(**{one: _collect_value(one, inner, given) for one, (inner, _) in _option_fields(hint).items()})
     if option is None:
         return given[name]
     if option.switch[0]:
-        return given[_name(option.names[0])] if given[_name(option.switch[0])] else None
-    values = {flag: value for flag, (value, _) in option.flags.items() if given[_name(flag)]}
+        return given[_parameter_name(option.names[0])] if given[_parameter_name(option.switch[0])] else None
+    values = {flag: value for flag, (value, _) in option.flags.items() if given[_parameter_name(flag)]}
     if given.get(name) is not None:
         values = {(option.names or (name,))[0]: given[name], **values}
     if len(values) > 1:
@@ -106,9 +110,9 @@ def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
     return tuple(value or ()) if get_origin(get_args(hint)[0]) is tuple else value
 
 
-def _option(hint: Any) -> Option | None:
+def _find_option(hint: Any) -> Option | None:
     return next((one for one in get_args(hint)[1:] if isinstance(one, Option)), None)
 
 
-def _name(flag: str) -> str:
+def _parameter_name(flag: str) -> str:
     return flag.lstrip("-").replace("-", "_")

@@ -9,7 +9,7 @@ from rich.markup import escape
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.service.scaffold import create_project as make
-from clerkship.settings import program
+from clerkship.settings import get_command_prefix
 
 
 def init(
@@ -31,4 +31,4 @@ def init(
         console.print(f"[quiet]= {escape(str(path))} exists, not changed[/]")
     there = f"cd {escape(str(folder))} && " if folder != Path() else ""
     console.print("\n[quiet]Next:[/]")
-    console.print(f"  {there}{program(folder)} run practice --agent python:agent:Agent", soft_wrap=True)
+    console.print(f"  {there}{get_command_prefix(folder)} run practice --agent python:agent:Agent", soft_wrap=True)

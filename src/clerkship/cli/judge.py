@@ -6,12 +6,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import err, number_column, out, plain_table, print_json, text_column
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, StorePath
-from clerkship.cli.progress import Gauge
-from clerkship.cli.verdicts import interval_cells, print_beside, print_indented, print_reliance
+from clerkship.cli.progress import ProgressBar
+from clerkship.cli.verdicts import interval_cells, print_indented, print_judge_evidence, print_labelled
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.calibration import Agreement
 from clerkship.report.calibration import agreement_figures, compute_kappa, count_noun
@@ -57,7 +57,7 @@ def calibrate(
     """
     settings = load_settings()
     with open_store(settings, store, create=True) as kept:
-        plan = plan_calibration(request, settings, registered(), kept)
+        plan = plan_calibration(request, settings, build_catalog(), kept)
         if not json:
             out().print(
                 f"[bold]{escape(request.path.name)}[/]  {len(plan.labelled.items)} conversations, "
@@ -68,9 +68,9 @@ def calibrate(
         save_result(found, kept, request.save)
     code = found.exit_code(at_least, max_false_passes)
     if json:
-        print_json(_data(found) | {"exit_code": code, "saved": request.save})
+        print_json(_to_json_data(found) | {"exit_code": code, "saved": request.save})
     else:
-        print_calibrated(out(), found)
+        print_calibration(out(), found)
         if request.save is not None:
             out().print(f"[quiet]saved[/] {escape(str(request.save))}", soft_wrap=True)
     for message in [found.unsettled(at_least, max_false_passes), *found.missed(at_least, max_false_passes)]:
@@ -79,7 +79,7 @@ def calibrate(
     raise typer.Exit(code)
 
 
-def _data(found: CalibrationResult) -> dict[str, object]:
+def _to_json_data(found: CalibrationResult) -> dict[str, object]:
     calibration = found.calibration
     return {
         "judge": calibration.judge,
@@ -88,13 +88,13 @@ def _data(found: CalibrationResult) -> dict[str, object]:
         "at": calibration.at,
         "overall": agreement_figures(calibration.overall),
         "criteria": {name: agreement_figures(one) for name, one in calibration.criteria.items()},
-        "disagreements": [_judgement(one) for one in found.disagreements()],
-        "errors": [_judgement(one) for one in found.unjudged()],
+        "disagreements": [_judgement_data(one) for one in found.disagreements()],
+        "errors": [_judgement_data(one) for one in found.unjudged()],
         "models": found.used,
     }
 
 
-def _judgement(one: Judgement) -> dict[str, object]:
+def _judgement_data(one: Judgement) -> dict[str, object]:
     verdict = {"passed": one.found.passed, "rationale": one.found.detail} if one.found.status == "judged" else None
     return {
         "conversation": one.conversation,
@@ -105,7 +105,7 @@ def _judgement(one: Judgement) -> dict[str, object]:
     }
 
 
-class LabelProgress(Gauge):
+class LabelProgress(ProgressBar):
     """Show a progress bar over labels on a terminal, and nothing elsewhere."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
@@ -126,15 +126,15 @@ class LabelProgress(Gauge):
         self.advance()
 
 
-def print_calibrated(console: Console, found: CalibrationResult) -> None:
+def print_calibration(console: Console, found: CalibrationResult) -> None:
     """Print the table, the disagreements, the labels without a verdict, and the cost."""
     calibration = found.calibration
     titles = ("agreed", "rate", "95 % interval", "κ", "false\npass", "false\nfail", "error")
     table = plain_table(*map(number_column, titles), text_column("criterion"))
     for name, agreement in calibration.criteria.items():
-        table.add_row(*_row(agreement), escape(name))
+        table.add_row(*_agreement_cells(agreement), escape(name))
     if len(calibration.criteria) > 1:
-        table.add_row(*_row(calibration.overall), "[bold]all[/]")
+        table.add_row(*_agreement_cells(calibration.overall), "[bold]all[/]")
     console.print()
     console.print(table)
     wrong = found.disagreements()
@@ -148,13 +148,13 @@ def print_calibrated(console: Console, found: CalibrationResult) -> None:
         print_indented(console, 4, escape(one.label.criterion))
         print_indented(console, 4, f"[quiet]{escape(one.found.detail)}[/]")
     console.print()
-    console.print(_sum(found), soft_wrap=not console.is_terminal)
+    console.print(_render_summary(found), soft_wrap=not console.is_terminal)
     used = render_used(found.used, calibration.overall.judged)
     if used:
         console.print(f"[quiet]{escape(used)}[/]", soft_wrap=not console.is_terminal)
 
 
-def _row(found: Agreement) -> tuple[str, ...]:
+def _agreement_cells(found: Agreement) -> tuple[str, ...]:
     value = compute_kappa(found)
     style = "pass" if found.agreed == found.judged > 0 else "partial"
     return (
@@ -173,12 +173,12 @@ def _print_disagreement(console: Console, one: Judgement) -> None:
     console.print()
     console.print(f"[fail]✗ {sort}[/]  [bold]{escape(one.conversation)}[/]")
     print_indented(console, 4, escape(one.label.criterion))
-    print_beside(console, 4, "person ", f"{'pass' if one.label.passed else 'fail'}{note}")
-    print_beside(console, 4, "judge  ", f"{'pass' if one.found.passed else 'fail'}: {escape(one.found.detail)}")
-    print_reliance(console, one.found, indent=12)
+    print_labelled(console, 4, "person ", f"{'pass' if one.label.passed else 'fail'}{note}")
+    print_labelled(console, 4, "judge  ", f"{'pass' if one.found.passed else 'fail'}: {escape(one.found.detail)}")
+    print_judge_evidence(console, one.found, indent=12)
 
 
-def _sum(found: CalibrationResult) -> str:
+def _render_summary(found: CalibrationResult) -> str:
     overall = found.calibration.overall
     value = compute_kappa(overall)
     kappa = "all labels are the same, so no κ" if value is None else f"κ {value:.2f}"

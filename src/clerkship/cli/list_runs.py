@@ -11,12 +11,12 @@ from rich.table import Column
 
 from clerkship.cli.console import err, number_column, out, plain_table, print_changes, print_json, report_damage
 from clerkship.cli.options import Json, StorePath
-from clerkship.cli.outcome_style import styled, unfinished
+from clerkship.cli.outcome_style import describe_unfinished_run, style_outcome
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
 from clerkship.report.outcome import GRADED, count_outcomes
 from clerkship.service.store_access import open_store
-from clerkship.settings import load_settings, program
+from clerkship.settings import get_command_prefix, load_settings
 
 MAX_AGENT_LENGTH = 24
 MAX_NAMED_RUNS = 3
@@ -62,16 +62,16 @@ def _print_runs(
     width = max(console.width - ids - agents - 12, 10)  # the table would drop a column instead of shortening it
     for run, counts, held in runs:
         changed = checks[run.id].is_changed
-        what = console.render_str(_name(run) if changed else _what(run, counts, held=held))
+        what = console.render_str(_render_name(run) if changed else _render_description(run, counts, held=held))
         what.truncate(width, overflow="ellipsis")
         agent = console.render_str(escape(run.solver))
         agent.truncate(agents, overflow="ellipsis")
-        table.add_row(run.id, "[fail]?[/]" if changed else _passed(run, counts), agent, what)
+        table.add_row(run.id, "[fail]?[/]" if changed else _render_passed(run, counts), agent, what)
     console.print(table)
     for run, _, held in runs:
-        status = unfinished(run, held=held, elsewhere=elsewhere)
+        status = describe_unfinished_run(run, held=held, elsewhere=elsewhere)
         if checks[run.id].is_changed:
-            status = f"[fail]CHANGED:[/] {program()} show {run.id}{escape(elsewhere)}"
+            status = f"[fail]CHANGED:[/] {get_command_prefix()} show {run.id}{escape(elsewhere)}"
         if status:
             console.print(f"{run.id} {status}", soft_wrap=True)
     _print_seals(console, checks)
@@ -88,23 +88,25 @@ def _print_seals(console: Console, checks: Mapping[str, SealCheck]) -> None:
         console.print(f"[quiet]seals:[/] {state} ({', '.join(runs[:MAX_NAMED_RUNS])}{more})", soft_wrap=True)
 
 
-def _passed(run: BenchmarkRun, counts: Counts) -> str:
+def _render_passed(run: BenchmarkRun, counts: Counts) -> str:
     style = "pass" if counts.exit_code() == 0 and not run.is_ungraded(counts) else "fail"
     return f"[{style}]{counts.passed}/{counts.graded}[/]"
 
 
-def _what(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
+def _render_description(run: BenchmarkRun, counts: Counts, *, held: bool) -> str:
     """Return the last column: errors and missing trials, then the tasks and options."""
     parts = [
-        f"{styled(name)} {number}" for name, number in count_outcomes(counts).items() if number and name not in GRADED
+        f"{style_outcome(name)} {number}"
+        for name, number in count_outcomes(counts).items()
+        if number and name not in GRADED
     ]
     parts += [f"[fail]crashed {counts.agent_errors}[/]"] if counts.agent_errors else []
     missing = run.count_missing(counts)
     parts += [f"[cancelled]{missing} {'to come' if held else 'not run'}[/]"] if missing else []
-    return "  ".join([*parts, _name(run)])
+    return "  ".join([*parts, _render_name(run)])
 
 
-def _name(run: BenchmarkRun) -> str:
+def _render_name(run: BenchmarkRun) -> str:
     """Return the name of the run with its options."""
     lineage = [run.lineage] if run.lineage else []
     trials = [f"-k {run.trials}"] if run.trials > 1 else []

@@ -8,23 +8,23 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.service.scaffold_plugin import create_assertion, create_simulator
 from clerkship.service.scaffold_task import create_scenario, create_task
-from clerkship.settings import program
+from clerkship.settings import get_command_prefix
 
 PluginName = Annotated[str, typer.Argument(metavar="NAME", help="Your prefix and a name, such as acme.pager.")]
 EnvironmentName = Annotated[
     str | None, typer.Option(metavar="NAME", help="Name of the environment, if the folder has several.")
 ]
-In = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Target folder.")]
+TargetFolder = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Target folder.")]
 
 
 def task(
     name: Annotated[str, typer.Argument(metavar="NAME", help='Name of the task, such as "Refill a prescription".')],
-    folder: In = Path("practice"),
+    folder: TargetFolder = Path("practice"),
     environment: EnvironmentName = None,
     json: Json = False,
 ) -> None:
@@ -36,13 +36,15 @@ def task(
 
         clerkship new task "Refill a prescription" --in practice
     """
-    written = create_task(name, folder, registered(), environment)
-    _say(written, [f"{program()} run {quote(str(folder))} --task {quote(name)} --agent oracle"], json=json)
+    written = create_task(name, folder, build_catalog(), environment)
+    _print_written(
+        written, [f"{get_command_prefix()} run {quote(str(folder))} --task {quote(name)} --agent oracle"], json=json
+    )
 
 
 def scenario(
     name: Annotated[str, typer.Argument(metavar="NAME", help='Name of the scenario, such as "Where is my order".')],
-    folder: In = Path("eval/scenarios"),
+    folder: TargetFolder = Path("eval/scenarios"),
     environment: EnvironmentName = None,
     json: Json = False,
 ) -> None:
@@ -52,12 +54,16 @@ def scenario(
 
         clerkship new scenario "Where is my order"
     """
-    written = create_scenario(name, folder, registered(), environment)
+    written = create_scenario(name, folder, build_catalog(), environment)
     file = quote(str(written[0]))
-    _say(written, [f"{program()} validate {file}", f"{program()} run {file} --agent AGENT"], json=json)
+    _print_written(
+        written,
+        [f"{get_command_prefix()} validate {file}", f"{get_command_prefix()} run {file} --agent AGENT"],
+        json=json,
+    )
 
 
-def simulator(name: PluginName, folder: In = Path(), json: Json = False) -> None:
+def simulator(name: PluginName, folder: TargetFolder = Path(), json: Json = False) -> None:
     """Create a plug-in package with a simulator, a task and tests.
 
     Every name in it starts with your prefix. Example:
@@ -65,11 +71,15 @@ def simulator(name: PluginName, folder: In = Path(), json: Json = False) -> None
         clerkship new simulator acme.pager
     """
     written = create_simulator(name, folder)
-    there = [f"cd {quote(str(_root(written)))}", "pip install -e .", f"{program()} run practice --agent oracle"]
-    _say(written, there, json=json)
+    there = [
+        f"cd {quote(str(_find_package_root(written)))}",
+        "pip install -e .",
+        f"{get_command_prefix()} run practice --agent oracle",
+    ]
+    _print_written(written, there, json=json)
 
 
-def assertion(name: PluginName, folder: In = Path(), json: Json = False) -> None:
+def assertion(name: PluginName, folder: TargetFolder = Path(), json: Json = False) -> None:
     """Create an assertion, in a new package or in the package of the current folder.
 
     Example:
@@ -80,8 +90,12 @@ def assertion(name: PluginName, folder: In = Path(), json: Json = False) -> None
     if json:
         print_json({"written": made.written, "to_do": made.to_do})
         return
-    installed = ["pip install -e .", f"{program()} run practice --agent oracle"]
-    _say(made.written, [] if made.to_do else [f"cd {quote(str(_root(made.written)))}", *installed], json=False)
+    installed = ["pip install -e .", f"{get_command_prefix()} run practice --agent oracle"]
+    _print_written(
+        made.written,
+        [] if made.to_do else [f"cd {quote(str(_find_package_root(made.written)))}", *installed],
+        json=False,
+    )
     if made.to_do:
         console = out()
         console.print("\n[quiet]Add to your Plugin, and to pyproject.toml if it has no entry point yet:[/]")
@@ -89,11 +103,11 @@ def assertion(name: PluginName, folder: In = Path(), json: Json = False) -> None
             console.print(escape("  " + lines.replace("\n", "\n  ")), soft_wrap=True)
 
 
-def _root(written: Iterable[Path]) -> Path:
+def _find_package_root(written: Iterable[Path]) -> Path:
     return next(path for path in written if path.name == "pyproject.toml").parent
 
 
-def _say(written: list[Path], next_lines: list[str], *, json: bool) -> None:
+def _print_written(written: list[Path], next_lines: list[str], *, json: bool) -> None:
     if json:
         print_json({"written": written})
         return

@@ -4,7 +4,7 @@ from rich.markup import escape
 
 from clerkship.model.run import BenchmarkRun
 from clerkship.report.outcome import OUTCOMES
-from clerkship.settings import program
+from clerkship.settings import get_command_prefix
 
 MARKS = {
     "pass": "✓",
@@ -18,12 +18,12 @@ MARKS = {
 }
 
 
-def styled(name: str) -> str:
+def style_outcome(name: str) -> str:
     """Return an outcome with its mark and colour."""
     return f"[{name}]{MARKS[name]} {OUTCOMES[name][0].lower()}[/]"
 
 
-def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
+def describe_unfinished_run(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
     """Return the status of an unfinished run, with the command to continue; empty for a finished one."""
     if run.status == "completed":
         return ""
@@ -31,4 +31,4 @@ def unfinished(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
         return "[partial]running[/]"
     how = "stopped" if run.status == "cancelled" else "interrupted"
     again = f"rescore {run.origin}" if run.made_by == "rescore" else f"resume {run.id}"
-    return f"[fail]{how}:[/] {program()} {again}{escape(elsewhere)}"
+    return f"[fail]{how}:[/] {get_command_prefix()} {again}{escape(elsewhere)}"

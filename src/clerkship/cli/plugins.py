@@ -20,9 +20,9 @@ def plugins(json: Json = False) -> None:
     both: list[LoadedPlugin | BrokenPlugin] = [*catalog.plugins, *catalog.broken]
     found = sorted(both, key=lambda plugin: (plugin.prefix, plugin.package))
     if json:
-        print_json({"plugins": [_data(plugin) for plugin in found]})
+        print_json({"plugins": [_to_json_data(plugin) for plugin in found]})
     else:
-        _show(found)
+        _print_plugins(found)
     raise typer.Exit(2 if catalog.broken else 0)
 
 
@@ -31,14 +31,14 @@ def _names_by_kind(plugin: LoadedPlugin) -> dict[str, list[str]]:
     return {f"{kind}s": [claim.name for claim in plugin.claims if claim.kind == kind] for kind in kinds}
 
 
-def _data(plugin: LoadedPlugin | BrokenPlugin) -> dict[str, object]:
+def _to_json_data(plugin: LoadedPlugin | BrokenPlugin) -> dict[str, object]:
     about = {"prefix": plugin.prefix, "package": plugin.package, "version": plugin.version}
     return about | (
         {"broken": plugin.reason} if isinstance(plugin, BrokenPlugin) else {"brings": _names_by_kind(plugin)}
     )
 
 
-def _show(found: list[LoadedPlugin | BrokenPlugin]) -> None:
+def _print_plugins(found: list[LoadedPlugin | BrokenPlugin]) -> None:
     console = out()
     if not found:
         console.print("[quiet]no plug-ins are installed, or they are disabled[/]")

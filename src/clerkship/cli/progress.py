@@ -19,7 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from clerkship.cli.outcome_style import styled
+from clerkship.cli.outcome_style import style_outcome
 from clerkship.model.run import Attempt, TaskRun
 from clerkship.report.outcome import outcome
 
@@ -35,7 +35,7 @@ class _StatusColumn(ProgressColumn):
         return Text.from_markup(self._status())
 
 
-class Gauge:
+class ProgressBar:
     """A progress bar with a status text; shown only on a terminal."""
 
     def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
@@ -69,7 +69,7 @@ class Gauge:
         self._bar.stop()
 
 
-class RunProgress(Gauge):
+class RunProgress(ProgressBar):
     """Shows the number of finished trials and their outcomes."""
 
     def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
@@ -87,7 +87,7 @@ class RunProgress(Gauge):
         """Return the outcomes of finished trials, and the number of running ones."""
         with self._lock:
             seen, running = sorted(self._outcomes.items()), self._started - self._outcomes.total()
-        parts = [f"{styled(name)} {count}" for name, count in seen]
+        parts = [f"{style_outcome(name)} {count}" for name, count in seen]
         parts += [f"[quiet]{running} running[/]"] if running > 0 else []
         return "  ".join(parts) or "starting"
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.comparison import print_comparison
 from clerkship.cli.console import out, print_json, print_notes
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, RunReference, StorePath
-from clerkship.cli.shown import print_recording, say_ungraded
+from clerkship.cli.shown import print_recording, print_ungraded
 from clerkship.service.comparing import compare_runs
 from clerkship.service.rescore import RescoreOptions
 from clerkship.service.rescore import rescore as grade_again
@@ -46,7 +46,7 @@ def rescore(
     settings = load_settings()
     with open_store(settings, store) as kept:
         before = kept.run(run).id
-        result = grade_again(kept, before, registered(), by, judging=replace(judging, settings=settings))
+        result = grade_again(kept, before, build_catalog(), by, judging=replace(judging, settings=settings))
         comparison = compare_runs(kept, before, result.run.id)
     print_notes(result.notes)
     if json:
@@ -54,6 +54,6 @@ def rescore(
         print_json(data | ({"tape": result.tape} if result.tape is not None else {}))
     else:
         print_comparison(out(), comparison)
-        say_ungraded(out(), result.run, result.counts)
+        print_ungraded(out(), result.run, result.counts)
         print_recording(out(), result.tape)
     raise typer.Exit(result.exit_code())

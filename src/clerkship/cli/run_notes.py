@@ -8,13 +8,13 @@ from rich.markup import escape
 from clerkship.recording.advice import REFRESH_HINT
 
 
-def say_written(console: Console, written: dict[str, Path]) -> None:
+def print_report_paths(console: Console, written: dict[str, Path]) -> None:
     """Print the paths of the reports."""
     for kind, target in written.items():
         console.print(f"[quiet]{'report' if kind == 'html' else kind}[/] {escape(str(target))}", soft_wrap=True)
 
 
-def print_missing(console: Console, missed: int) -> None:
+def print_unrecorded_trials(console: Console, missed: int) -> None:
     """Print how many trials were not recorded, if any, and what to do."""
     if missed:
         trials = "1 trial needs" if missed == 1 else f"{missed:,} trials need"

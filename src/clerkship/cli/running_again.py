@@ -4,7 +4,7 @@ from rich.markup import escape
 
 from clerkship.cli.console import out
 from clerkship.cli.report_options import OutputOptions
-from clerkship.cli.shown import opened_run
+from clerkship.cli.shown import open_stored_run
 from clerkship.service.fork import plan_fork
 from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.options import ResourceOptions
@@ -15,7 +15,7 @@ from clerkship.service.resume import resume as resume_run
 
 def rerun_and_show(run: str, agent: str | None, resources: ResourceOptions, output: OutputOptions) -> int:
     """Rerun a stored run, print it, and return the exit code."""
-    with opened_run(run, resources, output) as (shown, settings):
+    with open_stored_run(run, resources, output) as (shown, settings):
         plan = plan_rerun(shown.store, run, shown.catalog, settings, agent)
         result, _ = shown.execute(plan)
     return result.exit_code()
@@ -25,7 +25,7 @@ def resume_and_show(
     run: str, agent: str | None, resources: ResourceOptions, output: OutputOptions, *, retry_errored: bool
 ) -> int:
     """Finish a run, print it, and return the exit code."""
-    with opened_run(run, resources, output) as (shown, settings):
+    with open_stored_run(run, resources, output) as (shown, settings):
         store, catalog = shown.store, shown.catalog
         resumed = plan_resume(store, run, catalog, settings, agent=agent, retry_errored=retry_errored)
         plan = resumed.plan
@@ -39,7 +39,7 @@ def resume_and_show(
 
 def fork_and_show(request: ForkRequest, resources: ResourceOptions, output: OutputOptions) -> int:
     """Fork a conversation of a run, print it, and return the exit code."""
-    with opened_run(request.run, resources, output) as (shown, settings):
+    with open_stored_run(request.run, resources, output) as (shown, settings):
         plan = plan_fork(shown.store, request, shown.catalog, settings)
         times = f" × {plan.run.trials}" if plan.run.trials > 1 else ""
         result, _ = shown.execute(plan, f"{plan.snapshots[0].task.name} from turn {request.turn} on{times}")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import print_json
 from clerkship.cli.options import Json
 from clerkship.service.schemas import FILE_MODELS
@@ -21,4 +21,4 @@ def schema(
 
         clerkship schema scenario > scenario.schema.json
     """
-    print_json(schema_of(sort, registered()))
+    print_json(schema_of(sort, build_catalog()))

@@ -21,9 +21,9 @@ from clerkship.cli.console import (
 )
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, RunReference, StorePath
-from clerkship.cli.outcome_style import unfinished
+from clerkship.cli.outcome_style import describe_unfinished_run
 from clerkship.cli.report_options import ReportOptions, Results
-from clerkship.cli.run_notes import print_missing, say_written
+from clerkship.cli.run_notes import print_report_paths, print_unrecorded_trials
 from clerkship.cli.verdicts import print_run
 from clerkship.model.errors import InputError
 from clerkship.report.outcome import is_not_recorded
@@ -85,7 +85,7 @@ def show(
         if targets.to_stdout() and seals is not None:
             report_changes(seals)
             return
-        say_written(err(), written)
+        print_report_paths(err(), written)
         if task is not None:
             # By name: a run without a task is shown in two thirds of the time.
             task_shown = load("clerkship.cli.task_shown")
@@ -125,8 +125,8 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
     made = f"  [quiet]{view.run.lineage}[/]" if view.run.lineage else ""
     out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}")
     elsewhere = f" --store {shlex.quote(str(store))}" if store else ""
-    status = unfinished(view.run, held=held, elsewhere=elsewhere)
+    status = describe_unfinished_run(view.run, held=held, elsewhere=elsewhere)
     if status:
         out().print(status, soft_wrap=True)
     print_run(out(), view, elsewhere)
-    print_missing(out(), sum(map(is_not_recorded, view.task_runs)))
+    print_unrecorded_trials(out(), sum(map(is_not_recorded, view.task_runs)))

@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from clerkship.cli.agent_console import agents_print_to_stderr
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.report_options import OutputOptions
-from clerkship.cli.run_notes import print_missing, say_written
+from clerkship.cli.run_notes import print_report_paths, print_unrecorded_trials
 from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.request_line import describe_unmatched_requests
@@ -31,15 +31,15 @@ from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import ReportTargets
 from clerkship.service.running import RunResult, TrialObserver, execute
 from clerkship.service.store_access import open_store
-from clerkship.settings import Settings, isolating, load_settings, override, program
+from clerkship.settings import Settings, get_command_prefix, load_settings, override_isolation, override_settings
 from clerkship.store.contract import Store
 
-MAX_UNPLACED = 5
+MAX_UNMATCHED_REQUESTS = 5
 MAX_FILES = 5
 
 
 @dataclass(frozen=True)
-class RunShown:
+class RunPresenter:
     """Executes plans, prints their runs and writes reports."""
 
     store: Store
@@ -91,10 +91,10 @@ class RunShown:
         view = replace(view, seals=result.seals or view.seals)
         if not self.json:
             print_run(console, view, self._elsewhere)
-            say_ungraded(console, view.run, view.counts)
+            print_ungraded(console, view.run, view.counts)
             self._print_next_commands(console, view)
             print_recording(console, result.tape)
-            say_unplaced(console, result)
+            print_unmatched_requests(console, result)
         page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
         targets = replace(self.targets, html=page)
         try:
@@ -107,7 +107,7 @@ class RunShown:
         if self.json:
             self._print_json(result, view, written, warnings)
         else:
-            say_written(console, written)
+            print_report_paths(console, written)
         return result, view
 
     def _print_json(
@@ -135,40 +135,41 @@ class RunShown:
     def _print_next_commands(self, console: Console, view: RunView) -> None:
         failed = next((t for t in view.task_runs if classify_result(t) in ("failed", "errored")), None)
         task = f" {shlex.quote(failed.task)}" if failed is not None else ""
-        command = f"{program()} show {view.run.id}{task}{self._elsewhere}"
+        command = f"{get_command_prefix()} show {view.run.id}{task}{self._elsewhere}"
         console.print(f"[quiet]details[/] {escape(command)}", soft_wrap=True)
         if view.run.status == "cancelled":
             console.print(
-                f"[quiet]continue[/] {program()} resume {view.run.id}{escape(self._elsewhere)}", soft_wrap=True
+                f"[quiet]continue[/] {get_command_prefix()} resume {view.run.id}{escape(self._elsewhere)}",
+                soft_wrap=True,
             )
 
 
-def say_ungraded(console: Console, run: BenchmarkRun, counts: Counts) -> None:
+def print_ungraded(console: Console, run: BenchmarkRun, counts: Counts) -> None:
     """Print why a run without a judged criterion does not succeed, and what to do."""
     if run.is_ungraded(counts):
         advice = "" if run.allow_ungraded else ": name a judge with --judge, or use --allow-ungraded"
         console.print(f"[inconclusive]nothing was graded[/]: no criterion was judged{advice}")
 
 
-def say_unplaced(console: Console, result: RunResult) -> None:
+def print_unmatched_requests(console: Console, result: RunResult) -> None:
     """Print requests that belonged to no running trial: to one that had ended, or to a wrong address."""
     head, *lines = describe_unmatched_requests(result.unplaced) or [""]
     if head:
         console.print(f"[quiet]{escape(head)}[/]")
-    for line in lines[:MAX_UNPLACED]:
+    for line in lines[:MAX_UNMATCHED_REQUESTS]:
         console.print(f"  [quiet]{escape(line)}[/]", soft_wrap=True)
 
 
 @contextmanager
-def opened_run(
+def open_stored_run(
     reference: str, resources: ResourceOptions, output: OutputOptions
-) -> Iterator[tuple[RunShown, Settings]]:
+) -> Iterator[tuple[RunPresenter, Settings]]:
     """Open the store of a run that another starts from, with the settings of the options and of that run."""
-    settings, targets = isolating(load_settings(), resources.isolate), output.reports()
+    settings, targets = override_isolation(load_settings(), resources.isolate), output.reports()
     path = output.store or settings.store
     with open_store(settings, path) as store:
-        limits = override(settings, concurrency=resources.concurrency or store.run(reference).concurrency)
-        yield RunShown(store, path, targets, registered(), json=output.json), limits
+        limits = override_settings(settings, concurrency=resources.concurrency or store.run(reference).concurrency)
+        yield RunPresenter(store, path, targets, build_catalog(), json=output.json), limits
 
 
 def print_recording(console: Console, report: RecordingReport | None) -> None:
@@ -191,4 +192,4 @@ def print_recording(console: Console, report: RecordingReport | None) -> None:
         console.print(f"[quiet]{report.unused:,} recorded answers of these trials were not used[/]")
     if report.failed:
         console.print(f"[errored]not recorded:[/] {escape(report.failed)}", soft_wrap=True)
-    print_missing(console, report.missed)
+    print_unrecorded_trials(console, report.missed)

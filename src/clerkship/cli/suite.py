@@ -13,11 +13,11 @@ from rich.table import Column, Table
 from clerkship.attacks.contract import AttackStrategy
 from clerkship.attacks.registry import STRATEGIES
 from clerkship.cli.agent_console import agents_print_to_stderr
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import number_column, out, plain_table, print_json
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json
-from clerkship.cli.progress import Gauge
+from clerkship.cli.progress import ProgressBar
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.attacking import AttackOptions, AttackOutcome, AttackReport, AttackRequest, choose_strategies
@@ -25,7 +25,7 @@ from clerkship.service.attacking import attack as attack_suite
 from clerkship.service.running import TrialObserver
 from clerkship.settings import load_settings
 
-_OUTCOME = ("run", "attacked", "passed", "failed", "ungraded", "broken", "not_attacked")
+_OUTCOME_FIELDS = ("run", "attacked", "passed", "failed", "ungraded", "broken", "not_attacked")
 MAX_TASKS = 10
 """Tasks printed for one strategy; --json has all of them."""
 
@@ -73,7 +73,7 @@ def attack(
     request = AttackRequest(path=path, only=tuple(only or ()), store=store, **vars(options))
     total = len(choose_strategies(request.only))
     with agents_print_to_stderr(), AttackProgress(out(), total, quiet=json) as progress:
-        report = attack_suite(request, load_settings(), registered(), progress.follow)
+        report = attack_suite(request, load_settings(), build_catalog(), progress.follow)
     if json:
         print_json(report_data(report))
     else:
@@ -92,7 +92,7 @@ def _print_strategies(*, json: bool) -> None:
         out().print(f"[bold]{strategy.name:<{width}}[/]  {strategy.summary}", soft_wrap=True)
 
 
-class AttackProgress(Gauge):
+class AttackProgress(ProgressBar):
     """Shows the current strategy: a progress bar on a terminal, otherwise one line for each."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
@@ -119,7 +119,7 @@ class AttackProgress(Gauge):
 
 def print_report(console: Console, report: AttackReport) -> None:
     """Print the table, the strategies that passed with advice, and what was not attacked."""
-    console.print(_table(report.outcomes))
+    console.print(_build_table(report.outcomes))
     for outcome in report.outcomes:
         _print_passed(console, outcome)
         _print_broken(console, outcome)
@@ -132,7 +132,7 @@ def print_report(console: Console, report: AttackReport) -> None:
     console.print(f"\n{result}" + ("  [cancelled]interrupted[/]" if report.cancelled else ""))
 
 
-def _table(outcomes: Iterable[AttackOutcome]) -> Table:
+def _build_table(outcomes: Iterable[AttackOutcome]) -> Table:
     titles = ("attacked", "passed", "not applicable")
     table = plain_table(Column("strategy", no_wrap=True), *map(number_column, titles))
     for outcome in outcomes:
@@ -192,7 +192,7 @@ def report_data(report: AttackReport) -> dict[str, Any]:
                 "name": outcome.strategy.name,
                 "summary": outcome.strategy.summary,
                 "advice": outcome.strategy.advice,
-                **{name: getattr(outcome, name) for name in _OUTCOME},
+                **{name: getattr(outcome, name) for name in _OUTCOME_FIELDS},
             }
             for outcome in report.outcomes
         ],

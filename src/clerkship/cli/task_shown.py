@@ -6,7 +6,13 @@ from rich.markup import escape
 from clerkship.by_name import load
 from clerkship.cli.console import damage_data, out, print_changes, print_json
 from clerkship.cli.event_line import print_event
-from clerkship.cli.verdicts import ending, print_criterion, print_indented, print_rated, verdict
+from clerkship.cli.verdicts import (
+    print_criterion,
+    print_indented,
+    print_metrics_and_cost,
+    render_ending,
+    render_verdict,
+)
 from clerkship.events.request_line import describe_unauthenticated_requests
 from clerkship.model.criterion import Criterion
 from clerkship.report.attachments import Attachment, list_attachments
@@ -17,7 +23,7 @@ from clerkship.service.redacting import build_run_redactor
 from clerkship.service.task_view import EventFilter, TaskView, show_task
 from clerkship.store.contract import Store
 
-MAX_LINES = 40
+MAX_ATTACHMENT_LINES = 40
 MAX_UNAUTHENTICATED_LINES = 10
 
 
@@ -42,7 +48,9 @@ def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         console.print(f"  {escape(said)}", soft_wrap=True)
     score = "" if task_run.score is None else f"  {task_run.score:.2f}"
     trial = f"  [quiet]trial {task_run.trial} of {len(view.trials)}[/]" if len(view.trials) > 1 else ""
-    console.print(f"{verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")
+    console.print(
+        f"{render_verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{render_ending(task_run)}[/]"
+    )
     other = [str(t.trial) for t in view.trials if t.verdict not in ("pass", "ungraded") and t.trial != task_run.trial]
     if other:
         console.print(f"  [quiet]also not passed: trial {', '.join(other[:20])}[/]")
@@ -59,10 +67,10 @@ def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         console.print(f"  [quiet]answer[/] {escape(orjson.dumps(task_run.answer).decode())[:500]}")
     for attempt in view.attempts:
         console.print(
-            f"  [quiet]attempt {attempt.attempt} was interrupted: {escape(attempt.error or ending(attempt))}[/]"
+            f"  [quiet]attempt {attempt.attempt} was interrupted: {escape(attempt.error or render_ending(attempt))}[/]"
         )
     _print_criteria(view, whole=criteria)
-    print_rated(console, task_run, replayed=view.replayed)
+    print_metrics_and_cost(console, task_run, replayed=view.replayed)
     if events:
         console.print()
         for event in view.events:
@@ -105,10 +113,10 @@ def _print_criteria(view: TaskView, *, whole: bool) -> None:
     for criterion in task_run.criteria:
         print_criterion(out(), criterion, whole=whole, gates=has_optional_criteria(task_run), traced=True)
         if whole and not criterion.is_implied:
-            _print_written(next(written))
+            _print_as_yaml(next(written))
 
 
-def _print_written(criterion: Criterion) -> None:
+def _print_as_yaml(criterion: Criterion) -> None:
     """Print a criterion as YAML, so that it can be edited and tried with `rescore`."""
     written = criterion.model_dump(mode="json", exclude_defaults=True, exclude={"label"})
     for line in load("yaml:safe_dump")(written, sort_keys=False, allow_unicode=True, width=100).splitlines():
@@ -117,9 +125,9 @@ def _print_written(criterion: Criterion) -> None:
 
 def _print_attachment(attachment: Attachment) -> None:
     lines = attachment.text.splitlines()
-    cut = f", last {MAX_LINES} of {len(lines)} lines" if len(lines) > MAX_LINES else ""
+    cut = f", last {MAX_ATTACHMENT_LINES} of {len(lines)} lines" if len(lines) > MAX_ATTACHMENT_LINES else ""
     out().print(f"  [quiet]{attachment.title}{cut}[/]")
-    for line in lines[-MAX_LINES:]:
+    for line in lines[-MAX_ATTACHMENT_LINES:]:
         # What would move the cursor is replaced.
         shown = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
         out().print(f"    [quiet]{escape(shown)}[/]", soft_wrap=True)

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import err, out, print_json_line
 from clerkship.cli.event_line import print_event
 from clerkship.cli.groups import grouped
@@ -27,7 +27,7 @@ from clerkship.service.up import (
     open_playground,
     parse_listener_ports,
 )
-from clerkship.settings import load_settings, program
+from clerkship.settings import get_command_prefix, load_settings
 
 POLL_SECONDS = 0.2
 
@@ -63,18 +63,18 @@ def up(
         clerkship up --from suites/feeds --listener mllp=2575 --listener sftp=2222
     """
     request = replace(request, listener_ports=parse_listener_ports(listener or ()))
-    tail = Tail()
-    with tail.ending_by_signal(), open_playground(request, load_settings(), registered(), tail.add) as play:
+    tail = EventPrinter()
+    with tail.ending_by_signal(), open_playground(request, load_settings(), build_catalog(), tail.add) as play:
         if json:
-            print_json_line(_document(play))
+            print_json_line(_to_json_data(play))
         else:
-            print_play(out(), play)
+            print_playground(out(), play)
         tail.follow(play.playground, None if json else out(), play.redactor)
     if not json:
         out().print(f"[quiet]stopped after {len(play.playground.log.events)} events; nothing is stored[/]")
 
 
-class Tail:
+class EventPrinter:
     """Prints events as they happen. The threads that emit events only add a number to a queue."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ def _stop_signals() -> list[int]:
     return [signal.SIGINT, signal.SIGTERM, *([hang_up] if hang_up is not None and is_handled else [])]
 
 
-def print_play(console: Console, play: RunningPlayground) -> None:
+def print_playground(console: Console, play: RunningPlayground) -> None:
     """Print the address of each sandbox, with commands to paste."""
     environment = play.playground.environment
     about = f"{play.playground.started_at:%Y-%m-%d %H:%M:%S} UTC, {environment.time}  seed {play.seed}"
@@ -139,15 +139,15 @@ def print_play(console: Console, play: RunningPlayground) -> None:
         item = orjson.dumps(play.task_item, option=orjson.OPT_INDENT_2).decode()
         _print(console, f"[quiet]task item[/]  {escape(item)}")
     for name, way in play.sandboxes.items():
-        _print_way(console, name, way)
-    _print_way(console, "clock", play.clock, "any sandbox's")
+        _print_access(console, name, way)
+    _print_access(console, "clock", play.clock, "any sandbox's")
     console.print()
     for what, line in _commands(play).items():
         _print(console, f"[quiet]{what:<7}[/]{escape(line)}")
     console.print()
 
 
-def _print_way(console: Console, name: str, way: SandboxAccess, token: str = "") -> None:
+def _print_access(console: Console, name: str, way: SandboxAccess, token: str = "") -> None:
     kind = f"  [quiet]{way.kind}[/]" if way.kind != name else ""
     console.print()
     _print(console, f"[place]{name}[/]{kind}  {escape(way.url)}")
@@ -176,13 +176,13 @@ def _commands(play: RunningPlayground) -> dict[str, str]:
     """Return the commands for a second terminal."""
     which = "" if play.alone else f" --name {shlex.quote(play.where.name)}"
     return {
-        "events": f"{program()} events --follow{which}",
-        "check": f"{program()} check{' TASK' if play.task is None else ''}{which}",
+        "events": f"{get_command_prefix()} events --follow{which}",
+        "check": f"{get_command_prefix()} check{' TASK' if play.task is None else ''}{which}",
         "stop": f"Ctrl-C, or kill {play.where.pid}",
     }
 
 
-def _document(play: RunningPlayground) -> dict[str, Any]:
+def _to_json_data(play: RunningPlayground) -> dict[str, Any]:
     environment = play.playground.environment
     return {
         "name": play.where.name,

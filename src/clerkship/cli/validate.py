@@ -4,7 +4,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.cli.catalog import registered
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json, print_problem, print_warning
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json
@@ -30,12 +30,12 @@ def validate(request: ValidationRequest, json: Json = False) -> None:
 
         clerkship validate eval --domain domain.yml
     """
-    catalog = registered()
+    catalog = build_catalog()
     validation = check(request, load_settings(), catalog)
     if json:
         _print_json(validation, catalog.warnings())
     else:
-        _show(validation)
+        _print_validation(validation)
     raise typer.Exit(validation.exit_code())
 
 
@@ -52,10 +52,10 @@ def _print_json(validation: Validation, warnings: list[str]) -> None:
     )
 
 
-def _show(validation: Validation) -> None:
+def _print_validation(validation: Validation) -> None:
     console = out()
     if validation.library is not None:
-        _show_library(validation.library, console)
+        _print_library(validation.library, console)
         return
     for problem in validation.problems:
         print_problem(problem, console)
@@ -63,7 +63,7 @@ def _show(validation: Validation) -> None:
     console.print(f"\n[fail]✗[/] {count} {'mistake' if count == 1 else 'mistakes'}")
 
 
-def _show_library(library: Library, console: Console) -> None:
+def _print_library(library: Library, console: Console) -> None:
     parts = {"task": library.tasks, "environment": library.environments, "dataset": library.datasets}
     counts = ", ".join(f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in parts.items() if found)
     for warning in library.warnings:

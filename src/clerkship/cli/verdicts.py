@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 
 from clerkship.cli.console import number_column, plain_table, print_changes, print_more, text_column
-from clerkship.cli.outcome_style import styled
+from clerkship.cli.outcome_style import style_outcome
 from clerkship.kit.statistics import Interval, wilson_interval
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
@@ -33,10 +33,10 @@ from clerkship.report.plain_text import (
 )
 from clerkship.report.repeats import Repeats, TaskRate, compute_repeats, group_by_threshold, group_rates, list_curves
 from clerkship.service.reading import RunView
-from clerkship.settings import program
+from clerkship.settings import get_command_prefix
 
-_BESIDE = {"turn_limit": "turn limit", "agent_silent": "no reply", "agent_failed": "crashed"}
-_CHANGED_BY = {
+_ENDING_NOTES = {"turn_limit": "turn limit", "agent_silent": "no reply", "agent_failed": "crashed"}
+_LIMIT_OPTIONS = {
     "turn_limit": "`max_turns` in the file, or --max-turns,",
     "turn_timed_out": "`turn_timeout` in the file, or --turn-timeout,",
 }
@@ -44,29 +44,33 @@ _CHANGED_BY = {
 OTHER_COLUMNS = 80
 """Characters that the other columns take, the task's name among them."""
 MAX_NAME_LENGTH = 14
-PASS = 0.9
+MIN_GOOD_SCORE = 0.9
 T = TypeVar("T")
 MAX_ROWS = 40
 MAX_FAILURES = 20
 MAX_VALUE = 250
 MAX_CITES = 5
-_ADVICE = f"\n{REFRESH_HINT}"
+_REFRESH_ADVICE = f"\n{REFRESH_HINT}"
 """Said once for all trials that are not recorded, and not of each."""
 
 
-def verdict(task_run: TaskRun) -> str:
+def render_verdict(task_run: TaskRun) -> str:
     """Return the outcome of a trial, with its ending if that is unusual."""
     idle = any(criterion.is_implied and not criterion.passed for criterion in task_run.criteria)
-    how = "timed out" if task_run.status == "timed_out" else _BESIDE.get(task_run.ending, "did nothing" if idle else "")
-    return styled(outcome(task_run)) + (f" [quiet]({how})[/]" if how else "")
+    how = (
+        "timed out"
+        if task_run.status == "timed_out"
+        else _ENDING_NOTES.get(task_run.ending, "did nothing" if idle else "")
+    )
+    return style_outcome(outcome(task_run)) + (f" [quiet]({how})[/]" if how else "")
 
 
-def ending(task_run: TaskRun) -> str:
+def render_ending(task_run: TaskRun) -> str:
     """Return how a trial ended, as text."""
     if task_run.ending == "timed_out" and task_run.timeout is not None:
         return f"the time limit of {task_run.timeout:g} s passed; `timeout` in the task, or --timeout, changes it"
-    if task_run.ending in _CHANGED_BY:
-        return f"{ENDINGS[task_run.ending].lower()}; {_CHANGED_BY[task_run.ending]} changes it"
+    if task_run.ending in _LIMIT_OPTIONS:
+        return f"{ENDINGS[task_run.ending].lower()}; {_LIMIT_OPTIONS[task_run.ending]} changes it"
     text = describe_ending(task_run)
     return text[0].lower() + text[1:]
 
@@ -76,28 +80,28 @@ class AxisColumns:
 
     def __init__(self, console: Console, rows: Sequence[Mapping[str, float]]) -> None:
         axes = list_axes(rows)
-        needed = sum(max(len(_title(axis)), 4) + 2 for axis in axes)
+        needed = sum(max(len(_axis_title(axis)), 4) + 2 for axis in axes)
         self._columns = axes if needed <= console.width - OTHER_COLUMNS else []
 
     def columns(self) -> list[Column]:
-        return [number_column(escape(_title(axis))) for axis in self._columns]
+        return [number_column(escape(_axis_title(axis))) for axis in self._columns]
 
     def cells(self, axes: Mapping[str, float]) -> list[str]:
-        return [_score(axes[axis]) if axis in axes else "" for axis in self._columns]
+        return [_style_score(axes[axis]) if axis in axes else "" for axis in self._columns]
 
     def below(self, axes: Mapping[str, float]) -> str:
         """Return the scores as a second line of the task's cell, if there are no columns for them."""
         names = [] if self._columns else list_axes([axes])
-        words = [f"[quiet]{escape(_title(axis))}[/] {_score(axes[axis])}" for axis in names]
+        words = [f"[quiet]{escape(_axis_title(axis))}[/] {_style_score(axes[axis])}" for axis in names]
         return f"\n{'  '.join(words)}" if words else ""
 
 
-def _title(axis: str) -> str:
+def _axis_title(axis: str) -> str:
     return to_one_line(axis_name(axis))[:MAX_NAME_LENGTH]
 
 
-def _score(score: float) -> str:
-    style = "quiet" if score >= PASS else "partial" if score > 0 else "fail"
+def _style_score(score: float) -> str:
+    style = "quiet" if score >= MIN_GOOD_SCORE else "partial" if score > 0 else "fail"
     return f"[{style}]{score:.2f}[/]"
 
 
@@ -114,18 +118,18 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
     elif task_runs:
         _print_table(console, task_runs)
     unhappy = [task_run for task_run in task_runs if outcome(task_run) not in ("pass", "ungraded")]
-    shown = _first_of_each(unhappy)[:MAX_FAILURES] if whole else unhappy[:MAX_FAILURES]
+    shown = _first_trial_of_each_task(unhappy)[:MAX_FAILURES] if whole else unhappy[:MAX_FAILURES]
     for task_run in shown:
         print_failure(console, task_run)
     if len(shown) < len(unhappy):
         more = f"{len(unhappy) - len(shown)} more that did not pass"
-        console.print(f"\n[quiet]… and {more}: {program()} show {run.id} --failed{escape(elsewhere)}[/]")
-    _print_flawed(console, task_runs, whole=whole)
+        console.print(f"\n[quiet]… and {more}: {get_command_prefix()} show {run.id} --failed{escape(elsewhere)}[/]")
+    _print_passed_with_failures(console, task_runs, whole=whole)
     console.print()
     if view.seals.is_changed:
         print_changes(console, view.seals)
         return
-    console.print(summary(run, counts, _unjudged(task_runs) if whole else 0))
+    console.print(render_summary(run, counts, _count_unjudged(task_runs) if whole else 0))
     if run.isolation not in (None, "built-in"):
         console.print(f"[quiet]isolation[/] {describe_isolation(run)}")
     templates = view.templates()
@@ -135,36 +139,36 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
     if whole and run.trials > 1:
         _print_repeats(console, compute_repeats(found.values()))
     if whole and run.until_sure is not None:
-        _print_sides(console, run.until_sure, group_by_threshold(found.values(), run.until_sure))
+        _print_threshold_groups(console, run.until_sure, group_by_threshold(found.values(), run.until_sure))
     if whole:
-        _print_judged(console, view.judged())
+        _print_judging_summary(console, view.judged())
 
 
-def _print_flawed(console: Console, task_runs: Sequence[TaskRun], *, whole: bool) -> None:
+def _print_passed_with_failures(console: Console, task_runs: Sequence[TaskRun], *, whole: bool) -> None:
     """List failed criteria of trials that passed."""
     found = [task_run for task_run in task_runs if outcome(task_run) == "pass" and failed_criteria(task_run)]
-    shown = (_first_of_each(found) if whole else found)[:MAX_FAILURES]
+    shown = (_first_trial_of_each_task(found) if whole else found)[:MAX_FAILURES]
     for task_run in shown:
         trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
-        console.print(f"\n{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]passed, but:[/]")
+        console.print(f"\n{render_verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]passed, but:[/]")
         for criterion in failed_criteria(task_run):
             mark = "[errored]![/]" if criterion.status == "error" else "[fail]✗[/]"
             detail = f"  [quiet]{escape(to_one_line(criterion.detail))}[/]" if criterion.detail else ""
-            line = f"  {mark} {escape(to_one_line(criterion.label))}{_tags(criterion)}{detail}"
+            line = f"  {mark} {escape(to_one_line(criterion.label))}{_render_tags(criterion)}{detail}"
             # Cut at the edge of a terminal, and whole elsewhere.
             console.print(line, no_wrap=True, overflow="ellipsis" if console.is_terminal else "ignore", crop=False)
     if len(shown) < len(found):
         console.print(f"\n[quiet]… and {len(found) - len(shown)} more that passed with failed criteria[/]")
 
 
-def _tags(criterion: CriterionRun, *, gates: bool = True) -> str:
+def _render_tags(criterion: CriterionRun, *, gates: bool = True) -> str:
     """Return whether a criterion gates, and its axis."""
     tags = ["gate"] if criterion.gate and gates else []
     tags += [to_one_line(criterion.axis)] if criterion.axis else []
     return f" [quiet]({escape(', '.join(tags))})[/]" if tags else ""
 
 
-def _print_judged(console: Console, found: JudgingSummary) -> None:
+def _print_judging_summary(console: Console, found: JudgingSummary) -> None:
     """Print what models judged and used."""
     lines: list[tuple[str, str]] = []
     for about, told in () if found.is_empty else found.lines():
@@ -173,10 +177,10 @@ def _print_judged(console: Console, found: JudgingSummary) -> None:
             tasks = list(found.quality_by_task().items())[:MAX_ROWS]
             lines += [("", f"[quiet]{escape(task)}:[/] {escape(rated)}") for task, rated in tasks]
     for about, told in lines:
-        print_beside(console, 0, f"{about:<7}", told)
+        print_labelled(console, 0, f"{about:<7}", told)
 
 
-def _first_of_each(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
+def _first_trial_of_each_task(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
     """Return one trial of each task."""
     found: dict[str, TaskRun] = {}
     for task_run in task_runs:
@@ -186,7 +190,7 @@ def _first_of_each(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
 
 def _print_rates(console: Console, found: Sequence[TaskRate], of: str = "task") -> None:
     """Print the pass rate of repeated tasks or of templates."""
-    shown = _most_urgent(found, _all_passed)
+    shown = _most_urgent(found, _is_all_passed)
     axes = AxisColumns(console, [rate.axes for rate in shown])
     numbers = map(number_column, ("passed", "rate", "95 % interval"))
     table = plain_table(*numbers, *axes.columns(), text_column(of), Column("", no_wrap=True))
@@ -208,14 +212,16 @@ def interval_cells(interval: Interval | None) -> tuple[str, str]:
     return percent(interval.rate), f"{percent(interval.low)} – {percent(interval.high)}"
 
 
-def _all_passed(rate: TaskRate) -> bool:
+def _is_all_passed(rate: TaskRate) -> bool:
     return rate.passed == rate.graded > 0
 
 
 def _rate_row(rate: TaskRate, axes: AxisColumns) -> tuple[str, ...]:
-    style = "pass" if _all_passed(rate) else "partial" if rate.flaky else "fail"
+    style = "pass" if _is_all_passed(rate) else "partial" if rate.flaky else "fail"
     notes = ["[partial]flaky[/]"] if rate.flaky else []
-    notes += [f"{styled(name)} {n}" for name, n in sorted(rate.outcomes.items()) if n and name not in ("pass", "fail")]
+    notes += [
+        f"{style_outcome(name)} {n}" for name, n in sorted(rate.outcomes.items()) if n and name not in ("pass", "fail")
+    ]
     passed, task = f"[{style}]{rate.passed}/{rate.graded}[/]", escape(rate.task) + axes.below(rate.axes)
     return passed, *interval_cells(rate.interval), *axes.cells(rate.axes), task, "  ".join(notes)
 
@@ -228,7 +234,7 @@ def _print_repeats(console: Console, found: Repeats) -> None:
         console.print(f"[partial]flaky[/]   {escape('; '.join(found.flaky))}", soft_wrap=True)
 
 
-def _print_sides(console: Console, threshold: float, sides: dict[str, list[str]]) -> None:
+def _print_threshold_groups(console: Console, threshold: float, sides: dict[str, list[str]]) -> None:
     words = {"above": "[pass]at least[/]", "below": "[fail]below[/]", "not sure": "[partial]not sure of[/]"}
     for name, tasks in sides.items():
         if tasks:
@@ -237,20 +243,20 @@ def _print_sides(console: Console, threshold: float, sides: dict[str, list[str]]
 
 def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
     shown = _most_urgent(task_runs, lambda task_run: outcome(task_run) == "pass")
-    axes = AxisColumns(console, [_axes(task_run) for task_run in shown])
+    axes = AxisColumns(console, [_axis_scores(task_run) for task_run in shown])
     first = (Column("verdict", no_wrap=True), Column("score", justify="right"), *axes.columns())
     head = Column("log head", style="quiet", no_wrap=True)
     table = plain_table(*first, text_column("task"), number_column("criteria"), head)
     trials = max((task_run.trial for task_run in task_runs), default=1)
     for task_run in shown:
         score = "" if task_run.score is None else f"{task_run.score:.2f}"
-        count = _count(task_run.criteria) if not why_undecided(task_run) else "[quiet]–[/]"
+        count = _count_criteria(task_run.criteria) if not why_undecided(task_run) else "[quiet]–[/]"
         trial = f" [quiet]trial {task_run.trial}[/]" if trials > 1 else ""
         table.add_row(
-            verdict(task_run),
+            render_verdict(task_run),
             score,
-            *axes.cells(_axes(task_run)),
-            escape(task_run.task) + trial + axes.below(_axes(task_run)),
+            *axes.cells(_axis_scores(task_run)),
+            escape(task_run.task) + trial + axes.below(_axis_scores(task_run)),
             count,
             task_run.head[:12],
         )
@@ -258,11 +264,11 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
     print_more(console, len(task_runs) - len(shown))
 
 
-def _axes(task_run: TaskRun) -> dict[str, float]:
+def _axis_scores(task_run: TaskRun) -> dict[str, float]:
     return {axis: found.score for axis, found in task_run.axes.items()}
 
 
-def _count(criteria: Sequence[CriterionRun]) -> str:
+def _count_criteria(criteria: Sequence[CriterionRun]) -> str:
     """Return how many criteria passed, and how many were skipped."""
     shown = [criterion for criterion in criteria if not (criterion.is_implied and criterion.passed)]
     counted = [criterion for criterion in shown if criterion.status != "skipped"]
@@ -275,12 +281,14 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
     """Print why a trial did not pass: each failed criterion with expected and actual values."""
     console.print()
     trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
-    console.print(f"{verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{ending(task_run)}[/]")
+    console.print(
+        f"{render_verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{render_ending(task_run)}[/]"
+    )
     if task_run.error:
         print_indented(
             console,
             4,
-            f"[errored]{describe_blame(task_run)}:[/] {escape(describe_error(task_run).removesuffix(_ADVICE))}",
+            f"[errored]{describe_blame(task_run)}:[/] {escape(describe_error(task_run).removesuffix(_REFRESH_ADVICE))}",
         )
     if task_run.agent_error:
         print_indented(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
@@ -297,7 +305,7 @@ def print_indented(console: Console, indent: int, markup: str) -> None:
         console.print(textwrap.indent(markup, " " * indent))
 
 
-def print_beside(console: Console, indent: int, about: str, markup: str) -> None:
+def print_labelled(console: Console, indent: int, about: str, markup: str) -> None:
     """Print a label with text beside it whose wrapped parts keep their indent."""
     if not console.is_terminal:
         console.print(textwrap.indent(f"[quiet]{about}[/] {markup}", " " * indent))
@@ -316,19 +324,19 @@ def print_criterion(
     mark = {"error": "[errored]! error[/]", "skipped": "[quiet]– skipped[/]"}.get(
         criterion.status, "[pass]✓[/]" if criterion.passed else "[fail]✗[/]"
     )
-    print_indented(console, 2, f"{mark} {escape(criterion.label)}{_tags(criterion, gates=gates)}")
+    print_indented(console, 2, f"{mark} {escape(criterion.label)}{_render_tags(criterion, gates=gates)}")
     print_indented(console, 6, escape(criterion.detail))
     for line in criterion.traceback.splitlines() if traced else ():
         print_indented(console, 8, f"[quiet]{escape(line)}[/]")
     if is_judged_by_model(criterion):
-        print_reliance(console, criterion, whole=whole)
+        print_judge_evidence(console, criterion, whole=whole)
         return
     for field in criterion.evidence:
         if whole or criterion.passed or not field.passed:
             _print_field(console, field)
 
 
-def print_reliance(console: Console, criterion: CriterionRun, *, whole: bool = False, indent: int = 6) -> None:
+def print_judge_evidence(console: Console, criterion: CriterionRun, *, whole: bool = False, indent: int = 6) -> None:
     """Print what a judge's verdict rests on: citations, votes and model."""
     parts = parse_judge_evidence(criterion)
     for field in parts.rest:
@@ -348,7 +356,7 @@ def print_reliance(console: Console, criterion: CriterionRun, *, whole: bool = F
         print_indented(console, indent, f"[quiet]judge[/] {escape(parts.judge)}")
 
 
-def print_rated(console: Console, task_run: TaskRun, *, replayed: bool = False) -> None:
+def print_metrics_and_cost(console: Console, task_run: TaskRun, *, replayed: bool = False) -> None:
     """Print the metrics of a conversation, and the use of models, if there are any."""
     if task_run.quality is not None:
         _print_quality(console, task_run.quality)
@@ -383,15 +391,15 @@ def _print_field(console: Console, field: FieldCheck) -> None:
         print_indented(console, 8, f"[quiet]{describe_left_out(field)}[/]")
 
 
-def _unjudged(task_runs: Sequence[TaskRun]) -> int:
+def _count_unjudged(task_runs: Sequence[TaskRun]) -> int:
     """Return the number of criteria that were skipped or could not be judged in finished trials."""
     graded = (task_run for task_run in task_runs if not why_undecided(task_run))
     return sum(criterion.status != "judged" for task_run in graded for criterion in task_run.criteria)
 
 
-def summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:
+def render_summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:
     """Return one line with the outcomes, the pass rate with its interval, and what was not graded."""
-    told = "  ".join(f"{styled(name)} {count}" for name, count in count_outcomes(counts).items() if count)
+    told = "  ".join(f"{style_outcome(name)} {count}" for name, count in count_outcomes(counts).items() if count)
     interval = wilson_interval(counts.passed, counts.graded)
     rate = ""
     if interval is not None:

@@ -1,4 +1,4 @@
-"""Build the agent of a run, and ask it about itself."""
+"""Build the agent of a run, and check before the run that it can be used."""
 
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import Solver, SolverWithCapabilities, SolverWithPreflight
@@ -8,16 +8,17 @@ from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun
-from clerkship.settings import Settings, override
+from clerkship.settings import Settings, override_settings
 
 AGENT_PROCESS = "--agent-process"
-"""The option of a run whose Python agent has a process of its own, as runs are kept with it."""
+"""Stored in the options of a run whose Python agent has its own process."""
 
 
 def build_agent(agent: str | Solver, settings: Settings, catalog: RegisteredCatalog) -> Solver:
-    """Return the solver that a run is given or names; a Python agent in its own process, where the settings say so.
+    """Return the solver of a run, given a solver or a reference such as `python:module:name`.
 
-    Raises InputError where it cannot be built, or cannot be imported by another process.
+    If the setting `agent_process` is on, a Python agent gets its own process. Raises InputError if the agent cannot
+    be built, or cannot be imported by another process.
     """
     if isinstance(agent, str):
         return build_solver(agent, catalog, settings)
@@ -25,36 +26,40 @@ def build_agent(agent: str | Solver, settings: Settings, catalog: RegisteredCata
 
 
 def settings_of(run: BenchmarkRun, settings: Settings) -> Settings:
-    """Return the settings with which the agent of a run that is kept is started again."""
-    return override(settings, agent_process="on") if AGENT_PROCESS in run.options else settings
+    """Return the settings for starting the agent of a stored run again."""
+    return override_settings(settings, agent_process="on") if AGENT_PROCESS in run.options else settings
 
 
 def options_with(solver: Solver, options: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the options that a run is kept with: `--agent-process` among them if its agent has a process."""
+    """Return the options to store with a run: `--agent-process` is included if its agent has its own process."""
     others = tuple(option for option in options if option != AGENT_PROCESS)
     return (*others, AGENT_PROCESS) if isinstance(solver, PythonProcessSolver) else others
 
 
 def check_process(agent: str | Solver, catalog: RegisteredCatalog) -> None:
-    """Raise InputError for an agent that `--agent-process` cannot give a process of its own."""
+    """Raise InputError if `--agent-process` has no meaning for an agent.
+
+    It is accepted for a program, which has its own process anyway.
+    """
     if isinstance(agent, str):
-        sort = agent.partition(":")[0]
-        name, fits = agent, sort in ("python", "command") or sort not in catalog.agents  # that one is refused later
+        name, kind = agent, agent.partition(":")[0]
+        # `build_solver` refuses an unknown kind with a better message.
+        is_supported = kind in ("python", "command") or kind not in catalog.agents
     else:
-        name, fits = agent.name, isinstance(agent, PythonSolver | PythonProcessSolver | CommandSolver)
-    if not fits:
+        name, is_supported = agent.name, isinstance(agent, PythonSolver | PythonProcessSolver | CommandSolver)
+    if not is_supported:
         hint = "leave the option out: it is for `python:module:name`"
-        raise InputError.of(f"--agent-process: agent {name} has no process to be put in", hint=hint)
+        raise InputError.of(f"--agent-process: agent {name} cannot run in a process of its own", hint=hint)
 
 
 def check_reachable(solver: Solver) -> None:
-    """Raise InputError where an agent cannot be reached; one that can be asked about itself is asked."""
+    """Raise InputError if an agent cannot be reached."""
     if isinstance(solver, SolverWithPreflight):
         solver.preflight()
     elif isinstance(solver, SolverWithCapabilities):
-        solver.capabilities()
+        solver.capabilities()  # it asks the agent, and so raises if the agent cannot be reached
 
 
 def has_process(solver: Solver | None) -> bool:
-    """Return whether an agent is a Python agent in a process of its own."""
+    """Return whether an agent is a Python agent in its own process."""
     return isinstance(solver, PythonProcessSolver)

@@ -37,7 +37,7 @@ from clerkship.playground.playground import PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.reactions.contract import pair_name
-from clerkship.settings import Settings, variables
+from clerkship.settings import Settings, get_template_variables
 from clerkship.steps.contract import Step
 
 EMPTY_SCENARIO = Scenario()
@@ -198,7 +198,7 @@ def expand_variables(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
     """Return the task with environment variables expanded, and the values of these variables by name."""
     if b"${" not in snapshot.data:
         return snapshot.task, {}
-    used, unset = TrackedVariables(variables()), _unset_variable_error(f"task {snapshot.task.name!r}")
+    used, unset = TrackedVariables(get_template_variables()), _unset_variable_error(f"task {snapshot.task.name!r}")
     return Task.model_validate(expand_task(snapshot.task.model_dump(mode="json"), used, unset)), used.used
 
 

@@ -22,7 +22,7 @@ from clerkship.library.template import Filter
 from clerkship.model.call import AssertionCall
 from clerkship.model.task import Task
 from clerkship.plugin_loading.load import NO_PLUGINS
-from clerkship.settings import variables
+from clerkship.settings import get_template_variables
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
 
@@ -118,7 +118,7 @@ class RegisteredCatalog(Registrations):
 
     def variables(self) -> Mapping[str, str]:
         """Return the environment variables that `${NAME}` in a file may refer to."""
-        return variables()
+        return get_template_variables()
 
     def payloads(self, name: str) -> Mapping[str, Collection[str]]:
         """Return the kinds of event that match a name or a pattern with `*`, with the fields of their payloads."""

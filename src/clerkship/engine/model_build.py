@@ -26,7 +26,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import Prices
 from clerkship.model.variables import UnknownVariable, expand
-from clerkship.settings import Settings, variables
+from clerkship.settings import Settings, get_template_variables
 
 
 class PriceList(RootModel[dict[str, Prices]]):
@@ -104,10 +104,16 @@ def _read_credentials(reference: ModelReference, choice: ModelChoice, settings: 
         AZURE: (settings.azure_api_key, "AZURE_API_KEY"),
     }
     default_variable = f"{reference.provider.upper().replace('-', '_')}_API_KEY"
-    key, variable = known.get(reference.provider, (variables().get(default_variable, "").strip(), default_variable))
+    key, variable = known.get(
+        reference.provider, (get_template_variables().get(default_variable, "").strip(), default_variable)
+    )
     hint = f"set CLERKSHIP_{variable} or {variable}" if reference.provider in known else f"set {variable}"
     if choice.key_from:
-        key, variable, hint = variables().get(choice.key_from, "").strip(), choice.key_from, f"set {choice.key_from}"
+        key, variable, hint = (
+            get_template_variables().get(choice.key_from, "").strip(),
+            choice.key_from,
+            f"set {choice.key_from}",
+        )
         if not key:
             raise InputError.of(f"model `{choice.who}`: the environment variable {variable} is not set", hint="set it")
         if not (key.isascii() and key.isprintable()):
@@ -154,4 +160,4 @@ def expand_variables(data: Any, model: str) -> Any:
     def unset(path: list[int | str], unknown: UnknownVariable) -> None:
         raise InputError.of(f"model `{model}`: {unknown}", hint=unknown.hint)
 
-    return expand(data, variables(), unset)
+    return expand(data, get_template_variables(), unset)

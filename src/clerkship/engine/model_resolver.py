@@ -29,7 +29,7 @@ from clerkship.model.variables import find_variable_names
 from clerkship.recording.cassette import RecordedEmbedding, RecordedQuestion, RecordedTurn, cassette_path
 from clerkship.recording.redaction import CassetteRedactor
 from clerkship.recording.session import RecordingSession
-from clerkship.settings import Settings, secrets, variables
+from clerkship.settings import Settings, find_secrets, get_template_variables
 
 _JUDGE_ROLES: tuple[Role, ...] = ("judge", "metrics", "person_check")
 
@@ -143,14 +143,14 @@ def _open_session(
         raise InputError.of("--record-agent needs a recording", hint=hint)
     if asking.tape is None or cassettes is None:
         return RecordingSession()
-    values = variables()
+    values = get_template_variables()
     names = {snapshot.task.name: snapshot.variables() for snapshot in snapshots}
     known = {name: values.get(name, "") for name in sorted(_find_variables(conftest))}
     return RecordingSession(
         asking.tape,
         {snapshot.task.name: cassette_path(cassettes.root / snapshot.source) for snapshot in snapshots},
         redactor=CassetteRedactor(
-            known, build_redactor(secrets(settings), shortest=MIN_SECRET_LENGTH, label="[secret]")
+            known, build_redactor(find_secrets(settings), shortest=MIN_SECRET_LENGTH, label="[secret]")
         ),
         variables={task: {name: values[name] for name in used & values.keys()} for task, used in names.items()},
         restarts_damaged=cassettes.restarts_damaged,

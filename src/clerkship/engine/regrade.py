@@ -13,9 +13,10 @@ from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.run import Ending, TaskRun
 from clerkship.model.variables import UnknownVariable
 from clerkship.playground.playground import replay
-from clerkship.settings import variables
+from clerkship.settings import get_template_variables
 
 Kinds = Mapping[str, type[Payload]]
+# The fields of a record that change if a trial cannot be graded again.
 _ERRORED: dict[str, Any] = {"status": "errored", "ending": "errored", "verdict": None, "score": None}
 _ERRORED |= {"axes": {}, "criteria": (), "quality": None}
 
@@ -27,20 +28,18 @@ class UnknownEvent(PlatformError):
 def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]) -> list[Event]:
     """Return the events of a log in the order in which they were logged.
 
-    Where the log has names of variables, their current values are used. Raises InputError if one is not set, and
-    UnknownEvent if a kind of event is unknown.
+    The log has the names of variables instead of their values. They are replaced by the current values. Raises
+    InputError if a variable is not set, and UnknownEvent if a kind of event is unknown.
     """
-    values = variables()
+    values = get_template_variables()
     try:
         return [parse_event(line, kinds, blob, values) for line in lines]
     except UnknownVariable as unknown:
         raise InputError.of(
-            f"the log cannot be read: {unknown}", hint="set it as it was when the run was made"
+            f"the log cannot be read: {unknown}", hint="set it to the value that it had in the run"
         ) from None
     except KeyError as error:
-        raise UnknownEvent(
-            f"the log has an event {error}, which no simulator here knows: is a plug-in missing?"
-        ) from None
+        raise UnknownEvent(f"the log has an event of the unknown kind {error}: is a plug-in missing?") from None
 
 
 def grade_log(grader: Grader, built: BuiltTask, events: Sequence[Event], ending: Ending) -> Grade:
@@ -60,7 +59,7 @@ def regrade(
 ) -> TaskRun:
     """Return the record of a trial with a new verdict, by the criteria of `built`."""
     if compute_head(lines) != graded.head:
-        error = "the stored log is not the one that was graded: its lines do not lead to its head"
+        error = "the stored log is not the one that was graded: the hash of its lines differs from the stored hash"
         return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})
     grader = Grader(built, models, graded.trial)
     criteria, score, quality = grade_log(grader, built, parse_log(lines, kinds, blob), graded.ending)

@@ -14,7 +14,7 @@ from clerkship.model.task import Task
 
 
 class ScenarioSetup(Frozen):
-    """The state before the conversation begins. Only `initial_slots` is part of Rasa's format."""
+    """The state before the conversation begins. Only `initial_slots` is part of the original format."""
 
     initial_slots: Annotated[dict[str, JsonValue], Field(description="slot values set before the first turn")] = {}
     person: Annotated[ScenarioPerson | None, Field(description="script and further settings of the person (ours)")] = (
@@ -175,7 +175,7 @@ _TEXT_KEYS = ("utter_name", "text_matches", "utter_source")
 
 
 def build_plain_label(call: AssertionCall) -> str:
-    """Return an assertion's name and the ids in its arguments, as Rasa's own reports show it."""
+    """Return an assertion's name and the ids in its arguments, as the original reports show it."""
     args = call.args
     if call.name == "sequencing":
         return call.name

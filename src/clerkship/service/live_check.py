@@ -27,7 +27,7 @@ from clerkship.model.run import CriterionRun, Ending
 from clerkship.service.remote import RemotePlayground
 from clerkship.service.up import find_task, hash_environment, hash_setup
 from clerkship.service.up_registry import PlaygroundRegistration
-from clerkship.settings import Settings, variables
+from clerkship.settings import Settings, get_template_variables
 
 
 class StatedAnswer(NamedTuple):
@@ -79,7 +79,7 @@ def read_events(remote: RemotePlayground, after: int = 0, by: Redactor = NO_REDA
 
 def build_remote_redactor(remote: RemotePlayground) -> Redactor:
     """Return a redactor for the variables of a playground's task, if they are set in this process."""
-    known = variables()
+    known = get_template_variables()
     names = remote.about().get("variables", ())
     return build_redactor({name: known[name] for name in names if name in known}, shortest=MIN_SECRET_LENGTH)
 

@@ -6,7 +6,7 @@ from clerkship.by_name import load
 from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.variables import find_variable_names
-from clerkship.settings import load_settings, secrets, variables
+from clerkship.settings import find_secrets, get_template_variables, load_settings
 from clerkship.store.contract import Store
 
 MIN_UNUSED_SECRET_LENGTH = 12
@@ -18,7 +18,7 @@ def build_run_redactor(store: Store, run: BenchmarkRun) -> Redactor:
 
     The store contains no values, so variables that are not set now cannot be redacted.
     """
-    known = variables()
+    known = get_template_variables()
     used = {name: known[name] for name in _find_variable_names(store, run) if name in known}
     return build_redactor({**_find_secrets(), **used}, shortest=MIN_SECRET_LENGTH)
 
@@ -28,7 +28,7 @@ def _find_secrets() -> dict[str, str]:
 
     Values of letters only are left out: they may be ordinary words that have nothing to do with the variable.
     """
-    found = secrets(load_settings())
+    found = find_secrets(load_settings())
     return {
         name: value for name, value in found.items() if len(value) >= MIN_UNUSED_SECRET_LENGTH and not value.isalpha()
     }
@@ -36,7 +36,7 @@ def _find_secrets() -> dict[str, str]:
 
 def find_unset_variables(store: Store, run: BenchmarkRun) -> list[str]:
     """Return the variables of a run that are not set now, so that their values cannot be recognised."""
-    return sorted(_find_variable_names(store, run) - variables().keys())
+    return sorted(_find_variable_names(store, run) - get_template_variables().keys())
 
 
 def _find_variable_names(store: Store, run: BenchmarkRun) -> set[str]:

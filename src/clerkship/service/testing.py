@@ -30,7 +30,7 @@ from clerkship.service.report_targets import ReportTargets
 from clerkship.service.running import execute
 from clerkship.service.store_access import open_store
 from clerkship.service.task_view import show_task
-from clerkship.settings import load_settings, override
+from clerkship.settings import load_settings, override_settings
 from clerkship.store.sqlite import SqliteStore
 
 MAX_FAILURES = 10
@@ -128,7 +128,7 @@ class ClerkshipFixture:
         catalog = RegisteredCatalog()
         self.warnings = catalog.warnings()
         request = RunRequest(path=self._find(Path(path)), agent=to_agent_reference(agent), **options)
-        settings = override(load_settings(), store=self._path)
+        settings = override_settings(load_settings(), store=self._path)
         plan = plan_run(request, settings, catalog)
         self.warnings += map(str, plan.warnings)
         if self._store is None:

@@ -13,7 +13,7 @@ from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.frozen import Frozen
 from clerkship.model.names import did_you_mean
 from clerkship.service.remote import PlaygroundTimeout, PlaygroundUnreachable, RemotePlayground
-from clerkship.settings import Settings, program
+from clerkship.settings import Settings, get_command_prefix
 
 MAX_NAMES = 1000
 OWN_FOLDER = ".clerkship"
@@ -152,7 +152,7 @@ def find_playground(folder: Path, name: str | None = None) -> PlaygroundRegistra
 
 
 def _build_start_hint() -> str:
-    return f"start one with `{program()} up`"
+    return f"start one with `{get_command_prefix()} up`"
 
 
 def _describe_failure(where: PlaygroundRegistration, fault: PlaygroundUnreachable) -> str:

@@ -10,7 +10,7 @@ from clerkship.model.run import IsolationLevel
 from clerkship.service.checking import load_and_check
 from clerkship.service.isolating import choose_level
 from clerkship.service.planning.request import RunRequest, split_case
-from clerkship.settings import Settings, isolating, override
+from clerkship.settings import Settings, override_isolation, override_settings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,8 +40,8 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
 
 def _settings_for(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> Settings:
     """Return the settings with the changes of the request. Raise InputError if the agent cannot run in its own process."""
-    settings = isolating(settings, request.isolate)
+    settings = override_isolation(settings, request.isolate)
     if not request.agent_process:
         return settings
     check_process(request.agent, catalog)
-    return override(settings, agent_process="on")
+    return override_settings(settings, agent_process="on")
