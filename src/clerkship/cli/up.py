@@ -64,7 +64,7 @@ def up(
     """
     request = replace(request, listener_ports=parse_listener_ports(listener or ()))
     tail = EventPrinter()
-    with tail.ending_by_signal(), open_playground(request, load_settings(), build_catalog(), tail.add) as play:
+    with tail.stop_on_signal(), open_playground(request, load_settings(), build_catalog(), tail.add) as play:
         if json:
             print_json_line(_to_json_data(play))
         else:
@@ -88,7 +88,7 @@ class EventPrinter:
         self._new_events.put(event.seq)
 
     @contextmanager
-    def ending_by_signal(self) -> Iterator[None]:
+    def stop_on_signal(self) -> Iterator[None]:
         """Stop cleanly on Ctrl-C or SIGTERM inside this context; a second Ctrl-C interrupts."""
 
         def stop(number: int, frame: object) -> None:
