@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.actors.python import PythonSolver
-from clerkship.cli.shown import RunPresenter
+from clerkship.cli.run_output import RunPresenter
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.report_targets import ReportTargets

@@ -11,7 +11,7 @@ from clerkship.cli.comparison import print_comparison
 from clerkship.cli.console import out, print_json, print_notes
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, RunReference, StorePath
-from clerkship.cli.shown import print_recording, print_ungraded
+from clerkship.cli.run_output import print_recording, print_ungraded
 from clerkship.service.comparing import compare_runs
 from clerkship.service.rescore import RescoreOptions
 from clerkship.service.rescore import rescore as grade_again

@@ -2,7 +2,7 @@
 
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.report_options import OutputOptions
-from clerkship.cli.shown import RunPresenter
+from clerkship.cli.run_output import RunPresenter
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import RunView

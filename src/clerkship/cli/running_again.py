@@ -4,7 +4,7 @@ from rich.markup import escape
 
 from clerkship.cli.console import out
 from clerkship.cli.report_options import OutputOptions
-from clerkship.cli.shown import open_stored_run
+from clerkship.cli.run_output import open_stored_run
 from clerkship.service.fork import plan_fork
 from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.options import ResourceOptions
