@@ -90,7 +90,7 @@ def test_list_imports_no_machinery_of_runs(practice: Path) -> None:
 def test_show_of_a_run_imports_no_machinery_of_runs(practice: Path) -> None:
     modules = imported(practice, "show", "latest", "--store", "store.db")
     own = MACHINERY | {"clerkship.actors", "clerkship.sandbox", "clerkship.events", "clerkship.model.snapshot"}
-    own |= {"clerkship.service.exporting", "clerkship.recording.session", "clerkship.cli.task_shown"}
+    own |= {"clerkship.service.exporting", "clerkship.recording.session", "clerkship.cli.task_output"}
     assert of_packages(modules, HEAVY | own | {"asyncio", "ssl"}) == set()
     assert of_packages(modules, {"clerkship.assertions"}) == {"clerkship.assertions", "clerkship.assertions.registry"}
 

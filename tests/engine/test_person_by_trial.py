@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.cli.task_shown import print_task
+from clerkship.cli.task_output import print_task
 from clerkship.model.run import TaskRun
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot

@@ -88,7 +88,7 @@ def show(
         print_report_paths(err(), written)
         if task is not None:
             # By name: a run without a task is shown in two thirds of the time.
-            task_shown = load("clerkship.cli.task_shown")
+            task_shown = load("clerkship.cli.task_output")
             event_range = (kind, after, limit if events or json else 0)
             shown = task_shown.read_task(kept, run, task, trial, event_range)
             task_shown.print_task(shown, events=events, criteria=criteria, json=json)
