@@ -70,8 +70,8 @@ def test_calibrate_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("more", "code", "told"),
     [
         (["--at-least", "0.8", "--max-false-passes", "1"], 0, ""),
-        (["--at-least", "0.9"], 1, "κ is 0.86, and 0.9 was asked for"),
-        (["--max-false-passes", "0"], 1, "1 false pass, and at most 0 were asked for"),
+        (["--at-least", "0.9"], 1, "κ is 0.86 (expected: at least 0.9)"),
+        (["--max-false-passes", "0"], 1, "1 false pass (expected: at most 0)"),
         (["--at-least", "2"], 2, "at-least"),
         (["--votes", "2"], 2, "odd number"),
         (["--judge", "nobody:x"], 2, "nobody:x"),

@@ -65,7 +65,7 @@ def test_init_creates_a_working_project_and_overwrites_nothing(
     assert run(["validate", "practice"]) == 0
     assert run(["run", "practice", "--agent", "python:agent:Agent"]) == 0
     assert run(["init"]) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_every_command_prints_json_with_json_option(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -117,9 +117,9 @@ def test_show_prints_a_task_with_its_intact_log(capsys: pytest.CaptureFixture[st
         (["run", str(SUITE), "-a", "magic"], "unknown agent `magic`"),
         (["run", str(SUITE), "-a", "python:no_such_module:x"], "no module `no_such_module`"),
         (["run", str(SUITE), "-a", "python:clerkship.suites.demo.agent:FrontDisk"], "did you mean `FrontDesk`?"),
-        (["run", str(SUITE), "-a", "nop", "--tag", "none"], "no task fits the selection; tags here: conversation"),
+        (["run", str(SUITE), "-a", "nop", "--tag", "none"], "no task matches the selection; tags: conversation"),
         (["run", str(SUITE), "-a", "nop", "--task", "Wait for a reslut"], "no task `Wait for a reslut`"),
-        (["run", str(SUITE), "-a", "nop", "--benchmark", "x"], "no benchmark `x`"),
+        (["run", str(SUITE), "-a", "nop", "--benchmark", "x"], "unknown benchmark `x`"),
         (["run", str(SUITE)], "Missing option '--agent'"),
         (["show"], "there is no store"),
         (["list"], "there is no store"),

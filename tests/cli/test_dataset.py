@@ -92,8 +92,8 @@ def test_existing_files_are_overwritten_only_with_force(target: str, capsys: pyt
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--now", "soon"], "is no time"),
-        (["--now", "2026-03-02T09:00:00"], "does not say in which zone"),
+        (["--now", "soon"], "is not a time"),
+        (["--now", "2026-03-02T09:00:00"], "has no time zone"),
         (["--now", "1890-03-02T09:00:00Z"], "the year 1890 is not supported"),
         (["--patients", "-1"], "Invalid value"),
         (["--patients", "1000000000"], "Invalid value"),

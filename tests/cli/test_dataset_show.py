@@ -48,17 +48,17 @@ def test_show_dataset_defined_in_yaml(capfd: pytest.CaptureFixture[str], tmp_pat
     (tmp_path / "d.yml").write_text(f"datasets:\n{one}")
     assert "1  Patient" in run_show(capfd, str(tmp_path))
     (tmp_path / "d.yml").write_text(f"datasets:\n{one}{two}{three}")
-    assert "which dataset?" in run_show(capfd, str(tmp_path), code=2)
+    assert "name the dataset" in run_show(capfd, str(tmp_path), code=2)
     assert "1  Order" in run_show(capfd, f"{tmp_path}::two")
     assert "1  file" in run_show(capfd, f"{tmp_path}::three")
     assert "no dataset `four`" in run_show(capfd, f"{tmp_path}::four", code=2)
-    assert "two holds records, not FHIR resources" in run_show(capfd, f"{tmp_path}::two", "Patient/a", code=2)
+    assert "dataset two is of type records, not fhir" in run_show(capfd, f"{tmp_path}::two", "Patient/a", code=2)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["clinic-10"], "there is no dataset, file or folder `clinic-10`; did you mean `clinic-100`?"),
+        (["clinic-10"], "dataset, file or folder `clinic-10` not found; did you mean `clinic-100`?"),
         (["clinic-100", "Patient/nobody"], "no Patient/nobody is in clinic-100"),
         (["clinic-100", "Pateint/a"], "no Pateint/a is in clinic-100"),
         (["clinic-100", "Observaton"], "no Observaton is in clinic-100; did you mean `Observation`?"),
@@ -66,8 +66,8 @@ def test_show_dataset_defined_in_yaml(capfd: pytest.CaptureFixture[str], tmp_pat
         (["clinic-100", "Device"], "no Device is in clinic-100"),
         (["clinic-100", "Patient?birtdate=1970"], "did you mean `birthdate`?"),
         (["clinic-100", "Patient?birthdate=soon"], "'soon' is not a date"),
-        (["clinic-100", "--now", "soon"], "'soon' is no time"),
-        (["clinic-100", "--now", "2026-01-01"], "2026-01-01 does not say in which zone"),
+        (["clinic-100", "--now", "soon"], "'soon' is not a time"),
+        (["clinic-100", "--now", "2026-01-01"], "2026-01-01 has no time zone"),
     ],
 )
 def test_unknown_names_are_errors_with_a_suggestion(

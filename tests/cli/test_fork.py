@@ -91,7 +91,7 @@ def test_fork_as_json(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     [
         (["latest", "refund", "--at-turn", "4"], "has no turn 4; it has 3 turns"),
         (["latest", "refund", "--at-turn", "0"], "has no turn 0; it has 3 turns"),
-        (["latest", "Work", "--at-turn", "1"], "no task is called 'Work'"),
+        (["latest", "Work", "--at-turn", "1"], "unknown task 'Work'"),
         (["latest", "refund", "--at-turn", "1", "--trial", "7"], "has no trial 7"),
         (["run-1999", "refund", "--at-turn", "1"], "no run"),
         (["latest", "refund", "--at-turn", "1", "--agent", "rhubarb:x"], "unknown agent `rhubarb:x`"),
@@ -109,4 +109,4 @@ def test_task_without_conversation_cannot_be_forked(capsys: pytest.CaptureFixtur
     assert run(["run", "suite", "--task", "Work", "--agent", "nop"]) == 1
     capsys.readouterr()
     assert run(["fork", "latest", "Work", "--at-turn", "1"]) == 2
-    assert "is no conversation: its agent was given work" in " ".join(capsys.readouterr().err.split())
+    assert "is not a conversation: its agent worked on a task item" in " ".join(capsys.readouterr().err.split())

@@ -75,7 +75,7 @@ def test_unwritable_report_does_not_prevent_other_reports(tmp_path: Path, capsys
     assert run(["run", str(SUITE), "-a", "oracle"]) == 0
     assert run(["show", "latest", "--junit", "taken/junit.xml", "--markdown", "summary.md"]) == 2
     output = capsys.readouterr()
-    assert "the report taken/junit.xml cannot be written: File exists; choose a file elsewhere" in output.err
+    assert "the report taken/junit.xml cannot be written: File exists; choose another file" in output.err
     assert "5 of 5" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert run(["show", "latest", "--junit", "junit.xml"]) == 0
     assert (tmp_path / "junit.xml").exists()
@@ -87,7 +87,7 @@ def test_unwritable_report_is_an_error_before_the_run(option: str, capsys: pytes
     Path("folder").mkdir()
     for target, reason in (
         ("folder", f"{option} folder is a folder; name a file"),
-        ("taken/a/report", f"{option} taken/a/report cannot be written: Not a directory; choose a file elsewhere"),
+        ("taken/a/report", f"{option} taken/a/report cannot be written: Not a directory; choose another file"),
         ("/proc/report", f"{option} /proc/report cannot be written"),
         ("x" * 300, "cannot be written: File name too long"),
     ):

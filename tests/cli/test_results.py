@@ -57,8 +57,8 @@ def test_results_folder_can_be_set_and_show_writes_stored_results(
 @pytest.mark.parametrize(
     ("form", "said"),
     [
-        ("raza", "no form of results is called `raza`; did you mean `rasa`?"),
-        ("rasa:", "`rasa:` is followed by a folder; write `rasa` for the usual one"),
+        ("raza", "unknown results format `raza`; did you mean `rasa`?"),
+        ("rasa:", "`rasa:` needs a folder; write `rasa` for the default folder"),
     ],
 )
 def test_unknown_results_layout_is_an_error_before_the_run(

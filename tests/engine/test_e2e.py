@@ -238,7 +238,7 @@ def test_stubs_for_an_agent_without_on_start_are_refused_before_anything_runs(sh
         shop.run(agent_without_on_start)
     [problem] = caught.value.problems
     assert (Path(problem.file).name, problem.line) == ("orders.yml", 51)
-    assert problem.message == "'lost order' stubs `action_find`, and agent cannot be told of it"
+    assert problem.message == "'lost order' stubs `action_find`, but agent does not support stubs"
     assert len(shop.run(agent_without_on_start, tasks=("greeting", "unclear"))) == 2
 
 

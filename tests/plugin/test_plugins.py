@@ -147,7 +147,7 @@ def test_extensions_of_a_plugin_work_by_name(site: Path, tmp_path: Path) -> None
     newer = RegisteredCatalog(
         plugins=InstalledPlugins(tuple(replace(plugin, version="0.2.0") for plugin in catalog.plugins))
     )
-    with pytest.raises(InputError, match=r"begun with acme-pager 0\.1\.0, and here is acme-pager 0\.2\.0"):
+    with pytest.raises(InputError, match=r"started with acme-pager 0\.1\.0, but here there is acme-pager 0\.2\.0"):
         plan_resume(store, plan.run.id, newer, Settings())
     store.close()
 
@@ -190,7 +190,7 @@ def test_domain_and_simulator_cannot_share_a_kind(site: Path) -> None:
     install_simulator(site)
     install_package(site, "acme_zone", DOMAIN.replace("acme.notes", "acme.pager"))
     [broken] = RegisteredCatalog().broken
-    assert broken.reason == "the domain `acme.pager` has the same kind as a simulator"
+    assert broken.reason == "the domain `acme.pager` cannot be added: there is a simulator of that kind"
 
 
 def test_run_without_plugins_records_none(site: Path, tmp_path: Path) -> None:
@@ -456,12 +456,12 @@ def test_conformance_command_checks_a_plugin(tmp_path: Path) -> None:
 
 def test_plugins_are_not_imported_if_not_used() -> None:
     code = (
-        "import sys, time; sys.argv = ['clerkship', '--version']\n"
+        "import sys; sys.argv = ['clerkship', '--version']\n"
         "from clerkship.__main__ import main; main()\n"
         "assert 'importlib.metadata' not in sys.modules\n"
         "from clerkship.engine.catalog import RegisteredCatalog\n"
         "RegisteredCatalog()\n"
-        "start = time.perf_counter(); RegisteredCatalog(); spent = time.perf_counter() - start\n"
-        "assert spent < 0.05, spent\n"  # three milliseconds on a quiet machine
+        "before = set(sys.modules); RegisteredCatalog()\n"
+        "assert set(sys.modules) == before\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -181,8 +181,8 @@ def test_gates(bench: Workbench) -> None:
     assert [found.exit_code(at_least) for at_least in (None, 0.5, 0.51)] == [0, 0, 1]
     assert [found.exit_code(None, most) for most in (None, 1, 0)] == [0, 0, 1]
     assert found.missed(0.6, 0) == [
-        "κ is 0.50, and 0.6 was asked for",
-        "1 false pass, and at most 0 were asked for",
+        "κ is 0.50 (expected: at least 0.6)",
+        "1 false pass (expected: at most 0)",
     ]
 
 

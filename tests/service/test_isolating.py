@@ -146,7 +146,7 @@ def test_never_isolates_nothing_and_always_refuses_what_cannot_be(bench: Workben
     assert bench.store.run("latest").isolation == "trusted"
     with pytest.raises(InputError, match="cannot be isolated: it runs in the process that grades it"):
         bench.run(lambda task_item, sandboxes: None, isolate="always")
-    with pytest.raises(InputError, match="cannot be isolated: it runs elsewhere"):
+    with pytest.raises(InputError, match="cannot be isolated: it runs on another machine"):
         choose_level(WebhookSolver("http://127.0.0.1:9/agent", b""), "always")
     with pytest.raises(InputError, match="unknown --isolate value 'maybe'"):
         bench.run(agent, isolate="maybe")
@@ -159,7 +159,7 @@ def test_a_run_goes_on_as_it_was_begun(bench: Workbench, tmp_path: Path) -> None
     assert plan_resume(bench.store, "latest", CATALOG, Settings()).plan.run.isolation == "none"
     assert plan_rerun(bench.store, "latest", CATALOG, Settings()).run.isolation == offered()[0]
     if LEVELS:
-        with pytest.raises(InputError, match="was begun with isolation `none`"):
+        with pytest.raises(InputError, match="was started with isolation `none`"):
             plan_resume(bench.store, "latest", CATALOG, Settings(isolate="always"))
         files = plan_rerun(bench.store, "latest", CATALOG, Settings(cache=None)).hidden
         assert bench.folder.resolve() in files
@@ -179,7 +179,7 @@ def test_solutions_are_stored_for_oracle_alone_and_found_again_in_the_files(benc
     assert [(row.task, row.standing) for row in comparison.rows] == [("Steal", "better")]
     shutil.rmtree(bench.folder)
     assert execute(plan_rerun(bench.store, again.run.id, CATALOG, Settings()), bench.store, CATALOG).counts.passed == 1
-    with pytest.raises(InputError, match="no solution of 'Steal': solutions are stored for `oracle` alone"):
+    with pytest.raises(InputError, match="no solution of 'Steal': solutions are stored only for `oracle`"):
         plan_rerun(bench.store, first, CATALOG, Settings(), "oracle")
 
 

@@ -265,7 +265,7 @@ def test_no_model_is_asked_about_a_run_that_was_cut_short(scenario: Workbench) -
     with Served(by(passes)) as served:
         task_run = scenario.run_one(slow, judge=who(served))
     assert (task_run.status, task_run.verdict, served.asked) == ("timed_out", "fail", [])
-    assert judged(task_run)[0].detail == "the run is timed out, and no model was asked"
+    assert judged(task_run)[0].detail == "no model was asked, because the trial is timed out"
 
 
 def test_a_kept_run_is_judged_anew_without_running_it(scenario: Workbench) -> None:

@@ -132,7 +132,7 @@ def test_a_new_grading_version_is_written_down(bench: Workbench, monkeypatch: py
     result = rescore(bench.store, "latest", CATALOG)
     assert result.run.grading == "99"
     assert show_task(bench.store, result.run.id, "Copy").snapshot.grading == "99"
-    with pytest.raises(InputError, match="one run has one"):
+    with pytest.raises(InputError, match="the current version is"):
         plan_resume(bench.store, result.run.origin, CATALOG, Settings())
 
 

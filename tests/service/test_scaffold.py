@@ -57,7 +57,7 @@ def test_a_project_goes_beside_what_is_there_and_over_nothing(capsys: pytest.Cap
     Path("other").mkdir()
     Path("other/agent.py").write_text("mine", encoding="utf-8")
     assert run(["init", "other"]) == 2
-    assert "exists already; nothing was written" in capsys.readouterr().err
+    assert "already exists; nothing was written" in capsys.readouterr().err
     assert [path.name for path in Path("other").iterdir()] == ["agent.py"]
 
 
@@ -98,18 +98,18 @@ def test_every_key_of_a_new_task_is_explained() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["task", "***"], "cannot be a task's name"),
-        (["task", "a\nb"], "cannot be a task's name"),
-        (["task", "x", "--in", "several"], "say --environment with one of east, north"),
+        (["task", "***"], "is not a valid task name"),
+        (["task", "a\nb"], "is not a valid task name"),
+        (["task", "x", "--in", "several"], "give --environment with one of east, north"),
         (["task", "x", "--in", "several", "--environment", "eest"], "did you mean `east`?"),
         (["simulator", "pager"], "`pager` is not a prefix and a name"),
-        (["simulator", "Acme.pager"], "write your prefix and a name in small letters"),
+        (["simulator", "Acme.pager"], "write a prefix and a name in lower case"),
         (["simulator", "acme.pager.night"], "is not a prefix and a name"),
-        (["simulator", "clerkship.pager"], "the prefix `clerkship` is taken"),
+        (["simulator", "clerkship.pager"], "the prefix `clerkship` is reserved"),
         (["simulator", "acme.class"], "is not a prefix and a name"),
         (["assertion", "paged"], "is not a prefix and a name"),
         (["assertion", "acme.x", "--in", "odd"], "it cannot be read"),
-        (["assertion", "acme.x", "--in", "theirs"], "call it globex.x"),
+        (["assertion", "acme.x", "--in", "theirs"], "use the name globex.x"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(

@@ -433,7 +433,7 @@ def test_a_report_of_a_changed_run_names_the_change_and_the_command_exits_2(
     code, out, _ = cli(capsys, "show", "--junit", "-", *store)
     assert (code, 'errors="1"' in out, 'type="changed"' in out) == (2, True, True)
     code, _, error = cli(capsys, "show", "--results", f"rasa:{tmp_path / 'results'}", *store)
-    assert (code, "no results are written" in error) == (2, True)
+    assert (code, "results were not written" in error) == (2, True)
     assert not (tmp_path / "results").exists()
 
 

@@ -47,7 +47,7 @@ def rerun(
 
         clerkship rerun latest --agent python:my_agent:Agent
     """
-    raise typer.Exit(load("clerkship.cli.running_again:rerun_and_show")(run, agent, resources, output))
+    raise typer.Exit(load("clerkship.cli.running_stored:rerun_and_show")(run, agent, resources, output))
 
 
 @grouped
@@ -72,7 +72,7 @@ def resume(
         clerkship resume latest
     """
     raise typer.Exit(
-        load("clerkship.cli.running_again:resume_and_show")(run, agent, resources, output, retry_errored=errored)
+        load("clerkship.cli.running_stored:resume_and_show")(run, agent, resources, output, retry_errored=errored)
     )
 
 
@@ -88,4 +88,4 @@ def fork(request: ForkRequest, resources: ResourceOptions, output: OutputOptions
 
         clerkship fork latest refund --at-turn 4 --agent python:my_agent:Agent
     """
-    raise typer.Exit(load("clerkship.cli.running_again:fork_and_show")(request, resources, output))
+    raise typer.Exit(load("clerkship.cli.running_stored:fork_and_show")(request, resources, output))

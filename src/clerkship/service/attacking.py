@@ -196,7 +196,7 @@ class _AttackRunner:
         )
 
     def _execute(self, strategy: AttackStrategy, attacker: Attacker) -> tuple[list[TaskRun], dict[str, str]]:
-        """Run a strategy over the tasks it applies to; return its trials, and why it does not apply to the other tasks."""
+        """Run a strategy over the tasks it applies to; return its trials, and why it does not apply to others."""
         plan = self._plan(attacker)
         reasons = {one.task.name: strategy.unfit(one, self.knowledge) for one in plan.snapshots}
         unfit = {task: why for task, why in reasons.items() if why}

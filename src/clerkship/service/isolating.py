@@ -43,7 +43,7 @@ _REASONS: dict[IsolationLevel, str] = {
 
 
 def choose_level(solver: Solver, mode: IsolationMode) -> IsolationLevel:
-    """Return the isolation level for the agents of a solver. Raise InputError if they must be isolated and cannot be."""
+    """Return the isolation level for a solver's agents. Raise InputError if they must be isolated and cannot be."""
     level: IsolationLevel = getattr(solver, "isolation", "trusted")
     if isinstance(solver, Isolated):
         level = "none" if mode == "never" else offered()[0]
@@ -54,7 +54,7 @@ def choose_level(solver: Solver, mode: IsolationMode) -> IsolationLevel:
 
 
 def choose_resumed_level(run: BenchmarkRun, solver: Solver, settings: Settings) -> IsolationLevel:
-    """Return the isolation level for a resumed run. Raise InputError if it differs: all trials of a run have one level."""
+    """Return the isolation level for a resumed run. Raise InputError if it differs from that of the earlier trials."""
     mode: IsolationMode = "never" if run.isolation == "none" and settings.isolate == "auto" else settings.isolate
     level = choose_level(solver, mode)
     if run.isolation not in (None, level):

@@ -31,7 +31,7 @@ from clerkship.settings import Settings, get_template_variables
 
 
 class StatedAnswer(NamedTuple):
-    """The agent's answer as given on the command line: the playground does not run the agent, so it does not know it."""
+    """The agent's answer as given on the command line. The playground does not run the agent, so it has no answer."""
 
     value: Any
 

@@ -24,13 +24,13 @@ class RunView:
     counts: Counts
     task_runs: list[TaskRun]
     known: tuple[Calibration, ...] = ()
-    """Calibrations of its judge that the store has."""
+    """Stored calibrations of its judge."""
     played_in: frozenset[str] = frozenset()
-    """Snapshots in which a model plays somebody, where the trials do not say so."""
+    """Snapshots in which a model plays a person, if the trials do not record it."""
     damaged: tuple[str, ...] = ()
-    """A sentence for each record that cannot be parsed and is left out."""
+    """A sentence for each record that cannot be parsed and is not included."""
     seals: SealCheck = NOT_CHECKED
-    """Whether the run is as it was saved."""
+    """Whether the run was changed since it was saved."""
 
     def redacted(self, by: Redactor) -> "RunView":
         """Return a view with values of variables redacted."""
@@ -63,7 +63,7 @@ class RunView:
 
 
 def show_run(store: Store, reference: str, *, failed: bool = False, seals: SealCheck | None = None) -> RunView:
-    """Return a run with all its trials, or with those that did not pass. Seals are checked unless the result is passed."""
+    """Return a run with all its trials, or with those that did not pass. Seals are checked unless `seals` is given."""
     run = store.run(reference)
     seals = seals or store.check_seals(run.id)
     damaged: list[str] = []

@@ -165,7 +165,7 @@ def _freeze(
 
 
 def _with_prompts(asking: ModelOptions, library: Library) -> ModelOptions:
-    """Return the options with the prompts of the files, except the person's: people were played with the earlier one."""
+    """Return the options with the prompts of the files, except the person's: people were played with the old one."""
     prompts = {name: text for name, text in library.prompts.items() if name != PERSON_PROMPT}
     prompts |= {PERSON_PROMPT: asking.prompts[PERSON_PROMPT]} if PERSON_PROMPT in asking.prompts else {}
     return asking.model_copy(update={"prompts": prompts})

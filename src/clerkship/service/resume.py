@@ -94,8 +94,8 @@ def _require_plugins(run: BenchmarkRun, snapshots: Iterable[Snapshot], catalog: 
     plugins = find_plugins_used(snapshots, run.solver, catalog)
     if plugins != run.plugins and not catalog.broken:  # a broken plug-in is reported when the tasks are built
         raise InputError.of(
-            f"{run.id} was begun with {_format_plugins(run.plugins)}, and here is {_format_plugins(plugins)}: one run has one",
-            hint=f"`clerkship rerun {run.id}` does all of it anew",
+            f"{run.id} was started with {_format_plugins(run.plugins)}, but here there is {_format_plugins(plugins)}",
+            hint=f"`clerkship rerun {run.id}` runs all of it again",
         )
 
 

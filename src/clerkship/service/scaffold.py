@@ -65,5 +65,5 @@ def write_files(files: Files) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError.of(f"the file cannot be written: {error.strerror}", file=str(error.filename)) from None
+        raise InputError.of(f"it cannot be written: {error.strerror}", file=str(error.filename)) from None
     return list(files)

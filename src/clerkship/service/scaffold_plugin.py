@@ -149,5 +149,5 @@ def _read_project(project: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {})
     except (OSError, ValueError) as error:
-        raise InputError.of(f"the file cannot be read: {error}", file=str(project)) from None
+        raise InputError.of(f"it cannot be read: {error}", file=str(project)) from None
     return found

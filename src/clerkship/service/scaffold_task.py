@@ -147,7 +147,7 @@ def _find_definitions(folder: Path, sort: str) -> Iterator[dict[str, Any]]:
 def _choose_environment(found: dict[str, Any], wanted: str | None, folder: Path) -> str:
     if wanted is not None and wanted not in found:
         hint = did_you_mean(wanted, found)
-        raise InputError.of(f"no environment `{wanted}` in {folder}", hint=hint)
+        raise InputError.of(f"unknown environment `{wanted}` in {folder}", hint=hint)
     if wanted is None and len(found) > 1:
         names = ", ".join(sorted(found))
         raise InputError.of(f"{folder} has several environments", hint=f"give --environment with one of {names}")

@@ -49,7 +49,7 @@ class TaskView:
     damaged: tuple[str, ...] = ()
     """A sentence for each part that cannot be parsed and is not included."""
     seals: SealCheck = NOT_CHECKED
-    """Whether the trials of its task are as they were saved."""
+    """Whether the trials of its task were changed since they were saved."""
     indexed: str = ""
     """The verdict in the store's index if it differs from the record, or "no verdict"; else empty."""
 
@@ -79,7 +79,7 @@ class EventFilter:
 def show_task(
     store: Store, reference: str, name: str, trial: int | None = None, wanted: EventFilter | None = None
 ) -> TaskView:
-    """Return one trial, by the name of its task or a unique part of it; by default the first trial that did not pass."""
+    """Return one trial, by the name of its task or a unique part of it; by default the first that did not pass."""
     run = store.run(reference)
     damaged: list[str] = []
     chosen, found = find_trials(store, run, name, trial, damaged)

@@ -186,7 +186,7 @@ def open_playground(
 def _resolve_person_model(
     snapshot: Snapshot | None, library: Library, settings: Settings, catalog: RegisteredCatalog
 ) -> ModelSelection:
-    """Return the model that plays the person of a task, from the settings or the conftest; no model if none is needed."""
+    """Return the model that plays the person of a task, from the settings or the conftest, if one is needed."""
     if snapshot is None or not (needs := find_model_needs([snapshot], catalog)).person:
         return NO_MODELS
     needs = needs._replace(judge=False)

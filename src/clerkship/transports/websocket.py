@@ -141,7 +141,7 @@ class WebSocketConnection(TcpConnection):
             if not isinstance(error, PlatformError):  # a PlatformError is recorded already
                 await self._client.fail(error)
         finally:
-            self._frames.close(INTERNAL_ERROR, "the simulator failed; the run will be errored")
+            self._frames.close(INTERNAL_ERROR, "the simulator failed; the trial will be errored")
 
     async def _open(self) -> None:
         self._handler.on_open(self)

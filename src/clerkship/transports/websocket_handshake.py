@@ -60,13 +60,14 @@ def _render_handshake(call: HttpCall, context: OperationContext[Any], handler: W
 def check_handshake(request: Request) -> None:
     """Raise Refusal if a request is not a valid handshake, or if the package `websockets` is not installed."""
     if not is_handshake(request.method, request.headers):
-        raise Refusal(426, "upgrade_required", "this address accepts only WebSocket handshakes", {"Upgrade": "websocket"})
+        reason = "this address accepts only WebSocket handshakes"
+        raise Refusal(426, "upgrade_required", reason, {"Upgrade": "websocket"})
     if request.headers.get("sec-websocket-version") != VERSION:
         headers = {"Upgrade": "websocket", "Sec-WebSocket-Version": VERSION}
         raise Refusal(426, "unsupported_version", f"the WebSocket version must be {VERSION}", headers)
     _compute_accept_key(request)
     if find_spec("websockets") is None:
-        raise Refusal(501, "not_installed", "WebSocket support is not installed; install it with: pip install clerkship[websocket]")
+        raise Refusal(501, "not_installed", "WebSocket needs a package: pip install clerkship[websocket]")
 
 
 def _compute_accept_key(request: Request) -> str:

@@ -38,7 +38,7 @@ class FrozenTasks:
     cassettes: CassetteConfig
     _: KW_ONLY
     sources: Mapping[str, str] = field(default_factory=dict)
-    """The file of each task by its name, where they were read from files."""
+    """The file of each task by its name; empty if the tasks come from the store."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,11 +54,11 @@ class FrozenRun(FrozenTasks):
     record: Mapping[str, Any] = field(default_factory=dict)
     """Fields for the record of a new run: its name, path, options, origin."""
     resumed: BenchmarkRun | None = None
-    """The record of the run itself, where it was begun before."""
+    """The record of the run, if it is resumed."""
     prefix: ForkPoint | None = None
-    """The conversation that it goes on with."""
+    """The conversation that the run continues, if it is a fork."""
     calibrations: Path | None = None
-    """The file that says how good judges are."""
+    """The file with calibrations of judges."""
     warnings: tuple[InputProblem, ...] = ()
     domain: str | None = None
     """The domain that names in the files were checked against."""
@@ -67,7 +67,7 @@ class FrozenRun(FrozenTasks):
     hidden: tuple[Path, ...] = ()
     """Paths that an isolated agent must not see."""
     outbound: OutboundPolicy = LOCAL_ONLY
-    """Which addresses sandboxes may call agents at."""
+    """The addresses that sandboxes may call."""
 
 
 def freeze_tasks(selected: SelectedTasks) -> FrozenRun:

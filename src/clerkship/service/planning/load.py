@@ -31,7 +31,7 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
     settings = _settings_for(request, settings, catalog)
     path, case = split_case(request.path)
     library, solver = load_and_check(path, request.agent, settings, catalog, domain=request.domain)
-    assert solver is not None  # there is an agent, and it could be built
+    assert solver is not None  # the request always has an agent
     isolation = choose_level(solver, settings.isolate)
     if case is not None:
         request = replace(request, path=path, tasks=(*request.tasks, library.find_case(path, case).task.name))
@@ -39,7 +39,7 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
 
 
 def _settings_for(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> Settings:
-    """Return the settings with the changes of the request. Raise InputError if the agent cannot run in its own process."""
+    """Return the settings with the changes of the request. Raise InputError if the agent cannot have a process."""
     settings = override_isolation(settings, request.isolate)
     if not request.agent_process:
         return settings

@@ -17,7 +17,7 @@ from clerkship.model.run import IsolationMode, RecordingMode
 MAX_TIMEOUT = 86_400
 MAX_TURN_LIMIT = 10_000
 MAX_TRIALS_UNTIL_SURE = 50
-"""Trials of each task with `until_sure`, where no other number is given."""
+"""The default maximum of trials per task with `until_sure`."""
 _SELECTION_PANEL, _EXECUTION_PANEL, _GRADING_PANEL = "Selection", "Execution", "Grading"
 _PEOPLE_PANEL, _RECORDING_PANEL = "People played by models", "Record and replay"
 _TIMEOUT_RANGE: Any = {"min": 0.001, "max": MAX_TIMEOUT}
@@ -140,7 +140,7 @@ class ExecutionOptions:
     """How often tasks are run, and within which limits."""
 
     trials: Trials = None
-    """1 if not given; with `until_sure`, the most, and 50 if not given."""
+    """1 by default; with `until_sure`, the maximum, 50 by default."""
     seed: Seed = None
     timeout: Annotated[
         float | None,
@@ -232,7 +232,7 @@ class GradingOptions:
     judge: Judge = None
     allow_ungraded: AllowUngraded = False
     votes: VoteCount = None
-    """How often the judge is asked about each criterion that does not say; 1 if not given."""
+    """Votes of the judge on each criterion that sets no number; 1 by default."""
     metrics: Metrics = False
 
 

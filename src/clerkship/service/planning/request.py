@@ -33,15 +33,15 @@ class RunTarget:
         str | Solver,
         Option(
             ("--agent", "-a"),
-            "Who does the work: python:mod:name, 'command:node agent.mjs', https://host/path, openai:model, "
-            "rasa:http://host:5005, oracle (the tasks' own solutions), nop (nobody).",
+            "The agent: python:mod:name, 'command:node agent.mjs', https://host/path, openai:model, "
+            "rasa:http://host:5005, oracle (the tasks' solutions), nop (does nothing).",
             "WHO",
             is_kept=False,
         ),
     ]
 
 
-# The fields of a dataclass begin with those of its last base: the help lists them in this order.
+# The fields of a dataclass start with those of its last base; the help lists them in this order.
 @dataclass(frozen=True, kw_only=True)
 class RunRequest(
     RecordingOptions, PersonOptions, GradingOptions, ResourceOptions, ExecutionOptions, Selection, RunTarget
@@ -53,26 +53,26 @@ class RunRequest(
         Option(("--benchmark",), "Only the tasks of this benchmark, under its limits.", "SLUG", "Which tasks"),
     ] = None
     outbound: OutboundPolicy = LOCAL_ONLY
-    """Which addresses sandboxes may call agents at."""
+    """The addresses that sandboxes may call."""
 
     def check(self) -> None:
         """Raise InputError for an option with an invalid value."""
         if self.trial_count < 1 or (self.concurrency or 1) < 1:
-            raise InputError.of("trials and concurrency are at least 1")
+            raise InputError.of("trials and concurrency must be at least 1")
         if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:
-            raise InputError.of(f"a timeout is more than 0 and at most {MAX_TIMEOUT} seconds")
+            raise InputError.of(f"a timeout must be more than 0 and at most {MAX_TIMEOUT} seconds")
         if self.turn_timeout is not None and not 0 < self.turn_timeout <= MAX_TIMEOUT:
-            raise InputError.of(f"the limit of a turn is more than 0 and at most {MAX_TIMEOUT} seconds")
+            raise InputError.of(f"the timeout of a turn must be more than 0 and at most {MAX_TIMEOUT} seconds")
         if self.max_turns is not None and not 1 <= self.max_turns <= MAX_TURN_LIMIT:
-            raise InputError.of(f"a conversation has 1 to {MAX_TURN_LIMIT:,} turns")
+            raise InputError.of(f"the number of turns must be from 1 to {MAX_TURN_LIMIT:,}")
         if self.compat not in (None, "rasa"):
             raise InputError.of(f"unknown --compat value `{self.compat}`", hint="expected rasa")
         if self.seed is not None and not -(2**63) <= self.seed < 2**63:
-            raise InputError.of("a seed is a whole number of 64 bits")
+            raise InputError.of("a seed must be an integer of 64 bits")
         if self.votes is not None:
             check_votes(self.votes)
         if self.until_sure is not None and not 0 < self.until_sure < 1:
-            raise InputError.of("the rate to be sure of lies between 0 and 1")
+            raise InputError.of("--threshold must be between 0 and 1")
 
 
 def split_case(path: Path) -> tuple[Path, str | None]:

@@ -26,7 +26,7 @@ class SelectedTasks:
 
 
 def select_tasks(loaded: LoadedSuite) -> SelectedTasks:
-    """Select tasks by name, tag, file and benchmark. Raise InputError if none matches, or if the agent cannot run one."""
+    """Select tasks by name, tag, file and benchmark. Raise InputError if none matches, or the agent cannot run one."""
     request, library = loaded.request, loaded.library
     benchmark = _find_benchmark(library, request.benchmark)
     file = request.path if request.path.is_file() else None
@@ -36,14 +36,14 @@ def select_tasks(loaded: LoadedSuite) -> SelectedTasks:
         tasks = [task for task in tasks if task.task.name in inside]
     if not tasks:
         tags = sorted({tag for task in library.tasks.values() for tag in task.task.tags})
-        raise InputError.of("no task fits the selection", hint=f"tags here: {', '.join(tags) or 'none'}")
+        raise InputError.of("no task matches the selection", hint=f"tags: {', '.join(tags) or 'none'}")
     _require_stubs(tasks, loaded.solver)
     return SelectedTasks(loaded, tuple(_apply_request(task, request, loaded.settings) for task in tasks), benchmark)
 
 
 def _find_benchmark(library: Library, name: str | None) -> Benchmark | None:
     if name is not None and name not in library.benchmarks:
-        raise InputError.of(f"no benchmark `{name}`", hint=did_you_mean(name, library.benchmarks))
+        raise InputError.of(f"unknown benchmark `{name}`", hint=did_you_mean(name, library.benchmarks))
     return library.benchmarks[name] if name is not None else None
 
 
@@ -67,8 +67,8 @@ def _build_stub_problem(loaded: LoadedTask, solver: Solver) -> InputProblem:
         file=loaded.file,
         line=loaded.line,
         column=loaded.column,
-        message=f"{loaded.task.name!r} stubs {stubs}, and {solver.name} cannot be told of it",
-        hint="use an agent in Python whose on_start honours `start.stubs`, or leave this test case out",
+        message=f"{loaded.task.name!r} stubs {stubs}, but {solver.name} does not support stubs",
+        hint="use a Python agent whose on_start applies `start.stubs`, or do not select this test case",
     )
 
 

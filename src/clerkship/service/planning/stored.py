@@ -79,9 +79,9 @@ class StoredRun:
         loaded = self.library.tasks.get(snapshot.task.name) if self.library is not None else None
         if loaded is None or loaded.solution is None:
             raise InputError.of(
-                f"{self.run.id} has no solution of {snapshot.task.name!r}: solutions are stored for `oracle` alone, "
-                f"and {self.run.path or 'its path'} does not have it any more",
-                hint="run the files anew with `--agent oracle`",
+                f"{self.run.id} has no solution of {snapshot.task.name!r}: solutions are stored only for `oracle`, "
+                f"and {self.run.path or 'its path'} no longer has it",
+                hint="run the files again with `--agent oracle`",
             )
         return snapshot.model_copy(update={"solution": loaded.solution})
 
@@ -119,6 +119,7 @@ def get_cassette_config(run: BenchmarkRun) -> CassetteConfig:
     path = Path(run.path)
     if run.asking.tape is not None and not path.exists():
         raise InputError.of(
-            f"{run.id} has its recordings beside {run.path}, and that is not here", hint="go there first"
+            f"the recordings of {run.id} are in {run.path}, which does not exist here",
+            hint="change to the folder in which the run was started",
         )
     return CassetteConfig(find_root(path), run.trials)

@@ -70,7 +70,8 @@ class LocalPolicy:
     def check_written(self, address: OutboundAddress) -> None:
         """Raise OutboundRefused for all hosts except `localhost`, 127.0.0.0/8 and ::1."""
         if not address.is_loopback:
-            raise OutboundRefused("not_this_machine", "the agent's listener must be on this machine (expected: 127.0.0.1, ::1 or localhost)")
+            reason = "the agent's listener must be on this machine (expected: 127.0.0.1, ::1 or localhost)"
+            raise OutboundRefused("not_this_machine", reason)
 
     async def check(self, address: OutboundAddress) -> ResolvedAddress:
         """Return the address itself; `localhost` resolves to both loopback addresses."""
