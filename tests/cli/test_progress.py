@@ -20,12 +20,12 @@ def test_running_trials_are_counted_from_the_first(bench: Workbench) -> None:
     progress = RunProgress(Console(file=io.StringIO()), 2, quiet=True)
 
     def agent(message: Any) -> str:
-        seen.append(progress.going())
+        seen.append(progress.status_text())
         return "Hello."
 
-    assert progress.going() == "starting"
+    assert progress.status_text() == "starting"
     request = RunRequest(path=bench.folder, agent=PythonSolver("agent", agent), trials=2, concurrency=1)
     execute(plan_run(request, Settings(timeout=20), CATALOG), bench.store, CATALOG, [progress])
     assert seen[0] == "[quiet]1 running[/]"
-    assert "running" not in progress.going()
-    assert "ungraded[/] 2" in progress.going()
+    assert "running" not in progress.status_text()
+    assert "ungraded[/] 2" in progress.status_text()

@@ -194,7 +194,7 @@ class PatientProgress(ProgressBar):
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
         super().__init__(console, total, quiet=quiet or total < 200)
 
-    def going(self) -> str:
+    def status_text(self) -> str:
         return "[quiet]patients[/]"
 
     def __call__(self, number: int) -> None:

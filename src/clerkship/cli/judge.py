@@ -112,7 +112,7 @@ class LabelProgress(ProgressBar):
         self._agreement = Agreement()
         super().__init__(console, total, quiet=quiet)
 
-    def going(self) -> str:
+    def status_text(self) -> str:
         """Return the number of agreements and disagreements so far."""
         agreement = self._agreement
         if not agreement.judged and not agreement.errors:

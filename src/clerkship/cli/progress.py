@@ -46,7 +46,7 @@ class ProgressBar:
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            _StatusColumn(self.going),
+            _StatusColumn(self.status_text),
             console=console,
             transient=True,
             disable=not self._live,
@@ -54,7 +54,7 @@ class ProgressBar:
         self._task = self._bar.add_task("", total=total)
 
     @abstractmethod
-    def going(self) -> str:
+    def status_text(self) -> str:
         """Return the status text."""
 
     def advance(self) -> None:
@@ -83,7 +83,7 @@ class RunProgress(ProgressBar):
         with self._lock:
             self._started += 1
 
-    def going(self) -> str:
+    def status_text(self) -> str:
         """Return the outcomes of finished trials, and the number of running ones."""
         with self._lock:
             seen, running = sorted(self._outcomes.items()), self._started - self._outcomes.total()

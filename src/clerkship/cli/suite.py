@@ -107,7 +107,7 @@ class AttackProgress(ProgressBar):
             self._console.print(f"{strategy.name}: {total} task{'s' * (total != 1)}")
         return self._finished
 
-    def going(self) -> str:
+    def status_text(self) -> str:
         """Return the current strategy and its progress."""
         return f"{self._name} {self._done}/{self._tasks}" if self._name else "starting"
 
