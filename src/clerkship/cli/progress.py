@@ -78,7 +78,7 @@ class RunProgress(ProgressBar):
         self._lock = Lock()
         super().__init__(console, total, quiet=quiet)
 
-    def began(self, attempt: Attempt) -> None:
+    def trial_started(self, attempt: Attempt) -> None:
         """Count a trial that has started; called from any thread."""
         with self._lock:
             self._started += 1

@@ -32,7 +32,7 @@ TrialObserver = Callable[[TaskRun], None]
 class TrialStartObserver(Protocol):
     """An observer that is also called when a trial starts, in the thread that runs the trial."""
 
-    def began(self, attempt: Attempt) -> None:
+    def trial_started(self, attempt: Attempt) -> None:
         """Handle the start of an attempt."""
 
 
@@ -127,7 +127,7 @@ def run_schedule(
 
 def _build_start_hook(hold: RunLock, watchers: Iterable[object]) -> Callable[[Attempt], None]:
     """Return a function that stores the start of a trial, and calls the observers."""
-    observers = [observer.began for observer in watchers if isinstance(observer, TrialStartObserver)]
+    observers = [observer.trial_started for observer in watchers if isinstance(observer, TrialStartObserver)]
 
     def begin(attempt: Attempt) -> None:
         hold.begin(attempt)
