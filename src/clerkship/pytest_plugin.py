@@ -127,8 +127,8 @@ class Clerkship:
                 return
 
 
-def _to_tuple(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _to_tuple(value: str | Iterable[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

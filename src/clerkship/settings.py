@@ -134,9 +134,9 @@ class Settings:
     )
 
 
-def override_settings(settings: Settings, **given: Any) -> Settings:
+def override_settings(settings: Settings, **changes: Any) -> Settings:
     """Return the settings with other values, except those that are None."""
-    return replace(settings, **{name: value for name, value in given.items() if value is not None})
+    return replace(settings, **{name: value for name, value in changes.items() if value is not None})
 
 
 def override_isolation(settings: Settings, mode: str | None) -> Settings:
@@ -166,8 +166,8 @@ _SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password|pas
 
 def find_secrets(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """What is kept out of whatever we write: the settings that are secrets, and variables whose names say they are."""
-    ours = {item.name: getattr(settings, item.name) for item in fields(Settings) if not item.repr}
-    return ours | {name: value.strip() for name, value in environ.items() if _SECRET_NAME.search(name)}
+    own = {item.name: getattr(settings, item.name) for item in fields(Settings) if not item.repr}
+    return own | {name: value.strip() for name, value in environ.items() if _SECRET_NAME.search(name)}
 
 
 def get_inherited_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -177,17 +177,17 @@ def get_inherited_environment(environ: Mapping[str, str] = os.environ) -> dict[s
 
 def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """From CLERKSHIP_STORE and so on; a value that does not fit is an input error."""
-    given: dict[str, object] = {}
+    values: dict[str, object] = {}
     for setting in fields(Settings):
         text = environ.get(f"CLERKSHIP_{setting.name.upper()}") or environ.get(setting.metadata.get("also", ""))
         if not text:
             continue
         kind: SettingKind = setting.metadata["kind"]
-        given[setting.name] = (
+        values[setting.name] = (
             _check_secret(setting.name, text) if kind is _SECRET_TEXT else _convert(setting.name, text, kind)
         )
-    given["cache"] = _find_cache_folder(given.get("cache"), environ)
-    return Settings(**given)  # type: ignore[arg-type]
+    values["cache"] = _find_cache_folder(values.get("cache"), environ)
+    return Settings(**values)  # type: ignore[arg-type]
 
 
 def _convert(name: str, text: str, kind: SettingKind) -> object:
@@ -202,13 +202,13 @@ def _convert(name: str, text: str, kind: SettingKind) -> object:
 _CACHE_FOLDERS = (("XDG_CACHE_HOME", "clerkship"), ("HOME", ".cache/clerkship"), ("LOCALAPPDATA", "clerkship/cache"))
 
 
-def _find_cache_folder(given: object, environ: Mapping[str, str]) -> Path | None:
+def _find_cache_folder(configured: object, environ: Mapping[str, str]) -> Path | None:
     """The folder that is named, or that of this user for such things; none where there is no home."""
-    if isinstance(given, Path):
-        return given
-    for name, below in _CACHE_FOLDERS:
+    if isinstance(configured, Path):
+        return configured
+    for name, subfolder in _CACHE_FOLDERS:
         if Path(environ.get(name, "")).is_absolute():  # a relative one is to be ignored, says the XDG specification
-            return Path(environ[name]) / below
+            return Path(environ[name]) / subfolder
     return None
 
 

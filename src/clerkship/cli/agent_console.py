@@ -20,8 +20,8 @@ class AgentConsole:
     Where a run uses variables, output is shown line by line, so that a value written in parts is recognised.
     """
 
-    def __init__(self, by: Redactor) -> None:
-        self._redactor = by
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
         self._partial: dict[int, str] = {}
         """Text of each thread that has no line end yet."""
         self._last = "\n"
@@ -37,12 +37,12 @@ class AgentConsole:
             self._show(text)
             return
         thread = threading.get_ident()
-        whole, end, rest = (self._partial.pop(thread, "") + text).rpartition("\n")
-        if len(rest) > MAX_PARTIAL_LINE:
-            whole, end, rest = whole + end + rest, "", ""
-        if rest:
-            self._partial[thread] = rest
-        self._show(whole + end)
+        complete, end, partial = (self._partial.pop(thread, "") + text).rpartition("\n")
+        if len(partial) > MAX_PARTIAL_LINE:
+            complete, end, partial = complete + end + partial, "", ""
+        if partial:
+            self._partial[thread] = partial
+        self._show(complete + end)
 
     def flush(self) -> None:
         """Show the lines that were never completed."""
@@ -56,9 +56,9 @@ class AgentConsole:
 
 
 @contextmanager
-def agents_print_to_stderr(by: Redactor = NO_REDACTION) -> Iterator[None]:
+def agents_print_to_stderr(redactor: Redactor = NO_REDACTION) -> Iterator[None]:
     """Show on standard error what agents print: standard output is for verdicts, and a reader may close it."""
-    console = AgentConsole(by)
+    console = AgentConsole(redactor)
     with show_output(console):
         try:
             yield

@@ -40,8 +40,8 @@ def run(arguments: list[str]) -> int:
     """Run a command line and return its exit code."""
     try:
         app.main(arguments, prog_name="clerkship")
-    except SystemExit as done:  # how typer ends, usage errors and Ctrl-C included
-        return done.code if isinstance(done.code, int) else 0
+    except SystemExit as exit_:  # how typer ends, usage errors and Ctrl-C included
+        return exit_.code if isinstance(exit_.code, int) else 0
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  (until the process ends)
         return 141  # as a shell calls it

@@ -44,13 +44,13 @@ def check(
         clerkship check --answer '{"slot": "10:30"}'
     """
     settings = load_settings()
-    where = find_playground(get_registry_folder(settings), name)
-    checked = check_now(where, settings, build_catalog(), task=task, path=source, answer=_parse_answer(answer))
+    registration = find_playground(get_registry_folder(settings), name)
+    result = check_now(registration, settings, build_catalog(), task=task, path=source, answer=_parse_answer(answer))
     if json:
-        print_json(_to_json_data(checked))
+        print_json(_to_json_data(result))
     else:
-        _print_check(checked)
-    raise typer.Exit(checked.exit_code())
+        _print_check(result)
+    raise typer.Exit(result.exit_code())
 
 
 def _parse_answer(answer: str | None) -> StatedAnswer | None:
@@ -63,19 +63,19 @@ def _parse_answer(answer: str | None) -> StatedAnswer | None:
         raise InputError.of(f"the answer is not JSON: {answer[:60]}", hint=hint) from None
 
 
-def _print_check(checked: LiveCheck) -> None:
-    console, score = out(), checked.score.score
+def _print_check(result: LiveCheck) -> None:
+    console, score = out(), result.score.score
     points = "" if score is None else f"  {score:.2f}"
-    console.print(f"{style_outcome(checked.outcome)}{points}  [bold]{escape(checked.task)}[/]  [quiet]so far[/]")
-    if checked.error:
-        console.print(f"  [errored]platform error:[/] {escape(checked.error)}")
-    for criterion in checked.criteria:
+    console.print(f"{style_outcome(result.outcome)}{points}  [bold]{escape(result.task)}[/]  [quiet]so far[/]")
+    if result.error:
+        console.print(f"  [errored]platform error:[/] {escape(result.error)}")
+    for criterion in result.criteria:
         print_criterion(console, criterion)
-    for note in checked.notes:
+    for note in result.notes:
         console.print(f"[partial]note[/] {escape(note)}", soft_wrap=True)
-    console.print(f"[quiet]log[/] {checked.events} events, head {checked.head}")
+    console.print(f"[quiet]log[/] {result.events} events, head {result.head}")
 
 
-def _to_json_data(checked: LiveCheck) -> dict[str, object]:
-    score = {name: getattr(checked.score, name) for name in ("verdict", "score", "axes")}
-    return vars(checked) | score | {"outcome": checked.outcome, "exit_code": checked.exit_code()}
+def _to_json_data(result: LiveCheck) -> dict[str, object]:
+    score = {name: getattr(result.score, name) for name in ("verdict", "score", "axes")}
+    return vars(result) | score | {"outcome": result.outcome, "exit_code": result.exit_code()}

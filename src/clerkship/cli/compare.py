@@ -60,9 +60,9 @@ def compare(
     damaged: list[str] = []
     targets = ReportTargets(html=report, markdown=markdown, markdown_limit=markdown_limit)
     notes: list[str] = []
-    with open_store(load_settings(), store) as kept:
-        warn_unset(sorted({name for run in (before, after) for name in find_unset_variables(kept, kept.run(run))}))
-        gated = GatedComparison.of(compare_runs(kept, before, after, damaged, notes), gate or ())
+    with open_store(load_settings(), store) as opened:
+        warn_unset(sorted({name for run in (before, after) for name in find_unset_variables(opened, opened.run(run))}))
+        gated = GatedComparison.of(compare_runs(opened, before, after, damaged, notes), gate or ())
     print_notes(notes)
     written = write_comparison(gated, targets)
     if not targets.to_stdout():

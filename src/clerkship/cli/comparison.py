@@ -45,21 +45,21 @@ def print_gated_comparison(console: Console, gated: GatedComparison) -> None:
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """Print the runs, the tasks and criteria that changed, the axes, and the totals."""
     for word, run in (("before", comparison.before), ("after", comparison.after)):
-        made = f"  [quiet]{run.lineage}[/]" if run.lineage else ""
-        console.print(f"[quiet]{word:6}[/] {run.id}  {escape(run.name)}  [quiet]agent[/] {escape(run.solver)}{made}")
-    moved = [row for row in comparison.rows if is_shown(row)]
-    if moved:
+        lineage = f"  [quiet]{run.lineage}[/]" if run.lineage else ""
+        console.print(f"[quiet]{word:6}[/] {run.id}  {escape(run.name)}  [quiet]agent[/] {escape(run.solver)}{lineage}")
+    changed_rows = [row for row in comparison.rows if is_shown(row)]
+    if changed_rows:
         console.print()
-        console.print(_build_table(moved[:MAX_ROWS]))
-    print_more(console, len(moved) - MAX_ROWS, "; --json has them all")
-    for row in [row for row in moved if row.changes][:MAX_ROWS]:
+        console.print(_build_table(changed_rows[:MAX_ROWS]))
+    print_more(console, len(changed_rows) - MAX_ROWS, "; --json has them all")
+    for row in [row for row in changed_rows if row.changes][:MAX_ROWS]:
         _print_criteria(console, row)
     _print_axes(console, comparison)
     console.print()
-    told = [
+    counts = [
         _style_standing(standing, f"{standing} {count}") for standing, count in comparison.standings().items() if count
     ]
-    console.print("  ".join(told) or "[quiet]neither run has a trial[/]")
+    console.print("  ".join(counts) or "[quiet]neither run has a trial[/]")
     console.print(_render_overall(comparison))
 
 
@@ -75,20 +75,20 @@ def _build_table(rows: list[TaskComparison]) -> Table:
 
 def _print_criteria(console: Console, row: TaskComparison) -> None:
     console.print(f"\n[bold]{escape(row.task)}[/]")
-    for found in row.changes[:MAX_CRITERIA]:
-        _print_criterion(console, found)
+    for change in row.changes[:MAX_CRITERIA]:
+        _print_criterion(console, change)
     if len(row.changes) > MAX_CRITERIA:
         print_indented(console, 2, f"[quiet]… and {len(row.changes) - MAX_CRITERIA} more; --json has them all[/]")
 
 
-def _print_criterion(console: Console, found: CriterionComparison) -> None:
-    mood = change_tone(found)
-    tags = ", ".join(criterion_tags(found))
-    about = f" [quiet]({escape(tags)})[/]" if tags else ""
-    words = f"[{_STYLES[mood]}]{_MARKS[mood]} {change_words(found)}[/]"
-    print_indented(console, 2, f"{words}  {escape(to_one_line(found.criterion.label))}{about}")
-    if detail(found):
-        print_indented(console, 6, f"[quiet]{escape(to_one_line(detail(found), MAX_DETAIL_LENGTH))}[/]")
+def _print_criterion(console: Console, change: CriterionComparison) -> None:
+    style = change_tone(change)
+    tags = ", ".join(criterion_tags(change))
+    tags_text = f" [quiet]({escape(tags)})[/]" if tags else ""
+    words = f"[{_STYLES[style]}]{_MARKS[style]} {change_words(change)}[/]"
+    print_indented(console, 2, f"{words}  {escape(to_one_line(change.criterion.label))}{tags_text}")
+    if detail(change):
+        print_indented(console, 6, f"[quiet]{escape(to_one_line(detail(change), MAX_DETAIL_LENGTH))}[/]")
 
 
 def _print_axes(console: Console, comparison: Comparison) -> None:
@@ -98,8 +98,8 @@ def _print_axes(console: Console, comparison: Comparison) -> None:
     titles = ("before", "after", "newly failing", "newly passing", "flaky")
     table = plain_table(text_column("axis"), *map(number_column, titles))
     for name, *numbers in cells:
-        before, after, failing, *rest = numbers
-        table.add_row(escape(name), before, after, f"[fail]{failing}[/]" if failing != "0" else failing, *rest)
+        before, after, failing, *others = numbers
+        table.add_row(escape(name), before, after, f"[fail]{failing}[/]" if failing != "0" else failing, *others)
     console.print()
     console.print(table)
 

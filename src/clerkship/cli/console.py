@@ -49,9 +49,9 @@ def err() -> Console:
 class _SafeConsole(Console):
     """A console for text of agents and authors, which removes control characters and commands to a CI system."""
 
-    def render_str(self, text: str, **how: Any) -> Text:
+    def render_str(self, text: str, **options: Any) -> Text:
         """Render text without control characters."""
-        return super().render_str(replace_control_characters(text), **how)
+        return super().render_str(replace_control_characters(text), **options)
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
         return escape_ci_commands(super()._render_buffer(buffer))
@@ -84,10 +84,10 @@ def text_column(title: str) -> Column:
     return Column(title, overflow="fold")
 
 
-def print_more(console: Console, left_out: int, what: str = "") -> None:
+def print_more(console: Console, left_out: int, noun: str = "") -> None:
     """Print how many rows are not shown, if any."""
     if left_out > 0:
-        console.print(f"[quiet]… and {left_out:,} more{what}[/]")
+        console.print(f"[quiet]… and {left_out:,} more{noun}[/]")
 
 
 def print_json(data: Any) -> None:

@@ -39,7 +39,7 @@ def show(
             "(`path::name` if it defines several).",
         ),
     ],
-    what: Annotated[
+    selection: Annotated[
         str | None,
         typer.Argument(
             metavar="[TYPE/ID|TYPE|TYPE?QUERY]",
@@ -67,10 +67,10 @@ def show(
         clerkship dataset show suites/mine/data
     """
     view = find_dataset(name, load_settings(), build_catalog(), parse_now(now) if now is not None else None)
-    if what is not None and "/" in what.partition("?")[0]:
-        _show_resource(view, what, json=json)
-    elif what is not None:
-        _show_matches(view, view.found(what), json=json)
+    if selection is not None and "/" in selection.partition("?")[0]:
+        _show_resource(view, selection, json=json)
+    elif selection is not None:
+        _show_matches(view, view.found(selection), json=json)
     elif json:
         print_json(view.data())
     else:
@@ -173,19 +173,19 @@ def generate(
         clerkship dataset generate -n 5 | jq .resourceType
     """
     request = GenerateRequest(patients, seed, parse_now(now) if now is not None else DEFAULT_NOW)
-    place = OutputTarget.parse(to, bundle=bundle) if to not in (None, "-") else None
-    if place is not None and not force:
-        place.check_free()
+    target = OutputTarget.parse(to, bundle=bundle) if to not in (None, "-") else None
+    if target is not None and not force:
+        target.check_free()
     with PatientProgress(err(), patients, quiet=json) as progress:
-        made = generate_dataset(request, progress)
-    if place is None:
-        _write_to_stdout(made, bundle=bundle, json=json)
+        dataset = generate_dataset(request, progress)
+    if target is None:
+        _write_to_stdout(dataset, bundle=bundle, json=json)
         return
-    files = save_dataset(made, place)
+    files = save_dataset(dataset, target)
     if json:
-        print_json(_summary(made) | {"files": files})
+        print_json(_summary(dataset) | {"files": files})
     else:
-        _print_generated(made, files, out())
+        _print_generated(dataset, files, out())
 
 
 class PatientProgress(ProgressBar):
@@ -202,40 +202,40 @@ class PatientProgress(ProgressBar):
         self.advance()
 
 
-def _write_to_stdout(made: GeneratedDataset, *, bundle: bool, json: bool) -> None:
+def _write_to_stdout(dataset: GeneratedDataset, *, bundle: bool, json: bool) -> None:
     """Write the data to standard output, and messages to standard error."""
     if json:
-        print_json(_summary(made))
+        print_json(_summary(dataset))
         return
-    for piece in made.bundle() if bundle else made.ndjson():
+    for piece in dataset.bundle() if bundle else dataset.ndjson():
         sys.stdout.buffer.write(piece)
     sys.stdout.buffer.flush()
     if err().is_terminal:
-        _print_generated(made, [], err())
+        _print_generated(dataset, [], err())
 
 
-def _summary(made: GeneratedDataset) -> dict[str, object]:
+def _summary(dataset: GeneratedDataset) -> dict[str, object]:
     return {
-        "patients": made.request.patients,
-        "seed": made.request.seed,
-        "now": made.request.now.isoformat(),
+        "patients": dataset.request.patients,
+        "seed": dataset.request.seed,
+        "now": dataset.request.now.isoformat(),
         "generator": GENERATOR_VERSION,
-        "resources": len(made.lines),
-        "sha256": made.digest,
-        "types": made.counts,
-        "look_alikes": made.look_alikes,
+        "resources": len(dataset.lines),
+        "sha256": dataset.digest,
+        "types": dataset.counts,
+        "look_alikes": dataset.look_alikes,
     }
 
 
-def _print_generated(made: GeneratedDataset, files: list[Path], console: Console) -> None:
+def _print_generated(dataset: GeneratedDataset, files: list[Path], console: Console) -> None:
     table = plain_table(Column("type"), Column("resources", justify="right"))
-    for type, count in made.counts.items():
+    for type, count in dataset.counts.items():
         table.add_row(type, f"{count:,}")
-    table.add_row("[bold]all[/]", f"[bold]{len(made.lines):,}[/]")
+    table.add_row("[bold]all[/]", f"[bold]{len(dataset.lines):,}[/]")
     console.print(table)
-    pairs = len(made.look_alikes)
+    pairs = len(dataset.look_alikes)
     console.print(
-        f"\n[quiet]sha256[/] {made.digest} [quiet](as NDJSON, generator {GENERATOR_VERSION})[/]", soft_wrap=True
+        f"\n[quiet]sha256[/] {dataset.digest} [quiet](as NDJSON, generator {GENERATOR_VERSION})[/]", soft_wrap=True
     )
     console.print(f"[quiet]{pairs} pair{'s' * (pairs != 1)} of similar patients: --json lists them[/]")
     for path in files[:3]:

@@ -14,12 +14,12 @@ MAX_PAYLOAD_LENGTH = 160
 
 def print_event(console: Console, event: dict[str, Any]) -> None:
     """Print an event on one line: number, time, sandbox, kind, actor, and its request or the start of its payload."""
-    because = f" [quiet]caused by #{event['cause']}[/]" if event["cause"] else ""
+    cause = f" [quiet]caused by #{event['cause']}[/]" if event["cause"] else ""
     text = render_logged_request(event) or _render_payload(event)
-    at = event["at"].replace("T", " ").removesuffix("Z")[:19]
+    time = event["at"].replace("T", " ").removesuffix("Z")[:19]
     line = (
-        f"[quiet]#{event['seq']:<3} {at}[/] [place]{escape(event['source'])}[/] {escape(event['kind'])} "
-        f"[quiet]{escape(event['actor'])}[/] {escape(text)}{because}"
+        f"[quiet]#{event['seq']:<3} {time}[/] [place]{escape(event['source'])}[/] {escape(event['kind'])} "
+        f"[quiet]{escape(event['actor'])}[/] {escape(text)}{cause}"
     )
     if not console.is_terminal:
         console.print(line)
@@ -27,12 +27,12 @@ def print_event(console: Console, event: dict[str, Any]) -> None:
     row = Table.grid(padding=(0, 1))
     row.add_column(no_wrap=True, style="quiet")
     row.add_column(overflow="fold")
-    head, _, rest = line.partition("[/] ")
-    row.add_row(f"{head}[/]", rest)  # what does not fit a line goes on below its own column
+    head, _, details = line.partition("[/] ")
+    row.add_row(f"{head}[/]", details)  # what does not fit a line goes on below its own column
     console.print(row)
 
 
 def _render_payload(event: dict[str, Any]) -> str:
-    shown = {name: value for name, value in event["payload"].items() if value not in (None, [], {}, "")}
-    text = orjson.dumps(shown | event.get("blobs", {})).decode()
+    fields = {name: value for name, value in event["payload"].items() if value not in (None, [], {}, "")}
+    text = orjson.dumps(fields | event.get("blobs", {})).decode()
     return text if len(text) <= MAX_PAYLOAD_LENGTH else text[:MAX_PAYLOAD_LENGTH] + "…"

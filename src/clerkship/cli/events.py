@@ -43,10 +43,10 @@ def events(
     """
     kinds = kind or []
     check_kinds(kinds, build_catalog())
-    where = find_playground(get_registry_folder(load_settings()), name)
-    with RemotePlayground(where.url, where.token) as remote:
+    registration = find_playground(get_registry_folder(load_settings()), name)
+    with RemotePlayground(registration.url, registration.token) as remote:
         if follow:
-            _follow(remote, where, after, kinds, json=json)
+            _follow(remote, registration, after, kinds, json=json)
             return
         selected = [
             event
@@ -61,17 +61,17 @@ def events(
 
 
 def _follow(
-    remote: RemotePlayground, where: PlaygroundRegistration, after: int, kinds: list[str], *, json: bool
+    remote: RemotePlayground, registration: PlaygroundRegistration, after: int, kinds: list[str], *, json: bool
 ) -> None:
-    console, stop, by = out(), Moment(), build_remote_redactor(remote)
+    console, stop, redactor = out(), Moment(), build_remote_redactor(remote)
     # No KeyboardInterrupt: one raised while a line is printed can be lost.
     signal.signal(signal.SIGINT, lambda number, frame: stop.set())
     try:
         while not stop.is_set():
-            for event in read_events(remote, after, by):
+            for event in read_events(remote, after, redactor):
                 after = event["seq"]
                 if matches_any_kind(event, kinds):
                     print_json_line(event) if json else print_event(console, event)
             stop.wait(POLL_SECONDS)
     except PlaygroundUnreachable:
-        err().print(f"[quiet]the playground {escape(where.name)} has ended[/]")
+        err().print(f"[quiet]the playground {escape(registration.name)} has ended[/]")

@@ -149,17 +149,17 @@ def _print_summary(drafts: DraftResult, request: DraftRequest, console: Console)
     if request.dry_run:
         console.print(f"\n{count} draft{'s' * (count != 1)} would be written; nothing was.")
         return
-    where = quote(str(request.to))
-    known = drafts.domain if drafts.domain != str(find_domain(request.to)) else None
-    domain = f" --domain {quote(known)}" if known is not None else ""
+    folder = quote(str(request.to))
+    domain_option = drafts.domain if drafts.domain != str(find_domain(request.to)) else None
+    domain = f" --domain {quote(domain_option)}" if domain_option is not None else ""
     console.print(f"\n[pass]✓[/] {count} draft{'s' * (count != 1)}, and all validate. Edit what is marked TODO, then:")
-    console.print(f"  {escape(get_command_prefix())} validate {escape(where + domain)}", soft_wrap=True)
-    who = "--agent rasa:http://localhost:5005 --person openai:gpt-5.1 --judge openai:gpt-5.1"
-    console.print(f"  {escape(get_command_prefix())} run {escape(where)} {who}{escape(domain)}", soft_wrap=True)
+    console.print(f"  {escape(get_command_prefix())} validate {escape(folder + domain)}", soft_wrap=True)
+    options = "--agent rasa:http://localhost:5005 --person openai:gpt-5.1 --judge openai:gpt-5.1"
+    console.print(f"  {escape(get_command_prefix())} run {escape(folder)} {options}{escape(domain)}", soft_wrap=True)
 
 
 def _describe_usage(drafts: DraftResult) -> str:
-    used = drafts.usage
-    cost = f"${used.cost:.4f}" if used.cost is not None else "at a price that is not known"
-    tokens = f"{used.prompt_tokens + used.completion_tokens:,} tokens"
-    return f"{drafts.model}: {used.calls} question{'s' * (used.calls != 1)}, {tokens}, {cost}"
+    usage = drafts.usage
+    cost = f"${usage.cost:.4f}" if usage.cost is not None else "at a price that is not known"
+    tokens = f"{usage.prompt_tokens + usage.completion_tokens:,} tokens"
+    return f"{drafts.model}: {usage.calls} question{'s' * (usage.calls != 1)}, {tokens}, {cost}"

@@ -41,8 +41,8 @@ def _expand_parameter(name: str, hint: Any, default: object) -> Iterator[inspect
     """Yield the parameters of a field: one, those of a group, or an option and its flags."""
     option = _find_option(hint)
     if isinstance(hint, type) and is_dataclass(hint):
-        for one, (inner, given) in _option_fields(hint).items():
-            yield from _expand_parameter(one, inner, given)
+        for field_name, (inner, field_default) in _option_fields(hint).items():
+            yield from _expand_parameter(field_name, inner, field_default)
         return
     if option is None:
         yield _build_parameter(name, hint, default)
@@ -63,8 +63,8 @@ def _expand_parameter(name: str, hint: Any, default: object) -> Iterator[inspect
 def _option_fields(group: type) -> dict[str, tuple[Any, object]]:
     """Return the annotation and the default of each field of a group that is for the command line."""
     hints = get_type_hints(group, include_extras=True)
-    found = {item.name: (hints[item.name], item.default) for item in fields(group)}
-    return {name: field for name, field in found.items() if get_origin(field[0]) is Annotated}
+    annotated = {item.name: (hints[item.name], item.default) for item in fields(group)}
+    return {name: field for name, field in annotated.items() if get_origin(field[0]) is Annotated}
 
 
 def _build_parameter(name: str, hint: Any, default: object) -> inspect.Parameter:
@@ -78,9 +78,9 @@ def _build_flag(flag: tuple[str, str], panel: str | None) -> inspect.Parameter:
 
 
 def _typer_info(option: Option) -> Any:
-    about: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "rich_help_panel": option.panel}
-    about |= {"min": option.min, "max": option.max}
-    return typer.Option(*option.names, **about) if option.names else typer.Argument(**about)
+    options: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "rich_help_panel": option.panel}
+    options |= {"min": option.min, "max": option.max}
+    return typer.Option(*option.names, **options) if option.names else typer.Argument(**options)
 
 
 def _plain_type(hint: Any) -> Any:

@@ -20,15 +20,17 @@ def init(
 
     Existing files are not overwritten.
     """
-    written, kept = make(folder)
+    written, existing = make(folder)
     if json:
-        print_json({"written": written, "kept": kept})
+        print_json({"written": written, "kept": existing})
         return
     console = out()
     for path in written:
         console.print(f"[pass]+[/] {escape(str(path))}")
-    for path in kept:
+    for path in existing:
         console.print(f"[quiet]= {escape(str(path))} exists, not changed[/]")
-    there = f"cd {escape(str(folder))} && " if folder != Path() else ""
+    change_folder = f"cd {escape(str(folder))} && " if folder != Path() else ""
     console.print("\n[quiet]Next:[/]")
-    console.print(f"  {there}{get_command_prefix(folder)} run practice --agent python:agent:Agent", soft_wrap=True)
+    console.print(
+        f"  {change_folder}{get_command_prefix(folder)} run practice --agent python:agent:Agent", soft_wrap=True
+    )

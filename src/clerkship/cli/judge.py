@@ -56,31 +56,31 @@ def calibrate(
         clerkship judge calibrate eval/labelled.yml --judge openai:gpt-5.1 --at-least 0.7
     """
     settings = load_settings()
-    with open_store(settings, store, create=True) as kept:
-        plan = plan_calibration(request, settings, build_catalog(), kept)
+    with open_store(settings, store, create=True) as opened:
+        plan = plan_calibration(request, settings, build_catalog(), opened)
         if not json:
             out().print(
                 f"[bold]{escape(request.path.name)}[/]  {len(plan.labelled.items)} conversations, "
                 f"{len(plan.labelled.labels())} labels  [quiet]judge[/] {escape(plan.judge.model)}"
             )
         with LabelProgress(out(), len(plan.labelled.labels()), quiet=json) as progress:
-            found = hold_against(plan, [progress])
-        save_result(found, kept, request.save)
-    code = found.exit_code(at_least, max_false_passes)
+            result = hold_against(plan, [progress])
+        save_result(result, opened, request.save)
+    code = result.exit_code(at_least, max_false_passes)
     if json:
-        print_json(_to_json_data(found) | {"exit_code": code, "saved": request.save})
+        print_json(_to_json_data(result) | {"exit_code": code, "saved": request.save})
     else:
-        print_calibration(out(), found)
+        print_calibration(out(), result)
         if request.save is not None:
             out().print(f"[quiet]saved[/] {escape(str(request.save))}", soft_wrap=True)
-    for message in [found.unsettled(at_least, max_false_passes), *found.missed(at_least, max_false_passes)]:
+    for message in [result.unsettled(at_least, max_false_passes), *result.missed(at_least, max_false_passes)]:
         if message and not json:
             err().print(f"[fail]✗[/] {escape(message)}", soft_wrap=True)
     raise typer.Exit(code)
 
 
-def _to_json_data(found: CalibrationResult) -> dict[str, object]:
-    calibration = found.calibration
+def _to_json_data(result: CalibrationResult) -> dict[str, object]:
+    calibration = result.calibration
     return {
         "judge": calibration.judge,
         "file": calibration.file,
@@ -88,20 +88,24 @@ def _to_json_data(found: CalibrationResult) -> dict[str, object]:
         "at": calibration.at,
         "overall": agreement_figures(calibration.overall),
         "criteria": {name: agreement_figures(one) for name, one in calibration.criteria.items()},
-        "disagreements": [_judgement_data(one) for one in found.disagreements()],
-        "errors": [_judgement_data(one) for one in found.unjudged()],
-        "models": found.used,
+        "disagreements": [_judgement_data(one) for one in result.disagreements()],
+        "errors": [_judgement_data(one) for one in result.unjudged()],
+        "models": result.used,
     }
 
 
-def _judgement_data(one: Judgement) -> dict[str, object]:
-    verdict = {"passed": one.found.passed, "rationale": one.found.detail} if one.found.status == "judged" else None
+def _judgement_data(judgement: Judgement) -> dict[str, object]:
+    verdict = (
+        {"passed": judgement.found.passed, "rationale": judgement.found.detail}
+        if judgement.found.status == "judged"
+        else None
+    )
     return {
-        "conversation": one.conversation,
-        "label": one.label,
+        "conversation": judgement.conversation,
+        "label": judgement.label,
         "verdict": verdict,
-        "error": one.found.detail if verdict is None else None,
-        "evidence": one.found.evidence,
+        "error": judgement.found.detail if verdict is None else None,
+        "evidence": judgement.found.evidence,
     }
 
 
@@ -120,15 +124,15 @@ class LabelProgress(ProgressBar):
         disagreed = agreement.judged - agreement.agreed
         return f"[pass]agreed {agreement.agreed}[/]  [fail]disagreed {disagreed}[/]  errors {agreement.errors}"
 
-    def __call__(self, one: Judgement) -> None:
+    def __call__(self, judgement: Judgement) -> None:
         """Count the verdict of one label."""
-        self._agreement += one.agreement
+        self._agreement += judgement.agreement
         self.advance()
 
 
-def print_calibration(console: Console, found: CalibrationResult) -> None:
+def print_calibration(console: Console, result: CalibrationResult) -> None:
     """Print the table, the disagreements, the labels without a verdict, and the cost."""
-    calibration = found.calibration
+    calibration = result.calibration
     titles = ("agreed", "rate", "95 % interval", "κ", "false\npass", "false\nfail", "error")
     table = plain_table(*map(number_column, titles), text_column("criterion"))
     for name, agreement in calibration.criteria.items():
@@ -137,54 +141,56 @@ def print_calibration(console: Console, found: CalibrationResult) -> None:
         table.add_row(*_agreement_cells(calibration.overall), "[bold]all[/]")
     console.print()
     console.print(table)
-    wrong = found.disagreements()
-    for one in wrong[:MAX_SHOWN]:
-        _print_disagreement(console, one)
-    if len(wrong) > MAX_SHOWN:
-        console.print(f"\n[quiet]… and {len(wrong) - MAX_SHOWN} more disagreements: --json has them all[/]")
-    for one in found.unjudged()[:MAX_SHOWN]:
+    disagreements = result.disagreements()
+    for judgement in disagreements[:MAX_SHOWN]:
+        _print_disagreement(console, judgement)
+    if len(disagreements) > MAX_SHOWN:
+        console.print(f"\n[quiet]… and {len(disagreements) - MAX_SHOWN} more disagreements: --json has them all[/]")
+    for judgement in result.unjudged()[:MAX_SHOWN]:
         console.print()
-        console.print(f"[errored]! not judged[/]  [bold]{escape(one.conversation)}[/]")
-        print_indented(console, 4, escape(one.label.criterion))
-        print_indented(console, 4, f"[quiet]{escape(one.found.detail)}[/]")
+        console.print(f"[errored]! not judged[/]  [bold]{escape(judgement.conversation)}[/]")
+        print_indented(console, 4, escape(judgement.label.criterion))
+        print_indented(console, 4, f"[quiet]{escape(judgement.found.detail)}[/]")
     console.print()
-    console.print(_render_summary(found), soft_wrap=not console.is_terminal)
-    used = render_used(found.used, calibration.overall.judged)
+    console.print(_render_summary(result), soft_wrap=not console.is_terminal)
+    used = render_used(result.used, calibration.overall.judged)
     if used:
         console.print(f"[quiet]{escape(used)}[/]", soft_wrap=not console.is_terminal)
 
 
-def _agreement_cells(found: Agreement) -> tuple[str, ...]:
-    value = compute_kappa(found)
-    style = "pass" if found.agreed == found.judged > 0 else "partial"
+def _agreement_cells(agreement: Agreement) -> tuple[str, ...]:
+    kappa = compute_kappa(agreement)
+    style = "pass" if agreement.agreed == agreement.judged > 0 else "partial"
     return (
-        f"[{style}]{found.agreed}/{found.judged}[/]",
-        *interval_cells(wilson_interval(found.agreed, found.judged)),
-        f"{value:.2f}" if value is not None else "[quiet]one label[/]" if found.judged else "",
-        f"[fail]{found.false_passes}[/]" if found.false_passes else "0",
-        f"[fail]{found.false_fails}[/]" if found.false_fails else "0",
-        f"[errored]{found.errors}[/]" if found.errors else "0",
+        f"[{style}]{agreement.agreed}/{agreement.judged}[/]",
+        *interval_cells(wilson_interval(agreement.agreed, agreement.judged)),
+        f"{kappa:.2f}" if kappa is not None else "[quiet]one label[/]" if agreement.judged else "",
+        f"[fail]{agreement.false_passes}[/]" if agreement.false_passes else "0",
+        f"[fail]{agreement.false_fails}[/]" if agreement.false_fails else "0",
+        f"[errored]{agreement.errors}[/]" if agreement.errors else "0",
     )
 
 
-def _print_disagreement(console: Console, one: Judgement) -> None:
-    sort = "false pass" if one.agreement.false_passes else "false fail"
-    note = f": {escape(one.label.note)}" if one.label.note else ""
+def _print_disagreement(console: Console, judgement: Judgement) -> None:
+    kind = "false pass" if judgement.agreement.false_passes else "false fail"
+    note = f": {escape(judgement.label.note)}" if judgement.label.note else ""
     console.print()
-    console.print(f"[fail]✗ {sort}[/]  [bold]{escape(one.conversation)}[/]")
-    print_indented(console, 4, escape(one.label.criterion))
-    print_labelled(console, 4, "person ", f"{'pass' if one.label.passed else 'fail'}{note}")
-    print_labelled(console, 4, "judge  ", f"{'pass' if one.found.passed else 'fail'}: {escape(one.found.detail)}")
-    print_judge_evidence(console, one.found, indent=12)
+    console.print(f"[fail]✗ {kind}[/]  [bold]{escape(judgement.conversation)}[/]")
+    print_indented(console, 4, escape(judgement.label.criterion))
+    print_labelled(console, 4, "person ", f"{'pass' if judgement.label.passed else 'fail'}{note}")
+    print_labelled(
+        console, 4, "judge  ", f"{'pass' if judgement.found.passed else 'fail'}: {escape(judgement.found.detail)}"
+    )
+    print_judge_evidence(console, judgement.found, indent=12)
 
 
-def _render_summary(found: CalibrationResult) -> str:
-    overall = found.calibration.overall
-    value = compute_kappa(overall)
-    kappa = "all labels are the same, so no κ" if value is None else f"κ {value:.2f}"
+def _render_summary(result: CalibrationResult) -> str:
+    overall = result.calibration.overall
+    kappa_value = compute_kappa(overall)
+    kappa = "all labels are the same, so no κ" if kappa_value is None else f"κ {kappa_value:.2f}"
     false_passes = count_noun(overall.false_passes, "false pass", "false passes")
     wrong = f"{false_passes}, {count_noun(overall.false_fails, 'false fail')}"
     errors = f"   [errored]{overall.errors} not judged[/]" if overall.errors else ""
-    judge = found.calibration.judge
-    how = f"[quiet]prompt {judge.prompt}{f', {judge.votes} votes' if judge.votes > 1 else ''}[/]"
-    return f"agreed with people in {overall.agreed} of {overall.judged} labels   {kappa}   {wrong}{errors}   {how}"
+    judge = result.calibration.judge
+    prompt = f"[quiet]prompt {judge.prompt}{f', {judge.votes} votes' if judge.votes > 1 else ''}[/]"
+    return f"agreed with people in {overall.agreed} of {overall.judged} labels   {kappa}   {wrong}{errors}   {prompt}"

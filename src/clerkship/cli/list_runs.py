@@ -35,10 +35,10 @@ def list_runs(
     Exit codes: 0, or 2 if a run cannot be read or was changed after it was saved.
     """
     damaged: list[str] = []
-    with open_store(load_settings(), store) as kept:
-        stored = kept.runs(limit, damaged)
-        runs = [(run, counts, run.status == "active" and kept.held(run.id)) for run, counts in stored]
-        checks = {run.id: kept.check_head(run.id) for run, _ in stored}
+    with open_store(load_settings(), store) as opened:
+        stored = opened.runs(limit, damaged)
+        runs = [(run, counts, run.status == "active" and opened.held(run.id)) for run, counts in stored]
+        checks = {run.id: opened.check_head(run.id) for run, _ in stored}
     if json:
         data = [{"run": run, "counts": counts, "running": held} for run, counts, held in runs]
         print_json([row | {"seals": checks[run.id].data()} for row, (run, _, _) in zip(data, runs, strict=True)])
@@ -52,26 +52,26 @@ def list_runs(
 
 
 def _print_runs(
-    runs: Sequence[tuple[BenchmarkRun, Counts, bool]], checks: Mapping[str, SealCheck], elsewhere: str
+    runs: Sequence[tuple[BenchmarkRun, Counts, bool]], checks: Mapping[str, SealCheck], store_option: str
 ) -> None:
     console = out()
-    agent_column, what_column = Column("agent", no_wrap=True), Column("what", no_wrap=True)
-    table = plain_table(Column("run", no_wrap=True), number_column("passed"), agent_column, what_column)
+    agent_column, description_column = Column("agent", no_wrap=True), Column("what", no_wrap=True)
+    table = plain_table(Column("run", no_wrap=True), number_column("passed"), agent_column, description_column)
     ids = max((len(run.id) for run, _, _ in runs), default=0)
     agents = min(max((len(run.solver) for run, _, _ in runs), default=0), MAX_AGENT_LENGTH)
     width = max(console.width - ids - agents - 12, 10)  # the table would drop a column instead of shortening it
     for run, counts, held in runs:
         changed = checks[run.id].is_changed
-        what = console.render_str(_render_name(run) if changed else _render_description(run, counts, held=held))
-        what.truncate(width, overflow="ellipsis")
+        description = console.render_str(_render_name(run) if changed else _render_description(run, counts, held=held))
+        description.truncate(width, overflow="ellipsis")
         agent = console.render_str(escape(run.solver))
         agent.truncate(agents, overflow="ellipsis")
-        table.add_row(run.id, "[fail]?[/]" if changed else _render_passed(run, counts), agent, what)
+        table.add_row(run.id, "[fail]?[/]" if changed else _render_passed(run, counts), agent, description)
     console.print(table)
     for run, _, held in runs:
-        status = describe_unfinished_run(run, held=held, elsewhere=elsewhere)
+        status = describe_unfinished_run(run, held=held, store_option=store_option)
         if checks[run.id].is_changed:
-            status = f"[fail]CHANGED:[/] {get_command_prefix()} show {run.id}{escape(elsewhere)}"
+            status = f"[fail]CHANGED:[/] {get_command_prefix()} show {run.id}{escape(store_option)}"
         if status:
             console.print(f"{run.id} {status}", soft_wrap=True)
     _print_seals(console, checks)

@@ -71,12 +71,12 @@ def simulator(name: PluginName, folder: TargetFolder = Path(), json: Json = Fals
         clerkship new simulator acme.pager
     """
     written = create_simulator(name, folder)
-    there = [
+    commands = [
         f"cd {quote(str(_find_package_root(written)))}",
         "pip install -e .",
         f"{get_command_prefix()} run practice --agent oracle",
     ]
-    _print_written(written, there, json=json)
+    _print_written(written, commands, json=json)
 
 
 def assertion(name: PluginName, folder: TargetFolder = Path(), json: Json = False) -> None:
@@ -86,20 +86,20 @@ def assertion(name: PluginName, folder: TargetFolder = Path(), json: Json = Fals
 
         clerkship new assertion acme.patient_was_paged
     """
-    made = create_assertion(name, folder)
+    created = create_assertion(name, folder)
     if json:
-        print_json({"written": made.written, "to_do": made.to_do})
+        print_json({"written": created.written, "to_do": created.to_do})
         return
-    installed = ["pip install -e .", f"{get_command_prefix()} run practice --agent oracle"]
+    commands = ["pip install -e .", f"{get_command_prefix()} run practice --agent oracle"]
     _print_written(
-        made.written,
-        [] if made.to_do else [f"cd {quote(str(_find_package_root(made.written)))}", *installed],
+        created.written,
+        [] if created.to_do else [f"cd {quote(str(_find_package_root(created.written)))}", *commands],
         json=False,
     )
-    if made.to_do:
+    if created.to_do:
         console = out()
         console.print("\n[quiet]Add to your Plugin, and to pyproject.toml if it has no entry point yet:[/]")
-        for lines in made.to_do:
+        for lines in created.to_do:
             console.print(escape("  " + lines.replace("\n", "\n  ")), soft_wrap=True)
 
 
@@ -107,14 +107,14 @@ def _find_package_root(written: Iterable[Path]) -> Path:
     return next(path for path in written if path.name == "pyproject.toml").parent
 
 
-def _print_written(written: list[Path], next_lines: list[str], *, json: bool) -> None:
+def _print_written(written: list[Path], commands: list[str], *, json: bool) -> None:
     if json:
         print_json({"written": written})
         return
     console = out()
     for path in written:
         console.print(f"[pass]+[/] {escape(str(path))}", soft_wrap=True)
-    if next_lines:
+    if commands:
         console.print("\n[quiet]Next:[/]")
-    for line in next_lines:
+    for line in commands:
         console.print(f"  {escape(line)}", soft_wrap=True)

@@ -23,12 +23,12 @@ def style_outcome(name: str) -> str:
     return f"[{name}]{MARKS[name]} {OUTCOMES[name][0].lower()}[/]"
 
 
-def describe_unfinished_run(run: BenchmarkRun, *, held: bool, elsewhere: str = "") -> str:
+def describe_unfinished_run(run: BenchmarkRun, *, held: bool, store_option: str = "") -> str:
     """Return the status of an unfinished run, with the command to continue; empty for a finished one."""
     if run.status == "completed":
         return ""
     if held:
         return "[partial]running[/]"
-    how = "stopped" if run.status == "cancelled" else "interrupted"
-    again = f"rescore {run.origin}" if run.made_by == "rescore" else f"resume {run.id}"
-    return f"[fail]{how}:[/] {get_command_prefix()} {again}{escape(elsewhere)}"
+    status = "stopped" if run.status == "cancelled" else "interrupted"
+    command = f"rescore {run.origin}" if run.made_by == "rescore" else f"resume {run.id}"
+    return f"[fail]{status}:[/] {get_command_prefix()} {command}{escape(store_option)}"

@@ -17,12 +17,12 @@ def plugins(json: Json = False) -> None:
     Exit codes: 0 all plug-ins work, 2 one is broken.
     """
     catalog = RegisteredCatalog()
-    both: list[LoadedPlugin | BrokenPlugin] = [*catalog.plugins, *catalog.broken]
-    found = sorted(both, key=lambda plugin: (plugin.prefix, plugin.package))
+    unsorted: list[LoadedPlugin | BrokenPlugin] = [*catalog.plugins, *catalog.broken]
+    installed = sorted(unsorted, key=lambda plugin: (plugin.prefix, plugin.package))
     if json:
-        print_json({"plugins": [_to_json_data(plugin) for plugin in found]})
+        print_json({"plugins": [_to_json_data(plugin) for plugin in installed]})
     else:
-        _print_plugins(found)
+        _print_plugins(installed)
     raise typer.Exit(2 if catalog.broken else 0)
 
 
@@ -32,21 +32,21 @@ def _names_by_kind(plugin: LoadedPlugin) -> dict[str, list[str]]:
 
 
 def _to_json_data(plugin: LoadedPlugin | BrokenPlugin) -> dict[str, object]:
-    about = {"prefix": plugin.prefix, "package": plugin.package, "version": plugin.version}
-    return about | (
+    data = {"prefix": plugin.prefix, "package": plugin.package, "version": plugin.version}
+    return data | (
         {"broken": plugin.reason} if isinstance(plugin, BrokenPlugin) else {"brings": _names_by_kind(plugin)}
     )
 
 
-def _print_plugins(found: list[LoadedPlugin | BrokenPlugin]) -> None:
+def _print_plugins(installed: list[LoadedPlugin | BrokenPlugin]) -> None:
     console = out()
-    if not found:
+    if not installed:
         console.print("[quiet]no plug-ins are installed, or they are disabled[/]")
-    for plugin in found:
-        about = f"[bold]{escape(plugin.prefix)}[/]  {escape(plugin.package)} {escape(plugin.version)}"
+    for plugin in installed:
+        title = f"[bold]{escape(plugin.prefix)}[/]  {escape(plugin.package)} {escape(plugin.version)}"
         if isinstance(plugin, BrokenPlugin):
-            console.print(f"[fail]✗[/] {about}\n    {escape(plugin.reason)}", soft_wrap=True)
+            console.print(f"[fail]✗[/] {title}\n    {escape(plugin.reason)}", soft_wrap=True)
             continue
-        console.print(f"[pass]✓[/] {about}")
+        console.print(f"[pass]✓[/] {title}")
         for kind, names in _names_by_kind(plugin).items():
             console.print(f"    [quiet]{kind}[/] {escape(', '.join(names))}", soft_wrap=True)

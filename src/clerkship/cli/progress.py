@@ -86,8 +86,8 @@ class RunProgress(ProgressBar):
     def status_text(self) -> str:
         """Return the outcomes of finished trials, and the number of running ones."""
         with self._lock:
-            seen, running = sorted(self._outcomes.items()), self._started - self._outcomes.total()
-        parts = [f"{style_outcome(name)} {count}" for name, count in seen]
+            outcomes, running = sorted(self._outcomes.items()), self._started - self._outcomes.total()
+        parts = [f"{style_outcome(name)} {count}" for name, count in outcomes]
         parts += [f"[quiet]{running} running[/]"] if running > 0 else []
         return "  ".join(parts) or "starting"
 

@@ -28,13 +28,13 @@ def prompts(
     if name is not None:
         _print(name.removesuffix(SUFFIX), json=json)
         return
-    marks = {each: BUILT_IN[each].mark for each in list_prompts()}
+    versions = {prompt: BUILT_IN[prompt].mark for prompt in list_prompts()}
     if json:
-        print_json({"prompts": marks})
+        print_json({"prompts": versions})
         return
     table = Table(Column("prompt"), Column("version", style="quiet"), box=None, padding=(0, 2, 0, 0))
-    for each, mark in marks.items():
-        table.add_row(each, mark)
+    for prompt, version in versions.items():
+        table.add_row(prompt, version)
     out().print(table)
 
 

@@ -12,8 +12,8 @@ from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES,
 from clerkship.service.report_targets import ReportTargets, ResultsFolder, check_writable
 
 
-def _report_option(name: str, metavar: str, help: str, least: int | None = None) -> Any:
-    return typer.Option(name, metavar=metavar, help=help, min=least, rich_help_panel="Reports")
+def _report_option(name: str, metavar: str, help: str, minimum: int | None = None) -> Any:
+    return typer.Option(name, metavar=metavar, help=help, min=minimum, rich_help_panel="Reports")
 
 
 Report = Annotated[Path | None, _report_option("--report", "FILE", "Write an HTML report.")]

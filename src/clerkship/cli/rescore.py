@@ -44,10 +44,10 @@ def rescore(
         clerkship rescore latest --by suites/clinic
     """
     settings = load_settings()
-    with open_store(settings, store) as kept:
-        before = kept.run(run).id
-        result = grade_again(kept, before, build_catalog(), by, judging=replace(judging, settings=settings))
-        comparison = compare_runs(kept, before, result.run.id)
+    with open_store(settings, store) as opened:
+        before = opened.run(run).id
+        result = grade_again(opened, before, build_catalog(), by, judging=replace(judging, settings=settings))
+        comparison = compare_runs(opened, before, result.run.id)
     print_notes(result.notes)
     if json:
         data = {"run": result.run, "counts": result.counts, "comparison": comparison.data()}

@@ -14,10 +14,10 @@ def print_report_paths(console: Console, written: dict[str, Path]) -> None:
         console.print(f"[quiet]{'report' if kind == 'html' else kind}[/] {escape(str(target))}", soft_wrap=True)
 
 
-def print_unrecorded_trials(console: Console, missed: int) -> None:
+def print_unrecorded_trials(console: Console, count: int) -> None:
     """Print how many trials were not recorded, if any, and what to do."""
-    if missed:
-        trials = "1 trial needs" if missed == 1 else f"{missed:,} trials need"
+    if count:
+        trials = "1 trial needs" if count == 1 else f"{count:,} trials need"
         console.print(
             f"[errored]not recorded:[/] {trials} answers that no cassette has; {REFRESH_HINT}", soft_wrap=True
         )

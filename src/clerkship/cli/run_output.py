@@ -49,22 +49,22 @@ class RunPresenter:
     _: KW_ONLY
     json: bool = False
 
-    def execute(self, plan: RunPlan, what: str = "") -> tuple[RunResult, RunView]:
+    def execute(self, plan: RunPlan, description: str = "") -> tuple[RunResult, RunView]:
         """Announce a plan, execute it with progress, and show the result."""
-        self.announce(plan, what)
+        self.announce(plan, description)
         return self.follow(plan, plan.expected(), lambda watch: execute(plan, self.store, self.catalog, [watch]))
 
-    def announce(self, plan: RunPlan, what: str = "") -> None:
+    def announce(self, plan: RunPlan, description: str = "") -> None:
         """Print what is about to run, and the warnings."""
         if self.json:
             return
         count = len(plan.snapshots)
         limit = "at most " if plan.plan.until_sure else ""
-        times = f" × {limit}{plan.run.trials}" if plan.run.trials > 1 else ""
-        what = what or f"{count} task{'s' * (count != 1)}{times}"
+        repetitions = f" × {limit}{plan.run.trials}" if plan.run.trials > 1 else ""
+        description = description or f"{count} task{'s' * (count != 1)}{repetitions}"
         agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
-        named = " ".join(plan.run.options)
-        options = f"  [quiet]{escape(named)}[/]" if named else ""
+        option_words = " ".join(plan.run.options)
+        options = f"  [quiet]{escape(option_words)}[/]" if option_words else ""
         models = {"judge": plan.run.judge, "person": plan.run.person}
         names = [
             f"  [quiet]{role}[/] {escape(choice.who)}"
@@ -72,21 +72,21 @@ class RunPresenter:
             if choice is not None and not {f"--{role}", f"--no-{role}"} & set(plan.run.options)
         ]
         console = out()
-        console.print(f"[bold]{escape(plan.run.name)}[/]  {what}  {agent}{options}{''.join(names)}")
+        console.print(f"[bold]{escape(plan.run.name)}[/]  {description}  {agent}{options}{''.join(names)}")
         if plan.domain is not None:
             console.print(f"[quiet]domain[/] {escape(plan.domain)}", soft_wrap=True)
         for warning in plan.warnings:
             print_warning(warning, console)
 
     def follow(
-        self, plan: RunPlan, total: int | None, work: Callable[[TrialObserver], RunResult]
+        self, plan: RunPlan, total: int | None, run_trials: Callable[[TrialObserver], RunResult]
     ) -> tuple[RunResult, RunView]:
         """Do the work with progress, print the result and write the reports; `total` may be unknown."""
-        console, by = out(), build_run_redactor(self.store, plan.run)
+        console, redactor = out(), build_run_redactor(self.store, plan.run)
         warnings = [*self.catalog.warnings(), *map(str, plan.warnings)]
-        with agents_print_to_stderr(by), RunProgress(console, total, quiet=self.json) as progress:
-            result = work(progress)
-        view = show_run(self.store, result.run.id, seals=result.seals).redacted(by)
+        with agents_print_to_stderr(redactor), RunProgress(console, total, quiet=self.json) as progress:
+            result = run_trials(progress)
+        view = show_run(self.store, result.run.id, seals=result.seals).redacted(redactor)
         result = result.checked_again(self.store)
         view = replace(view, seals=result.seals or view.seals)
         if not self.json:
@@ -183,8 +183,8 @@ def print_recording(console: Console, report: RecordingReport | None) -> None:
     ]
     more = len(report.files) - MAX_FILES
     files = [*report.files[:MAX_FILES], *([f"… and {more}"] if more > 0 else [])]
-    where = f"  {escape('  '.join(files))}" if files else "  [quiet]no cassette[/]"
-    console.print(f"[quiet]{report.mode}[/] {', '.join(filter(None, parts))}{where}", soft_wrap=True)
+    cassettes = f"  {escape('  '.join(files))}" if files else "  [quiet]no cassette[/]"
+    console.print(f"[quiet]{report.mode}[/] {', '.join(filter(None, parts))}{cassettes}", soft_wrap=True)
     if report.forgotten:
         answers = "1 answer" if report.forgotten == 1 else f"{report.forgotten:,} answers"
         console.print(f"[quiet]{answers} of an invalid person: not recorded[/]")

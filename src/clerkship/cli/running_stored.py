@@ -15,9 +15,9 @@ from clerkship.service.resume import resume as resume_run
 
 def rerun_and_show(run: str, agent: str | None, resources: ResourceOptions, output: OutputOptions) -> int:
     """Rerun a stored run, print it, and return the exit code."""
-    with open_stored_run(run, resources, output) as (shown, settings):
-        plan = plan_rerun(shown.store, run, shown.catalog, settings, agent)
-        result, _ = shown.execute(plan)
+    with open_stored_run(run, resources, output) as (presenter, settings):
+        plan = plan_rerun(presenter.store, run, presenter.catalog, settings, agent)
+        result, _ = presenter.execute(plan)
     return result.exit_code()
 
 
@@ -25,22 +25,22 @@ def resume_and_show(
     run: str, agent: str | None, resources: ResourceOptions, output: OutputOptions, *, retry_errored: bool
 ) -> int:
     """Finish a run, print it, and return the exit code."""
-    with open_stored_run(run, resources, output) as (shown, settings):
-        store, catalog = shown.store, shown.catalog
+    with open_stored_run(run, resources, output) as (presenter, settings):
+        store, catalog = presenter.store, presenter.catalog
         resumed = plan_resume(store, run, catalog, settings, agent=agent, retry_errored=retry_errored)
         plan = resumed.plan
         if not resumed.left and plan.run.status == "completed" and not output.json:
             out().print(f"[quiet]{escape(plan.run.id)} has no trials left to run[/]")
             return plan.run.exit_code(store.counts(plan.run.id))
-        shown.announce(plan, f"{resumed.left} of {plan.run.total} trials left")
-        result, _ = shown.follow(plan, resumed.left, lambda watch: resume_run(resumed, store, catalog, [watch]))
+        presenter.announce(plan, f"{resumed.left} of {plan.run.total} trials left")
+        result, _ = presenter.follow(plan, resumed.left, lambda watch: resume_run(resumed, store, catalog, [watch]))
     return result.exit_code()
 
 
 def fork_and_show(request: ForkRequest, resources: ResourceOptions, output: OutputOptions) -> int:
     """Fork a conversation of a run, print it, and return the exit code."""
-    with open_stored_run(request.run, resources, output) as (shown, settings):
-        plan = plan_fork(shown.store, request, shown.catalog, settings)
-        times = f" × {plan.run.trials}" if plan.run.trials > 1 else ""
-        result, _ = shown.execute(plan, f"{plan.snapshots[0].task.name} from turn {request.turn} on{times}")
+    with open_stored_run(request.run, resources, output) as (presenter, settings):
+        plan = plan_fork(presenter.store, request, presenter.catalog, settings)
+        repetitions = f" × {plan.run.trials}" if plan.run.trials > 1 else ""
+        result, _ = presenter.execute(plan, f"{plan.snapshots[0].task.name} from turn {request.turn} on{repetitions}")
     return result.exit_code()

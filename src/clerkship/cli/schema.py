@@ -12,7 +12,7 @@ from clerkship.service.schemas import build_schema as schema_of
 
 
 def schema(
-    sort: Annotated[str, typer.Argument(help=f"One of {', '.join(FILE_MODELS)}.")],
+    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(FILE_MODELS)}.")],
     json: Json = False,
 ) -> None:
     """Print the JSON Schema of a kind of file.
@@ -21,4 +21,4 @@ def schema(
 
         clerkship schema scenario > scenario.schema.json
     """
-    print_json(schema_of(sort, build_catalog()))
+    print_json(schema_of(kind, build_catalog()))

@@ -74,13 +74,13 @@ def show(
         clerkship show latest --markdown -
     """
     targets = reports.reports(results)
-    with open_store(load_settings(), store) as kept:
+    with open_store(load_settings(), store) as opened:
         if task is None and (events or criteria or trial is not None):
-            task = _only_task(kept, run)
-        warn_unset(find_unset_variables(kept, kept.run(run)))
-        seals = kept.check_seals(kept.run(run).id) if targets.is_any() or task is None else None
+            task = _only_task(opened, run)
+        warn_unset(find_unset_variables(opened, opened.run(run)))
+        seals = opened.check_seals(opened.run(run).id) if targets.is_any() or task is None else None
         written = (
-            load("clerkship.service.exporting:write_reports")(kept, run, targets, seals) if targets.is_any() else {}
+            load("clerkship.service.exporting:write_reports")(opened, run, targets, seals) if targets.is_any() else {}
         )
         if targets.to_stdout() and seals is not None:
             report_changes(seals)
@@ -90,13 +90,13 @@ def show(
             # By name: a run without a task is shown in two thirds of the time.
             task_shown = load("clerkship.cli.task_output")
             event_range = (kind, after, limit if events or json else 0)
-            shown = task_shown.read_task(kept, run, task, trial, event_range)
+            shown = task_shown.read_task(opened, run, task, trial, event_range)
             task_shown.print_task(shown, events=events, criteria=criteria, json=json)
             damaged, seals = shown.damaged, seals or shown.seals
         else:
-            view = show_run(kept, run, failed=failed, seals=seals)
-            view = view.redacted(build_run_redactor(kept, view.run))
-            _show_run(view, json=json, held=kept.held(view.run.id), store=store)
+            view = show_run(opened, run, failed=failed, seals=seals)
+            view = view.redacted(build_run_redactor(opened, view.run))
+            _show_run(view, json=json, held=opened.held(view.run.id), store=store)
             damaged, seals = view.damaged, view.seals
     print_notes(seals.notes())
     if json:
@@ -122,11 +122,11 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
         tasks = {"templates": view.templates_data(), "tasks": view.task_runs}
         print_json(data | tasks | {"seals": view.seals.data()} | damage_data(view.damaged))
         return
-    made = f"  [quiet]{view.run.lineage}[/]" if view.run.lineage else ""
-    out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{made}")
-    elsewhere = f" --store {shlex.quote(str(store))}" if store else ""
-    status = describe_unfinished_run(view.run, held=held, elsewhere=elsewhere)
+    lineage = f"  [quiet]{view.run.lineage}[/]" if view.run.lineage else ""
+    out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{lineage}")
+    store_option = f" --store {shlex.quote(str(store))}" if store else ""
+    status = describe_unfinished_run(view.run, held=held, store_option=store_option)
     if status:
         out().print(status, soft_wrap=True)
-    print_run(out(), view, elsewhere)
+    print_run(out(), view, store_option)
     print_unrecorded_trials(out(), sum(map(is_not_recorded, view.task_runs)))

@@ -126,10 +126,10 @@ def print_report(console: Console, report: AttackReport) -> None:
     _print_not_attacked(console, report)
     count = len(report.findings())
     attacked = sum(outcome.attacked for outcome in report.outcomes)
-    result = (
+    total = (
         f"[fail]✗ {count} of {attacked} attacks passed[/]" if count else f"[pass]✓ none of {attacked} attacks passed[/]"
     )
-    console.print(f"\n{result}" + ("  [cancelled]interrupted[/]" if report.cancelled else ""))
+    console.print(f"\n{total}" + ("  [cancelled]interrupted[/]" if report.cancelled else ""))
 
 
 def _build_table(outcomes: Iterable[AttackOutcome]) -> Table:

@@ -28,32 +28,34 @@ MAX_UNAUTHENTICATED_LINES = 10
 
 
 def read_task(
-    store: Store, run: str, task: str, trial: int | None, wanted: tuple[str | None, int, int | None]
+    store: Store, run: str, task: str, trial: int | None, event_range: tuple[str | None, int, int | None]
 ) -> TaskView:
     """Return a trial with redacted values; `wanted` is the kind, the start and the number of its events."""
-    view = show_task(store, run, task, trial, EventFilter(*wanted))
+    view = show_task(store, run, task, trial, EventFilter(*event_range))
     return view.redacted(build_run_redactor(store, store.run(run)))
 
 
 def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:
     if json:
-        found = {"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar}
-        written = {"criteria": view.snapshot.task.criteria, "attempts": view.attempts}
-        print_json(found | written | {"seals": view.seals.data()} | damage_data(view.damaged))
+        data = {"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar}
+        more = {"criteria": view.snapshot.task.criteria, "attempts": view.attempts}
+        print_json(data | more | {"seals": view.seals.data()} | damage_data(view.damaged))
         return
     console, task_run = out(), view.task_run
     print_changes(console, view.seals)
     if view.indexed:
-        said = f"the index says {view.indexed}; the record, shown below, says {task_run.verdict or 'no verdict'}"
-        console.print(f"  {escape(said)}", soft_wrap=True)
+        message = f"the index says {view.indexed}; the record, shown below, says {task_run.verdict or 'no verdict'}"
+        console.print(f"  {escape(message)}", soft_wrap=True)
     score = "" if task_run.score is None else f"  {task_run.score:.2f}"
     trial = f"  [quiet]trial {task_run.trial} of {len(view.trials)}[/]" if len(view.trials) > 1 else ""
     console.print(
         f"{render_verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{render_ending(task_run)}[/]"
     )
-    other = [str(t.trial) for t in view.trials if t.verdict not in ("pass", "ungraded") and t.trial != task_run.trial]
-    if other:
-        console.print(f"  [quiet]also not passed: trial {', '.join(other[:20])}[/]")
+    other_failed = [
+        str(t.trial) for t in view.trials if t.verdict not in ("pass", "ungraded") and t.trial != task_run.trial
+    ]
+    if other_failed:
+        console.print(f"  [quiet]also not passed: trial {', '.join(other_failed[:20])}[/]")
     _print_conversation(view)
     for name, text in (
         (describe_blame(task_run), describe_error(task_run)),
@@ -109,17 +111,17 @@ def _print_criteria(view: TaskView, *, whole: bool) -> None:
     task_run = view.task_run
     if task_run.criteria and why_undecided(task_run):
         out().print(f"  [quiet]criteria {why_undecided(task_run)}[/]")
-    written = iter(view.snapshot.task.criteria)
+    definitions = iter(view.snapshot.task.criteria)
     for criterion in task_run.criteria:
         print_criterion(out(), criterion, whole=whole, gates=has_optional_criteria(task_run), traced=True)
         if whole and not criterion.is_implied:
-            _print_as_yaml(next(written))
+            _print_as_yaml(next(definitions))
 
 
 def _print_as_yaml(criterion: Criterion) -> None:
     """Print a criterion as YAML, so that it can be edited and tried with `rescore`."""
-    written = criterion.model_dump(mode="json", exclude_defaults=True, exclude={"label"})
-    for line in load("yaml:safe_dump")(written, sort_keys=False, allow_unicode=True, width=100).splitlines():
+    data = criterion.model_dump(mode="json", exclude_defaults=True, exclude={"label"})
+    for line in load("yaml:safe_dump")(data, sort_keys=False, allow_unicode=True, width=100).splitlines():
         out().print(f"      [quiet]{escape(line)}[/]", soft_wrap=True)
 
 

@@ -63,15 +63,15 @@ def up(
         clerkship up --from suites/feeds --listener mllp=2575 --listener sftp=2222
     """
     request = replace(request, listener_ports=parse_listener_ports(listener or ()))
-    tail = EventPrinter()
-    with tail.stop_on_signal(), open_playground(request, load_settings(), build_catalog(), tail.add) as play:
+    printer = EventPrinter()
+    with printer.stop_on_signal(), open_playground(request, load_settings(), build_catalog(), printer.add) as running:
         if json:
-            print_json_line(_to_json_data(play))
+            print_json_line(_to_json_data(running))
         else:
-            print_playground(out(), play)
-        tail.follow(play.playground, None if json else out(), play.redactor)
+            print_playground(out(), running)
+        printer.follow(running.playground, None if json else out(), running.redactor)
     if not json:
-        out().print(f"[quiet]stopped after {len(play.playground.log.events)} events; nothing is stored[/]")
+        out().print(f"[quiet]stopped after {len(running.playground.log.events)} events; nothing is stored[/]")
 
 
 class EventPrinter:
@@ -96,14 +96,14 @@ class EventPrinter:
             self._new_events.put(0)
             signal.signal(number, signal.default_int_handler)
 
-        before = {number: signal.signal(number, stop) for number in _stop_signals()}
+        previous = {number: signal.signal(number, stop) for number in _stop_signals()}
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in previous.items():
                 signal.signal(number, handler or signal.SIG_DFL)
 
-    def follow(self, playground: Playground, console: Console | None, by: Redactor) -> None:
+    def follow(self, playground: Playground, console: Console | None, redactor: Redactor) -> None:
         """Print events until it is stopped."""
         while not self._is_stopped:
             try:
@@ -112,7 +112,7 @@ class EventPrinter:
                 self._report_error(playground)
                 continue
             if seq and console is not None:
-                print_event(console, by.event(orjson.loads(playground.log.lines[seq - 1])))
+                print_event(console, redactor.event(orjson.loads(playground.log.lines[seq - 1])))
         self._report_error(playground)
 
     def _report_error(self, playground: Playground) -> None:
@@ -128,38 +128,38 @@ def _stop_signals() -> list[int]:
     return [signal.SIGINT, signal.SIGTERM, *([hang_up] if hang_up is not None and is_handled else [])]
 
 
-def print_playground(console: Console, play: RunningPlayground) -> None:
+def print_playground(console: Console, running: RunningPlayground) -> None:
     """Print the address of each sandbox, with commands to paste."""
-    environment = play.playground.environment
-    about = f"{play.playground.started_at:%Y-%m-%d %H:%M:%S} UTC, {environment.time}  seed {play.seed}"
-    _print(console, f"[bold]{escape(environment.name)}[/] is up  [quiet]{about}[/]")
-    if play.task is not None:
-        _print(console, f"[quiet]task[/]  {escape(play.task.name)}")
-    if play.task_item is not None:
-        item = orjson.dumps(play.task_item, option=orjson.OPT_INDENT_2).decode()
+    environment = running.playground.environment
+    details = f"{running.playground.started_at:%Y-%m-%d %H:%M:%S} UTC, {environment.time}  seed {running.seed}"
+    _print(console, f"[bold]{escape(environment.name)}[/] is up  [quiet]{details}[/]")
+    if running.task is not None:
+        _print(console, f"[quiet]task[/]  {escape(running.task.name)}")
+    if running.task_item is not None:
+        item = orjson.dumps(running.task_item, option=orjson.OPT_INDENT_2).decode()
         _print(console, f"[quiet]task item[/]  {escape(item)}")
-    for name, way in play.sandboxes.items():
-        _print_access(console, name, way)
-    _print_access(console, "clock", play.clock, "any sandbox's")
+    for name, access in running.sandboxes.items():
+        _print_access(console, name, access)
+    _print_access(console, "clock", running.clock, "any sandbox's")
     console.print()
-    for what, line in _commands(play).items():
-        _print(console, f"[quiet]{what:<7}[/]{escape(line)}")
+    for label, line in _commands(running).items():
+        _print(console, f"[quiet]{label:<7}[/]{escape(line)}")
     console.print()
 
 
-def _print_access(console: Console, name: str, way: SandboxAccess, token: str = "") -> None:
-    kind = f"  [quiet]{way.kind}[/]" if way.kind != name else ""
+def _print_access(console: Console, name: str, access: SandboxAccess, token: str = "") -> None:
+    kind = f"  [quiet]{access.kind}[/]" if access.kind != name else ""
     console.print()
-    _print(console, f"[place]{name}[/]{kind}  {escape(way.url)}")
-    _print(console, f"  [quiet]token[/]  {escape(token or way.token)}")
-    if way.curl:
-        _print(console, f"  {escape(way.curl)}")
-    for protocol, connection in (*way.credentials.items(), *way.listeners.items()):
+    _print(console, f"[place]{name}[/]{kind}  {escape(access.url)}")
+    _print(console, f"  [quiet]token[/]  {escape(token or access.token)}")
+    if access.curl:
+        _print(console, f"  {escape(access.curl)}")
+    for protocol, connection in (*access.credentials.items(), *access.listeners.items()):
         parts = ", ".join(f"{key} {_shorten(value)}" for key, value in connection.items())
         _print(console, f"  [quiet]{protocol}[/]  {escape(parts)}")
-    for protocol, reason in way.missing.items():
+    for protocol, reason in access.missing.items():
         _print(console, f"  [quiet]{protocol}[/]  not available: {escape(reason)}")
-    for example in way.examples:
+    for example in access.examples:
         _print(console, f"  {escape(example)}")
 
 
@@ -172,30 +172,30 @@ def _print(console: Console, markup: str) -> None:
     console.print(markup, soft_wrap=True)  # commands to paste must stay on one line
 
 
-def _commands(play: RunningPlayground) -> dict[str, str]:
+def _commands(running: RunningPlayground) -> dict[str, str]:
     """Return the commands for a second terminal."""
-    which = "" if play.alone else f" --name {shlex.quote(play.where.name)}"
+    name_option = "" if running.alone else f" --name {shlex.quote(running.where.name)}"
     return {
-        "events": f"{get_command_prefix()} events --follow{which}",
-        "check": f"{get_command_prefix()} check{' TASK' if play.task is None else ''}{which}",
-        "stop": f"Ctrl-C, or kill {play.where.pid}",
+        "events": f"{get_command_prefix()} events --follow{name_option}",
+        "check": f"{get_command_prefix()} check{' TASK' if running.task is None else ''}{name_option}",
+        "stop": f"Ctrl-C, or kill {running.where.pid}",
     }
 
 
-def _to_json_data(play: RunningPlayground) -> dict[str, Any]:
-    environment = play.playground.environment
+def _to_json_data(running: RunningPlayground) -> dict[str, Any]:
+    environment = running.playground.environment
     return {
-        "name": play.where.name,
-        "playground": play.where.playground,
+        "name": running.where.name,
+        "playground": running.where.playground,
         "environment": environment.name,
-        "now": play.playground.started_at,
+        "now": running.playground.started_at,
         "time": environment.time,
-        "seed": play.seed,
-        "task": play.task.name if play.task is not None else None,
-        "task_item": play.task_item,
-        "url": play.url,
-        "sandboxes": {name: asdict(way) for name, way in play.sandboxes.items()},
-        "clock": asdict(play.clock),
-        "commands": _commands(play),
-        "pid": play.where.pid,
+        "seed": running.seed,
+        "task": running.task.name if running.task is not None else None,
+        "task_item": running.task_item,
+        "url": running.url,
+        "sandboxes": {name: asdict(way) for name, way in running.sandboxes.items()},
+        "clock": asdict(running.clock),
+        "commands": _commands(running),
+        "pid": running.where.pid,
     }

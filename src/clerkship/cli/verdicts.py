@@ -56,13 +56,13 @@ _REFRESH_ADVICE = f"\n{REFRESH_HINT}"
 
 def render_verdict(task_run: TaskRun) -> str:
     """Return the outcome of a trial, with its ending if that is unusual."""
-    idle = any(criterion.is_implied and not criterion.passed for criterion in task_run.criteria)
-    how = (
+    is_idle = any(criterion.is_implied and not criterion.passed for criterion in task_run.criteria)
+    note = (
         "timed out"
         if task_run.status == "timed_out"
-        else _ENDING_NOTES.get(task_run.ending, "did nothing" if idle else "")
+        else _ENDING_NOTES.get(task_run.ending, "did nothing" if is_idle else "")
     )
-    return style_outcome(outcome(task_run)) + (f" [quiet]({how})[/]" if how else "")
+    return style_outcome(outcome(task_run)) + (f" [quiet]({note})[/]" if note else "")
 
 
 def render_ending(task_run: TaskRun) -> str:
@@ -92,8 +92,8 @@ class AxisColumns:
     def below(self, axes: Mapping[str, float]) -> str:
         """Return the scores as a second line of the task's cell, if there are no columns for them."""
         names = [] if self._columns else list_axes([axes])
-        words = [f"[quiet]{escape(_axis_title(axis))}[/] {_style_score(axes[axis])}" for axis in names]
-        return f"\n{'  '.join(words)}" if words else ""
+        cells = [f"[quiet]{escape(_axis_title(axis))}[/] {_style_score(axes[axis])}" for axis in names]
+        return f"\n{'  '.join(cells)}" if cells else ""
 
 
 def _axis_title(axis: str) -> str:
@@ -105,25 +105,25 @@ def _style_score(score: float) -> str:
     return f"[{style}]{score:.2f}[/]"
 
 
-def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
+def print_run(console: Console, view: RunView, store_option: str = "") -> None:
     """Print the table, the failures and the totals; `elsewhere` names the store if it is not the default."""
     run, counts, task_runs = view.run, view.counts, view.task_runs
     console.print()
     if not task_runs:
         console.print("[quiet]nothing failed[/]" if counts.done else "[quiet]no trial has finished[/]")
     whole = len(task_runs) == counts.done
-    found = group_rates(task_runs)
-    if whole and len(task_runs) > len(found):
-        _print_rates(console, list(found.values()))
+    rates = group_rates(task_runs)
+    if whole and len(task_runs) > len(rates):
+        _print_rates(console, list(rates.values()))
     elif task_runs:
         _print_table(console, task_runs)
-    unhappy = [task_run for task_run in task_runs if outcome(task_run) not in ("pass", "ungraded")]
-    shown = _first_trial_of_each_task(unhappy)[:MAX_FAILURES] if whole else unhappy[:MAX_FAILURES]
+    not_passed = [task_run for task_run in task_runs if outcome(task_run) not in ("pass", "ungraded")]
+    shown = _first_trial_of_each_task(not_passed)[:MAX_FAILURES] if whole else not_passed[:MAX_FAILURES]
     for task_run in shown:
         print_failure(console, task_run)
-    if len(shown) < len(unhappy):
-        more = f"{len(unhappy) - len(shown)} more that did not pass"
-        console.print(f"\n[quiet]… and {more}: {get_command_prefix()} show {run.id} --failed{escape(elsewhere)}[/]")
+    if len(shown) < len(not_passed):
+        more = f"{len(not_passed) - len(shown)} more that did not pass"
+        console.print(f"\n[quiet]… and {more}: {get_command_prefix()} show {run.id} --failed{escape(store_option)}[/]")
     _print_passed_with_failures(console, task_runs, whole=whole)
     console.print()
     if view.seals.is_changed:
@@ -137,17 +137,17 @@ def print_run(console: Console, view: RunView, elsewhere: str = "") -> None:
         console.print()
         _print_rates(console, templates.rates(), "template")
     if whole and run.trials > 1:
-        _print_repeats(console, compute_repeats(found.values()))
+        _print_repeats(console, compute_repeats(rates.values()))
     if whole and run.until_sure is not None:
-        _print_threshold_groups(console, run.until_sure, group_by_threshold(found.values(), run.until_sure))
+        _print_threshold_groups(console, run.until_sure, group_by_threshold(rates.values(), run.until_sure))
     if whole:
         _print_judging_summary(console, view.judged())
 
 
 def _print_passed_with_failures(console: Console, task_runs: Sequence[TaskRun], *, whole: bool) -> None:
     """List failed criteria of trials that passed."""
-    found = [task_run for task_run in task_runs if outcome(task_run) == "pass" and failed_criteria(task_run)]
-    shown = (_first_trial_of_each_task(found) if whole else found)[:MAX_FAILURES]
+    passed = [task_run for task_run in task_runs if outcome(task_run) == "pass" and failed_criteria(task_run)]
+    shown = (_first_trial_of_each_task(passed) if whole else passed)[:MAX_FAILURES]
     for task_run in shown:
         trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
         console.print(f"\n{render_verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]passed, but:[/]")
@@ -157,8 +157,8 @@ def _print_passed_with_failures(console: Console, task_runs: Sequence[TaskRun], 
             line = f"  {mark} {escape(to_one_line(criterion.label))}{_render_tags(criterion)}{detail}"
             # Cut at the edge of a terminal, and whole elsewhere.
             console.print(line, no_wrap=True, overflow="ellipsis" if console.is_terminal else "ignore", crop=False)
-    if len(shown) < len(found):
-        console.print(f"\n[quiet]… and {len(found) - len(shown)} more that passed with failed criteria[/]")
+    if len(shown) < len(passed):
+        console.print(f"\n[quiet]… and {len(passed) - len(shown)} more that passed with failed criteria[/]")
 
 
 def _render_tags(criterion: CriterionRun, *, gates: bool = True) -> str:
@@ -168,36 +168,36 @@ def _render_tags(criterion: CriterionRun, *, gates: bool = True) -> str:
     return f" [quiet]({escape(', '.join(tags))})[/]" if tags else ""
 
 
-def _print_judging_summary(console: Console, found: JudgingSummary) -> None:
+def _print_judging_summary(console: Console, judging: JudgingSummary) -> None:
     """Print what models judged and used."""
     lines: list[tuple[str, str]] = []
-    for about, told in () if found.is_empty else found.lines():
-        lines.append((about, escape(told)))
-        if about == "quality":
-            tasks = list(found.quality_by_task().items())[:MAX_ROWS]
+    for label, text in () if judging.is_empty else judging.lines():
+        lines.append((label, escape(text)))
+        if label == "quality":
+            tasks = list(judging.quality_by_task().items())[:MAX_ROWS]
             lines += [("", f"[quiet]{escape(task)}:[/] {escape(rated)}") for task, rated in tasks]
-    for about, told in lines:
-        print_labelled(console, 0, f"{about:<7}", told)
+    for label, text in lines:
+        print_labelled(console, 0, f"{label:<7}", text)
 
 
 def _first_trial_of_each_task(task_runs: Sequence[TaskRun]) -> list[TaskRun]:
     """Return one trial of each task."""
-    found: dict[str, TaskRun] = {}
+    first_trials: dict[str, TaskRun] = {}
     for task_run in task_runs:
-        found.setdefault(task_run.task, task_run)
-    return list(found.values())
+        first_trials.setdefault(task_run.task, task_run)
+    return list(first_trials.values())
 
 
-def _print_rates(console: Console, found: Sequence[TaskRate], of: str = "task") -> None:
+def _print_rates(console: Console, rates: Sequence[TaskRate], row_title: str = "task") -> None:
     """Print the pass rate of repeated tasks or of templates."""
-    shown = _most_urgent(found, _is_all_passed)
+    shown = _most_urgent(rates, _is_all_passed)
     axes = AxisColumns(console, [rate.axes for rate in shown])
     numbers = map(number_column, ("passed", "rate", "95 % interval"))
-    table = plain_table(*numbers, *axes.columns(), text_column(of), Column("", no_wrap=True))
+    table = plain_table(*numbers, *axes.columns(), text_column(row_title), Column("", no_wrap=True))
     for rate in shown:
         table.add_row(*_rate_row(rate, axes))
     console.print(table)
-    print_more(console, len(found) - len(shown))
+    print_more(console, len(rates) - len(shown))
 
 
 def _most_urgent(rows: Sequence[T], is_good: Callable[[T], bool]) -> Sequence[T]:
@@ -226,17 +226,17 @@ def _rate_row(rate: TaskRate, axes: AxisColumns) -> tuple[str, ...]:
     return passed, *interval_cells(rate.interval), *axes.cells(rate.axes), task, "  ".join(notes)
 
 
-def _print_repeats(console: Console, found: Repeats) -> None:
-    for curve in list_curves(found):
-        told = "  ".join(f"k={k} {percent(share)}" for k, share in curve.points.items())
-        console.print(f"{curve.name}  {told}   [quiet]{curve.meaning}[/]")
-    if found.flaky:
-        console.print(f"[partial]flaky[/]   {escape('; '.join(found.flaky))}", soft_wrap=True)
+def _print_repeats(console: Console, repeats: Repeats) -> None:
+    for curve in list_curves(repeats):
+        points = "  ".join(f"k={k} {percent(share)}" for k, share in curve.points.items())
+        console.print(f"{curve.name}  {points}   [quiet]{curve.meaning}[/]")
+    if repeats.flaky:
+        console.print(f"[partial]flaky[/]   {escape('; '.join(repeats.flaky))}", soft_wrap=True)
 
 
-def _print_threshold_groups(console: Console, threshold: float, sides: dict[str, list[str]]) -> None:
+def _print_threshold_groups(console: Console, threshold: float, groups: dict[str, list[str]]) -> None:
     words = {"above": "[pass]at least[/]", "below": "[fail]below[/]", "not sure": "[partial]not sure of[/]"}
-    for name, tasks in sides.items():
+    for name, tasks in groups.items():
         if tasks:
             console.print(f"{words[name]} {percent(threshold)}   {escape('; '.join(tasks))}", soft_wrap=True)
 
@@ -272,9 +272,9 @@ def _count_criteria(criteria: Sequence[CriterionRun]) -> str:
     """Return how many criteria passed, and how many were skipped."""
     shown = [criterion for criterion in criteria if not (criterion.is_implied and criterion.passed)]
     counted = [criterion for criterion in shown if criterion.status != "skipped"]
-    good = f"{sum(criterion.passed for criterion in counted)}/{len(counted)}" if counted else ""
-    left = len(shown) - len(counted)
-    return f"{good} [quiet]{left} skipped[/]".strip() if left else good
+    passed = f"{sum(criterion.passed for criterion in counted)}/{len(counted)}" if counted else ""
+    skipped = len(shown) - len(counted)
+    return f"{passed} [quiet]{skipped} skipped[/]".strip() if skipped else passed
 
 
 def print_failure(console: Console, task_run: TaskRun) -> None:
@@ -305,15 +305,15 @@ def print_indented(console: Console, indent: int, markup: str) -> None:
         console.print(textwrap.indent(markup, " " * indent))
 
 
-def print_labelled(console: Console, indent: int, about: str, markup: str) -> None:
+def print_labelled(console: Console, indent: int, label: str, markup: str) -> None:
     """Print a label with text beside it whose wrapped parts keep their indent."""
     if not console.is_terminal:
-        console.print(textwrap.indent(f"[quiet]{about}[/] {markup}", " " * indent))
+        console.print(textwrap.indent(f"[quiet]{label}[/] {markup}", " " * indent))
         return
     grid = Table.grid(padding=(0, 1))
     grid.add_column(style="quiet", no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(about, markup)
+    grid.add_row(label, markup)
     console.print(Padding(grid, (0, 0, 0, indent)))
 
 
@@ -344,8 +344,8 @@ def print_judge_evidence(console: Console, criterion: CriterionRun, *, whole: bo
             _print_field(console, field)
     for cite in parts.cites if whole else parts.cites[:MAX_CITES]:
         event = f" [quiet]#{cite.seq}[/]" if cite.seq is not None and not cite.path.startswith("#") else ""
-        words = to_one_line(str(cite.expected["contains"]), MAX_VALUE)
-        print_indented(console, indent, f"[place]{escape(cite.path)}[/]{event} “{escape(words)}”")
+        quote = to_one_line(str(cite.expected["contains"]), MAX_VALUE)
+        print_indented(console, indent, f"[place]{escape(cite.path)}[/]{event} “{escape(quote)}”")
     if not whole and len(parts.cites) > MAX_CITES:
         print_indented(console, indent, f"[quiet]… and {len(parts.cites) - MAX_CITES} more[/]")
     for vote in parts.votes if whole else ():
@@ -399,15 +399,17 @@ def _count_unjudged(task_runs: Sequence[TaskRun]) -> int:
 
 def render_summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:
     """Return one line with the outcomes, the pass rate with its interval, and what was not graded."""
-    told = "  ".join(f"{style_outcome(name)} {count}" for name, count in count_outcomes(counts).items() if count)
+    outcomes = "  ".join(f"{style_outcome(name)} {count}" for name, count in count_outcomes(counts).items() if count)
     interval = wilson_interval(counts.passed, counts.graded)
     rate = ""
     if interval is not None:
-        sure = f"[quiet](95 % interval {percent(interval.low)} to {percent(interval.high)}, {counts.graded} graded)[/]"
-        rate = f"   pass rate {percent(interval.rate)} {sure}"
+        interval_text = (
+            f"[quiet](95 % interval {percent(interval.low)} to {percent(interval.high)}, {counts.graded} graded)[/]"
+        )
+        rate = f"   pass rate {percent(interval.rate)} {interval_text}"
     missing = run.count_missing(counts)
-    left = f"   [cancelled]{missing} not run[/]" if missing else ""
+    not_run = f"   [cancelled]{missing} not run[/]" if missing else ""
     crashed = f"   [fail]the agent crashed in {counts.agent_errors}[/]" if counts.agent_errors else ""
     criteria = "criterion" if unjudged == 1 else "criteria"
     skipped = f"   [inconclusive]{unjudged} {criteria} not judged[/]" if unjudged else ""
-    return f"{told}{crashed}{rate}{skipped}{left}"
+    return f"{outcomes}{crashed}{rate}{skipped}{not_run}"
