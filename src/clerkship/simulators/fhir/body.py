@@ -115,8 +115,9 @@ def make_relative(data: Any, base: str) -> Any:
 
 
 def measure_depth(data: Any, limit: int) -> int:
-    """Return the number of nested levels, at most one more than the limit. Not recursive, since the data may be too
-    deep.
+    """Return the number of nested levels, at most one more than the limit.
+
+    It does not recurse, since the data may be nested deeper than Python's recursion limit.
     """
     level, depth = [data], 0
     while level and depth <= limit:

@@ -140,7 +140,7 @@ class BundleProcessor:
     # patches with their references rewritten, then reads.
 
     def process_transaction(self, data: list[Any]) -> tuple[list[bytes], list[int]]:
-        """Process all entries or none: a refusal leaves the block of the transaction, which rolls back."""
+        """Process all entries or none: a refusal propagates to the `with` block of the transaction, which rolls back."""
         entries = [parse_entry(number, item, self.transaction) for number, item in enumerate(data)]
         responses: dict[int, FhirResponse] = {}
         for entry in entries:
@@ -245,8 +245,9 @@ class BundleProcessor:
             return _execute(self.transaction, entry)
 
     def _resolve(self, reference: str) -> str:
-        """Return the resource that a conditional reference matches (R4 http); refuse a URN that no entry has as
-        fullUrl.
+        """Return the resource that a conditional reference matches (R4 http).
+
+        Refuse a URN that is not the fullUrl of an entry.
         """
         if reference.startswith("urn:"):
             if self.transaction.settings.references == "checked":

@@ -63,8 +63,9 @@ def parse_bundle(data: Any, max_entries: int) -> tuple[str, list[Any]]:
 
 
 def _is_conditional(entry: Any) -> bool:
-    """Return whether an entry is a conditional write. Each searches all that was written before it, so they are
-    limited.
+    """Return whether an entry is a conditional write.
+
+    These are limited, since each of them searches all resources, including those that earlier entries wrote.
     """
     request = entry.get("request") if isinstance(entry, dict) else None
     if not isinstance(request, dict) or request.get("method") in ("GET", "HEAD"):

@@ -1,5 +1,6 @@
-"""Render Bundles from the bytes of their resources. Stored resources are not parsed again, which keeps large pages
-fast.
+"""Render Bundles from the bytes of their resources.
+
+Stored resources are not parsed again, which keeps large pages fast.
 """
 
 from collections.abc import Iterable, Sequence

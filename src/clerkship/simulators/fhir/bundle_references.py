@@ -61,7 +61,7 @@ def _rewrite_value(name: str, value: Any, links: ReferenceMap) -> Any:
 
 
 def _rewrite_reference(value: str, links: ReferenceMap) -> str:
-    """Rewrite one reference. One that names no other entry refers to a resource on this server."""
+    """Rewrite one reference. A reference that names no entry is kept: it refers to a resource on this server."""
     full_url = f"{links.base}/{value}" if _RELATIVE_REFERENCE.fullmatch(value) else value
     if full_url in links.keys_by_full_url:
         return links.keys_by_full_url[full_url]

@@ -26,8 +26,9 @@ class Fhir(Handle):
         return parse_resource(self.request("GET", f"/{type}/{id}/_history/{version}").body)
 
     def search(self, type: str, params: SearchArguments | None = None, **more: Any) -> list[Resource]:
-        """Return all matches of a search from all pages, without included resources. Write `name__exact=` for
-        `name:exact`.
+        """Return all matches of a search, from all pages, without included resources.
+
+        Write `name__exact=` for the parameter `name:exact`.
         """
         bundle = self.bundle(type, params, **more)
         return [entry["resource"] for page in self._pages(bundle) for entry in _entries_with_mode(page, "match")]
@@ -50,8 +51,9 @@ class Fhir(Handle):
         return self._write("POST", f"/{resource['resourceType']}", resource, headers)
 
     def update(self, resource: Resource, if_match: str | None = None) -> Resource:
-        """Replace a resource, and return it as the server stored it. With `if_match`, only if that is its current
-        version.
+        """Replace a resource, and return it as the server stored it.
+
+        With `if_match`, the server refuses unless that is the current version.
         """
         return self._write("PUT", f"/{resource['resourceType']}/{resource['id']}", resource, _if_match_header(if_match))
 

@@ -57,7 +57,7 @@ class ResourceHistory(SystemHistory, InstanceInput):
 
 
 class HistoryEntry(NamedTuple):
-    """A version and its position: the higher, the newer."""
+    """A version of a resource and its position in the history. Newer versions have higher positions."""
 
     position: int
     key: str
@@ -126,8 +126,9 @@ def _parse_scope(transaction: Transaction, history: SystemHistory) -> HistorySco
 
 
 def _find_creations(transaction: Transaction, page: list[HistoryEntry]) -> set[tuple[str, str]]:
-    """Return the versions that created a resource on the page, also again after a deletion, as pairs of key and version
-    id.
+    """Return the versions that created a resource of the page, as pairs of key and version id.
+
+    The first version after a deletion counts as well.
     """
     creations: set[tuple[str, str]] = set()
     for key in {past.key for past in page}:
@@ -174,7 +175,10 @@ def _list_changes(transaction: Transaction, type: str) -> Iterator[HistoryEntry]
 
 
 def _list_chart_versions(chart: Chart, type: str, before: int | None) -> Iterator[HistoryEntry]:
-    """Yield the versions of the dataset. Their positions are 0 and below."""
+    """Yield the versions of the dataset, newest first.
+
+    Their positions are 0 and below, so that they come after all changes, whose positions start at 1.
+    """
     keys = _sort_chart_keys(chart, type)
     for number in range(max(0, 1 - before) if before is not None else 0, len(keys)):
         first = find_chart_version(chart, keys[number])
@@ -197,7 +201,9 @@ def _start_of(version: ResourceVersion | None) -> datetime:
 
 
 def _filter_entries(newest: Iterator[HistoryEntry], scope: HistoryScope) -> Iterator[HistoryEntry]:
-    """Yield the entries in scope. Entries come newest first, so the end of a version is the start of the one seen
+    """Yield the entries in scope.
+
+    A version ends when the next version of the same resource starts. Entries come newest first, so that one was seen
     before.
     """
     ends: dict[str, datetime] = {}

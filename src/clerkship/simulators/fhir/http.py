@@ -321,8 +321,9 @@ def _parse_validation(request: FhirRequest) -> tuple[Any, str, str]:
 
 
 def _parse_modified_since(header: str | None) -> datetime | None:
-    """Parse If-Modified-Since; in a bundle entry it is an instant. A value that is not a date is ignored (RFC 9110
-    §13.1.3).
+    """Parse If-Modified-Since, which is an instant in a bundle entry and an HTTP date otherwise.
+
+    A value that is not a date is ignored (RFC 9110 §13.1.3).
     """
     if header is None:
         return None

@@ -28,7 +28,7 @@ class PatchLimitExceeded(Exception):
 
 
 def check_patch(operations: Any) -> None:
-    """Check that operations form a JSON Patch; raise Invalid with all mistakes."""
+    """Check that operations form a JSON Patch; raise FhirError with all mistakes."""
     if not isinstance(operations, list) or not operations:
         raise fhir_error("structure", "a JSON Patch must be an array of operations (RFC 6902 §3)")
     if len(operations) > MAX_OPERATIONS:
@@ -54,7 +54,7 @@ def _find_issues(number: int, operation: Any) -> list[Issue]:
 
 
 def apply_patch(document: Any, operations: list[dict[str, Any]], depth: int = MAX_DEPTH) -> Any:
-    """Apply operations to a document in place and return it; raise Invalid at the first that fails."""
+    """Apply operations to a document in place and return it; raise FhirError at the first that fails."""
     from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed, JsonPointerException  # noqa: PLC0415  (17 ms)
 
     remaining = MAX_PATCHED_ELEMENTS

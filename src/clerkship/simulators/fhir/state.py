@@ -74,7 +74,7 @@ def _read_meta(resource: Resource) -> tuple[str, str]:
 
 
 def next_version_id(version: ResourceVersion | None) -> str:
-    """Return the id of the next version. Its number only grows, so an id is never used twice."""
+    """Return the id of the version after this one. Numbers only increase, so an id is never used twice."""
     if version is None:
         return FIRST_VERSION
     id = version.id
@@ -98,8 +98,9 @@ def format_http_date(updated: str) -> str:
 
 
 def parse_instant(text: str) -> datetime | None:
-    """Parse an instant; return None for a text that is none, since a dataset may contain anything. The default zone is
-    UTC.
+    """Parse an instant, with UTC as the default zone; return None if the text is not an instant.
+
+    The text may come from a dataset, which need not be valid.
     """
     try:
         moment = datetime.fromisoformat(text)
@@ -109,9 +110,9 @@ def parse_instant(text: str) -> datetime | None:
 
 
 class FhirState(State):
-    """The current resources of the server, by `Type/id`: the dataset's, overlaid by what was written here.
+    """The current resources of the server, by `Type/id`: those of the dataset, overlaid by what was written since.
 
-    It is a View, so searches can run on it.
+    It implements `ChartView`, so that searches can run on it.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -164,7 +165,7 @@ class FhirState(State):
         return self._changed.get(type, NO_CHANGES)
 
     def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
-        """What somebody works out of those that differ, kept until another one does."""
+        """Return a value that is built from the changed resources of a type, and rebuilt when they change."""
         if type not in self._cached_by_type:
             self._cached_by_type[type] = build()
         return cast(T, self._cached_by_type[type])

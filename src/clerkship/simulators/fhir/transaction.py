@@ -51,7 +51,7 @@ _LOCAL_PREFIXES = ("#", "urn:uuid:", "urn:oid:")
 
 @dataclass(slots=True)
 class FhirResponse:
-    """The result of an interaction."""
+    """The result of an interaction, which is rendered as an HTTP response or as a bundle entry."""
 
     status: int
     body: bytes = b""
@@ -171,7 +171,10 @@ class Transaction:
         return {**before, **{key: resource for key, resource in self._resources.items() if key.startswith(start)}}
 
     def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
-        """Return what is built from them: the store's, unless this transaction changes resources of the type."""
+        """Return a value that is built from the changed resources of a type.
+
+        It comes from the cache of the store, unless this transaction changes resources of the type.
+        """
         start = f"{type}/"
         if any(key.startswith(start) for key in self._resources):
             return build()

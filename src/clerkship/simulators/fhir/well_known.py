@@ -1,6 +1,4 @@
-"""`.well-known`: documents that a FHIR client reads before it has a credential (RFC 8615; SMART App Launch,
-conformance).
-"""
+"""Documents under `/.well-known` (RFC 8615), which a FHIR client reads before it has a credential."""
 
 from typing import Any
 

@@ -1,8 +1,7 @@
 """The create, update, patch and delete interactions, and their conditional forms (R4 http).
 
 Requests and bundle entries call the interactions. Steps and reactions call the functions that write in a
-transaction:
-`create_resource`, `update_resource`, `patch_resource`, `delete_resource` and `put_resource`.
+transaction, such as `create_resource` and `put_resource`.
 """
 
 from typing import Annotated, Any
@@ -279,7 +278,10 @@ def check_writable(transaction: Transaction) -> None:
 
 
 def check_type(type: str, *, stored: bool = True) -> str:
-    """Return the type if it is a resource type of R4; refuse it otherwise (R4 http: HTTP status codes)."""
+    """Return the type if it is a resource type of R4; refuse it otherwise (R4 http: HTTP status codes).
+
+    With `stored`, types that R4 does not store are refused too.
+    """
     if stored and type in NOT_STORED:
         raise refusal(404, "not-supported", f"{type} resources cannot be stored: R4 has no endpoint for them")
     if type.startswith("$"):

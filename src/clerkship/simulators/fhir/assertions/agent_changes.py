@@ -97,8 +97,7 @@ def find_agent_changes(chart: Chart, evidence: Evidence, sandbox: str) -> list[R
     """Return the agent's changes that remain at the end, in the order of its last writes.
 
     A change that was reverted is left out, and so are changes of others to the same resource. A change that a
-    reaction made
-    because of the agent's request to another sandbox is the agent's.
+    reaction made because of the agent's request to another sandbox counts as the agent's.
     """
     last = {key: trace for key, trace, _ in _trace_writes(chart, evidence, sandbox)}
     changes = [change for key, trace in last.items() if (change := trace.change(key)) is not None]

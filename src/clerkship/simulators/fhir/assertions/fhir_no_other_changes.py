@@ -33,10 +33,8 @@ MAX_ROWS = 100
 
 class FhirNoOtherChanges(Assertion):
     """The agent's changes that remain at the end are those listed: all in `must`, any in `may`, none in `must_not`, and
-    no
-    others. Changes by steps and reactions do not count. A change that is reverted does not count, unless `ever` is
-    true.
-    Reading does not count.
+    no others. Changes by steps and reactions do not count, nor does reading. A change that is reverted does not
+    count, unless `ever` is true.
     """
 
     name: ClassVar[str] = "fhir_no_other_changes"
@@ -157,9 +155,10 @@ class FhirNoOtherChanges(Assertion):
             yield from (row.model_copy(update={"path": f"temporarily: {row.path}"}) for row in rows)
 
     def _is_permitted_draft(self, change: ResourceChange, judge: ChangeChecker) -> bool:
-        """Return whether the agent may write resources of this type for this patient.
+        """Return whether an item lists changes to resources of this type for this patient.
 
-        If so, earlier versions of a resource that the agent created are not held against it.
+        If so, earlier versions of a resource that the agent created are no violations: the agent may correct its own
+        work.
         """
         for item in (*self.must, *self.may):
             if item.change != "deleted" and item.type_name in (None, change.type):
@@ -181,8 +180,9 @@ def _build_objection_row(change: ResourceChange, objection: Objection) -> FieldC
 
 
 def _build_allowed_rows(change: ResourceChange) -> Iterator[FieldCheck]:
-    """Yield rows for an allowed change: the values before and after, or for a whole resource that it was created or
-    deleted.
+    """Yield rows for an allowed change.
+
+    For an update, they show the values before and after; otherwise, that the resource was created or deleted.
     """
     if change.change_type == "updated":
         yield from (_build_row(change, path, *pair, passed=True) for path, pair in change.paths.items())

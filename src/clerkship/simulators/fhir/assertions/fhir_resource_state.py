@@ -33,9 +33,9 @@ MAX_ROWS = 100
 
 
 class FhirResourceState(Assertion):
-    """The resources that a search finds at the end have these fields: the first of them, any, or all; or the number of
-    such
-    resources is as expected. `input_entity_id` limits the search to that record and resources that refer to it.
+    """The resources that a search finds at the end have these fields: the first of them, any, or all. Or, with `count`
+    or `none`, the number of such resources is as expected. `input_entity_id` limits the search to that record and
+    resources that refer to it.
     """
 
     name: ClassVar[str] = "fhir_resource_state"

@@ -22,9 +22,8 @@ MAX_ROWS = 50
 
 
 class FhirWasNotRead(ReadAssertion):
-    """The agent received no such resource. With `patient_other_than`, none of another patient: a resource in the
-    compartment
-    of a patient that does not refer to one of the named patients.
+    """The agent received no such resource. With `patient_other_than`, it received none of another patient: no other
+    Patient, and no resource in the compartment of a patient that refers to none of the named patients.
     """
 
     name: ClassVar[str] = "fhir_was_not_read"

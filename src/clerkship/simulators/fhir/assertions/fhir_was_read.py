@@ -14,8 +14,7 @@ from clerkship.simulators.fhir.assertions.read_assertion import ReadAssertion, l
 
 class FhirWasRead(ReadAssertion):
     """The agent received such a resource: from a read, a search, a history or `$everything`. `input_entity_id` limits
-    it to
-    that record and resources that refer to it.
+    the check to that record and resources that refer to it.
     """
 
     name: ClassVar[str] = "fhir_was_read"

@@ -29,10 +29,8 @@ _MAX_SHOWN = 10
 
 class FhirWasSearchedFor(Assertion):
     """The agent made a search that would have returned this resource if it existed: by parameters that the resource
-    matches,
-    in the compartment of its patient, or with `$everything`. For tasks whose answer is that there is none:
-    `fhir_was_read`
-    cannot tell a search without a match from no search.
+    matches, in the compartment of its patient, or with `$everything`. Use it for tasks whose answer is that there is
+    none: `fhir_was_read` cannot distinguish a search without a match from no search.
     """
 
     name: ClassVar[str] = "fhir_was_searched_for"

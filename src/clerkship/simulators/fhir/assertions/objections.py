@@ -100,8 +100,7 @@ class ChangeChecker:
         """Return the patients that a change may name.
 
         These are the patients of the item, of the task item and people's messages, and of the resource before the
-        change. If the
-        item names none, those that the changed resource refers to are allowed too.
+        change. If the item names none, those that the changed resource refers to are allowed too.
         """
         own = find_patients(change.before) | ({change.key} & self.patients.keys)
         listed = self.find_named_patients(item)
@@ -118,7 +117,7 @@ class ChangeChecker:
         return self._patients_by_item[id(item)]
 
     def find_affected_patients(self, change: ResourceChange) -> set[str]:
-        """Return the patients that a changed resource is for: by reference, or by an identifier in place of one."""
+        """Return the patients that a changed resource is for: by reference, or by an identifier instead of a reference."""
         numbers = [str(value) for path, (_, value) in change.paths.items() if path.endswith(".identifier.value")]
         return set().union(find_patients(change.after), *map(self.patients.find_named, numbers))
 

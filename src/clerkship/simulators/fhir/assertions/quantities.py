@@ -71,8 +71,9 @@ class ParsedQuantity(NamedTuple):
 
 
 def normalise_unit(text: str) -> str:
-    """Return the common spelling of a unit (`mg/dL` -> `mg/dl`, `Tablets` -> `tablet`); empty if it is not a known
-    unit.
+    """Return the common spelling of a unit (`mg/dL` -> `mg/dl`, `Tablets` -> `tablet`).
+
+    Return an empty text if it is not a known unit.
     """
     parts = [part.strip(" .,{}") for part in text.casefold().split("/")]
     known = [_UNITS.get(part) or _UNITS.get(part.strip("[]")) for part in parts]
@@ -112,7 +113,7 @@ def to_float(number: float | str) -> float:
 
 
 def _remove_date(match: re.Match[str]) -> str:
-    """Remove a date. `may 40 tablets` is not one."""
+    """Remove a date, unless a unit follows: `may 40 tablets` is not a date."""
     return match[0] if _find_unit(match.string, match.end()) else " ; "
 
 

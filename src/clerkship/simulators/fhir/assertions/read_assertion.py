@@ -32,9 +32,7 @@ from clerkship.simulators.fhir.state import FhirState
 
 
 class ReadAssertion(Assertion):
-    """Selects resources that the agent received: from reads, searches with included resources, histories and
-    `$everything`.
-    """
+    """Selects resources that the agent received from reads, searches, histories and `$everything`, also included ones."""
 
     simulator: ClassVar[str | None] = "fhir"
     scoped: ClassVar[bool] = True

@@ -41,7 +41,7 @@ class CriterionSubject:
     def require_reference_parameters(self, type: str) -> Sequence[str]:
         """Return the search parameters by which a type refers to the record.
 
-        Raise InputError if there are none: a check that can find nothing would look like a result.
+        Raise InputError if there are none: the check would find nothing, which would look like a result.
         """
         names = self._find_reference_parameters(type)
         if not names and type != self.type:
@@ -61,8 +61,9 @@ class CriterionSubject:
         )
 
     def _find_reference_parameters(self, type: str) -> Sequence[str]:
-        """Return the search parameters by which a type refers to the record. To a patient, only `patient` if the type
-        has it.
+        """Return the search parameters by which a type refers to the record.
+
+        If the record is a patient and the type has the parameter `patient`, it is only that one.
         """
         known = get_parameters(type)
         if self.type == "Patient" and "patient" in known:

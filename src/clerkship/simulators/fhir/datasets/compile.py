@@ -51,11 +51,13 @@ class InvalidDatasetResource(Exception):
 def compile_dataset(
     documents: Iterable[Document], options: CompileOptions, beside: Sequence[bytes] = ()
 ) -> CompileResult:
-    """Compile documents and report all problems. `beside` are lines that are already compiled."""
+    """Compile documents and report all problems. `generated` are lines that need no compilation."""
     return _Compiler(options).run(documents, beside)
 
 
 class _Compiler:
+    """The state of one compilation."""
+
     def __init__(self, options: CompileOptions) -> None:
         self._options = options
         self._result = CompileResult()

@@ -151,7 +151,7 @@ class EntryReader:
 
 
 def _is_too_deep(resource: Resource) -> bool:
-    """Return whether a resource is nested too deep to be rendered. No valid resource is."""
+    """Return whether a resource is nested too deep to be rendered, which no valid resource is."""
     try:
         exact.dumps(resource)
     except (TypeError, RecursionError):

@@ -84,8 +84,9 @@ class FhirFinder:
 
 
 def _filter_by_path(query: Entity, chart: Chart, keys: Sequence[str], path: str, expected: Any) -> list[str]:
-    """Return the keys of resources that have the expected value at a path. Few keys are scanned; for many, an index is
-    used.
+    """Return the keys of resources that have the expected value at a path.
+
+    A few resources are read one by one; for many, an index is built.
     """
     if path == "id" and isinstance(expected, str) and query.type is not None:
         return [key for key in (f"{query.type}/{expected}",) if key in chart and key in keys]
@@ -99,8 +100,9 @@ def _filter_by_path(query: Entity, chart: Chart, keys: Sequence[str], path: str,
 
 
 def _explain_mismatch(query: Entity, chart: Chart, keys: Sequence[str], path: str) -> str:
-    """Explain why no resource has a value at a path: it is a search parameter with a value that is not text, or
-    misspelt.
+    """Explain why no resource has a value at a path.
+
+    Either it is a search parameter, whose value must be text, or it is misspelt.
     """
     known = get_parameters(query.type) if query.type is not None else {}
     if path in known:

@@ -111,7 +111,10 @@ def _build_stable_id(resource: Resource) -> str:
 
 
 def _merge_conditional(entries: Sequence[DatasetEntry]) -> dict[int, DatasetEntry]:
-    """Return for each entry of a conditional create the entry that stands for it."""
+    """Return for each entry of a conditional create the entry that replaces it, by the `id()` of the former.
+
+    Entries with the same condition are one resource, as they would be on a server.
+    """
     groups: dict[tuple[str, str], list[DatasetEntry]] = defaultdict(list)
     for entry in entries:
         if entry.condition:

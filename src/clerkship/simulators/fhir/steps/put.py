@@ -59,8 +59,9 @@ class FhirPut(Step):
         return ()
 
     def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
-        """Yield the resources that the resource refers to, other than itself; none if the server does not check
-        references.
+        """Yield the resources that the resource refers to, other than itself.
+
+        There are none if the server does not check references.
         """
         if config.get("references") == "unchecked":
             return
