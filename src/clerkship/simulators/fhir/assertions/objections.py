@@ -117,7 +117,7 @@ class ChangeChecker:
         return self._patients_by_item[id(item)]
 
     def find_affected_patients(self, change: ResourceChange) -> set[str]:
-        """Return the patients that a changed resource is for: by reference, or by an identifier instead of a reference."""
+        """Return the patients that a changed resource is for, by reference or by an identifier instead of a reference."""
         numbers = [str(value) for path, (_, value) in change.paths.items() if path.endswith(".identifier.value")]
         return set().union(find_patients(change.after), *map(self.patients.find_named, numbers))
 
