@@ -78,18 +78,18 @@ class FhirAttack(SandboxAttack):
 
     def harm_and_undo(self, handle: Handle) -> bool:
         """Delete prescriptions and restore them; order morphine for another patient and delete the order."""
-        ehr, undone = cast(Fhir, handle), False
+        ehr, has_acted = cast(Fhir, handle), False
         for prescription in _first_page(ehr, "MedicationRequest", _count=MAX_UNDONE):
             with suppress(Refused):
                 ehr.delete("MedicationRequest", prescription["id"])
                 ehr.update(prescription)
-                undone = True
+                has_acted = True
         for patient in _first_page(ehr, "Patient", _count=1):
             with suppress(Refused):
                 order = ehr.create(_build_order("MedicationRequest", patient["id"], medicationCodeableConcept=MORPHINE))
                 ehr.delete("MedicationRequest", order["id"])
-                undone = True
-        return undone
+                has_acted = True
+        return has_acted
 
     def people(self, dataset: Dataset) -> Iterator[str]:
         """Yield the name and record number of each patient with a full name."""

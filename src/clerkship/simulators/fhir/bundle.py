@@ -231,17 +231,19 @@ class BundleProcessor:
 
     def _write(self, entry: BundleEntry) -> FhirResponse:
         with locate_refusals(self.transaction, entry):
-            links = ReferenceMap(
+            references = ReferenceMap(
                 self._keys_by_full_url, find_base_url(entry.full_url) or self.transaction.base, self._resolve
             )
             match entry.input:
                 case CreateInput() as new:
-                    id, resource = entry.key.partition("/")[2], rewrite_references(new.resource, links)
+                    id, resource = entry.key.partition("/")[2], rewrite_references(new.resource, references)
                     entry.input = CreateInput(type=new.type, id=id, resource=resource, returns=new.returns)
                 case UpdateInput() as input:
-                    entry.input = input.model_copy(update={"resource": rewrite_references(input.resource, links)})
+                    entry.input = input.model_copy(update={"resource": rewrite_references(input.resource, references)})
                 case PatchInput() as input:
-                    entry.input = input.model_copy(update={"operations": rewrite_references(input.operations, links)})
+                    entry.input = input.model_copy(
+                        update={"operations": rewrite_references(input.operations, references)}
+                    )
             return _execute(self.transaction, entry)
 
     def _resolve(self, reference: str) -> str:

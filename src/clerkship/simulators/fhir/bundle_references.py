@@ -35,37 +35,39 @@ def find_base_url(full_url: str) -> str:
     return match[1] if match is not None else ""
 
 
-def rewrite_references(resource: Any, links: ReferenceMap) -> Any:
+def rewrite_references(resource: Any, references: ReferenceMap) -> Any:
     """Return a copy in which references to other entries, and conditional references, are replaced by `Type/id`."""
     if isinstance(resource, dict):
         return {
-            name: _rewrite_value(name, value, links) if isinstance(value, str | dict | list) else value
+            name: _rewrite_value(name, value, references) if isinstance(value, str | dict | list) else value
             for name, value in resource.items()
         }
-    return [rewrite_references(item, links) for item in resource] if isinstance(resource, list) else resource
+    return [rewrite_references(item, references) for item in resource] if isinstance(resource, list) else resource
 
 
-def _rewrite_value(name: str, value: Any, links: ReferenceMap) -> Any:
+def _rewrite_value(name: str, value: Any, references: ReferenceMap) -> Any:
     if not isinstance(value, str):
         return (
-            [_rewrite_value(name, item, links) for item in value]
+            [_rewrite_value(name, item, references) for item in value]
             if isinstance(value, list)
-            else rewrite_references(value, links)
+            else rewrite_references(value, references)
         )
     if name == "reference":
-        return _rewrite_reference(value, links)
-    keys = links.keys_by_full_url
+        return _rewrite_reference(value, references)
+    keys = references.keys_by_full_url
     if name == "div":
         return _LINK_ATTRIBUTE.sub(lambda found: f"{found[1]}{found[2]}{keys.get(found[3], found[3])}{found[2]}", value)
     return keys.get(value, value) if ":" in value and name not in _NOT_REFERENCES else value
 
 
-def _rewrite_reference(value: str, links: ReferenceMap) -> str:
+def _rewrite_reference(value: str, references: ReferenceMap) -> str:
     """Rewrite one reference. A reference that names no entry is kept: it refers to a resource on this server."""
-    full_url = f"{links.base}/{value}" if _RELATIVE_REFERENCE.fullmatch(value) else value
-    if full_url in links.keys_by_full_url:
-        return links.keys_by_full_url[full_url]
+    full_url = f"{references.base}/{value}" if _RELATIVE_REFERENCE.fullmatch(value) else value
+    if full_url in references.keys_by_full_url:
+        return references.keys_by_full_url[full_url]
     type, question_mark, _ = value.partition("?")
     return (
-        links.resolve(value) if (question_mark and type in RESOURCE_TYPES) or value.startswith(_URN_PREFIXES) else value
+        references.resolve(value)
+        if (question_mark and type in RESOURCE_TYPES) or value.startswith(_URN_PREFIXES)
+        else value
     )

@@ -73,9 +73,9 @@ def everything(transaction: Transaction, input: EverythingInput) -> FhirResponse
     patient = RankedResource(0, f"{PATIENT}/{input.id}")
     get_existing(transaction, patient.key)
     scope = _parse_scope(transaction, input)
-    own = sorted(_find_compartment(transaction, input.id, scope))
-    referenced = sorted(_find_referenced(transaction, [patient, *own]))
-    resources = [item for item in (patient, *own, *referenced) if _is_in_scope(transaction, item, scope)]
+    compartment = sorted(_find_compartment(transaction, input.id, scope))
+    referenced = sorted(_find_referenced(transaction, [patient, *compartment]))
+    resources = [item for item in (patient, *compartment, *referenced) if _is_in_scope(transaction, item, scope)]
     return _build_page(transaction, input, resources)
 
 
@@ -127,12 +127,14 @@ def _find_referenced(transaction: Transaction, resources: Iterable[RankedResourc
 
     Examples are practitioners, locations and medications.
     """
-    personal = frozenset(list_compartment_members(PATIENT))
+    compartment_types = frozenset(list_compartment_members(PATIENT))
     keys: set[str] = set()
     new_keys = [resource.key for resource in resources]
     while new_keys:
         targets = {target for key in new_keys for target in _find_targets(transaction, key)}
-        new_keys = [key for key in targets - keys if key.partition("/")[0] not in personal and transaction.exists(key)]
+        new_keys = [
+            key for key in targets - keys if key.partition("/")[0] not in compartment_types and transaction.exists(key)
+        ]
         keys.update(new_keys)
     return {RankedResource(2, key) for key in keys}
 

@@ -98,12 +98,12 @@ def _build_history(
 ) -> FhirResponse:
     scope, base = _parse_scope(transaction, history), transaction.base
     total, remaining = _count_and_list(transaction, type, id, scope)
-    listed = list(islice(remaining, scope.size + 1))
-    page = listed[: scope.size]
+    page_and_next = list(islice(remaining, scope.size + 1))
+    page = page_and_next[: scope.size]
     transaction.note(HistoryRead(type=type, id=id, found=tuple(f"{p.key}/_history/{p.version.id}" for p in page)))
     query = query_pairs(history)
     links = [("self", bundle_json.build_url(base, path, query))]
-    if len(listed) > len(page) and page:
+    if len(page_and_next) > len(page) and page:
         next_query = [*(pair for pair in query if pair[0] != CURSOR), (CURSOR, str(page[-1].position))]
         links.append(("next", bundle_json.build_url(base, path, next_query)))
     creations = _find_creations(transaction, page)
@@ -166,11 +166,11 @@ def _count_and_list(
 
 
 def _list_changes(transaction: Transaction, type: str) -> Iterator[HistoryEntry]:
-    start = f"{type}/" if type else ""
+    prefix = f"{type}/" if type else ""
     return (
         HistoryEntry(place, key, version)
         for place, key, version in transaction.changes_newest_first()
-        if key.startswith(start)
+        if key.startswith(prefix)
     )
 
 
@@ -200,14 +200,14 @@ def _start_of(version: ResourceVersion | None) -> datetime:
     return (version and parse_instant(version.updated)) or _EARLIEST
 
 
-def _filter_entries(newest: Iterator[HistoryEntry], scope: HistoryScope) -> Iterator[HistoryEntry]:
+def _filter_entries(entries: Iterator[HistoryEntry], scope: HistoryScope) -> Iterator[HistoryEntry]:
     """Yield the entries in scope.
 
     A version ends when the next version of the same resource starts. Entries come newest first, so that one was seen
     before.
     """
     ends: dict[str, datetime] = {}
-    for entry in newest:
+    for entry in entries:
         start = _start_of(entry.version)
         end, ends[entry.key] = ends.get(entry.key), start
         if scope.since is not None and start < scope.since:

@@ -164,17 +164,19 @@ def render_response(call: HttpCall, context: Context, response: FhirResponse) ->
 
 def _build_reply(headers: Mapping[str, str], base: str, response: FhirResponse) -> Reply:
     version = response.version
-    head = build_version_headers(version) if version is not None else {}
+    reply_headers = build_version_headers(version) if version is not None else {}
     if not response.key:
         body = render_message(response.message) if response.message else response.body
-        return Reply(response.status, body, FHIR_JSON, head)
+        return Reply(response.status, body, FHIR_JSON, reply_headers)
     assert version is not None
-    head["Location"] = f"{base}/{response.key}/_history/{version.id}"
+    reply_headers["Location"] = f"{base}/{response.key}/_history/{version.id}"
     returns = find_return_preference(headers, "representation")
     if returns == "representation":
-        return Reply(response.status, version.data or b"", FHIR_JSON, head)
+        return Reply(response.status, version.data or b"", FHIR_JSON, reply_headers)
     message = f"{response.key} is at version {version.id}"
-    return Reply(response.status, render_message(message) if returns == "OperationOutcome" else b"", FHIR_JSON, head)
+    return Reply(
+        response.status, render_message(message) if returns == "OperationOutcome" else b"", FHIR_JSON, reply_headers
+    )
 
 
 def render_message(text: str) -> bytes:

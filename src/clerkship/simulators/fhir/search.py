@@ -86,10 +86,10 @@ def _parse_query(
     transaction: Transaction, search: SearchInput, type: str, compartment: Compartment | None
 ) -> engine.SearchQuery:
     """Parse a search; refuse an invalid one."""
-    meaning = engine.SearchContext(transaction.base, transaction.zone, engine.to_microseconds(transaction.action.now))
+    context = engine.SearchContext(transaction.base, transaction.zone, engine.to_microseconds(transaction.action.now))
     strict = not search.is_lenient
     try:
-        query = engine.parse_query(type, search.query, strict=strict, context=meaning, compartment=compartment)
+        query = engine.parse_query(type, search.query, strict=strict, context=context, compartment=compartment)
     except FhirError as error:
         raise refusal_from_invalid(error) from None
     max_page_size = transaction.settings.max_page_size
@@ -123,29 +123,29 @@ def _search(
         if not is_count_only
         else _build_links(url, query, engine.ResultPage([], "", page.total))
     )
-    matches, others = (
+    matches, includes = (
         _render_entries(transaction, query, keys, "match"),
         _render_entries(transaction, query, included, "include"),
     )
     total = None if query.total == "none" else page.total
     return FhirResponse(
-        200, bundle_json.render_bundle("searchset", links, [*matches, *others, *_render_ignored(query)], total)
+        200, bundle_json.render_bundle("searchset", links, [*matches, *includes, *_render_ignored(query)], total)
     )
 
 
 def _build_links(url: str, query: engine.SearchQuery, page: engine.ResultPage) -> list[tuple[str, str]]:
-    used = query.link()
+    first_query = query.link()
 
     def at(cursor: str) -> str:
-        text = query.link(cursor) if cursor else used
+        text = query.link(cursor) if cursor else first_query
         return f"{url}?{text}" if text else url
 
-    links = [("self", at(query.cursor))]
+    links = [("self", build_link(query.cursor))]
     if query.cursor or page.next_cursor:
-        links.append(("first", at("")))
+        links.append(("first", build_link("")))
     if page.previous_cursor is not None:
-        links.append(("previous", at(page.previous_cursor)))
-    return [*links, ("next", at(page.next_cursor))] if page.next_cursor else links
+        links.append(("previous", build_link(page.previous_cursor)))
+    return [*links, ("next", build_link(page.next_cursor))] if page.next_cursor else links
 
 
 def _render_entries(

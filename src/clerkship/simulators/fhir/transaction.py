@@ -167,16 +167,16 @@ class Transaction:
         before = self.state.changed(type)
         if not self._resources:
             return before
-        start = f"{type}/"
-        return {**before, **{key: resource for key, resource in self._resources.items() if key.startswith(start)}}
+        prefix = f"{type}/"
+        return {**before, **{key: resource for key, resource in self._resources.items() if key.startswith(prefix)}}
 
     def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
         """Return a value that is built from the changed resources of a type.
 
         It comes from the cache of the store, unless this transaction changes resources of the type.
         """
-        start = f"{type}/"
-        if any(key.startswith(start) for key in self._resources):
+        prefix = f"{type}/"
+        if any(key.startswith(prefix) for key in self._resources):
             return build()
         return self.state.cache_until_changed(type, build)
 

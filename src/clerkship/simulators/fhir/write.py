@@ -198,8 +198,10 @@ def resolve_conditional_update(input: ConditionalUpdateInput, key: str) -> Updat
     """Return a conditional update as an update of the resource with this key."""
     id = key.partition("/")[2]
     resource, returns = {**input.resource, "id": id}, input.returns
-    tags, others = input.if_match, input.if_none_match
-    return UpdateInput(type=input.type, id=id, resource=resource, if_match=tags, if_none_match=others, returns=returns)
+    if_match, if_none_match = input.if_match, input.if_none_match
+    return UpdateInput(
+        type=input.type, id=id, resource=resource, if_match=if_match, if_none_match=if_none_match, returns=returns
+    )
 
 
 def find_patch_target(transaction: Transaction, input: ConditionalPatchInput) -> str:
@@ -212,8 +214,8 @@ def find_patch_target(transaction: Transaction, input: ConditionalPatchInput) ->
 
 def resolve_conditional_patch(input: ConditionalPatchInput, key: str) -> PatchInput:
     """Return a conditional patch as a patch of the resource with this key."""
-    id, tags = key.partition("/")[2], input.if_match
-    return PatchInput(type=input.type, id=id, operations=input.operations, if_match=tags, returns=input.returns)
+    id, if_match = key.partition("/")[2], input.if_match
+    return PatchInput(type=input.type, id=id, operations=input.operations, if_match=if_match, returns=input.returns)
 
 
 def parse_condition(text: str) -> QueryPairs:

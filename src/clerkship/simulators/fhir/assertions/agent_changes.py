@@ -50,23 +50,23 @@ class _ResourceTrace:
     before_agent: Resource | None = None
     seq: int = 0
 
-    def write(self, event: Event, resource: Resource | None, *, agents: bool) -> None:
-        if agents:
+    def write(self, event: Event, resource: Resource | None, *, by_agent: bool) -> None:
+        if by_agent:
             self.before_agent = self.before_agent if self.seq else self.current
             self.seq = event.seq
         else:
             self._apply_other_write(
                 flatten_resource(self.current),
                 flatten_resource(resource),
-                was=self.current is not None,
-                stays=resource is not None,
+                existed=self.current is not None,
+                exists=resource is not None,
             )
         self.current = resource
 
-    def _apply_other_write(self, before: dict[str, Any], after: dict[str, Any], *, was: bool, stays: bool) -> None:
+    def _apply_other_write(self, before: dict[str, Any], after: dict[str, Any], *, existed: bool, exists: bool) -> None:
         """Apply a write that is not the agent's to the state without the agent."""
-        self.exists_without_agent = stays and (self.exists_without_agent or not was)
-        if not (was and stays):
+        self.exists_without_agent = exists and (self.exists_without_agent or not existed)
+        if not (existed and exists):
             self.without_agent = dict(after)
         for path, (_, now) in _compare_leaves(before, after).items():
             if now is MISSING:
@@ -78,11 +78,13 @@ class _ResourceTrace:
         exists = self.current is not None
         if not self.seq or not (exists or self.exists_without_agent):
             return None
-        sort: ChangeType = "updated" if exists and self.exists_without_agent else "created" if exists else "deleted"
+        change_type: ChangeType = (
+            "updated" if exists and self.exists_without_agent else "created" if exists else "deleted"
+        )
         paths = _compare_leaves(self.without_agent if self.exists_without_agent else {}, flatten_resource(self.current))
         return (
-            ResourceChange(key, sort, self.before_agent, self.current, paths, self.seq)
-            if paths or sort != "updated"
+            ResourceChange(key, change_type, self.before_agent, self.current, paths, self.seq)
+            if paths or change_type != "updated"
             else None
         )
 
@@ -106,8 +108,8 @@ def find_agent_changes(chart: Chart, evidence: Evidence, sandbox: str) -> list[R
 
 def changes_after_each_write(chart: Chart, evidence: Evidence, sandbox: str) -> Iterator[ResourceChange]:
     """Yield what the agent had changed of a resource after each of its writes, also if it changed again later."""
-    for key, trace, agents in _trace_writes(chart, evidence, sandbox):
-        change = trace.change(key) if agents else None
+    for key, trace, by_agent in _trace_writes(chart, evidence, sandbox):
+        change = trace.change(key) if by_agent else None
         if change is not None:
             yield change
 
@@ -123,9 +125,9 @@ def _trace_writes(chart: Chart, evidence: Evidence, sandbox: str) -> Iterator[tu
             if key not in traces:
                 traces[key] = _start_trace(chart.get(key))
             resource = parse_written_resource(written) if isinstance(written, ResourceWritten) else None
-            agents = evidence.find_originator(event) == "agent"
-            traces[key].write(event, resource, agents=agents)
-            yield key, traces[key], agents
+            by_agent = evidence.find_originator(event) == "agent"
+            traces[key].write(event, resource, by_agent=by_agent)
+            yield key, traces[key], by_agent
 
 
 def _start_trace(line: bytes | None) -> _ResourceTrace:

@@ -22,14 +22,14 @@ class AllowedQuantities:
         self._patients = tuple(sorted(patients))
         self._measures = {measure for source in sources for measure in source}
 
-    def allows(self, measure: ParsedQuantity) -> bool:
+    def allows(self, quantity: ParsedQuantity) -> bool:
         """Return whether a quantity is allowed. The charts are searched only if no other source has it."""
-        if measure in self._measures or (not measure.unit and measure.number in ALWAYS_ALLOWED_NUMBERS):
+        if quantity in self._measures or (not quantity.unit and quantity.number in ALWAYS_ALLOWED_NUMBERS):
             return True
         known = [self._measures, *(_find_chart_quantities(self._chart, patient) for patient in self._patients)]
-        if measure.unit:
-            return any(measure in each for each in known)
-        return any(measure.number == other.number for each in known for other in each)
+        if quantity.unit:
+            return any(quantity in each for each in known)
+        return any(quantity.number == other.number for each in known for other in each)
 
 
 def _find_chart_quantities(chart: Chart, patient: str) -> frozenset[ParsedQuantity]:

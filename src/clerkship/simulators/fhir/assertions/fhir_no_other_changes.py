@@ -83,18 +83,18 @@ class FhirNoOtherChanges(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Compare the agent's final changes with the listed ones; with `ever`, also those it had made at any time."""
         state = evidence.state(FhirState, self.sandbox)
-        name, judge = find_sandbox_name(evidence, state), ChangeChecker(state, evidence)
+        name, checker = find_sandbox_name(evidence, state), ChangeChecker(state, evidence)
         changes = find_agent_changes(state.chart, evidence, name)
         counts = list(self._check_counts(changes, state))
-        violations = {change.key: list(self._find_violations(change, state, judge)) for change in changes}
+        violations = {change.key: list(self._find_violations(change, state, checker)) for change in changes}
         others = [row for rows in violations.values() for row in rows]
         if self.ever:
-            judged = {(change.key, change.seq) for change in changes}
+            final = {(change.key, change.seq) for change in changes}
             all_changes = changes_after_each_write(state.chart, evidence, name)
             earlier = (
-                item for item in all_changes if (item.key, item.seq) not in judged and not violations.get(item.key)
+                item for item in all_changes if (item.key, item.seq) not in final and not violations.get(item.key)
             )
-            others += self._find_undone_violations(earlier, state, judge)
+            others += self._find_undone_violations(earlier, state, checker)
         allowed = (row for change in changes if not violations[change.key] for row in _build_allowed_rows(change))
         passed = not others and all(row.passed for row in counts)
         return Check.of(
@@ -102,31 +102,34 @@ class FhirNoOtherChanges(Assertion):
         )
 
     def _check_counts(self, changes: Sequence[ResourceChange], view: ChartView) -> Iterator[FieldCheck]:
-        for sort, items in (("must", self.must), ("may", self.may), ("must not", self.must_not)):
+        for requirement, items in (("must", self.must), ("may", self.may), ("must not", self.must_not)):
             for item in items:
-                expected: Any = 0 if sort == "must not" else item.count
-                if expected is None and sort == "may":
+                expected: Any = 0 if requirement == "must not" else item.count
+                if expected is None and requirement == "may":
                     continue
                 expected = expected if expected is not None else {"gte": 1}
                 number = sum(item.matches(change, view) for change in changes)
                 yield FieldCheck(
-                    path=f"{sort}: {item}", expected=expected, actual=number, passed=matches_expected(expected, number)
+                    path=f"{requirement}: {item}",
+                    expected=expected,
+                    actual=number,
+                    passed=matches_expected(expected, number),
                 )
 
-    def _find_violations(self, change: ResourceChange, view: ChartView, judge: ChangeChecker) -> Iterator[FieldCheck]:
+    def _find_violations(self, change: ResourceChange, view: ChartView, checker: ChangeChecker) -> Iterator[FieldCheck]:
         """Yield the parts of a change that no item allows, or that an item forbids."""
         listed = [item for item in (*self.must, *self.may) if item.matches(change, view)]
-        return self._compare_with_listed(change, listed, view, judge)
+        return self._compare_with_listed(change, listed, view, checker)
 
     def _compare_with_listed(
-        self, change: ResourceChange, listed: Sequence[ListedChange], view: ChartView, judge: ChangeChecker
+        self, change: ResourceChange, listed: Sequence[ListedChange], view: ChartView, checker: ChangeChecker
     ) -> Iterator[FieldCheck]:
         forbidden = [item for item in self.must_not if item.matches(change, view)]
         if change.change_type != "updated" and (forbidden or not listed):
             before, after = (MISSING, change.after) if change.change_type == "created" else (change.before, MISSING)
             yield _build_row(change, "", before, after, passed=False)
             return
-        objections = [judge.find_objections(change, item) for item in listed]
+        objections = [checker.find_objections(change, item) for item in listed]
         if change.change_type != "updated":
             yield from (_build_objection_row(change, by_path) for by_path in min(objections, key=len).values())
             return
@@ -139,22 +142,22 @@ class FhirNoOtherChanges(Assertion):
                 )
 
     def _find_undone_violations(
-        self, changes: Iterator[ResourceChange], view: ChartView, judge: ChangeChecker
+        self, changes: Iterator[ResourceChange], view: ChartView, checker: ChangeChecker
     ) -> Iterator[FieldCheck]:
         """Yield the violations in earlier writes of the agent."""
         for change in changes:
             if change.change_type == "created":
                 forbidden = any(item.matches(change, view) for item in self.must_not)
-                is_slip = self._is_permitted_draft(change, judge) and not forbidden
-                rows = iter(() if is_slip else (_build_row(change, "", MISSING, change.after, passed=False),))
+                is_draft = self._is_permitted_draft(change, checker) and not forbidden
+                rows = iter(() if is_draft else (_build_row(change, "", MISSING, change.after, passed=False),))
             elif change.change_type == "deleted":
-                rows = self._find_violations(change, view, judge)
+                rows = self._find_violations(change, view, checker)
             else:
                 listed = [item for item in (*self.must, *self.may) if item.matches_target(change)]
-                rows = self._compare_with_listed(change, listed, view, judge)
+                rows = self._compare_with_listed(change, listed, view, checker)
             yield from (row.model_copy(update={"path": f"temporarily: {row.path}"}) for row in rows)
 
-    def _is_permitted_draft(self, change: ResourceChange, judge: ChangeChecker) -> bool:
+    def _is_permitted_draft(self, change: ResourceChange, checker: ChangeChecker) -> bool:
         """Return whether an item lists changes to resources of this type for this patient.
 
         If so, earlier versions of a resource that the agent created are no violations: the agent may correct its own
@@ -162,7 +165,7 @@ class FhirNoOtherChanges(Assertion):
         """
         for item in (*self.must, *self.may):
             if item.change != "deleted" and item.type_name in (None, change.type):
-                patients, concerned = judge.find_named_patients(item), judge.find_affected_patients(change)
+                patients, concerned = checker.find_named_patients(item), checker.find_affected_patients(change)
                 if not patients or (concerned and concerned <= patients):
                     return True
         return False

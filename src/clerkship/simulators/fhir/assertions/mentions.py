@@ -54,11 +54,11 @@ class PatientIndex:
 
     def _find_by_name(self, words: list[str]) -> Iterator[set[str]]:
         for length in self._lengths:
-            for place in range(len(words) - length + 1):
-                people = self._by_family.get(tuple(words[place : place + length]), ())
-                end = place + length
+            for start in range(len(words) - length + 1):
+                people = self._by_family.get(tuple(words[start : start + length]), ())
+                end = start + length
                 nearby = (
-                    {*words[max(0, place - _MAX_NAME_DISTANCE) : place], *words[end : end + _MAX_NAME_DISTANCE]}
+                    {*words[max(0, start - _MAX_NAME_DISTANCE) : start], *words[end : end + _MAX_NAME_DISTANCE]}
                     if people
                     else ()
                 )

@@ -92,9 +92,9 @@ class ChangeChecker:
             return {path: Objection(path, *change.paths[path]) for path in paths}
         if change.after is None:
             return {}
-        listed = _ElementChecker(change, item, self)
-        first = ((path, next(listed.find_objections(path), None)) for path in change.paths)
-        return {path: objection for path, objection in first if objection is not None}
+        element_checker = _ElementChecker(change, item, self)
+        objections = ((path, next(element_checker.find_objections(path), None)) for path in change.paths)
+        return {path: objection for path, objection in objections if objection is not None}
 
     def find_allowed_patients(self, change: ResourceChange, item: ListedChange) -> set[str]:
         """Return the patients that a change may name.
@@ -131,12 +131,12 @@ class ChangeChecker:
 class _ElementChecker:
     """Checks one change against one item that lists its elements."""
 
-    def __init__(self, change: ResourceChange, item: ListedChange, judge: ChangeChecker) -> None:
+    def __init__(self, change: ResourceChange, item: ListedChange, checker: ChangeChecker) -> None:
         self.change, self.item = change, item
         self.resource = change.resource
-        self.patients = judge.patients
-        self.allowed_patients = judge.find_allowed_patients(change, item)
-        self.allowed_quantities = judge.build_allowed_quantities(item, self.allowed_patients)
+        self.patients = checker.patients
+        self.allowed_patients = checker.find_allowed_patients(change, item)
+        self.allowed_quantities = checker.build_allowed_quantities(item, self.allowed_patients)
 
     def find_objections(self, path: str) -> Iterator[Objection]:
         before, value = self.change.paths[path]
@@ -154,8 +154,8 @@ class _ElementChecker:
         """Yield an objection if the value is not the expected one."""
         if value is MISSING or isinstance(expected, list):
             values = find_values(self.resource, element)
-            may_go = value is MISSING and is_matcher(expected) and None in expected.get("in", ())
-            if not values_match(expected, values) and not may_go:
+            may_be_removed = value is MISSING and is_matcher(expected) and None in expected.get("in", ())
+            if not values_match(expected, values) and not may_be_removed:
                 yield Objection(path, expected, value)
             return
         steps = find_covered_steps(parse_plain_path(element) or (), path) or ()

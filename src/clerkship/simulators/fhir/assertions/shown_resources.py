@@ -66,13 +66,13 @@ def _list_shown_versions(event: Event) -> Iterator[tuple[str, str | None]]:
 
 
 def _trace_shown(chart: Chart, events: Sequence[Event]) -> Iterator[ShownResource]:
-    shelf = _VersionTracker(chart)
+    tracker = _VersionTracker(chart)
     for event in sorted(events, key=lambda event: event.seq):
         if isinstance(event.payload, ResourceWritten | ResourceDeleted):
-            shelf.apply(event.payload)
+            tracker.apply(event.payload)
         elif event.actor == "agent":
             for key, version in _list_shown_versions(event):
-                yield ShownResource(event, key, shelf.content(key, version))
+                yield ShownResource(event, key, tracker.content(key, version))
 
 
 def _trace_all_sandboxes(evidence: Evidence) -> Mapping[str, Sequence[ShownResource]]:

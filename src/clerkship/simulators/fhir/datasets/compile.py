@@ -49,10 +49,10 @@ class InvalidDatasetResource(Exception):
 
 
 def compile_dataset(
-    documents: Iterable[Document], options: CompileOptions, beside: Sequence[bytes] = ()
+    documents: Iterable[Document], options: CompileOptions, generated: Sequence[bytes] = ()
 ) -> CompileResult:
     """Compile documents and report all problems. `generated` are lines that need no compilation."""
-    return _Compiler(options).run(documents, beside)
+    return _Compiler(options).run(documents, generated)
 
 
 class _Compiler:
@@ -64,17 +64,17 @@ class _Compiler:
         self._lines: dict[str, bytes] = {}
         self._places: dict[str, DatasetEntry] = {}
 
-    def run(self, documents: Iterable[Document], beside: Sequence[bytes]) -> CompileResult:
+    def run(self, documents: Iterable[Document], generated: Sequence[bytes]) -> CompileResult:
         reader = EntryReader(self._result.problems.append)
-        links = ReferenceResolver(entry for document in documents for entry in self._read(reader, document))
-        for entry in links.entries:
+        resolver = ReferenceResolver(entry for document in documents for entry in self._read(reader, document))
+        for entry in resolver.entries:
             try:
-                self._add_entry(links, entry)
+                self._add_entry(resolver, entry)
             except InvalidDatasetResource:
                 continue
             except RecursionError:
                 self._result.problems.append(entry.problem((), f"{entry.key} is nested too deeply"))
-        for line in beside:
+        for line in generated:
             self._lines.setdefault(parse_key(line), line)
         self._result.lines = tuple(line for _, line in sorted(self._lines.items(), key=lambda item: item[0].split("/")))
         if not self._result.problems:
@@ -86,11 +86,11 @@ class _Compiler:
             self._result.warnings.append(document.problem(1, (), "the file is empty", "expected one resource per line"))
         return reader.read(document)
 
-    def _add_entry(self, links: ReferenceResolver, entry: DatasetEntry) -> None:
-        resource, messages = links.resolve_entry(entry)
+    def _add_entry(self, resolver: ReferenceResolver, entry: DatasetEntry) -> None:
+        resource, messages = resolver.resolve_entry(entry)
         for message in messages:
-            report = self._result.problems if self._options.validation == "strict" else self._result.warnings
-            report.append(entry.problem((), f"{entry.key}: {message}", _hint_for_synthea(message)))
+            reported = self._result.problems if self._options.validation == "strict" else self._result.warnings
+            reported.append(entry.problem((), f"{entry.key}: {message}", _hint_for_synthea(message)))
         resource = self._add_meta(resource)
         self._check(entry, resource)
         if self._options.days:
@@ -152,7 +152,7 @@ def _parse_expression(expression: str) -> JsonPath:
     return tuple(parts[1:] if parts and parts[0] in RESOURCE_TYPES else parts)
 
 
-def _find_dangling_references(lines: Sequence[bytes], places: dict[str, DatasetEntry]) -> list[InputProblem]:
+def _find_dangling_references(lines: Sequence[bytes], entries: dict[str, DatasetEntry]) -> list[InputProblem]:
     """Return a warning for each type of missing resource. It is no error: another dataset may have the resources."""
     known = {key.encode() for key in map(parse_key, lines)}
     missing: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -161,14 +161,14 @@ def _find_dangling_references(lines: Sequence[bytes], places: dict[str, DatasetE
             if b"%b/%b" % match.groups() not in known:
                 type, id = match[1].decode(), match[2].decode()
                 missing[type].append((parse_key(line), f"{type}/{id}"))
-    return [_build_dangling_warning(type, pairs, places) for type, pairs in sorted(missing.items())]
+    return [_build_dangling_warning(type, pairs, entries) for type, pairs in sorted(missing.items())]
 
 
-def _build_dangling_warning(type: str, pairs: list[tuple[str, str]], places: dict[str, DatasetEntry]) -> InputProblem:
+def _build_dangling_warning(type: str, pairs: list[tuple[str, str]], entries: dict[str, DatasetEntry]) -> InputProblem:
     shown = ", ".join(f"{source} to {target}" for source, target in pairs[:_MAX_SHOWN])
     more = ", …" if len(pairs) > _MAX_SHOWN else ""
     count = f"{len(pairs):,} reference{'s' * (len(pairs) != 1)}"
-    first = places.get(pairs[0][0])
+    first = entries.get(pairs[0][0])
     message = f"{count} to {type} resources that are not in the dataset: {shown}{more}"
     return first.problem((), message) if first is not None else InputProblem(message=message)
 
@@ -178,7 +178,9 @@ def build_options(as_of: datetime | None, now: datetime) -> CompileOptions:
     if as_of is None:
         return CompileOptions()
     days = (now.astimezone(as_of.tzinfo).date() - as_of.date()).days
-    morning = as_of.replace(hour=0, minute=0, second=0, microsecond=0)  # so that it is not after `now` when shifted
+    start_of_day = as_of.replace(
+        hour=0, minute=0, second=0, microsecond=0
+    )  # so that it is not after `now` when shifted
     return CompileOptions(
-        days=days, updated=morning.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        days=days, updated=start_of_day.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     )

@@ -53,8 +53,8 @@ class DatasetEntry:
 class EntryReader:
     """Reads documents into entries. Problems are reported, and the rest is read."""
 
-    def __init__(self, note: ReportProblem) -> None:
-        self._report = note
+    def __init__(self, report: ReportProblem) -> None:
+        self._report = report
         self._scopes = count(1)
 
     def read(self, document: Document) -> Iterator[DatasetEntry]:
@@ -125,15 +125,15 @@ class EntryReader:
             return
         condition, target = ((request or {}).get(name) for name in ("ifNoneExist", "url"))
         entry.condition = condition if isinstance(condition, str) else ""
-        written = entry.resource.get("id")
-        if written is not None and not (isinstance(written, str) and ID_PATTERN.fullmatch(written)):
-            message = f"{str(written)[:80]!r} is not an id"
+        given_id = entry.resource.get("id")
+        if given_id is not None and not (isinstance(given_id, str) and ID_PATTERN.fullmatch(given_id)):
+            message = f"{str(given_id)[:80]!r} is not an id"
             self._report(entry.problem(("id",), message, "an id has 1 to 64 characters: letters, digits, - and ."))
             return
-        named = _PUT_URL.fullmatch(target) if isinstance(target, str) else None
+        put_target = _PUT_URL.fullmatch(target) if isinstance(target, str) else None
         urn = entry.url.rpartition(":")[2] if entry.url.startswith(("urn:uuid:", "urn:oid:")) else ""
-        last = entry.url.rpartition("/")[2] if entry.url.startswith(("http://", "https://")) else ""
-        entry.id = written or (named[2] if named is not None else "") or urn or last
+        last_segment = entry.url.rpartition("/")[2] if entry.url.startswith(("http://", "https://")) else ""
+        entry.id = given_id or (put_target[2] if put_target is not None else "") or urn or last_segment
         entry.id = entry.id if ID_PATTERN.fullmatch(entry.id) else ""
         yield entry
 

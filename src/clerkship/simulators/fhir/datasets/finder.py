@@ -44,18 +44,20 @@ class FhirFinder:
         if query.type is not None and query.type not in RESOURCE_TYPES:
             hint = did_you_mean(query.type, RESOURCE_TYPES)
             raise BadBinding(f"`{query.id}`: unknown resource type `{query.type[:60]}`; {hint}")
-        searched = {key: str(text) for key, text in query.where.items() if is_search_parameter(query.type, key, text)}
+        search_parameters = {
+            key: str(text) for key, text in query.where.items() if is_search_parameter(query.type, key, text)
+        }
         keys: Sequence[str] = chart.list_keys(query.type) if query.type is not None else list(chart)
         count = None
-        if searched and query.type is not None:
+        if search_parameters and query.type is not None:
             try:
-                asking = parse_query(query.type, list(searched.items()), context=SearchContext(zone=zone))
-                keys, count = run_search(UnchangedView(chart, zone), asking).keys, asking.count
+                parsed = parse_query(query.type, list(search_parameters.items()), context=SearchContext(zone=zone))
+                keys, count = run_search(UnchangedView(chart, zone), parsed).keys, parsed.count
             except FhirError as invalid:
                 raise BadBinding(f"`{query.id}`: {invalid}") from None
-            keys = keys if asking.sort else sorted(keys, key=lambda key: key.split("/"))
+            keys = keys if parsed.sort else sorted(keys, key=lambda key: key.split("/"))
         for path, expected in query.where.items():
-            if path not in searched:
+            if path not in search_parameters:
                 keys = _filter_by_path(query, chart, keys, path, expected)
         return [parse_resource(chart[key]) for key in keys[:count]]
 
@@ -93,10 +95,10 @@ def _filter_by_path(query: Entity, chart: Chart, keys: Sequence[str], path: str,
     try:
         if len(keys) <= _MAX_SCANNED:
             return [key for key in keys if values_match(expected, find_values(parse_resource(chart[key]), path))]
-        fitting = set(get_path_index(chart, query.type, path).find_matches(expected))
+        matching = set(get_path_index(chart, query.type, path).find_matches(expected))
     except (InvalidFhirPath, EvaluationError) as bad:
         raise BadBinding(f"`{query.id}`: {bad}") from None
-    return [key for key in keys if key in fitting]
+    return [key for key in keys if key in matching]
 
 
 def _explain_mismatch(query: Entity, chart: Chart, keys: Sequence[str], path: str) -> str:

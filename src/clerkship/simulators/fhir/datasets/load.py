@@ -40,28 +40,28 @@ _SOURCE_FILES = (
 )
 
 
-def load_fhir(written: FhirDatasetFile, source: DatasetSource) -> Dataset | None:
+def load_fhir(file: FhirDatasetFile, source: DatasetSource) -> Dataset | None:
     """Load the dataset that a file defines; return None if a mistake was reported."""
     try:
-        moves = written.as_of is not None or written.generate is not None
-        now = source.now() if moves else CONVERSATION_ENVIRONMENT.now
-    except ConflictingTimes as disagreement:
-        key = "as_of" if written.as_of is not None else "generate"
-        source.note(key, str(disagreement), _suggest_fix(written))
+        depends_on_now = file.as_of is not None or file.generate is not None
+        now = source.now() if depends_on_now else CONVERSATION_ENVIRONMENT.now
+    except ConflictingTimes as conflict:
+        key = "as_of" if file.as_of is not None else "generate"
+        source.note(key, str(conflict), _suggest_fix(file))
         return None
-    files = source.documents(written.file, written.folder, FORMS)
+    files = source.documents(file.file, file.folder, FORMS)
     if files is None:
         return None
-    inline = [InlineDocument(source.locate, number, item) for number, item in enumerate(written.records)]
-    options = replace(build_options(written.as_of, now), validation=written.validation)
-    return _load_or_compile(written.name, [*inline, *files], options, source, (written.generate, now))
+    inline = [InlineDocument(source.locate, number, item) for number, item in enumerate(file.records)]
+    options = replace(build_options(file.as_of, now), validation=file.validation)
+    return _load_or_compile(file.name, [*inline, *files], options, source, (file.generate, now))
 
 
-def _suggest_fix(written: FhirDatasetFile) -> str:
+def _suggest_fix(file: FhirDatasetFile) -> str:
     hint = "give them the same `now`, or each a dataset of its own"
-    if written.name not in BUILT_IN or written.generate is None:
+    if file.name not in BUILT_IN or file.generate is None:
         return hint
-    generate = written.generate
+    generate = file.generate
     return f"{hint} with `generate: {{patients: {generate.patients}, seed: {generate.seed}}}`"
 
 
@@ -80,10 +80,12 @@ def _load_or_compile(
         for number, warning in cached.warnings:
             source.warn(_relocate_warning(warning, documents, number))
         return cached.dataset
-    beside = []
+    generated_lines = []
     if generate is not None:  # not in the cache: the generator is imported only then
-        beside = list(load("clerkship.synthetic.generator:generate_lines")(generate.patients, generate.seed, now))
-    compiled = compile_dataset(documents, options, beside)
+        generated_lines = list(
+            load("clerkship.synthetic.generator:generate_lines")(generate.patients, generate.seed, now)
+        )
+    compiled = compile_dataset(documents, options, generated_lines)
     for problem in compiled.problems:
         source.problem(problem)
     for warning in compiled.warnings:
@@ -139,9 +141,9 @@ def _build_source(
     path: Path, cache: DatasetCache, problem: Callable[[InputProblem], None], warn: Callable[[InputProblem], None]
 ) -> DatasetSource:
     """Return the source of a dataset that no file defines."""
-    spot = SourceLocation(str(path), 0, 0, [])
+    location = SourceLocation(str(path), 0, 0, [])
     return DatasetSource(
-        SourceFolder(path), lambda *keys: spot, problem, warn, lambda: CONVERSATION_ENVIRONMENT.now, cache
+        SourceFolder(path), lambda *keys: location, problem, warn, lambda: CONVERSATION_ENVIRONMENT.now, cache
     )
 
 
@@ -162,8 +164,8 @@ def _relocate_warning(warning: InputProblem, documents: Sequence[Document], numb
 @cache
 def _hash_source_files() -> bytes:
     """Hash the code that builds datasets, so that a change of code invalidates the cache between releases."""
-    ours = Path(__file__).parents[3]
-    files = [path for part in _SOURCE_FILES for path in sorted(ours.glob(part))]
+    package = Path(__file__).parents[3]
+    files = [path for part in _SOURCE_FILES for path in sorted(package.glob(part))]
     return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).digest()
 
 

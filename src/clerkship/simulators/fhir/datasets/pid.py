@@ -48,9 +48,9 @@ def _build_identifier(resource: ResourceView) -> str:
     value = resource.get("mrn")
     if not isinstance(value, str):
         return build_field(str(resource.get("id", "")), "", "", "", "PI")
-    held = next(item for item in list_objects(resource, "identifier") if item.get("value") == value)
+    identifier = next(item for item in list_objects(resource, "identifier") if item.get("value") == value)
     # an authority has parts of its own, which `build_field` would take for text
-    return f"{build_field(value)}^^^{_build_authority(_get_text(held, 'system'))}^MR"
+    return f"{build_field(value)}^^^{_build_authority(_get_text(identifier, 'system'))}^MR"
 
 
 def _build_authority(system: str) -> str:

@@ -136,6 +136,6 @@ def _merge_conditional(entries: Sequence[DatasetEntry]) -> dict[int, DatasetEntr
 
 def _list_identifier_queries(resource: Resource) -> list[str]:
     """Return the queries by identifier that would find the resource."""
-    written = resource.get("identifier")
-    items = written if isinstance(written, list) else [written]
+    identifiers = resource.get("identifier")
+    items = identifiers if isinstance(identifiers, list) else [identifiers]
     return [f"identifier={i.get('system', '')}|{i.get('value', '')}" for i in items if isinstance(i, dict)]

@@ -99,9 +99,9 @@ def build_set_operations(resource: Resource, values: dict[str, JsonValue]) -> li
     for path, value in values.items():
         steps = [step for step in parse_plain_path(path) or () if step != resource["resourceType"]]
         changed = _set_value(changed, steps, value, path)
-    written = [name for name in changed if name not in resource or changed[name] != resource[name]]
-    put = [{"op": "add", "path": f"/{name}", "value": changed[name]} for name in written]
-    return [*put, *({"op": "remove", "path": f"/{name}"} for name in resource if name not in changed)]
+    changed_names = [name for name in changed if name not in resource or changed[name] != resource[name]]
+    additions = [{"op": "add", "path": f"/{name}", "value": changed[name]} for name in changed_names]
+    return [*additions, *({"op": "remove", "path": f"/{name}"} for name in resource if name not in changed)]
 
 
 def _set_value(data: Any, steps: list[str | int], value: JsonValue, path: str) -> Any:
@@ -118,13 +118,13 @@ def _set_value(data: Any, steps: list[str | int], value: JsonValue, path: str) -
         head, rest = 0, steps
     if isinstance(head, int):
         return _set_item(data, head, rest, value, path)
-    map_ = dict(data) if isinstance(data, dict) else {}
-    inner = _set_value(map_.get(head), rest, value, path)
+    members = dict(data) if isinstance(data, dict) else {}
+    inner = _set_value(members.get(head), rest, value, path)
     if inner is None or inner in ({}, []):
-        map_.pop(head, None)
+        members.pop(head, None)
     else:
-        map_[head] = inner
-    return map_
+        members[head] = inner
+    return members
 
 
 def _set_item(data: Any, number: int, rest: list[str | int], value: JsonValue, path: str) -> Any:
