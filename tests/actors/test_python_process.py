@@ -200,7 +200,7 @@ def test_agent_without_an_importable_name_is_rejected_with_the_reason(bench: Wor
     refused: list[tuple[Any, str]] = [
         (
             Local,
-            "`test_what_has_no_name_to_be_imported_by_is_refused_with_the_reason.<locals>.Local` is defined inside",
+            "`test_agent_without_an_importable_name_is_rejected_with_the_reason.<locals>.Local` is defined inside",
         ),
         (lambda task_item: 42, "a lambda has no name"),
         (hosted_small.instance, "it is an instance of Agent"),

@@ -149,7 +149,7 @@ def test_passes_without_judge_if_other_assertion_passes(ending: Ending, nested: 
     skips = ending == "agent_done"
     evidence = log_builder.evidence(ending=ending, model=judge_model)
     [found] = check_criteria([(criterion, build_any_of(*nested))], evidence, skip_judged=skips)
-    reason = "judging was turned off" if skips else "the run is timed out, and no model was asked"
+    reason = "judging was turned off" if skips else "no model was asked, because the trial is timed out"
     assert (found.status, found.passed, found.detail) == ("skipped", False, reason)
     log_builder.add_write("note")
     evidence = log_builder.evidence(ending=ending, model=judge_model)

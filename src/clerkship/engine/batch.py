@@ -14,11 +14,15 @@ from clerkship.engine.worker import NoMoreWorkers, Worker, WorkerResult, finish_
 from clerkship.kit.wall import monotonic
 
 WATCH_INTERVAL = 0.1
+"""Seconds between two checks of the time limits."""
 START_WORKER_AFTER = 0.002
+"""Seconds without a result after which more workers are started."""
 MAX_STOP_SECONDS = 0.7
+"""Time for running trials to end when the batch is stopped."""
 MAX_CLOSE_SECONDS = 3.0
-"""For stopped agents to release their resources: a program of theirs may have to be killed."""
+"""Time for stopped agents to release their resources. A program of an agent may have to be killed."""
 MAX_UNSAVED = 64
+"""Results that may wait to be saved. Workers wait if there are more, to limit memory."""
 
 _STOP_SIGNALS = [
     number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
@@ -95,8 +99,8 @@ class TrialBatch:
     def _wait_seconds(self) -> float:
         """Return how long to wait for results.
 
-        Workers are added while no results come in. So agents that wait get all workers, and agents that only compute
-        do not compete for one interpreter.
+        Workers are added only while no results come in. So agents that wait for something get more workers, and
+        agents that only compute do not compete for one interpreter.
         """
         can_start_worker = len(self._workers) < self.concurrency and not self._jobs.empty()
         return START_WORKER_AFTER if can_start_worker else WATCH_INTERVAL
@@ -140,7 +144,7 @@ class TrialBatch:
                 self._start_worker()
 
     def _save_trials(self, finished: list[FinishedTrial]) -> None:
-        self._results_taken.set()
+        self._results_taken.set()  # wakes the workers that wait in `_submit`
         self._results_taken.clear()
         self._unfinished -= len(finished)
         if not finished:
@@ -171,18 +175,18 @@ class TrialBatch:
             if trial is not None and trial.claim():
                 worker.retired = True
                 self._workers.remove(worker)
-                self._save_trials([finish_trial(trial, trial.out_of_time("timed_out"))])
+                self._save_trials([finish_trial(trial, trial.ending_if_stopped("timed_out"))])
                 self._start_worker()
 
     def _record_overload(self) -> None:
         """Record in every running trial whether agents slow each other down now."""
         trials = [(worker, trial) for worker in self._workers if (trial := worker.trial) is not None]
-        is_overloaded_now = is_overloaded([worker.load() for worker, _ in trials])
+        is_overloaded_now = is_overloaded([worker.measure_load() for worker, _ in trials])
         for _, trial in trials:
             trial.overload.record(is_overloaded_now)
 
     def _stop(self) -> None:
-        """Cancel the running trials, wait for them to end, and give up the others."""
+        """Cancel the running trials, wait a few seconds for them to end, and abandon those that do not."""
         self._end_workers()
         for worker in self._workers:
             worker.stop()
@@ -200,7 +204,7 @@ class TrialBatch:
         self._save_trials([finish_trial(trial, "cancelled") for trial in abandoned if trial.claim()])
 
     def _end_workers(self) -> None:
-        """Empty the queue and end the workers."""
+        """Empty the queue, and queue a None for each worker, which ends it."""
         with contextlib.suppress(queue.Empty):
             while True:
                 self._jobs.get_nowait()
@@ -208,5 +212,6 @@ class TrialBatch:
             self._jobs.put(None)
 
     def _process_last(self, results: list[WorkerResult]) -> bool:
+        """Save results without starting new workers; return whether there were any."""
         self._save_trials([item.finished for item in results if item.finished is not None])
         return bool(results)

@@ -1,4 +1,4 @@
-"""Drive the conversations of a trial: pass the messages of all people to the agent, and its replies back to them.
+"""Drive the conversations of a trial: pass the messages of people to the agent, and its replies to the people.
 
 One message is handled at a time. People take turns in the order in which they were added to the playground. A person
 without a new message is skipped.
@@ -34,9 +34,9 @@ class TurnTimedOut(Exception):
 
 
 class AgentTime:
-    """The time that an agent has used.
+    """A clock for the time limits of an agent.
 
-    This is wall time without pauses of this process, and without the time of models that play people.
+    It shows wall time without pauses of this process, and without the time of models that play people.
     """
 
     def __init__(self, watchdog: Watchdog, playground: Playground) -> None:
@@ -46,7 +46,7 @@ class AgentTime:
         self.started_at = self.now()
 
     def now(self) -> float:
-        """Return the time in seconds."""
+        """Return the time in seconds. Only differences have a meaning."""
         time, people = self._watchdog.time(), self._playground.people
         return time - people.model_time.seconds if people.uses_model else time
 
@@ -90,7 +90,7 @@ class ConversationDriver:
         """Let the agent prepare each conversation, open them, and drive them to their end."""
         people = self._playground.people
         if "on_start" in self._agent.entries:
-            for start in self._starts(people.participants):
+            for start in self._build_starts(people.participants):
                 starting = cast(AgentWithStart, self._agent).on_start(start, self._sandboxes)
                 people.record_greeting(start.sandbox, await self._with_timeout(starting))
         open_conversations(self._playground, self._built)
@@ -100,7 +100,7 @@ class ConversationDriver:
         """Continue the conversations of a forked trial, after informing the agent about them."""
         playground, agent = self._playground, self._agent
         try:
-            starts = list(self._starts(people))
+            starts = list(self._build_starts(people))
             await fork_point.inform(agent, self._sandboxes, playground, starts, self._with_timeout)
         finally:  # even if the agent fails, the trial ends at the fork point
             fork_point.restore(playground, agent, self._built.steps, people, trial)
@@ -108,7 +108,7 @@ class ConversationDriver:
         last = fork_point.turns[-1].sandbox if fork_point.turns else ""
         return await self._drive(TurnState(len(fork_point.turns), fork_point.replied, read, last))
 
-    def _starts(self, sandboxes: Iterable[str]) -> Iterable[Start]:
+    def _build_starts(self, sandboxes: Iterable[str]) -> Iterable[Start]:
         """Yield the initial data of each conversation, as copies that the agent may change."""
         built = self._built
         for sandbox in sandboxes:
@@ -125,7 +125,7 @@ class ConversationDriver:
         """Pass messages to the agent until every conversation has ended or a limit is reached."""
         playground, people, max_turns = self._playground, self._playground.people, self._max_turns
         queue = deque(people.participants.values())
-        if state.last:
+        if state.last:  # a fork continues with the person after the one of the last message
             queue.rotate(-1 - list(people.participants).index(state.last))
         slots, task_item = orjson.loads(self._built.slots), orjson.loads(self._built.task_item)
         while people.contract_breach is None:
@@ -135,8 +135,9 @@ class ConversationDriver:
                     break
                 if skip(playground):
                     continue
-                is_last = state.turns >= max_turns and people.uses_model  # no model was asked for another message
-                return "turn_limit" if is_last else "nothing_left"
+                # After the last turn, a model that plays a person is not asked whether it would have gone on.
+                is_limit_reached = state.turns >= max_turns and people.uses_model
+                return "turn_limit" if is_limit_reached else "nothing_left"
             if state.turns >= max_turns:
                 return "turn_limit"
             state.turns += 1
@@ -169,8 +170,11 @@ def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:
 
 
 def _ending(state: TurnState, people: Iterable[Participant]) -> Ending:
-    """Return how a trial ended after all people have left. Any other reason takes precedence over a normal goodbye."""
+    """Return the ending of a trial after all people have left.
+
+    If one of them left for another reason than `person_done`, that reason is the ending.
+    """
     if not all(state.replied.values()):
-        return "agent_silent"  # a person sent all their messages and never got a reply
+        return "agent_silent"  # in some conversation the agent never replied
     reasons = [each.leave_reason for each in people if each.leave_reason not in (None, "person_done")]
     return cast(Ending, reasons[0]) if reasons else "person_done"

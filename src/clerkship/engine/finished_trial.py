@@ -28,7 +28,7 @@ class FinishedTrial:
 
 
 def build_task_run(spec: TrialSpec, ending: Ending, log: Log, error: str, **graded: Any) -> TaskRun:
-    """Build the record of a trial. `graded` are the fields that only a trial that was run has."""
+    """Build the record of a trial. `graded` has the further fields of a trial that was started."""
     snapshot = spec.built.snapshot
     return TaskRun(
         run=spec.run,
@@ -48,22 +48,25 @@ def build_task_run(spec: TrialSpec, ending: Ending, log: Log, error: str, **grad
 
 
 def mark_cancelled(finished: FinishedTrial) -> FinishedTrial:
-    """Return a trial whose grading was interrupted as cancelled: its log is stored, and it is run again."""
+    """Return a finished trial with the status `cancelled` and without a grade.
+
+    This is for a trial whose grading was interrupted: its log is stored, and `resume` runs it again.
+    """
     updates: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (), "quality": None}
     updates |= {"status": "cancelled", "ending": "cancelled"}
     return replace(finished, task_run=finished.task_run.model_copy(update=updates))
 
 
 def mark_repeated(finished: FinishedTrial, spec: TrialSpec) -> FinishedTrial:
-    """Return a trial that timed out because of overload as cancelled, to be run again with nothing beside it."""
-    stopped = mark_cancelled(finished)
-    task_run = stopped.task_run.model_copy(update={"error": OVERLOADED})
-    return replace(stopped, task_run=task_run, retry=replace(spec, attempt=spec.attempt + 1, alone=True))
+    """Return a trial that timed out because of overload as cancelled, with a retry that runs alone."""
+    cancelled = mark_cancelled(finished)
+    task_run = cancelled.task_run.model_copy(update={"error": OVERLOADED})
+    return replace(cancelled, task_run=task_run, retry=replace(spec, attempt=spec.attempt + 1, alone=True))
 
 
 def build_unstarted(
     spec: TrialSpec, error: str, ending: Literal["errored", "cancelled"] = "errored", *, traceback: str = ""
 ) -> FinishedTrial:
-    """Build the record of a trial without a log: its playground could not be built, or its process died."""
+    """Build the record of a trial that was not started, because its playground could not be built or recorded."""
     task_run = build_task_run(spec, ending, Log(), error)
     return FinishedTrial(task_run, b"", {}, orjson.dumps({TRACEBACK: traceback} if traceback else {}))

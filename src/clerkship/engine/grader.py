@@ -1,4 +1,4 @@
-"""Grade a trial: the same way right after the run, and later from its stored log."""
+"""Grade a trial, in the same way right after it has ended and later from its stored log."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ class Grader:
         self.tally = UsageCounter()
 
     def model_for(self, role: Role) -> TrialModel | None:
-        """Return the model for a role; None if there is none."""
+        """Return the model for a role; None if the run has no such model."""
         return self._models.model_for(role, self._built.snapshot, self._trial, self.tally)
 
     def evidence(
@@ -39,7 +39,7 @@ class Grader:
     ) -> Evidence:
         """Build the evidence for the criteria.
 
-        `answers` has the answer of the agent, if it gave one.
+        `answers` is empty if the agent gave no answer. It is a sequence because None is a valid answer.
         """
         built, models = self._built, self._models
         return Evidence(

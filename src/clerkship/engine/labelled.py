@@ -1,4 +1,4 @@
-"""Turn a conversation of a labelled set into evidence: the same events, in the same kind of log, as in a run."""
+"""Build the evidence of a labelled conversation. It has the same kinds of events as the log of a trial."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from clerkship.model.task import Task
 from clerkship.simulators.chat.events import MessageSent
 
 EVENTS: dict[str, type[Payload]] = {kind.kind.removeprefix("agent.").replace(".", "_"): kind for kind in AGENT_EVENTS}
-"""The agent's own events, by their names in labelled sets."""
+"""The events that an agent reports, by their names in labelled sets, such as `slot_set` for `agent.slot.set`."""
 _START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _CHAT = "chat"
 
@@ -54,13 +54,14 @@ def build_events(item: LabelledItem) -> Sequence[Event]:
         for payload in cast(Iterable[Payload], agent_events):
             append(payload, "agent", "agent")
         for text in turn.agent:
+            # A greeting before the first message has turn 1 here, unlike in a run, where it has turn 0.
             append(MessageSent(text=text, turn=max(number, 1)), _CHAT, "agent")
     return log.ordered()
 
 
 @dataclass(frozen=True)
 class JudgedConversation:
-    """A conversation that a judge is asked about, and the task it belongs to."""
+    """A conversation to be judged, and the task it belongs to."""
 
     snapshot: Snapshot
     events: Sequence[Event]

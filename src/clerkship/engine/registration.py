@@ -55,15 +55,16 @@ class Registrations:
         self.broken: list[BrokenPlugin] = []
         self._owners: dict[tuple[ExtensionKind, str], LoadedPlugin] = {}
         self._built_in: dict[str, str] = {}
+        """The datasets that need no file, each with its type."""
         self._add_own()
         for kind in kinds:
             self._add_kind(kind)
         self._add_plugins(plugins if plugins is not None else _find_installed())
 
     def _add_own(self) -> None:
-        """Add what belongs to no kind of simulator."""
-        for sort, load in AGENTS.items():
-            self.agents.add(sort, load)
+        """Add the built-in names that belong to no kind of simulator."""
+        for agent_kind, load in AGENTS.items():
+            self.agents.add(agent_kind, load)
         for event in AGENT_EVENTS:
             self.agent_event_kinds.add(event.kind, event)
         for name, entry in ASSERTIONS.items():
@@ -73,9 +74,9 @@ class Registrations:
         self.dataset_types.add(RECORDS_DATASET.name, RECORDS_DATASET)
         for _, domain in self.domains.items():
             self._add_classes(domain.assertions, domain.steps)
-            for type in domain.dataset_types:
-                self.dataset_types.add(type.name, type)
-                self._built_in |= dict.fromkeys(type.built_in, type.name)
+            for dataset_type in domain.dataset_types:
+                self.dataset_types.add(dataset_type.name, dataset_type)
+                self._built_in |= dict.fromkeys(dataset_type.built_in, dataset_type.name)
             for name, apply in domain.filters.items():
                 self.filters.add(name, apply)
 
@@ -86,7 +87,7 @@ class Registrations:
             self.steps.add(step.name, step, step.aliases)
 
     def _add_kind(self, kind: KindEntry) -> None:
-        """Add the names that a kind defines. The kind is imported when one of them is used."""
+        """Add the names that a kind defines. To start quickly, the kind is imported when one of them is used."""
         for name, aliases in kind.assertions.items():
             self.assertions.add(name, Deferred(partial(_find_by_name, kind, "assertions", name)), aliases)
         for name, aliases in kind.steps.items():
@@ -98,10 +99,10 @@ class Registrations:
             self.filters.add(name, Deferred(partial(_find_filter, kind, name)))
 
     def _add_plugins(self, installed: InstalledPlugins) -> None:
-        self._off = installed.is_disabled
-        reserved = self._first_words() if installed.plugins else set()
+        self._plugins_disabled = installed.is_disabled
+        reserved = self._reserved_prefixes() if installed.plugins else set()
         for plugin in installed.plugins:
-            reason = plugin.reason if isinstance(plugin, BrokenPlugin) else self._refusal(plugin, reserved)
+            reason = plugin.reason if isinstance(plugin, BrokenPlugin) else self._find_conflict(plugin, reserved)
             if reason:
                 self.broken.append(BrokenPlugin(plugin.prefix, plugin.package, plugin.version, reason))
             elif isinstance(plugin, LoadedPlugin):
@@ -109,7 +110,7 @@ class Registrations:
         for table in self._tables.values():
             table.missing = self.missing
 
-    def _first_words(self) -> set[str]:
+    def _reserved_prefixes(self) -> set[str]:
         """Return the first parts of built-in names, which no plug-in may use as its prefix."""
         events = [event.kind for event in (*LIFECYCLE_EVENTS, *AGENT_EVENTS)]
         tables: list[Iterable[str]] = [self.simulators, self.domains, self.steps, self.agents]
@@ -130,8 +131,11 @@ class Registrations:
             "event": self.agent_event_kinds,
         }
 
-    def _refusal(self, loaded: LoadedPlugin, reserved: Collection[str]) -> str:
-        """Return why a plug-in cannot be added; empty if it can. A plug-in is added completely or not at all."""
+    def _find_conflict(self, loaded: LoadedPlugin, reserved: Collection[str]) -> str:
+        """Return why the names of a plug-in cannot be added; empty if they can.
+
+        All names are checked before the first one is added: a plug-in is added completely or not at all.
+        """
         if loaded.prefix in reserved:
             return f"the prefix `{loaded.prefix}` is reserved for Clerkship"
         seen: set[tuple[ExtensionKind, str]] = set()
@@ -140,7 +144,7 @@ class Registrations:
             if (sort, name) in seen or name in self._tables[sort]:
                 return f"the {sort} `{name}` exists already" + (f", from {owner}" if owner else "")
             if (other := _OTHER_KINDS.get(sort)) and ((other, name) in seen or name in self._tables[other]):
-                return f"the {sort} `{name}` has the same kind as a {other}"
+                return f"the {sort} `{name}` cannot be added: there is a {other} of that kind"
             seen.add((sort, name))
         return ""
 
@@ -159,9 +163,11 @@ class Registrations:
         broken = [str(plugin) for plugin in self.broken if plugin.prefix == prefix]
         if broken:
             return "; ".join(broken)
-        if not dot or find_nearest_name(prefix, self._first_words() - set(self.agents)):
-            return ""
-        return "plug-ins are turned off by CLERKSHIP_PLUGINS" if self._off else f"no plug-in `{prefix}` is installed"
+        if not dot or find_nearest_name(prefix, self._reserved_prefixes() - set(self.agents)):
+            return ""  # more likely a misspelt built-in name than the name of a plug-in
+        if self._plugins_disabled:
+            return "plug-ins are turned off by CLERKSHIP_PLUGINS"
+        return f"no plug-in `{prefix}` is installed"
 
     def owner(self, sort: ExtensionKind, name: str) -> LoadedPlugin | None:
         """Return the plug-in that defines a name, or None."""
@@ -174,7 +180,7 @@ class Registrations:
 
 def _find_by_name(kind: KindEntry, table: str, name: str) -> Any:
     """Return what a kind defines under a name, importing the kind."""
-    return next(thing for thing in getattr(kind.spec, table) if thing.name == name)
+    return next(item for item in getattr(kind.spec, table) if item.name == name)
 
 
 def _find_filter(kind: KindEntry, name: str) -> Filter:
@@ -186,6 +192,6 @@ def _find_installed() -> InstalledPlugins:
 
 
 def _claimed_names(claims: Iterable[NameClaim]) -> Iterator[tuple[ExtensionKind, str]]:
-    """Yield every name and alias in canonical spelling, with its sort."""
+    """Yield every name and alias in canonical spelling, with the kind of extension."""
     for claim in claims:
         yield from ((claim.kind, canonical_name(name)) for name in (claim.name, *claim.aliases))

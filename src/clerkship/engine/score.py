@@ -1,6 +1,6 @@
 """Check each criterion against the evidence, and compute the verdict of a trial from all of them.
 
-Apart from questions to a model this is a pure function, so it can be repeated.
+Apart from the answers of models, the result depends only on the evidence, so a stored trial can be graded again.
 
 See docs/decisions/0007-outcomes-and-grading.md.
 """
@@ -59,8 +59,8 @@ def check_criteria(
 ) -> tuple[CriterionRun, ...]:
     """Check every criterion, whatever the ending.
 
-    No model is asked about a run whose verdict it could not change. Values of variables are replaced by the
-    `${NAME}` that the author wrote.
+    No model is asked if the trial is not completed, because the answer could not change the verdict. In the results,
+    values of variables are replaced by the `${NAME}` that the author wrote.
     """
     skip = "judging was turned off" if skip_judged else _skip_reason(evidence.ending)
     pairs = tuple(checks)
@@ -77,9 +77,9 @@ def check_criteria(
 
 
 def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...]:
-    """Return the gate that every task has unless it allows inaction.
+    """Return the gate `agent_acted`, which every task has unless it allows inaction.
 
-    There is none under `compat: rasa`, which has no such rule, and if the agent never had a turn.
+    There is none with `compat: rasa`, because Rasa has no such rule, and none if the agent never had a turn.
     """
     task = evidence.task
     if task.allow_inaction or evidence.is_rasa_compatible or not had_turn(evidence):
@@ -88,7 +88,7 @@ def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...
 
 
 def _check_concurrently(pairs: Sequence[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
-    """Check the criteria that ask a model concurrently."""
+    """Check all criteria, those that ask a model concurrently. The results have the order of the criteria."""
 
     def check(pair: tuple[Criterion, Assertion]) -> CriterionRun:
         return _check_criterion(*pair, evidence, "")
@@ -101,7 +101,7 @@ def _check_concurrently(pairs: Sequence[tuple[Criterion, Assertion]], evidence: 
 
 def _skip_reason(ending: Ending) -> str:
     status = status_of(ending)
-    return "" if status == "completed" else f"the run is {status.replace('_', ' ')}, and no model was asked"
+    return "" if status == "completed" else f"no model was asked, because the trial is {status.replace('_', ' ')}"
 
 
 def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evidence, skip: str) -> CriterionRun:
@@ -126,9 +126,12 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
 
 
 def _evaluate_without_model(assertion: Assertion, evidence: Evidence) -> AssertionOutcome | None:
-    """Return the result of an assertion that passes whatever a model answers; None if only a model can decide."""
-    modelless = assertion.without_model()
-    outcome = None if modelless is None else evaluate(modelless, evidence)
+    """Return the result of an assertion that passes whatever a model answers; None if only a model can decide.
+
+    An example is `any_of` with one assertion that asks a model and one that passes without it.
+    """
+    reduced = assertion.without_model()
+    outcome = None if reduced is None else evaluate(reduced, evidence)
     return outcome if outcome is not None and outcome.check.passed else None
 
 
@@ -139,7 +142,7 @@ def _limit_depth(row: FieldCheck) -> FieldCheck:
 
 
 def compute_score(criteria: Sequence[CriterionRun], status: Status, *, crashed: bool = False) -> Score:
-    """Compute verdict, score and axes. A crash of the agent fails the run, but does not change the score."""
+    """Compute verdict, score and axes. A crash of the agent fails the trial, but does not change the score."""
     judged = [criterion for criterion in criteria if criterion.status == "judged"]
     counted = [criterion for criterion in judged if criterion.weight > 0]
     axes = _score_axes(counted)
@@ -153,11 +156,12 @@ def compute_score(criteria: Sequence[CriterionRun], status: Status, *, crashed: 
     if not criteria:
         return Score("ungraded", None, {})
     if [criterion for criterion in criteria if criterion.status == "error" and (criterion.gate or criterion.weight)]:
-        if counted and score == 0:
+        if counted and score == 0:  # every criterion that could be judged failed
             return Score("fail", score, axes)
         return Score("inconclusive", None, axes)
     if score is None:
         return Score("ungraded", None, axes)
+    # The sum of weighted scores has rounding errors: 9 of 10 equal criteria must reach 0.9.
     return Score("pass" if score >= PASS_THRESHOLD - 1e-12 else "partial" if score > 0 else "fail", score, axes)
 
 
@@ -186,7 +190,7 @@ def is_crash(ending: Ending) -> bool:
 
 
 def status_of(ending: Ending) -> Status:
-    """Return the status of a run with this ending."""
+    """Return the status of a trial with this ending."""
     match ending:
         case "timed_out" | "cancelled" | "errored" | "invalid_person":
             return ending

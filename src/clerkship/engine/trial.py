@@ -1,4 +1,4 @@
-"""One trial: open a playground, set it up, let the agent work, grade what happened."""
+"""One trial: open a playground, set it up, run the agent, and grade what happened."""
 
 import os
 import threading
@@ -27,12 +27,12 @@ from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground
 
 AGENT_STACK = "agent_stack"
-"""Name of the fact in a run's sidecar that has the stack of a stopped agent."""
+"""The key in a trial's sidecar under which the stack of a stopped agent is stored."""
 MAX_STACK_LENGTH = 20_000
 
 
 class Trial:
-    """A running trial. The first thread that claims it finishes it: its own, or the one that gave it up."""
+    """A running trial. The first thread that claims it finishes it: its worker, or the thread that abandons it."""
 
     def __init__(self, spec: TrialSpec, context: BatchContext) -> None:
         self.spec = spec
@@ -65,19 +65,19 @@ class Trial:
         return agent.program_seconds() if isinstance(agent, AgentProgram) else None
 
     def claim(self) -> bool:
-        """Return true to the first caller only."""
+        """Claim the right to finish the trial; return false if another thread has claimed it."""
         return self._claim.acquire(blocking=False)
 
-    def out_of_time(self, ending: Ending) -> Ending:
-        """Return the ending of a trial that is stopped now.
+    def ending_if_stopped(self, ending: Ending) -> Ending:
+        """Return the ending of a trial that is stopped now, given `timed_out` or `cancelled`.
 
-        If the time limit of the run is not reached, a turn has timed out.
+        `timed_out` becomes `turn_timed_out` if only the time limit of the turn was reached.
         """
         is_early = self.time() < self._time.started_at + self.timeout
         return "turn_timed_out" if ending == "timed_out" and is_early else ending
 
     async def play(self) -> Ending:
-        """Set up the scenario and let the agent work until it is done, the people have left, or a limit is reached."""
+        """Set up the scenario and run the agent until it is done, the people have left, or a limit is reached."""
         built, playground = self.spec.built, self.playground
         prompts = self._context.models.prompts
         people = built.build_people(playground.seed, self._grader.model_for("person"), prompts, self.spec.trial)
@@ -88,32 +88,32 @@ class Trial:
         try:
             with run_paced_clock(playground):
                 ending = await self._work(people)
-            if playground.log.overflowed:  # the agent caught the error and went on
+            if playground.log.overflowed:  # the agent caught the AgentError that this raised in it, and continued
                 raise AgentError(LOG_FULL)
             return ending
         except AgentError as error:
-            if playground.broken is not None:  # the agent only passed on the error of a simulator
+            if playground.broken is not None:  # a simulator failed, and the agent failed because of that
                 return "errored"
             trace = getattr(error, "trace", "")  # an agent may raise its own subclass
             if trace and isinstance(trace, str):
-                playground.sidecar.facts["agent_traceback"] = self._without_folder(trace)
+                playground.sidecar.facts["agent_traceback"] = self._redact_trace(trace)
             return self._agent_failed(str(error))
 
     def save_stack(self, stack: str) -> None:
-        """Save where the agent was when it was first stopped."""
+        """Save the stack of the agent at the first attempt to stop it."""
         if stack:
             text = replace_surrogates(stack[-MAX_STACK_LENGTH:])
-            self.playground.sidecar.facts.setdefault(AGENT_STACK, self._without_folder(text))
+            self.playground.sidecar.facts.setdefault(AGENT_STACK, self._redact_trace(text))
 
     def save_traceback(self, trace: str) -> None:
         """Save the first traceback of a bug of the platform."""
         if trace:
             self.playground.sidecar.facts.setdefault(TRACEBACK, self.playground.redact(trace))
 
-    def _without_folder(self, trace: str) -> str:
+    def _redact_trace(self, trace: str) -> str:
         """Return a traceback without credentials.
 
-        In a replay, the current folder is removed too, because it differs between machines.
+        In a replay, the current folder is removed too: it differs between machines, and a replay must not.
         """
         folder = f"{Path.cwd()}{os.sep}"
         return self.playground.redact(trace.replace(folder, "") if self._context.models.replays else trace)
@@ -151,7 +151,7 @@ class Trial:
         return context.models.open_agent(solver, spec.built.snapshot, spec.trial, subscribe)
 
     def _keep_agent(self, agent: Agent) -> Agent:
-        """Keep the agent, to close it later; close it at once if the trial was given up meanwhile."""
+        """Store the agent, to close it later. If the trial was abandoned meanwhile, close it and raise AgentStopped."""
         with self._agent_lock:
             if not self._is_closed:
                 self._agent = agent
@@ -179,9 +179,9 @@ class Trial:
         return "agent_failed"
 
     def _last_refusal(self, error: str) -> str:
-        """Describe a refusal right before the agent failed, because most HTTP clients omit its reason.
+        """Describe the refusal of a request right before the agent failed.
 
-        Empty if there was none, or if the error already has the reason.
+        Most HTTP clients omit the reason of a refusal. Empty if there was none, or if the error has the reason.
         """
         last = self.playground.log.events[-1] if self.playground.log.events else None
         if last is None or not isinstance(last.payload, RequestRefused) or last.payload.reason in error:
@@ -195,6 +195,6 @@ class Trial:
             self.spec.built.fork_point.rewind_unfinished(self.playground)
         return self._grader.finish(ending, error)
 
-    def errored(self, error: str) -> FinishedTrial:
-        """Return the record of a trial that could not be finished."""
-        return self._grader.errored(error)
+    def build_errored(self, error: str) -> FinishedTrial:
+        """Build the record of a trial that could not be finished."""
+        return self._grader.build_errored(error)

@@ -23,6 +23,7 @@ from clerkship.playground.conversation import INVALID_PERSON
 from clerkship.playground.playground import Playground
 
 MAX_LOCK_SECONDS = 2.0
+"""Time to wait for the lock of a playground. A thread of the agent that cannot be stopped may hold it."""
 MAX_QUOTE_LENGTH = 200
 """Characters of a quote in an error message. The log has the whole text."""
 
@@ -35,7 +36,7 @@ class TrialGrader(Grader):
         self._spec, self._context, self._playground = spec, context, playground
         self._started_at = perf_counter()
         self.answers: list[Any] = []
-        """The answer of the agent, if it gave one."""
+        """Empty if the agent gave no answer. A list, because None is a valid answer."""
         self.agent_error = ""
         self.overload = OverloadCounter()
         self.person_check_failed = False
@@ -47,8 +48,10 @@ class TrialGrader(Grader):
         error = error or playground.broken or "; ".join(playground.steps.errors)
         if error and ending != "cancelled":
             ending = "errored"
-        elif playground.people.contract_breach is not None and ending != "cancelled":  # whatever the agent did then
-            ending, error = INVALID_PERSON, self._describe(playground.people.contract_breach, self._invalid_at())
+        elif playground.people.contract_breach is not None and ending != "cancelled":
+            # Also if the agent failed or timed out afterwards: the conversation was already invalid.
+            ending = INVALID_PERSON
+            error = self._describe_breach(playground.people.contract_breach, self._find_invalid_person())
         else:
             ending, error = self._check_people(ending)
         if not playground.lock.acquire(timeout=MAX_LOCK_SECONDS):
@@ -59,17 +62,18 @@ class TrialGrader(Grader):
             playground.lock.release()
         return self._build(ending, error, self.grade(self._evidence(ending)))
 
-    def errored(self, error: str) -> FinishedTrial:
-        """Return the record of a trial that could not be graded: its log so far, and the error."""
+    def build_errored(self, error: str) -> FinishedTrial:
+        """Build the record of a trial that could not be graded: its log so far, and the error."""
         self._playground.close()
         return self._build("errored", error)
 
-    def _invalid_at(self) -> str:
+    def _find_invalid_person(self) -> str:
+        """Return the sandbox of the person who broke the contract."""
         return next(
             sandbox for sandbox, reason in self._playground.people.leave_reasons.items() if reason == INVALID_PERSON
         )
 
-    def _describe(self, breach: ContractBreach, sandbox: str) -> str:
+    def _describe_breach(self, breach: ContractBreach, sandbox: str) -> str:
         message = breach.would_have_said
         quote = (
             f"; they would have said {message[:MAX_QUOTE_LENGTH]!r}{'…' * (len(message) > MAX_QUOTE_LENGTH)}"
@@ -84,7 +88,10 @@ class TrialGrader(Grader):
         return len(self._spec.built.people) > 1
 
     def _check_people(self, ending: Ending) -> tuple[Ending, str]:
-        """Have a judge check how each person was played, if that is asked for and affects the verdict."""
+        """Have a judge check how each person was played, if that is requested and can affect the verdict.
+
+        Return the ending and the error of the trial.
+        """
         models = self._models
         if models.skips_judged or status_of(ending) != "completed":
             return ending, ""
@@ -115,7 +122,7 @@ class TrialGrader(Grader):
                 else PersonBrokeContract(rule=breach.rule, reason=breach.reason, **fields),
                 "run",
             )
-        return (ending, "") if breach is None else (INVALID_PERSON, self._describe(breach, sandbox))
+        return (ending, "") if breach is None else (INVALID_PERSON, self._describe_breach(breach, sandbox))
 
     def _build(self, ending: Ending, error: str, graded: Grade = Grade()) -> FinishedTrial:  # noqa: B008  (it is frozen)
         self._context.gateway.remove_playground(self._playground)
@@ -142,7 +149,7 @@ class TrialGrader(Grader):
         )
         sidecar = orjson.dumps(playground.sidecar.data(timed=not models.replays))
         finished = FinishedTrial(task_run, log.data(), log.blobs, sidecar)
-        is_repeated = task_run.status == "timed_out" and self.overload and not spec.alone
+        is_repeated = task_run.status == "timed_out" and self.overload.is_significant and not spec.alone
         return mark_repeated(finished, spec) if is_repeated else finished
 
     def _evidence(self, ending: Ending) -> Evidence:

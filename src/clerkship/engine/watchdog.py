@@ -1,4 +1,4 @@
-"""The time that agents have: wall time without the time in which this process was paused or slowed down."""
+"""Measure the time of agents: wall time without the time in which this process was paused or slowed down."""
 
 import os
 from collections.abc import Callable, Collection
@@ -13,10 +13,11 @@ OVERLOADED_SHARE = 1 / 3
 
 
 class Watchdog:
-    """A clock that stops while the process does not run: stopped by a signal, a sleeping laptop, an overloaded machine.
+    """A clock that stands still while this process does not run.
 
-    Its owner calls `beat` many times a second. A longer gap is time that no agent had, except for the processor time
-    that the process used meanwhile: an agent that holds the interpreter lock uses up its own time.
+    That is so after a stop signal, on a suspended laptop, or on an overloaded machine. The owner calls `beat` many
+    times a second. A longer gap between two beats is lost time, which does not count for any agent. Processor time
+    that the process used in the gap does count: an agent that holds the interpreter lock causes the gap itself.
     """
 
     def __init__(
@@ -27,9 +28,9 @@ class Watchdog:
         """Time of the last beat, processor time then, and lost time until then. One tuple, for thread safety."""
 
     def beat(self) -> None:
-        """Note that the process is running."""
-        now, computed = self._clock(), self._processor_time()
-        self._last = (now, computed, self._lost(now))
+        """Record that the process is running."""
+        now, processor_time = self._clock(), self._processor_time()
+        self._last = (now, processor_time, self._lost(now))
 
     def time(self) -> float:
         """Return the time of agents, in seconds."""
@@ -38,9 +39,9 @@ class Watchdog:
         return now - lost if now - beat <= MAX_GAP_SECONDS else now - self._lost(now)
 
     def _lost(self, now: float) -> float:
-        beat, computed, lost = self._last
-        late = now - beat - MAX_GAP_SECONDS
-        return lost + max(0.0, late - (self._processor_time() - computed)) if late > 0 else lost
+        beat, processor_time, lost = self._last
+        excess = now - beat - MAX_GAP_SECONDS
+        return lost + max(0.0, excess - (self._processor_time() - processor_time)) if excess > 0 else lost
 
 
 class ProcessorLoad(NamedTuple):
@@ -61,7 +62,7 @@ def is_overloaded(loads: Collection[ProcessorLoad]) -> bool:
 
 
 class OverloadCounter:
-    """How often a trial was checked for overload, and how often there was one."""
+    """Counts how often a trial was checked for overload, and how often there was one."""
 
     def __init__(self) -> None:
         self.checks = self.overloaded = 0
@@ -71,5 +72,7 @@ class OverloadCounter:
         self.checks += 1
         self.overloaded += overloaded
 
-    def __bool__(self) -> bool:
+    @property
+    def is_significant(self) -> bool:
+        """Whether there was overload so often that a timeout of the trial does not count."""
         return self.overloaded > 0 and self.overloaded >= self.checks * OVERLOADED_SHARE

@@ -32,15 +32,14 @@ from clerkship.model.run import Ending, TaskRun
 THREAD_NAME = "clerkship-worker"
 """The name of worker threads."""
 GRACE_SECONDS = 0.3
-"""Time from cancelling an overdue agent to interrupting it, and from there to giving it up."""
-
-
+"""Time from cancelling an overdue agent to interrupting it, and from there to abandoning it."""
 MIN_BUSY_SECONDS = 0.002
 """Processor seconds between two checks, a tenth of a second apart, from which a thread or program counts as busy."""
-
-
 LOOP_DESCRIPTORS = 3
 """File descriptors of an event loop: a selector, and both ends of the socket that wakes it up."""
+
+
+_NO_WORKERS_HINT = "threads of agents that do not return may use up the limit of the system"
 
 
 class NoMoreWorkers(PlatformError):
@@ -70,7 +69,10 @@ class Worker:
         self._processor_seconds = (0.0, 0.0)
         """Processor seconds of the thread and of the agent's program, at the last check."""
         self._interrupted = False
-        self.retired = self.stopped = False
+        self.retired = False
+        """Whether it takes no more trials, because its agent or a task of the agent may still be running."""
+        self.stopped = False
+        """Whether the batch is stopping, so that its trial is cancelled."""
         self.finishing = False
         """Whether it has a trial that has ended but is not submitted yet: its agent may be closing."""
         self._ending: Ending = "timed_out"
@@ -80,12 +82,12 @@ class Worker:
             self._thread.start()
         except RuntimeError as error:  # the system's limit of threads
             self._loop.close()
-            raise NoMoreWorkers(f"cannot start another worker: {error}; too many agents hang") from None
+            raise NoMoreWorkers(f"cannot start another worker: {error}; {_NO_WORKERS_HINT}") from None
 
     def _run(self) -> None:
         try:
             self._loop.run_until_complete(self._serve())
-        except (AgentStopped, asyncio.CancelledError):  # delivered after its trial had ended
+        except (AgentStopped, asyncio.CancelledError):  # the agent was interrupted just after its trial had ended
             self.retired, self.finishing = True, False
             self._on_result(WorkerResult(self, None))
         finally:
@@ -97,7 +99,10 @@ class Worker:
         return task
 
     async def _serve(self) -> None:
-        """Run all trials in one task, so that an agent that never waits costs no iteration of the event loop."""
+        """Run all trials in one task.
+
+        This is faster than a task for each trial, which would need an iteration of the event loop.
+        """
         self._task = asyncio.current_task()
         while not self.retired and (job := self._jobs.get()) is not None:
             self._on_result(await self._perform(job))
@@ -106,11 +111,11 @@ class Worker:
     async def _perform(self, job: TrialSpec) -> "WorkerResult":
         try:
             self._context.begin(job.key())
-        except Exception as error:  # the journal cannot be written, so the trial is run again
+        except Exception as error:  # the store cannot be written, so the trial must be run again
             return WorkerResult(self, build_unstarted(job, _error_text(error), "cancelled"))
         try:
             trial = Trial(job, self._context)
-        except Exception as error:  # any error of a run is recorded as data
+        except Exception as error:  # any error becomes the result of the trial
             return WorkerResult(self, build_unstarted(job, _error_text(error), traceback=render_bug_traceback(error)))
         ending, reason = await self._play(trial)
         if not self.retired:
@@ -138,11 +143,11 @@ class Worker:
                     self.trial, self._deadline, self.finishing = None, math.inf, True
                     self._withdraw_interrupt()
         except asyncio.CancelledError:
-            return trial.out_of_time(self._ending), ""
+            return trial.ending_if_stopped(self._ending), ""
         except AgentStopped:
             self.retired = True  # its loop may be in any state
-            return trial.out_of_time(self._ending), ""
-        except BaseException as error:  # any error of a run is recorded as data, and must not end the thread
+            return trial.ending_if_stopped(self._ending), ""
+        except BaseException as error:  # any error becomes the result of the trial, and must not end the thread
             trial.save_traceback(render_bug_traceback(error))
             return "errored", _error_text(error)
 
@@ -151,7 +156,7 @@ class Worker:
         while self._task is not None and self._task.cancelling():
             self._task.uncancel()
         if len(self._tasks) == 1:
-            return  # only its own task: most agents create none
+            return  # the agent created no tasks, as most do not
         unfinished = [task for task in self._tasks if task is not self._task and not task.done()]
         for task in unfinished:
             task.cancel()
@@ -160,10 +165,10 @@ class Worker:
         if not all(task.done() for task in unfinished):
             self.retired = True  # the next trial must not share a loop with them
 
-    def load(self) -> ProcessorLoad:
-        """Return whether the thread and the agent's program have computed since the last call.
+    def measure_load(self) -> ProcessorLoad:
+        """Return whether the thread and the agent's program have used the processor since the last call.
 
-        If the system does not tell, a thread with a trial counts as computing.
+        If the system does not report the processor time of threads, a thread with a trial counts as busy.
         """
         thread = thread_seconds(self._thread.ident) if self._thread.ident is not None else None
         program = self.trial.program_seconds() if self.trial is not None else None
@@ -172,7 +177,10 @@ class Worker:
         return ProcessorLoad(is_busy, program is not None and program - before[1] >= MIN_BUSY_SECONDS)
 
     def stop_overdue(self) -> Trial | None:
-        """Cancel a trial that is past its deadline, then interrupt it; return it once it can only be given up."""
+        """Cancel a trial that is past its deadline, and interrupt it at a later call.
+
+        Return the trial if neither has stopped it, so that it must be abandoned; else None.
+        """
         with self._lock:
             if self.trial is None or self.retired:
                 return None
@@ -207,7 +215,7 @@ class Worker:
     def _interrupt(self, trial: Trial) -> None:
         """Raise an exception in the agent's thread, which stops an agent that computes, but not one that blocks.
 
-        This is not done while the thread holds the lock of the playground: an event must be recorded completely.
+        If the lock of the playground is held, wait for the next call: an event must be recorded completely.
         """
         if self._thread.ident is not None:
             trial.save_stack(thread_stack(self._thread.ident))
@@ -233,16 +241,17 @@ def _raise_in_thread(thread: int, exception: Any) -> None:
 def _new_loop() -> asyncio.AbstractEventLoop:
     """Open an event loop; raise NoMoreWorkers if there are too few file descriptors."""
     try:
-        with ExitStack() as spare:  # asyncio prints a traceback if it runs out of descriptors while opening a loop
+        # Check first, because asyncio prints a traceback if it runs out of descriptors while it opens a loop.
+        with ExitStack() as spare:
             for _ in range(LOOP_DESCRIPTORS):
                 spare.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         return asyncio.new_event_loop()
     except OSError as error:
-        raise NoMoreWorkers(f"cannot start another worker: {error.strerror}; too many agents hang") from None
+        raise NoMoreWorkers(f"cannot start another worker: {error.strerror}; {_NO_WORKERS_HINT}") from None
 
 
 class WorkerResult:
-    """The result of a worker; without a trial if another thread finished it."""
+    """What a worker submits: a finished trial, or None if another thread finishes it."""
 
     __slots__ = ("finished", "worker")
 
@@ -251,7 +260,7 @@ class WorkerResult:
 
 
 def _was_judge_stopped(task_run: TaskRun) -> bool:
-    """Return whether a judge was stopped while it was asked about the trial."""
+    """Return whether a question to the judge failed. If the batch is stopping, that is because it was stopped."""
     unrated = task_run.quality is not None and bool(task_run.quality.error)
     return unrated or any(criterion.status == "error" for criterion in task_run.criteria)
 
@@ -260,9 +269,9 @@ def finish_trial(trial: Trial, ending: Ending, error: str = "") -> FinishedTrial
     """Finish a claimed trial; if that fails, the trial is errored."""
     try:
         return trial.finish(ending, error)
-    except Exception as failure:  # any error of a run is recorded as data
+    except Exception as failure:  # any error becomes the result of the trial
         trial.save_traceback(render_bug_traceback(failure))
-        return trial.errored(_error_text(failure))
+        return trial.build_errored(_error_text(failure))
 
 
 def _error_text(error: BaseException) -> str:
