@@ -49,7 +49,7 @@ class PersonCheckResult(NamedTuple):
 
 
 class PersonCheckFailed(PlatformError):
-    """Raised when the judge could not check how a person was played; the run is errored."""
+    """Raised when the judge could not check how a person was played; the trial is errored."""
 
 
 def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResult:

@@ -27,7 +27,7 @@ BUSY_STATUSES = frozenset({408, 409, 425, TOO_MANY_REQUESTS})
 
 
 class ModelOutage(PlatformError):
-    """The model cannot be reached now. The agent is not at fault: the run is errored."""
+    """The model cannot be reached now. The agent is not at fault: the trial is errored."""
 
     def __init__(self, message: str, usage: Usage = NO_USAGE) -> None:
         super().__init__(message)

@@ -2,7 +2,7 @@
 
 ClerkshipError
 ├── InputError        a mistake of the author: raised before the run, with every problem found
-└── PlatformError     a failure of Clerkship or the machine: the run is errored, never failed
+└── PlatformError     a failure of Clerkship or the machine: the trial is errored, never failed
 """
 
 from collections.abc import Iterable
@@ -52,4 +52,4 @@ class InputError(ClerkshipError):
 
 
 class PlatformError(ClerkshipError):
-    """A failure that neither the agent nor the author caused; the run is errored."""
+    """A failure that neither the agent nor the author caused; the trial is errored."""

@@ -179,7 +179,7 @@ class Gateway:
         try:
             return self.handle(context)
         except SimulatorBroken:
-            failed = Refusal(500, "internal_error", "the simulator failed; the run will be errored")
+            failed = Refusal(500, "internal_error", "the simulator failed; the trial will be errored")
             return context.call.refuse(failed, self._spec_of(context.playground_id, context.sandbox_name))
 
     def try_answer(self, context: RequestContext) -> Reply | None:

@@ -19,7 +19,7 @@ from clerkship.transports.limits import ConnectionLimits
 
 @dataclass(slots=True)
 class GatewayRequest:
-    """An HTTP request to a gateway. If a simulator fails, the reply is a 500 and the run is errored."""
+    """An HTTP request to a gateway. If a simulator fails, the reply is a 500 and the trial is errored."""
 
     gateway: Gateway
     context: RequestContext
@@ -34,7 +34,7 @@ class GatewayRequest:
         return self.handler.answer(self.context)
 
     def read(self, stream: ByteStream) -> bytes | None:
-        """Return the next chunk of a streamed reply. If producing it fails, the run is errored."""
+        """Return the next chunk of a streamed reply. If producing it fails, the trial is errored."""
         return guard(self.context.playground, self.context.title, lambda: next(stream, None))
 
     def open_websocket(self, workers: WorkerPool) -> SandboxClient:

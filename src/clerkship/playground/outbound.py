@@ -96,7 +96,7 @@ class OutboundPool:
     async def _run(self, delivery: OutboundDelivery, client: DeliveryClient) -> None:
         """Run a delivery until the run is over.
 
-        An exception is a bug of the simulator: the run is errored. The next registration starts the delivery again.
+        An exception is a bug of the simulator: the trial is errored. The next registration starts the delivery again.
         """
         try:
             try:

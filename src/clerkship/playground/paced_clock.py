@@ -32,7 +32,7 @@ def _run_due_work(playground: Playground, stopped: threading.Event) -> None:
                 return
             try:
                 playground.clock.settle()
-            except Exception as error:  # no caller to raise to: the run is errored
+            except Exception as error:  # no caller to raise to: the trial is errored
                 record_failure(playground, error, "advancing the clock")
 
 

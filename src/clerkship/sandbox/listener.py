@@ -60,7 +60,7 @@ class SandboxClient(Protocol):
         """
 
     async def fail(self, error: Exception) -> None:
-        """Record a bug of the simulator outside of a request: the run is errored."""
+        """Record a bug of the simulator outside of a request: the trial is errored."""
 
 
 class SandboxDirectory(Protocol):
