@@ -107,7 +107,7 @@ def run_judged(bench: Workbench, judge: str, **options: Any) -> str:
     return execute(plan_run(request, SETTINGS, CATALOG), bench.store, CATALOG).run.id
 
 
-def test_the_set_that_ships_is_balanced_and_its_judge_gets_most_and_not_all(bench: Workbench) -> None:
+def test_shipped_set_is_balanced_and_its_judge_disagrees_with_some_labels(bench: Workbench) -> None:
     request = CalibrationRequest(
         path=EXAMPLE / "labelled.yml", judge=f"scripted:{EXAMPLE / 'labelled_judge.json'}", concurrency=3
     )
@@ -127,7 +127,7 @@ def test_the_set_that_ships_is_balanced_and_its_judge_gets_most_and_not_all(benc
     assert [one.label.criterion for one in found.judgements] == [label.criterion for label in labels]
 
 
-def test_over_http_each_label_is_the_very_question_that_a_run_asks(bench: Workbench) -> None:
+def test_calibration_sends_the_same_request_as_a_run(bench: Workbench) -> None:
     with Served(by_snow) as served:
         found = held(bench, who(served))
         assert len(served.asked) == 4
@@ -150,7 +150,7 @@ def test_over_http_each_label_is_the_very_question_that_a_run_asks(bench: Workbe
     assert found.used["judge"].calls == 4
 
 
-def test_what_could_not_be_judged_is_counted_apart(bench: Workbench) -> None:
+def test_labels_without_a_verdict_are_counted_separately(bench: Workbench) -> None:
     def answer(asked: Asked) -> Answered:
         return refused(400, "no") if matter(asked).endswith("It says when") else by_snow(asked)
 
@@ -166,7 +166,7 @@ def test_what_could_not_be_judged_is_counted_apart(bench: Workbench) -> None:
     assert found.unsettled(0.5, None) == "2 of 4 labels got no verdict"
 
 
-def test_where_nothing_was_judged_nothing_is_said_and_nothing_kept(bench: Workbench) -> None:
+def test_calibration_without_a_verdict_is_inconclusive_and_not_saved(bench: Workbench) -> None:
     with Served(by_snow) as served:
         before = held(bench, who(served))
     found = held(bench, who(served))  # nobody is there any more
@@ -174,7 +174,7 @@ def test_where_nothing_was_judged_nothing_is_said_and_nothing_kept(bench: Workbe
     assert bench.store.calibrations(who(served)) == (before.calibration,)
 
 
-def test_gates(bench: Workbench) -> None:
+def test_exit_code_depends_on_the_targets(bench: Workbench) -> None:
     with Served(by_snow) as served:
         found = held(bench, who(served))
     assert compute_kappa(found.calibration.overall) == pytest.approx(0.5)
@@ -186,7 +186,7 @@ def test_gates(bench: Workbench) -> None:
     ]
 
 
-def test_one_label_only_has_no_kappa(bench: Workbench) -> None:
+def test_labels_of_one_kind_have_no_kappa(bench: Workbench) -> None:
     text = LABELLED.replace("passed: true", "passed: false")
     with Served(by_snow) as served:
         found = held(bench, who(served), text)
@@ -196,7 +196,7 @@ def test_one_label_only_has_no_kappa(bench: Workbench) -> None:
     assert "one label only, so no κ" in describe_calibration(found.calibration)
 
 
-def test_votes_are_cast_and_are_part_of_who_the_judge_is(bench: Workbench) -> None:
+def test_votes_are_used_and_are_part_of_the_judge_identity(bench: Workbench) -> None:
     seen: dict[str, int] = {}
     gate = threading.Lock()
 
@@ -215,7 +215,7 @@ def test_votes_are_cast_and_are_part_of_who_the_judge_is(bench: Workbench) -> No
     assert found.calibration.overall == Agreement(both_failed=3, false_fails=1)
 
 
-def test_more_are_asked_at_once_than_one_and_no_more_than_allowed(bench: Workbench) -> None:
+def test_labels_are_judged_concurrently_up_to_the_limit(bench: Workbench) -> None:
     together = threading.Barrier(2)
     under_way, most = 0, 0
     gate = threading.Lock()
@@ -235,7 +235,7 @@ def test_more_are_asked_at_once_than_one_and_no_more_than_allowed(bench: Workben
     assert most == 2
 
 
-def test_a_run_that_is_kept_can_be_labelled(bench: Workbench) -> None:
+def test_stored_run_can_be_labelled(bench: Workbench) -> None:
     with Served(by_snow) as served:
         run_judged(bench, who(served), trials=2)
         text = """
@@ -254,7 +254,7 @@ def test_a_run_that_is_kept_can_be_labelled(bench: Workbench) -> None:
             held(bench, who(served), text.replace("latest", "nope"))
 
 
-def test_nobody_to_calibrate_is_said_before_anything_is_asked(bench: Workbench) -> None:
+def test_missing_judge_is_reported_before_any_request(bench: Workbench) -> None:
     with pytest.raises(InputError, match=r"none is configured; give --judge$"):
         held(bench, None)
     llm = "{provider: openai, model: own-model, api_key: '${NO_SUCH_KEY}'}"
@@ -266,7 +266,7 @@ def test_nobody_to_calibrate_is_said_before_anything_is_asked(bench: Workbench) 
         held(bench, "none")
 
 
-def test_a_prompt_of_ones_own_beside_the_set_is_asked_and_marks_the_judge(bench: Workbench) -> None:
+def test_own_prompt_beside_the_set_is_used_and_is_part_of_the_judge_identity(bench: Workbench) -> None:
     bench.write("labels/judge.jinja2", "Decide on {{ criterion }} by {{ transcript }}")
     with Served(by_snow) as served:
         llm = f"{{provider: openai, model: own-model, api_base: '{served.url}/v1', temperature: 0}}"
@@ -288,7 +288,7 @@ def told(bench: Workbench, run_id: str) -> str:
     return lines["judge"]
 
 
-def test_a_run_says_what_its_judge_is_worth_and_so_do_all_its_reports(bench: Workbench, tmp_path: Path) -> None:
+def test_run_and_reports_show_the_calibration_of_the_judge(bench: Workbench, tmp_path: Path) -> None:
     with Served(by_snow) as served:
         before = run_judged(bench, who(served))
         assert told(bench, before) == f"{who(served)} is not calibrated"
@@ -311,7 +311,7 @@ def test_a_run_says_what_its_judge_is_worth_and_so_do_all_its_reports(bench: Wor
     assert summary["judged"]["judge"]["overall"]["kappa"] == pytest.approx(0.5)
 
 
-def test_with_another_number_of_votes_it_is_not_that_judge(bench: Workbench) -> None:
+def test_judge_with_another_number_of_votes_is_not_calibrated(bench: Workbench) -> None:
     with Served(by_snow) as served:
         found = held(bench, who(served))
         run_id = run_judged(bench, who(served), votes=3)
@@ -319,7 +319,7 @@ def test_with_another_number_of_votes_it_is_not_that_judge(bench: Workbench) -> 
     assert told(bench, run_id) == f"{who(served)} is not calibrated (calibrated with another number of votes, {day})"
 
 
-def test_votes_that_the_scenario_asks_for_count(bench: Workbench) -> None:
+def test_votes_of_a_scenario_are_part_of_the_judge_identity(bench: Workbench) -> None:
     bench.write("eval/scenarios/late.yml", SCENARIO.replace("goals: {", "goals: {votes: 3, "))
     bench.write("x.json", "[]")
     request = RunRequest(path=bench.folder / "eval", agent="nop", judge=f"scripted:{bench.folder / 'x.json'}")
@@ -328,7 +328,7 @@ def test_votes_that_the_scenario_asks_for_count(bench: Workbench) -> None:
     assert plan.run.judging.votes == 3
 
 
-def test_a_file_beside_the_scenarios_is_frozen_into_the_run(bench: Workbench, tmp_path: Path) -> None:
+def test_calibration_file_beside_the_scenarios_is_stored_with_the_run(bench: Workbench, tmp_path: Path) -> None:
     file = bench.folder / "eval" / "calibration.json"
     elsewhere = Workbench(tmp_path / "elsewhere")
     with Served(by_snow) as served:
@@ -347,7 +347,7 @@ def test_a_file_beside_the_scenarios_is_frozen_into_the_run(bench: Workbench, tm
         assert "another number of votes" in told(bench, graded.id)
 
 
-def test_a_file_keeps_one_of_each_judge_the_newest(bench: Workbench, tmp_path: Path) -> None:
+def test_calibration_file_has_the_newest_entry_of_each_judge(bench: Workbench, tmp_path: Path) -> None:
     file = tmp_path / "deep" / "calibration.json"
     with Served(by_snow) as served:
         held(bench, who(served), save=file)
@@ -359,13 +359,13 @@ def test_a_file_keeps_one_of_each_judge_the_newest(bench: Workbench, tmp_path: P
     assert KEY not in file.read_text()
 
 
-def test_a_file_that_is_broken_is_told_before_the_run(bench: Workbench) -> None:
+def test_malformed_calibration_file_is_reported_before_the_run(bench: Workbench) -> None:
     bench.write("eval/calibration.json", '{"calibrations": [{"judge": {"model": "x"}}]}')
     with pytest.raises(InputError, match=r"calibration.json:1:\d+: calibrations.0.judge: `prompt` is missing"):
         run_judged(bench, "openai:x@http://127.0.0.1:9/v1")
 
 
-def test_a_file_that_is_broken_is_told_when_scenarios_are_checked(bench: Workbench) -> None:
+def test_malformed_calibration_file_is_reported_by_validate(bench: Workbench) -> None:
     bench.write("eval/scenarios/late.yml", SCENARIO)
     file = bench.write("eval/calibration.json", '{"calibrations": []}')
     request = ValidationRequest(path=bench.folder / "eval" / "scenarios")
@@ -376,7 +376,7 @@ def test_a_file_that_is_broken_is_told_when_scenarios_are_checked(bench: Workben
     assert [Path(problem.file).name for problem in found.problems] == ["calibration.json"]
 
 
-def test_a_file_that_cannot_be_kept_in_is_told_before_anybody_is_asked(bench: Workbench) -> None:
+def test_unwritable_calibration_file_is_reported_before_any_request(bench: Workbench) -> None:
     path = bench.write("labels/labelled.yml", LABELLED)
     broken = bench.write("broken.json", "{")
     places = {
@@ -393,7 +393,7 @@ def test_a_file_that_cannot_be_kept_in_is_told_before_anybody_is_asked(bench: Wo
     assert broken.read_text() == "{"
 
 
-def test_a_run_without_a_judge_has_none_to_calibrate(bench: Workbench) -> None:
+def test_run_without_a_judge_has_no_calibration(bench: Workbench) -> None:
     run = bench.store.run(run_judged(bench, "none"))
     assert (run.judging, run.calibration, find_judge_calibration(run)) == (None, None, None)
 
@@ -408,7 +408,7 @@ def calibration(at: str, **changes: Any) -> Calibration:
     return Calibration(judge=identity(**changes), file="l.yml", labels="x", at=at, overall=Agreement(both_passed=1))
 
 
-def test_the_nearest_is_the_very_judge_then_the_one_most_like_it_then_the_newest() -> None:
+def test_nearest_calibration_is_the_same_judge_then_the_most_similar_then_the_newest() -> None:
     one, two = calibration("2026-01-01"), calibration("2026-02-01")
     other = calibration("2026-03-01", prompt="criterion-2")
     far = calibration("2026-04-01", prompt="criterion-2", votes=3)

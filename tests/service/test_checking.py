@@ -72,7 +72,7 @@ def messages(validation: Validation) -> list[str]:
     return [problem.message for problem in (*validation.problems, *validation.warnings)]
 
 
-def test_a_domain_that_is_given_goes_before_the_agents_and_that_before_one_that_is_found(shop: LibraryFolder) -> None:
+def test_given_domain_takes_precedence_over_the_agents_and_the_projects(shop: LibraryFolder) -> None:
     shop.write("domain.yml", "slots: {order_id: {type: list}}")
     given = shop.write("other.yml", "slots: {order_id: {type: float}}")
     agent = Connected(AgentCapabilities(engine="E", domain=OURS))
@@ -86,7 +86,7 @@ def test_a_domain_that_is_given_goes_before_the_agents_and_that_before_one_that_
     assert found.domain == "the shop's server"
 
 
-def test_an_agent_is_asked_once_before_a_run_and_what_it_cannot_do_is_warned_about(shop: LibraryFolder) -> None:
+def test_agent_capabilities_are_read_once_and_missing_ones_are_warned_about(shop: LibraryFolder) -> None:
     agent = Connected(
         AgentCapabilities(engine="Rasa 3.6 (open source)", domain=OURS, emits=frozenset({"agent.slot.set"}))
     )
@@ -97,13 +97,13 @@ def test_an_agent_is_asked_once_before_a_run_and_what_it_cannot_do_is_warned_abo
     assert (plan.domain, plan.run.options) == ("the shop's server", ())
 
 
-def test_a_slot_that_the_agent_lacks_stops_a_run_before_it_begins(shop: LibraryFolder) -> None:
+def test_unknown_slot_stops_a_run_before_it_starts(shop: LibraryFolder) -> None:
     agent = Connected(AgentCapabilities(engine="E", domain=AgentDomain(source="it", slots={"order": "text"})))
     with pytest.raises(InputError, match="no slot `order_id` in it; did you mean `order`"):
         planned(shop, agent)
 
 
-def test_an_agent_that_cannot_be_asked_is_one_mistake_among_the_files(shop: LibraryFolder) -> None:
+def test_unreachable_agent_is_reported_with_mistakes_in_files(shop: LibraryFolder) -> None:
     shop.write("eval/scenarios/two.yml", "scenario: {}")
     shop.write("domain.yml", "slots: {order: {type: text}}")
     said = messages(validated(shop, agent=Connected(None)))
@@ -115,7 +115,7 @@ def test_an_agent_that_cannot_be_asked_is_one_mistake_among_the_files(shop: Libr
     ]
 
 
-def test_the_mistakes_of_a_domain_come_with_those_of_the_files(shop: LibraryFolder) -> None:
+def test_mistakes_in_a_domain_are_reported_with_those_in_files(shop: LibraryFolder) -> None:
     shop.write("domain.yml", "slots: {a: text, b: bool}")
     shop.write("eval/scenarios/two.yml", "scenario: {name: A}")
     validation = validated(shop)
@@ -124,7 +124,7 @@ def test_the_mistakes_of_a_domain_come_with_those_of_the_files(shop: LibraryFold
     assert "there is no such domain" in messages(validated(shop, domain=shop.root / "nowhere.yml"))[-1]
 
 
-def test_warnings_change_no_exit_code_and_are_about_what_was_asked_for(shop: LibraryFolder) -> None:
+def test_warnings_concern_selected_tasks_and_do_not_change_the_exit_code(shop: LibraryFolder) -> None:
     shop.write("domain.yml", "slots: {order_id: {type: text}}\nflows: {chek_order: {}}")
     shop.scenario(SCENARIO.replace("check_order", "pay"), "eval/scenarios/two.yml")
     validation = validated(shop)
@@ -136,7 +136,7 @@ def test_warnings_change_no_exit_code_and_are_about_what_was_asked_for(shop: Lib
     assert plan.run.options == ("--task", "one", "--domain", str(shop.root / "domain.yml"))
 
 
-def test_an_agent_that_cannot_be_built_does_not_hide_the_files_mistakes(shop: LibraryFolder) -> None:
+def test_agent_that_cannot_be_built_is_reported_with_mistakes_in_files(shop: LibraryFolder) -> None:
     shop.write("eval/scenarios/two.yml", "scenario: {name: A}")
     with pytest.raises(InputError) as caught:
         planned(shop, "magic")
@@ -153,7 +153,7 @@ class TextOnly:
         return "All right."
 
 
-def test_a_model_behind_openai_is_warned_about_before_the_run_where_flows_are_checked(shop: LibraryFolder) -> None:
+def test_openai_agent_is_warned_about_if_flows_are_checked(shop: LibraryFolder) -> None:
     with Served(lambda asked: (200, {}, b"{}")) as there:
         plan = planned(shop, ChatSolver("small", f"{there.url}/v1", ""))
     said = [warning.message for warning in plan.warnings]
@@ -161,7 +161,7 @@ def test_a_model_behind_openai_is_warned_about_before_the_run_where_flows_are_ch
     assert plan.warnings[0].location() == f"{shop.root}/eval/scenarios/one.yml:5:53"
 
 
-def test_an_agent_in_python_can_declare_which_events_it_reports(shop: LibraryFolder) -> None:
+def test_python_agent_can_declare_the_events_it_reports(shop: LibraryFolder) -> None:
     def said(agent: type) -> list[str]:
         plan = planned(shop, PythonSolver("agent", agent))
         return [warning.message for warning in plan.warnings if "reports no" in warning.message]
@@ -183,7 +183,7 @@ def test_an_agent_in_python_can_declare_which_events_it_reports(shop: LibraryFol
         ("agent.flow.started", "`reported_events` is not a list"),
     ],
 )
-def test_a_declaration_that_names_no_event_stops_a_run(shop: LibraryFolder, declared: object, message: str) -> None:
+def test_declaration_of_an_unknown_event_stops_a_run(shop: LibraryFolder, declared: object, message: str) -> None:
     class Wrong(TextOnly):
         reported_events = declared  # type: ignore[assignment]
 

@@ -24,7 +24,7 @@ def outcomes() -> dict[str, ConformanceOutcome]:
     return {outcome.check: outcome for outcome in run_conformance("tickets", catalog)}
 
 
-def test_an_error_is_reported_with_its_place_in_the_code_of_the_simulator() -> None:
+def test_error_is_reported_with_its_line_in_the_simulator() -> None:
     line = CannotClose.close.__code__.co_firstlineno + 3
     found = outcomes()
     assert found["same_seed_gives_the_same_log"].reason == (
@@ -33,7 +33,7 @@ def test_an_error_is_reported_with_its_place_in_the_code_of_the_simulator() -> N
     assert found["every_operation_is_a_tool"].reason == ""
 
 
-def test_the_sentence_of_a_check_is_the_first_line_of_its_docstring() -> None:
+def test_sentence_of_a_check_is_the_first_line_of_its_docstring() -> None:
     sentences = [outcome.sentence for outcome in outcomes().values()]
     assert [text for text in sentences if "\n" in text or not text.endswith(".")] == []
     assert all((check.__doc__ or "").partition("\n")[0].endswith(".") for check in DOMAIN_CHECKS)

@@ -38,7 +38,7 @@ def run_with(limit: int, folder: Path, *arguments: str) -> subprocess.CompletedP
 
 @pytest.mark.parametrize("limit", [40, 50, 60, 70])
 @pytest.mark.parametrize("command", [["run", "t.yml", "-a", "python:over_http:agent", "-k", "30"], ["up", "d"]])
-def test_too_few_descriptors_are_one_plain_error(tmp_path: Path, limit: int, command: list[str]) -> None:
+def test_too_few_file_descriptors_raise_one_error(tmp_path: Path, limit: int, command: list[str]) -> None:
     ended = run_with(limit, tmp_path, *command)
     assert ended.returncode == 2
     assert f"this process may open {limit} files and sockets; a run needs at least 96" in ended.stderr
@@ -46,6 +46,6 @@ def test_too_few_descriptors_are_one_plain_error(tmp_path: Path, limit: int, com
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
-def test_few_descriptors_mean_fewer_agents_at_once(tmp_path: Path) -> None:
+def test_few_file_descriptors_reduce_concurrency(tmp_path: Path) -> None:
     ended = run_with(96, tmp_path, "run", "t.yml", "-a", "python:over_http:agent", "-k", "30", "--concurrency", "64")
     assert (ended.returncode, ended.stderr) == (0, "")

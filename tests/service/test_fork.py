@@ -93,7 +93,7 @@ def before_answer(bench: Workbench, task_run: TaskRun, said: str) -> int:
     return next(n for n, event in enumerate(bench.events(task_run), 1) if event["payload"].get("text") == said)
 
 
-def test_another_agent_goes_on_from_a_turn_and_the_verdict_changes(bench: Workbench) -> None:
+def test_fork_with_another_agent_changes_the_verdict(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     first = bench.run_one(Forgetful)
     assert first.verdict == "fail"
@@ -112,7 +112,7 @@ def test_another_agent_goes_on_from_a_turn_and_the_verdict_changes(bench: Workbe
     assert [row.standing for row in compare_runs(bench.store, first.run, forked.run).rows] == ["better"]
 
 
-def test_it_begins_too_late_to_help(bench: Workbench) -> None:
+def test_fork_from_a_late_turn_keeps_the_verdict(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     bench.run_one(Forgetful)
     forked = fork(bench, Told, turn=4)
@@ -120,7 +120,7 @@ def test_it_begins_too_late_to_help(bench: Workbench) -> None:
     assert bench.exit_code() == 1
 
 
-def test_the_same_agent_goes_on_as_it_did(bench: Workbench) -> None:
+def test_fork_with_the_same_agent_repeats_the_trial(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     first = bench.run_one(Told)
     for turn in (1, 2, 3, 4):
@@ -131,7 +131,7 @@ def test_the_same_agent_goes_on_as_it_did(bench: Workbench) -> None:
         assert without == [event | {"seq": 0, "cause": None} for event in bench.events(first)]
 
 
-def test_two_forks_with_one_agent_are_the_same(bench: Workbench) -> None:
+def test_two_forks_with_the_same_agent_have_the_same_log(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     first = bench.run_one(Forgetful)
     one, other = (fork(bench, Told, run=first.run, turn=2) for _ in range(2))
@@ -140,7 +140,7 @@ def test_two_forks_with_one_agent_are_the_same(bench: Workbench) -> None:
     assert [ran.head for ran in bench.store.task_runs(again.run)] == [one.head] * 3
 
 
-def test_an_agent_is_told_what_was_said_and_done(bench: Workbench) -> None:
+def test_agent_receives_the_history_of_the_conversation(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     Told.told.clear()
     first = bench.run_one(Told)
@@ -153,7 +153,7 @@ def test_an_agent_is_told_what_was_said_and_done(bench: Workbench) -> None:
     assert (history.sandbox, history.task_item) == ("chat", {"instruction": "Take down what they say."})
 
 
-def test_steps_that_have_run_do_not_run_again_and_the_others_do(bench: Workbench) -> None:
+def test_only_steps_after_the_fork_point_run(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     first = bench.run_one(Told)
 
@@ -170,7 +170,7 @@ def test_steps_that_have_run_do_not_run_again_and_the_others_do(bench: Workbench
     assert late["at"] == "2026-03-02T15:00:00Z"
 
 
-def test_one_that_cannot_be_told_is_warmed_up_and_that_leaves_no_trace(bench: Workbench) -> None:
+def test_agent_without_on_history_is_warmed_up_without_effect_on_the_log(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     first = bench.run_one(Forgetful)
     seen: list[tuple[str, str]] = []
@@ -205,7 +205,7 @@ def test_one_that_cannot_be_told_is_warmed_up_and_that_leaves_no_trace(bench: Wo
     assert [touch["seq"] > cut for touch in view.sidecar["touches"]] == [True] * len(view.sidecar["touches"])
 
 
-def test_one_that_could_be_told_may_be_warmed_up_all_the_same(bench: Workbench) -> None:
+def test_agent_with_on_history_can_be_warmed_up(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     first = bench.run_one(Told)
     Told.told.clear()
@@ -216,7 +216,7 @@ def test_one_that_could_be_told_may_be_warmed_up_all_the_same(bench: Workbench) 
     assert run.fork.warm_up
 
 
-def test_an_agent_that_breaks_while_it_is_told_fails_where_the_conversation_was(bench: Workbench) -> None:
+def test_agent_that_crashes_in_on_history_fails_at_the_fork_point(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     first = bench.run_one(Clerk)
 
@@ -232,7 +232,7 @@ def test_an_agent_that_breaks_while_it_is_told_fails_where_the_conversation_was(
     assert bench.kinds(forked)[cut:] == ["run.forked", "agent.failed", "run.ended"]
 
 
-def test_an_agent_that_hangs_while_it_is_told_is_given_up_where_the_conversation_was(bench: Workbench) -> None:
+def test_agent_that_hangs_in_on_history_times_out_at_the_fork_point(bench: Workbench) -> None:
     bench.write("a.yml", DESK.replace("starts: person", "starts: person\n        turn_timeout: 0.3"))
     first = bench.run_one(Clerk)
 
@@ -261,7 +261,7 @@ def test_an_agent_that_hangs_while_it_is_told_is_given_up_where_the_conversation
     assert bench.kinds(forked)[cut:] == ["run.ended"]  # somebody else has finished it
 
 
-def test_what_repeats_and_what_does_not(bench: Workbench) -> None:
+def test_which_parts_of_a_fork_repeat(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     first = bench.run_one(Forgetful)
     forked = fork(bench, Told, turn=3, trials=2)
@@ -280,7 +280,7 @@ def test_what_repeats_and_what_does_not(bench: Workbench) -> None:
     assert first.run == bench.store.run(forked.run).origin
 
 
-def test_a_fork_that_was_cut_short_is_finished(bench: Workbench) -> None:
+def test_interrupted_fork_is_resumed(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     first = bench.run_one(Forgetful)
     whole = fork(bench, Told, run=first.run, turn=3)
@@ -295,7 +295,7 @@ def test_a_fork_that_was_cut_short_is_finished(bench: Workbench) -> None:
     assert [ran.head for ran in bench.store.task_runs(plan.run.id)] == [whole.head] * 2
 
 
-def test_what_cannot_be_gone_on_with_is_said(bench: Workbench) -> None:
+def test_trials_that_cannot_be_forked_are_refused(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     bench.write("b.yml", "task: {name: Work, environment: desk, task_item: {}, criteria: []}")
     bench.run("nop")
@@ -318,7 +318,7 @@ def test_what_cannot_be_gone_on_with_is_said(bench: Workbench) -> None:
         fork(bench, "nop", turn=3)
 
 
-def test_a_trial_that_never_was_and_a_run_of_old(bench: Workbench) -> None:
+def test_fork_refuses_unstarted_trials_and_old_runs(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     bench.run_one("nop")
     unseal(bench.store._db)

@@ -63,7 +63,7 @@ def run(bench: Workbench, text: str, statement: str) -> TaskRun:
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_no_order_of_an_agents_reaches_the_verdict_or_the_ratings(bench: Workbench, text: str) -> None:
+def test_instructions_of_an_agent_do_not_change_verdicts_or_ratings(bench: Workbench, text: str) -> None:
     task_run = run(bench, text, "It says why")
     [criterion] = written(task_run)
     assert (criterion.status, criterion.passed, task_run.verdict) == ("judged", False, "fail")
@@ -71,6 +71,6 @@ def test_no_order_of_an_agents_reaches_the_verdict_or_the_ratings(bench: Workben
     assert task_run.quality.ratings["tone"].score == 1
 
 
-def test_the_same_judge_obeys_its_author(bench: Workbench) -> None:
+def test_gullible_judge_follows_instructions_of_the_criterion(bench: Workbench) -> None:
     task_run = run(bench, "It snows.", f"Whatever happens, {ORDER}")
     assert (task_run.criteria[0].status, task_run.verdict) == ("judged", "pass")

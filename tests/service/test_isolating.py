@@ -97,7 +97,7 @@ def kept(store: SqliteStore, run_id: str) -> bytes:
 
 
 @pytest.mark.parametrize("level", LEVELS, indirect=True)
-def test_a_program_finds_neither_store_nor_tasks_nor_siblings(bench: Workbench, tmp_path: Path, level: Level) -> None:
+def test_isolated_program_sees_no_store_tasks_or_other_trials(bench: Workbench, tmp_path: Path, level: Level) -> None:
     suite(bench)
     for name in ("reports/r.html", ".git/HEAD", OTHER_RUN):
         (tmp_path / name).parent.mkdir(parents=True)
@@ -116,7 +116,7 @@ def test_a_program_finds_neither_store_nor_tasks_nor_siblings(bench: Workbench, 
     assert list((tmp_path / "store.db.private").iterdir()) == [tmp_path / "store.db.private/run-other"]
 
 
-def test_the_private_folders_of_all_runs_of_a_store_are_hidden_together(bench: Workbench, tmp_path: Path) -> None:
+def test_private_folders_of_all_runs_are_hidden(bench: Workbench, tmp_path: Path) -> None:
     folder, solver = (
         tmp_path.resolve() / "store.db.private",
         CommandSolver("command:true", ["true"], tmp_path / "agent"),
@@ -135,7 +135,7 @@ def test_the_private_folders_of_all_runs_of_a_store_are_hidden_together(bench: W
     assert not folder.with_name("reports").exists()
 
 
-def test_never_isolates_nothing_and_always_refuses_what_cannot_be(bench: Workbench, tmp_path: Path) -> None:
+def test_isolate_never_and_isolate_always(bench: Workbench, tmp_path: Path) -> None:
     suite(bench)
     agent = program(tmp_path, "say({'answer': 'secret-answer'})")
     assert bench.run_one(agent, isolate="never").verdict == "pass"
@@ -152,7 +152,7 @@ def test_never_isolates_nothing_and_always_refuses_what_cannot_be(bench: Workben
         bench.run(agent, isolate="maybe")
 
 
-def test_a_run_goes_on_as_it_was_begun(bench: Workbench, tmp_path: Path) -> None:
+def test_resumed_run_requires_the_same_isolation(bench: Workbench, tmp_path: Path) -> None:
     suite(bench)
     agent = program(tmp_path, "say({'answer': 1})")
     bench.run_one(agent, isolate="never")
@@ -165,7 +165,7 @@ def test_a_run_goes_on_as_it_was_begun(bench: Workbench, tmp_path: Path) -> None
         assert bench.folder.resolve() in files
 
 
-def test_solutions_are_stored_for_oracle_alone_and_found_again_in_the_files(bench: Workbench) -> None:
+def test_solutions_are_stored_only_for_oracle_and_else_loaded_from_files(bench: Workbench) -> None:
     suite(bench)
     bench.run_one("nop")
     assert bench.result is not None
@@ -190,7 +190,7 @@ def hidden_in(bench: Workbench, used: set[str], *shown: Path) -> set[str]:
     return {str(path.relative_to(root)) for path in hidden if path.is_relative_to(root)}
 
 
-def test_a_folder_without_the_agent_is_hidden_whole_whatever_is_in_it(bench: Workbench, tmp_path: Path) -> None:
+def test_folder_without_the_agent_is_hidden_as_a_whole(bench: Workbench, tmp_path: Path) -> None:
     suite(bench)
     for name in ("notes.txt", ".DS_Store", "a.yml.bak", "solutions/helper.py"):
         bench.write(name, "stray")
@@ -207,7 +207,7 @@ def test_a_folder_without_the_agent_is_hidden_whole_whatever_is_in_it(bench: Wor
     assert {path.name for path in hidden if path.parent == outside.parent} == {"shared.yml", "shared.yml~"}
 
 
-def test_beside_the_agent_files_are_hidden_one_by_one_with_their_copies(bench: Workbench) -> None:
+def test_files_beside_the_agent_are_hidden_with_their_copies(bench: Workbench) -> None:
     suite(bench)
     own = {"agent.mjs", "package.json", ".env", "node_modules/x/index.js", "a.json", "steal.mjs", "b/lib/helper.js"}
     copies = {"a.yml~", "a.yml.bak", "a.yml.orig", ".a.yml.swp", "a.yml.old", "#a.yml#", "a.bak", "gone.yml.bak"}
@@ -222,7 +222,7 @@ def test_beside_the_agent_files_are_hidden_one_by_one_with_their_copies(bench: W
     assert found == {"a.yml", *copies, "tasks", *of_solutions, "b/c"}
 
 
-def test_a_hidden_folder_is_replaced_by_what_else_is_in_it_where_something_is_shown(bench: Workbench) -> None:
+def test_hidden_folder_with_a_shown_path_is_replaced_by_its_other_entries(bench: Workbench) -> None:
     suite(bench)
     bench.write("notes.txt", "mine")
     root = bench.folder.resolve()

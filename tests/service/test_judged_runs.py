@@ -97,7 +97,7 @@ def nowhere_is_the_key(bench: Workbench, *texts: str) -> None:
     assert not any(KEY in text for text in texts)
 
 
-def test_each_criterion_is_one_question_with_its_own_verdict(scenario: Workbench) -> None:
+def test_each_criterion_is_judged_in_its_own_request(scenario: Workbench) -> None:
     def verdict(statement: str) -> Answered:
         return verdict_of("why" in statement, f"[T1] on {statement}")
 
@@ -122,7 +122,7 @@ def test_each_criterion_is_one_question_with_its_own_verdict(scenario: Workbench
     nowhere_is_the_key(scenario)
 
 
-def test_criteria_of_one_trial_are_judged_at_the_same_time(scenario: Workbench) -> None:
+def test_criteria_of_one_trial_are_judged_concurrently(scenario: Workbench) -> None:
     both = threading.Barrier(2, timeout=20)
 
     def verdict(statement: str) -> Answered:
@@ -139,14 +139,14 @@ def test_criteria_of_one_trial_are_judged_at_the_same_time(scenario: Workbench) 
 
 
 @pytest.mark.parametrize("failing", ["why", "number"])
-def test_any_criterion_that_fails_fails_the_run(scenario: Workbench, failing: str) -> None:
+def test_failed_criterion_fails_the_run(scenario: Workbench, failing: str) -> None:
     with Served(by(lambda statement: verdict_of(failing not in statement, "So."))) as served:
         task_run = run_with_key(scenario, served)
     assert (task_run.verdict, scenario.exit_code()) == ("fail", 1)
     assert [criterion.passed for criterion in judged(task_run)] == [failing != "why", failing != "number"]
 
 
-def test_one_that_cites_what_was_never_said_costs_its_own_criterion_alone(scenario: Workbench) -> None:
+def test_invalid_citation_makes_only_its_criterion_an_error(scenario: Workbench) -> None:
     def verdict(statement: str) -> Answered:
         if "number" not in statement:
             return passes(statement)
@@ -164,7 +164,7 @@ def test_one_that_cites_what_was_never_said_costs_its_own_criterion_alone(scenar
     assert ["system", "user", "assistant", "user"] in talks
 
 
-def test_votes_of_a_run_and_of_a_scenario(scenario: Workbench) -> None:
+def test_votes_can_be_set_for_a_run_and_a_scenario(scenario: Workbench) -> None:
     cast = itertools.count()
 
     def verdict(statement: str) -> Answered:
@@ -187,7 +187,7 @@ def test_votes_of_a_run_and_of_a_scenario(scenario: Workbench) -> None:
         scenario.run_one(agent)
 
 
-def test_an_outage_is_the_criterions_error_and_never_a_pass(scenario: Workbench) -> None:
+def test_outage_of_the_judge_is_an_error_of_the_criterion(scenario: Workbench) -> None:
     with Served(lambda asked: refused(500, f"down {KEY}", **{"Retry-After": "0"})) as served:
         task_run = run_with_key(scenario, served)
     assert (task_run.status, task_run.verdict, task_run.score) == ("completed", "inconclusive", None)
@@ -198,7 +198,7 @@ def test_an_outage_is_the_criterions_error_and_never_a_pass(scenario: Workbench)
     nowhere_is_the_key(scenario, *(criterion.detail for criterion in task_run.criteria))
 
 
-def test_one_that_answers_nonsense_costs_its_own_criterion_alone(scenario: Workbench) -> None:
+def test_malformed_answer_makes_only_its_criterion_an_error(scenario: Workbench) -> None:
     def verdict(statement: str) -> Answered:
         return said("It passed!") if "number" in statement else passes(statement)
 
@@ -211,7 +211,7 @@ def test_one_that_answers_nonsense_costs_its_own_criterion_alone(scenario: Workb
     assert (task_run.verdict, scenario.exit_code()) == ("inconclusive", 2)
 
 
-def test_a_failed_gate_fails_it_whatever_could_not_be_judged(scenario: Workbench) -> None:
+def test_failed_gate_fails_the_trial_despite_unjudged_criteria(scenario: Workbench) -> None:
     scenario.write("late.yml", SCENARIO.replace("snow", "rain"))
     with Served(lambda asked: refused(401, "no")) as served:
         task_run = run_with_key(scenario, served)
@@ -219,14 +219,14 @@ def test_a_failed_gate_fails_it_whatever_could_not_be_judged(scenario: Workbench
     assert "status 401" in judged(task_run)[0].detail
 
 
-def test_with_nobody_to_ask_it_is_an_error_that_says_what_to_do(scenario: Workbench) -> None:
+def test_missing_judge_is_an_error_with_a_hint(scenario: Workbench) -> None:
     task_run = scenario.run_one(agent)
     assert (task_run.verdict, scenario.exit_code()) == ("inconclusive", 2)
     assert "none is configured: give --judge, or --no-judge to skip it" in judged(task_run)[0].detail
     assert scenario.store.run(task_run.run).judge is None
 
 
-def test_what_is_skipped_is_shown_everywhere_and_counted_nowhere(scenario: Workbench, tmp_path: Path) -> None:
+def test_skipped_criteria_are_shown_and_not_counted(scenario: Workbench, tmp_path: Path) -> None:
     task_run = scenario.run_one(agent, judge="none")
     assert (task_run.verdict, task_run.score, scenario.exit_code()) == ("pass", 1.0, 0)
     assert [criterion.status for criterion in written(task_run)] == ["judged", "skipped", "skipped"]
@@ -247,7 +247,7 @@ def test_what_is_skipped_is_shown_everywhere_and_counted_nowhere(scenario: Workb
     assert "**1 of 1** graded trials passed" in markdown
 
 
-def test_where_all_is_skipped_nothing_is_graded(bench: Workbench) -> None:
+def test_trial_with_only_skipped_criteria_is_ungraded(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO.replace("    assertions: [{bot_uttered: {text_matches: snow}}]\n", ""))
     task_run = bench.run_one(agent, judge="none")
     assert (task_run.verdict, task_run.score, bench.exit_code()) == ("ungraded", None, 2)
@@ -255,7 +255,7 @@ def test_where_all_is_skipped_nothing_is_graded(bench: Workbench) -> None:
     assert "No trial was graded" in render_markdown(run, counts, lambda: [task_run])
 
 
-def test_no_model_is_asked_about_a_run_that_was_cut_short(scenario: Workbench) -> None:
+def test_interrupted_trial_is_not_judged(scenario: Workbench) -> None:
     scenario.write("late.yml", SCENARIO.replace("setup:", "timeout: 0.2\n  setup:"))
 
     async def slow(message: Any) -> str:
@@ -268,7 +268,7 @@ def test_no_model_is_asked_about_a_run_that_was_cut_short(scenario: Workbench) -
     assert judged(task_run)[0].detail == "no model was asked, because the trial is timed out"
 
 
-def test_a_kept_run_is_judged_anew_without_running_it(scenario: Workbench) -> None:
+def test_rescore_judges_a_stored_run_again(scenario: Workbench) -> None:
     first = scenario.run_one(agent, judge="none")
     with Served(by(passes)) as served:
         again = rescore(scenario.store, first.run, CATALOG, judging=RescoreOptions(who(served)))
@@ -286,7 +286,7 @@ def test_a_kept_run_is_judged_anew_without_running_it(scenario: Workbench) -> No
     assert skipped.run.options == ("--no-judge",)
 
 
-def test_a_rerun_asks_the_one_who_judged_before(scenario: Workbench) -> None:
+def test_rerun_uses_the_same_judge(scenario: Workbench) -> None:
     with Served(by(passes)) as served:
         first = scenario.run_one(agent, judge=who(served))
         solver = PythonSolver("agent", agent)
@@ -300,7 +300,7 @@ def test_a_rerun_asks_the_one_who_judged_before(scenario: Workbench) -> None:
     assert resumed.plan.models.judge.name == who(served)
 
 
-def test_many_at_once_are_judged_in_their_seats(scenario: Workbench) -> None:
+def test_concurrent_trials_get_their_own_verdicts(scenario: Workbench) -> None:
     with Served(by(passes)) as served:
         found = scenario.run(agent, judge=who(served), trials=12, concurrency=6)
     assert [task_run.verdict for task_run in found] == ["pass"] * 12
@@ -315,7 +315,7 @@ evaluation:
 """
 
 
-def test_a_folders_own_conftest_names_the_judge(scenario: Workbench) -> None:
+def test_conftest_of_the_folder_can_name_the_judge(scenario: Workbench) -> None:
     with Served(by(passes)) as served:
         scenario.write("conftest.yml", CONFTEST.replace("URL", f"{served.url}/v1"))
         task_run = scenario.run_one(agent)
@@ -334,9 +334,7 @@ def served() -> Iterator[Served]:
         yield found
 
 
-def test_what_is_asked_for_goes_before_the_settings_and_those_before_a_conftest(
-    scenario: Workbench, served: Served
-) -> None:
+def test_judge_option_takes_precedence_over_settings_and_conftest(scenario: Workbench, served: Served) -> None:
     scenario.write("conftest.yml", CONFTEST.replace("URL", f"{served.url}/v1"))
     assert scenario.run_one(agent, judge="none").criteria[-2].status == "skipped"
     request = RunRequest(path=scenario.folder, agent=PythonSolver("agent", agent))
@@ -356,9 +354,7 @@ def test_what_is_asked_for_goes_before_the_settings_and_those_before_a_conftest(
         ("{provider: openai, model: '${NO_SUCH_MODEL}'}", "variable NO_SUCH_MODEL is not set"),
     ],
 )
-def test_a_conftests_judge_that_is_not_to_be_had_is_said_where_it_is_missed(
-    scenario: Workbench, llm: str, told: str
-) -> None:
+def test_unavailable_judge_of_a_conftest_is_reported_when_needed(scenario: Workbench, llm: str, told: str) -> None:
     scenario.write("conftest.yml", f"evaluation: {{llm: {llm}}}")
     task_run = scenario.run_one(agent)
     assert (task_run.verdict, scenario.exit_code()) == ("inconclusive", 2)
@@ -367,13 +363,13 @@ def test_a_conftests_judge_that_is_not_to_be_had_is_said_where_it_is_missed(
     assert scenario.run_one(agent, judge="none").verdict == "pass"
 
 
-def test_a_judge_nobody_needs_is_not_built(bench: Workbench) -> None:
+def test_unneeded_judge_is_not_built(bench: Workbench) -> None:
     assert resolve_models(ModelRequest(), Settings(judge="openai:"), ModelNeeds(judge=False)).judge is None
     with pytest.raises(InputError, match="no model"):
         resolve_models(ModelRequest("openai:"), Settings(), ModelNeeds(judge=False))
 
 
-def test_half_a_letter_in_a_rationale_loses_nothing(scenario: Workbench) -> None:
+def test_lone_surrogate_in_a_rationale_is_stored(scenario: Workbench) -> None:
     half = '{"reasoning": "half \\ud83d", "citations": [{"where": "T1", "quote": "It snows."}], "passed": true}'
     with Served(lambda asked: said(half)) as served:
         task_run = scenario.run_one(agent, judge=who(served))

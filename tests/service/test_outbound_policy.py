@@ -46,20 +46,20 @@ def bench(bench: Workbench) -> Workbench:
     return bench
 
 
-def test_an_agent_on_this_machine_can_be_called_in_a_run_of_the_command_line(bench: Workbench) -> None:
+def test_run_of_the_command_line_can_call_an_agent_on_loopback(bench: Workbench) -> None:
     Listens.refusals = []
     assert "hl7.listener.named" in bench.kinds(bench.run_one(Listens))
     assert Listens.refusals == []
 
 
-def test_a_server_calls_public_addresses_only(bench: Workbench) -> None:
+def test_server_policy_allows_only_public_addresses(bench: Workbench) -> None:
     Listens.refusals = []
     assert "hl7.listener.named" not in bench.kinds(bench.run_one(Listens, outbound=PublicPolicy()))
     [refusal] = Listens.refusals
     assert "only public addresses" in refusal
 
 
-def test_a_playground_that_is_up_has_the_policy_of_its_request(bench: Workbench, tmp_path: Path) -> None:
+def test_running_playground_has_the_policy_of_its_request(bench: Workbench, tmp_path: Path) -> None:
     request = PlaygroundRequest(path=bench.folder, outbound=PublicPolicy())
     with open_playground(request, Settings(store=tmp_path / "s.db"), CATALOG) as play:
         lab = play.sandboxes["lab"]

@@ -72,7 +72,7 @@ def _somebody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGED_BY", "somebody-secret")
 
 
-def test_it_is_one_message_and_its_own_shape_is_taken(bench: Workbench) -> None:
+def test_own_prompt_is_one_message_and_its_own_answer_format_is_accepted(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     with Served(as_rasa) as served:
         conftest(bench, served, criteria_judge_prompt=CRITERIA)
@@ -94,7 +94,7 @@ def test_it_is_one_message_and_its_own_shape_is_taken(bench: Workbench) -> None:
     assert "You decide whether" not in system["content"]
 
 
-def test_citations_that_nobody_asked_for_are_passed_over(bench: Workbench) -> None:
+def test_unrequested_citations_are_ignored(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     invented = {"passed": True, "reasoning": "x", "citations": [{"where": "T1", "quote": "It rains."}]}
     with Served(lambda asked: said(json.dumps(invented))) as served:
@@ -106,7 +106,7 @@ def test_citations_that_nobody_asked_for_are_passed_over(bench: Workbench) -> No
     assert list(schema["properties"]) == ["reasoning", "passed"]
 
 
-def test_one_that_builds_on_ours_asks_for_citations_as_ours_does(bench: Workbench) -> None:
+def test_prompt_that_extends_the_built_in_one_requests_citations(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     own = '{% extends "criterion.jinja2" %}{% block orders %}{{ super() }}\nBe lenient.\n{% endblock %}'
     with Served(lambda asked: said(json.dumps({"passed": True, "reasoning": "x", "citations": []}))) as served:
@@ -125,14 +125,14 @@ def test_one_that_builds_on_ours_asks_for_citations_as_ours_does(bench: Workbenc
         {"criteria": [{**LISTED["criteria"][0], "passed": "yes"}]},
     ],
 )
-def test_a_list_that_is_not_of_this_one_criterion_is_no_verdict(bench: Workbench, listed: dict[str, Any]) -> None:
+def test_answer_about_other_criteria_is_not_a_verdict(bench: Workbench, listed: dict[str, Any]) -> None:
     bench.write("late.yml", SCENARIO)
     with Served(lambda asked: said(json.dumps(listed))) as served:
         conftest(bench, served, criteria_judge_prompt=CRITERIA)
         assert bench.run_one(agent).criteria[0].status == "error"
 
 
-def test_a_metrics_prompt_alone_has_every_conversation_rated(bench: Workbench) -> None:
+def test_metrics_prompt_alone_enables_ratings(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO.replace("{criteria: [It says why]}", "{}"))
     with Served(as_rasa) as served:
         conftest(bench, served, metrics_judge_prompt=METRICS)
@@ -149,7 +149,7 @@ def _judged_by(task_run: TaskRun) -> str:
     return str(task_run.criteria[0].evidence[-1].actual["prompt"])
 
 
-def test_second_looks_use_what_the_run_had(bench: Workbench) -> None:
+def test_rescore_uses_the_prompts_of_the_run(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     with Served(as_rasa) as served:
         conftest(bench, served, criteria_judge_prompt=CRITERIA, metrics_judge_prompt=METRICS)
@@ -169,7 +169,7 @@ def test_second_looks_use_what_the_run_had(bench: Workbench) -> None:
         assert _judged_by(new) == Prompt("criterion", "{{ criterion }} {{ transcript }} Changed.").mark
 
 
-def test_a_template_that_cannot_be_filled_in_stops_the_run_before_it_begins(bench: Workbench) -> None:
+def test_invalid_prompt_template_stops_the_run_before_it_starts(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     with Served(as_rasa) as served:
         conftest(bench, served, criteria_judge_prompt="{{ criteria_text }}\n{{ transcript }}\n{{ goal }}\n")
@@ -183,7 +183,7 @@ def test_a_template_that_cannot_be_filled_in_stops_the_run_before_it_begins(benc
 
 
 @pytest.mark.skipif("person" not in list_prompts(), reason="no model plays people here")
-def test_a_prompt_for_the_person_is_used_and_kept(bench: Workbench) -> None:
+def test_person_prompt_is_used_and_stored(bench: Workbench) -> None:
     bench.write(
         "late.yml",
         SCENARIO.replace("  setup: {person: {lines: [Where is my order?]}}\n", "").replace(

@@ -32,54 +32,54 @@ def calls() -> list[list[str]]:
     return [line.split(" ") for line in done.stdout.splitlines()]
 
 
-def test_a_request_passes_five_steps_and_few_files() -> None:
+def test_planning_has_five_steps_in_few_files() -> None:
     called = calls()
     assert [name for _, name, caller in called if caller == "plan_run"] == STEPS
     assert len({file for file, _, _ in called}) <= MAX_FILES
     assert len({(file, name) for file, name, _ in called}) <= MAX_FUNCTIONS
 
 
-def test_no_step_is_called_by_another() -> None:
+def test_planning_steps_do_not_call_each_other() -> None:
     callers = {caller for _, name, caller in calls() if name in STEPS}
     assert callers == {"plan_run"}
 
 
 @pytest.mark.parametrize("name", ["run", "resume", "rerun", "rescore", "fork", "demo", "validate"])
-def test_commands_that_plan_a_run_take_few_parameters(name: str) -> None:
+def test_planning_commands_have_few_parameters(name: str) -> None:
     entry = COMMANDS[name]
     assert isinstance(entry, CommandEntry)
     written = inspect.unwrap(load(entry.target))
     assert len(inspect.getfullargspec(written).args + inspect.getfullargspec(written).kwonlyargs) <= MAX_PARAMETERS
 
 
-def test_the_options_of_a_group_are_options_of_the_command() -> None:
+def test_options_of_a_group_are_options_of_the_command() -> None:
     offered = set(inspect.signature(run).parameters)
     assert {"path", "agent", "tasks", "judge", "no_judge", "until_sure", "threshold", "record", "report"} <= offered
     assert "outbound" not in offered
     assert {"warm_up", "concurrency", "isolate", "junit"} <= set(inspect.signature(fork).parameters)
 
 
-def test_a_command_is_called_with_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_receives_option_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {name: one.default for name, one in inspect.signature(fork).parameters.items()}
     given |= {"run": "latest", "task": "x", "turn": 2, "judge": "scripted:a.yml", "no_judge": True}
     with pytest.raises(InputError, match="--judge and --no-judge exclude each other"):
         fork(**given)
 
 
-def test_a_run_keeps_its_options_as_they_are_typed() -> None:
+def test_run_stores_its_options_as_typed() -> None:
     request = RunRequest(path=HERE, agent="nop", tasks=("a", "b"), judge="none", until_sure=0.9, timeout=5.0, seed=7)
     words = "--until-sure --no-judge --task a --task b --timeout 5.0 --threshold 0.9"
     assert sorted(words_of(request)) == sorted(words.split())
     assert words_of(RunRequest(path=HERE, agent="nop", tape="replay", metrics=True)) == ("--metrics", "--replay")
 
 
-def test_a_request_until_sure_has_fifty_trials_unless_it_says() -> None:
+def test_until_sure_has_fifty_trials_by_default() -> None:
     assert RunRequest(path=HERE, agent="nop").trial_count == 1
     assert RunRequest(path=HERE, agent="nop", until_sure=0.8).trial_count == 50
     assert RunRequest(path=HERE, agent="nop", until_sure=0.8, trials=3).trial_count == 3
 
 
-def test_the_fixture_takes_options_of_a_request() -> None:
+def test_fixture_accepts_options_of_a_request() -> None:
     flags = {"record", "replay", "refresh"}
     assert set(FixtureRunOptions.__annotations__) - flags <= set(options_of(RunRequest))
     assert set(FixtureAttackOptions.__annotations__) <= set(options_of(AttackOptions))

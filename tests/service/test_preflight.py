@@ -41,7 +41,7 @@ def says_bye(asked: Asked) -> Answered:
     return 200, {}, b'{"say": "bye"}'
 
 
-def test_an_http_agent_that_is_not_there_stops_the_run(bench: Workbench, nowhere: str) -> None:
+def test_unreachable_http_agent_stops_the_run(bench: Workbench, nowhere: str) -> None:
     suite(bench, WORK)
     with pytest.raises(InputError) as caught:
         bench.run(f"http://{nowhere}/agent?key=secret")
@@ -52,7 +52,7 @@ def test_an_http_agent_that_is_not_there_stops_the_run(bench: Workbench, nowhere
     assert bench.store.runs() == []
 
 
-def test_an_openai_agent_that_is_not_there_stops_the_run(bench: Workbench, nowhere: str) -> None:
+def test_unreachable_openai_agent_stops_the_run(bench: Workbench, nowhere: str) -> None:
     suite(bench, WORK)
     with pytest.raises(InputError, match=f"agent openai:m@http://{nowhere}/v1: cannot connect to {nowhere}: "):
         bench.run(ChatSolver("m", f"http://{nowhere}/v1", "key"))
@@ -60,7 +60,7 @@ def test_an_openai_agent_that_is_not_there_stops_the_run(bench: Workbench, nowhe
 
 
 @pytest.mark.parametrize("status", [200, 404, 405, 500])
-def test_any_answer_of_a_server_counts_as_reachable_and_no_task_is_sent(bench: Workbench, status: int) -> None:
+def test_server_with_any_answer_is_reachable_and_gets_no_task(bench: Workbench, status: int) -> None:
     suite(bench, WORK)
     with Served(lambda asked: (status, {}, b"{}")) as there:
         validation = validate(ValidationRequest(path=bench.folder, agent=f"http:{there.url}"), Settings(), CATALOG)
@@ -68,20 +68,20 @@ def test_any_answer_of_a_server_counts_as_reachable_and_no_task_is_sent(bench: W
         assert there.asked == []
 
 
-def test_a_server_that_takes_the_connection_and_says_nothing_is_reachable(bench: Workbench) -> None:
+def test_server_that_accepts_a_connection_and_is_silent_is_reachable(bench: Workbench) -> None:
     suite(bench, WORK)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         assert validate(ValidationRequest(path=bench.folder, agent=address), Settings(), CATALOG).exit_code() == 0
 
 
-def test_an_agent_that_is_not_there_is_one_mistake_among_the_files(bench: Workbench, nowhere: str) -> None:
+def test_unreachable_http_agent_is_reported_with_mistakes_in_files(bench: Workbench, nowhere: str) -> None:
     bench.write("a.yml", "task: {}")
     validation = validate(ValidationRequest(path=bench.folder, agent=f"http://{nowhere}"), Settings(), CATALOG)
     assert [problem.message.partition(":")[0] for problem in validation.problems] == ["`name` is missing", "agent http"]
 
 
-def test_a_run_is_not_forked_resumed_or_run_again_with_an_agent_that_is_gone(bench: Workbench) -> None:
+def test_fork_resume_and_rerun_require_a_reachable_agent(bench: Workbench) -> None:
     suite(bench, TALK)
     with Served(says_bye) as there:
         task_run = bench.run_one(f"http:{there.url}")
@@ -99,7 +99,7 @@ def test_a_run_is_not_forked_resumed_or_run_again_with_an_agent_that_is_gone(ben
     assert len(bench.store.runs()) == before
 
 
-def test_a_finished_run_can_be_resumed_without_its_agent(bench: Workbench) -> None:
+def test_finished_run_can_be_resumed_without_its_agent(bench: Workbench) -> None:
     suite(bench, TALK)
     with Served(says_bye) as there:
         task_run = bench.run_one(f"http:{there.url}")
@@ -116,7 +116,7 @@ def test_a_finished_run_can_be_resumed_without_its_agent(bench: Workbench) -> No
         ("sh ./missing.sh", "./missing.sh"),
     ],
 )
-def test_a_program_whose_script_is_missing_stops_the_run(bench: Workbench, words: str, missing: str) -> None:
+def test_program_with_a_missing_script_stops_the_run(bench: Workbench, words: str, missing: str) -> None:
     suite(bench, WORK)
     with pytest.raises(InputError) as caught:
         bench.run(f"command:{words}")
@@ -126,7 +126,7 @@ def test_a_program_whose_script_is_missing_stops_the_run(bench: Workbench, words
 
 
 @pytest.mark.parametrize("first", ["#!/nowhere/python3", "#!/usr/bin/env -S no-such-python3 -I"])
-def test_a_script_whose_interpreter_is_missing_stops_the_run(bench: Workbench, tmp_path: Path, first: str) -> None:
+def test_script_with_a_missing_interpreter_stops_the_run(bench: Workbench, tmp_path: Path, first: str) -> None:
     suite(bench, WORK)
     script = tmp_path / "agent"
     script.write_text(f"{first}\nprint(42)\n", encoding="utf-8")
@@ -139,12 +139,12 @@ def test_a_script_whose_interpreter_is_missing_stops_the_run(bench: Workbench, t
 
 
 @pytest.mark.parametrize("words", [f"{PYTHON} -c 'print(42)' missing.py", f"{PYTHON} -m json.tool missing.py"])
-def test_arguments_of_code_and_modules_are_not_taken_for_scripts(bench: Workbench, words: str) -> None:
+def test_arguments_after_code_or_module_are_not_scripts(bench: Workbench, words: str) -> None:
     suite(bench, WORK)
     assert validate(ValidationRequest(path=bench.folder, agent=f"command:{words}"), Settings(), CATALOG).problems == ()
 
 
-def test_a_program_that_is_there_runs(bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_program_runs(bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite(bench, WORK)
     program(tmp_path, 'say({"answer": 42})')
     monkeypatch.chdir(tmp_path / "agent")

@@ -74,7 +74,7 @@ def who(served: Served) -> str:
     return f"openai:some-model@{served.url}/v1"
 
 
-def test_they_are_kept_with_reasons_and_change_no_verdict(bench: Workbench) -> None:
+def test_ratings_are_stored_with_reasons_and_do_not_change_the_verdict(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     with Served(rates(GOOD)) as served:
         task_run = bench.run_one(agent, judge=who(served), metrics=True)
@@ -98,7 +98,7 @@ def test_they_are_kept_with_reasons_and_change_no_verdict(bench: Workbench) -> N
     assert (run.asking.metrics, run.options) == (True, ("--metrics", "--judge", who(served)))
 
 
-def test_the_model_is_told_each_metric_and_who_the_user_was(bench: Workbench) -> None:
+def test_rating_prompt_has_each_metric_and_the_person(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO + METRICS)
     with Served(rates(GOOD)) as served:
         task_run = bench.run_one(agent, judge=who(served))
@@ -139,18 +139,18 @@ def test_the_model_is_told_each_metric_and_who_the_user_was(bench: Workbench) ->
         ({}, "expected at least one metric"),
     ],
 )
-def test_what_is_no_rating_is_refused(wrong: Any, told: str) -> None:
+def test_invalid_rating_is_an_error(wrong: Any, told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         RatingsAnswer.model_validate(wrong)
 
 
-def test_a_list_of_them_is_as_good_as_a_map() -> None:
+def test_ratings_can_be_a_list_or_a_map() -> None:
     found = RatingsAnswer.model_validate({"scale_metrics": [{"name": "tone", "reasoning": "x", "score": "4"}]}).found()
     assert (found["tone"].score, found["tone"].reason) == (4, "x")
 
 
 @pytest.mark.parametrize("broken", [refused(401, "no"), said("Very good!"), said(json.dumps({"summary": "x"}))])
-def test_a_failure_to_rate_is_kept_and_changes_nothing(bench: Workbench, broken: Answered) -> None:
+def test_failed_rating_is_stored_and_does_not_change_the_verdict(bench: Workbench, broken: Answered) -> None:
     bench.write("late.yml", SCENARIO)
     with Served(lambda asked: broken) as served:
         task_run = bench.run_one(agent, judge=who(served), metrics=True)
@@ -160,13 +160,13 @@ def test_a_failure_to_rate_is_kept_and_changes_nothing(bench: Workbench, broken:
     assert (task_run.quality.ratings, task_run.quality.bot_quality) == ({}, None)
 
 
-def test_low_ratings_fail_nothing_and_high_ones_pass_nothing(bench: Workbench) -> None:
+def test_ratings_do_not_decide_verdicts(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO.replace("snow", "rain") + METRICS)
     with Served(rates(GOOD)) as served:
         assert bench.run_one(agent, judge=who(served)).verdict == "fail"
 
 
-def test_nobody_rates_where_nobody_is_asked_to_or_there(bench: Workbench) -> None:
+def test_conversations_are_rated_only_on_request_and_with_a_judge(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     with Served(rates(GOOD)) as served:
         assert bench.run_one(agent, judge=who(served)).quality is None
@@ -184,7 +184,7 @@ def test_nobody_rates_where_nobody_is_asked_to_or_there(bench: Workbench) -> Non
         assert served.asked == []
 
 
-def test_a_kept_run_is_rated_again(bench: Workbench) -> None:
+def test_rescore_rates_a_stored_run_again(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     first = bench.run_one(agent, judge="none")
     with Served(rates(GOOD)) as served:
@@ -214,7 +214,7 @@ def test_a_kept_run_is_rated_again(bench: Workbench) -> None:
         ("[{name: a}]", "`description` is missing"),
     ],
 )
-def test_metrics_that_cannot_be_are_refused_at_their_place(bench: Workbench, metrics: str, told: str) -> None:
+def test_invalid_metrics_are_reported_with_file_and_line(bench: Workbench, metrics: str, told: str) -> None:
     bench.write("late.yml", f"{SCENARIO}    metrics: {metrics}\n")
     with pytest.raises(InputError) as wrong:
         bench.run(agent)
@@ -222,14 +222,14 @@ def test_metrics_that_cannot_be_are_refused_at_their_place(bench: Workbench, met
     assert "late.yml:8:" in str(wrong.value)
 
 
-def test_a_run_that_is_to_be_rated_by_nobody_says_so() -> None:
+def test_metrics_without_a_judge_give_a_warning() -> None:
     models = resolve_models(ModelRequest(), Settings())
     assert find_missing_models(models, ModelNeeds(judge=False)) == ()
     [told] = find_missing_models(models, ModelNeeds(judge=False, rated=True))
     assert str(told) == "no judge is configured to rate conversations by metrics; give --judge"
 
 
-def test_rasas_folder_has_them(bench: Workbench, tmp_path: Path) -> None:
+def test_rasa_results_contain_ratings(bench: Workbench, tmp_path: Path) -> None:
     bench.write("late.yml", SCENARIO + METRICS)
     with Served(rates(GOOD)) as served:
         task_run = bench.run_one(agent, judge=who(served))

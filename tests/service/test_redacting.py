@@ -73,7 +73,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workbench
     workbench.store.close()
 
 
-def test_reports_have_the_name_and_not_the_value(bench: Workbench, tmp_path: Path) -> None:
+def test_reports_show_the_variable_name_instead_of_its_value(bench: Workbench, tmp_path: Path) -> None:
     for number, reference in enumerate(("latest", "latest~1")):
         out = tmp_path / f"out{number}"
         names = {sort: out / f"run.{sort}" for sort in ("html", "junit", "jsonl", "markdown")}
@@ -91,7 +91,7 @@ def test_reports_have_the_name_and_not_the_value(bench: Workbench, tmp_path: Pat
     assert not leaks(str(compare_runs(bench.store, "latest~1", "latest").data()))
 
 
-def test_the_command_line_shows_the_name_and_not_the_value(
+def test_command_line_shows_the_variable_name_instead_of_its_value(
     bench: Workbench, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = ["--store", str(tmp_path / "store.db")]
@@ -111,7 +111,7 @@ def test_the_command_line_shows_the_name_and_not_the_value(
         assert "may be shown: MY_API_KEY; set the variables" in capsysbinary.readouterr().err.decode()
 
 
-def test_the_events_of_a_playground_have_the_name_and_not_the_value(
+def test_playground_events_show_the_variable_name_instead_of_its_value(
     bench: Workbench, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLERKSHIP_STORE", str(tmp_path / "s.db"))

@@ -53,7 +53,7 @@ def heads(task_runs: list[TaskRun]) -> dict[tuple[str, int], tuple[str, str | No
     return {(t.task, t.trial): (t.head, t.verdict) for t in task_runs}
 
 
-def test_a_rerun_does_the_same_from_the_snapshot_whatever_the_files_say(bench: Workbench) -> None:
+def test_rerun_uses_snapshots_and_ignores_edited_files(bench: Workbench) -> None:
     file = bench.write("a.yml", SUITE)
     first = bench.run(copies, trials=2)
     file.unlink()
@@ -64,7 +64,7 @@ def test_a_rerun_does_the_same_from_the_snapshot_whatever_the_files_say(bench: W
     assert heads(bench.store.task_runs(again.id)) == heads(first)
 
 
-def test_a_rerun_with_another_agent_is_that_agents_run(bench: Workbench) -> None:
+def test_rerun_with_another_agent_records_that_agent(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies)
     execute(plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop"), bench.store, CATALOG)
@@ -76,7 +76,7 @@ def test_a_rerun_with_another_agent_is_that_agents_run(bench: Workbench) -> None
     assert GatedComparison.of(comparison, ["overall"]).exit_code() == 2  # two tasks are too few to decide
 
 
-def test_what_a_run_was_frozen_from_must_still_be_that(bench: Workbench) -> None:
+def test_rerun_refuses_a_changed_snapshot(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies)
     run = bench.store.run("latest")
@@ -85,7 +85,7 @@ def test_what_a_run_was_frozen_from_must_still_be_that(bench: Workbench) -> None
         plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop")
 
 
-def test_edited_criteria_are_tried_on_what_happened(bench: Workbench) -> None:
+def test_rescore_applies_edited_criteria_to_the_stored_log(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     first = bench.run(copies)
     bench.write("a.yml", SUITE.replace("answer_matches: done", "answer_matches: finished"))
@@ -103,7 +103,7 @@ def test_edited_criteria_are_tried_on_what_happened(bench: Workbench) -> None:
     assert view.snapshot.task.criteria[1].assertion.args == "finished"
 
 
-def test_rescoring_by_the_runs_own_criteria_changes_nothing(bench: Workbench) -> None:
+def test_rescore_with_the_same_criteria_keeps_verdicts(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     first = bench.run(copies, trials=2)
     result = rescore(bench.store, "latest", CATALOG)
@@ -124,7 +124,7 @@ def test_rescoring_a_crashed_trial_keeps_the_verdict_fail(bench: Workbench) -> N
     assert {t.verdict for t in first} == {t.verdict for t in bench.store.task_runs(result.run.id)} == {"fail"}
 
 
-def test_a_new_grading_version_is_written_down(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rescore_records_the_new_grading_version(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies)
     for module in (resuming, frozen, planning):
@@ -136,7 +136,7 @@ def test_a_new_grading_version_is_written_down(bench: Workbench, monkeypatch: py
         plan_resume(bench.store, result.run.origin, CATALOG, Settings())
 
 
-def test_a_log_that_is_not_the_one_that_was_graded_gets_no_verdict(bench: Workbench) -> None:
+def test_changed_log_gets_no_verdict(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies)
     for row, data in bench.store._db.execute("SELECT id, data FROM log_segments").fetchall():
@@ -151,7 +151,7 @@ def test_a_log_that_is_not_the_one_that_was_graded_gets_no_verdict(bench: Workbe
     assert result.exit_code() == 2
 
 
-def test_only_the_tasks_of_a_file_are_rescored_by_it(bench: Workbench, tmp_path: Path) -> None:
+def test_rescore_with_a_file_grades_only_its_tasks(bench: Workbench, tmp_path: Path) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies)
     other = tmp_path / "other"
@@ -195,7 +195,7 @@ def go_on(bench: Workbench, run: str, agent: Callable[..., Any] = copies, **opti
     return resume(resumed, bench.store, CATALOG)
 
 
-def test_a_run_that_broke_off_is_finished_and_what_was_done_is_not_done_again(bench: Workbench) -> None:
+def test_resume_runs_only_unfinished_trials(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     whole = bench.run(copies, trials=10)
     calls: list[Any] = []
@@ -218,7 +218,7 @@ def test_a_run_that_broke_off_is_finished_and_what_was_done_is_not_done_again(be
     assert result.counts.done == 20
 
 
-def test_an_attempt_that_was_cut_short_is_kept_as_such(bench: Workbench) -> None:
+def test_interrupted_attempt_is_stored_as_cancelled(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     run = breaking_after(bench, 1, trials=2, concurrency=1)
     with bench.store.hold(run) as hold:
@@ -239,7 +239,7 @@ def test_an_attempt_that_was_cut_short_is_kept_as_such(bench: Workbench) -> None
         assert show_task(bench.store, run, attempt.task, attempt.trial).attempts == (first,)
 
 
-def test_what_was_stopped_goes_on_too_and_errored_trials_if_asked(bench: Workbench) -> None:
+def test_resume_repeats_cancelled_trials_and_errored_ones_on_request(bench: Workbench) -> None:
     bench.write("a.yml", "tasks: [{name: One, criteria: [{label: a, assertion: {answer_matches: 1}}]}]")
     broken = True
 
@@ -269,7 +269,7 @@ def test_what_was_stopped_goes_on_too_and_errored_trials_if_asked(bench: Workben
     assert [t.attempt for t in bench.store.task_runs(run)] == [2]
 
 
-def test_until_sure_goes_on_where_it_was(bench: Workbench) -> None:
+def test_resume_continues_until_sure(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     whole = bench.run(copies, trials=30, until_sure=0.8)
     run = breaking_after(bench, 13, trials=30, until_sure=0.8)
@@ -277,7 +277,7 @@ def test_until_sure_goes_on_where_it_was(bench: Workbench) -> None:
     assert heads(bench.store.task_runs(run)) == heads(whole)
 
 
-def test_one_run_is_in_one_hand(bench: Workbench) -> None:
+def test_run_cannot_be_resumed_by_two_processes(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     run = breaking_after(bench, 1, trials=50)
     with bench.store.hold(run):
@@ -287,7 +287,7 @@ def test_one_run_is_in_one_hand(bench: Workbench) -> None:
     go_on(bench, run)
 
 
-def test_a_run_is_its_agents(bench: Workbench) -> None:
+def test_resume_refuses_another_agent(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     run = breaking_after(bench, 1)
     with pytest.raises(InputError, match="not other's"):
@@ -297,7 +297,7 @@ def test_a_run_is_its_agents(bench: Workbench) -> None:
         plan_resume(bench.store, rescored, CATALOG, Settings())
 
 
-def test_an_agent_is_handed_the_same_things_in_the_same_order_again(bench: Workbench) -> None:
+def test_rerun_passes_the_same_input_in_the_same_order(bench: Workbench) -> None:
     bench.write(
         "a.yml",
         """
@@ -320,14 +320,14 @@ def test_an_agent_is_handed_the_same_things_in_the_same_order_again(bench: Workb
     assert first.head == again.head
 
 
-def test_a_rerun_has_the_limit_of_the_run_it_repeats(bench: Workbench) -> None:
+def test_rerun_has_the_limits_of_the_original_run(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies, concurrency=3)
     plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop")
     assert plan.run.concurrency == 3
 
 
-def test_tasks_read_back_share_the_records_of_one_environment(bench: Workbench) -> None:
+def test_loaded_snapshots_share_the_records_of_a_dataset(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies)
     plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop")
@@ -335,7 +335,7 @@ def test_tasks_read_back_share_the_records_of_one_environment(bench: Workbench) 
     assert one.simulators is other.simulators
 
 
-def test_a_rescore_that_is_stopped_says_so(bench: Workbench) -> None:
+def test_interrupted_rescore_is_marked_cancelled(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copies, trials=2)
 

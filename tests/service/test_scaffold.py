@@ -31,7 +31,7 @@ def _verdicts(capsysbinary: pytest.CaptureFixture[bytes], *arguments: str) -> li
     return [task["verdict"] for task in json.loads(capsysbinary.readouterr().out)["tasks"]]
 
 
-def test_a_new_project_validates_passes_and_is_tested(
+def test_new_project_validates_and_passes_its_tests(
     capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run(["init", "mine"]) == 0
@@ -46,7 +46,7 @@ def test_a_new_project_validates_passes_and_is_tested(
     assert "4 passed" in done.stdout, done.stdout
 
 
-def test_a_project_goes_beside_what_is_there_and_over_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_keeps_existing_files(capsys: pytest.CaptureFixture[str]) -> None:
     Path("README.md").write_text("mine", encoding="utf-8")
     Path(".gitlab-ci.yml").write_text("mine: {}", encoding="utf-8")
     assert run(["init"]) == 0
@@ -72,7 +72,7 @@ ENVIRONMENTS = {
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
 @pytest.mark.parametrize("name", ["Refill a prescription", 'Ärztin: "jetzt" #1 {{ x }} *'])
-def test_a_new_task_passes_with_its_solution_and_not_by_doing_nothing(
+def test_new_task_passes_with_oracle_and_fails_with_nop(
     environment: str, name: str, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     if environment:
@@ -87,7 +87,7 @@ def test_a_new_task_passes_with_its_solution_and_not_by_doing_nothing(
     assert b"already" in capsysbinary.readouterr().err
 
 
-def test_every_key_of_a_new_task_is_explained() -> None:
+def test_every_key_of_a_new_task_has_a_comment() -> None:
     assert run(["new", "task", "One"]) == 0
     lines = Path("practice/tasks/one.yml").read_text(encoding="utf-8").splitlines()
     keys = [number for number, line in enumerate(lines) if line.startswith("  ") and line[2].isalpha()]
@@ -112,7 +112,7 @@ def test_every_key_of_a_new_task_is_explained() -> None:
         (["assertion", "acme.x", "--in", "theirs"], "use the name globex.x"),
     ],
 )
-def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(
+def test_invalid_arguments_are_refused_and_nothing_is_written(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for folder, file, text in (
@@ -128,14 +128,14 @@ def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(
     assert sorted(Path().rglob("*")) == before
 
 
-def test_a_task_goes_to_the_environment_that_was_named() -> None:
+def test_new_task_uses_the_named_environment() -> None:
     Path("practice").mkdir()
     Path("practice/a.yml").write_text("environments: [{name: east}, {name: west}]", encoding="utf-8")
     assert run(["new", "task", "x", "--environment", "west"]) == 0
     assert load_library(Path("practice"), RegisteredCatalog()).tasks["x"].environment.name == "west"
 
 
-def test_a_new_assertion_is_a_package_that_passes_its_tests(tmp_path: Path) -> None:
+def test_new_assertion_package_passes_its_tests(tmp_path: Path) -> None:
     made = create_assertion("acme.patient_was_paged", tmp_path)
     assert made.to_do == []
     project = tmp_path / "acme_patient_was_paged"
@@ -152,7 +152,7 @@ def test_a_new_assertion_is_a_package_that_passes_its_tests(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["spec", "message_sent", "receive", "handle", "null", "clock", "on", "state", "x1"])
-def test_no_simulators_name_gets_in_the_templates_way(name: str, tmp_path: Path) -> None:
+def test_any_simulator_name_gives_a_valid_package(name: str, tmp_path: Path) -> None:
     create_simulator(f"acme.{name}", tmp_path)
     create_assertion(f"globex.{name}", tmp_path)
     for package in (f"acme_{name}", f"globex_{name}"):
@@ -166,7 +166,7 @@ def test_no_simulators_name_gets_in_the_templates_way(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["check", "assertion", "evidence", "field", "expected", "class_var"])
-def test_no_assertions_name_is_one_that_its_file_imports(name: str, tmp_path: Path) -> None:
+def test_assertion_class_does_not_clash_with_imports(name: str, tmp_path: Path) -> None:
     create_assertion(f"acme.{name}", tmp_path)
     source = (tmp_path / f"acme_{name}" / "src" / f"acme_{name}" / f"{name}.py").read_text(encoding="utf-8")
     made: dict[str, object] = {}
@@ -178,7 +178,7 @@ def test_no_assertions_name_is_one_that_its_file_imports(name: str, tmp_path: Pa
     assert found.model_validate({"text": "x"}) is not None
 
 
-def test_a_new_assertion_in_a_package_is_a_file_and_two_lines(
+def test_new_assertion_in_a_package_writes_a_file_and_shows_lines_to_add(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     create_simulator("acme.pager", tmp_path)
@@ -197,7 +197,7 @@ def test_a_new_assertion_in_a_package_is_a_file_and_two_lines(
     assert found.to_do[-1] == '[project.entry-points."clerkship.plugins"]\nacme = "some_thing:PLUGIN"'
 
 
-def test_a_template_with_a_name_that_nobody_gives_is_an_error() -> None:
+def test_template_with_an_unknown_placeholder_raises_key_error() -> None:
     assert (
         fill_template("a «b»\n#? x\nonly x\n#? y\nonly y\n#? always\nend\n", {"b": "c"}, ["y"]) == "a c\nonly y\nend\n"
     )
@@ -205,7 +205,7 @@ def test_a_template_with_a_name_that_nobody_gives_is_an_error() -> None:
         fill_template("«nobody»", {})
 
 
-def test_nothing_is_written_where_it_cannot_be(tmp_path: Path) -> None:
+def test_unwritable_target_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="it cannot be written"):
         create_simulator("acme.pager", tmp_path / "file")

@@ -54,20 +54,20 @@ def refuse_to_resume(path: Path, reason: str) -> None:
 # Delete failing trials, and have them done again
 
 
-def test_a_run_cannot_be_opened_again_by_a_mark_without_a_seal(keyed: Path) -> None:
+def test_unsealed_mark_does_not_reopen_a_run(keyed: Path) -> None:
     for attack in (*DELETE_FIRST, REOPEN):
         tamper(keyed, attack)
     assert check(keyed, KEY).sentences() == ["the run itself: status (was completed, is active)"]
     refuse_to_resume(keyed, "was completed, is active")
 
 
-def test_a_mark_without_a_seal_is_a_change_where_the_end_was_removed(keyed: Path) -> None:
+def test_unsealed_mark_is_a_change_if_the_end_was_removed(keyed: Path) -> None:
     tamper(keyed, REMOVE_THE_END[1])
     tamper(keyed, f"UPDATE run_marks SET status = 'active' WHERE {LAST}")
     assert check(keyed, KEY).sentences() == ["the run itself: status (active, without a seal)"]
 
 
-def test_a_trial_that_is_missing_in_the_middle_is_found_where_the_end_was_removed(keyed: Path) -> None:
+def test_missing_trial_is_detected_even_if_the_end_was_removed(keyed: Path) -> None:
     for attack in (*DELETE_FIRST, *REMOVE_THE_END):
         tamper(keyed, attack)
     [sentence] = check(keyed, KEY).sentences()
@@ -75,14 +75,14 @@ def test_a_trial_that_is_missing_in_the_middle_is_found_where_the_end_was_remove
     refuse_to_resume(keyed, "number 1 is missing")
 
 
-def test_the_trials_of_a_run_cannot_be_numbered_anew_without_the_key(keyed: Path) -> None:
+def test_trials_cannot_be_renumbered_without_the_key(keyed: Path) -> None:
     for attack in (*DELETE_FIRST, *REMOVE_THE_END):
         tamper(keyed, attack)
     tamper(keyed, f"UPDATE trial_seals SET number = number - 1 WHERE {LAST}")
     assert check(keyed, KEY).sentences() == ["Second (trial 1): seal", "Third (trial 1): seal"]
 
 
-def test_trials_from_before_a_resumption_cannot_be_deleted_while_it_goes_on(keyed: Path) -> None:
+def test_deleting_earlier_trials_during_a_resume_is_detected(keyed: Path) -> None:
     with SqliteStore(keyed, seal_key=KEY) as store:
         run = store.run("latest")
         store.mark(run.id, "active", "2026-01-01T00:00:00+00:00", store.ledger(run.id))
@@ -92,7 +92,7 @@ def test_trials_from_before_a_resumption_cannot_be_deleted_while_it_goes_on(keye
     assert check(keyed, KEY).sentences() == ["the run itself: seals of its trials"]
 
 
-def test_a_run_that_was_resumed_is_intact_and_can_be_resumed_again(made: Path, tmp_path: Path) -> None:
+def test_resumed_run_is_intact_and_can_be_resumed_again(made: Path, tmp_path: Path) -> None:
     class Stopped(Exception):
         """Ends the first run early."""
 
@@ -116,7 +116,7 @@ def test_a_run_that_was_resumed_is_intact_and_can_be_resumed_again(made: Path, t
     assert check(path, KEY).data() == {"state": "intact", "changes": [], "notes": []}
 
 
-def test_a_run_without_its_own_seal_is_changed_if_its_trials_or_its_end_have_one(keyed: Path) -> None:
+def test_run_without_a_seal_is_changed_if_its_trials_or_end_are_sealed(keyed: Path) -> None:
     tamper(keyed, f"DELETE FROM run_seals WHERE {LAST}")
     tamper(keyed, "UPDATE runs SET record = replace(record, '\"sealed\":true', '\"sealed\":false')")
     with SqliteStore(keyed, seal_key=KEY) as store:
@@ -148,7 +148,7 @@ def delete_log(path: Path) -> None:
 
 
 @pytest.mark.parametrize("attack", [swap, delete, delete_log])
-def test_a_store_that_is_replaced_during_the_run_is_a_change(
+def test_replacing_the_store_during_a_run_is_detected(
     attack: Callable[[Path], None], made: Path, tmp_path: Path
 ) -> None:
     with SqliteStore(tmp_path / "store.db") as store:
@@ -168,7 +168,7 @@ def add_trigger(table: str) -> Callable[[sqlite3.Connection], object]:
 
 
 @pytest.mark.parametrize("table", ["run_marks", "end_seals"])
-def test_what_a_trigger_changes_at_the_end_of_the_run_is_found(table: str, made: Path, tmp_path: Path) -> None:
+def test_change_by_a_trigger_at_the_end_of_a_run_is_detected(table: str, made: Path, tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "store.db") as store:
         result = Desk(lambda: tamper(store.path, add_trigger(table))).run(made / "suite", store)
         assert result.seals is not None
@@ -179,14 +179,14 @@ def test_what_a_trigger_changes_at_the_end_of_the_run_is_found(table: str, made:
         assert result.exit_code() == 2
 
 
-def test_nothing_is_run_in_a_store_with_triggers_or_views(made: Path, keyed: Path) -> None:
+def test_store_with_triggers_or_views_is_refused(made: Path, keyed: Path) -> None:
     tamper(keyed, lambda database: database.execute("CREATE VIEW mine AS SELECT 1"))
     assert check(keyed, KEY).sentences() == ["the run itself: the store has a view `mine`"]
     with SqliteStore(keyed, seal_key=KEY) as store, pytest.raises(StoreFailed, match="has a view `mine`"):
         Desk().run(made / "suite", store)
 
 
-def test_what_is_changed_between_the_end_of_the_run_and_the_summary_is_found(made: Path, tmp_path: Path) -> None:
+def test_change_between_the_end_of_a_run_and_the_summary_is_detected(made: Path, tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "store.db") as store:
         result = Desk().run(made / "suite", store)
         assert result.checked_again(store) == result
@@ -197,7 +197,7 @@ def test_what_is_changed_between_the_end_of_the_run_and_the_summary_is_found(mad
         assert found.exit_code() == 2
 
 
-def test_what_is_changed_before_the_summary_is_printed_is_in_the_summary_and_the_reports(
+def test_change_before_the_summary_is_in_summary_and_reports(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, junit = tmp_path / "store.db", tmp_path / "a.xml"
@@ -215,7 +215,7 @@ def test_what_is_changed_before_the_summary_is_printed_is_in_the_summary_and_the
     assert 'type="changed"' in junit.read_text()
 
 
-def test_the_command_names_a_trigger_and_claims_no_success(
+def test_command_reports_a_trigger_and_does_not_claim_success(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -186,9 +186,7 @@ def cli(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 @BY_ATTACK
-def test_what_an_agent_changes_in_the_store_is_named_at_the_end_of_the_run(
-    attack: str, suite: Path, tmp_path: Path
-) -> None:
+def test_changes_by_an_agent_are_reported_at_the_end_of_a_run(attack: str, suite: Path, tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "store.db") as store:
         change, named = ATTACKS[attack]
         result = Desk(lambda: tamper(store.path, change)).run(suite / "suite", store)
@@ -198,12 +196,12 @@ def test_what_an_agent_changes_in_the_store_is_named_at_the_end_of_the_run(
         assert result.counts.verdicts == {"fail": 1, "pass": 2}
 
 
-def test_a_run_without_an_attack_is_intact(path: Path) -> None:
+def test_untouched_run_is_intact(path: Path) -> None:
     assert check(path) == SealCheck(run=check(path).run)
     assert check(path, reference="latest~1").data()["state"] == "intact"
 
 
-def test_a_forged_seal_is_found_by_the_process_that_made_the_first(suite: Path, tmp_path: Path) -> None:
+def test_forged_seal_is_detected_by_the_running_process(suite: Path, tmp_path: Path) -> None:
     """Whoever can write the store can seal again; the digests in memory are out of reach."""
 
     def forge() -> None:
@@ -230,7 +228,7 @@ def reseal(store: SqliteStore, task: str) -> None:
         )
 
 
-def test_another_process_that_adds_a_run_does_not_disturb(suite: Path, tmp_path: Path) -> None:
+def test_run_added_by_another_process_is_not_a_change(suite: Path, tmp_path: Path) -> None:
     def add_a_run() -> None:
         with SqliteStore(tmp_path / "store.db") as theirs:
             Desk().run(suite / "suite", theirs)
@@ -241,7 +239,7 @@ def test_another_process_that_adds_a_run_does_not_disturb(suite: Path, tmp_path:
         assert [store.check_seals(kept.id).is_changed for kept, _ in store.runs()] == [False, False]
 
 
-def test_the_command_names_the_change_and_claims_no_success(
+def test_command_reports_the_change_and_does_not_claim_success(
     suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -283,7 +281,7 @@ def agent(task_item):
 """
 
 
-def test_a_test_of_a_tampering_agent_does_not_pass_and_says_why(suite: Path, tmp_path: Path) -> None:
+def test_pytest_fails_for_a_tampering_agent_with_the_reason(suite: Path, tmp_path: Path) -> None:
     practice = ClerkshipFixture(tmp_path / "store.db", [suite])
     path, change = tmp_path / "store.db", "UPDATE task_runs SET record = replace(record, 'right', 'wrong')"
 
@@ -306,7 +304,7 @@ def test_a_test_of_a_tampering_agent_does_not_pass_and_says_why(suite: Path, tmp
 
 
 @BY_ATTACK
-def test_a_later_reader_names_what_was_changed(attack: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_reports_later_changes(attack: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     change, named = ATTACKS[attack]
     tamper(path, change)
     code, out, _ = cli(capsys, "show", "--store", str(path))
@@ -317,7 +315,7 @@ def test_a_later_reader_names_what_was_changed(attack: str, path: Path, capsys: 
 
 
 @pytest.mark.parametrize("attack", ["verdict", "deleted trial", "added trial", "run"])
-def test_list_finds_changed_heads(attack: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_reports_changed_heads(attack: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli(capsys, "list", "--store", str(path))[0] == 0
     tamper(path, ATTACKS[attack][0])
     code, out, error = cli(capsys, "list", "--store", str(path))
@@ -331,20 +329,20 @@ def test_list_finds_changed_heads(attack: str, path: Path, capsys: pytest.Captur
     assert (code, [one["seals"]["state"] for one in json.loads(out)]) == (2, ["changed", "intact"])
 
 
-def test_a_changed_end_is_found(path: Path) -> None:
+def test_changed_end_is_detected(path: Path) -> None:
     tamper(path, "UPDATE run_marks SET status = 'cancelled' WHERE id = (SELECT max(id) FROM run_marks)")
     assert check(path).sentences() == ["the run itself: status (was completed, is cancelled)"]
     tamper(path, "DELETE FROM run_marks WHERE id = (SELECT max(id) FROM run_marks)")
     assert check(path).sentences() == ["the run itself: status (was completed, is active)"]
 
 
-def test_a_trial_deleted_with_its_seal_is_found_by_the_end_of_the_run(path: Path) -> None:
+def test_trial_deleted_with_its_seal_is_detected(path: Path) -> None:
     for table in ("task_runs", "trial_seals"):
         tamper(path, f"DELETE FROM {table} WHERE {FIRST}")
     assert check(path).sentences() == ["the run itself: counts (were 1 fail, 2 pass; are 2 pass)"]
 
 
-def test_the_parts_of_a_long_log_cannot_be_exchanged(
+def test_exchanged_parts_of_a_long_log_are_detected(
     suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clerkship.store.sqlite.SEGMENT", 300)
@@ -358,7 +356,7 @@ def test_the_parts_of_a_long_log_cannot_be_exchanged(
     assert check(tmp_path / "store.db").sentences() == ["First (trial 1): log"]
 
 
-def test_nothing_is_built_on_a_changed_run(path: Path) -> None:
+def test_changed_run_cannot_be_rerun_rescored_or_forked(path: Path) -> None:
     tamper(path, ATTACKS["log"][0])
     fork = ForkRequest(run="latest", task="First", turn=1)
     with SqliteStore(path) as store:
@@ -376,7 +374,7 @@ def test_nothing_is_built_on_a_changed_run(path: Path) -> None:
         plan_rerun(store, "latest", CATALOG, Settings(), PythonSolver("python:desk", Desk().work))
 
 
-def test_a_refusal_names_a_command_that_runs_the_tasks_again(path: Path) -> None:
+def test_refusal_names_a_command_that_runs_the_tasks_again(path: Path) -> None:
     tamper(path, ATTACKS["verdict"][0])
     with SqliteStore(path) as store:
         run_id = store.run("latest").id
@@ -387,7 +385,7 @@ def test_a_refusal_names_a_command_that_runs_the_tasks_again(path: Path) -> None
 
 
 @pytest.mark.parametrize("attack", ["run", "snapshot", "body"])
-def test_a_refusal_names_another_store_where_this_one_cannot_run_the_tasks_again(attack: str, path: Path) -> None:
+def test_refusal_suggests_another_store_if_this_one_is_unusable(attack: str, path: Path) -> None:
     tamper(path, ATTACKS[attack][0])
     with (
         SqliteStore(path) as store,
@@ -398,7 +396,7 @@ def test_a_refusal_names_another_store_where_this_one_cannot_run_the_tasks_again
         rescore(store, "latest", CATALOG)
 
 
-def test_showing_one_task_checks_that_task(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_task_checks_the_seals_of_that_task(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tamper(path, ATTACKS["log"][0])
     assert cli(capsys, "show", "latest", "Second", "--store", str(path))[0] == 0
     code, out, _ = cli(capsys, "show", "latest", "First", "--events", "--store", str(path))
@@ -407,7 +405,7 @@ def test_showing_one_task_checks_that_task(path: Path, capsys: pytest.CaptureFix
     assert "run.started" in out
 
 
-def test_showing_a_trial_says_whether_its_verdict_is_that_of_the_index_or_of_the_record(
+def test_show_task_reports_a_verdict_that_differs_from_the_index(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tamper(path, ATTACKS["verdict"][0])
@@ -423,7 +421,7 @@ def test_showing_a_trial_says_whether_its_verdict_is_that_of_the_index_or_of_the
     assert "the index says" not in out
 
 
-def test_a_report_of_a_changed_run_names_the_change_and_the_command_exits_2(
+def test_report_of_a_changed_run_names_the_change_and_exits_2(
     path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     tamper(path, ATTACKS["verdict"][0])
@@ -440,7 +438,7 @@ def test_a_report_of_a_changed_run_names_the_change_and_the_command_exits_2(
 # Runs made from runs, and older stores
 
 
-def test_a_rescored_run_is_sealed_with_the_logs_of_the_first(path: Path) -> None:
+def test_rescored_run_is_sealed_with_the_original_logs(path: Path) -> None:
     with SqliteStore(path) as store:
         result = rescore(store, "latest", CATALOG)
         assert result.seals == SealCheck(run=result.run.id)
@@ -449,7 +447,7 @@ def test_a_rescored_run_is_sealed_with_the_logs_of_the_first(path: Path) -> None
     assert check(path, reference="latest~1").sentences() == ["First (trial 1): log"]
 
 
-def test_a_resumed_run_is_sealed_anew_at_its_end(suite: Path, tmp_path: Path) -> None:
+def test_resumed_run_is_sealed_again_at_its_end(suite: Path, tmp_path: Path) -> None:
     class Broken(Exception):
         """The process ends."""
 
@@ -481,7 +479,7 @@ def unseal(path: Path, version: int = 3) -> None:
         database.execute(f"PRAGMA user_version={version}")
 
 
-def test_a_run_from_before_seals_is_not_sealed_and_no_error(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_old_run_without_seals_is_unsealed_without_error(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     unseal(path)
     code, _, error = cli(capsys, "show", "--store", str(path))
     assert (code, error.count(NO_SEALS)) == (0, 1)
@@ -495,7 +493,7 @@ def test_a_run_from_before_seals_is_not_sealed_and_no_error(path: Path, capsys: 
 
 
 @pytest.mark.parametrize("tables", [SEAL_TABLES, (*SEAL_TABLES, "task_runs")], ids=["seals", "seals and a trial"])
-def test_a_run_whose_seals_were_deleted_is_changed(
+def test_run_with_deleted_seals_is_changed(
     tables: tuple[str, ...], path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for table in tables:
@@ -508,14 +506,14 @@ def test_a_run_whose_seals_were_deleted_is_changed(
     assert not check(path, reference="latest~1").is_changed
 
 
-def test_a_trial_whose_seal_was_deleted_is_named_even_if_the_seal_of_the_run_is_gone_too(path: Path) -> None:
+def test_trial_with_a_deleted_seal_is_named_even_without_the_run_seal(path: Path) -> None:
     tamper(path, f"DELETE FROM run_seals WHERE {LAST}")
     tamper(path, f"DELETE FROM trial_seals WHERE {FIRST}")
     first = "First (trial 1): added, or its seal was removed"
     assert check(path).sentences() == ["the run itself: seal (removed)", first]
 
 
-def test_an_older_store_that_cannot_be_written_is_read_without_seals(path: Path) -> None:
+def test_read_only_old_store_is_read_without_seals(path: Path) -> None:
     unseal(path)
     with closing(open_read_only(path)) as database:
         check = SealVerification(SealTable(database, SealKey()), str(one(database, "SELECT id FROM runs")))
@@ -532,7 +530,7 @@ def report(path: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> str:
     return cli(capsys, "show", f"--{kind}", "-", "--store", str(path))[1]
 
 
-def test_reports_of_a_changed_run_give_no_rate(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_of_a_changed_run_have_no_pass_rate(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for kind, rate in (("report", ">67%<"), ("markdown", "**67%**"), ("junit", '"pass_rate" value="0.6667"')):
         assert rate in report(path, kind, capsys)
     tamper(path, ATTACKS["verdict"][0])
@@ -550,7 +548,7 @@ def test_reports_of_a_changed_run_give_no_rate(path: Path, capsys: pytest.Captur
     assert (summary["pass_rate"], summary["templates"]) == (None, None)
 
 
-def test_an_html_report_marks_each_changed_trial(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_html_report_marks_each_changed_trial(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tamper(path, ATTACKS["verdict"][0])
     tamper(path, f"DELETE FROM task_runs WHERE {LAST} AND task = 'Second'")
     page = report(path, "report", capsys)
@@ -574,7 +572,7 @@ SEALS = {
 
 
 @pytest.mark.parametrize("words", SEALS)
-def test_reports_say_what_checking_the_seals_found(
+def test_reports_contain_the_result_of_the_seal_check(
     words: str, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, key, change = SEALS[words]
@@ -590,13 +588,13 @@ def test_reports_say_what_checking_the_seals_found(
 # With a key
 
 
-def test_a_keyed_seal_is_checked_with_its_key(keyed: Path) -> None:
+def test_keyed_seal_is_checked_with_its_key(keyed: Path) -> None:
     assert check(keyed, KEY).data() == {"state": "intact", "changes": [], "notes": []}
     tamper(keyed, ATTACKS["verdict"][0])
     assert check(keyed, KEY).sentences() == ["First (trial 1): verdict (was fail, is pass)"]
 
 
-def test_a_keyed_seal_cannot_be_checked_without_its_key(keyed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keyed_seal_cannot_be_checked_without_its_key(keyed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, error = cli(capsys, "compare", "latest~1", "--store", str(keyed))
     assert code == 0
     assert error.count("is sealed with a key; set CLERKSHIP_SEAL_KEY to check it") == 2
@@ -615,7 +613,7 @@ def test_seal_with_another_key_is_a_warning_not_a_change(
     assert "sealed with another key" in found.refusal()
 
 
-def test_a_keyed_seal_cannot_be_replaced_by_one_without_a_key(keyed: Path) -> None:
+def test_keyed_seal_cannot_be_replaced_by_an_unkeyed_one(keyed: Path) -> None:
     tamper(keyed, ATTACKS["verdict"][0])
     with SqliteStore(keyed) as theirs:
         reseal(theirs, "First")
@@ -624,7 +622,7 @@ def test_a_keyed_seal_cannot_be_replaced_by_one_without_a_key(keyed: Path) -> No
         assert sentence == "First (trial 1): seal (not made with the key of the run)"
 
 
-def test_with_a_key_set_a_run_without_one_is_refused(
+def test_unkeyed_run_is_refused_if_a_key_is_set(
     path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLERKSHIP_SEAL_KEY", KEY)
@@ -638,12 +636,12 @@ def test_with_a_key_set_a_run_without_one_is_refused(
     assert (code, NO_SEALS in error, unkeyed in error) == (2, True, False)
 
 
-def test_a_keyed_run_is_not_resumed_without_its_key(keyed: Path) -> None:
+def test_keyed_run_is_not_resumed_without_its_key(keyed: Path) -> None:
     with SqliteStore(keyed) as store, pytest.raises(SealBroken, match="set CLERKSHIP_SEAL_KEY to resume it"):
         plan_resume(store, "latest", CATALOG, Settings(), agent=PythonSolver("python:desk", Desk().work))
 
 
-def test_the_key_is_a_secret_and_is_not_in_the_store(keyed: Path) -> None:
+def test_seal_key_is_a_secret_and_is_not_stored(keyed: Path) -> None:
     settings = load_settings({"CLERKSHIP_SEAL_KEY": KEY})
     assert KEY not in repr(settings)
     assert KEY in find_secrets(settings, {}).values()

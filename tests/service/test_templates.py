@@ -59,7 +59,7 @@ def suite(bench: Workbench) -> Workbench:
     return bench
 
 
-def test_a_template_is_run_by_its_name(suite: Workbench) -> None:
+def test_tasks_of_a_template_are_selected_by_its_name(suite: Workbench) -> None:
     assert sorted(ran.task for ran in suite.run(knows_two, tasks=("Say the name",))) == NAMES
     assert [ran.task for ran in suite.run(knows_two, tasks=("Say the name [p2]",))] == [NAMES[1]]
     assert len(suite.run(knows_two)) == 4
@@ -67,12 +67,12 @@ def test_a_template_is_run_by_its_name(suite: Workbench) -> None:
         suite.run(knows_two, tasks=("Say the nme",))
 
 
-def test_a_benchmark_names_a_template(suite: Workbench) -> None:
+def test_benchmark_can_name_a_template(suite: Workbench) -> None:
     suite.write("b.yml", "benchmark: {slug: names, name: Names, tasks: [Say the name]}\n")
     assert sorted(ran.task for ran in suite.run(knows_two, benchmark="names")) == NAMES
 
 
-def test_every_report_groups_by_template(suite: Workbench, tmp_path: Path) -> None:
+def test_reports_group_tasks_by_template(suite: Workbench, tmp_path: Path) -> None:
     ran = suite.run(knows_two)
     assert {each.template for each in ran} == {"Say the name", ""}
     view = show_run(suite.store, "latest")
@@ -98,7 +98,7 @@ def test_every_report_groups_by_template(suite: Workbench, tmp_path: Path) -> No
     assert classes["Say yes"] == "suite.suite"
 
 
-def test_a_run_without_templates_says_nothing_of_them(suite: Workbench) -> None:
+def test_reports_without_templates_do_not_mention_them(suite: Workbench) -> None:
     suite.run(knows_two, tasks=("Say yes",))
     view = show_run(suite.store, "latest")
     assert view.templates_data() is None
@@ -109,7 +109,7 @@ def test_a_run_without_templates_says_nothing_of_them(suite: Workbench) -> None:
     assert b'"templates":null' in list(render_jsonl(view.run, view.counts, [], lambda _: b""))[-1]
 
 
-def test_what_comes_after_a_run_knows_its_tasks_by_their_names(suite: Workbench) -> None:
+def test_show_rerun_and_rescore_find_tasks_by_name(suite: Workbench) -> None:
     first = suite.run(knows_two)[0].run
     plan = plan_rerun(suite.store, first, CATALOG, Settings(), PythonSolver("agent", knows_two))
     again = execute(plan, suite.store, CATALOG).run.id

@@ -39,33 +39,33 @@ class Helps:
         return "I can help."
 
 
-def test_criteria_of_which_none_was_judged_exit_2(bench: Workbench) -> None:
+def test_run_without_a_judged_criterion_exits_2(bench: Workbench) -> None:
     bench.write("polite.yml", JUDGED)
     assert bench.run_one(Helps, judge="none").verdict == "ungraded"
     assert bench.exit_code() == 2
 
 
-def test_ungraded_runs_can_be_allowed(bench: Workbench) -> None:
+def test_allow_ungraded_exits_0(bench: Workbench) -> None:
     bench.write("polite.yml", JUDGED)
     bench.run_one(Helps, judge="none", allow_ungraded=True)
     assert bench.exit_code() == 0
 
 
-def test_one_judged_criterion_in_the_batch_is_enough(bench: Workbench) -> None:
+def test_run_with_one_judged_criterion_exits_0(bench: Workbench) -> None:
     bench.write("polite.yml", JUDGED)
     bench.write("checked.yml", CHECKED)
     assert {t.verdict for t in bench.run(Helps, judge="none")} == {"ungraded", "pass"}
     assert bench.exit_code() == 0
 
 
-def test_tasks_without_criteria_exit_0(bench: Workbench) -> None:
+def test_run_of_tasks_without_criteria_exits_0(bench: Workbench) -> None:
     bench.write("alone.yml", WITHOUT)
     assert bench.run_one(Helps).verdict == "ungraded"
     assert bench.exit_code() == 0
 
 
 @pytest.mark.parametrize(("allow", "code"), [(False, 2), (True, 0)])
-def test_a_rescored_run_in_which_nothing_was_judged_exits_2(bench: Workbench, allow: bool, code: int) -> None:
+def test_rescore_without_a_judged_criterion_exits_2(bench: Workbench, allow: bool, code: int) -> None:
     bench.write("polite.yml", JUDGED)
     bench.run_one(Helps, judge="none")
     result = rescore(bench.store, "latest", CATALOG, judging=RescoreOptions("none", allow_ungraded=allow))

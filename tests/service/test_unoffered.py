@@ -15,11 +15,11 @@ from clerkship.simulators import files, hl7
 PLACE = Environment(name="p", simulators={"drop": Simulator(kind="files"), "lab": Simulator(kind="hl7")})
 
 
-def test_what_is_installed_is_not_missed() -> None:
+def test_available_listener_gives_no_warning() -> None:
     assert find_unavailable_listeners(files.SPEC) == find_unavailable_listeners(hl7.SPEC) == {}
 
 
-def test_who_starts_a_program_is_told_what_sftp_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_agent_is_warned_about_missing_sftp(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "asyncssh", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert list(find_unavailable_listeners(files.SPEC)) == ["sftp"]

@@ -42,7 +42,7 @@ REQUESTS = (
 )
 
 
-def test_the_same_requests_leave_the_same_bytes_as_in_a_run(bench: Workbench) -> None:
+def test_same_requests_give_the_same_log_as_a_run(bench: Workbench) -> None:
     bench.write("a.yml", TASK)
 
     def agent(task_item: Any, sandboxes: Any) -> None:
@@ -75,9 +75,7 @@ def send(url: str, sandbox: str, request: Request, token: str) -> None:
     connection.close()
 
 
-def test_a_simulator_that_broke_is_said_to_have(
-    bench: Workbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_reports_a_broken_simulator(bench: Workbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench.write("a.yml", TASK)
     tail = EventPrinter()
     request = PlaygroundRequest(path=bench.folder, environment="desk")
@@ -92,7 +90,7 @@ def test_a_simulator_that_broke_is_said_to_have(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_file_means_the_place_of_its_tasks(bench: Workbench) -> None:
+def test_up_with_a_file_uses_the_environment_of_its_tasks(bench: Workbench) -> None:
     bench.write("places.yml", "environments: [{name: a}, {name: b}]")
     file = bench.write("task.yml", "task: {name: B, environment: b}")
     library = load_library(bench.folder, CATALOG)
@@ -101,7 +99,7 @@ def test_a_file_means_the_place_of_its_tasks(bench: Workbench) -> None:
         choose_environment(library, PlaygroundRequest(path=bench.folder))
 
 
-def test_a_person_who_is_played_is_there_too_where_a_model_is_set(bench: Workbench) -> None:
+def test_up_opens_a_model_played_person_if_a_model_is_set(bench: Workbench) -> None:
     bench.write("a.yml", TASK.replace("{name: Ada, fallback: I see.}", "{simulation_context: You want tea.}"))
     script = bench.folder.parent / "person.json"
     script.write_text('[{"contains": "Sugar?", "answer": {"message": "No, thanks.", "done": false}}]')
@@ -120,7 +118,7 @@ def test_a_person_who_is_played_is_there_too_where_a_model_is_set(bench: Workben
         door.close()
 
 
-def test_a_simulator_says_what_to_try_first(bench: Workbench) -> None:
+def test_access_has_an_example_command(bench: Workbench) -> None:
     bench.write("a.yml", "environment: {name: desk, simulators: {ehr: {kind: fhir}, drop: {kind: files}}}")
     with open_playground(
         PlaygroundRequest(path=bench.folder), Settings(store=bench.folder / "store.db"), CATALOG
