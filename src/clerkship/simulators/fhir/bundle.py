@@ -140,7 +140,7 @@ class BundleProcessor:
     # patches with their references rewritten, then reads.
 
     def process_transaction(self, data: list[Any]) -> tuple[list[bytes], list[int]]:
-        """Process all entries or none: a refusal propagates to the `with` block of the transaction, and is rolled back."""
+        """Process all entries or none: a refusal propagates, and the transaction rolls back."""
         entries = [parse_entry(number, item, self.transaction) for number, item in enumerate(data)]
         responses: dict[int, FhirResponse] = {}
         for entry in entries:

@@ -59,7 +59,7 @@ class ResourceWritten(Payload):
     """A resource was written. `text` has its exact bytes where plain JSON numbers would lose digits."""
 
     holds_body: ClassVar[bool] = True
-    freezes: ClassVar[bool] = False  # a transaction builds the resource, and the store keeps its bytes
+    freezes: ClassVar[bool] = False  # the transaction built the resource itself, and the store keeps only its bytes
     type: str
     id: str
     version: str

@@ -100,7 +100,9 @@ def _build_history(
     total, remaining = _count_and_list(transaction, type, id, scope)
     page_and_next = list(islice(remaining, scope.size + 1))
     page = page_and_next[: scope.size]
-    transaction.note(HistoryRead(type=type, id=id, found=tuple(f"{p.key}/_history/{p.version.id}" for p in page)))
+    transaction.note(
+        HistoryRead(type=type, id=id, found=tuple(f"{entry.key}/_history/{entry.version.id}" for entry in page))
+    )
     query = query_pairs(history)
     links = [("self", bundle_json.build_url(base, path, query))]
     if len(page_and_next) > len(page) and page:
@@ -108,8 +110,8 @@ def _build_history(
         links.append(("next", bundle_json.build_url(base, path, next_query)))
     creations = _find_creations(transaction, page)
     entries = [
-        bundle_json.render_history_entry(base, past.key, past.version, (past.key, past.version.id) in creations)
-        for past in page
+        bundle_json.render_history_entry(base, entry.key, entry.version, (entry.key, entry.version.id) in creations)
+        for entry in page
     ]
     return FhirResponse(200, bundle_json.render_bundle("history", links, entries, total))
 
@@ -131,7 +133,7 @@ def _find_creations(transaction: Transaction, page: list[HistoryEntry]) -> set[t
     The first version after a deletion counts as well.
     """
     creations: set[tuple[str, str]] = set()
-    for key in {past.key for past in page}:
+    for key in {entry.key for entry in page}:
         previous: ResourceVersion | None = None
         for version in transaction.versions(key):
             if previous is None or previous.is_deleted:
@@ -148,7 +150,7 @@ def _count_and_list(
         versions = transaction.versions(f"{type}/{id}")
         if not versions:
             raise refusal(404, "not-found", f"there is no {type}/{id[:80]}")
-        oldest_first = [HistoryEntry(place, f"{type}/{id}", version) for place, version in enumerate(versions)]
+        oldest_first = [HistoryEntry(position, f"{type}/{id}", version) for position, version in enumerate(versions)]
         entries: Iterator[HistoryEntry] = reversed(oldest_first)
         total = len(versions)
     else:
@@ -162,14 +164,14 @@ def _count_and_list(
         )
         matching = list(_filter_entries(all_entries, scope))
         total, entries = len(matching), iter(matching)
-    return total, (past for past in entries if scope.before is None or past.position < scope.before)
+    return total, (entry for entry in entries if scope.before is None or entry.position < scope.before)
 
 
 def _list_changes(transaction: Transaction, type: str) -> Iterator[HistoryEntry]:
     prefix = f"{type}/" if type else ""
     return (
-        HistoryEntry(place, key, version)
-        for place, key, version in transaction.changes_newest_first()
+        HistoryEntry(position, key, version)
+        for position, key, version in transaction.changes_newest_first()
         if key.startswith(prefix)
     )
 

@@ -333,9 +333,8 @@ def _parse_modified_since(header: str | None) -> datetime | None:
         instant = parse_instant(header) or parsedate_to_datetime(header)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-    return (
-        instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
-    )  # HTTP dates are in UTC (RFC 9110 §5.6.7)
+    # HTTP dates are in UTC (RFC 9110 §5.6.7).
+    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
 
 
 def _parse_tags(header: str) -> Tags:

@@ -39,7 +39,7 @@ from clerkship.simulators.fhir.write import (
 )
 
 MAX_QUICK_COUNT_DIGITS = 2
-"""A page of 100 resources or more is rendered in a thread, not on the event loop."""
+"""A page of 100 resources or more is rendered in a thread, not on the event loop. `_count` is still text here."""
 
 
 def is_heavy_search(request: Request) -> bool:

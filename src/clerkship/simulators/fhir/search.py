@@ -136,7 +136,7 @@ def _search(
 def _build_links(url: str, query: engine.SearchQuery, page: engine.ResultPage) -> list[tuple[str, str]]:
     first_query = query.link()
 
-    def at(cursor: str) -> str:
+    def build_link(cursor: str) -> str:
         text = query.link(cursor) if cursor else first_query
         return f"{url}?{text}" if text else url
 

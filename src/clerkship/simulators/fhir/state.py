@@ -24,8 +24,6 @@ _META_PATTERN = re.compile(
     rb'(?:,?"profile":\["[^"\\]*"\])?(?:,?"versionId":"([^"\\]+)")?\})?(,"meta")?'
 )
 """The beginning of most resources. If it does not match, the resource is parsed to read its meta."""
-
-
 _NUMBERED_ID = re.compile(r"(.+)\.(\d{1,17})", re.ASCII)
 MAX_ID_LENGTH = 64
 """Characters of an id (R4 datatypes)."""

@@ -103,6 +103,7 @@ class Transaction:
         self._resources: dict[str, Resource | None] = {}
         self._unchecked: list[tuple[str, Resource]] = []
         self._ids: dict[str, int] | None = None
+        """The counters of the id generator before the first new id, to restore them in a rollback."""
 
     def __enter__(self) -> Self:
         return self
@@ -208,7 +209,7 @@ class Transaction:
         stamped = set_version(resource, next_version_id(before), format_instant(self.action.now))
         data = render_resource(stamped)
         kind = ResourceCreated if before is None or before.is_deleted else ResourceUpdated
-        exact = has_exact_decimals(stamped)
+        exact = has_exact_decimals(stamped)  # plain JSON numbers would lose digits, so the event has the text too
         fields: dict[str, Any] = (
             {"resource": to_plain_json(stamped), "text": data.decode()} if exact else {"resource": stamped}
         )

@@ -16,7 +16,7 @@ from clerkship.fhir.resource import ID_PATTERN, parse_resource
 from clerkship.fhir.search import search_keys
 from clerkship.fhir.validation import split_lenient, validate
 from clerkship.model.frozen import Frozen
-from clerkship.simulators.fhir import json_patch as json_patch
+from clerkship.simulators.fhir import json_patch
 from clerkship.simulators.fhir.body import check_resource, make_relative
 from clerkship.simulators.fhir.events import NothingChanged, ResourceRead
 from clerkship.simulators.fhir.inputs import (
@@ -190,7 +190,7 @@ def find_update_target(transaction: Transaction, input: ConditionalUpdateInput) 
     if key is None:
         return f"{type}/{id}" if id is not None else None
     if id is not None and key != f"{type}/{id}":
-        raise refusal(400, "invalid", f"the condition means {key}, and the resource has another id")
+        raise refusal(400, "invalid", f"the condition matches {key}, but the resource has the id `{id[:80]}`")
     return key
 
 

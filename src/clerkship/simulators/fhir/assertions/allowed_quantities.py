@@ -20,13 +20,13 @@ class AllowedQuantities:
     def __init__(self, chart: Chart, patients: Iterable[str], sources: Iterable[Iterable[ParsedQuantity]]) -> None:
         self._chart = chart
         self._patients = tuple(sorted(patients))
-        self._measures = {measure for source in sources for measure in source}
+        self._quantities = {quantity for source in sources for quantity in source}
 
     def allows(self, quantity: ParsedQuantity) -> bool:
         """Return whether a quantity is allowed. The charts are searched only if no other source has it."""
-        if quantity in self._measures or (not quantity.unit and quantity.number in ALWAYS_ALLOWED_NUMBERS):
+        if quantity in self._quantities or (not quantity.unit and quantity.number in ALWAYS_ALLOWED_NUMBERS):
             return True
-        known = [self._measures, *(_find_chart_quantities(self._chart, patient) for patient in self._patients)]
+        known = [self._quantities, *(_find_chart_quantities(self._chart, patient) for patient in self._patients)]
         if quantity.unit:
             return any(quantity in each for each in known)
         return any(quantity.number == other.number for each in known for other in each)
@@ -37,7 +37,7 @@ def _find_chart_quantities(chart: Chart, patient: str) -> frozenset[ParsedQuanti
 
     def read() -> frozenset[ParsedQuantity]:
         keys = list_compartment_keys(UnchangedView(chart), *patient.split("/", 1))
-        return frozenset(measure for key in keys for measure in find_quantities_in_data(parse_resource(chart[key])))
+        return frozenset(quantity for key in keys for quantity in find_quantities_in_data(parse_resource(chart[key])))
 
     return chart.get_or_build(("fhir.quantities", patient), read)
 

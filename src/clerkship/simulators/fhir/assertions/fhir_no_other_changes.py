@@ -137,9 +137,9 @@ class FhirNoOtherChanges(Assertion):
             if any(item.covers_path(path) for item in forbidden) or not listed:
                 yield _build_row(change, path, *pair, passed=False)
             elif all(path in by_path for by_path in objections):
-                yield _build_objection_row(
-                    change, min((by_path[path] for by_path in objections), key=lambda o: o[1:] == pair)
-                )
+                # Prefer an objection with a reason to one that only shows the values before and after.
+                reasons = (by_path[path] for by_path in objections)
+                yield _build_objection_row(change, min(reasons, key=lambda objection: objection[1:] == pair))
 
     def _find_undone_violations(
         self, changes: Iterator[ResourceChange], view: ChartView, checker: ChangeChecker

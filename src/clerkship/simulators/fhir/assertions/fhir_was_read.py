@@ -31,7 +31,7 @@ class FhirWasRead(ReadAssertion):
     def check(self, evidence: Evidence) -> Check:
         """Look for such reads in the log."""
         reads, expected = list(self.find_matching(evidence)), self.count if self.count is not None else {"gte": 1}
-        number = len({look.key for look in reads})
+        number = len({read.key for read in reads})
         passed, description = matches_expected(expected, number), self.describe(evidence)
         seq = reads[0].event.seq if reads else None
         row = FieldCheck(path="read", expected=expected, actual=number, passed=passed, seq=seq)

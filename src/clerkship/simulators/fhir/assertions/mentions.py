@@ -26,7 +26,8 @@ class PatientIndex:
         self._by_family: dict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
         for key in self.keys:
             self._add(key, parse_resource(chart[key]))
-        self._lengths = sorted({len(family) for family in self._by_family})
+        self._family_lengths = sorted({len(family) for family in self._by_family})
+        """The numbers of words that family names have."""
 
     def _add(self, key: str, patient: Resource) -> None:
         for identifier in patient.get("identifier", ()):
@@ -53,7 +54,7 @@ class PatientIndex:
         return (self._by_identifier[word] for word in words if word in self._by_identifier)
 
     def _find_by_name(self, words: list[str]) -> Iterator[set[str]]:
-        for length in self._lengths:
+        for length in self._family_lengths:
             for start in range(len(words) - length + 1):
                 people = self._by_family.get(tuple(words[start : start + length]), ())
                 end = start + length

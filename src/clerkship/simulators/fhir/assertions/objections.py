@@ -117,7 +117,7 @@ class ChangeChecker:
         return self._patients_by_item[id(item)]
 
     def find_affected_patients(self, change: ResourceChange) -> set[str]:
-        """Return the patients that a changed resource is for, by reference or by an identifier instead of a reference."""
+        """Return the patients that a changed resource is for, by reference or by identifier."""
         numbers = [str(value) for path, (_, value) in change.paths.items() if path.endswith(".identifier.value")]
         return set().union(find_patients(change.after), *map(self.patients.find_named, numbers))
 
@@ -178,6 +178,8 @@ class _ElementChecker:
         if others:
             yield Objection(path, f"no other patient named (it names {', '.join(sorted(others))})", text)
         if remove_indexes(path).rpartition(".")[2] != "reference":
-            not_allowed = [measure for measure in find_quantities(text) if not self.allowed_quantities.allows(measure)]
+            not_allowed = [
+                quantity for quantity in find_quantities(text) if not self.allowed_quantities.allows(quantity)
+            ]
             if not_allowed:
                 yield Objection(path, f"only quantities that the task asks for (it contains {not_allowed[0]})", text)

@@ -53,10 +53,12 @@ _YEAR_CONTEXT = re.compile(r"\b(?:in|since|of|from|until|till|by|year|during|bef
 _SEPARATORS = re.compile(r"[|^~&]")
 _WORD = re.compile(r" ?-? ?([a-zµ%{\[][a-zµ%/\[\]{}^]*)")
 _MAX_ADJECTIVES = 2
-_PREPOSITION_WORDS = """
+"""The most words between a number and its unit, as in `400 oral tablets`."""
+_STOP_WORD_TEXT = """
 a an and as at before below above by for from in into is on or over than the to until was with
 """
-_PREPOSITIONS = frozenset(_PREPOSITION_WORDS.split())
+_STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
+"""Words after which no unit of the number before them can follow."""
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 
 
@@ -121,7 +123,7 @@ def _find_unit(text: str, place: int) -> str:
     """Return the unit of a number that ends at a position, with up to two adjectives between (`400 oral tablets`)."""
     for _ in range(_MAX_ADJECTIVES + 1):
         match = _WORD.match(text, place)
-        if match is None or match[1] in _PREPOSITIONS:
+        if match is None or match[1] in _STOP_WORDS:
             return ""
         if unit := normalise_unit(match[1]):
             return unit

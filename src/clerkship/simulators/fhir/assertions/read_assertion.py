@@ -32,7 +32,7 @@ from clerkship.simulators.fhir.state import FhirState
 
 
 class ReadAssertion(Assertion):
-    """Selects resources that the agent received: from reads, searches (also included ones), histories, `$everything`."""
+    """Selects resources that the agent received from reads, searches, histories and `$everything`."""
 
     simulator: ClassVar[str | None] = "fhir"
     scoped: ClassVar[bool] = True

@@ -55,7 +55,7 @@ class CriterionSubject:
         if type == self.type:
             return key == self.key
         if not any(self.key in reference["reference"] for _, reference in iter_references(resource)):
-            return False  # a quick test that excludes most resources; `matches` is ten times slower
+            return False  # a quick test that excludes most resources; `matches_search` is ten times slower
         return any(
             matches_search(view, type, [(name, self.key)], resource) for name in self._find_reference_parameters(type)
         )

@@ -62,7 +62,7 @@ class _Compiler:
         self._options = options
         self._result = CompileResult()
         self._lines: dict[str, bytes] = {}
-        self._places: dict[str, DatasetEntry] = {}
+        self._entries_by_key: dict[str, DatasetEntry] = {}
 
     def run(self, documents: Iterable[Document], generated: Sequence[bytes]) -> CompileResult:
         reader = EntryReader(self._result.problems.append)
@@ -78,7 +78,7 @@ class _Compiler:
             self._lines.setdefault(parse_key(line), line)
         self._result.lines = tuple(line for _, line in sorted(self._lines.items(), key=lambda item: item[0].split("/")))
         if not self._result.problems:
-            self._result.warnings += _find_dangling_references(self._result.lines, self._places)
+            self._result.warnings += _find_dangling_references(self._result.lines, self._entries_by_key)
         return self._result
 
     def _read(self, reader: EntryReader, document: Document) -> Iterator[DatasetEntry]:
@@ -102,9 +102,9 @@ class _Compiler:
         line = render_resource(resource)
         first = self._lines.setdefault(entry.key, line)
         if first is line:
-            self._places[entry.key] = entry
+            self._entries_by_key[entry.key] = entry
         elif first != line:
-            hint = f"the other is at {self._places[entry.key].location()}"
+            hint = f"the other is at {self._entries_by_key[entry.key].location()}"
             self._result.problems.append(
                 entry.problem(("id",), f"two different resources have the key {entry.key}", hint)
             )

@@ -30,7 +30,7 @@ from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
 from clerkship.simulators.fhir.datasets.finder import FhirFinder
 from clerkship.synthetic.version import GENERATOR_VERSION
 
-FORMS = FileFormats("FHIR")
+FILE_FORMATS = FileFormats("FHIR")
 BUILT_IN = {
     "clinic-100": FhirDatasetFile(name="clinic-100", type="fhir", generate=Generate(patients=100, seed=7)),
 }
@@ -49,7 +49,7 @@ def load_fhir(file: FhirDatasetFile, source: DatasetSource) -> Dataset | None:
         key = "as_of" if file.as_of is not None else "generate"
         source.note(key, str(conflict), _suggest_fix(file))
         return None
-    files = source.documents(file.file, file.folder, FORMS)
+    files = source.documents(file.file, file.folder, FILE_FORMATS)
     if files is None:
         return None
     inline = [InlineDocument(source.locate, number, item) for number, item in enumerate(file.records)]
@@ -81,7 +81,7 @@ def _load_or_compile(
             source.warn(_relocate_warning(warning, documents, number))
         return cached.dataset
     generated_lines = []
-    if generate is not None:  # not in the cache: the generator is imported only then
+    if generate is not None:  # the generator is imported only when the cache does not have the result
         generated_lines = list(
             load("clerkship.synthetic.generator:generate_lines")(generate.patients, generate.seed, now)
         )
@@ -119,7 +119,9 @@ def read_path(path: Path, cache: DatasetCache, warn: Callable[[InputProblem], No
     problems: list[InputProblem] = []
     source = _build_source(path, cache, problems.append, warn)
     try:
-        documents = open_document_folder(path, FORMS, warn) if path.is_dir() else [open_document(path, FORMS)]
+        documents = (
+            open_document_folder(path, FILE_FORMATS, warn) if path.is_dir() else [open_document(path, FILE_FORMATS)]
+        )
     except Unreadable as unreadable:
         raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
     dataset = _load_or_compile(path.name, documents, CompileOptions(), source)

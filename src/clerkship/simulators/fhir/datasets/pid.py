@@ -29,8 +29,8 @@ def build_pid_segment(resource: ResourceView) -> str | None:
         11: _build_address(resource),
         13: _build_phone(resource),
     }
-    last = max(at for at, value in values.items() if value)
-    return build_segment("PID", {at: value for at, value in values.items() if at <= last}).render()
+    last = max(number for number, value in values.items() if value)
+    return build_segment("PID", {number: value for number, value in values.items() if number <= last}).render()
 
 
 def _get_text(data: Mapping[str, Any], name: str) -> str:
@@ -49,7 +49,7 @@ def _build_identifier(resource: ResourceView) -> str:
     if not isinstance(value, str):
         return build_field(str(resource.get("id", "")), "", "", "", "PI")
     identifier = next(item for item in list_objects(resource, "identifier") if item.get("value") == value)
-    # an authority has parts of its own, which `build_field` would take for text
+    # The authority has subcomponents, whose separators `build_field` would escape.
     return f"{build_field(value)}^^^{_build_authority(_get_text(identifier, 'system'))}^MR"
 
 

@@ -55,7 +55,7 @@ class ReferenceResolver:
         resource = {**entry.resource, "id": entry.id}
         line = render_resource(resource)
         messages: list[str] = []
-        if not any(sign in line for sign in _ADDRESS_MARKERS):
+        if not any(marker in line for marker in _ADDRESS_MARKERS):
             return resource, messages
 
         def replace(match: "re.Match[bytes]") -> bytes:

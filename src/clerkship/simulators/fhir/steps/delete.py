@@ -22,9 +22,8 @@ class FhirDelete(ResourceStep):
 
     def run(self, host: StepHost) -> None:
         state, action = host.state(FhirState, self.sandbox)
-        if (
-            state.resource(self.key) is None
-        ):  # the server would accept it, but the author has most likely mistyped the id
+        # A FHIR server accepts the deletion of an unknown resource; here the author most likely mistyped the id.
+        if state.resource(self.key) is None:
             raise InputError.of(f"there is no {self.key} to delete")
         with Transaction(state, action) as transaction:
             delete_resource(transaction, self.key)

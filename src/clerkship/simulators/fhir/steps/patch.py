@@ -56,7 +56,9 @@ class FhirPatch(ResourceStep):
 
     name: ClassVar[str] = "fhir.patch"
     simulator: ClassVar[str | None] = "fhir"
-    operations: Annotated[tuple[PatchOperation, ...], Field(description="JSON FhirPatch (RFC 6902), in order")] = ()
+    operations: Annotated[
+        tuple[PatchOperation, ...], Field(description="operations of JSON Patch (RFC 6902), in order")
+    ] = ()
     set: Annotated[
         dict[str, JsonValue],
         Field(description="dotted path -> new value; null removes the element. Items of a list need an index"),
@@ -87,7 +89,7 @@ class FhirPatch(ResourceStep):
 
 def _find_mistake(key: str, path: str, value: JsonValue) -> str:
     if parse_plain_path(path) is None:
-        return f"`{path}` is not a plain path (expected: such as name[0].family)"
+        return f"`{path}` is not a plain path (expected: element names and indexes, such as name[0].family)"
     type = key.partition("/")[0]
     message = find_value_error(type, path, value)
     return find_path_error(type, path) or (f"`{path}`: {message}" if message else "")

@@ -35,7 +35,7 @@ def _locate(resource: Resource, expression: str) -> FieldPath:
     for step in _STEP.findall(expression)[1:]:
         name: int | str = int(step) if step.isdigit() else step
         if isinstance(data, dict) and isinstance(name, str) and name not in data:
-            name = next((spelt for spelt in list_choice_names(name) if spelt in data), name)
+            name = next((choice for choice in list_choice_names(name) if choice in data), name)
         place.append(name)
         inside = existing_part(data, (name,))
         data = data[name] if inside else None
