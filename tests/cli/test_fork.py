@@ -70,7 +70,7 @@ def test_agent_without_on_history_is_warmed_up_with_a_warning(capsys: pytest.Cap
     capsys.readouterr()
     assert run(["fork", "latest", "refund", "--at-turn", "3", "-k", "2"]) == 1
     told = " ".join(capsys.readouterr().out.split())
-    assert "python:talkers:Curt has no on_history: it is warmed up: it answers lines 1 to 2 once more" in told
+    assert "python:talkers:Curt has no on_history: it is warmed up: it answers lines 1 to 2 again" in told
     assert "from turn 3 on × 2" in told
     assert run(["rerun"]) == 1
     assert run(["resume"]) == 1

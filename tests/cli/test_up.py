@@ -244,10 +244,10 @@ def test_check_uses_edited_criteria_but_rejects_an_edited_environment(desk: Path
         write_suite(desk, edited.replace("- {label: said so", "- {label: said so, weight: 0.001"))
         passed = typed("check")
         assert passed.code == 0, passed.out + passed.err
-        assert "has been changed" not in passed.out
+        assert "was edited" not in passed.out
 
         write_suite(desk, edited.replace("text: LATE", "text: VERY LATE"))
-        assert "scenario or the task item has been changed" in typed("check").out
+        assert "scenario or the task item was edited" in typed("check").out
         other = typed("check", "Calm")
         assert "the scenario of this task was not run" in other.out
 
@@ -411,7 +411,7 @@ def test_listener_uses_the_given_port(tmp_path: Path, typed: RunCommand) -> None
     assert wanted in " ".join(done.err.split())
     with UpProcess(tmp_path, "--from", "suite", "--listener", f"mllp={port}") as up:
         way = up.document["sandboxes"]["lab"]
-        assert way["lines"]["mllp"]["port"] == port
+        assert way["listeners"]["mllp"]["port"] == port
         [example] = way["examples"]
         sent = subprocess.run(example, shell=True, capture_output=True, text=True, timeout=20, check=True)
         assert "MSA|AA|1" in sent.stdout
@@ -451,14 +451,14 @@ def test_invalid_listener_option_is_an_error(
         (["up", "suite"], "unknown environment `suite` in .; it is a file or folder: `clerkship up --from suite`"),
         (["up", "--from", "nowhere"], "nowhere: there is no such file or folder"),
         (["up", "--from", "suite", "--task", "Calm the fahter"], "did you mean `Calm the father`?"),
-        (["up", "--from", "suite", "--task", "the"], "it fits File the referral; Calm the father"),
+        (["up", "--from", "suite", "--task", "the"], "it matches File the referral; Calm the father"),
         (["up", "--from", "suite", "--name", "../x"], "`../x` is not a valid name"),
         (["up", "--from", "suite", "--port", "70000"], "less than or equal to 65535"),
-        (["up", "--from", "two"], "name the environment; there are a, b"),
+        (["up", "--from", "two"], "name the environment; expected one of a, b"),
         (["up", "b", "--from", "two", "--task", "A"], "`A` belongs to environment a, not to b"),
         (["events"], "no running playground is registered in .clerkship/up; start one with `clerkship up`"),
-        (["events", "--kind", "file.*"], "no event matches `file.*`; there are agent.*, chat.*"),
-        (["check", "A"], "no playground is up"),
+        (["events", "--kind", "file.*"], "no event kind matches `file.*`; expected one of agent.*, chat.*"),
+        (["check", "A"], "no running playground is registered"),
     ],
 )
 def test_input_errors_are_printed_without_starting(

@@ -262,7 +262,7 @@ def test_missing_judge_is_reported_before_any_request(bench: Workbench) -> None:
     with pytest.raises(InputError, match="NO_SUCH_KEY is not set") as caught:
         held(bench, None)
     assert str(caught.value).endswith("; or give --judge")  # it has no --no-judge
-    with pytest.raises(InputError, match="nobody to calibrate"):
+    with pytest.raises(InputError, match="no judge to calibrate"):
         held(bench, "none")
 
 
@@ -382,7 +382,7 @@ def test_unwritable_calibration_file_is_reported_before_any_request(bench: Workb
     places = {
         broken: "broken.json:2:1: not YAML",
         bench.folder: "it is a folder",
-        broken / "in" / "calibration.json": "broken.json: it is no folder",
+        broken / "in" / "calibration.json": "broken.json: it is not a folder",
     }
     with Served(by_snow) as served:
         for place, said in places.items():

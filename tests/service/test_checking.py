@@ -79,7 +79,7 @@ def test_given_domain_takes_precedence_over_the_agents_and_the_projects(shop: Li
     assert "expected a list" in messages(validated(shop))[0]
     assert "expected a list" in messages(validated(shop, agent="nop"))[0]
     assert messages(validated(shop, agent=agent)) == []
-    assert "takes a number" in messages(validated(shop, agent=agent, domain=given))[0]
+    assert "expected a number" in messages(validated(shop, agent=agent, domain=given))[0]
     assert "expected a list" in messages(validated(shop, agent=Connected(AgentCapabilities(engine="E"))))[0]
     found = validated(shop, agent=agent).library
     assert found is not None

@@ -190,7 +190,7 @@ def test_agent_without_on_history_is_warmed_up_without_effect_on_the_log(bench: 
 
     request = ForkRequest(run="latest", task="notes", turn=3, agent=PythonSolver("agent", Warm))
     plan = plan_fork(bench.store, request, CATALOG, Settings(timeout=20))
-    assert "it answers lines 1 to 2 once more" in plan.warnings[0].message
+    assert "it answers lines 1 to 2 again" in plan.warnings[0].message
     execute(plan, bench.store, CATALOG)
     [forked] = bench.store.task_runs(plan.run.id)
     assert forked.verdict == "pass"
@@ -328,5 +328,5 @@ def test_fork_refuses_unstarted_trials_and_old_runs(bench: Workbench) -> None:
     with pytest.raises(InputError, match="trial 1 of .* has no log"):
         fork(bench, "nop", turn=1)
     bench.store._db.execute("UPDATE runs SET record = ?", (run.model_copy(update={"plan": ""}).model_dump_json(),))
-    with pytest.raises(InputError, match="from before runs kept what they had to do"):
+    with pytest.raises(InputError, match="was stored without a plan"):
         fork(bench, "nop", turn=1)

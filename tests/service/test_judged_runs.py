@@ -222,7 +222,7 @@ def test_failed_gate_fails_the_trial_despite_unjudged_criteria(scenario: Workben
 def test_missing_judge_is_an_error_with_a_hint(scenario: Workbench) -> None:
     task_run = scenario.run_one(agent)
     assert (task_run.verdict, scenario.exit_code()) == ("inconclusive", 2)
-    assert "none is configured: give --judge, or --no-judge to skip it" in judged(task_run)[0].detail
+    assert "none is configured; add --judge, or --no-judge to skip the criterion" in judged(task_run)[0].detail
     assert scenario.store.run(task_run.run).judge is None
 
 
@@ -348,7 +348,7 @@ def test_judge_option_takes_precedence_over_settings_and_conftest(scenario: Work
         ("{provider: anthropic, model: claude}", "api.anthropic.com requires a key; set ANTHROPIC_API_KEY"),
         ("{provider: azure, model: m, api_base: 'https://x'}", "x requires a key; set AZURE_API_KEY"),
         ("{provider: azure, model: m}", "model `azure:m`: no address"),
-        ("{provider: bedrock, model: m}", "the provider `bedrock` is not available; there is openai, azure, anthropic"),
+        ("{provider: bedrock, model: m}", "the provider `bedrock` is not available; use openai, azure, anthropic"),
         ("{provider: openai, model: gpt-5.1}", "api.openai.com requires a key; set OPENAI_API_KEY"),
         ("{provider: openai, model: m, api_key: '${NO_SUCH_KEY}'}", "variable NO_SUCH_KEY is not set"),
         ("{provider: openai, model: '${NO_SUCH_MODEL}'}", "variable NO_SUCH_MODEL is not set"),

@@ -17,7 +17,7 @@ from clerkship.service.attacking import AttackOptions
 from clerkship.service.planning.request import RunRequest
 
 ROOT = Path(__file__).parents[2]
-STEPS = ["load_suite", "select", "freeze", "choose_models", "plan"]
+STEPS = ["load_suite", "select_tasks", "freeze_tasks", "choose_models", "build_plan"]
 MAX_FILES = 12
 MAX_FUNCTIONS = 36
 MAX_PARAMETERS = 6

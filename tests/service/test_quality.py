@@ -129,11 +129,11 @@ def test_rating_prompt_has_each_metric_and_the_person(bench: Workbench) -> None:
         ({"scale_metrics": {"tone": {"score": "3.5"}}}, "fractional part"),
         ({"scale_metrics": {"tone": {"score": "good"}}}, "valid integer"),
         ({"scale_metrics": {"tone": 3}}, "valid dictionary"),
-        ({"scale_metrics": {" ": {"score": 3}}}, "a metric has a name"),
+        ({"scale_metrics": {" ": {"score": 3}}}, "expected the name of a metric"),
         ({"binary_metrics": {"done": {"passed": "yes"}}}, "valid boolean"),
         (
             {"binary_metrics": {"tone": {"passed": True}}, "scale_metrics": {"tone": {"score": 3}}},
-            "tone is there twice",
+            "tone occurs twice",
         ),
         ({"scale_metrics": {}, "binary_metrics": None, "summary": "x"}, "expected at least one metric"),
         ({}, "expected at least one metric"),
@@ -145,7 +145,7 @@ def test_invalid_rating_is_an_error(wrong: Any, told: str) -> None:
 
 
 def test_ratings_can_be_a_list_or_a_map() -> None:
-    found = RatingsAnswer.model_validate({"scale_metrics": [{"name": "tone", "reasoning": "x", "score": "4"}]}).found()
+    found = RatingsAnswer.model_validate({"scale_metrics": [{"name": "tone", "reasoning": "x", "score": "4"}]}).by_name()
     assert (found["tone"].score, found["tone"].reason) == (4, "x")
 
 
@@ -170,7 +170,7 @@ def test_conversations_are_rated_only_on_request_and_with_a_judge(bench: Workben
     bench.write("late.yml", SCENARIO)
     with Served(rates(GOOD)) as served:
         assert bench.run_one(agent, judge=who(served)).quality is None
-        with pytest.raises(InputError, match="--metrics needs a judge, and --no-judge leaves none"):
+        with pytest.raises(InputError, match="--metrics needs a judge, and --no-judge turns it off"):
             bench.run_one(agent, judge="none", metrics=True)
         assert bench.run_one(agent, metrics=True).quality is None
         bench.write("late.yml", SCENARIO.replace("setup: {", "setup: {turn_timeout: 0.1, "))

@@ -117,7 +117,7 @@ def test_playground_events_show_the_variable_name_instead_of_its_value(
     monkeypatch.setenv("CLERKSHIP_STORE", str(tmp_path / "s.db"))
     tail = EventPrinter()
     request = PlaygroundRequest(path=bench.folder, task="A")
-    with tail.ending_by_signal(), open_playground(request, load_settings(), CATALOG, tail.add) as play:
+    with tail.stop_on_signal(), open_playground(request, load_settings(), CATALOG, tail.add) as play:
         play.playground.emit("agent", SlotSet(name="key", value=forms()), "agent")
         for options in ([], ["--json"]):
             assert run(["events", *options]) == 0

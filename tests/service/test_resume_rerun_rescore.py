@@ -290,7 +290,7 @@ def test_run_cannot_be_resumed_by_two_processes(bench: Workbench) -> None:
 def test_resume_refuses_another_agent(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     run = breaking_after(bench, 1)
-    with pytest.raises(InputError, match="not other's"):
+    with pytest.raises(InputError, match="not of other"):
         plan_resume(bench.store, run, CATALOG, Settings(), agent=PythonSolver("other", copies))
     rescored = rescore(bench.store, run, CATALOG).run.id
     with pytest.raises(InputError, match="it ran nothing"):

@@ -80,7 +80,7 @@ def test_check_reports_a_broken_simulator(bench: Workbench, tmp_path: Path, caps
     tail = EventPrinter()
     request = PlaygroundRequest(path=bench.folder, environment="desk")
     with (
-        tail.ending_by_signal(),
+        tail.stop_on_signal(),
         open_playground(request, Settings(store=tmp_path / "s.db"), CATALOG, tail.add) as play,
     ):
         play.playground.broken = "drop: KeyError: x"
@@ -95,7 +95,7 @@ def test_up_with_a_file_uses_the_environment_of_its_tasks(bench: Workbench) -> N
     file = bench.write("task.yml", "task: {name: B, environment: b}")
     library = load_library(bench.folder, CATALOG)
     assert choose_environment(library, PlaygroundRequest(path=file))[1].name == "b"
-    with pytest.raises(InputError, match="there are a, b"):
+    with pytest.raises(InputError, match="expected one of a, b"):
         choose_environment(library, PlaygroundRequest(path=bench.folder))
 
 

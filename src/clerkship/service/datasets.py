@@ -23,7 +23,7 @@ from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.settings import Settings
-from clerkship.simulators.fhir.datasets.load import BUILT_IN, FORMS, load_built_in, read_path
+from clerkship.simulators.fhir.datasets.load import BUILT_IN, FILE_FORMATS, load_built_in, read_path
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def find_dataset(
 def _contains_definitions(folder: Path) -> bool:
     """Return whether a folder contains YAML rather than only FHIR files."""
     return any(path.suffix in YAML for path in folder.iterdir()) or not any(
-        FORMS.is_readable(path.name) for path in folder.rglob("*")
+        FILE_FORMATS.is_readable(path.name) for path in folder.rglob("*")
     )
 
 
