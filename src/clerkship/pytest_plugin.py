@@ -1,7 +1,6 @@
-"""The pytest plugin: a fixture that runs tasks, and failures told as pytest tells them.
+"""The pytest plugin: a fixture that runs tasks, and explanations of failed assertions.
 
-Pytest loads this module in every session of whoever has the package installed, so it imports nothing of ours: the rest
-comes, by name, with the first use of the fixture.
+Pytest loads this module in every session, so it imports nothing of ours before the fixture is used.
 """
 
 import importlib
@@ -69,11 +68,11 @@ class Clerkship:
         tags: str | Iterable[str] = (),
         **limits: Unpack[FixtureRunOptions],
     ) -> "Result":
-        """Run the tasks at a path with an agent, keep everything, and say what came of it.
+        """Run the tasks at a path with an agent, store the run, and return its result.
 
         The agent is a class, an object, a function, or a reference such as `oracle` or `python:module:name`. `task`
         and `tags` select; `benchmark, trials, seed, timeout, concurrency, shuffle, judge, person` and the others are as
-        on the command line; `judge="none"` skips what a model must judge, `replay=True` asks no model at all.
+        on the command line; `judge="none"` skips criteria that need a model, `replay=True` uses recorded answers.
         """
         __tracebackhide__ = True
         result = self._do(

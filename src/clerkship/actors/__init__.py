@@ -1,1 +1,1 @@
-"""Agents and people: whoever acts in a playground."""
+"""Agents and simulated people."""

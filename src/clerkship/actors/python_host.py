@@ -191,6 +191,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def main() -> None:
+    """Run the agent's process: import the agent, and answer messages until standard input is closed."""
     reading, writing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

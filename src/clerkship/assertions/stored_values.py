@@ -94,6 +94,7 @@ class EntryResult(NamedTuple):
 
 
 def get_value(event: Event) -> Any:
+    """Return the value that an event sets; None if it has none."""
     return getattr(event.payload, "value", None)
 
 

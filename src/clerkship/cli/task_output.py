@@ -36,6 +36,7 @@ def read_task(
 
 
 def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> None:
+    """Print a trial as text or JSON."""
     if json:
         data = {"task_run": view.task_run, "intact": view.intact, "events": view.events, "sidecar": view.sidecar}
         more = {"criteria": view.snapshot.task.criteria, "attempts": view.attempts}
@@ -131,5 +132,5 @@ def _print_attachment(attachment: Attachment) -> None:
     out().print(f"  [quiet]{attachment.title}{cut}[/]")
     for line in lines[-MAX_ATTACHMENT_LINES:]:
         # What would move the cursor is replaced.
-        shown = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in line)
+        shown = "".join(char if char.isprintable() or char == "\t" else "�" for char in line)
         out().print(f"    [quiet]{escape(shown)}[/]", soft_wrap=True)

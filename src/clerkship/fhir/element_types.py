@@ -25,6 +25,7 @@ class UnknownElement(ValueError):
 
 
 def single_type(name: str) -> ElementTypes:
+    """Return a set with one element type."""
     return frozenset({ElementType(name)})
 
 

@@ -56,6 +56,7 @@ def fhir_error(code: IssueCode, text: str) -> FhirError:
 
 
 def build_operation_outcome(issues: "tuple[Issue, ...] | list[Issue]") -> dict[str, Any]:
+    """Return an OperationOutcome with the issues."""
     return {"resourceType": "OperationOutcome", "issue": [_render_issue(issue) for issue in issues]}
 
 

@@ -35,6 +35,7 @@ def find_narrative_error(text: str) -> NarrativeError | None:
 
 
 def is_valid_narrative(value: Any) -> bool:
+    """Return whether a text is a valid XHTML narrative."""
     return isinstance(value, str) and find_narrative_error(value) is None
 
 

@@ -1,1 +1,1 @@
-"""What is shown of a run to somebody who was not there."""
+"""Reports of runs, for people and machines."""

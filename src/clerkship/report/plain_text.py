@@ -64,6 +64,7 @@ def failed_criteria(task_run: TaskRun) -> list[CriterionRun]:
 
 
 def skipped_criteria(task_run: TaskRun) -> list[CriterionRun]:
+    """Return the skipped criteria of a trial."""
     return [criterion for criterion in task_run.criteria if criterion.status == "skipped"]
 
 

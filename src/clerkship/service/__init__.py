@@ -1,1 +1,1 @@
-"""Use cases: the only door to everything else for the faces (cli, and later api and mcp)."""
+"""Use cases: what the command line, pytest and other entry points call."""

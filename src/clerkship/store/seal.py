@@ -60,6 +60,7 @@ def as_bytes(value: object) -> bytes:
 
 
 def digest(value: object) -> bytes:
+    """Return the SHA-256 digest of a value."""
     return hashlib.sha256(as_bytes(value)).digest()
 
 

@@ -62,6 +62,7 @@ class Address(NamedTuple):
 
 
 def draw_address(rng: RandomSource) -> Address:
+    """Draw an address from the random numbers of a patient."""
     town, code = rng.choice(TOWNS)
     unit = f"Apt {rng.integer(1, 24)}{rng.choice(('', 'A', 'B', 'C'))}" if rng.chance(0.3) else ""
     return Address(f"{rng.integer(2, 989)} {rng.choice(STREETS)} {rng.choice(STREET_TYPES)}", unit, town, code)

@@ -68,6 +68,7 @@ def build_procedures(history: PatientHistory) -> Iterator[Resource]:
 
 
 def build_referrals(history: PatientHistory) -> Iterator[Resource]:
+    """Build the referrals of a patient."""
     for referral in history.referrals:
         yield _build_referral(history, referral)
 

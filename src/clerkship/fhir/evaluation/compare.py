@@ -165,5 +165,6 @@ class DistinctItems:
 
 
 def remove_duplicates(items: Iterable[Item]) -> Collection:
+    """Return the items without duplicates, in order."""
     seen = DistinctItems()
     return [item for item in items if seen.add(item)]

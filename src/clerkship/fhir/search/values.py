@@ -59,6 +59,7 @@ def split_alternatives(name: str, text: str) -> list[str]:
 
 
 def parse_boolean(name: str, text: str) -> bool:
+    """Parse `true` or `false`; raise FhirError for any other text."""
     if text not in {"true", "false"}:
         raise fhir_error("value", f"{name} is true or false, not {text!r}")
     return text == "true"

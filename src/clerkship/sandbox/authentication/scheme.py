@@ -61,6 +61,7 @@ class HttpScheme(AuthenticationScheme):
 
 
 def select_http_schemes(schemes: Sequence[AuthenticationScheme]) -> list[HttpScheme]:
+    """Return the schemes that authenticate HTTP requests."""
     return [scheme for scheme in schemes if isinstance(scheme, HttpScheme)]
 
 

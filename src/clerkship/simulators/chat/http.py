@@ -50,10 +50,12 @@ def message_to_json(event: Event) -> dict[str, Any]:
 
 
 def render_message(call: HttpCall, context: Context, event: Event) -> Reply:
+    """Render a message as JSON."""
     return json_reply(201, message_to_json(event))
 
 
 def render_messages(call: HttpCall, context: Context, events: list[Event]) -> Reply:
+    """Render a list of messages as JSON."""
     return json_reply(200, {"open": context.state.open, "messages": [message_to_json(event) for event in events]})
 
 

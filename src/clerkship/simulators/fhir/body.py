@@ -75,6 +75,7 @@ def _build_internal_url(public_url: str) -> str:
 
 @lru_cache(maxsize=64)
 def get_server_address(base: str) -> ServerAddress:
+    """Return the address of the server from the base of a request."""
     return ServerAddress(base)
 
 

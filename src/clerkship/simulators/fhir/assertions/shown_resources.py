@@ -90,4 +90,5 @@ def find_shown_resources(evidence: Evidence, sandbox: str) -> Sequence[ShownReso
 
 
 def find_sandbox_name(evidence: Evidence, state: FhirState) -> str:
+    """Return the name of the sandbox with this state."""
     return next(name for name, other in evidence.states.items() if other is state)
