@@ -16,7 +16,7 @@ from scripts.reference.build import build_pages
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "clerkship"
-MODULES = sorted(path for path in SOURCE.rglob("*.py") if "scaffolds" not in path.parts)
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if "suites" not in path.parts)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The texts of prompts are part of the keys of recorded answers, so they do not change for their style.
 PAGES.remove(ROOT / "docs" / "reference" / "prompts.md")
@@ -163,7 +163,7 @@ def _terms_of_reference() -> Iterator[str]:
     pages = build_pages()
     for text in pages.values():
         yield from re.findall(r"^# (.+)$", text, re.MULTILINE)
-    yield from re.findall(r"^## ([a-z_]+)(?:$|[.,\[])", pages["files.md"], re.MULTILINE)
+    yield from re.findall(r"^## ([a-z]+)(?:$|, of type)", pages["files.md"], re.MULTILINE)
     yield from re.findall(r"^\| `(actor|cause|kind|source)` \|", pages["events.md"], re.MULTILINE)
     yield from re.findall(r"^\| `(weight|axis|gate|assertion)` \|", pages["files.md"], re.MULTILINE)
     yield from re.findall(r"^## clerkship (resume|rerun|rescore|fork)$", pages["commands.md"], re.MULTILINE)
