@@ -24,4 +24,4 @@ def evidence(engine: Interface, about: str = "") -> Evidence:
         ending="agent_done",
         entities={"ana": ANA, "may": NOBODY},
     )
-    return found.about(about) if about else found
+    return found.for_entity(about) if about else found

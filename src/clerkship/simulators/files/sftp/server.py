@@ -1,4 +1,7 @@
-"""The SFTP server of one session: asyncssh's, with the files of a sandbox instead of those of a disk."""
+"""The SFTP server of one session: asyncssh's, with the files of a sandbox instead of those of a disk.
+
+See docs/decisions/0015-files-and-sftp.md.
+"""
 
 import time
 from collections.abc import AsyncIterator
