@@ -1,4 +1,4 @@
-"""Going on with a conversation that a workbench has kept."""
+"""Fork a conversation of a workbench."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.workbench import CATALOG, Workbench
 
 
 def fork(bench: Workbench, agent: Any = None, **how: Any) -> TaskRun:
-    """Go on with the task called `Keep notes`, or with the one that is named; the first of the new trials."""
+    """Fork the task `Keep notes`, or the named one; return the first new trial."""
     solver = PythonSolver("agent", agent) if isinstance(agent, type) else agent
     request = ForkRequest(**{"run": "latest", "task": "notes", "agent": solver, **how})
     plan = plan_fork(bench.store, request, CATALOG, Settings(timeout=20))

@@ -1,4 +1,4 @@
-"""Print the functions of the service that a request passes until it is planned. Run as a program of its own."""
+"""Print the functions of the service that are called while a request is planned. Run as a separate program."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A judge held against people: with answers that are written down, and over real HTTP."""
+"""Calibration of judges, with scripted answers and over HTTP."""
 
 import json
 import threading
@@ -66,8 +66,8 @@ SCENARIO = """
 SETTINGS = Settings(timeout=20, openai_api_key=KEY)
 
 
-def held(bench: Workbench, judge: str | None, text: str = LABELLED, **more: Any) -> CalibrationResult:
-    """A judge against a labelled set, and kept."""
+def run_calibration(bench: Workbench, judge: str | None, text: str = LABELLED, **more: Any) -> CalibrationResult:
+    """Calibrate a judge with a labelled set, and save the result."""
     path = bench.write("labels/labelled.yml", text)
     save = more.pop("save", None)
     request = CalibrationRequest(path=path, judge=judge, **more)
@@ -77,29 +77,28 @@ def held(bench: Workbench, judge: str | None, text: str = LABELLED, **more: Any)
 
 
 def verdict(passed: bool, quote: str = "", reasoning: str = "[T1] says so.") -> Answered:
-    """What the endpoint answers."""
+    """Return an answer of the endpoint."""
     cites = [{"where": "T1", "quote": quote}] if quote else []
     return said(json.dumps({"reasoning": reasoning, "citations": cites, "passed": passed}))
 
 
-def matter(asked: Asked) -> str:
-    """What it was asked about."""
+def read_question(asked: Asked) -> str:
+    """Return the conversation and the criterion of a request."""
     found: str = json.loads(asked.body)["messages"][1]["content"]
     return found
 
 
-def by_snow(asked: Asked) -> Answered:
-    """Passes whatever has snow in it."""
-    return verdict("It snows" in matter(asked), "It snows" if "It snows" in matter(asked) else "")
+def answer_by_snow(asked: Asked) -> Answered:
+    """Pass every criterion whose conversation mentions snow."""
+    return verdict("It snows" in read_question(asked), "It snows" if "It snows" in read_question(asked) else "")
 
 
-def who(served: Served) -> str:
-    """The judge there."""
+def judge_reference(served: Served) -> str:
     return f"openai:some-model@{served.url}/v1"
 
 
 def run_judged(bench: Workbench, judge: str, **options: Any) -> str:
-    """A run with this judge; its id."""
+    """Run the suite with this judge; return the id of the run."""
     bench.write("eval/scenarios/late.yml", SCENARIO)
     request = RunRequest(
         path=bench.folder / "eval", agent=PythonSolver("agent", lambda message: "It snows."), judge=judge, **options
@@ -128,15 +127,15 @@ def test_shipped_set_is_balanced_and_its_judge_disagrees_with_some_labels(bench:
 
 
 def test_calibration_sends_the_same_request_as_a_run(bench: Workbench) -> None:
-    with Served(by_snow) as served:
-        found = held(bench, who(served))
+    with Served(answer_by_snow) as served:
+        found = run_calibration(bench, judge_reference(served))
         assert len(served.asked) == 4
         labelled = next(body for body in bodies(served) if body["messages"][1]["content"].endswith("It says why"))
-        run_judged(bench, who(served))
+        run_judged(bench, judge_reference(served))
         assert bodies(served)[-1]["messages"][0] == labelled["messages"][0]
         ours, theirs = (body["messages"][1]["content"] for body in (bodies(served)[-1], labelled))
     assert "SIMULATION CONTEXT" in ours
-    # The log of a run begins with events of its own, so numbers of events differ; nobody's words do.
+    # The log of a run starts with further events, so the numbers of events differ, but not the messages.
     assert [line for line in ours.splitlines() if line.startswith("[T")] == [
         line for line in theirs.splitlines() if line.startswith("[T")
     ]
@@ -152,10 +151,10 @@ def test_calibration_sends_the_same_request_as_a_run(bench: Workbench) -> None:
 
 def test_labels_without_a_verdict_are_counted_separately(bench: Workbench) -> None:
     def answer(asked: Asked) -> Answered:
-        return refused(400, "no") if matter(asked).endswith("It says when") else by_snow(asked)
+        return refused(400, "no") if read_question(asked).endswith("It says when") else answer_by_snow(asked)
 
     with Served(answer) as served:
-        found = held(bench, who(served))
+        found = run_calibration(bench, judge_reference(served))
     overall = found.calibration.overall
     assert (overall.judged, overall.agreed, overall.errors) == (2, 2, 2)
     assert found.calibration.criteria["It says when"] == Agreement(errors=2)
@@ -167,16 +166,16 @@ def test_labels_without_a_verdict_are_counted_separately(bench: Workbench) -> No
 
 
 def test_calibration_without_a_verdict_is_inconclusive_and_not_saved(bench: Workbench) -> None:
-    with Served(by_snow) as served:
-        before = held(bench, who(served))
-    found = held(bench, who(served))  # nobody is there any more
+    with Served(answer_by_snow) as served:
+        before = run_calibration(bench, judge_reference(served))
+    found = run_calibration(bench, judge_reference(served))  # the endpoint is closed
     assert (found.calibration.overall.judged, found.exit_code()) == (0, 2)
-    assert bench.store.calibrations(who(served)) == (before.calibration,)
+    assert bench.store.calibrations(judge_reference(served)) == (before.calibration,)
 
 
 def test_exit_code_depends_on_the_targets(bench: Workbench) -> None:
-    with Served(by_snow) as served:
-        found = held(bench, who(served))
+    with Served(answer_by_snow) as served:
+        found = run_calibration(bench, judge_reference(served))
     assert compute_kappa(found.calibration.overall) == pytest.approx(0.5)
     assert [found.exit_code(at_least) for at_least in (None, 0.5, 0.51)] == [0, 0, 1]
     assert [found.exit_code(None, most) for most in (None, 1, 0)] == [0, 0, 1]
@@ -188,8 +187,8 @@ def test_exit_code_depends_on_the_targets(bench: Workbench) -> None:
 
 def test_labels_of_one_kind_have_no_kappa(bench: Workbench) -> None:
     text = LABELLED.replace("passed: true", "passed: false")
-    with Served(by_snow) as served:
-        found = held(bench, who(served), text)
+    with Served(answer_by_snow) as served:
+        found = run_calibration(bench, judge_reference(served), text)
     assert compute_kappa(found.calibration.overall) is None
     assert found.exit_code(at_least=0.1) == 2
     assert found.exit_code(max_false_passes=9) == 0
@@ -202,14 +201,14 @@ def test_votes_are_used_and_are_part_of_the_judge_identity(bench: Workbench) -> 
 
     def answer(asked: Asked) -> Answered:
         with gate:
-            number = seen[matter(asked)] = seen.get(matter(asked), 0) + 1
+            number = seen[read_question(asked)] = seen.get(read_question(asked), 0) + 1
         return verdict(number == 2, "Why?" if number == 2 else "")
 
     text = LABELLED.replace("{user: Where is my order?, agent: It snows.}", "{user: Why?, agent: It snows.}")
     with Served(answer) as served:
-        found = held(bench, who(served), text, votes=3)
+        found = run_calibration(bench, judge_reference(served), text, votes=3)
         with pytest.raises(InputError, match="odd number"):
-            held(bench, who(served), votes=2)
+            run_calibration(bench, judge_reference(served), votes=2)
     assert found.used["judge"].calls == 12
     assert found.calibration.judge.votes == 3
     assert found.calibration.overall == Agreement(both_failed=3, false_fails=1)
@@ -228,16 +227,16 @@ def test_labels_are_judged_concurrently_up_to_the_limit(bench: Workbench) -> Non
         together.wait(10)
         with gate:
             under_way -= 1
-        return by_snow(asked)
+        return answer_by_snow(asked)
 
     with Served(answer) as served:
-        held(bench, who(served), concurrency=2)
+        run_calibration(bench, judge_reference(served), concurrency=2)
     assert most == 2
 
 
 def test_stored_run_can_be_labelled(bench: Workbench) -> None:
-    with Served(by_snow) as served:
-        run_judged(bench, who(served), trials=2)
+    with Served(answer_by_snow) as served:
+        run_judged(bench, judge_reference(served), trials=2)
         text = """
             labelled:
               - name: From the store
@@ -246,32 +245,32 @@ def test_stored_run_can_be_labelled(bench: Workbench) -> None:
                 trial: 2
                 labels: [{criterion: It says why, passed: true}, {criterion: It says when, passed: false}]
         """
-        found = held(bench, who(served), text)
+        found = run_calibration(bench, judge_reference(served), text)
         assert found.calibration.overall == Agreement(both_passed=1, false_passes=1)
         with pytest.raises(InputError, match=r"labelled.yml:3:\d+: .* has no trial 7"):
-            held(bench, who(served), text.replace("trial: 2", "trial: 7"))
+            run_calibration(bench, judge_reference(served), text.replace("trial: 2", "trial: 7"))
         with pytest.raises(InputError, match=r"labelled.yml:3:\d+: there is no run 'nope'"):
-            held(bench, who(served), text.replace("latest", "nope"))
+            run_calibration(bench, judge_reference(served), text.replace("latest", "nope"))
 
 
 def test_missing_judge_is_reported_before_any_request(bench: Workbench) -> None:
     with pytest.raises(InputError, match=r"none is configured; give --judge$"):
-        held(bench, None)
+        run_calibration(bench, None)
     llm = "{provider: openai, model: own-model, api_key: '${NO_SUCH_KEY}'}"
     bench.write("labels/conftest.yml", f"evaluation: {{llm: {llm}}}")
     with pytest.raises(InputError, match="NO_SUCH_KEY is not set") as caught:
-        held(bench, None)
+        run_calibration(bench, None)
     assert str(caught.value).endswith("; or give --judge")  # it has no --no-judge
     with pytest.raises(InputError, match="no judge to calibrate"):
-        held(bench, "none")
+        run_calibration(bench, "none")
 
 
 def test_own_prompt_beside_the_set_is_used_and_is_part_of_the_judge_identity(bench: Workbench) -> None:
     bench.write("labels/judge.jinja2", "Decide on {{ criterion }} by {{ transcript }}")
-    with Served(by_snow) as served:
+    with Served(answer_by_snow) as served:
         llm = f"{{provider: openai, model: own-model, api_base: '{served.url}/v1', temperature: 0}}"
         bench.write("labels/conftest.yml", f"evaluation: {{llm: {llm}, criteria_judge_prompt: judge.jinja2}}")
-        found = held(bench, None)
+        found = run_calibration(bench, None)
         assert all(body["messages"][-1]["content"].startswith("Decide on It says") for body in bodies(served))
         assert {body["temperature"] for body in bodies(served)} == {0}
     judge = found.calibration.judge
@@ -282,23 +281,23 @@ def test_own_prompt_beside_the_set_is_used_and_is_part_of_the_judge_identity(ben
 # What a run says of its judge.
 
 
-def told(bench: Workbench, run_id: str) -> str:
-    """The line about its judge."""
+def render_reports(bench: Workbench, run_id: str) -> str:
+    """Return the line about the judge in the output."""
     lines = dict(show_run(bench.store, run_id).judged().lines())
     return lines["judge"]
 
 
 def test_run_and_reports_show_the_calibration_of_the_judge(bench: Workbench, tmp_path: Path) -> None:
-    with Served(by_snow) as served:
-        before = run_judged(bench, who(served))
-        assert told(bench, before) == f"{who(served)} is not calibrated"
-        found = held(bench, who(served))
-        after = run_judged(bench, who(served))
+    with Served(answer_by_snow) as served:
+        before = run_judged(bench, judge_reference(served))
+        assert render_reports(bench, before) == f"{judge_reference(served)} is not calibrated"
+        found = run_calibration(bench, judge_reference(served))
+        after = run_judged(bench, judge_reference(served))
     sentence = (
-        f"{who(served)} agreed with people in 3 of 4 labels (κ 0.50; 1 false pass, 0 false fails), "
+        f"{judge_reference(served)} agreed with people in 3 of 4 labels (κ 0.50; 1 false pass, 0 false fails), "
         f"calibrated {found.calibration.at[:10]} on labelled.yml"
     )
-    assert told(bench, after) == told(bench, before) == sentence
+    assert render_reports(bench, after) == render_reports(bench, before) == sentence
     targets = ReportTargets(
         html=tmp_path / "r.html", junit=tmp_path / "r.xml", markdown=tmp_path / "r.md", jsonl=tmp_path / "r.jsonl"
     )
@@ -312,11 +311,14 @@ def test_run_and_reports_show_the_calibration_of_the_judge(bench: Workbench, tmp
 
 
 def test_judge_with_another_number_of_votes_is_not_calibrated(bench: Workbench) -> None:
-    with Served(by_snow) as served:
-        found = held(bench, who(served))
-        run_id = run_judged(bench, who(served), votes=3)
+    with Served(answer_by_snow) as served:
+        found = run_calibration(bench, judge_reference(served))
+        run_id = run_judged(bench, judge_reference(served), votes=3)
     day = found.calibration.at[:10]
-    assert told(bench, run_id) == f"{who(served)} is not calibrated (calibrated with another number of votes, {day})"
+    assert (
+        render_reports(bench, run_id)
+        == f"{judge_reference(served)} is not calibrated (calibrated with another number of votes, {day})"
+    )
 
 
 def test_votes_of_a_scenario_are_part_of_the_judge_identity(bench: Workbench) -> None:
@@ -331,28 +333,28 @@ def test_votes_of_a_scenario_are_part_of_the_judge_identity(bench: Workbench) ->
 def test_calibration_file_beside_the_scenarios_is_stored_with_the_run(bench: Workbench, tmp_path: Path) -> None:
     file = bench.folder / "eval" / "calibration.json"
     elsewhere = Workbench(tmp_path / "elsewhere")
-    with Served(by_snow) as served:
-        found = held(elsewhere, who(served), save=file)
+    with Served(answer_by_snow) as served:
+        found = run_calibration(elsewhere, judge_reference(served), save=file)
         elsewhere.store.close()
-        assert bench.store.calibrations(who(served)) == ()
-        run_id = run_judged(bench, who(served))
+        assert bench.store.calibrations(judge_reference(served)) == ()
+        run_id = run_judged(bench, judge_reference(served))
         file.unlink()
-        assert "agreed with people in 3 of 4 labels" in told(bench, run_id)
+        assert "agreed with people in 3 of 4 labels" in render_reports(bench, run_id)
         run = bench.store.run(run_id)
         assert run.calibration == found.calibration.model_copy(update={"criteria": {}})
         agent = PythonSolver("agent", lambda message: "It snows.")
         again = execute(plan_rerun(bench.store, run_id, CATALOG, SETTINGS, agent), bench.store, CATALOG).run
-        assert "agreed with people in 3 of 4 labels" in told(bench, again.id)
+        assert "agreed with people in 3 of 4 labels" in render_reports(bench, again.id)
         graded = rescore(bench.store, run_id, CATALOG, judging=RescoreOptions(settings=SETTINGS, votes=3)).run
-        assert "another number of votes" in told(bench, graded.id)
+        assert "another number of votes" in render_reports(bench, graded.id)
 
 
 def test_calibration_file_has_the_newest_entry_of_each_judge(bench: Workbench, tmp_path: Path) -> None:
     file = tmp_path / "deep" / "calibration.json"
-    with Served(by_snow) as served:
-        held(bench, who(served), save=file)
-        held(bench, who(served), LABELLED.replace("passed: true", "passed: false"), save=file)
-        held(bench, who(served), votes=3, save=file)
+    with Served(answer_by_snow) as served:
+        run_calibration(bench, judge_reference(served), save=file)
+        run_calibration(bench, judge_reference(served), LABELLED.replace("passed: true", "passed: false"), save=file)
+        run_calibration(bench, judge_reference(served), votes=3, save=file)
     kept = json.loads(file.read_text())["calibrations"]
     assert [one["judge"]["votes"] for one in kept] == [1, 3]
     assert kept[0]["overall"]["both_passed"] == 0
@@ -384,9 +386,9 @@ def test_unwritable_calibration_file_is_reported_before_any_request(bench: Workb
         bench.folder: "it is a folder",
         broken / "in" / "calibration.json": "broken.json: it is not a folder",
     }
-    with Served(by_snow) as served:
+    with Served(answer_by_snow) as served:
         for place, said in places.items():
-            request = CalibrationRequest(path=path, judge=who(served), save=place)
+            request = CalibrationRequest(path=path, judge=judge_reference(served), save=place)
             with pytest.raises(InputError, match=said):
                 plan_calibration(request, SETTINGS, CATALOG, bench.store)
         assert served.asked == []
@@ -399,12 +401,10 @@ def test_run_without_a_judge_has_no_calibration(bench: Workbench) -> None:
 
 
 def identity(**changes: Any) -> JudgeIdentity:
-    """A judge, changed."""
     return JudgeIdentity.model_validate({"model": "openai:a", "prompt": "criterion-1"} | changes)
 
 
 def calibration(at: str, **changes: Any) -> Calibration:
-    """One of that judge."""
     return Calibration(judge=identity(**changes), file="l.yml", labels="x", at=at, overall=Agreement(both_passed=1))
 
 

@@ -1,4 +1,4 @@
-"""What is checked before anything runs: against a domain given, one found, or what an agent says of itself."""
+"""Checks before a run: against a given domain, the project's domain, or the agent's capabilities."""
 
 from pathlib import Path
 
@@ -26,8 +26,8 @@ goals: {assertions: [{sequencing: [{flow_started: check_order}]}]}
 OURS = AgentDomain(source="the shop's server", slots={"order_id": "text"})
 
 
-class Connected:
-    """An agent that can say what it is; it counts how often it is asked."""
+class DescribingAgent:
+    """An agent that describes itself, and counts how often it is asked."""
 
     name = "connected"
 
@@ -36,11 +36,9 @@ class Connected:
         self.asked = 0
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """It answers nothing."""
         return Nop().open(solution, trial)
 
     def capabilities(self) -> AgentCapabilities:
-        """Once is enough."""
         self.asked += 1
         if self._abilities is None:
             raise InputError.of("http://localhost:1 does not answer", hint="is it up?")
@@ -55,42 +53,44 @@ def shop(tmp_path: Path) -> LibraryFolder:
     return shelf
 
 
-def validated(shop: LibraryFolder, **how: object) -> Validation:
-    """Its `eval` folder."""
+def validate_shop(shop: LibraryFolder, **how: object) -> Validation:
+    """Validate the `eval` folder."""
     request = ValidationRequest(path=shop.root / "eval", **how)  # type: ignore[arg-type]
     return validate(request, Settings(), CATALOG)
 
 
-def planned(shop: LibraryFolder, agent: object, **how: object) -> RunPlan:
-    """What would be run."""
+def plan_shop(shop: LibraryFolder, agent: object, **how: object) -> RunPlan:
+    """Plan a run of the `eval` folder."""
     request = RunRequest(path=shop.root / "eval", agent=agent, **how)  # type: ignore[arg-type]
     return plan_run(request, Settings(), CATALOG)
 
 
-def messages(validation: Validation) -> list[str]:
-    """What is said, mistakes first."""
+def list_messages(validation: Validation) -> list[str]:
+    """Return the messages of problems, then of warnings."""
     return [problem.message for problem in (*validation.problems, *validation.warnings)]
 
 
 def test_given_domain_takes_precedence_over_the_agents_and_the_projects(shop: LibraryFolder) -> None:
     shop.write("domain.yml", "slots: {order_id: {type: list}}")
     given = shop.write("other.yml", "slots: {order_id: {type: float}}")
-    agent = Connected(AgentCapabilities(engine="E", domain=OURS))
-    assert "expected a list" in messages(validated(shop))[0]
-    assert "expected a list" in messages(validated(shop, agent="nop"))[0]
-    assert messages(validated(shop, agent=agent)) == []
-    assert "expected a number" in messages(validated(shop, agent=agent, domain=given))[0]
-    assert "expected a list" in messages(validated(shop, agent=Connected(AgentCapabilities(engine="E"))))[0]
-    found = validated(shop, agent=agent).library
+    agent = DescribingAgent(AgentCapabilities(engine="E", domain=OURS))
+    assert "expected a list" in list_messages(validate_shop(shop))[0]
+    assert "expected a list" in list_messages(validate_shop(shop, agent="nop"))[0]
+    assert list_messages(validate_shop(shop, agent=agent)) == []
+    assert "expected a number" in list_messages(validate_shop(shop, agent=agent, domain=given))[0]
+    assert (
+        "expected a list" in list_messages(validate_shop(shop, agent=DescribingAgent(AgentCapabilities(engine="E"))))[0]
+    )
+    found = validate_shop(shop, agent=agent).library
     assert found is not None
     assert found.domain == "the shop's server"
 
 
 def test_agent_capabilities_are_read_once_and_missing_ones_are_warned_about(shop: LibraryFolder) -> None:
-    agent = Connected(
+    agent = DescribingAgent(
         AgentCapabilities(engine="Rasa 3.6 (open source)", domain=OURS, emits=frozenset({"agent.slot.set"}))
     )
-    plan = planned(shop, agent)
+    plan = plan_shop(shop, agent)
     assert agent.asked == 1
     assert [warning.message for warning in plan.warnings] == ["`sequencing`: Rasa 3.6 (open source) reports no flows"]
     assert plan.warnings[0].location() == f"{shop.root}/eval/scenarios/one.yml:5:53"
@@ -98,15 +98,15 @@ def test_agent_capabilities_are_read_once_and_missing_ones_are_warned_about(shop
 
 
 def test_unknown_slot_stops_a_run_before_it_starts(shop: LibraryFolder) -> None:
-    agent = Connected(AgentCapabilities(engine="E", domain=AgentDomain(source="it", slots={"order": "text"})))
+    agent = DescribingAgent(AgentCapabilities(engine="E", domain=AgentDomain(source="it", slots={"order": "text"})))
     with pytest.raises(InputError, match="no slot `order_id` in it; did you mean `order`"):
-        planned(shop, agent)
+        plan_shop(shop, agent)
 
 
 def test_unreachable_agent_is_reported_with_mistakes_in_files(shop: LibraryFolder) -> None:
     shop.write("eval/scenarios/two.yml", "scenario: {}")
     shop.write("domain.yml", "slots: {order: {type: text}}")
-    said = messages(validated(shop, agent=Connected(None)))
+    said = list_messages(validate_shop(shop, agent=DescribingAgent(None)))
     assert said == [
         "no slot `order_id` in " + str(shop.root / "domain.yml"),
         "`name` is missing",
@@ -118,20 +118,20 @@ def test_unreachable_agent_is_reported_with_mistakes_in_files(shop: LibraryFolde
 def test_mistakes_in_a_domain_are_reported_with_those_in_files(shop: LibraryFolder) -> None:
     shop.write("domain.yml", "slots: {a: text, b: bool}")
     shop.write("eval/scenarios/two.yml", "scenario: {name: A}")
-    validation = validated(shop)
+    validation = validate_shop(shop)
     assert [Path(problem.file).name for problem in validation.problems] == ["two.yml", "domain.yml", "domain.yml"]
     assert validation.exit_code() == 2
-    assert "there is no such domain" in messages(validated(shop, domain=shop.root / "nowhere.yml"))[-1]
+    assert "there is no such domain" in list_messages(validate_shop(shop, domain=shop.root / "nowhere.yml"))[-1]
 
 
 def test_warnings_concern_selected_tasks_and_do_not_change_the_exit_code(shop: LibraryFolder) -> None:
     shop.write("domain.yml", "slots: {order_id: {type: text}}\nflows: {chek_order: {}}")
     shop.scenario(SCENARIO.replace("check_order", "pay"), "eval/scenarios/two.yml")
-    validation = validated(shop)
+    validation = validate_shop(shop)
     assert (len(validation.warnings), validation.exit_code()) == (2, 0)
     only = validate(ValidationRequest(path=shop.root / "eval/scenarios/two.yml"), Settings(), CATALOG)
     assert [Path(warning.file).name for warning in only.warnings] == ["two.yml"]
-    plan = planned(shop, "nop", tasks=("one",), domain=shop.root / "domain.yml")
+    plan = plan_shop(shop, "nop", tasks=("one",), domain=shop.root / "domain.yml")
     assert [Path(warning.file).name for warning in plan.warnings] == ["one.yml"]
     assert plan.run.options == ("--task", "one", "--domain", str(shop.root / "domain.yml"))
 
@@ -139,23 +139,22 @@ def test_warnings_concern_selected_tasks_and_do_not_change_the_exit_code(shop: L
 def test_agent_that_cannot_be_built_is_reported_with_mistakes_in_files(shop: LibraryFolder) -> None:
     shop.write("eval/scenarios/two.yml", "scenario: {name: A}")
     with pytest.raises(InputError) as caught:
-        planned(shop, "magic")
+        plan_shop(shop, "magic")
     assert [p.message for p in caught.value.problems] == ["`simulation_context` is missing", "unknown agent `magic`"]
 
 
-class TextOnly:
-    """An agent in Python that declares that it reports nothing."""
+class TextOnlyAgent:
+    """A Python agent that declares that it reports no events."""
 
     reported_events: tuple[str, ...] = ()
 
     def on_turn(self, message: Message) -> str:
-        """Answer in words."""
         return "All right."
 
 
 def test_openai_agent_is_warned_about_if_flows_are_checked(shop: LibraryFolder) -> None:
     with Served(lambda asked: (200, {}, b"{}")) as there:
-        plan = planned(shop, ChatSolver("small", f"{there.url}/v1", ""))
+        plan = plan_shop(shop, ChatSolver("small", f"{there.url}/v1", ""))
     said = [warning.message for warning in plan.warnings]
     assert "`sequencing`: a model behind `openai:` (small) reports no flows" in said
     assert plan.warnings[0].location() == f"{shop.root}/eval/scenarios/one.yml:5:53"
@@ -163,16 +162,16 @@ def test_openai_agent_is_warned_about_if_flows_are_checked(shop: LibraryFolder) 
 
 def test_python_agent_can_declare_the_events_it_reports(shop: LibraryFolder) -> None:
     def said(agent: type) -> list[str]:
-        plan = planned(shop, PythonSolver("agent", agent))
+        plan = plan_shop(shop, PythonSolver("agent", agent))
         return [warning.message for warning in plan.warnings if "reports no" in warning.message]
 
-    class Flows(TextOnly):
+    class Flows(TextOnlyAgent):
         reported_events = ("agent.flow.started",)
 
-    class Unknown(TextOnly):
+    class Unknown(TextOnlyAgent):
         reported_events = None  # type: ignore[assignment]
 
-    assert said(TextOnly) == ["`sequencing`: agent reports no flows"]
+    assert said(TextOnlyAgent) == ["`sequencing`: agent reports no flows"]
     assert said(Flows) == said(Unknown) == []
 
 
@@ -184,8 +183,8 @@ def test_python_agent_can_declare_the_events_it_reports(shop: LibraryFolder) -> 
     ],
 )
 def test_declaration_of_an_unknown_event_stops_a_run(shop: LibraryFolder, declared: object, message: str) -> None:
-    class Wrong(TextOnly):
+    class Wrong(TextOnlyAgent):
         reported_events = declared  # type: ignore[assignment]
 
     with pytest.raises(InputError, match=message):
-        planned(shop, PythonSolver("agent", Wrong))
+        plan_shop(shop, PythonSolver("agent", Wrong))

@@ -1,4 +1,4 @@
-"""What the conformance suite reports of a simulator with a bug."""
+"""Results of the conformance suite for a simulator with a bug."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,23 +10,22 @@ from clerkship.simulators.registry import KindEntry
 from tests.playground.tickets import TicketsState, tickets
 
 
-class CannotClose(TicketsState):
-    """Has a bug in an operation."""
+class FilesWithBug(TicketsState):
+    """A state with a bug in one operation."""
 
     def close(self, action: Any, id: str) -> None:
-        """Look up what is not there."""
         empty: Mapping[str, str] = {}
         empty[id]
 
 
-def outcomes() -> dict[str, ConformanceOutcome]:
-    catalog = RegisteredCatalog(kinds=[KindEntry.from_spec(tickets(state=CannotClose))])
+def run_checks() -> dict[str, ConformanceOutcome]:
+    catalog = RegisteredCatalog(kinds=[KindEntry.from_spec(tickets(state=FilesWithBug))])
     return {outcome.check: outcome for outcome in run_conformance("tickets", catalog)}
 
 
 def test_error_is_reported_with_its_line_in_the_simulator() -> None:
-    line = CannotClose.close.__code__.co_firstlineno + 3
-    found = outcomes()
+    line = FilesWithBug.close.__code__.co_firstlineno + 3
+    found = run_checks()
     assert found["same_seed_gives_the_same_log"].reason == (
         f"it raised SimulatorBroken: box: POST /tickets/1/close: KeyError: '1' (service/test_conforming.py:{line})"
     )
@@ -34,6 +33,6 @@ def test_error_is_reported_with_its_line_in_the_simulator() -> None:
 
 
 def test_sentence_of_a_check_is_the_first_line_of_its_docstring() -> None:
-    sentences = [outcome.sentence for outcome in outcomes().values()]
+    sentences = [outcome.sentence for outcome in run_checks().values()]
     assert [text for text in sentences if "\n" in text or not text.endswith(".")] == []
     assert all((check.__doc__ or "").partition("\n")[0].endswith(".") for check in DOMAIN_CHECKS)

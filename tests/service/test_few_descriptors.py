@@ -1,4 +1,4 @@
-"""Runs in processes that may open few files and sockets."""
+"""Runs in processes with a low limit of open files."""
 
 import resource
 import subprocess
@@ -22,7 +22,7 @@ def agent(task_item, sandboxes):
 
 
 def run_with(limit: int, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process that may open so many files."""
+    """Run a command in a process with this limit of open files."""
     (folder / "t.yml").write_text(TASK)
     (folder / "over_http.py").write_text(AGENT)
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""A conversation that is kept, gone on with from one of its turns."""
+"""Forks of stored conversations."""
 
 import contextlib
 import threading
@@ -44,8 +44,8 @@ DESK = """
 """
 
 
-class Clerk:
-    """Keeps notes in a file, line by line."""
+class NoteTaker:
+    """Writes notes to a file, line by line."""
 
     last = "bye"
 
@@ -63,8 +63,8 @@ class Clerk:
         ]
 
 
-class Forgetful(Clerk):
-    """Loses what is there in its third turn, and is never polite."""
+class ForgetfulAgent(NoteTaker):
+    """Deletes its notes in the third turn, and is never polite."""
 
     last = "so"
 
@@ -74,13 +74,13 @@ class Forgetful(Clerk):
         return super().on_turn(message, sandboxes)
 
 
-class Told(Clerk):
-    """Knows a conversation it has not had."""
+class AgentWithHistory(NoteTaker):
+    """Accepts the history of a conversation."""
 
-    told: list[History] = []
+    histories: list[History] = []
 
     def on_history(self, history: History) -> None:
-        Told.told.append(history)
+        AgentWithHistory.histories.append(history)
         self.heard = [turn.text for turn in history.turns if turn.text is not None]
 
 
@@ -88,18 +88,18 @@ def lines(bench: Workbench, task_run: TaskRun) -> list[bytes]:
     return list(bench.store.log(task_run))
 
 
-def before_answer(bench: Workbench, task_run: TaskRun, said: str) -> int:
-    """How many events there are when somebody has just said this."""
+def count_events_until(bench: Workbench, task_run: TaskRun, said: str) -> int:
+    """Return the number of events up to this message."""
     return next(n for n, event in enumerate(bench.events(task_run), 1) if event["payload"].get("text") == said)
 
 
 def test_fork_with_another_agent_changes_the_verdict(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    first = bench.run_one(Forgetful)
+    first = bench.run_one(ForgetfulAgent)
     assert first.verdict == "fail"
-    forked = fork(bench, Told, turn=3)
+    forked = fork(bench, AgentWithHistory, turn=3)
     assert (forked.verdict, forked.ending) == ("pass", "person_done")
-    cut = before_answer(bench, first, "three")
+    cut = count_events_until(bench, first, "three")
     assert lines(bench, forked)[:cut] == lines(bench, first)[:cut]  # the very bytes, so the same chain
     assert bench.kinds(forked)[cut] == "run.forked"
     assert bench.events(forked)[cut]["payload"] == {"run": first.run, "trial": 1, "turn": 3, "told": "history"}
@@ -114,17 +114,17 @@ def test_fork_with_another_agent_changes_the_verdict(bench: Workbench) -> None:
 
 def test_fork_from_a_late_turn_keeps_the_verdict(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    bench.run_one(Forgetful)
-    forked = fork(bench, Told, turn=4)
+    bench.run_one(ForgetfulAgent)
+    forked = fork(bench, AgentWithHistory, turn=4)
     assert [criterion.passed for criterion in written(forked)] == [False, True]
     assert bench.exit_code() == 1
 
 
 def test_fork_with_the_same_agent_repeats_the_trial(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    first = bench.run_one(Told)
+    first = bench.run_one(AgentWithHistory)
     for turn in (1, 2, 3, 4):
-        forked = fork(bench, Told, run=first.run, turn=turn)
+        forked = fork(bench, AgentWithHistory, run=first.run, turn=turn)
         log = bench.events(forked)
         mark = next(n for n, event in enumerate(log) if event["kind"] == "run.forked")
         without = [event | {"seq": 0, "cause": None} for n, event in enumerate(log) if n != mark]
@@ -133,20 +133,20 @@ def test_fork_with_the_same_agent_repeats_the_trial(bench: Workbench) -> None:
 
 def test_two_forks_with_the_same_agent_have_the_same_log(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    first = bench.run_one(Forgetful)
-    one, other = (fork(bench, Told, run=first.run, turn=2) for _ in range(2))
+    first = bench.run_one(ForgetfulAgent)
+    one, other = (fork(bench, AgentWithHistory, run=first.run, turn=2) for _ in range(2))
     assert one.head == other.head != first.head
-    again = fork(bench, Told, run=first.run, turn=2, trials=3)
+    again = fork(bench, AgentWithHistory, run=first.run, turn=2, trials=3)
     assert [ran.head for ran in bench.store.task_runs(again.run)] == [one.head] * 3
 
 
 def test_agent_receives_the_history_of_the_conversation(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    Told.told.clear()
-    first = bench.run_one(Told)
-    assert Told.told == []
-    fork(bench, Told, run=first.run, turn=3)
-    [history] = Told.told
+    AgentWithHistory.histories.clear()
+    first = bench.run_one(AgentWithHistory)
+    assert AgentWithHistory.histories == []
+    fork(bench, AgentWithHistory, run=first.run, turn=3)
+    [history] = AgentWithHistory.histories
     assert [(turn.turn, turn.text) for turn in history.turns] == [(1, "one"), (2, "two")]
     assert history.turns[1].answer == (SlotSet(name="last", value="two"), Say("noted two"))
     assert history.slots == {"desk": "7", "last": "two"}
@@ -155,9 +155,9 @@ def test_agent_receives_the_history_of_the_conversation(bench: Workbench) -> Non
 
 def test_only_steps_after_the_fork_point_run(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    first = bench.run_one(Told)
+    first = bench.run_one(AgentWithHistory)
 
-    class Waits(Told):
+    class Waits(AgentWithHistory):
         def on_turn(self, message: Message, sandboxes: Any) -> Sequence[ReplyPart]:
             if message.turn == 4:
                 sandboxes.wait("2h")
@@ -172,10 +172,10 @@ def test_only_steps_after_the_fork_point_run(bench: Workbench) -> None:
 
 def test_agent_without_on_history_is_warmed_up_without_effect_on_the_log(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    first = bench.run_one(Forgetful)
+    first = bench.run_one(ForgetfulAgent)
     seen: list[tuple[str, str]] = []
 
-    class Warm(Clerk):
+    class Warm(NoteTaker):
         def on_start(self, start: Start, sandboxes: Any) -> Sequence[ReplyPart]:
             seen.append(("start", str(start.slots["desk"])))
             return [Say("Welcome!")]
@@ -195,7 +195,7 @@ def test_agent_without_on_history_is_warmed_up_without_effect_on_the_log(bench: 
     [forked] = bench.store.task_runs(plan.run.id)
     assert forked.verdict == "pass"
     assert seen == [("start", "7"), ("one", ""), ("two", "one"), ("three", "one two"), ("four", "one two three")]
-    cut = before_answer(bench, first, "three")
+    cut = count_events_until(bench, first, "three")
     assert lines(bench, forked)[:cut] == lines(bench, first)[:cut]
     after = bench.events(forked)[cut:]
     assert after[0]["payload"]["told"] == "warm_up"
@@ -207,10 +207,10 @@ def test_agent_without_on_history_is_warmed_up_without_effect_on_the_log(bench: 
 
 def test_agent_with_on_history_can_be_warmed_up(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    first = bench.run_one(Told)
-    Told.told.clear()
-    forked = fork(bench, Told, run=first.run, turn=2, warm_up=True)
-    assert (Told.told, forked.verdict) == ([], "pass")
+    first = bench.run_one(AgentWithHistory)
+    AgentWithHistory.histories.clear()
+    forked = fork(bench, AgentWithHistory, run=first.run, turn=2, warm_up=True)
+    assert (AgentWithHistory.histories, forked.verdict) == ([], "pass")
     run = bench.store.run(forked.run)
     assert run.fork is not None
     assert run.fork.warm_up
@@ -218,9 +218,9 @@ def test_agent_with_on_history_can_be_warmed_up(bench: Workbench) -> None:
 
 def test_agent_that_crashes_in_on_history_fails_at_the_fork_point(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    first = bench.run_one(Clerk)
+    first = bench.run_one(NoteTaker)
 
-    class Breaks(Clerk):
+    class Breaks(NoteTaker):
         def on_history(self, history: History, sandboxes: Any) -> None:
             sandboxes["drop"].write("stray.txt", "x")
             raise ValueError("I never was there")
@@ -228,29 +228,29 @@ def test_agent_that_crashes_in_on_history_fails_at_the_fork_point(bench: Workben
     forked = fork(bench, Breaks, run=first.run, turn=3)
     assert (forked.ending, bench.exit_code()) == ("agent_failed", 1)
     assert "never was there" in forked.agent_error
-    cut = before_answer(bench, first, "three")
+    cut = count_events_until(bench, first, "three")
     assert bench.kinds(forked)[cut:] == ["run.forked", "agent.failed", "run.ended"]
 
 
 def test_agent_that_hangs_in_on_history_times_out_at_the_fork_point(bench: Workbench) -> None:
     bench.write("a.yml", DESK.replace("starts: person", "starts: person\n        turn_timeout: 0.3"))
-    first = bench.run_one(Clerk)
+    first = bench.run_one(NoteTaker)
 
     over = threading.Event()
 
-    class Deaf(Clerk):
+    class Deaf(NoteTaker):
         def on_history(self, history: History) -> None:
             while not over.is_set():
                 with contextlib.suppress(BaseException):
                     over.wait(10)
 
-    class Loops(Clerk):
+    class Loops(NoteTaker):
         def on_turn(self, message: Message, sandboxes: Any) -> Sequence[ReplyPart]:
             while message.turn == 2:
                 pass
             return super().on_turn(message, sandboxes)
 
-    cut = before_answer(bench, first, "three")
+    cut = count_events_until(bench, first, "three")
     forked = fork(bench, Loops, run=first.run, turn=3)
     assert forked.ending == "turn_timed_out"
     assert bench.kinds(forked)[cut:] == ["run.forked", "run.ended"]
@@ -258,22 +258,26 @@ def test_agent_that_hangs_in_on_history_times_out_at_the_fork_point(bench: Workb
     over.set()
     assert forked.ending == "turn_timed_out"
     assert lines(bench, forked)[:cut] == lines(bench, first)[:cut]
-    assert bench.kinds(forked)[cut:] == ["run.ended"]  # somebody else has finished it
+    assert bench.kinds(forked)[cut:] == ["run.ended"]  # another process has finished it
 
 
 def test_which_parts_of_a_fork_repeat(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    first = bench.run_one(Forgetful)
-    forked = fork(bench, Told, turn=3, trials=2)
+    first = bench.run_one(ForgetfulAgent)
+    forked = fork(bench, AgentWithHistory, turn=3, trials=2)
     run = bench.store.run(forked.run)
-    execute(plan_rerun(bench.store, run.id, CATALOG, Settings(), PythonSolver("agent", Told)), bench.store, CATALOG)
+    execute(
+        plan_rerun(bench.store, run.id, CATALOG, Settings(), PythonSolver("agent", AgentWithHistory)),
+        bench.store,
+        CATALOG,
+    )
     again = bench.store.run("latest")
     assert (again.made_by, again.origin, again.fork) == ("rerun", run.id, run.fork)
     assert [t.head for t in bench.store.task_runs(again.id)] == [forked.head] * 2
     rescored = rescore(bench.store, forked.run, CATALOG)
     assert [t.verdict for t in bench.store.task_runs(rescored.run.id)] == ["pass", "pass"]
     assert rescored.run.fork == run.fork
-    deeper = fork(bench, Forgetful, run=forked.run, trial=2, turn=4)
+    deeper = fork(bench, ForgetfulAgent, run=forked.run, trial=2, turn=4)
     kinds = bench.kinds(deeper)
     assert kinds.count("run.forked") == 2
     assert [c.passed for c in written(deeper)] == [True, False]
@@ -282,9 +286,9 @@ def test_which_parts_of_a_fork_repeat(bench: Workbench) -> None:
 
 def test_interrupted_fork_is_resumed(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
-    first = bench.run_one(Forgetful)
-    whole = fork(bench, Told, run=first.run, turn=3)
-    solver = PythonSolver("agent", Told)
+    first = bench.run_one(ForgetfulAgent)
+    whole = fork(bench, AgentWithHistory, run=first.run, turn=3)
+    solver = PythonSolver("agent", AgentWithHistory)
     request = ForkRequest(run=first.run, task="notes", turn=3, agent=solver, trials=2)
     plan = plan_fork(bench.store, request, CATALOG, Settings())
     with bench.store.hold(plan.run.id):
@@ -325,7 +329,7 @@ def test_fork_refuses_unstarted_trials_and_old_runs(bench: Workbench) -> None:
     run = bench.store.run("latest")
     record = bench.store.task_runs(run.id)[0].model_copy(update={"events": 0, "error": "its process ended"})
     bench.store._db.execute("UPDATE task_runs SET record = ?", (record.model_dump_json(),))
-    with pytest.raises(InputError, match="trial 1 of .* has no log"):
+    with pytest.raises(InputError, match=r"trial 1 of .* has no log"):
         fork(bench, "nop", turn=1)
     bench.store._db.execute("UPDATE runs SET record = ?", (run.model_copy(update={"plan": ""}).model_dump_json(),))
     with pytest.raises(InputError, match="was stored without a plan"):

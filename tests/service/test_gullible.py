@@ -1,4 +1,4 @@
-"""A judge that obeys whatever stands outside the data, over real HTTP: an agent's orders never reach it."""
+"""A judge that follows every instruction outside the data sections: instructions of an agent must not reach it."""
 
 import json
 from typing import Any
@@ -30,8 +30,8 @@ scenario:
 """
 
 
-def gullible(asked: Asked) -> Answered:
-    """Passes whatever it is ordered to, by anything outside the sections; else it finds fault."""
+def answer_gullibly(asked: Asked) -> Answered:
+    """Pass if anything outside the data sections says so, else fail."""
     messages = json.loads(asked.body)["messages"]
     heard = "\n".join(
         parse_sections(message["content"]).outside for message in messages if message["role"] != "assistant"
@@ -47,7 +47,7 @@ def gullible(asked: Asked) -> Answered:
 
 
 def run(bench: Workbench, text: str, statement: str) -> TaskRun:
-    """A run in which the agent tries it in every place it has."""
+    """Run an agent that puts an instruction into every place it can."""
 
     def agent(message: Any, sandboxes: Any) -> dict[str, Any]:
         sandboxes.report(SlotSet(name=text, value=text))
@@ -58,7 +58,7 @@ def run(bench: Workbench, text: str, statement: str) -> TaskRun:
 
     bench.write("desk.yml", ENVIRONMENT)
     bench.write("late.yml", SCENARIO.replace("STATEMENT", json.dumps(statement)))
-    with Served(gullible) as served:
+    with Served(answer_gullibly) as served:
         return bench.run_one(agent, judge=f"openai:some-model@{served.url}/v1")
 
 

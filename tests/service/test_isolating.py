@@ -1,4 +1,4 @@
-"""Isolated runs: what a program finds of the store, the tasks and its siblings, and what is kept of solutions."""
+"""Isolated runs: which parts of the store, the tasks and other trials a program sees; which solutions are stored."""
 
 import shutil
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ say({{"answer": {{
 
 @pytest.fixture
 def level(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Level]:
-    """Make this machine offer one level: where its program is not found there is no bubblewrap."""
+    """Make this machine offer one isolation level."""
     if request.param == "landlock":
         monkeypatch.setattr(bubblewrap, "SYSTEM_FOLDERS", ())
         monkeypatch.setenv("PATH", str(tmp_path / "empty"))
@@ -78,7 +78,7 @@ def level(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def _forget() -> None:
-    """Have the machine probed again."""
+    """Clear the cached probes of the machine."""
     for cached in (offered, bubblewrap.program_file, installation):
         cached.cache_clear()
 
@@ -89,8 +89,8 @@ def suite(bench: Workbench) -> None:
     bench.write("solutions/steal.py", SOLUTION)
 
 
-def kept(store: SqliteStore, run_id: str) -> bytes:
-    """Return all that a store has of a run."""
+def read_blobs(store: SqliteStore, run_id: str) -> bytes:
+    """Return everything that a store has of a run."""
     run = store.run(run_id)
     lines = render_jsonl(run, store.counts(run.id), (), store.blob)
     return b"".join(lines) + b"".join(store.blob(address) for address in [ran.snapshot for ran in store.each(run.id)])
@@ -170,10 +170,10 @@ def test_solutions_are_stored_only_for_oracle_and_else_loaded_from_files(bench: 
     bench.run_one("nop")
     assert bench.result is not None
     first = bench.result.run.id
-    assert b"return 'secret-answer'" not in kept(bench.store, first)
+    assert b"return 'secret-answer'" not in read_blobs(bench.store, first)
     again = execute(plan_rerun(bench.store, first, CATALOG, Settings(), "oracle"), bench.store, CATALOG)
     assert again.counts.passed == 1
-    assert b"return 'secret-answer'" in kept(bench.store, again.run.id)
+    assert b"return 'secret-answer'" in read_blobs(bench.store, again.run.id)
     assert plan_rerun(bench.store, again.run.id, CATALOG, Settings(), "nop").snapshots[0].solution is None
     comparison = compare_runs(bench.store, first, again.run.id)
     assert [(row.task, row.standing) for row in comparison.rows] == [("Steal", "better")]
@@ -183,8 +183,8 @@ def test_solutions_are_stored_only_for_oracle_and_else_loaded_from_files(bench: 
         plan_rerun(bench.store, first, CATALOG, Settings(), "oracle")
 
 
-def hidden_in(bench: Workbench, used: set[str], *shown: Path) -> set[str]:
-    """Return what of the bench's folder is hidden from an agent with these paths; `.` is all of it."""
+def find_hidden(bench: Workbench, used: set[str], *shown: Path) -> set[str]:
+    """Return the paths of the bench that are hidden from an agent with these paths; `.` is the bench itself."""
     root = bench.folder.resolve()
     hidden = find_task_files(bench.folder, {root / name for name in used}, Settings(cache=None), shown)
     return {str(path.relative_to(root)) for path in hidden if path.is_relative_to(root)}
@@ -197,8 +197,8 @@ def test_folder_without_the_agent_is_hidden_as_a_whole(bench: Workbench, tmp_pat
     plan = plan_run(RunRequest(path=bench.folder, agent="nop"), Settings(cache=None), CATALOG)
     assert plan.hidden == ()  # nothing is isolated
     used = {"a.yml", "solutions/steal.py"}
-    assert hidden_in(bench, used, tmp_path) == {"."}
-    assert hidden_in(bench, used, tmp_path, bench.folder / "notes.txt") == {"a.yml", "a.yml.bak", "solutions"}
+    assert find_hidden(bench, used, tmp_path) == {"."}
+    assert find_hidden(bench, used, tmp_path, bench.folder / "notes.txt") == {"a.yml", "a.yml.bak", "solutions"}
     outside = tmp_path / "more" / "shared.yml"
     outside.parent.mkdir()
     for file in (outside, outside.with_name("shared.yml~"), outside.with_name("mine.txt")):
@@ -216,9 +216,9 @@ def test_files_beside_the_agent_are_hidden_with_their_copies(bench: Workbench) -
     for name in ("agent.py", "steal.py.orig", "__pycache__/steal.cpython-311.pyc", "__pycache__/agent.cpython-311.pyc"):
         bench.write(f"solutions/{name}", "x")
     used = {"a.yml", "solutions/steal.py", "tasks/b.yml", "b/c/d.yml"}
-    assert hidden_in(bench, used, bench.folder) == {"a.yml", *copies, "tasks", "solutions", "b/c"}
+    assert find_hidden(bench, used, bench.folder) == {"a.yml", *copies, "tasks", "solutions", "b/c"}
     of_solutions = {f"solutions/{name}" for name in ("steal.py", "steal.py.orig", "__pycache__/steal.cpython-311.pyc")}
-    found = hidden_in(bench, used, bench.folder, bench.folder / "solutions/agent.py")
+    found = find_hidden(bench, used, bench.folder, bench.folder / "solutions/agent.py")
     assert found == {"a.yml", *copies, "tasks", *of_solutions, "b/c"}
 
 

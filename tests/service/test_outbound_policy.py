@@ -1,4 +1,4 @@
-"""The policy for outbound calls comes with the request of the entry point: loopback, unless it says otherwise."""
+"""The policy for outbound calls comes from the request; by default it allows loopback only."""
 
 import http.client
 import socket
@@ -25,13 +25,12 @@ task:
 """
 
 
-class Listens:
-    """Registers a listener of its own; keeps the refusal."""
+class ListeningAgent:
+    """Registers its listener, and stores the refusal."""
 
     refusals: list[str]
 
     def on_task(self, task_item: Mapping[str, Any], sandboxes: Sandboxes) -> None:
-        """Do it."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             try:
                 sandboxes["lab"].listen("127.0.0.1", server.getsockname()[1])  # type: ignore[attr-defined]
@@ -47,15 +46,15 @@ def bench(bench: Workbench) -> Workbench:
 
 
 def test_run_of_the_command_line_can_call_an_agent_on_loopback(bench: Workbench) -> None:
-    Listens.refusals = []
-    assert "hl7.listener.named" in bench.kinds(bench.run_one(Listens))
-    assert Listens.refusals == []
+    ListeningAgent.refusals = []
+    assert "hl7.listener.named" in bench.kinds(bench.run_one(ListeningAgent))
+    assert ListeningAgent.refusals == []
 
 
 def test_server_policy_allows_only_public_addresses(bench: Workbench) -> None:
-    Listens.refusals = []
-    assert "hl7.listener.named" not in bench.kinds(bench.run_one(Listens, outbound=PublicPolicy()))
-    [refusal] = Listens.refusals
+    ListeningAgent.refusals = []
+    assert "hl7.listener.named" not in bench.kinds(bench.run_one(ListeningAgent, outbound=PublicPolicy()))
+    [refusal] = ListeningAgent.refusals
     assert "only public addresses" in refusal
 
 

@@ -1,4 +1,4 @@
-"""Prompts of one's own: used as they were when the run began, whatever becomes of the files."""
+"""Own prompts: a run uses them as they were at its start, even if the files change."""
 
 import json
 from pathlib import Path
@@ -53,13 +53,13 @@ def agent(message: Any) -> str:
     return "It snows."
 
 
-def as_rasa(asked: Asked) -> Answered:
-    """Answers as the templates ask for it."""
+def answer_as_rasa(asked: Asked) -> Answered:
+    """Answer in the format of Rasa's templates."""
     return said(json.dumps(RATED if b"warmth" in asked.body else LISTED))
 
 
 def conftest(bench: Workbench, served: Served, **templates: str) -> None:
-    """A conftest that names this judge, and these templates."""
+    """Write a conftest with this judge and these templates."""
     named = "".join(f"\n  {key}: {key}.jinja2" for key in templates)
     llm = f"{{provider: openai, model: m, api_base: {served.url}/v1, temperature: 0, user: '${{JUDGED_BY}}'}}"
     bench.write("conftest.yml", f"evaluation:\n  llm: {llm}{named}\n")
@@ -68,13 +68,13 @@ def conftest(bench: Workbench, served: Served, **templates: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _somebody(monkeypatch: pytest.MonkeyPatch) -> None:
+def _set_person_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGED_BY", "somebody-secret")
 
 
 def test_own_prompt_is_one_message_and_its_own_answer_format_is_accepted(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
-    with Served(as_rasa) as served:
+    with Served(answer_as_rasa) as served:
         conftest(bench, served, criteria_judge_prompt=CRITERIA)
         task_run = bench.run_one(agent)
     [criterion] = written(task_run)
@@ -134,7 +134,7 @@ def test_answer_about_other_criteria_is_not_a_verdict(bench: Workbench, listed: 
 
 def test_metrics_prompt_alone_enables_ratings(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO.replace("{criteria: [It says why]}", "{}"))
-    with Served(as_rasa) as served:
+    with Served(answer_as_rasa) as served:
         conftest(bench, served, metrics_judge_prompt=METRICS)
         task_run = bench.run_one(agent)
     quality = task_run.quality
@@ -151,7 +151,7 @@ def _judged_by(task_run: TaskRun) -> str:
 
 def test_rescore_uses_the_prompts_of_the_run(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
-    with Served(as_rasa) as served:
+    with Served(answer_as_rasa) as served:
         conftest(bench, served, criteria_judge_prompt=CRITERIA, metrics_judge_prompt=METRICS)
         first = bench.run_one(agent)
         for path in bench.folder.glob("*.jinja2"):
@@ -171,7 +171,7 @@ def test_rescore_uses_the_prompts_of_the_run(bench: Workbench) -> None:
 
 def test_invalid_prompt_template_stops_the_run_before_it_starts(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
-    with Served(as_rasa) as served:
+    with Served(answer_as_rasa) as served:
         conftest(bench, served, criteria_judge_prompt="{{ criteria_text }}\n{{ transcript }}\n{{ goal }}\n")
         with pytest.raises(InputError) as wrong:
             plan_run(RunRequest(path=bench.folder, agent=PythonSolver("agent", agent)), Settings(), CATALOG)

@@ -1,4 +1,4 @@
-"""One way to plan a run: five steps, and options that are declared once."""
+"""Planning of runs: five steps, and options that are declared once."""
 
 import inspect
 import subprocess
@@ -25,8 +25,8 @@ HERE = Path()
 
 
 def calls() -> list[list[str]]:
-    """File, function and caller of each call in the service while the demo is planned."""
-    # In an interpreter of its own: in one whose threads were ended by an exception, CPython 3.11 profiles without end.
+    """Return file, function and caller of each call in the service while the demo is planned."""
+    # In a separate interpreter: after an exception in a thread, the profiler of CPython 3.11 does not stop.
     command = [sys.executable, "-m", "tests.service.path_of_a_plan"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     return [line.split(" ") for line in done.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""An agent that cannot be reached stops a run before anything is kept, whatever its kind and however it is run."""
+"""An unreachable agent stops a run before anything is stored."""
 
 import os
 import shlex
@@ -29,33 +29,36 @@ PYTHON = shlex.quote(sys.executable)
 
 
 @pytest.fixture
-def nowhere() -> Iterator[str]:
-    """A port of this machine that is bound and on which nothing listens."""
+def unreachable_address() -> Iterator[str]:
+    """The address of a port that is bound but does not listen."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{bound.getsockname()[1]}"
 
 
-def says_bye(asked: Asked) -> Answered:
-    """An agent behind an address that answers every message."""
+def answer_bye(asked: Asked) -> Answered:
     return 200, {}, b'{"say": "bye"}'
 
 
-def test_unreachable_http_agent_stops_the_run(bench: Workbench, nowhere: str) -> None:
+def test_unreachable_http_agent_stops_the_run(bench: Workbench, unreachable_address: str) -> None:
     suite(bench, WORK)
     with pytest.raises(InputError) as caught:
-        bench.run(f"http://{nowhere}/agent?key=secret")
+        bench.run(f"http://{unreachable_address}/agent?key=secret")
     message = str(caught.value)
-    assert message.startswith(f"agent http:http://{nowhere}/agent?…: cannot connect to {nowhere}: ")
+    assert message.startswith(
+        f"agent http:http://{unreachable_address}/agent?…: cannot connect to {unreachable_address}: "
+    )
     assert message.endswith("start the agent's server, or correct the address")
     assert "secret" not in message
     assert bench.store.runs() == []
 
 
-def test_unreachable_openai_agent_stops_the_run(bench: Workbench, nowhere: str) -> None:
+def test_unreachable_openai_agent_stops_the_run(bench: Workbench, unreachable_address: str) -> None:
     suite(bench, WORK)
-    with pytest.raises(InputError, match=f"agent openai:m@http://{nowhere}/v1: cannot connect to {nowhere}: "):
-        bench.run(ChatSolver("m", f"http://{nowhere}/v1", "key"))
+    with pytest.raises(
+        InputError, match=f"agent openai:m@http://{unreachable_address}/v1: cannot connect to {unreachable_address}: "
+    ):
+        bench.run(ChatSolver("m", f"http://{unreachable_address}/v1", "key"))
     assert bench.store.runs() == []
 
 
@@ -75,15 +78,17 @@ def test_server_that_accepts_a_connection_and_is_silent_is_reachable(bench: Work
         assert validate(ValidationRequest(path=bench.folder, agent=address), Settings(), CATALOG).exit_code() == 0
 
 
-def test_unreachable_http_agent_is_reported_with_mistakes_in_files(bench: Workbench, nowhere: str) -> None:
+def test_unreachable_http_agent_is_reported_with_mistakes_in_files(bench: Workbench, unreachable_address: str) -> None:
     bench.write("a.yml", "task: {}")
-    validation = validate(ValidationRequest(path=bench.folder, agent=f"http://{nowhere}"), Settings(), CATALOG)
+    validation = validate(
+        ValidationRequest(path=bench.folder, agent=f"http://{unreachable_address}"), Settings(), CATALOG
+    )
     assert [problem.message.partition(":")[0] for problem in validation.problems] == ["`name` is missing", "agent http"]
 
 
 def test_fork_resume_and_rerun_require_a_reachable_agent(bench: Workbench) -> None:
     suite(bench, TALK)
-    with Served(says_bye) as there:
+    with Served(answer_bye) as there:
         task_run = bench.run_one(f"http:{there.url}")
         unfinished = plan_run(RunRequest(path=bench.folder, agent=f"http:{there.url}"), Settings(), CATALOG)
     assert task_run.verdict == "pass"
@@ -101,7 +106,7 @@ def test_fork_resume_and_rerun_require_a_reachable_agent(bench: Workbench) -> No
 
 def test_finished_run_can_be_resumed_without_its_agent(bench: Workbench) -> None:
     suite(bench, TALK)
-    with Served(says_bye) as there:
+    with Served(answer_bye) as there:
         task_run = bench.run_one(f"http:{there.url}")
     assert plan_resume(bench.store, task_run.run, CATALOG, Settings()).left == 0
 

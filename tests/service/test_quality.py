@@ -1,4 +1,4 @@
-"""Metrics: one question after the criteria, kept with reasons, and never part of a verdict."""
+"""Metrics: rated in one request after the criteria, stored with reasons, and not part of a verdict."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ def agent(message: Any) -> str:
 
 
 def rates(answer: Any) -> Callable[[Asked], Answered]:
-    """An endpoint that rates so, and passes every criterion."""
+    """Return an endpoint that rates with this answer, and passes every criterion."""
 
     def answers(asked: Asked) -> Answered:
         if b"scale_metrics" in asked.body:
@@ -69,15 +69,14 @@ def rates(answer: Any) -> Callable[[Asked], Answered]:
     return answers
 
 
-def who(served: Served) -> str:
-    """The judge there."""
+def judge_reference(served: Served) -> str:
     return f"openai:some-model@{served.url}/v1"
 
 
 def test_ratings_are_stored_with_reasons_and_do_not_change_the_verdict(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     with Served(rates(GOOD)) as served:
-        task_run = bench.run_one(agent, judge=who(served), metrics=True)
+        task_run = bench.run_one(agent, judge=judge_reference(served), metrics=True)
     quality = task_run.quality
     assert quality is not None
     assert (task_run.verdict, task_run.score, bench.exit_code()) == ("pass", 1.0, 0)
@@ -92,16 +91,16 @@ def test_ratings_are_stored_with_reasons_and_do_not_change_the_verdict(bench: Wo
     assert quality.ratings["task_completion"].passed is False
     assert quality.ratings["helpfulness"].reason == "Little."
     assert (quality.bot_quality, quality.summary, quality.error) == (4.0, "It says that it snows.", "")
-    assert (quality.model, quality.prompt) == (who(served), BUILT_IN["metrics"].mark)
+    assert (quality.model, quality.prompt) == (judge_reference(served), BUILT_IN["metrics"].mark)
     assert list(task_run.models) == ["metrics"]
     run = bench.store.run(task_run.run)
-    assert (run.asking.metrics, run.options) == (True, ("--metrics", "--judge", who(served)))
+    assert (run.asking.metrics, run.options) == (True, ("--metrics", "--judge", judge_reference(served)))
 
 
 def test_rating_prompt_has_each_metric_and_the_person(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO + METRICS)
     with Served(rates(GOOD)) as served:
-        task_run = bench.run_one(agent, judge=who(served))
+        task_run = bench.run_one(agent, judge=judge_reference(served))
     assert task_run.quality is not None
     assert task_run.quality.ratings["named_the_day"].passed is False
     [body] = bodies(served)
@@ -145,7 +144,9 @@ def test_invalid_rating_is_an_error(wrong: Any, told: str) -> None:
 
 
 def test_ratings_can_be_a_list_or_a_map() -> None:
-    found = RatingsAnswer.model_validate({"scale_metrics": [{"name": "tone", "reasoning": "x", "score": "4"}]}).by_name()
+    found = RatingsAnswer.model_validate(
+        {"scale_metrics": [{"name": "tone", "reasoning": "x", "score": "4"}]}
+    ).by_name()
     assert (found["tone"].score, found["tone"].reason) == (4, "x")
 
 
@@ -153,7 +154,7 @@ def test_ratings_can_be_a_list_or_a_map() -> None:
 def test_failed_rating_is_stored_and_does_not_change_the_verdict(bench: Workbench, broken: Answered) -> None:
     bench.write("late.yml", SCENARIO)
     with Served(lambda asked: broken) as served:
-        task_run = bench.run_one(agent, judge=who(served), metrics=True)
+        task_run = bench.run_one(agent, judge=judge_reference(served), metrics=True)
     assert (task_run.verdict, bench.exit_code()) == ("pass", 0)
     assert task_run.quality is not None
     assert task_run.quality.error
@@ -163,13 +164,13 @@ def test_failed_rating_is_stored_and_does_not_change_the_verdict(bench: Workbenc
 def test_ratings_do_not_decide_verdicts(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO.replace("snow", "rain") + METRICS)
     with Served(rates(GOOD)) as served:
-        assert bench.run_one(agent, judge=who(served)).verdict == "fail"
+        assert bench.run_one(agent, judge=judge_reference(served)).verdict == "fail"
 
 
 def test_conversations_are_rated_only_on_request_and_with_a_judge(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     with Served(rates(GOOD)) as served:
-        assert bench.run_one(agent, judge=who(served)).quality is None
+        assert bench.run_one(agent, judge=judge_reference(served)).quality is None
         with pytest.raises(InputError, match="--metrics needs a judge, and --no-judge turns it off"):
             bench.run_one(agent, judge="none", metrics=True)
         assert bench.run_one(agent, metrics=True).quality is None
@@ -179,7 +180,7 @@ def test_conversations_are_rated_only_on_request_and_with_a_judge(bench: Workben
             await asyncio.Event().wait()
             return ""
 
-        cut = bench.run_one(slow, judge=who(served), metrics=True)
+        cut = bench.run_one(slow, judge=judge_reference(served), metrics=True)
         assert (cut.status, cut.quality) == ("timed_out", None)
         assert served.asked == []
 
@@ -188,17 +189,17 @@ def test_rescore_rates_a_stored_run_again(bench: Workbench) -> None:
     bench.write("late.yml", SCENARIO)
     first = bench.run_one(agent, judge="none")
     with Served(rates(GOOD)) as served:
-        again = rescore(bench.store, first.run, CATALOG, judging=RescoreOptions(who(served), metrics=True))
+        again = rescore(bench.store, first.run, CATALOG, judging=RescoreOptions(judge_reference(served), metrics=True))
         [task_run] = bench.store.task_runs(again.run.id)
         assert task_run.quality is not None
         assert task_run.quality.bot_quality == 4.0
-        assert again.run.options == ("--metrics", "--judge", who(served))
+        assert again.run.options == ("--metrics", "--judge", judge_reference(served))
         third = rescore(bench.store, again.run.id, CATALOG)
         [task_run] = bench.store.task_runs(third.run.id)
         assert task_run.quality is not None
         assert task_run.quality.summary == "It says that it snows."
         bench.write("late.yml", SCENARIO + METRICS)
-        rescore(bench.store, first.run, CATALOG, bench.folder, judging=RescoreOptions(who(served)))
+        rescore(bench.store, first.run, CATALOG, bench.folder, judging=RescoreOptions(judge_reference(served)))
         assert b"Says no more than it must." in served.asked[-1].body
 
 
@@ -232,7 +233,7 @@ def test_metrics_without_a_judge_give_a_warning() -> None:
 def test_rasa_results_contain_ratings(bench: Workbench, tmp_path: Path) -> None:
     bench.write("late.yml", SCENARIO + METRICS)
     with Served(rates(GOOD)) as served:
-        task_run = bench.run_one(agent, judge=who(served))
+        task_run = bench.run_one(agent, judge=judge_reference(served))
     targets = ReportTargets(results=ResultsFolder(tmp_path / "results"))
     folder = write_reports(bench.store, task_run.run, targets)["results"]
     [text] = [path.read_text() for path in folder.rglob("run_1.txt")]

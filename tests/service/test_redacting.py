@@ -1,4 +1,4 @@
-"""No output of a run has the value of a variable that its tasks use, in whatever form an agent repeats it."""
+"""No output of a run contains the value of a variable that its tasks use, in any encoding."""
 
 import base64
 import html
@@ -37,13 +37,13 @@ task:
 
 
 def forms() -> list[str]:
-    """What an agent may make of the key."""
+    """Return the encodings of the key that an agent may use."""
     coded = [base64.b64encode(b"x" * count + KEY.encode() + b"y").decode() for count in range(3)]
     return [KEY, KEY.upper(), KEY.lower(), *coded]
 
 
-def leaks(text: str) -> list[str]:
-    """The forms that are in a text; of those in base64 the part that does not depend on what stands around them."""
+def find_leaks(text: str) -> list[str]:
+    """Return the encodings in a text; of base64 only the part that does not depend on its surroundings."""
     return [form for form in [*forms()[:3], *(form[4:-4] for form in forms()[3:])] if form in text]
 
 
@@ -81,14 +81,14 @@ def test_reports_show_the_variable_name_instead_of_its_value(bench: Workbench, t
         written = {path: html.unescape(path.read_text(encoding="utf-8")) for path in out.rglob("*") if path.is_file()}
         assert len(written) > 5
         for path, text in written.items():
-            assert not leaks(text), path
+            assert not find_leaks(text), path
         for sort in names.values():
             assert "MY_API_KEY" in written[sort]
         for line in names["jsonl"].read_text(encoding="utf-8").splitlines():
             body = json.loads(line)
             if body["type"] == "blob":
                 assert KEY.encode() not in base64.b64decode(body["base64"])
-    assert not leaks(str(compare_runs(bench.store, "latest~1", "latest").data()))
+    assert not find_leaks(str(compare_runs(bench.store, "latest~1", "latest").data()))
 
 
 def test_command_line_shows_the_variable_name_instead_of_its_value(
@@ -99,11 +99,11 @@ def test_command_line_shows_the_variable_name_instead_of_its_value(
         for options in ([], ["A"], ["A", "--events", "--criteria"], ["A", "--json"], ["--json"]):
             assert run(["show", reference, *options, *store]) == 0
             shown = capsysbinary.readouterr().out.decode()
-            assert not leaks(shown), (reference, options)
+            assert not find_leaks(shown), (reference, options)
             assert "MY_API_KEY" in shown
     run(["compare", "latest~1", "latest", *store])
     shown, warned = map(bytes.decode, capsysbinary.readouterr())
-    assert not leaks(shown)
+    assert not find_leaks(shown)
     assert "MY_API_KEY" not in warned
     monkeypatch.delenv("MY_API_KEY")
     for command in (["show", "latest"], ["compare", "latest~1", "latest"]):
@@ -122,12 +122,12 @@ def test_playground_events_show_the_variable_name_instead_of_its_value(
         for options in ([], ["--json"]):
             assert run(["events", *options]) == 0
             shown = capsysbinary.readouterr().out.decode()
-            assert not leaks(shown)
+            assert not find_leaks(shown)
             assert "MY_API_KEY" in shown
         Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
         tail.follow(play.playground, out(), play.redactor)
     shown = capsysbinary.readouterr().out.decode()
-    assert not leaks(shown)
+    assert not find_leaks(shown)
     assert "slot" in shown
 
 

@@ -1,4 +1,4 @@
-"""Runs from runs: gone on with, done again, graded again."""
+"""Resume, rerun and rescore of stored runs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -41,23 +41,23 @@ SUITE = """
 """
 
 
-def copies(task_item: dict[str, Any], sandboxes: Any) -> str:
-    """Does the first task, and leaves the second."""
+def copy_first_file(task_item: dict[str, Any], sandboxes: Any) -> str:
+    """Do the first task, and skip the second."""
     if "to" in task_item:
         sandboxes["drop"].write(task_item["to"], sandboxes["drop"].read(task_item["from"]))
     return "done"
 
 
 def heads(task_runs: list[TaskRun]) -> dict[tuple[str, int], tuple[str, str | None]]:
-    """What two runs must agree in."""
+    """Return what two equal runs have in common."""
     return {(t.task, t.trial): (t.head, t.verdict) for t in task_runs}
 
 
 def test_rerun_uses_snapshots_and_ignores_edited_files(bench: Workbench) -> None:
     file = bench.write("a.yml", SUITE)
-    first = bench.run(copies, trials=2)
+    first = bench.run(copy_first_file, trials=2)
     file.unlink()
-    plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), PythonSolver("agent", copies))
+    plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), PythonSolver("agent", copy_first_file))
     execute(plan, bench.store, CATALOG)
     again = bench.store.run("latest")
     assert (again.made_by, again.origin, again.plan) == ("rerun", first[0].run, bench.store.run(first[0].run).plan)
@@ -66,7 +66,7 @@ def test_rerun_uses_snapshots_and_ignores_edited_files(bench: Workbench) -> None
 
 def test_rerun_with_another_agent_records_that_agent(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    bench.run(copies)
+    bench.run(copy_first_file)
     execute(plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop"), bench.store, CATALOG)
     run = bench.store.run("latest")
     assert run.solver == "nop"
@@ -78,7 +78,7 @@ def test_rerun_with_another_agent_records_that_agent(bench: Workbench) -> None:
 
 def test_rerun_refuses_a_changed_snapshot(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    bench.run(copies)
+    bench.run(copy_first_file)
     run = bench.store.run("latest")
     bench.store._db.execute("UPDATE blobs SET data = x'7b7d' WHERE sha256 = ?", (run.plan,))
     with pytest.raises(SealBroken, match="the run itself: plan"):
@@ -87,7 +87,7 @@ def test_rerun_refuses_a_changed_snapshot(bench: Workbench) -> None:
 
 def test_rescore_applies_edited_criteria_to_the_stored_log(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    first = bench.run(copies)
+    first = bench.run(copy_first_file)
     bench.write("a.yml", SUITE.replace("answer_matches: done", "answer_matches: finished"))
     result = rescore(bench.store, "latest", CATALOG, bench.folder)
     again = bench.store.task_runs(result.run.id)
@@ -105,7 +105,7 @@ def test_rescore_applies_edited_criteria_to_the_stored_log(bench: Workbench) -> 
 
 def test_rescore_with_the_same_criteria_keeps_verdicts(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    first = bench.run(copies, trials=2)
+    first = bench.run(copy_first_file, trials=2)
     result = rescore(bench.store, "latest", CATALOG)
     again = bench.store.task_runs(result.run.id)
     assert [t.model_copy(update={"run": ""}) for t in again] == [t.model_copy(update={"run": ""}) for t in first]
@@ -115,7 +115,7 @@ def test_rescore_with_the_same_criteria_keeps_verdicts(bench: Workbench) -> None
 
 def test_rescoring_a_crashed_trial_keeps_the_verdict_fail(bench: Workbench) -> None:
     def copies_and_crashes(task_item: dict[str, Any], sandboxes: Any) -> None:
-        copies(task_item, sandboxes)
+        copy_first_file(task_item, sandboxes)
         raise RuntimeError("out of ideas")
 
     bench.write("a.yml", SUITE)
@@ -126,7 +126,7 @@ def test_rescoring_a_crashed_trial_keeps_the_verdict_fail(bench: Workbench) -> N
 
 def test_rescore_records_the_new_grading_version(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.write("a.yml", SUITE)
-    bench.run(copies)
+    bench.run(copy_first_file)
     for module in (resuming, frozen, planning):
         monkeypatch.setattr(module, "GRADING_VERSION", "99")
     result = rescore(bench.store, "latest", CATALOG)
@@ -138,7 +138,7 @@ def test_rescore_records_the_new_grading_version(bench: Workbench, monkeypatch: 
 
 def test_changed_log_gets_no_verdict(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    bench.run(copies)
+    bench.run(copy_first_file)
     for row, data in bench.store._db.execute("SELECT id, data FROM log_segments").fetchall():
         bench.store._db.execute("UPDATE log_segments SET data = ? WHERE id = ?", (data.replace(b"out", b"but"), row))
     with pytest.raises(SealBroken, match=r"Copy \(trial 1\): log"):
@@ -153,7 +153,7 @@ def test_changed_log_gets_no_verdict(bench: Workbench) -> None:
 
 def test_rescore_with_a_file_grades_only_its_tasks(bench: Workbench, tmp_path: Path) -> None:
     bench.write("a.yml", SUITE)
-    bench.run(copies)
+    bench.run(copy_first_file)
     other = tmp_path / "other"
     other.mkdir()
     (other / "b.yml").write_text("task: {name: Else, criteria: []}")
@@ -166,12 +166,14 @@ def test_rescore_with_a_file_grades_only_its_tasks(bench: Workbench, tmp_path: P
     assert [t.task for t in bench.store.task_runs(result.run.id)] == ["Leave"]
 
 
-class Broken(Exception):
-    """Stands for whatever ends a process."""
+class ProcessKilled(Exception):
+    """Stands for anything that ends a process."""
 
 
-def breaking_after(bench: Workbench, finished: int, agent: Callable[..., Any] = copies, **options: Any) -> str:
-    """A run whose process breaks off when so many trials are kept; returns its id."""
+def run_interrupted_after(
+    bench: Workbench, finished: int, agent: Callable[..., Any] = copy_first_file, **options: Any
+) -> str:
+    """Start a run that is interrupted after this number of saved trials; return its id."""
     plan = plan_run(
         RunRequest(path=bench.folder, agent=PythonSolver("agent", agent), **options), Settings(timeout=20), CATALOG
     )
@@ -180,15 +182,14 @@ def breaking_after(bench: Workbench, finished: int, agent: Callable[..., Any] = 
     def watch(task_run: TaskRun) -> None:
         seen.append(task_run)
         if len(seen) >= finished:
-            raise Broken
+            raise ProcessKilled
 
-    with pytest.raises(Broken):
+    with pytest.raises(ProcessKilled):
         execute(plan, bench.store, CATALOG, [watch])
     return plan.run.id
 
 
-def go_on(bench: Workbench, run: str, agent: Callable[..., Any] = copies, **options: Any) -> Any:
-    """Resume it with the same agent."""
+def resume_run(bench: Workbench, run: str, agent: Callable[..., Any] = copy_first_file, **options: Any) -> Any:
     resumed = plan_resume(
         bench.store, run, CATALOG, Settings(timeout=20), agent=PythonSolver("agent", agent), **options
     )
@@ -197,18 +198,18 @@ def go_on(bench: Workbench, run: str, agent: Callable[..., Any] = copies, **opti
 
 def test_resume_runs_only_unfinished_trials(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    whole = bench.run(copies, trials=10)
+    whole = bench.run(copy_first_file, trials=10)
     calls: list[Any] = []
 
     def counted(task_item: dict[str, Any], sandboxes: Any) -> str:
         calls.append(task_item)
-        return copies(task_item, sandboxes)
+        return copy_first_file(task_item, sandboxes)
 
-    run = breaking_after(bench, 7, counted, trials=10)
+    run = run_interrupted_after(bench, 7, counted, trials=10)
     assert bench.store.run(run).status == "active"
     assert not bench.store.held(run)
     kept = {(t.task, t.trial): t for t in bench.store.task_runs(run)}
-    result = go_on(bench, run, counted)
+    result = resume_run(bench, run, counted)
     assert result.run.status == "completed"
     found = bench.store.task_runs(run)
     assert heads(found) == heads(whole)
@@ -220,7 +221,7 @@ def test_resume_runs_only_unfinished_trials(bench: Workbench) -> None:
 
 def test_interrupted_attempt_is_stored_as_cancelled(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    run = breaking_after(bench, 1, trials=2, concurrency=1)
+    run = run_interrupted_after(bench, 1, trials=2, concurrency=1)
     with bench.store.hold(run) as hold:
         lost = [a for a in hold.begun if a[:2] not in {(t.task, t.trial) for t in bench.store.task_runs(run)}]
         assert lost or hold.begun
@@ -228,8 +229,8 @@ def test_interrupted_attempt_is_stored_as_cancelled(bench: Workbench) -> None:
     hold = bench.store.hold(run)
     for attempt in raise_again:
         hold.begin(attempt)
-    hold.__exit__(Broken)
-    go_on(bench, run)
+    hold.__exit__(ProcessKilled)
+    resume_run(bench, run)
     for attempt in lost:
         first, second = (
             t for t in bench.store.task_runs(run, attempts=True) if (t.task, t.trial) == (attempt.task, attempt.trial)
@@ -271,29 +272,29 @@ def test_resume_repeats_cancelled_trials_and_errored_ones_on_request(bench: Work
 
 def test_resume_continues_until_sure(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    whole = bench.run(copies, trials=30, until_sure=0.8)
-    run = breaking_after(bench, 13, trials=30, until_sure=0.8)
-    go_on(bench, run)
+    whole = bench.run(copy_first_file, trials=30, until_sure=0.8)
+    run = run_interrupted_after(bench, 13, trials=30, until_sure=0.8)
+    resume_run(bench, run)
     assert heads(bench.store.task_runs(run)) == heads(whole)
 
 
 def test_run_cannot_be_resumed_by_two_processes(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    run = breaking_after(bench, 1, trials=50)
+    run = run_interrupted_after(bench, 1, trials=50)
     with bench.store.hold(run):
         assert bench.store.held(run)
         with pytest.raises(RunBusy, match="another process is at work"):
-            go_on(bench, run)
-    go_on(bench, run)
+            resume_run(bench, run)
+    resume_run(bench, run)
 
 
 def test_resume_refuses_another_agent(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    run = breaking_after(bench, 1)
+    run = run_interrupted_after(bench, 1)
     with pytest.raises(InputError, match="not of other"):
-        plan_resume(bench.store, run, CATALOG, Settings(), agent=PythonSolver("other", copies))
+        plan_resume(bench.store, run, CATALOG, Settings(), agent=PythonSolver("other", copy_first_file))
     rescored = rescore(bench.store, run, CATALOG).run.id
-    with pytest.raises(InputError, match="it ran nothing"):
+    with pytest.raises(InputError, match="cannot be resumed"):
         plan_resume(bench.store, rescored, CATALOG, Settings())
 
 
@@ -322,14 +323,14 @@ def test_rerun_passes_the_same_input_in_the_same_order(bench: Workbench) -> None
 
 def test_rerun_has_the_limits_of_the_original_run(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    bench.run(copies, concurrency=3)
+    bench.run(copy_first_file, concurrency=3)
     plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop")
     assert plan.run.concurrency == 3
 
 
 def test_loaded_snapshots_share_the_records_of_a_dataset(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    bench.run(copies)
+    bench.run(copy_first_file)
     plan = plan_rerun(bench.store, "latest", CATALOG, Settings(), "nop")
     one, other = build_tasks(plan.snapshots, plan.datasets, CATALOG)
     assert one.simulators is other.simulators
@@ -337,7 +338,7 @@ def test_loaded_snapshots_share_the_records_of_a_dataset(bench: Workbench) -> No
 
 def test_interrupted_rescore_is_marked_cancelled(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
-    bench.run(copies, trials=2)
+    bench.run(copy_first_file, trials=2)
 
     def stop(task_run: TaskRun) -> None:
         raise KeyboardInterrupt

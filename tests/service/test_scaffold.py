@@ -1,4 +1,4 @@
-"""What `init` and `new` write works as it is, and never stands in for what was there."""
+"""Files that `init` and `new` write: they work unchanged, and never replace existing files."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tests.plugin.outside import clerkship, install_package
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _change_to_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     sys.modules.pop("agent", None)
@@ -50,7 +50,7 @@ def test_init_keeps_existing_files(capsys: pytest.CaptureFixture[str]) -> None:
     Path("README.md").write_text("mine", encoding="utf-8")
     Path(".gitlab-ci.yml").write_text("mine: {}", encoding="utf-8")
     assert run(["init"]) == 0
-    assert "README.md stays as it is" in capsys.readouterr().out
+    assert "README.md exists, not changed" in capsys.readouterr().out
     assert Path("README.md").read_text(encoding="utf-8") == "mine"
     assert Path(".gitlab-ci.yml").read_text(encoding="utf-8") == "mine: {}"
     assert Path(".github/workflows/practice.yml").exists()

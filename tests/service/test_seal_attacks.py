@@ -1,4 +1,4 @@
-"""Attacks on sealed runs by someone who can write to the store and does not have the key."""
+"""Attacks on sealed runs by an attacker who can write to the store but does not have the key."""
 
 import shutil
 import sqlite3
@@ -18,10 +18,10 @@ from clerkship.service.running import RunResult
 from clerkship.settings import Settings
 from clerkship.store.contract import SealBroken, StoreFailed
 from clerkship.store.sqlite import SqliteStore
-from tests.service.test_seals import FIRST, KEY, LAST, SUITE, Desk, check, cli, tamper
+from tests.service.test_seals import FIRST, KEY, LAST, SUITE, TamperingAgent, check, cli, tamper
 from tests.workbench import CATALOG
 
-SOLVER = PythonSolver("python:desk", Desk().work)
+SOLVER = PythonSolver("python:desk", TamperingAgent().work)
 DELETE_FIRST = (f"DELETE FROM trial_seals WHERE {FIRST}", f"DELETE FROM task_runs WHERE {FIRST}")
 REOPEN = f"INSERT INTO run_marks (run_id, status, at) SELECT run_id, 'active', at FROM run_marks WHERE {LAST} LIMIT 1"
 REMOVE_THE_END = (f"DELETE FROM run_marks WHERE {LAST}", f"DELETE FROM end_seals WHERE {LAST}")
@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "suite").mkdir()
     (folder / "suite" / "tasks.yml").write_text(SUITE)
     with SqliteStore(folder / "keyed.db", seal_key=KEY) as store:
-        assert Desk().run(folder / "suite", store).exit_code() == 1
+        assert TamperingAgent().run(folder / "suite", store).exit_code() == 1
         store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return folder
 
@@ -96,7 +96,7 @@ def test_resumed_run_is_intact_and_can_be_resumed_again(made: Path, tmp_path: Pa
     class Stopped(Exception):
         """Ends the first run early."""
 
-    class Stopping(Desk):
+    class Stopping(TamperingAgent):
         def heed(self, task_run: object) -> None:
             raise Stopped
 
@@ -152,7 +152,7 @@ def test_replacing_the_store_during_a_run_is_detected(
     attack: Callable[[Path], None], made: Path, tmp_path: Path
 ) -> None:
     with SqliteStore(tmp_path / "store.db") as store:
-        result = Desk(lambda: attack(store.path)).run(made / "suite", store)
+        result = TamperingAgent(lambda: attack(store.path)).run(made / "suite", store)
     assert result.seals is not None
     assert "the run itself: the store was replaced or deleted during the run" in result.seals.sentences()
     assert result.exit_code() == 2
@@ -170,7 +170,7 @@ def add_trigger(table: str) -> Callable[[sqlite3.Connection], object]:
 @pytest.mark.parametrize("table", ["run_marks", "end_seals"])
 def test_change_by_a_trigger_at_the_end_of_a_run_is_detected(table: str, made: Path, tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "store.db") as store:
-        result = Desk(lambda: tamper(store.path, add_trigger(table))).run(made / "suite", store)
+        result = TamperingAgent(lambda: tamper(store.path, add_trigger(table))).run(made / "suite", store)
         assert result.seals is not None
         assert result.seals.sentences() == [
             "the run itself: the store has a trigger `x`",
@@ -183,12 +183,12 @@ def test_store_with_triggers_or_views_is_refused(made: Path, keyed: Path) -> Non
     tamper(keyed, lambda database: database.execute("CREATE VIEW mine AS SELECT 1"))
     assert check(keyed, KEY).sentences() == ["the run itself: the store has a view `mine`"]
     with SqliteStore(keyed, seal_key=KEY) as store, pytest.raises(StoreFailed, match="has a view `mine`"):
-        Desk().run(made / "suite", store)
+        TamperingAgent().run(made / "suite", store)
 
 
 def test_change_between_the_end_of_a_run_and_the_summary_is_detected(made: Path, tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "store.db") as store:
-        result = Desk().run(made / "suite", store)
+        result = TamperingAgent().run(made / "suite", store)
         assert result.checked_again(store) == result
         tamper(store.path, CHANGE)
         found = result.checked_again(store)
@@ -203,7 +203,7 @@ def test_change_before_the_summary_is_in_summary_and_reports(
     path, junit = tmp_path / "store.db", tmp_path / "a.xml"
 
     def run_and_change(_: object) -> RunResult:
-        done = Desk().run(made / "suite", store)
+        done = TamperingAgent().run(made / "suite", store)
         tamper(path, CHANGE)
         return done
 

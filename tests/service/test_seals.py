@@ -1,4 +1,4 @@
-"""Changes to saved trials are found: at the end of the run in which an agent made them, and by every later reader."""
+"""Changes to saved trials are detected at the end of the run, and by every later reader."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ Tampering = Callable[[sqlite3.Connection], object]
 
 
 def one(database: sqlite3.Connection, query: str) -> Any:
-    """The first value that a query gives."""
+    """Return the first value of a query."""
     return database.execute(query).fetchone()[0]
 
 
@@ -107,7 +107,7 @@ BY_ATTACK = pytest.mark.parametrize("attack", ATTACKS)
 
 
 def tamper(path: Path, attack: str | Tampering) -> None:
-    """Change a store behind its back."""
+    """Change a store without updating its seals."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         if isinstance(attack, str):
             assert database.execute(attack).rowcount >= 1
@@ -115,19 +115,18 @@ def tamper(path: Path, attack: str | Tampering) -> None:
             attack(database)
 
 
-class Desk:
-    """An agent that fails the first task; in the third it may attack the store, once the first two are saved."""
+class TamperingAgent:
+    """Fails the first task; in the third task it can attack the store, once the first two are saved."""
 
     def __init__(self, attack: Callable[[], None] | None = None) -> None:
         self.attack = attack
         self.saved = {name: Event() for name in NAMES}
 
     def heed(self, task_run: TaskRun) -> None:
-        """Note that a trial is saved."""
+        """Count the saved trials."""
         self.saved[task_run.task].set()
 
     def work(self, task_item: Any, sandboxes: Any) -> int:
-        """Do one task."""
         number = int(task_item["n"])
         sandboxes["box"].write("a.txt", b"x" * 9000 + bytes([48 + number]))
         if number == 3 and self.attack is not None:
@@ -137,7 +136,7 @@ class Desk:
         return 42 if number > 1 else 41
 
     def run(self, folder: Path, store: SqliteStore) -> RunResult:
-        """Run the suite that is in a folder."""
+        """Run the suite in a folder."""
         request = RunRequest(path=folder, agent=PythonSolver("python:desk", self.work), concurrency=1)
         return execute(plan_run(request, Settings(timeout=20), CATALOG), store, CATALOG, [self.heed])
 
@@ -151,14 +150,14 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, key in (("store.db", ""), ("keyed.db", KEY)):
         with SqliteStore(folder / name, seal_key=key) as store:
             for _ in range(2):
-                assert Desk().run(folder / "suite", store).exit_code() == 1
+                assert TamperingAgent().run(folder / "suite", store).exit_code() == 1
             store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return folder
 
 
 @pytest.fixture
 def path(suite: Path, tmp_path: Path) -> Path:
-    """A store of its own with two runs."""
+    """A separate copy of the store with two runs."""
     return Path(shutil.copy(suite / "store.db", tmp_path / "store.db"))
 
 
@@ -189,7 +188,7 @@ def cli(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 def test_changes_by_an_agent_are_reported_at_the_end_of_a_run(attack: str, suite: Path, tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "store.db") as store:
         change, named = ATTACKS[attack]
-        result = Desk(lambda: tamper(store.path, change)).run(suite / "suite", store)
+        result = TamperingAgent(lambda: tamper(store.path, change)).run(suite / "suite", store)
         assert result.seals is not None
         assert any(sentence.startswith(named) for sentence in result.seals.sentences()), result.seals.sentences()
         assert result.exit_code() == 2
@@ -202,7 +201,7 @@ def test_untouched_run_is_intact(path: Path) -> None:
 
 
 def test_forged_seal_is_detected_by_the_running_process(suite: Path, tmp_path: Path) -> None:
-    """Whoever can write the store can seal again; the digests in memory are out of reach."""
+    """An agent that can write the store can also create new seals, but cannot reach the digests in memory."""
 
     def forge() -> None:
         tamper(tmp_path / "store.db", f"UPDATE task_runs SET verdict = 'pass' WHERE {FIRST}")
@@ -210,7 +209,7 @@ def test_forged_seal_is_detected_by_the_running_process(suite: Path, tmp_path: P
             reseal(theirs, "First")
 
     with SqliteStore(tmp_path / "store.db") as store:
-        result = Desk(forge).run(suite / "suite", store)
+        result = TamperingAgent(forge).run(suite / "suite", store)
     assert result.seals is not None
     assert result.seals.sentences() == ["First (trial 1): verdict (was fail, is pass), seal"]
     found = check(tmp_path / "store.db")  # the end was sealed over what was in memory
@@ -231,10 +230,10 @@ def reseal(store: SqliteStore, task: str) -> None:
 def test_run_added_by_another_process_is_not_a_change(suite: Path, tmp_path: Path) -> None:
     def add_a_run() -> None:
         with SqliteStore(tmp_path / "store.db") as theirs:
-            Desk().run(suite / "suite", theirs)
+            TamperingAgent().run(suite / "suite", theirs)
 
     with SqliteStore(tmp_path / "store.db") as store:
-        result = Desk(add_a_run).run(suite / "suite", store)
+        result = TamperingAgent(add_a_run).run(suite / "suite", store)
         assert result.exit_code() == 1
         assert [store.check_seals(kept.id).is_changed for kept, _ in store.runs()] == [False, False]
 
@@ -347,7 +346,7 @@ def test_exchanged_parts_of_a_long_log_are_detected(
 ) -> None:
     monkeypatch.setattr("clerkship.store.sqlite.SEGMENT", 300)
     with SqliteStore(tmp_path / "store.db") as store:
-        Desk().run(suite / "suite", store)
+        TamperingAgent().run(suite / "suite", store)
     assert not check(tmp_path / "store.db").is_changed
     tamper(
         tmp_path / "store.db",
@@ -362,16 +361,18 @@ def test_changed_run_cannot_be_rerun_rescored_or_forked(path: Path) -> None:
     with SqliteStore(path) as store:
         for build in (
             lambda: rescore(store, "latest", CATALOG),
-            lambda: plan_resume(store, "latest", CATALOG, Settings(), agent=PythonSolver("python:desk", Desk().work)),
+            lambda: plan_resume(
+                store, "latest", CATALOG, Settings(), agent=PythonSolver("python:desk", TamperingAgent().work)
+            ),
             lambda: plan_fork(store, fork, CATALOG, Settings()),
         ):
             with pytest.raises(SealBroken, match=r"was changed .*First \(trial 1\): log"):
                 build()
         assert len(store.runs()) == 2
-        plan_rerun(store, "latest", CATALOG, Settings(), PythonSolver("python:desk", Desk().work))
+        plan_rerun(store, "latest", CATALOG, Settings(), PythonSolver("python:desk", TamperingAgent().work))
     tamper(path, ATTACKS["run"][0])
     with SqliteStore(path) as store, pytest.raises(SealBroken, match="the run itself: record"):
-        plan_rerun(store, "latest", CATALOG, Settings(), PythonSolver("python:desk", Desk().work))
+        plan_rerun(store, "latest", CATALOG, Settings(), PythonSolver("python:desk", TamperingAgent().work))
 
 
 def test_refusal_names_a_command_that_runs_the_tasks_again(path: Path) -> None:
@@ -380,7 +381,7 @@ def test_refusal_names_a_command_that_runs_the_tasks_again(path: Path) -> None:
         run_id = store.run("latest").id
         with pytest.raises(SealBroken, match=f"; run the tasks again with `clerkship rerun {run_id}`$"):
             rescore(store, "latest", CATALOG)
-        again = plan_rerun(store, run_id, CATALOG, Settings(), PythonSolver("python:desk", Desk().work))
+        again = plan_rerun(store, run_id, CATALOG, Settings(), PythonSolver("python:desk", TamperingAgent().work))
         assert execute(again, store, CATALOG).exit_code() == 1
 
 
@@ -452,7 +453,7 @@ def test_resumed_run_is_sealed_again_at_its_end(suite: Path, tmp_path: Path) -> 
         """The process ends."""
 
     with SqliteStore(tmp_path / "store.db") as store:
-        desk = Desk()
+        desk = TamperingAgent()
         solver = PythonSolver("python:desk", desk.work)
         request = RunRequest(path=suite / "suite", agent=solver, concurrency=1)
 
@@ -471,7 +472,7 @@ def test_resumed_run_is_sealed_again_at_its_end(suite: Path, tmp_path: Path) -> 
 
 
 def unseal(path: Path, version: int = 3) -> None:
-    """Make a store as version 3 made it: without seals, and with records that do not say that there are any."""
+    """Make a store as version 3 wrote it: without seals."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         for table in SEAL_TABLES:
             database.execute(f"DROP TABLE {table}")
@@ -526,7 +527,7 @@ def test_read_only_old_store_is_read_without_seals(path: Path) -> None:
 
 
 def report(path: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """A report of the last run."""
+    """Return a report of the last run."""
     return cli(capsys, "show", f"--{kind}", "-", "--store", str(path))[1]
 
 
@@ -638,7 +639,7 @@ def test_unkeyed_run_is_refused_if_a_key_is_set(
 
 def test_keyed_run_is_not_resumed_without_its_key(keyed: Path) -> None:
     with SqliteStore(keyed) as store, pytest.raises(SealBroken, match="set CLERKSHIP_SEAL_KEY to resume it"):
-        plan_resume(store, "latest", CATALOG, Settings(), agent=PythonSolver("python:desk", Desk().work))
+        plan_resume(store, "latest", CATALOG, Settings(), agent=PythonSolver("python:desk", TamperingAgent().work))
 
 
 def test_seal_key_is_a_secret_and_is_not_stored(keyed: Path) -> None:

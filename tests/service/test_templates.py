@@ -1,4 +1,4 @@
-"""A task for each of many records: run by its template, and read by it in every report."""
+"""Tasks of a template: one for each record, selected by template and grouped in reports."""
 
 from pathlib import Path
 from typing import Any
@@ -47,14 +47,14 @@ NAMES = ["Say the name [p1]", "Say the name [p2]", "Say the name [p3]"]
 
 
 def knows_two(task_item: Any) -> str:
-    """Maria and Jo, and nobody else."""
+    """Answer only for Maria and Jo."""
     known = {"Who is p1?": "Maria Lopez", "Who is p2?": "Jo Kim"}
     return known.get((task_item or {}).get("instruction", ""), "yes")
 
 
 @pytest.fixture
 def suite(bench: Workbench) -> Workbench:
-    """Three tasks of one template, and one of its own."""
+    """Three tasks of one template, and one without a template."""
     bench.write("suite.yml", SUITE)
     return bench
 

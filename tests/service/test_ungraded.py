@@ -1,4 +1,4 @@
-"""Runs in which nothing was graded: they do not pass for green."""
+"""Exit codes of runs in which nothing was graded."""
 
 from typing import Any
 
@@ -31,43 +31,42 @@ WITHOUT = """
 """
 
 
-class Helps:
-    """An agent that answers each line."""
+class AnsweringAgent:
+    """Answers each message."""
 
     def on_turn(self, message: Any, sandboxes: Any) -> str:
-        """Answer."""
         return "I can help."
 
 
 def test_run_without_a_judged_criterion_exits_2(bench: Workbench) -> None:
     bench.write("polite.yml", JUDGED)
-    assert bench.run_one(Helps, judge="none").verdict == "ungraded"
+    assert bench.run_one(AnsweringAgent, judge="none").verdict == "ungraded"
     assert bench.exit_code() == 2
 
 
 def test_allow_ungraded_exits_0(bench: Workbench) -> None:
     bench.write("polite.yml", JUDGED)
-    bench.run_one(Helps, judge="none", allow_ungraded=True)
+    bench.run_one(AnsweringAgent, judge="none", allow_ungraded=True)
     assert bench.exit_code() == 0
 
 
 def test_run_with_one_judged_criterion_exits_0(bench: Workbench) -> None:
     bench.write("polite.yml", JUDGED)
     bench.write("checked.yml", CHECKED)
-    assert {t.verdict for t in bench.run(Helps, judge="none")} == {"ungraded", "pass"}
+    assert {t.verdict for t in bench.run(AnsweringAgent, judge="none")} == {"ungraded", "pass"}
     assert bench.exit_code() == 0
 
 
 def test_run_of_tasks_without_criteria_exits_0(bench: Workbench) -> None:
     bench.write("alone.yml", WITHOUT)
-    assert bench.run_one(Helps).verdict == "ungraded"
+    assert bench.run_one(AnsweringAgent).verdict == "ungraded"
     assert bench.exit_code() == 0
 
 
 @pytest.mark.parametrize(("allow", "code"), [(False, 2), (True, 0)])
 def test_rescore_without_a_judged_criterion_exits_2(bench: Workbench, allow: bool, code: int) -> None:
     bench.write("polite.yml", JUDGED)
-    bench.run_one(Helps, judge="none")
+    bench.run_one(AnsweringAgent, judge="none")
     result = rescore(bench.store, "latest", CATALOG, judging=RescoreOptions("none", allow_ungraded=allow))
     assert result.exit_code() == code
 

@@ -1,4 +1,4 @@
-"""Ways in that nobody will find: those who start an agent outside are told, and those who open a playground."""
+"""Warnings about listeners whose package is not installed."""
 
 import sys
 from pathlib import Path

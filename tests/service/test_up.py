@@ -1,4 +1,4 @@
-"""A playground that is up is what a run has: the same scene, the same ids, the same bytes."""
+"""A running playground has the same setup, ids and log as a run."""
 
 import http.client
 import signal
@@ -66,7 +66,7 @@ def test_same_requests_give_the_same_log_as_a_run(bench: Workbench) -> None:
 
 
 def send(url: str, sandbox: str, request: Request, token: str) -> None:
-    """Over the real listener."""
+    """Send a request to the listener."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.netloc, timeout=20)
     path = f"{parts.path}/{sandbox}{request.path}?{urlencode(request.query)}"
@@ -86,7 +86,7 @@ def test_check_reports_a_broken_simulator(bench: Workbench, tmp_path: Path, caps
         play.playground.broken = "drop: KeyError: x"
         signal.raise_signal(signal.SIGINT)
         tail.follow(play.playground, None, play.redactor)
-    assert "broken, and not by the agent: drop: KeyError: x" in capsys.readouterr().err
+    assert "platform error: drop: KeyError: x" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
