@@ -8,7 +8,6 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.conformance.rig import SimulatorRig
-from clerkship.kit.wall import perf_counter
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
@@ -24,6 +23,7 @@ from clerkship.simulators.files.operations import NewFile, write_file
 from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.tree import DatasetFiles
+from tests.waiting import processor_limit
 
 MANY = 100_000
 
@@ -58,7 +58,7 @@ def code(reply: Reply) -> tuple[int, str]:
     return reply.status, orjson.loads(reply.body)["error"]["code"]
 
 
-def test_limits_are_refused_in_https_own_words() -> None:
+def test_limits_are_refused_with_http_status_codes() -> None:
     rig = rig_of(max_file=10, quota=15)
     assert rig.send(Request("PUT", "/files/a", body=b"x" * 11)).status == 413
     assert rig.send(Request("PUT", "/files/a", body=b"x" * 10)).status == 201
@@ -68,7 +68,7 @@ def test_limits_are_refused_in_https_own_words() -> None:
     assert rig.send(Request("PUT", "/files/b", body=b"x" * 10)).status == 201
 
 
-def test_what_is_replaced_no_longer_counts() -> None:
+def test_replaced_content_does_not_count_towards_the_quota() -> None:
     rig = rig_of(quota=15)
     rig.send(Request("PUT", "/files/a", body=b"x" * 8))
     rig.send(Request("PUT", "/files/b", body=b"x" * 7))
@@ -77,7 +77,7 @@ def test_what_is_replaced_no_longer_counts() -> None:
     assert rig.send(Request("PUT", "/files/a", body=b"x" * 7)).status == 201
 
 
-def test_limits_may_be_what_a_partner_sends_and_no_more() -> None:
+def test_config_beyond_the_maximum_is_rejected() -> None:
     FilesConfig(max_file=1_000_000_000, quota=10_000_000_000)
     for wrong in ({"max_file": 1_000_000_001}, {"quota": 10_000_000_001}, {"folders": ["a/../b"]}, {"folders": [""]}):
         with pytest.raises(ValidationError):
@@ -96,7 +96,7 @@ def test_limits_may_be_what_a_partner_sends_and_no_more() -> None:
         Request("POST", "/rename", body=b'{"from": "there", "to": "here"}'),
     ],
 )
-def test_a_read_only_drop_refuses_the_agent(request_: Request) -> None:
+def test_read_only_drop_refuses_writes_of_the_agent(request_: Request) -> None:
     rig = rig_of({"there": b"x"}, read_only=True)
     before = rig.dump()
     assert code(rig.send(request_)) == (403, "read_only")
@@ -121,7 +121,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_are_those_of_a_file_system(name: str) -> None:
+def test_file_system_names_are_accepted(name: str) -> None:
     rig = rig_of()
     with rig:
         assert rig.send_http(Request("PUT", f"/files/inbox/{name}", body=name.encode())).status == 201
@@ -130,7 +130,7 @@ def test_names_are_those_of_a_file_system(name: str) -> None:
         assert entry["name"] == name
 
 
-def test_names_that_look_alike_are_two() -> None:
+def test_names_that_look_alike_are_different_files() -> None:
     rig = rig_of()
     for name in ("été", "e\u0301te\u0301", "Été"):
         assert rig.send(Request("PUT", f"/files/{name}", body=b"")).status == 201
@@ -150,7 +150,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("path", BAD)
-def test_names_that_are_none_are_refused(path: str) -> None:
+def test_invalid_names_are_refused(path: str) -> None:
     rig = rig_of()
     for asked in (
         Request("PUT", f"/files/{path}", body=b"x"),
@@ -167,25 +167,25 @@ def test_names_that_are_none_are_refused(path: str) -> None:
     "body",
     [b"", b"[]", b'{"from": "a"}', b'{"from": "a", "to": 5}', b'{"from": "a", "to": "b", "replace": "yes"}', b"\xff"],
 )
-def test_a_rename_that_says_nothing_sensible_is_told_what_would(body: bytes) -> None:
+def test_invalid_rename_is_refused_with_the_expected_form(body: bytes) -> None:
     reply = rig_of({"a": b""}).send(Request("POST", "/rename", body=body))
     assert code(reply) == (400, "bad_body")
     assert b'expected {\\"from\\": \\"inbox/a.csv\\"' in reply.body
 
 
 @pytest.mark.parametrize("value", ["yesterday", "2026-03-02T09:00:00", "0001-01-01T00:00:00+14:00", "", None, True])
-def test_a_time_that_is_none_is_refused(value: Any) -> None:
+def test_invalid_modification_time_is_refused(value: Any) -> None:
     rig = rig_of({"a": b""})
     assert code(rig.send(Request("PATCH", "/files/a", body=orjson.dumps({"modified": value})))) == (400, "bad_body")
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "x", "1.5", "²", "9" * 400, "1000001", ""])
-def test_a_count_that_is_none_is_refused(count: str) -> None:
+def test_invalid_count_is_refused(count: str) -> None:
     for path in ("/files", "/folders"):
         assert code(rig_of().send(Request("GET", path, {"count": count}))) == (400, "bad_count")
 
 
-def test_times_are_those_of_the_clock_unless_said_otherwise() -> None:
+def test_modification_time_defaults_to_the_simulated_time() -> None:
     environment = Environment(name="x", simulators={"box": Simulator(kind="files")})
     rig = rig_of({"in/old": b"", "x": b""}, modified="2026-01-05T10:00:00+01:00")
     assert modified(rig, "in/old") == modified(rig, "in") == "2026-01-05T10:00:00+01:00"
@@ -204,7 +204,7 @@ def test_times_are_those_of_the_clock_unless_said_otherwise() -> None:
     assert modified(rig, "in") == modified(rig, "archive") > written
 
 
-def test_a_folder_moves_with_all_that_is_known_of_what_is_in_it() -> None:
+def test_renamed_folder_keeps_times_and_states_of_its_files() -> None:
     rig = rig_of({"in/deep/er/old": b"old"}, quota=10)
     half = NewFile(path="in/half", data=b"12345", complete=False)
     rig.call(SftpCall(write_file, half, "in/half", b"12345"))
@@ -220,7 +220,7 @@ def test_a_folder_moves_with_all_that_is_known_of_what_is_in_it() -> None:
     assert rig.send(Request("PUT", "/files/in", body=b"file")).status == 201
 
 
-def test_a_folder_that_a_file_stands_for_is_not_there() -> None:
+def test_path_below_a_file_is_not_found() -> None:
     rig = rig_of({"inbox": b"a file"})
     assert rig.send(Request("GET", "/files/inbox")).body == b"a file"
     assert code(rig.send(Request("GET", "/folders/inbox"))) == (409, "not_a_folder")
@@ -231,7 +231,7 @@ def test_a_folder_that_a_file_stands_for_is_not_there() -> None:
     ]
 
 
-def test_the_handle_has_a_verb_for_each() -> None:
+def test_handle_has_a_method_for_each_operation() -> None:
     rig = rig_of({"inbox/a.csv": b"1"})
     drop = handle(Playground(rig.playground.environment, rig.prepared_simulators, "x"))
     assert drop.list("inbox") == ["inbox/a.csv"]
@@ -247,32 +247,34 @@ def test_the_handle_has_a_verb_for_each() -> None:
         drop.stat("archive/2026")
 
 
-def test_many_files_cost_as_much_each_as_few() -> None:
+def test_cost_per_file_does_not_grow_with_the_number_of_files() -> None:
     rig = rig_of()
     for number in range(3000):
         assert rig.send(Request("PUT", f"/files/f{number % 50}/{number}.txt", body=b"x")).status == 201
     assert rig.send(Request("PUT", "/files/f1", body=b"x")).status == 409
 
 
-def test_a_hundred_thousand_files_in_one_folder_are_no_burden() -> None:
+def test_requests_in_a_folder_with_a_hundred_thousand_files_stay_cheap() -> None:
     rig = rig_of({f"inbox/{number:06}.txt": b"x" for number in range(MANY)})
     rig.send(Request("GET", "/stat/inbox"))  # where everything is, is found out once
-    began = perf_counter()
+    # 800 requests: sorting everything in each of them would take longer.
+    with processor_limit(10):
+        _use_large_folder(rig)
+    with processor_limit():
+        reply = rig.send_http(Request("GET", "/folders/inbox"))
+    assert len(orjson.loads(reply.body)["entries"]) == MANY - 200
+
+
+def _use_large_folder(rig: SimulatorRig) -> None:
     for number in range(200):
         assert rig.send(Request("PUT", f"/files/inbox/new-{number}", body=b"y")).status == 201
         reply = rig.send(Request("GET", "/folders/inbox", {"after": f"{number:06}.txt", "count": "10"}))
         assert len(orjson.loads(reply.body)["entries"]) == 10
         assert rename(rig, f"inbox/{number + 500:06}.txt", f"archive/{number}").status == 204
         assert rig.send(Request("DELETE", f"/files/inbox/{number + 1000:06}.txt")).status == 204
-    small = perf_counter() - began
-    reply = rig.send_http(Request("GET", "/folders/inbox"))
-    large = perf_counter() - began - small
-    assert len(orjson.loads(reply.body)["entries"]) == MANY - 200
-    assert small < 4, "800 requests, each of which would take longer than this if it sorted everything"
-    assert large < 8
 
 
-def test_forks_share_what_was_found_out() -> None:
+def test_forks_share_the_folder_index() -> None:
     rig = rig_of({"inbox/a": b"x"})
     room = rig.prepared_simulators["box"]
     assert isinstance(room.base, DatasetFiles)
@@ -284,7 +286,7 @@ def test_forks_share_what_was_found_out() -> None:
 
 
 @pytest.mark.parametrize("path", ["/folders", "/stat"])
-def test_the_routes_of_the_outermost_folder_take_no_path(path: str) -> None:
+def test_routes_of_the_root_folder_take_no_path(path: str) -> None:
     outer, inner = [next(route for route in SPEC.routes if route.path == at) for at in (path, f"{path}/{{path*}}")]
     assert outer.operation.name.endswith("_outermost")
     assert "path" not in outer.operation.fields

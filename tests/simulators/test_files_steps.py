@@ -35,7 +35,7 @@ def write(bench: Workbench, steps: str, criteria: str = "[{label: x, assertion: 
     )
 
 
-def test_files_arrive_as_they_are_said_to(bench: Workbench) -> None:
+def test_files_arrive_with_the_given_content_and_time(bench: Workbench) -> None:
     steps = """[
         {files.drop: {path: in/a.txt, text: "for {{ patient.name }}", modified: 3d}},
         {files.drop: {path: in/b.bin, base64: AAH/, modified: "2026-02-01T08:00:00+01:00"}},
@@ -58,7 +58,7 @@ def test_files_arrive_as_they_are_said_to(bench: Workbench) -> None:
     assert seen["modified"] == ["2026-02-27T09:00:00+00:00", "2026-02-01T07:00:00+00:00", "2026-03-02T09:00:00+00:00"]
 
 
-def test_a_file_that_comes_late_is_not_there_before(bench: Workbench) -> None:
+def test_late_file_is_not_found_before_its_time(bench: Workbench) -> None:
     write(bench, "[{at: +10m, files.drop_inbox: {path: late.csv, text: a}}]")
     seen: list[list[str]] = []
 
@@ -75,7 +75,7 @@ def test_a_file_that_comes_late_is_not_there_before(bench: Workbench) -> None:
     assert seen == [[], [], ["inbox/late.csv"]]
 
 
-def test_an_upload_ends_with_a_new_name(bench: Workbench) -> None:
+def test_upload_gets_its_final_name_by_a_rename(bench: Workbench) -> None:
     steps = """[
         {files.drop_inbox: {path: r.csv.tmp, text: half, complete: false}},
         {at: +5m, files.drop_inbox: {path: r.csv.tmp, text: whole}},
@@ -103,7 +103,7 @@ def test_an_upload_ends_with_a_new_name(bench: Workbench) -> None:
     assert [event["payload"].get("complete") for event in events[:2]] == [False, True]
 
 
-def test_a_step_that_the_agent_made_impossible_is_not_the_authors_mistake(bench: Workbench) -> None:
+def test_step_made_impossible_by_the_agent_is_not_an_error_of_the_task(bench: Workbench) -> None:
     write(bench, "[{files.drop_inbox: {path: a, text: a}}, {at: +5m, files.rename: {from: inbox/a, to: inbox/b}}]")
 
     def agent(task_item: Any, sandboxes: Sandboxes) -> None:
@@ -117,14 +117,14 @@ def test_a_step_that_the_agent_made_impossible_is_not_the_authors_mistake(bench:
     assert failed["payload"]["by_agent"]
 
 
-def test_a_step_that_cannot_be_done_is_the_authors_mistake(bench: Workbench) -> None:
+def test_impossible_step_is_an_error_of_the_task(bench: Workbench) -> None:
     write(bench, "[{files.rename: {from: inbox/a, to: nowhere/b}}]")
     task_run = bench.run_one("nop")
     assert task_run.status == "errored"
     assert "there is no file or folder inbox/a" in (task_run.error or "")
 
 
-def test_what_a_template_said_is_kept_with_the_run(bench: Workbench) -> None:
+def test_content_of_a_template_is_stored_with_the_run(bench: Workbench) -> None:
     write(bench, "[{files.drop: {path: done.txt, template: t.txt}}]")
     template = bench.write("t.txt", "for {{ patient.name }}")
     agent = PythonSolver("agent", lambda task_item: "done")
