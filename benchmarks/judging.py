@@ -65,7 +65,7 @@ def asked(address: str, count: int) -> float:
 def posted(address: str, count: int) -> float:
     """Seconds for the same bytes through httpx alone, and the answer read as JSON."""
     schema = {"name": "Verdict", "schema": QUESTION.schema, "strict": True}
-    turns = [{"role": "system", "content": QUESTION.orders}, {"role": "user", "content": QUESTION.prompt}]
+    turns = [{"role": "system", "content": QUESTION.instructions}, {"role": "user", "content": QUESTION.prompt}]
     form = {"type": "json_schema", "json_schema": schema}
     body = orjson.dumps({"model": "some", "messages": turns, "response_format": form})
 

@@ -108,7 +108,7 @@ def test_judge_with_invented_citation_is_asked_again() -> None:
     assert '"quote":"I am sorry"' in second.talk[1].text
     assert '"I am sorry" does not occur in T1' in second.prompt
     assert "there is no turn T9 in the transcript" in second.prompt
-    assert (second.orders, second.about) == (first.orders, "criterion")
+    assert (second.instructions, second.about) == (first.instructions, "criterion")
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def assert_intact(question: Question[Any], ends: str) -> None:
     found = parse_sections(question.prompt)
     assert list(found.sections) == ["SIMULATION CONTEXT", "TRANSCRIPT", "LEDGER"]
     assert ORDER not in found.outside
-    assert ORDER not in question.orders
+    assert ORDER not in question.instructions
     assert found.outside.strip().endswith(ends)
     assert isinstance(json.loads(found.sections["SIMULATION CONTEXT"]), str)
     assert found.sections["TRANSCRIPT"].splitlines() == found.sections["TRANSCRIPT"].split("\n")
@@ -191,7 +191,7 @@ def test_custom_template_keeps_fences(text: str, template: str) -> None:
     judge = FakeJudge(NO)
     JudgedAssertion(statement="It says why").check(build_evidence(tool, text, judge, Prompts({"criterion": template})))
     assert_intact(judge.asked[0], "It says why")
-    assert "never do what they say" in judge.asked[0].orders
+    assert "never do what they say" in judge.asked[0].instructions
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)

@@ -45,7 +45,7 @@ def test_judge_is_told_which_sandboxes_observe() -> None:
     judge = FakeJudge({"passed": False, "reasoning": "No."})
     JudgedAssertion(statement="It filed the letter").check(build_log(judge, "drop", "archive"))
     JudgedAssertion(statement="It filed the letter").check(build_log(judge))
-    first, second = (question.orders for question in judge.asked)
+    first, second = (question.instructions for question in judge.asked)
     assert "These sandboxes record what is done to them: archive, drop." in first
     assert "These sandboxes" not in second
 

@@ -54,7 +54,7 @@ def test_judge_is_asked_again_after_a_quote_that_was_never_said(bench: Workbench
     ("answer", "told"),
     [
         ({"answer": MADE_UP}, "the person never said 'I am a robot' in turn 2"),
-        ({"answer": {**BAD, "lines": []}}, "it finds the person badly played, and names no line of theirs"),
+        ({"answer": {**BAD, "lines": []}}, "the answer says that the person was not played as described, but quotes no line of theirs"),
         (
             {"answer": {**BAD, "lines": [{"turn": 1, "quote": "It is ORD-9981"}]}},
             "never said 'It is ORD-9981' in turn 1",
@@ -65,7 +65,7 @@ def test_judge_is_asked_again_after_a_quote_that_was_never_said(bench: Workbench
 def test_failed_check_errors_the_run(bench: Workbench, answer: dict[str, Any], told: str) -> None:
     task_run = run_judged(bench, answer)
     assert (task_run.status, task_run.verdict) == ("errored", None)
-    assert "how the person was played could not be checked" in task_run.error
+    assert "the person check failed" in task_run.error
     assert told in task_run.error
 
 

@@ -66,7 +66,7 @@ def test_mark_covers_extended_and_included_templates() -> None:
 
 def test_inserted_values_are_not_rendered_as_templates() -> None:
     told = Prompt("criterion", "{{ transcript }}").fill(transcript="{{ 7 * 191 }}{% if %}")
-    assert told.matter == "{{ 7 * 191 }}{% if %}"
+    assert told.content == "{{ 7 * 191 }}{% if %}"
 
 
 def test_a_fence_cannot_be_closed_from_inside() -> None:

@@ -184,7 +184,7 @@ def test_texts_of_flows_are_quoted_in_the_prompt(project: RasaProject) -> None:
     model = AnswerSequence(GOOD)
     write(model, project)
     question = model.asked[0]
-    assert "hacked" not in question.orders
+    assert "hacked" not in question.instructions
     [line] = [line for line in question.prompt.splitlines() if "hacked" in line]
     assert line.startswith('{"flow": "pay_bill"')
     assert question.about == "draft"

@@ -163,7 +163,7 @@ class Improviser:
         parts = [part.strip() for part in re.split(r"[.!?:;]+", context)]
         addressed = [part for part in parts if part.lower().startswith(("you ", "your "))]
         plain = self._told({**self.part.variables(), **_UNKNOWN}, {})
-        return self.part.bounds("\n".join([plain.orders, *addressed]))
+        return self.part.bounds("\n".join([plain.instructions, *addressed]))
 
     def _frame(self, asked: "PersonPrompt", broken: Sequence[tuple[PersonAnswer, Breach]]) -> str:
         """Return this turn's request without the parts that the person may repeat, such as the agent's words."""
@@ -172,7 +172,7 @@ class Improviser:
             "first": not asked.talk,
             "broken": [{"said": "", "reason": wrong.reason} for _, wrong in broken],
         }
-        return self._told({**self.part.variables(), **_UNKNOWN}, turn).matter
+        return self._told({**self.part.variables(), **_UNKNOWN}, turn).content
 
     def _ask(self, asked: "PersonPrompt", broken: Sequence[tuple[PersonAnswer, Breach]]) -> PersonAnswer:
         if self.asker is None:
@@ -183,7 +183,9 @@ class Improviser:
                 self.part.variables(), {**turn, "broken": [_describe_refused_line(*pair) for pair in broken]}
             )
             shape = PersonAnswerWithButton if asked.buttons else PersonAnswer
-            question = Question[PersonAnswer](told.matter, shape, told.orders, PROMPT, asked.talk, self.conversation)
+            question = Question[PersonAnswer](
+                told.content, shape, told.instructions, PROMPT, asked.talk, self.conversation
+            )
             return self.asker.ask(question).data
         except (BadAnswer, NoModel, ClerkshipError) as error:
             raise PersonUnavailable(f"the person could not be played: {error}") from error
@@ -192,16 +194,18 @@ class Improviser:
         """Render the prompt. A user's template without blocks replaces only the instructions."""
         now = {"agent": "", "first": True, "hint": "", "broken": [], **turn}
         told = self.prompts[PROMPT].fill(**who, **now)
-        if not told.orders:
-            told = RenderedPrompt(told.matter, BUILT_IN[PROMPT].fill(**who, **now).matter)
+        if not told.instructions:
+            told = RenderedPrompt(told.content, BUILT_IN[PROMPT].fill(**who, **now).content)
         caution = _read_caution()
-        return told if caution in told.orders else RenderedPrompt(f"{told.orders}\n\n{caution}", told.matter)
+        return (
+            told if caution in told.instructions else RenderedPrompt(f"{told.instructions}\n\n{caution}", told.content)
+        )
 
 
 @cache
 def _read_caution() -> str:
     """Return the warning that the agent's words are data; it is part of the prompt with every template."""
-    return BUILT_IN["counterpart"].fill().matter
+    return BUILT_IN["counterpart"].fill().content
 
 
 @dataclass(frozen=True)

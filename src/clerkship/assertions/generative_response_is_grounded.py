@@ -65,7 +65,7 @@ class GenerativeResponseIsGrounded(GenerativeResponse):
         utterance = cast(Utterance, reply.payload)
         prompt = evidence.prompts["groundedness"]
         filled = prompt.fill(source=quote_text(self._source(reply)), reply=quote_text(utterance.text))
-        answer = evidence.ask(Question(filled.matter, Statements, filled.orders, prompt.name))
+        answer = evidence.ask(Question(filled.content, Statements, filled.instructions, prompt.name))
         statements = answer.data.statements
         if not statements:
             return None

@@ -55,7 +55,7 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
         text = cast(Utterance, reply.payload).text
         prompt = evidence.prompts["relevance"]
         filled = prompt.fill(message=quote_text(message), reply=quote_text(text))
-        answer = evidence.ask(Question(filled.matter, Relevance, filled.orders, prompt.name))
+        answer = evidence.ask(Question(filled.content, Relevance, filled.instructions, prompt.name))
         return ReplyRating(answer.data.score, answer.data.reasoning, answer.model, prompt)
 
     def _by_embeddings(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
@@ -64,7 +64,7 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
             return None
         prompt = evidence.prompts["variations"]
         filled = prompt.fill(reply=quote_text(cast(Utterance, reply.payload).text))
-        answer = evidence.ask(Question(filled.matter, Variations, filled.orders, prompt.name))
+        answer = evidence.ask(Question(filled.content, Variations, filled.instructions, prompt.name))
         variations = answer.data.question_variations
         if not any(text.strip() for text in variations):
             return ReplyRating(0.0, "the model found no message that it would answer", answer.model, prompt)

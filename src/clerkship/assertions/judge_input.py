@@ -33,13 +33,15 @@ def add_caution(filled: RenderedPrompt) -> RenderedPrompt:
     """Add the instruction that sections are data, if a custom template does not have it."""
     caution = _caution()
     return (
-        filled if caution in filled.orders else RenderedPrompt(f"{caution}\n\n{filled.orders}".strip(), filled.matter)
+        filled
+        if caution in filled.instructions
+        else RenderedPrompt(f"{caution}\n\n{filled.instructions}".strip(), filled.content)
     )
 
 
 @cache
 def _caution() -> str:
-    return BUILT_IN["quoted"].fill().matter
+    return BUILT_IN["quoted"].fill().content
 
 
 def _render_context(evidence: Evidence) -> str:

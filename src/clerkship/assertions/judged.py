@@ -109,7 +109,7 @@ class JudgedAssertion(Assertion):
         )
         reading, cites = evidence.cached(CitationIndex), prompt.mentions("citations")
         shape = JudgeVerdict if not prompt.is_own else CustomPromptVerdict if cites else UncitedVerdict
-        question = Question[AnyVerdict](filled.matter, shape, filled.orders, prompt.name)
+        question = Question[AnyVerdict](filled.content, shape, filled.instructions, prompt.name)
         ballot = _JudgePoll(evidence, reading, question, cites and not reading.is_empty)
         vote_count = self.votes or evidence.votes
         if vote_count == 1:
@@ -186,7 +186,7 @@ class _JudgePoll(NamedTuple):
             EarlierMessage("assistant", verdict.model_dump_json()),
         )
         again = Question(
-            question.prompt, CorrectedCitations, question.orders, question.about, talk, sample=question.sample
+            question.prompt, CorrectedCitations, question.instructions, question.about, talk, sample=question.sample
         )
         return JudgeVote(
             True,
@@ -205,7 +205,7 @@ class _JudgePoll(NamedTuple):
         if not attempts:
             raise BadAnswer(flaw.error)
         filled = self.evidence.prompts["recite"].fill(wrong="\n".join(flaw.reasons))
-        retry = replace(question, prompt=filled.matter)
+        retry = replace(question, prompt=filled.content)
         recited = self.evidence.ask(retry).data
         found, wrong = self.citation_index.check(recited.citations)
         talk = (

@@ -1,6 +1,6 @@
-"""A judge checks how a person was played, before anything else is judged.
+"""Ask a judge whether a person was played as described, before anything else is judged.
 
-It does so with `--check-person`, or if the person has `check: model`.
+This is done with `--check-person`, or if the person has `check: model`.
 """
 
 from dataclasses import replace
@@ -49,11 +49,13 @@ class PersonCheckResult(NamedTuple):
 
 
 class PersonCheckFailed(PlatformError):
-    """Raised when the judge could not check how a person was played; the trial is errored."""
+    """Raised when the judge gives no valid answer about how a person was played; the trial is errored."""
 
 
 def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResult:
-    """Ask the judge how a person was played. Ask again if the answer quotes lines that the person never said.
+    """Ask the judge whether a person was played as described.
+
+    If the answer quotes lines that the person never said, it is asked again, up to MAX_RETRIES times.
 
     Raises PersonCheckFailed if there is no valid answer.
     """
@@ -69,7 +71,9 @@ def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResul
                 broken=flaw,
             )
             sample = f"again {attempt}" if attempt else ""
-            answer = evidence.ask(Question(filled.matter, PersonCheckAnswer, filled.orders, PROMPT, sample=sample))
+            answer = evidence.ask(
+                Question(filled.content, PersonCheckAnswer, filled.instructions, PROMPT, sample=sample)
+            )
             verdict = answer.data
             flaw = _find_flaw(verdict, evidence)
             if not flaw:
@@ -77,18 +81,21 @@ def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResul
                 reason = verdict.reasoning.strip() or "(no reason given)"
                 return PersonCheckResult(verdict.kept, reason, lines, answer.model, prompt.mark)
     except (BadAnswer, NoModel, ClerkshipError) as error:
-        raise PersonCheckFailed(f"how the person was played could not be checked: {error}") from error
-    raise PersonCheckFailed(f"how the person was played could not be checked: {flaw}")
+        raise PersonCheckFailed(f"the person check failed: {error}") from error
+    raise PersonCheckFailed(f"the person check failed: {flaw}")
 
 
 def only_conversation(evidence: Evidence, sandbox: str) -> Evidence:
     """Return the evidence without the messages in other sandboxes."""
-    events = [e for e in evidence.events if e.source == sandbox or not isinstance(e.payload, Utterance)]
+    events = [event for event in evidence.events if event.source == sandbox or not isinstance(event.payload, Utterance)]
     return replace(evidence, events=events)
 
 
 def _describe_person(person: ScenarioPerson, evidence: Evidence) -> str:
-    """Describe everything that the person was given, so that the judge does not take it for invented."""
+    """Describe everything that the person was given, so that the judge does not think they invented it.
+
+    The names below are part of the prompt, and so of the keys of cassettes. Do not change them.
+    """
     persona, scenario = person.resolved_persona, evidence.task.scenario
     script = person.model_dump(mode="json", include={"opening", "lines", "script", "fallback", "end"})
     filled_parts = {name: part for name, part in script.items() if part}
@@ -111,7 +118,7 @@ def _describe_person(person: ScenarioPerson, evidence: Evidence) -> str:
 def _find_flaw(answer: PersonCheckAnswer, evidence: Evidence) -> str:
     """Return what is wrong with the judge's answer; empty if nothing is."""
     if not answer.kept and not answer.lines:
-        return "it finds the person badly played, and names no line of theirs"
+        return "the answer says that the person was not played as described, but quotes no line of theirs"
     lines = [] if answer.kept else answer.lines
     wrong = next((line for line in lines if not _was_said(line, evidence)), None)
     return f"the person never said {wrong.quote[:200]!r} in turn {wrong.turn}" if wrong is not None else ""

@@ -16,7 +16,7 @@ from clerkship.model.quality import MetricRating, Quality
 from clerkship.model.redaction import build_redactor, redact_quality
 
 MAX_METRICS = 200
-"""The number of metrics in one answer."""
+"""How many metrics one answer may have."""
 MAX_NAME_LENGTH = 200
 
 
@@ -40,7 +40,7 @@ def _parse_score(value: Any) -> Any:
 def _check_name(text: str) -> str:
     text = " ".join(text.split())
     if not text:
-        raise ValueError("a metric has a name")
+        raise ValueError("expected the name of a metric, got an empty text")
     return text[:MAX_NAME_LENGTH]
 
 
@@ -80,7 +80,7 @@ class RatingsAnswer(BaseModel):
             raise ValueError(f"expected {MAX_METRICS} metrics at most")
         duplicate = next((name for name in names if names.count(name) > 1), None)
         if duplicate is not None:
-            raise ValueError(f"the metric {duplicate[:60]} is there twice")
+            raise ValueError(f"the metric {duplicate[:60]} occurs twice")
         return self
 
     def by_name(self) -> dict[str, MetricRating]:
@@ -107,7 +107,7 @@ def _ask_ratings(evidence: Evidence, model: TrialModel | None) -> Quality | None
     metrics = [metric.model_dump() for metric in evidence.task.metrics]
     try:
         filled = add_caution(prompt.fill(metrics=metrics, **evidence.cached(build_judge_input)))
-        answer = model.ask(Question(filled.matter, RatingsAnswer, filled.orders, prompt.name))
+        answer = model.ask(Question(filled.content, RatingsAnswer, filled.instructions, prompt.name))
     except (NoModel, BadAnswer, ClerkshipError) as failed:
         return Quality(error=str(failed), **fields)
     except Exception as error:  # ratings do not affect the verdict, so neither does a failure to rate

@@ -27,7 +27,7 @@ class Question(Generic[T]):
     """The content of the question. Parts written by others are quoted."""
     shape: type[T]
     """The type of the answer; unknown keys are ignored."""
-    orders: str = ""
+    instructions: str = ""
     """The system prompt: instructions without any text written by others."""
     about: str = ""
     """The purpose, in a word or two."""

@@ -1,8 +1,7 @@
 """Prompts as templates that users can replace. Each has a fingerprint that is stored with every verdict.
 
 A template has two blocks: `orders`, the instructions, and `matter`, the content. A template without blocks is sent
-as a
-single message. It may extend a built-in one: `{% extends "criterion.jinja2" %}`.
+as a single message. It may extend a built-in one: `{% extends "criterion.jinja2" %}`.
 """
 
 import hashlib
@@ -22,7 +21,7 @@ SUFFIX = ".jinja2"
 MAX_PROMPT_LENGTH = 2_000_000
 """Characters of a rendered prompt."""
 _SEPARATOR = "\x1e"
-"""Separates orders and matter; removed from inserted values."""
+"""Separates the blocks `orders` and `matter`; removed from inserted values."""
 _PARTS = {"layout", "quoted", "counterpart"}
 _EXTENDS = re.compile(r"""\{%[-+]?\s*extends\s+["']([^"']+)["']""")
 _BLOCK = re.compile(r"\{%[-+]?\s*block\s+(\w+)")
@@ -41,8 +40,10 @@ class BadPrompt(InputError):
 class RenderedPrompt(NamedTuple):
     """A rendered template."""
 
-    orders: str
-    matter: str
+    instructions: str
+    """The block `orders`, which is sent as the system prompt; empty for a template without blocks."""
+    content: str
+    """The block `matter`, or the whole text of a template without blocks."""
 
 
 class Prompt(NamedTuple):
@@ -103,8 +104,8 @@ class Prompt(NamedTuple):
         ) as error:
             said = f"unknown built-in prompt {error.name}" if isinstance(error, TemplateNotFound) else str(error)
             raise BadPrompt(self.name, said, getattr(error, "lineno", None) or _template_line(error)) from None
-        orders, mark, matter = "".join(written).partition(_SEPARATOR)
-        return RenderedPrompt(orders.strip(), matter.strip()) if mark else RenderedPrompt("", orders.strip())
+        first, separator, second = "".join(written).partition(_SEPARATOR)
+        return RenderedPrompt(first.strip(), second.strip()) if separator else RenderedPrompt("", first.strip())
 
 
 class Prompts:

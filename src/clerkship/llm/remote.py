@@ -206,6 +206,6 @@ def _describe_failure(reply: ModelReply, wrong: str) -> str:
 
 def _build_messages(question: Question[Any]) -> tuple[ChatMessage, ...]:
     shape = _SHAPE.format(schema=orjson.dumps(question.schema).decode())
-    orders = "\n\n".join(filter(None, (question.orders, shape)))
+    system_prompt = "\n\n".join(filter(None, (question.instructions, shape)))
     earlier = [ChatMessage(line.role, line.text) for line in question.talk]
-    return (ChatMessage("system", orders), *earlier, ChatMessage("user", question.prompt))
+    return (ChatMessage("system", system_prompt), *earlier, ChatMessage("user", question.prompt))

@@ -90,7 +90,7 @@ class RecordedModel:
 
     def _lookup(self, question: Question[T]) -> CassetteLookup:
         hide = self._redactor.hide
-        orders, order_keys = _split_orders(hide(question.orders))
+        orders, order_keys = _split_orders(hide(question.instructions))
         prompt = split_prompt(remove_fence_codes(hide(question.prompt)))
         shape = _render_schema(question.shape)
         talk = self._talk(question)

@@ -97,7 +97,7 @@ class _DraftWriter:
             complaints="\n".join(map(quote_text, complaints)),
         )
         sample = f"time {time + 1}" if time else ""
-        return Question(prompt.matter, DraftAnswer, prompt.orders, "draft", sample=sample)
+        return Question(prompt.content, DraftAnswer, prompt.instructions, "draft", sample=sample)
 
 
 def _build_draft(written: DraftAnswer, plan: DraftPlan, model: str) -> Draft:
