@@ -222,6 +222,6 @@ def _check_secret(name: str, text: str) -> str:
         )
     if not (text.isascii() and text.isprintable()):
         raise InputError.of(
-            f"CLERKSHIP_{name.upper()} contains a character that no key has", hint="was it copied completely?"
+            f"CLERKSHIP_{name.upper()} has a character that cannot be part of a key", hint="was it copied correctly?"
         )
     return text

@@ -170,7 +170,7 @@ def test_unsupported_recording_is_rejected_before_the_run(desk: Workbench) -> No
         InputError, match="no agent is recorded for these tasks; record one with --record --record-agent"
     ):
         replay(desk)
-    with pytest.raises(InputError, match="agent `recorded` plays what was recorded; give --replay"):
+    with pytest.raises(InputError, match="agent `recorded` only replays recordings; give --replay"):
         desk.run("recorded", judge="none")
     desk.write("work.yml", "task: {name: Work, environment: desk, task_item: {instruction: Do it}}")
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Resolve the names in a task to objects, once per task: everything that does not differ between trials."""
+"""Resolve the names in a task to objects. This is done once per task: trials share the result."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -55,10 +55,11 @@ class BuiltTask:
     scenario: Scenario
     steps: tuple[tuple[timedelta | None, Step], ...]
     checks: tuple[tuple[Criterion, Assertion], ...]
+    """Each criterion as its author wrote it, and its assertion with environment variables expanded."""
     people: Mapping[str, ScenarioPerson]
     """The people of the scenario by sandbox, in the order of the file."""
     task_item: bytes
-    """As JSON, like the slots and stubs, so that each agent gets its own copy."""
+    """As JSON, like the slots and stubs, because parsing it gives each agent its own copy."""
     slots: bytes
     stubs: bytes
     variables: Mapping[str, str]
@@ -79,18 +80,16 @@ class BuiltTask:
         """Build the people of one trial, by sandbox. The seed decides in which order they take turns."""
         people = list(self.people_for_trial(trial).items())
         return {
-            sandbox: ScriptedPerson(
-                person, self._build_improviser(sandbox, person, model, prompts) if person.needs_model else None
-            )
+            sandbox: ScriptedPerson(person, self._build_improviser(sandbox, person, model, prompts))
             for sandbox, person in (people if len(people) < 2 else shuffle(people, derive_seed(seed, "people")))
         }
 
     def _build_improviser(
         self, sandbox: str, person: ScenarioPerson, model: TrialModel | None, prompts: Prompts
     ) -> Improviser | None:
-        """Build the model that finds a person's words; return None if all are written.
+        """Build what generates the messages of a person that are not scripted; return None if all are scripted.
 
-        Raises InputError if no model is configured.
+        Raises InputError if it needs a model and none is configured.
         """
         if not person.needs_model:
             return None
@@ -104,7 +103,10 @@ class BuiltTask:
 
     @lazy_property
     def observers(self) -> frozenset[str]:
-        """The sandboxes and domains that record what is done to them, unlike those that only carry a conversation."""
+        """The sandboxes and domains that record what is done to them: all but those that only carry a conversation.
+
+        A judge trusts their events more than the events that an agent reports of itself.
+        """
         return frozenset(name for name, simulator in self.simulators.items() if not simulator.spec.converses).union(
             self.options.domains
         )
@@ -121,7 +123,11 @@ def build_tasks(
     """Resolve the names in snapshots. Tasks of the same environment share its prepared simulators and domains."""
     prepared: dict[str, tuple[Mapping[str, PreparedSimulator], Mapping[str, PreparedComponent]]] = {}
     keys: dict[int, str] = {}
-    """Environments as JSON, by identity. Tasks that are read from a store have equal but separate environments."""
+    """Environments as JSON, by `id()`.
+
+    Tasks from a store have equal but separate environments, so they are compared as JSON. Tasks from files share one
+    object, and rendering it once for each task would be slow.
+    """
     built = []
     for snapshot in snapshots:
         environment = snapshot.environment
@@ -198,11 +204,16 @@ def expand_variables(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
     """Return the task with environment variables expanded, and the values of these variables by name."""
     if b"${" not in snapshot.data:
         return snapshot.task, {}
-    used, unset = TrackedVariables(get_template_variables()), _unset_variable_error(f"task {snapshot.task.name!r}")
-    return Task.model_validate(expand_task(snapshot.task.model_dump(mode="json"), used, unset)), used.used
+    tracked, on_unset = (
+        TrackedVariables(get_template_variables()),
+        _unset_variable_error(f"task {snapshot.task.name!r}"),
+    )
+    return Task.model_validate(expand_task(snapshot.task.model_dump(mode="json"), tracked, on_unset)), tracked.used
 
 
 def _unset_variable_error(subject: str) -> Callable[[list[int | str], UnknownVariable], None]:
+    """Return a callback for `expand_task` that raises InputError for a variable that is not set."""
+
     def fail(path: list[int | str], unknown: UnknownVariable) -> None:
         raise InputError.of(f"{subject}: {unknown}", hint=unknown.hint)
 

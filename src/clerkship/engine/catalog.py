@@ -1,4 +1,4 @@
-"""The catalog of everything that files may name, as the library and `build` look it up."""
+"""The catalog in which the library and `build` look up everything that files may name."""
 
 from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -70,7 +70,8 @@ class RegisteredCatalog(Registrations):
     def passes_on_inaction(self, call: AssertionCall) -> bool:
         """Return whether an assertion can pass if the agent does nothing.
 
-        That is so if it declares it, or passes on an empty run. False if it is invalid or asks a model.
+        It can if its class declares so, or if it passes on a trial without events. False if it is invalid or asks a
+        model.
         """
         try:
             assertion = self.assertions.get(call.name).model_validate(call.args)
@@ -78,10 +79,10 @@ class RegisteredCatalog(Registrations):
             return False
         if assertion.asks_model:
             return False
-        return assertion.passes_on_inaction or evaluate(assertion, _empty_run()).check.passed
+        return assertion.passes_on_inaction or evaluate(assertion, _empty_evidence()).check.passed
 
     def reads(self, name: str) -> frozenset[str]:
-        """Return the agent's own events that an assertion looks for; none if the name is unknown."""
+        """Return the kinds of reported events that an assertion looks for; none if the name is unknown."""
         return self.assertions.get(name).reads() if name in self.assertions else frozenset()
 
     def event_kinds(self, kind: str) -> Collection[str]:
@@ -104,8 +105,8 @@ class RegisteredCatalog(Registrations):
     @cached_property
     def events(self) -> dict[str, type[Payload]]:
         """Every kind of event, with the class of its payload."""
-        own = [event for spec in self.components() for event in spec.events]
-        return {event.kind: event for event in (*LIFECYCLE_EVENTS, *self.agent_events.values(), *own)}
+        component_events = [event for spec in self.components() for event in spec.events]
+        return {event.kind: event for event in (*LIFECYCLE_EVENTS, *self.agent_events.values(), *component_events)}
 
     @cached_property
     def agent_events(self) -> AgentEvents:
@@ -124,10 +125,10 @@ class RegisteredCatalog(Registrations):
         """Return the kinds of event that match a name or a pattern with `*`, with the fields of their payloads."""
         if name not in self._payloads:
             kinds = [kind for kind in (*self.simulators, *self.domains) if _may_match(name, kind)]
-            own = [event for kind in kinds for event in self.component(kind).events]
-            matching = [
-                event for event in (*LIFECYCLE_EVENTS, *self.agent_events.values(), *own) if _matches(name, event.kind)
-            ]
+            # Only the kinds whose events can match are imported.
+            component_events = [event for kind in kinds for event in self.component(kind).events]
+            candidates = (*LIFECYCLE_EVENTS, *self.agent_events.values(), *component_events)
+            matching = [event for event in candidates if _matches(name, event.kind)]
             self._payloads[name] = {event.kind: event.model_fields.keys() for event in matching}
         return self._payloads[name]
 
@@ -149,7 +150,7 @@ class RegisteredCatalog(Registrations):
 
 
 @cache
-def _empty_run() -> Evidence:
+def _empty_evidence() -> Evidence:
     return Evidence(Task(name="inaction"), (), {}, "agent_done")
 
 

@@ -21,7 +21,7 @@ from clerkship.engine.watchdog import Watchdog
 from clerkship.events.event import Event, Utterance
 from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.model.run import Ending
-from clerkship.playground.agent_clock import skip
+from clerkship.playground.agent_clock import skip_to_next_event
 from clerkship.playground.conversation import Participant
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.handle import Sandboxes
@@ -69,7 +69,7 @@ class TurnState:
     """The number of messages that the agent got."""
     replied: dict[str, bool] = field(default_factory=dict)
     """Whether the agent ever replied to a message, by the sandboxes from which it got messages."""
-    read: dict[str, int] = field(default_factory=dict)
+    handled: dict[str, int] = field(default_factory=dict)
     """The number of messages of each conversation that were handled, by sandbox."""
     last: str = ""
     """The sandbox of the last message that the agent got."""
@@ -104,9 +104,9 @@ class ConversationDriver:
             await fork_point.inform(agent, self._sandboxes, playground, starts, self._with_timeout)
         finally:  # even if the agent fails, the trial ends at the fork point
             fork_point.restore(playground, agent, self._built.steps, people, trial)
-        read = {sandbox: fork_point.conversation(sandbox).read for sandbox in people}
+        handled = {sandbox: fork_point.conversation(sandbox).messages_handled for sandbox in people}
         last = fork_point.turns[-1].sandbox if fork_point.turns else ""
-        return await self._drive(TurnState(len(fork_point.turns), fork_point.replied, read, last))
+        return await self._drive(TurnState(len(fork_point.turns), fork_point.replied, handled, last))
 
     def _build_starts(self, sandboxes: Iterable[str]) -> Iterable[Start]:
         """Yield the initial data of each conversation, as copies that the agent may change."""
@@ -133,7 +133,7 @@ class ConversationDriver:
             if message is None:
                 if not any(each.conversation.open for each in queue):
                     break
-                if skip(playground):
+                if skip_to_next_event(playground):
                     continue
                 # After the last turn, a model that plays a person is not asked whether it would have gone on.
                 is_limit_reached = state.turns >= max_turns and people.uses_model
@@ -159,10 +159,10 @@ class ConversationDriver:
 def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:
     """Return the next message for the agent, and move its sender to the end of the queue; None if there is none."""
     for index, participant in enumerate(queue):
-        messages, read = participant.conversation.messages, state.read.get(participant.sandbox, 0)
-        while participant.conversation.open and read < len(messages):
-            message = messages[read]
-            read = state.read[participant.sandbox] = read + 1
+        messages, handled = participant.conversation.messages, state.handled.get(participant.sandbox, 0)
+        while participant.conversation.open and handled < len(messages):
+            message = messages[handled]
+            handled = state.handled[participant.sandbox] = handled + 1
             if message.actor != "agent":
                 queue.rotate(-1 - index)
                 return message

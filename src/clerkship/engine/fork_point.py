@@ -1,7 +1,7 @@
-"""The start of a trial that continues another one: its log up to the turn of the fork, and how to restore the rest.
+"""The fork point of a trial: the log of the original trial up to one turn, and how to continue from there.
 
-The new log begins with the same bytes as the log of the other trial, and the sandboxes are rebuilt from those
-events. What no event contains is restored separately: people, scheduled steps and active faults.
+The new log begins with the same bytes as the log of the original trial, and the sandboxes are rebuilt from those
+events. People, scheduled steps and active faults are not in the events, so they are restored separately.
 
 See docs/decisions/0010-planning-resume-and-fork.md.
 """
@@ -49,7 +49,7 @@ class ForkPoint:
     fork: ForkOrigin
     handed: Sequence[HandedMessage]
     """The messages that the agent got, including the one that is to be answered."""
-    touches: Sequence[tuple[int, str, str]] = ()
+    requests: Sequence[tuple[int, str, str]] = ()
     """The requests of the agent: the number of events at that time, the sandbox, the operation."""
 
     @cached_property
@@ -94,9 +94,10 @@ class ForkPoint:
         starts: Sequence[Start],
         with_timeout: WithTurnTimeout,
     ) -> None:
-        """Tell the agent what happened, or have it answer each message again.
+        """Pass the history to the agent, or have it answer each earlier message again (a warm-up).
 
-        The agent sees the sandboxes as they were at each time. Its changes to them and its replies are discarded.
+        Before each call of the agent the playground is rewound, so that the sandboxes are as they were at that time.
+        The agent's changes to them and its replies are discarded.
         """
         events = self.log.events
         if "on_start" in agent.entries:
@@ -137,17 +138,17 @@ class ForkPoint:
         """Restore the playground to the fork point, with its people, steps and faults."""
         with playground.lock:
             if playground.closed:
-                return  # the trial was given up while the agent was being informed
+                return  # the trial was abandoned while the agent was being informed
             playground.rewind(self.log)
             playground.rng = Rng(derive_seed(self.seed, "fork", self.fork.turn, trial))
-            texts = (*self.log.lines, *self.log.blobs.values())
+            texts = (*self.log.lines, *self.log.blobs.values())  # no new id may equal one that occurs in the log
             playground.ids.skip_used(text.decode(errors="replace") for text in texts)
             self._restore_steps(playground, steps)
             for sandbox, person in people.items():
                 past = self.conversation(sandbox)
                 person.recall(past.person_history())
                 playground.people.restore_person(person, sandbox, *past.pending_turns())
-                playground.people.participants[sandbox].leave_reason = past.reason
+                playground.people.participants[sandbox].leave_reason = past.leave_reason
             for events, sandbox in self.handed[:-1]:
                 playground.sidecar.record_message(events, sandbox if len(people) > 1 else None)
             briefing, fork = self.choose_briefing(agent), self.fork
@@ -156,26 +157,32 @@ class ForkPoint:
             playground.people.listening = True
 
     def rewind_unfinished(self, playground: Playground) -> None:
-        """Rewind to the fork point if the trial was given up while its agent was being informed."""
+        """Rewind to the fork point if the trial was stopped while its agent was being informed.
+
+        Else the log would contain what the agent did while it was informed.
+        """
         with playground.lock:
             after = playground.log.events[len(self.log.events) :]
             if not after or not isinstance(after[0].payload, RunForked):
                 playground.rewind(self.log)
 
     def _restore_steps(self, playground: Playground, steps: Steps) -> None:
-        """Inject the faults of steps that have run, and schedule the steps that have not."""
+        """Inject the faults of steps that have run, and schedule the steps that have not.
+
+        Other steps that have run are not repeated: their changes are in the events.
+        """
         at_once = [step for at, step in steps if at is None]
         later = sorted(
             ((at, number, step) for number, (at, step) in enumerate(steps) if at is not None), key=_schedule_order
         )
         ran = [event for event in self.log.events if isinstance(event.payload, StepRan | StepFailed)]
         done = max(len(ran) - len(at_once), 0)
-        times: Counter[str] = Counter()
+        occurrences: Counter[str] = Counter()
         for step in (*at_once, *(step for _, _, step in later[:done])):
-            times[step.name] += 1
+            occurrences[step.name] += 1
             if isinstance(step, FaultStep):
                 step.run(playground)
-                self._count_skipped(playground.faults.active[-1], self._ran_at(step, times[step.name]))
+                self._count_skipped(playground.faults.active[-1], self._ran_at(step, occurrences[step.name]))
         for at, _, step in later[done:]:
             playground.steps.schedule(at, step)
         self._count_triggers(playground)
@@ -185,18 +192,22 @@ class ForkPoint:
             if isinstance(event.payload, StepFailed) and not event.payload.by_agent
         ]
 
-    def _ran_at(self, step: Step, time: int) -> int:
-        """Return the number of events when a step ran for the given time (1 is the first)."""
-        positions = [e.seq for e in self.log.events if isinstance(e.payload, StepRan) and e.payload.step == step.name]
-        return positions[time - 1] if time <= len(positions) else 0
+    def _ran_at(self, step: Step, occurrence: int) -> int:
+        """Return the position in the log of the given occurrence, from 1, of a step with the same name."""
+        positions = [
+            event.seq
+            for event in self.log.events
+            if isinstance(event.payload, StepRan) and event.payload.step == step.name
+        ]
+        return positions[occurrence - 1] if occurrence <= len(positions) else 0
 
     def _count_skipped(self, active: ActiveFault, since: int) -> None:
         """Count the requests and answered turns that a fault has skipped since it was injected."""
         fault = active.fault
-        seen = [touch[1:] for touch in self.touches if touch[0] >= since]
+        seen = [(sandbox, operation) for events, sandbox, operation in self.requests if events >= since]
         if fault.affects_turns:
-            answered = [t for t in self.turns if t.end > since and self.conversation(t.sandbox).was_answered(t)]
-            seen += [(turn.sandbox, ON_TURN) for turn in answered]
+            turns = [turn for turn in self.turns if turn.end > since]
+            seen += [(turn.sandbox, ON_TURN) for turn in turns if self.conversation(turn.sandbox).was_answered(turn)]
         matches = [
             (sandbox, operation)
             for sandbox, operation in seen

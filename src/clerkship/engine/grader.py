@@ -28,11 +28,11 @@ class Grader:
 
     def __init__(self, built: BuiltTask, models: ModelSelection, trial: int) -> None:
         self._built, self._models, self._trial = built, models, trial
-        self.tally = UsageCounter()
+        self.usage = UsageCounter()
 
     def model_for(self, role: Role) -> TrialModel | None:
         """Return the model for a role; None if the run has no such model."""
-        return self._models.model_for(role, self._built.snapshot, self._trial, self.tally)
+        return self._models.model_for(role, self._built.snapshot, self._trial, self.usage)
 
     def evidence(
         self, events: Sequence[Event], states: Mapping[str, object], ending: Ending, answers: Sequence[Any]

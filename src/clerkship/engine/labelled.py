@@ -72,7 +72,7 @@ class JudgedConversation:
 
 
 def judge_label(
-    criterion: str, conversation: JudgedConversation, models: ModelSelection, tally: UsageCounter
+    criterion: str, conversation: JudgedConversation, models: ModelSelection, usage: UsageCounter
 ) -> CriterionRun:
     """Ask the judge about one criterion, in the same way as in a run."""
     evidence = Evidence(
@@ -80,7 +80,7 @@ def judge_label(
         conversation.events,
         {},
         conversation.ending,
-        model=models.model_for("judge", conversation.snapshot, conversation.trial, tally),
+        model=models.model_for("judge", conversation.snapshot, conversation.trial, usage),
         prompts=models.prompts,
         parameters=models.parameters,
         votes=models.asking.votes,

@@ -41,7 +41,10 @@ def model_name(choice: ModelChoice, settings: Settings) -> str:
 
 
 def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
-    """Return a model choice completed from the settings, so that it means the same model under other settings."""
+    """Return a model choice in which everything is set that would otherwise come from the settings.
+
+    A stored choice then means the same model if the settings change.
+    """
     if choice.is_none:
         return choice
     embeddings = choice.embeddings or settings.embeddings
@@ -59,7 +62,7 @@ def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
 
 
 def build_model(choice: ModelChoice, settings: Settings, pool: EndpointPool | None = None) -> Model | None:
-    """Build a model; return None if the choice is to ask none. Models that share a pool share its limits."""
+    """Build a model; return None if the choice is `none`. Models that share a pool share its limits."""
     if choice.is_none:
         return None
     if is_scripted(choice.who):
@@ -117,7 +120,9 @@ def _read_credentials(reference: ModelReference, choice: ModelChoice, settings: 
         if not key:
             raise InputError.of(f"model `{choice.who}`: the environment variable {variable} is not set", hint="set it")
         if not (key.isascii() and key.isprintable()):
-            raise InputError.of(f"{variable} contains a character that no key has", hint="was it copied completely?")
+            raise InputError.of(
+                f"{variable} has a character that cannot be part of a key", hint="was it copied correctly?"
+            )
     check_key(reference, key, variable, "model")
     if reference.provider == AZURE:
         return ApiCredentials(key, "api-key", f"api-version={choice.api_version}" if choice.api_version else "", hint)

@@ -38,15 +38,17 @@ class ModelNeeds(NamedTuple):
     """What tasks need models for."""
 
     judge: bool = True
+    """Whether some criteria or person checks need a judge."""
     person: bool = False
+    """Whether some people must be played by a model."""
     rated: bool = False
-    """Whether some tasks define metrics, which are optional."""
+    """Whether some tasks define metrics. A missing judge is then only a warning."""
     skippable: bool = True
-    """Whether the judge can be skipped. A calibration needs one."""
+    """Whether `--no-judge` is allowed. It is not for a calibration."""
 
     @property
-    def without_judge(self) -> str:
-        """What to do if there is no judge."""
+    def no_judge_hint(self) -> str:
+        """What to do if there is no judge, for an error message."""
         return "give --judge, or --no-judge to skip them" if self.skippable else "give --judge"
 
 
@@ -85,21 +87,21 @@ class CassetteConfig:
     root: Path
     """The folder to which sources of tasks are relative."""
     trials: int | None = None
-    """The number of trials per task. Recordings of later trials are ignored when finding the recorded model."""
+    """The number of trials per task. Recordings of trials with a higher number are not used to find the model."""
     restarts_damaged: bool = False
-    """Whether a damaged cassette is recorded again. Only possible if all of it is asked again."""
+    """Whether a damaged cassette is replaced. Only possible if the run asks for all of its answers again."""
 
 
-class _ModelSlot(NamedTuple):
-    """One of the two models of a run."""
+class _ModelRequirement(NamedTuple):
+    """What a run requires of one of its two models."""
 
     title: Literal["judge", "person"]
     roles: tuple[Role, ...]
-    block: EvaluationConfig | SimulationConfig | None
+    config: EvaluationConfig | SimulationConfig | None
     """The configuration of this model in a conftest."""
     needed: bool
-    otherwise: str
-    """What to do if there is none."""
+    hint: str
+    """What to do if there is no such model, for an error message."""
 
 
 def resolve_models(
@@ -121,10 +123,10 @@ def resolve_models(
     resolver = _ModelResolver(request, settings, session, cassettes.trials if cassettes is not None else None)
     judged = needs.judge or needs.rated or asking.metrics or asking.checks_person or "metrics" in asking.prompts
     judge, judge_choice = resolver.resolve(
-        _ModelSlot("judge", _JUDGE_ROLES, conftest.evaluation, judged, needs.without_judge)
+        _ModelRequirement("judge", _JUDGE_ROLES, conftest.evaluation, judged, needs.no_judge_hint)
     )
     person, person_choice = resolver.resolve(
-        _ModelSlot("person", ("person",), conftest.simulation, needs.person, NO_PERSON_HINT)
+        _ModelRequirement("person", ("person",), conftest.simulation, needs.person, NO_PERSON_HINT)
     )
     selection = ModelSelection(judge, person, judge_choice, person_choice, asking, session)
     session.roles = {snapshot.task.name: selection.roles(snapshot.task) for snapshot in snapshots}
@@ -140,7 +142,7 @@ def _open_session(
 ) -> RecordingSession:
     if asking.tapes_agent and asking.tape not in ("record", "refresh"):
         hint = "add --record or --refresh"
-        raise InputError.of("--record-agent needs a recording", hint=hint)
+        raise InputError.of("--record-agent works only together with a recording of models", hint=hint)
     if asking.tape is None or cassettes is None:
         return RecordingSession()
     values = get_template_variables()
@@ -164,44 +166,44 @@ class _ModelResolver:
         self._request, self._settings, self._session, self._trials = request, settings, session, trials
         self._endpoints = EndpointPool(settings.endpoint_calls or None)
 
-    def resolve(self, slot: _ModelSlot) -> tuple[Model | None, ModelChoice | None]:
-        """Return a model and how the run's record names it. Tells the session how cassettes name it."""
-        model, choice = self._find(slot)
+    def resolve(self, requirement: _ModelRequirement) -> tuple[Model | None, ModelChoice | None]:
+        """Return a model, and its description for the run's record. Sets the description in cassettes too."""
+        model, choice = self._find(requirement)
         if choice is None or choice.is_none:
             return model, choice
         identity = self._identity(choice)
-        self._session.identities = {**self._session.identities, **dict.fromkeys(slot.roles, identity)}
+        self._session.identities = {**self._session.identities, **dict.fromkeys(requirement.roles, identity)}
         return model, identity if self._session.replays else choice
 
-    def _find(self, slot: _ModelSlot) -> tuple[Model | None, ModelChoice | None]:
-        if (choice := self._find_named(slot)) is not None:
+    def _find(self, requirement: _ModelRequirement) -> tuple[Model | None, ModelChoice | None]:
+        if (choice := self._find_named(requirement)) is not None:
             return self._build(choice)
-        if not slot.needed:
+        if not requirement.needed:
             return None, None
         model: Model | None = None
-        if slot.block is not None:
+        if requirement.config is not None:
             try:
-                return self._build(_from_conftest(slot.block))
+                return self._build(_from_conftest(requirement.config))
             except InputError as error:
-                reason = f"the conftest's {slot.title} is not available: {error}; or {slot.otherwise}"
-                model = UnavailableModel(slot.block.llm.name, reason)
-        return self._find_recorded(slot) if self._session.replays else (model, None)
+                reason = f"the conftest's {requirement.title} is not available: {error}; or {requirement.hint}"
+                model = UnavailableModel(requirement.config.llm.name, reason)
+        return self._find_recorded(requirement) if self._session.replays else (model, None)
 
-    def _find_named(self, slot: _ModelSlot) -> ModelChoice | None:
+    def _find_named(self, requirement: _ModelRequirement) -> ModelChoice | None:
         """Return the model that the command line, the repeated run or the settings name."""
-        name: str | None = getattr(self._request, slot.title)
-        if name is None and slot.needed:
-            earlier: ModelChoice | None = getattr(self._request.run, slot.title, None)
+        name: str | None = getattr(self._request, requirement.title)
+        if name is None and requirement.needed:
+            earlier: ModelChoice | None = getattr(self._request.run, requirement.title, None)
             if earlier is not None:
                 return earlier
-            name = getattr(self._settings, slot.title) or None
+            name = getattr(self._settings, requirement.title) or None
         return ModelChoice(who=name) if name is not None else None
 
     def _build(self, choice: ModelChoice) -> tuple[Model | None, ModelChoice]:
-        """Build a model.
+        """Build a model, or a placeholder that has only recorded answers.
 
-        In a replay the model cannot be asked. In a refresh, where only missing answers are asked for, it may be
-        unavailable.
+        A replay always uses the placeholder. A refresh, which asks only for missing answers, uses it if the model is
+        not available: perhaps no answer is missing.
         """
         settings, session = self._settings, self._session
         if choice.is_none:
@@ -218,44 +220,48 @@ class _ModelResolver:
                 raise
             return UnavailableModel(model_name(choice, settings), str(error), replayable=True), choice
 
-    def _find_recorded(self, slot: _ModelSlot) -> tuple[Model, ModelChoice | None]:
-        """Return the recorded model, configured by the conftest; one without recordings if none was recorded."""
-        choice = self._recorded_choice(slot)
-        if choice is not None and slot.block is not None:
+    def _find_recorded(self, requirement: _ModelRequirement) -> tuple[Model, ModelChoice | None]:
+        """Return a placeholder for the recorded model, with the options of the conftest; also if none was recorded."""
+        choice = self._recorded_choice(requirement)
+        if choice is not None and requirement.config is not None:
             embeddings = {"embeddings": choice.embeddings or self._settings.embeddings}
-            choice = choice.model_copy(update=embeddings | _conftest_options(slot.block))
-        return UnavailableModel(choice.who if choice is not None else "nobody", replayable=True), choice
+            choice = choice.model_copy(update=embeddings | _conftest_options(requirement.config))
+        return UnavailableModel(choice.who if choice is not None else "unknown", replayable=True), choice
 
-    def _recorded_choice(self, slot: _ModelSlot) -> ModelChoice | None:
+    def _recorded_choice(self, requirement: _ModelRequirement) -> ModelChoice | None:
         entries = self._session.entries(self._trials)
-        questions = [entry for entry in entries if isinstance(entry, RecordedQuestion) and entry.role in slot.roles]
+        questions = [
+            entry for entry in entries if isinstance(entry, RecordedQuestion) and entry.role in requirement.roles
+        ]
         models = {(entry.model, orjson.dumps(entry.parameters, option=orjson.OPT_SORT_KEYS)) for entry in questions}
         if len(models) > 1:
             names = ", ".join(sorted({model for model, _ in models}))
-            raise InputError.of(f"recorded with more than one model: {names}", hint=f"choose one with --{slot.title}")
+            raise InputError.of(
+                f"recorded with more than one model: {names}", hint=f"choose one with --{requirement.title}"
+            )
         if not models:
             return None
         [(name, parameters)] = models
         embedding_models = [
-            entry.model for entry in entries if isinstance(entry, RecordedEmbedding) and entry.role in slot.roles
+            entry.model for entry in entries if isinstance(entry, RecordedEmbedding) and entry.role in requirement.roles
         ]
         embeddings = next((model.removeprefix(f"{name} ") for model in embedding_models if model.startswith(name)), "")
         return ModelChoice(who=name, parameters=orjson.loads(parameters), embeddings=embeddings)
 
     def _identity(self, choice: ModelChoice) -> ModelChoice:
-        """Return a model as cassettes name it.
+        """Return the description of a model in cassettes.
 
-        The address from the settings says where the model is asked, not which model it is, so it is removed.
-        Variables of a conftest keep their names.
+        The address from the settings is removed: it is not part of which model it is, and may differ between
+        machines. Values of variables in a conftest are replaced by their names.
         """
         who = choice.who.removesuffix(f"@{self._settings.openai_base_url}")
         names = {"who": who, "embeddings": choice.embeddings, "api_version": choice.api_version}
         return choice.model_copy(update=Redactor(self._session.redactor.names, variants=False).data(names))
 
 
-def _from_conftest(block: EvaluationConfig | SimulationConfig) -> ModelChoice:
-    """Return the model that a conftest names, as a run stores it."""
-    llm, provider = block.llm, canonical_provider(block.llm.provider)
+def _from_conftest(config: EvaluationConfig | SimulationConfig) -> ModelChoice:
+    """Return the model that a conftest names, in the form that a run stores."""
+    llm, provider = config.llm, canonical_provider(config.llm.provider)
     if provider not in DEFAULT_ADDRESSES and llm.api_base is None:
         raise InputError.of(
             f"the provider `{llm.provider}` is not available",
@@ -267,32 +273,32 @@ def _from_conftest(block: EvaluationConfig | SimulationConfig) -> ModelChoice:
     return ModelChoice(
         who=f"{provider}:{expanded['model']}{address}",
         parameters=llm.parameters,
-        **(_conftest_options(block) | {"api_version": expanded["version"] or ""}),
+        **(_conftest_options(config) | {"api_version": expanded["version"] or ""}),
     )
 
 
-def _conftest_options(block: EvaluationConfig | SimulationConfig) -> dict[str, Any]:
-    """Return the options of a conftest's model, which are the same on every machine."""
+def _conftest_options(config: EvaluationConfig | SimulationConfig) -> dict[str, Any]:
+    """Return the options of a conftest's model that contain no variables, so that a replay can use them too."""
     return {
-        "timeout": block.llm.timeout,
-        "at_once": block.max_concurrent_llm_calls,
-        "key_from": block.llm.key_from,
-        "api_version": block.llm.api_version or "",
-        "prices": block.llm.prices,
+        "timeout": config.llm.timeout,
+        "at_once": config.max_concurrent_llm_calls,
+        "key_from": config.llm.key_from,
+        "api_version": config.llm.api_version or "",
+        "prices": config.llm.prices,
     }
 
 
 def _find_variables(conftest: Conftest) -> set[str]:
     """Return the variables in the names and addresses of a conftest's models."""
-    llms = [block.llm for block in (conftest.evaluation, conftest.simulation) if block is not None]
+    llms = [config.llm for config in (conftest.evaluation, conftest.simulation) if config is not None]
     texts = [text for llm in llms for text in (llm.name, llm.api_base or "", llm.api_version or "")]
     return {name for text in texts for name in find_variable_names(text)}
 
 
 def _full_name(choice: ModelChoice, settings: Settings) -> ModelChoice:
-    """Return a model under its full name, as a replay stores it.
+    """Return a model with its full name, in the form that a replay stores.
 
-    A name with variables is returned unchanged: it is no address before they are expanded.
+    A name with variables is returned unchanged: it cannot be parsed before they are expanded.
     """
     if "${" in choice.who:
         return choice
@@ -301,7 +307,7 @@ def _full_name(choice: ModelChoice, settings: Settings) -> ModelChoice:
 
 
 def _expand_choice(choice: ModelChoice) -> ModelChoice:
-    """Expand the variables that a replayed run keeps in the name of a model."""
+    """Expand the variables in the name of a model. The record of a replay has them unexpanded."""
     names = {"who": choice.who, "embeddings": choice.embeddings, "api_version": choice.api_version}
     if "${" not in "".join(names.values()):
         return choice
@@ -309,18 +315,18 @@ def _expand_choice(choice: ModelChoice) -> ModelChoice:
 
 
 def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[InputProblem, ...]:
-    """Return the known problems of judges, played people and cassettes before a run.
+    """Return the problems with judges, played people and cassettes that are known before a run.
 
-    Raises InputError if the judge is both skipped and needed.
+    Raises InputError if an option needs a judge and `--no-judge` is given too.
     """
     asking, skipped, problems = models.asking, models.skips_judged, list[InputProblem]()
     flags = {"--check-person": asking.checks_person, "--metrics": asking.metrics}
     options = " and ".join(flag for flag, is_given in flags.items() if is_given)
     if options and skipped:
-        raise InputError.of(f"{options} needs a judge, and --no-judge leaves none", hint="leave one of them out")
+        raise InputError.of(f"{options} needs a judge, and --no-judge turns it off", hint="leave one of them out")
     if needs.judge and not skipped:
         need = "some criteria need a model to judge them" if needs.skippable else "a model is to judge"
-        problems += _describe_missing(models.judge, need, needs.without_judge)
+        problems += _describe_missing(models.judge, need, needs.no_judge_hint)
     elif asking.checks_person and not skipped:
         problems += _describe_missing(models.judge, "--check-person needs a judge", "give --judge")
     if (needs.rated or asking.metrics) and models.judge is None and not skipped:
@@ -355,7 +361,7 @@ def resolve_agent(solver: Solver, models: ModelSelection, snapshots: Sequence[Sn
     session = models.session
     if isinstance(solver, RecordedSolver):
         if not session.replays:
-            raise InputError.of(f"agent `{solver.name}` plays what was recorded", hint="give --replay")
+            raise InputError.of(f"agent `{solver.name}` only replays recordings", hint="give --replay")
         solver = RecordedSolver(_find_recorded_agent(solver.whose, session))
         session.solver = solver.whose
     elif session.mode is not None and models.asking.tapes_agent:
@@ -373,7 +379,7 @@ def resolve_agent(solver: Solver, models: ModelSelection, snapshots: Sequence[Sn
 def _build_unrecordable(snapshot: Snapshot) -> InputProblem:
     return InputProblem(
         file=snapshot.source,
-        message=f"{snapshot.task.name!r} starts with the agent (on_task), and that cannot be recorded",
+        message=f"{snapshot.task.name!r} starts with the agent (on_task), and only conversations can be recorded",
         hint="choose conversations with --task or --tag, or leave --record-agent out",
     )
 

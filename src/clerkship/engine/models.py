@@ -31,14 +31,14 @@ SubscribeRequests = Callable[[Callable[[str, Request | CallRecord], None]], None
 
 
 @lru_cache
-def _is_informed(solver: type[Solver]) -> bool:
-    """Return whether solvers of a class get the task. Cached, because checking a protocol is slow."""
+def _takes_snapshot(solver: type[Solver]) -> bool:
+    """Return whether solvers of a class get the whole task. Cached, because checking a protocol is slow."""
     return issubclass(solver, SolverWithSnapshot)
 
 
 @dataclass(frozen=True)
 class ModelSelection:
-    """The models of a run, and how the run's record names them."""
+    """The models of a run, and their descriptions for the run's record."""
 
     judge: Model | None = None
     """Judges criteria, rates conversations and checks how people are played."""
@@ -47,6 +47,7 @@ class ModelSelection:
     judge_choice: ModelChoice | None = None
     person_choice: ModelChoice | None = None
     asking: ModelOptions = field(default_factory=ModelOptions)
+    """Prompts, votes, and whether answers are recorded or replayed."""
     session: RecordingSession = field(default_factory=RecordingSession)
 
     @cached_property
@@ -66,15 +67,15 @@ class ModelSelection:
 
     @property
     def replays(self) -> bool:
-        """Whether no model is asked, so that the record has nothing specific to this time or machine."""
+        """Whether all answers come from a recording. The record then has nothing specific to this time or machine."""
         return self.session.replays
 
-    def model_for(self, role: Role, snapshot: Snapshot, trial: int, tally: UsageCounter) -> TrialModel | None:
+    def model_for(self, role: Role, snapshot: Snapshot, trial: int, usage: UsageCounter) -> TrialModel | None:
         """Return the model that a trial asks in a role, with its recording; None if there is no such model."""
         model = self.person if role == "person" else self.judge
         if model is not None and self.session.mode is not None:
             model = RecordedModel(self.session, model, role, (snapshot.task.name, trial))
-        return TrialModel(model, role, trial, tally) if model is not None else None
+        return TrialModel(model, role, trial, usage) if model is not None else None
 
     def rates_task(self, task: Task) -> bool:
         """Return whether conversations of a task are rated by metrics, and there is a judge."""
@@ -98,8 +99,8 @@ class ModelSelection:
         return tuple(role for role, is_asked in roles.items() if is_asked)
 
     def open_agent(self, solver: Solver, snapshot: Snapshot, trial: int, subscribe: SubscribeRequests) -> Agent:
-        """Open the agent of a trial: the agent itself, the agent while it is recorded, or its replay."""
-        if _is_informed(type(solver)):
+        """Open the agent of a trial: the agent itself, a wrapper that records it, or a replay of its recording."""
+        if _takes_snapshot(type(solver)):
             return cast(SolverWithSnapshot, solver).open_for(snapshot, trial)
         if not self.session.solver:
             return solver.open(snapshot.solution, trial)
@@ -121,20 +122,21 @@ class ModelSelection:
         return fields | {"judging": self.judge_identity(snapshots)}
 
     def judge_identity(self, snapshots: Iterable[Snapshot] = ()) -> JudgeIdentity | None:
-        """Return the judge of criteria and how it is asked; None if criteria are not judged.
+        """Return what identifies the judge in a calibration: model, parameters, prompt and votes.
 
-        If criteria use different numbers of votes, the smallest is returned: no verdict of the run has fewer.
+        None if criteria are not judged. If criteria use different numbers of votes, the smallest one is returned,
+        because every verdict of the run has at least that many.
         """
         if self.judge_choice is None or self.judge_choice.is_none:
             return None
-        usual = self.asking.votes
+        default = self.asking.votes
         calls = [call.args for snapshot in snapshots for call in snapshot.task.assertions() if call.name == _JUDGED]
         votes = [args.get("votes") if isinstance(args, dict) else None for args in calls]
         return JudgeIdentity(
             model=self.judge_choice.who,
             parameters=self.judge_choice.parameters,
             prompt=self.prompts["criterion"].mark,
-            votes=min((count if isinstance(count, int) else usual for count in votes), default=usual),
+            votes=min((count if isinstance(count, int) else default for count in votes), default=default),
         )
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A conversation up to a fork point, read from the log, for the person and for an agent that continues it."""
+"""A conversation up to a fork point, read from the log, in the forms that the person and the agent need."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -24,7 +24,7 @@ class AnsweredTurn(NamedTuple):
 
 
 class PastConversation:
-    """The conversation of one sandbox, among the events before a fork."""
+    """The conversation of one sandbox up to a fork point."""
 
     def __init__(self, events: Sequence[Event], sandbox: str, turns: Sequence[AnsweredTurn]) -> None:
         self._events, self._sandbox = events, sandbox
@@ -37,10 +37,12 @@ class PastConversation:
         return find_messages_to_agent(self._events, self._sandbox)
 
     @property
-    def read(self) -> int:
+    def messages_handled(self) -> int:
         """The number of messages in the conversation up to the last one that was answered."""
         end = self._turns[-1].message + 1 if self._turns else 0
-        return sum(isinstance(e.payload, Utterance) and e.source == self._sandbox for e in self._events[:end])
+        return sum(
+            isinstance(event.payload, Utterance) and event.source == self._sandbox for event in self._events[:end]
+        )
 
     def person_history(self) -> list[PastPersonTurn]:
         """Return each message of the person with what followed it. The last one is not answered yet."""
@@ -54,7 +56,7 @@ class PastConversation:
         return past
 
     def history(self) -> Iterator[Turn]:
-        """Yield the turns as the agent had them, with what it said and did. Turn 0 is before the first message."""
+        """Yield the turns that the agent had, with what it said and did. Turn 0 is before the first message."""
         first = self._messages[0] if self._messages else len(self._events)
         greeting = self._answer(0, self._first_turn, first)
         if greeting:
@@ -67,9 +69,10 @@ class PastConversation:
             )
 
     def pending_turns(self) -> tuple[int, list[Say]]:
-        """Return how many replies the person still waits for, and the replies that they have not reacted to.
+        """Return the number of messages ahead, and the queued replies. See Participant for both.
 
-        Both are for a person who sends messages without waiting for the reply to the one before.
+        They are not zero and empty only for a person who sends messages without waiting for replies. Nothing in the
+        log says so directly, so the turns are replayed by the rules of `People.deliver`.
         """
         messages_ahead, queued_replies, seen = 0, list[Say](), 0
         for turn in self._turns:
@@ -88,9 +91,11 @@ class PastConversation:
         return any(map(is_lost_reply, answer)) or bool(self._replies(answer))
 
     @property
-    def reason(self) -> str | None:
+    def leave_reason(self) -> str | None:
         """Why the person left; None if they have not."""
-        ends = [e for e in self._events if e.source == self._sandbox and e.kind.endswith(".session.ended")]
+        ends = [
+            event for event in self._events if event.source == self._sandbox and event.kind.endswith(".session.ended")
+        ]
         return getattr(ends[-1].payload, "reason", None) if ends else None
 
     @cached_property
@@ -150,7 +155,7 @@ def is_lost_reply(event: Event) -> bool:
 
 
 def _is_sent_by_step(events: Sequence[Event], index: int) -> bool:
-    """Return whether a step sent a message; the step ends right after it."""
+    """Return whether a step sent a message. If so, the next event records that the step has run."""
     after = events[index + 1].payload if index + 1 < len(events) else None
     return isinstance(after, StepRan) and after.step.endswith(".say")
 
@@ -165,7 +170,10 @@ def find_messages_to_agent(events: Sequence[Event], sandbox: str) -> list[int]:
 
 
 def find_handed_messages(events: Sequence[Event], sandbox: str) -> list[int]:
-    """Return the number of events when the agent got each message, for logs that do not record it."""
+    """Return the number of events when the agent got each message.
+
+    This is for a trial without that number in its sidecar: it is found from the order of the events.
+    """
     counts: list[int] = []
     for message in find_messages_to_agent(events, sandbox):
         end = message + 1

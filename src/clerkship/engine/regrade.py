@@ -73,7 +73,7 @@ def regrade(
             "score": score.score,
             "axes": score.axes,
             "snapshot": built.snapshot.hash,
-            "models": grader.tally.used(),
+            "models": grader.usage.used(),
             "quality": quality,
         }
     )

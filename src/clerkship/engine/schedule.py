@@ -1,4 +1,4 @@
-"""Decide which trials to run: those of the plan without a result, and more of them until a rate is certain."""
+"""Decide which trials to run: those of the plan that have no result yet. With `--until-sure`, do so round by round."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -15,7 +15,10 @@ ROUND_SIZE = 5
 
 
 class TrialSchedule:
-    """Chooses the trials of a run. Finished trials are not repeated; interrupted ones get another attempt."""
+    """Chooses the trials of a run, given the outcomes that are already known.
+
+    Trials are not repeated, except those with one of the `repeated_statuses`, which get another attempt.
+    """
 
     def __init__(
         self,
@@ -76,7 +79,7 @@ class TrialSchedule:
             return False
         graded = [verdict for verdict in verdicts if verdict in ("pass", "partial", "fail")]
         if not graded:
-            return True  # nothing could be graded so far, so more trials will not help
+            return True  # no trial could be graded so far, so more trials will not help
         return side_of_threshold(graded.count("pass"), len(graded), self._plan.until_sure.threshold) != "not sure"
 
     def _build_trial(self, name: str, trial: int) -> TrialSpec:

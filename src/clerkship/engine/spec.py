@@ -1,4 +1,4 @@
-"""The inputs of a trial: its task and repetition, and what all trials of a batch share."""
+"""The inputs of a trial: its task and number, and what all trials of a batch share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from clerkship.playground.listeners import ListenerPool
 
 @dataclass(frozen=True)
 class TrialSpec:
-    """A trial to run: which task, which repetition, and which attempt at it."""
+    """A trial to run: its task, its number among the trials of the task, and the number of the attempt."""
 
     built: BuiltTask
     run: str
@@ -26,7 +26,7 @@ class TrialSpec:
     """Whether nothing else runs at the same time, because an earlier attempt timed out from overload."""
 
     def key(self) -> Attempt:
-        """Return which attempt of the run this is."""
+        """Return what identifies this attempt in its run."""
         return Attempt(self.built.snapshot.task.name, self.trial, self.attempt)
 
     @property

@@ -144,7 +144,7 @@ class TrialGrader(Grader):
             timeout=spec.built.snapshot.timeout,
             agent_error=replace_surrogates(self.agent_error),
             answer=self.answers[-1] if self.answers else None,
-            models=self.tally.used(),
+            models=self.usage.used(),
             quality=graded.quality,
         )
         sidecar = orjson.dumps(playground.sidecar.data(timed=not models.replays))

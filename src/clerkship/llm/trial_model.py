@@ -44,11 +44,11 @@ def _sum(each: Sequence[Usage]) -> Usage:
 class TrialModel:
     """A model as one trial uses it in one role."""
 
-    def __init__(self, model: Model, role: Role, trial: int, tally: UsageCounter) -> None:
+    def __init__(self, model: Model, role: Role, trial: int, usage: UsageCounter) -> None:
         self.name = model.name
         self.role: Role = role
         self.instant = is_instant(model)
-        self._model, self._trial, self._tally = model, trial, tally
+        self._model, self._trial, self._usage = model, trial, usage
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Ask, and count the usage even if the answer is invalid."""
@@ -57,16 +57,16 @@ class TrialModel:
             answer = self._model.ask(replace(question, sample=sample))
         except (BadAnswer, RequestDeclined, ModelOutage) as failed:
             if failed.usage != NO_USAGE:
-                self._tally.add(self.role, failed.usage)
+                self._usage.add(self.role, failed.usage)
             raise
-        self._tally.add(self.role, answer.usage)
+        self._usage.add(self.role, answer.usage)
         return answer
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return the embeddings of texts, and count their usage."""
         found = self._model.embed(texts)
         if isinstance(found, Embeddings):
-            self._tally.add(self.role, found.usage)
+            self._usage.add(self.role, found.usage)
         return found
 
     def close(self) -> None:
