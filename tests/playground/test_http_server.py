@@ -2,8 +2,6 @@
 
 import http.client
 import socket
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -30,6 +28,7 @@ from clerkship.transports import http_parser
 from clerkship.transports.http_parser import MAX_URL
 from clerkship.transports.http_wire import parse_request, render_head
 from tests.raw_routes import RawCall, raw_route
+from tests.waiting import wait_until, wait_until_stable
 
 HEARD: list[Request] = []
 
@@ -350,7 +349,7 @@ def test_invalid_http_is_refused_in_the_format_of_its_target(site: EchoSite, dat
 
 
 def test_request_in_progress_is_answered_when_the_server_closes(site: EchoSite) -> None:
-    site.playground.clock.touch()
+    site.playground.clock.tick()
     environment = Environment.model_validate({"name": "p", "time": "paced", "simulators": {"echo": {"kind": "files"}}})
     paced = Playground(environment, {"echo": PreparedSimulator(SPEC, SPEC.config())}, "paced")
     paced.inject(LatencyFault(by=parse_duration("300ms")))
@@ -359,9 +358,7 @@ def test_request_in_progress_is_answered_when_the_server_closes(site: EchoSite) 
     with socket.create_connection((place.hostname, place.port), timeout=10) as late:
         requests = f"GET {place.path}/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {handle.token}\r\n\r\n"
         late.sendall(requests.encode())
-        deadline = time.monotonic() + 5
-        while not paced.log.events and time.monotonic() < deadline:
-            threading.Event().wait(0.002)
+        wait_until(lambda: paced.log.events)
         site.listener.close()
         response = late.recv(65536)
         assert response.startswith(b"HTTP/1.1 200 OK")
@@ -380,11 +377,7 @@ def test_client_that_does_not_read_is_not_answered_without_limit(site: EchoSite)
                 slow.send(requests)
             except BlockingIOError:
                 break
-        before = -1
-        while len(HEARD) != before:
-            before = len(HEARD)
-            threading.Event().wait(0.1)
-        assert len(HEARD) < 100
+        assert wait_until_stable(lambda: len(HEARD)) < 100
     assert site.ask("/x")[0] == 200
 
 
@@ -417,9 +410,7 @@ class SlowSite:
     def ask(self, data: bytes) -> None:
         """Send bytes, and wait until the request is being handled."""
         self.line.sendall(data)
-        deadline = time.monotonic() + 5
-        while not self.playground.log.events and time.monotonic() < deadline:
-            threading.Event().wait(0.002)
+        wait_until(lambda: self.playground.log.events)
 
     def hear(self, until: bytes = b"") -> bytes:
         response = b""

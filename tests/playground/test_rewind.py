@@ -43,7 +43,7 @@ def run_state(playground: Playground) -> dict[str, Any]:
         "clock": (playground.now, playground.clock.next_due()),
         "ids": playground.ids.mark(),
         "rng": playground.rng.stream("test").random(),
-        "sidecar": (playground.sidecar.handed, playground.sidecar.touches, playground.sidecar.touches_dropped),
+        "sidecar": (playground.sidecar.handed, playground.sidecar.requests, playground.sidecar.requests_dropped),
     }
 
 
@@ -60,7 +60,7 @@ def run_on(playground: Playground) -> None:
         playground.people.deliver("chat", [Say("And?")])
     playground.rng.stream("test").random()
     playground.sidecar.handed.append(3)
-    playground.sidecar.touch(1, "drop", "read_file", 200, 1.0)
+    playground.sidecar.add_request(1, "drop", "read_file", 200, 1.0)
 
 
 def test_rewound_playground_equals_a_new_one_with_the_same_events() -> None:
@@ -105,6 +105,6 @@ def test_rewound_clock_is_at_the_last_event_with_nothing_scheduled(time: str) ->
     playground.clock.schedule(playground.now, lambda: pytest.fail("it was scheduled before the rewind"))
     playground.rewind(SavedLog(events, lines))
     clock: Clock = playground.clock
-    clock.touch()
+    clock.tick()
     assert timedelta(0) <= clock.now - events[-1].at <= timedelta(seconds=1)
     assert clock.next_due() is None

@@ -373,7 +373,7 @@ def test_request_without_a_credential_does_not_use_up_a_fault() -> None:
     with SimulatorRig(BASIC_SPEC) as rig:
         rig.playground.inject(ErrorFault(times=1))
         assert rig.send_http(Request("GET", "/about"), {}).status == 200
-        assert [touch[2] for touch in rig.playground.sidecar.touches] == [""]
+        assert [request[2] for request in rig.playground.sidecar.requests] == [""]
         assert rig.send_http(Request("GET", "/about")).status == 503
 
 

@@ -84,7 +84,7 @@ def test_asset_request_is_noted_in_the_sidecar_without_event_or_fault(site: Site
     events, now = len(site.playground.log.events), site.playground.now
     assert httpx.get(f"{site.url}/static/site.css").status_code == 200
     assert (len(site.playground.log.events), site.playground.now) == (events, now)
-    assert [(name, status) for _, name, _, status, _ in site.playground.sidecar.touches] == [("site", 200)]
+    assert [(name, status) for _, name, _, status, _ in site.playground.sidecar.requests] == [("site", 200)]
     assert httpx.get(f"{site.url}/land", headers=site.headers).status_code == 503
 
 

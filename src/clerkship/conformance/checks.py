@@ -222,7 +222,7 @@ def every_operation_is_exercised(context: CheckContext) -> None:
     """The exercise uses every operation."""
     with context.rig() as rig:
         run_exercise(rig)
-        touched = {touch[2] for touch in rig.playground.sidecar.touches}
+        touched = {request[2] for request in rig.playground.sidecar.requests}
         missing = {operation.name for operation in context.spec.operations} - touched
         require(not missing, f"its exercise leaves out {', '.join(sorted(missing))}")
 

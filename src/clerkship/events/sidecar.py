@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-MAX_TOUCHES = 10_000
+MAX_REQUESTS = 10_000
+"""Requests whose times are stored; further ones are only counted."""
 MAX_UNAUTHENTICATED = 50
 """Requests without a valid credential that are described; further ones are only counted."""
 MAX_UNAUTHENTICATED_LENGTH = 300
@@ -34,8 +35,9 @@ class Sidecar:
     """Wall-clock times of requests, and facts about the machine."""
 
     facts: dict[str, Any] = field(default_factory=dict)
-    touches: list[tuple[int, str, str, int, float]] = field(default_factory=list)
-    touches_dropped: int = 0
+    requests: list[tuple[int, str, str, int, float]] = field(default_factory=list)
+    """Log position, sandbox, operation, status and duration of each request. Stored as `touches`."""
+    requests_dropped: int = 0
     handed: list[int] = field(default_factory=list)
     """The number of events when each message of a person was passed to the agent."""
     handed_from: list[str] = field(default_factory=list)
@@ -43,12 +45,12 @@ class Sidecar:
 
     unauthenticated: UnloggedRequests = field(default_factory=UnloggedRequests)
 
-    def touch(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
+    def add_request(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
         """Add a request: log position, sandbox, operation, status, and duration."""
-        if len(self.touches) < MAX_TOUCHES:
-            self.touches.append((seq, sandbox, operation, status, round(wall_ms, 3)))
+        if len(self.requests) < MAX_REQUESTS:
+            self.requests.append((seq, sandbox, operation, status, round(wall_ms, 3)))
         else:
-            self.touches_dropped += 1
+            self.requests_dropped += 1
 
     def record_message(self, events: int, sandbox: str | None) -> None:
         """Record that a person's message was passed to the agent; with its sandbox, if there are several people."""
@@ -59,10 +61,10 @@ class Sidecar:
     def data(self, *, timed: bool = True) -> dict[str, Any]:
         """Return the stored form; without durations for a replay, because they are never the same twice."""
         names = ("seq", "sandbox", "operation", "status", *(("wall_ms",) if timed else ()))
-        touches = [dict(zip(names, touch, strict=False)) for touch in self.touches]
+        requests = [dict(zip(names, request, strict=False)) for request in self.requests]
         handed: dict[str, Any] = {"handed": self.handed} if self.handed else {}
         if self.handed_from:
             handed |= {"handed_from": self.handed_from}
         if self.unauthenticated.count:
             handed |= {"unauthenticated": self.unauthenticated.data()}
-        return self.facts | handed | {"touches": touches, "touches_untold": self.touches_dropped}
+        return self.facts | handed | {"touches": requests, "touches_untold": self.requests_dropped}

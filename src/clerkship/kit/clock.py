@@ -16,7 +16,7 @@ class Clock(Protocol):
         """The simulated time."""
         ...
 
-    def touch(self) -> None:
+    def tick(self) -> None:
         """Advance by one tick, because something happened."""
         ...
 
@@ -62,7 +62,7 @@ class DueQueue:
 
 
 class SteppedClock:
-    """Moves by a fixed tick at each touch, and jumps when time is advanced: the same on every machine."""
+    """Moves by a fixed amount at each `tick`, and jumps when time is advanced: the same on every machine."""
 
     def __init__(self, start: datetime, tick: timedelta) -> None:
         self.now = start
@@ -71,8 +71,8 @@ class SteppedClock:
         self.schedule = self._agenda.add
         self.next_due = self._agenda.next_due
 
-    def touch(self) -> None:
-        """Move by one tick."""
+    def tick(self) -> None:
+        """Advance by the tick of the environment, and run what is due."""
         if self._agenda.next_due() is None:
             self.now += self._tick
         else:
@@ -111,7 +111,7 @@ class PacedClock:
             return self._held
         return self._start + timedelta(seconds=self._monotonic() - self._origin) + self._skipped
 
-    def touch(self) -> None:
+    def tick(self) -> None:
         """Run the calls that are due. The time moves by itself."""
         self.settle()
 

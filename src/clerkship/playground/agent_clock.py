@@ -10,7 +10,7 @@ from clerkship.playground.playground import Playground
 from clerkship.sandbox.request import Refusal, Reply, Request, json_reply
 
 MAX_AHEAD = timedelta(days=3660)
-"""How far an agent may move simulated time from its start, in all: about ten years."""
+"""How far an agent may move simulated time from its start in one trial: about ten years."""
 ADVANCING = "advancing the clock"
 """The operation named in a failure of the platform while the agent waits."""
 
@@ -20,7 +20,7 @@ class TimeLimitExceeded(ValueError):
 
 
 class AgentClock:
-    """Read the simulated time, wait for a while, or wait for the next scheduled event."""
+    """The simulated clock of a playground for its agent, which can read it, wait, or skip to the next event."""
 
     def __init__(self, playground: Playground) -> None:
         self._playground = playground
@@ -36,9 +36,8 @@ class AgentClock:
         Raises TimeLimitExceeded if time would be more than MAX_AHEAD past its start.
         """
         playground = self._playground
-        by = timedelta(
-            days=by.days, seconds=by.seconds, microseconds=by.microseconds
-        )  # a subclass could override how it is compared
+        # An agent could pass a subclass of timedelta with its own comparison.
+        by = timedelta(days=by.days, seconds=by.seconds, microseconds=by.microseconds)
         if by < timedelta(0):
             raise ValueError("expected a duration that is not negative")
         with playground.lock:
@@ -53,11 +52,11 @@ class AgentClock:
 
     def _wait(self, by: timedelta) -> None:
         self._record(by.total_seconds())
-        wait(self._playground, by)
+        advance_by(self._playground, by)
 
     def _skip(self) -> bool:
         self._record(None)
-        return skip(self._playground)
+        return skip_to_next_event(self._playground)
 
     def _record(self, seconds: float | None) -> None:
         """Log that the agent waits, unless the log is full."""
@@ -88,10 +87,10 @@ def _parse_duration(text: str) -> timedelta:
         raise Refusal(400, "bad_duration", str(error)) from None
 
 
-def wait(playground: Playground, by: timedelta) -> None:
+def advance_by(playground: Playground, by: timedelta) -> None:
     """Let simulated time pass.
 
-    A stepped clock stops at each scheduled event until the deliveries that it causes have called the agent.
+    If there are deliveries, a stepped clock stops at each scheduled event until they have called the agent.
     """
     with playground.lock:
         _wait_for_deliveries(playground)
@@ -101,7 +100,7 @@ def wait(playground: Playground, by: timedelta) -> None:
         _advance_to(playground, end)
 
 
-def skip(playground: Playground) -> bool:
+def skip_to_next_event(playground: Playground) -> bool:
     """Advance to the next scheduled event; return false if there is none."""
     with playground.lock:
         _wait_for_deliveries(playground)
@@ -124,8 +123,8 @@ def _wait_for_deliveries(playground: Playground) -> None:
     """
     if not playground.clock_hold.is_used or playground.environment.time != "stepped":
         return
-    holds = not playground.writer.hold()
+    was_holding = not playground.writer.hold()  # during a request over HTTP, the lines of events are held
     playground.writer.release()
     playground.clock_hold.wait()
-    if holds:
+    if was_holding:
         playground.writer.hold()

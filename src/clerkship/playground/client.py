@@ -50,7 +50,7 @@ class GatewayClient:
 
     @property
     def open(self) -> bool:
-        """Whether the run is still going on."""
+        """Whether the trial is still going on."""
         return not self.playground.closed
 
     async def call(self, call: ProtocolCall, actor: Actor = "agent") -> Reply:
@@ -59,7 +59,10 @@ class GatewayClient:
         return reply if isinstance(reply, Reply) else await reply
 
     def call_now(self, call: ProtocolCall, actor: Actor = "agent") -> Reply | Awaitable[Reply]:
-        """Call an operation; return the reply itself if it is available at once."""
+        """Call an operation; return the reply if it is available at once, else an awaitable of it.
+
+        This spares a quick call the cost of a coroutine.
+        """
         context = RequestContext(self.playground.id, self.sandbox.name, call, self.sandbox.token, actor)
         reply = self.gateway.try_answer(context)
         if reply is None:

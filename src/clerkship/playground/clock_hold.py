@@ -1,6 +1,7 @@
-"""Holds a stepped clock while sandboxes call the agent, one at a time.
+"""Hold a stepped clock while sandboxes call the agent, one at a time.
 
-Events that follow from a call then have the time of the call, and the same seed gives the same log.
+Without this, the simulated time of events that follow from a call would depend on how fast the agent answers. With
+it they have the time of the call, and the same seed gives the same log.
 """
 
 import threading
@@ -25,8 +26,9 @@ class DeliveryHold:
     reset: Callable[[], None] | None = None
     """Restarts the delivery when the playground is rewound."""
     begun: int = 0
-    """How often `begin` was called."""
+    """How often `begin` was called. A count, because more work may begin while earlier work is being done."""
     finished: int = 0
+    """How many of these calls are done with."""
     deadline: float = 0.0
     waiting: Callable[[], None] | None = None
     """Called when the delivery gets its turn; None if it does not wait for one."""

@@ -37,4 +37,4 @@ class RunningComponent:
         self.prepared = prepared
         self.spec = prepared.spec
         self.state: State
-        """Built when a run starts, and again when it is rewound."""
+        """Built when the playground starts, and again when it is rewound."""

@@ -57,15 +57,15 @@ class People:
         self._faults = faults
         self.participants: dict[str, Participant] = {}
         self.listening = False
-        """Whether people are notified of events: from the end of the setup until the conversation is over."""
+        """Whether people are notified of events: from the end of the setup until the trial ends."""
         self.uses_model = False
         """Whether a model plays a person, which takes wall time."""
         self.model_time = Stopwatch(monotonic)
-        """How long models have taken to decide what people say; it does not count as the agent's time."""
+        """How long models have taken to decide what people say. It does not count towards the agent's time limits."""
         self.model_failed = False
         """Whether the model that plays a person failed."""
         self.contract_breach: ContractBreach | None = None
-        """How a person broke the contract, if one did."""
+        """How a model that plays a person left its role, if it did."""
 
     @property
     def leave_reasons(self) -> dict[str, str]:
@@ -168,7 +168,7 @@ class People:
             self._act_silently(participant, action, cause)
             return
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
-        host.clock.touch()  # a scheduled event may end the conversation
+        host.clock.tick()  # a scheduled event may end the conversation
         if action.text and conversation.open:
             extra = {"metadata": dict(action.metadata)} if action.metadata else {}
             conversation.say(host.context_for(sandbox, "person", cause), action.text, **extra)
@@ -181,7 +181,7 @@ class People:
             self._perform(participant, self._decide(participant, action.more), cause)
 
     def _act_silently(self, participant: Participant, action: PersonAction, cause: int | None) -> None:
-        """End the conversation of a person who breaks the contract, or have a person wait."""
+        """Carry out an action without a message: end the conversation after a contract breach, or wait."""
         if action.out_of_role is not None and participant.conversation.open:
             self._end_invalid(participant, action.out_of_role, cause)
         if action.after is not None:
@@ -207,7 +207,7 @@ class People:
             if not isinstance(part, Say):
                 host.emit("agent", part, "agent")
                 continue
-            host.clock.touch()  # a scheduled event may end the conversation
+            host.clock.tick()  # a scheduled event may end the conversation
             if conversation.open:
                 message = conversation.say(host.context_for(sandbox, "agent"), **part.fields())
         participant.held_events = None

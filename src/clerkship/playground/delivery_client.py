@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from clerkship.events.event import Payload
-from clerkship.playground import clock_hold
+from clerkship.playground import clock_hold  # the module, so that tests can change MAX_HOLD_SECONDS
 from clerkship.playground.client import GatewayClient
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.request import Reply
@@ -32,7 +32,7 @@ class DeliveryClient(GatewayClient):
         return await self.gateway.policy.check(address)
 
     async def record(self, payload: Payload) -> None:
-        """Log an event of the sandbox, unless the run is over or its log is full."""
+        """Log an event of the sandbox, unless the trial is over or its log is full."""
         await self.run_locked(partial(self._record, payload))
 
     def _record(self, payload: Payload) -> None:
@@ -45,7 +45,7 @@ class DeliveryClient(GatewayClient):
         await self.run_locked(lambda: playground.clock.schedule(playground.now + after, due))
 
     def random(self) -> float:
-        """Return a random number that depends on the seed of the run."""
+        """Return a random number that depends on the seed of the trial."""
         return self.playground.rng.stream(f"outbound/{self.hold.name}").random()
 
     @property
@@ -77,7 +77,7 @@ class DeliveryClient(GatewayClient):
         granted, loop = asyncio.Event(), asyncio.get_running_loop()
 
         def grant() -> None:
-            with suppress(RuntimeError):  # the loop is closed: the run is over
+            with suppress(RuntimeError):  # the loop is closed: the process is shutting down
                 loop.call_soon_threadsafe(granted.set)
 
         while not granted.is_set():

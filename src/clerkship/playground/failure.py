@@ -1,4 +1,4 @@
-"""Record a failure of the platform in the run in which it happens."""
+"""Record a failure of the platform in the trial in which it happens."""
 
 import sys
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from clerkship.model.errors import PlatformError
 from clerkship.playground.playground import Playground
 
 TRACEBACK = "platform_traceback"
-"""Name of the fact in a run's sidecar that holds the traceback."""
+"""The key in a trial's sidecar under which the traceback is stored."""
 MAX_CALLER_DEPTH = 300
 """Stack frames above a request. If there are more, the agent itself recurses."""
 T = TypeVar("T")
@@ -31,7 +31,7 @@ def guard(playground: Playground, title: str, work: Callable[[], T]) -> T:
     """Run code of a simulator outside of a request. If it fails, record the failure and raise SimulatorBroken."""
     try:
         return work()
-    except Exception as error:  # a bug of a simulator errors the run; the agent is not blamed
+    except Exception as error:  # a bug of a simulator is not a failure of the agent: the trial is errored
         with playground.lock:
             raise SimulatorBroken(record_failure(playground, error, title)) from error
 

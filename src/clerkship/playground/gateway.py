@@ -25,7 +25,7 @@ from clerkship.playground.handlers import (
     inject_faults,
     record_faults,
     record_request,
-    record_touch,
+    record_timing,
     render_refusal,
     repeat_request,
     run_operation,
@@ -47,7 +47,7 @@ from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, Out
 
 RUN_OVER = "the run is over, so its tokens are no longer valid"
 MAX_ENDED_PLAYGROUNDS = 4096
-"""How many ended playgrounds are remembered. Late requests to older ones get a generic refusal."""
+"""How many ended playgrounds the gateway remembers. Late requests to older ones get a generic refusal."""
 
 RequestSubscriber = Callable[[str, Request | CallRecord], None]
 """Called with the name of the sandbox and each request or call to it."""
@@ -70,7 +70,7 @@ class Gateway:
         self.on_registered: Callable[[Playground, Sandbox], None] | None = None
         """Called when an agent has registered an address."""
         self.on_run_ended: Callable[[str], None] | None = None
-        """Called with the address of each sandbox that had one, when its run has ended."""
+        """Called with the address of each sandbox that had one, when its trial has ended."""
         self.listener_ports: Callable[[], Iterable[int]] = tuple
         """Returns the ports of the running listeners."""
         self.handlers: tuple[Handler, ...] = (
@@ -85,7 +85,7 @@ class Gateway:
             repeat_request,
             alter_reply,
             record_faults,
-            record_touch,
+            record_timing,
         )
 
     def add_playground(self, playground: Playground) -> str:
@@ -108,7 +108,7 @@ class Gateway:
         return sandbox.address
 
     def find_by_address(self, address: str) -> tuple[Playground, Sandbox] | None:
-        """Return the sandbox with this address, and its playground, while its run goes on."""
+        """Return the sandbox with this address, and its playground, while its trial goes on."""
         return self._addresses.get(address.upper())
 
     def check_address(self, address: OutboundAddress) -> None:
@@ -116,7 +116,7 @@ class Gateway:
         self.policy.check_written(address)
         if address.is_loopback and str(address.port) in self._own_ports():
             reason = "a simulator listens on that port; give one where the agent listens"
-            raise OutboundRefused("not_yours", reason)
+            raise OutboundRefused("not_yours", reason)  # else a sandbox could send requests to itself or to others
 
     def register_callback(self, playground: Playground, sandbox: Sandbox, name: str, value: str) -> None:
         """Register an address where the agent accepts calls, `host:port` or a URL; an empty value removes it.
@@ -148,7 +148,7 @@ class Gateway:
         """
         if self.playgrounds.pop(playground.id, None) is not None:
             with self._lock:
-                self._ended[playground.id] = {name: box.spec for name, box in playground.sandboxes.items()}
+                self._ended[playground.id] = {name: sandbox.spec for name, sandbox in playground.sandboxes.items()}
                 if len(self._ended) > MAX_ENDED_PLAYGROUNDS:
                     del self._ended[next(iter(self._ended))]
         self._subscribers.pop(id(playground), None)
@@ -221,6 +221,7 @@ class Gateway:
         with playground.lock:
             if playground.closed:
                 return self._refuse_ended(context)
+            # The lines of events are written after the request, because handlers attach the request to its event.
             holds = playground.writer.hold()
             try:
                 return self._run_handlers(context)
@@ -229,7 +230,7 @@ class Gateway:
                     raise  # the agent's own recursion used up the stack
                 playground.broken = f"{context.title}: infinite recursion"
                 raise SimulatorBroken(playground.broken) from None
-            except Exception as error:  # a bug of a simulator errors the run; the agent is not blamed
+            except Exception as error:  # a bug of a simulator is not a failure of the agent: the trial is errored
                 raise SimulatorBroken(record_failure(playground, error, context.title)) from error
             finally:
                 if holds:
@@ -253,11 +254,11 @@ class Gateway:
         playground = self.playgrounds.get(playground_id)
         if playground is None:
             return self._ended.get(playground_id, {}).get(sandbox)
-        box = playground.sandboxes.get(sandbox)
-        return None if box is None else box.spec
+        running = playground.sandboxes.get(sandbox)
+        return None if running is None else running.spec
 
     def _refuse_ended(self, context: RequestContext) -> Reply:
-        """Refuse a request for a run that has ended, or that never existed."""
+        """Refuse a request for a trial that has ended, or that never existed."""
         id, name, call = context.playground_id, context.sandbox_name, context.call
         spec, refusal = self._spec_of(id, name), _unknown_sandbox()
         if spec is not None or (name == CLOCK and (id in self._ended or id in self.playgrounds)):
@@ -299,9 +300,12 @@ class Gateway:
 
 
 def _is_quick(context: RequestContext, playground: Playground) -> bool:
-    """Return whether a request can be answered on the event loop. Stores the shape of the request in its context."""
+    """Return whether a request is likely to be quick enough for the event loop.
+
+    Stores the shape of the request in its context.
+    """
     call, sandbox = context.call, playground.sandboxes.get(context.sandbox_name)
-    if sandbox is None:  # the clock: letting time pass runs whatever falls due
+    if sandbox is None:  # the clock: a request that advances it runs all steps that become due
         return isinstance(call, HttpCall) and call.request.method in ("GET", "HEAD")
     try:
         call.locate(sandbox.spec)

@@ -1,4 +1,4 @@
-"""The handlers of the gateway. Each one looks at a request, and may answer or record it.
+"""The handlers of the gateway. Each of them does one step of answering or recording a request.
 
 `Gateway` defines the order in which they run.
 """
@@ -42,7 +42,7 @@ CLOCK = "clock"
 
 @dataclass(slots=True)
 class RequestContext:
-    """A request on its way through the handlers, and its reply."""
+    """A request, its reply, and what the handlers pass to each other."""
 
     playground_id: str
     sandbox_name: str
@@ -95,7 +95,7 @@ def serve_asset(context: RequestContext, sandbox: Sandbox) -> None:
     request = context.call.request
     folder = next((folder for folder in sandbox.spec.assets if folder.covers(request)), None)
     if folder is not None:
-        context.is_logged = False  # not even a refusal: else anyone could write to the log
+        context.is_logged = False  # not even a refusal, else any client could write to the log
         context.reply = folder.serve(request)
 
 
@@ -108,9 +108,9 @@ def authenticate(context: RequestContext) -> None:
     if sandbox is not None:
         if _has_credential(context, sandbox, sandbox.spec.authentication):
             return
-    elif any(_has_credential(context, box, CLOCK_SCHEMES) for box in playground.sandboxes.values()):
+    elif any(_has_credential(context, each, CLOCK_SCHEMES) for each in playground.sandboxes.values()):
         return
-    context.is_logged = False  # else anyone could write to the log
+    context.is_logged = False  # else any client could write to the log
     if sandbox is None or not _is_allowed_without_credential(context, sandbox):
         raise refuse_anonymous(context.call, playground, sandbox)
 
@@ -142,7 +142,7 @@ def _is_allowed_without_credential(context: RequestContext, sandbox: Sandbox) ->
 
 
 def find_operation(context: RequestContext) -> None:
-    """Find the operation of a request. For an authenticated client, the simulated clock advances by one tick."""
+    """Find the operation of a request. If the request is authenticated, advance the simulated clock by one tick."""
     if context.sandbox is None:
         if context.transport_refusal is not None:
             raise context.transport_refusal
@@ -150,7 +150,7 @@ def find_operation(context: RequestContext) -> None:
         context.reply = answer_clock(context.playground, context.call.request)
         return
     if context.is_logged:
-        context.playground.clock.touch()
+        context.playground.clock.tick()
     if context.is_logged and context.playground.log.is_full:
         context.is_logged = False  # the log must not grow any more
         raise Refusal(LOG_FULL, "too_many_requests", "the log of this run is full; no more requests are accepted")
@@ -215,16 +215,16 @@ def run_operation(context: RequestContext) -> None:
 
 
 def record_request(context: RequestContext) -> None:
-    """Log the request, unless an event of the simulator already records it.
+    """Attach the request to the event of the simulator that records it, or to a new event if there is none.
 
-    Requests without a credential are listed beside the log.
+    Requests without a credential are listed in the sidecar instead.
     """
     playground, since = context.playground, context.events_before
     if not context.is_logged:
         _record_unauthenticated(context)
         return
     if context.refusal is None and (context.sandbox is None or since is None):
-        return  # it was for the clock, which logs by itself, or a fault answered it
+        return  # the clock logs its requests itself, and `record_faults` those that a fault answered
     event = None
     if context.refusal is None and since is not None:
         event = find_record(playground.log.events, since, context.sandbox_name, context.actor)
@@ -271,7 +271,7 @@ def _record_unauthenticated(context: RequestContext) -> None:
 
 
 def record_faults(context: RequestContext) -> None:
-    """Add to the events of faults which request they affected, and how it was answered."""
+    """Attach the request and its reply to the events of the faults that affected it."""
     if not context.fault_events:
         return
     playground = context.playground
@@ -295,7 +295,7 @@ def repeat_request(context: RequestContext) -> None:
         first = 0 if context.reply is None else context.reply.status
         event = _trigger_fault(context, active, {"first_status": first})
         context.cause, context.refusal = event.seq, None
-        playground.clock.touch()
+        playground.clock.tick()
         try:
             run_operation(context)
         except Refusal as refusal:
@@ -324,16 +324,15 @@ def alter_reply(context: RequestContext) -> None:
     context.reply = reply
 
 
-def record_touch(context: RequestContext) -> None:
-    """Record the wall time of a request in the sidecar, because it differs between machines."""
+def record_timing(context: RequestContext) -> None:
+    """Record a request and its duration in the sidecar. Durations differ between machines, so they are not logged."""
     assert context.reply is not None
     playground = context.playground
     wall_ms = (perf_counter() - context.started_at) * 1000
     seq = len(playground.log.events)
-    operation = (
-        context.operation if context.is_logged else ""
-    )  # a fork uses it to count the requests that a fault skipped
-    playground.sidecar.touch(seq, context.sandbox_name, operation, context.reply.status, wall_ms)
+    # A fork counts by it how many requests a fault has skipped. Faults do not apply to requests that are not logged.
+    operation = context.operation if context.is_logged else ""
+    playground.sidecar.add_request(seq, context.sandbox_name, operation, context.reply.status, wall_ms)
 
 
 def render_refusal(context: RequestContext, refusal: Refusal) -> Reply:

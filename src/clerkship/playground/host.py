@@ -1,4 +1,4 @@
-"""The playground as its own parts use it: conversations, fault injector and step runner."""
+"""The interface of a playground for its own parts: conversations, fault injector and step runner."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -32,13 +32,13 @@ class PlaygroundHost(StepHost, Protocol):
     def context_for(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Build the context in which an actor changes a sandbox or domain."""
 
-    def fork(self, events: Iterable[Event]) -> StepHost:
+    def build_copy(self, events: Iterable[Event]) -> StepHost:
         """Return a new playground whose states are rebuilt from the datasets and these events."""
 
 
 def weak_host(host: PlaygroundHost) -> PlaygroundHost:
     """Return a weak reference to a playground, for the parts that it owns.
 
-    Without a reference cycle, the memory of a playground is freed as soon as its run is over.
+    This avoids a reference cycle, so that the memory of a playground is freed as soon as its trial is over.
     """
     return cast(PlaygroundHost, proxy(host))

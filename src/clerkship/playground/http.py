@@ -48,14 +48,14 @@ class GatewayRequest:
     def queue(self) -> str:
         """The name of the worker queue: one per playground.
 
-        The clock has a queue of its own, because the agent may send requests while the clock waits for a call to it.
+        The clock has its own queue: while it waits for a call to the agent, the agent may send requests to answer it.
         """
         context = self.context
         return f"{context.playground_id}/{CLOCK}" if context.sandbox_name == CLOCK else context.playground_id
 
     @property
     def waits(self) -> bool:
-        """Whether the request waits for a model, or for a call to the agent."""
+        """Whether the request may wait for a model, or for a call to the agent."""
         return self.gateway.may_wait(self.context)
 
 

@@ -1,4 +1,4 @@
-"""Runs the deliveries of all playgrounds of this process, in one thread with its own event loop."""
+"""Run the deliveries of all playgrounds of this process, in one thread with its own event loop."""
 
 import asyncio
 import threading
@@ -26,7 +26,7 @@ class _RunningDelivery:
 
 
 class OutboundPool:
-    """Starts the deliveries of a sandbox once its agent has an address, and stops them when its run is over."""
+    """Starts the deliveries of a sandbox once its agent has an address, and stops them when its trial is over."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -56,7 +56,7 @@ class OutboundPool:
             self._submit(partial(self._start, kind, client))
 
     def stop(self, address: str) -> None:
-        """Stop the deliveries of a sandbox whose run is over. Can be called from any thread; does not wait."""
+        """Stop the deliveries of a sandbox whose trial is over. Can be called from any thread; does not wait."""
         if self._thread is not None:
             self._submit(partial(self._stop, address))
 
@@ -83,7 +83,7 @@ class OutboundPool:
         if key not in self._running and not client.hold.is_joined:  # a failed delivery may have left since `start`
             await client.run_locked(client.hold.join)  # without waiting for the lock in the event loop
         running = self._running.get(key)
-        if running is None and client.open:  # else the run has ended meanwhile
+        if running is None and client.open:  # not open: the trial has ended meanwhile
             delivery = kind(client)
             client.hold.reset = delivery.reset
             running = _RunningDelivery(delivery, client, asyncio.create_task(self._run(delivery, client)))
@@ -94,7 +94,7 @@ class OutboundPool:
             running.delivery.reset()
 
     async def _run(self, delivery: OutboundDelivery, client: DeliveryClient) -> None:
-        """Run a delivery until the run is over.
+        """Run a delivery until the trial is over.
 
         An exception is a bug of the simulator: the trial is errored. The next registration starts the delivery again.
         """
@@ -112,7 +112,7 @@ class OutboundPool:
             running = self._running.pop(key)
             running.task.cancel()
             await asyncio.wait([running.task])
-            running.client.hold.leave()  # a task that was cancelled before it began has not left
+            running.client.hold.leave()  # `_run` has not done so if its task was cancelled before it began
 
     async def _close(self) -> None:
         for address in {address for address, _ in self._running}:

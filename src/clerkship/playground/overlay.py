@@ -1,4 +1,4 @@
-"""A copy-on-write view of a dataset: a fork costs the same for ten records and for a million.
+"""A copy-on-write view of a dataset: opening a playground costs the same for ten records and for a million.
 
 See docs/decisions/0001-event-log-as-state.md.
 """

@@ -1,4 +1,4 @@
-"""Runs scheduled work of a paced playground when it is due, even if no request comes in."""
+"""Run the scheduled work of a playground with a paced clock when it is due, even if there is no request."""
 
 import threading
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def _run_due_work(playground: Playground, stopped: threading.Event) -> None:
                 return
             try:
                 playground.clock.settle()
-            except Exception as error:  # no caller to raise to: the trial is errored
+            except Exception as error:  # no caller could handle it in this thread: the trial is errored
                 record_failure(playground, error, "advancing the clock")
 
 

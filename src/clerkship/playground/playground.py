@@ -1,4 +1,4 @@
-"""A playground: forked from an environment, changed only through events."""
+"""A playground: one running environment, whose state changes only through events."""
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,10 @@ S = TypeVar("S", bound=State)
 
 
 class DomainCaller:
-    """Records the events of one action, and makes the last one the cause of what a domain does for the action."""
+    """Emits the events of one action, and gives the action access to domains.
+
+    Events of a domain that the action calls have the last event of the action as their cause.
+    """
 
     __slots__ = ("_actor", "_cause", "_domains", "_host", "_last", "_source")
 
@@ -48,7 +51,7 @@ class DomainCaller:
         self._source, self._actor, self._cause, self._last = source, actor, cause, cause
 
     def record(self, payload: Payload) -> Event:
-        """Emit an event of the action itself."""
+        """Emit an event of the action."""
         event = self._host.emit(self._source, payload, self._actor, self._cause)
         self._last = event.seq
         return event
@@ -125,7 +128,7 @@ class Playground:
         components = {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
         self.components: Mapping[str, RunningComponent] = components
         self.broken: str | None = None
-        """The first failure of the platform. The run is errored, even after a rewind."""
+        """The first failure of the platform, because of which the trial is errored. It survives a rewind."""
         self.closed = False
         self._options = options
         self._bound_reactions = bind_reactions(environment) if options.reactions is None else options.reactions
@@ -136,7 +139,7 @@ class Playground:
         self._start(EMPTY_LOG)
 
     def _start(self, saved: SavedLog) -> None:
-        """Build the state of a run in which exactly the events of a saved log have happened."""
+        """Build the state after the events of a saved log."""
         events, now = saved.events, self.started_at
         if events:
             self.log, self.writer = reopen_log(events, saved.lines, saved.blobs, self._options.names)
@@ -163,12 +166,12 @@ class Playground:
             if event.source in self.components:
                 self.components[event.source].state.apply(event)
 
-    def fork(self, events: Iterable[Event]) -> "Playground":
+    def build_copy(self, events: Iterable[Event]) -> "Playground":
         """Return a new playground whose states are rebuilt from the datasets and these events. Its log is empty."""
         simulators = {name: sandbox.prepared for name, sandbox in self.sandboxes.items()}
-        fork = Playground(self.environment, simulators, self.seed, self._options)
-        fork._apply(events)
-        return fork
+        copy = Playground(self.environment, simulators, self.seed, self._options)
+        copy._apply(events)
+        return copy
 
     def rewind(self, saved: SavedLog) -> None:
         """Start over from a saved log, without people, faults and scheduled steps.

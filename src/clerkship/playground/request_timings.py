@@ -1,4 +1,4 @@
-"""Decides which requests are answered on the event loop, and which by a worker thread.
+"""Decide which requests are answered on the event loop, and which by a worker thread.
 
 A request on the event loop delays every other connection, so only quick ones are answered there. Requests of the
 same shape (operation and names of the query parameters) take about the same time, so the last one of a shape

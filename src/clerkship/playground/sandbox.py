@@ -15,7 +15,7 @@ from clerkship.simulators.spec import Spec
 
 @dataclass(frozen=True)
 class PreparedSimulator(PreparedComponent):
-    """A simulator with its config parsed and its datasets loaded, from which all playgrounds are forked."""
+    """A simulator with its config parsed and its datasets loaded, once for all playgrounds."""
 
     spec: Spec
     timings: RequestTimings = field(default_factory=RequestTimings)
@@ -27,7 +27,7 @@ class Sandbox(RunningComponent):
 
     prepared: PreparedSimulator
     spec: Spec
-    # Initial values are class attributes, so that a fork sets none of them.
+    # Initial values are class attributes, because setting them for every trial would cost time.
     register_callback: Callable[[str, str], None] | None = None
     """Registers where the agent can be reached; set by the gateway."""
     address = ""

@@ -1,4 +1,4 @@
-"""Run the steps of a scenario, and tell mistakes of the author from failures that the agent caused."""
+"""Run the steps of a scenario, and distinguish mistakes of its author from failures that the agent caused."""
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
@@ -13,21 +13,21 @@ from clerkship.steps.contract import Step
 
 
 class StepRunner:
-    """Runs steps at once or at a simulated time, and collects the errors that the author made."""
+    """Runs steps at once or at a simulated time, and collects the errors of the scenario's author."""
 
     def __init__(self, host: PlaygroundHost) -> None:
         self._host = host
         self.errors: list[str] = []
 
     def schedule(self, after: timedelta, step: Step) -> None:
-        """Run a step at a time after the start of the run."""
+        """Run a step at a simulated time, given as the duration after the start of the trial."""
         self._host.clock.schedule(self._host.started_at + after, partial(self.run, step))
 
     def run(self, step: Step) -> None:
         """Run a step and log the outcome.
 
-        A failure is a mistake of the author and errors the run, unless the step would have succeeded without the
-        agent's changes. In that case the run continues and is graded.
+        A failure is a mistake of the author, and the trial is errored. If the step would have succeeded without the
+        agent's changes, the trial continues and is graded.
         """
         host = self._host
         with host.lock:
@@ -54,10 +54,10 @@ class StepRunner:
             return True
         if not any(event.actor == "agent" and event.source in host.components for event in events):
             return False
-        fork = host.fork(without_agent(events))
-        fork.advance(host.now - fork.now)
+        copy = host.build_copy(without_agent(events))
+        copy.advance(host.now - copy.now)
         try:
-            step.run(fork)
+            step.run(copy)
         except (Refusal, InputError):
             return False
         return True
@@ -65,9 +65,9 @@ class StepRunner:
 
 def without_agent(events: Iterable[Event]) -> Iterator[Event]:
     """Yield the events that neither the agent nor one of its events caused."""
-    left_out: set[int] = set()
+    excluded: set[int] = set()
     for event in events:
-        if event.actor == "agent" or event.cause in left_out:
-            left_out.add(event.seq)
+        if event.actor == "agent" or event.cause in excluded:
+            excluded.add(event.seq)
         else:
             yield event
