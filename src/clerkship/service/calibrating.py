@@ -209,8 +209,8 @@ def calibrate(plan: CalibrationPlan, tell: Iterable[JudgementObserver] = ()) -> 
 
 
 def _judge_label(plan: CalibrationPlan, item: LabelledItem, label: Label, tally: UsageCounter) -> Judgement:
-    found = judge_label(label.criterion, plan.conversations[item.conversation.name], plan.models, tally)
-    return Judgement(item.conversation.name, label, found)
+    result = judge_label(label.criterion, plan.conversations[item.conversation.name], plan.models, tally)
+    return Judgement(item.conversation.name, label, result)
 
 
 def _build_calibration(plan: CalibrationPlan, judgements: Sequence[Judgement]) -> Calibration:

@@ -44,20 +44,20 @@ def write_reports(
     The seals of the run are checked, unless the caller passes the result. The report of a changed run names the
     changes; results for other tools cannot, so they are refused.
     """
-    wanted = targets.wanted()
+    files = targets.wanted()
     checked = seals or store.check_seals(store.run(reference).id)
-    failed = _write_files(wanted, lambda sort: _render(sort, store, reference, targets, checked))
+    failed = _write_files(files, lambda sort: _render(sort, store, reference, targets, checked))
     if targets.results is not None and checked.is_changed:
         failed.append(f"results were not written: {checked.refusal()}")
     elif targets.results is not None:
         try:
-            wanted["results"] = targets.results.write(store, reference)
+            files["results"] = targets.results.write(store, reference)
         except OSError as error:
             where = error.filename or targets.results.folder or "the default folder"
             failed.append(f"results cannot be written to {where}: {error.strerror}; choose a folder with rasa:DIR")
     if failed:
         raise ReportFailed("\n".join(failed))
-    return wanted
+    return files
 
 
 def write_comparison(gated: GatedComparison, targets: ReportTargets) -> dict[str, Path]:
@@ -75,10 +75,10 @@ def write_comparison(gated: GatedComparison, targets: ReportTargets) -> dict[str
     return targets.wanted()
 
 
-def _write_files(wanted: dict[str, Path], render: Callable[[str], Iterable[bytes]]) -> list[str]:
+def _write_files(files: dict[str, Path], render: Callable[[str], Iterable[bytes]]) -> list[str]:
     """Write each file; return a sentence for each that could not be written."""
     failed = []
-    for sort, target in wanted.items():
+    for sort, target in files.items():
         try:
             with _open_target(target) as file:
                 for piece in render(sort):

@@ -77,9 +77,9 @@ class GeneratedDataset:
         yield b"\n]}\n"
 
 
-def generate_dataset(request: GenerateRequest, told: ReportProgress | None = None) -> GeneratedDataset:
+def generate_dataset(request: GenerateRequest, on_patient: ReportProgress | None = None) -> GeneratedDataset:
     """Generate a dataset; `told` is called for each patient."""
-    return GeneratedDataset(request, generate_lines(request.patients, request.seed, request.now, told))
+    return GeneratedDataset(request, generate_lines(request.patients, request.seed, request.now, on_patient))
 
 
 def parse_now(text: str) -> datetime:
@@ -123,15 +123,15 @@ class OutputTarget:
             raise InputError.of(f"{names} already", hint="overwrite with --force, or choose another --out")
 
 
-def save_dataset(made: GeneratedDataset, place: OutputTarget) -> list[Path]:
+def save_dataset(dataset: GeneratedDataset, target: OutputTarget) -> list[Path]:
     """Write a dataset, and return its files. Files of resource types that it does not have are removed; other files
     stay.
     """
-    files = _build_files(made, place)
+    files = _build_files(dataset, target)
     for path, pieces in files.items():
         _write(path, pieces)
-    if place.folder:
-        for path in {place.target / f"{type}{NDJSON}" for type in RESOURCE_TYPES} - files.keys():
+    if target.folder:
+        for path in {target.target / f"{type}{NDJSON}" for type in RESOURCE_TYPES} - files.keys():
             _remove(path)
     return list(files)
 

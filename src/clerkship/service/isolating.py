@@ -146,13 +146,15 @@ def find_task_files(root: Path, files: Iterable[Path], settings: Settings, shown
     These are the folder or its files, recordings, the history of the repository, the cache, and the suites that
     ship. `files` are those that were read from the folder; `shown` are the agent's own paths.
     """
-    found = set(files)
-    recordings = {cassette_path(file).parent for file in found if not file.is_dir()}
+    task_paths = set(files)
+    recordings = {cassette_path(file).parent for file in task_paths if not file.is_dir()}
     others = [*recordings, *_find_repository(root.resolve()), _SUITES]
     others += [settings.cache.resolve()] if settings.cache is not None else []
     own = {place for path in shown for place in (path.resolve(), path.absolute())}
     own |= {Path(tempfile.gettempdir()).resolve(), Path.home().resolve()}  # every program needs these
-    return tuple(sorted(path for path in {*_select_task_paths(root.resolve(), found, own), *others} if path.exists()))
+    return tuple(
+        sorted(path for path in {*_select_task_paths(root.resolve(), task_paths, own), *others} if path.exists())
+    )
 
 
 def _select_task_paths(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
@@ -173,14 +175,14 @@ def _contains_any(folder: Path, paths: set[Path]) -> bool:
 
 def _find_copies(files: set[Path]) -> set[Path]:
     """Return the copies that editors, tools and Python leave beside these files, and copies of other YAML files."""
-    found, names = set[Path](), defaultdict[Path, set[str]](set)
+    copies, names = set[Path](), defaultdict[Path, set[str]](set)
     for file in files:
         names[file.parent] |= {file.name, file.stem}
     for folder, known in names.items():
         with suppress(OSError):
-            found |= {entry for entry in folder.iterdir() if _is_copy(entry.name, known)}
-            found |= {entry for entry in folder.glob("__pycache__/*.pyc") if entry.name.partition(".")[0] in known}
-    return found
+            copies |= {entry for entry in folder.iterdir() if _is_copy(entry.name, known)}
+            copies |= {entry for entry in folder.glob("__pycache__/*.pyc") if entry.name.partition(".")[0] in known}
+    return copies
 
 
 def _is_copy(name: str, known: set[str]) -> bool:
@@ -194,14 +196,14 @@ def _merge_into_folders(root: Path, files: set[Path], own: set[Path]) -> set[Pat
 
     Each mask costs time at every start of a program. Folders that contain the agent are not merged.
     """
-    found = set(files)
+    merged = set(files)
     folders = {parent for file in files for parent in file.parents if parent.is_relative_to(root)}
     for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
         with suppress(OSError):
             entries = set(folder.iterdir())
-            if not _contains_any(folder, own) and all(entry in found or entry.suffix == ".md" for entry in entries):
-                found = (found - entries) | {folder}
-    return found
+            if not _contains_any(folder, own) and all(entry in merged or entry.suffix == ".md" for entry in entries):
+                merged = (merged - entries) | {folder}
+    return merged
 
 
 def _find_repository(folder: Path) -> list[Path]:
@@ -218,9 +220,9 @@ def _find_repository(folder: Path) -> list[Path]:
 
 def find_masks(hidden: Iterable[Path], shown: Iterable[Path]) -> tuple[Path, ...]:
     """Return the paths to mask. A folder that contains a shown path is replaced by its other entries."""
-    kept = {path.resolve() for path in shown}
-    found = {mask for path in hidden for mask in _find_path_masks(path, kept)}
-    return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))
+    shown_paths = {path.resolve() for path in shown}
+    mask_paths = {mask for path in hidden for mask in _find_path_masks(path, shown_paths)}
+    return tuple(sorted(path for path in mask_paths if not any(parent in mask_paths for parent in path.parents)))
 
 
 def _find_path_masks(path: Path, shown: set[Path]) -> list[Path]:

@@ -58,8 +58,8 @@ class RunView:
 
     def templates_data(self) -> dict[str, Any] | None:
         """Return the same as JSON data."""
-        found = self.templates()
-        return found.data() if found is not None else None
+        rates = self.templates()
+        return rates.data() if rates is not None else None
 
 
 def show_run(store: Store, reference: str, *, failed: bool = False, seals: SealCheck | None = None) -> RunView:

@@ -28,9 +28,9 @@ def _find_secrets() -> dict[str, str]:
 
     Values of letters only are left out: they may be ordinary words that have nothing to do with the variable.
     """
-    found = find_secrets(load_settings())
+    secrets = find_secrets(load_settings())
     return {
-        name: value for name, value in found.items() if len(value) >= MIN_UNUSED_SECRET_LENGTH and not value.isalpha()
+        name: value for name, value in secrets.items() if len(value) >= MIN_UNUSED_SECRET_LENGTH and not value.isalpha()
     }
 
 

@@ -69,17 +69,19 @@ class RescoreOptions:
 
     def options(self, before: tuple[str, ...], tape: RecordingMode | None) -> tuple[str, ...]:
         """Return the command-line options for the record: those of the run, with the changes given now."""
-        given = {"--judge": self.judge, "--votes": self.votes}
-        kept = [option for option in before if option not in _RECORDING_OPTIONS] + (
+        changed = {"--judge": self.judge, "--votes": self.votes}
+        options = [option for option in before if option not in _RECORDING_OPTIONS] + (
             [f"--{tape}"] if tape is not None else []
         )
-        for option, value in given.items():
-            while value is not None and option in kept:
-                del kept[kept.index(option) : kept.index(option) + 2]
-        kept = [option for option in kept if self.judge is None or option != "--no-judge"]
-        kept += ["--metrics"] if self.metrics and "--metrics" not in kept else []
-        kept += ["--no-judge"] if self.judge == NO_MODEL else ["--judge", self.judge] if self.judge is not None else []
-        return (*kept, *(("--votes", str(self.votes)) if self.votes is not None else ()))
+        for option, value in changed.items():
+            while value is not None and option in options:
+                del options[options.index(option) : options.index(option) + 2]
+        options = [option for option in options if self.judge is None or option != "--no-judge"]
+        options += ["--metrics"] if self.metrics and "--metrics" not in options else []
+        options += (
+            ["--no-judge"] if self.judge == NO_MODEL else ["--judge", self.judge] if self.judge is not None else []
+        )
+        return (*options, *(("--votes", str(self.votes)) if self.votes is not None else ()))
 
 
 _UNCHANGED = RescoreOptions()

@@ -21,8 +21,8 @@ def create_project(target: Path) -> tuple[list[Path], list[Path]]:
     Return the written files, and the files that existed before and were not changed.
     """
     files = render_templates("project", target, {})
-    kept = [path for path in files if path.exists() and path.relative_to(target).parts[0] not in _PROJECT_PARTS]
-    return write_files({path: text for path, text in files.items() if path not in kept}), kept
+    existing = [path for path in files if path.exists() and path.relative_to(target).parts[0] not in _PROJECT_PARTS]
+    return write_files({path: text for path, text in files.items() if path not in existing}), existing
 
 
 def render_templates(template: str, target: Path, values: Values, only: Collection[str] = ()) -> Files:
@@ -45,8 +45,8 @@ def render_templates(template: str, target: Path, values: Values, only: Collecti
 def fill_template(text: str, values: Values, only: Collection[str] = ()) -> str:
     """Return the text of a template with placeholders and conditions replaced."""
     first, *rest = _CONDITION.split(text)
-    kept = [body for wanted, body in zip(rest[::2], rest[1::2], strict=True) if wanted in ("always", *only)]
-    return _PLACEHOLDER.sub(lambda found: values[found[1]], first + "".join(kept))
+    included = [body for wanted, body in zip(rest[::2], rest[1::2], strict=True) if wanted in ("always", *only)]
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], first + "".join(included))
 
 
 def _fill_path(path: Path, values: Values) -> Path:

@@ -59,8 +59,8 @@ def to_class_name(name: str) -> str:
 
 def to_assertion_class_name(name: str) -> str:
     """Convert a name to a class name that does not clash with the names that its file imports."""
-    found = to_class_name(name)
-    return f"{found}Assertion" if found in _IMPORTED_NAMES else found
+    class_name = to_class_name(name)
+    return f"{class_name}Assertion" if class_name in _IMPORTED_NAMES else class_name
 
 
 def build_simulator_values(name: str, *, kind: str, folder: str, assertion: str) -> Values:
@@ -147,7 +147,7 @@ def _add_to_package(named: PluginName, values: Values, project: Path) -> Created
 
 def _read_project(project: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {})
+        project_table: dict[str, Any] = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {})
     except (OSError, ValueError) as error:
         raise InputError.of(f"it cannot be read: {error}", file=str(project)) from None
-    return found
+    return project_table

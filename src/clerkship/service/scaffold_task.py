@@ -38,23 +38,23 @@ WITHOUT_SANDBOX = TaskScaffold(
 def create_task(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
     """Write a task that validates, passes with its solution, and fails with an agent that does nothing."""
     stem = _to_file_stem(name)
-    found = {str(data.get("name")): data for data in _find_definitions(folder, "environment")}
+    environments = {str(data.get("name")): data for data in _find_definitions(folder, "environment")}
     if name in [data.get("name") for data in _find_definitions(folder, "task")]:
         raise InputError.of(f"{folder} already has a task {name!r}", hint="choose another name")
     files: Files = {}
-    if not found and environment is None:
+    if not environments and environment is None:
         text = (TEMPLATES / "project" / "practice" / "environment.yml").read_text(encoding="utf-8")
         files[folder / "environment.yml"] = text
         own = parse_yaml(text, "environment.yml").data["environment"]
-        found = {own["name"]: own}
-    place = _choose_environment(found, environment, folder)
-    sandboxes = build_environment_info(found[place]).sandboxes
+        environments = {own["name"]: own}
+    chosen = _choose_environment(environments, environment, folder)
+    sandboxes = build_environment_info(environments[chosen]).sandboxes
     sandbox, scaffold = _find_scaffold(sandboxes, catalog)
     values = {
         "name": _quote(name),
         "shell_name": shlex.quote(name),
         "folder": shlex.quote(str(folder)),
-        "environment": _quote(place),
+        "environment": _quote(chosen),
         "sandboxes": ", ".join(f"{sandbox} ({kind})" for sandbox, kind in sandboxes.items()) or "none",
         "solution": f"../solutions/{stem}.py",
         **_fill_scaffold(scaffold, _quote(sandbox)),
@@ -91,26 +91,28 @@ def _fill_scaffold(scaffold: TaskScaffold, sandbox: str) -> dict[str, str]:
 def create_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
     """Write a scenario file that validates, with a scripted person and an assertion that a silent agent fails."""
     stem = _to_file_stem(name, "scenario")
-    found = {str(data.get("name")): data for data in _find_definitions(folder, "environment")}
-    place = _choose_environment(found, environment, folder) if found or environment is not None else None
-    data = found[place] if place is not None else CONVERSATION_ENVIRONMENT.model_dump()
+    environments = {str(data.get("name")): data for data in _find_definitions(folder, "environment")}
+    chosen = _choose_environment(environments, environment, folder) if environments or environment is not None else None
+    data = environments[chosen] if chosen is not None else CONVERSATION_ENVIRONMENT.model_dump()
     kinds = build_environment_info(data).sandboxes
-    talks = [s for s, kind in kinds.items() if kind in catalog.simulators and catalog.simulator(kind).converses]
-    if not talks:
-        raise InputError.of(f"environment `{place}` has no chat simulator", hint="add one, or name another environment")
+    chats = [s for s, kind in kinds.items() if kind in catalog.simulators and catalog.simulator(kind).converses]
+    if not chats:
+        raise InputError.of(
+            f"environment `{chosen}` has no chat simulator", hint="add one, or name another environment"
+        )
     path = folder / f"{stem}.yml"
     values = {
         "name": _quote(name),
         "file": shlex.quote(str(path)),
-        "environment": _quote(place or ""),
-        "sandbox": _quote(talks[0]),
+        "environment": _quote(chosen or ""),
+        "sandbox": _quote(chats[0]),
         "solution": f"../solutions/{stem}.py",
     }
-    proven = (folder.parent / "solutions").is_dir()
-    only = (["place"] if place is not None else []) + (["sandbox"] if len(talks) > 1 else [])
-    made = render_templates("scenario", folder, values, [*only, *(["solution"] if proven else [])])
+    has_solutions = (folder.parent / "solutions").is_dir()
+    only = (["place"] if chosen is not None else []) + (["sandbox"] if len(chats) > 1 else [])
+    made = render_templates("scenario", folder, values, [*only, *(["solution"] if has_solutions else [])])
     files: Files = {path: made[folder / "scenario.yml"]}
-    if proven:
+    if has_solutions:
         files[folder.parent / "solutions" / f"{stem}.py"] = made[folder / "solution.py"]
     return write_files(files)
 
@@ -144,11 +146,11 @@ def _find_definitions(folder: Path, sort: str) -> Iterator[dict[str, Any]]:
                 yield piece
 
 
-def _choose_environment(found: dict[str, Any], wanted: str | None, folder: Path) -> str:
-    if wanted is not None and wanted not in found:
-        hint = did_you_mean(wanted, found)
-        raise InputError.of(f"unknown environment `{wanted}` in {folder}", hint=hint)
-    if wanted is None and len(found) > 1:
-        names = ", ".join(sorted(found))
+def _choose_environment(environments: dict[str, Any], name: str | None, folder: Path) -> str:
+    if name is not None and name not in environments:
+        hint = did_you_mean(name, environments)
+        raise InputError.of(f"unknown environment `{name}` in {folder}", hint=hint)
+    if name is None and len(environments) > 1:
+        names = ", ".join(sorted(environments))
         raise InputError.of(f"{folder} has several environments", hint=f"give --environment with one of {names}")
-    return wanted if wanted is not None else next(iter(found))
+    return name if name is not None else next(iter(environments))

@@ -77,61 +77,61 @@ class EventFilter:
 
 
 def show_task(
-    store: Store, reference: str, name: str, trial: int | None = None, wanted: EventFilter | None = None
+    store: Store, reference: str, name: str, trial: int | None = None, event_filter: EventFilter | None = None
 ) -> TaskView:
     """Return one trial, by the name of its task or a unique part of it; by default the first that did not pass."""
     run = store.run(reference)
     damaged: list[str] = []
-    chosen, found = find_trials(store, run, name, trial, damaged)
+    chosen, trials = find_trials(store, run, name, trial, damaged)
     attempts = store.task_runs(run.id, task=chosen.task, attempts=True, damaged=damaged)
     before = tuple(a for a in attempts if a.trial == chosen.trial and a.attempt < chosen.attempt)
-    view = load_task_view(store, chosen, wanted or EventFilter())
+    view = load_task_view(store, chosen, event_filter or EventFilter())
     damage = tuple(dict.fromkeys((*damaged, *view.damaged)))
     seals = store.check_seals(run.id, task=chosen.task)
-    view = replace(view, attempts=before, trials=tuple(found), replayed=run.is_replayed, damaged=damage, seals=seals)
+    view = replace(view, attempts=before, trials=tuple(trials), replayed=run.is_replayed, damaged=damage, seals=seals)
     return replace(view, indexed=_find_indexed_verdict(store, chosen)) if seals.is_changed else view
 
 
 def _find_indexed_verdict(store: Store, task_run: TaskRun) -> str:
     """Return the verdict in the store's index if it differs from that of the record."""
     recorded = task_run.outcome()
-    found = next((one for one in store.outcomes(task_run.run) if one[:3] == recorded[:3]), recorded)
-    return "" if found.verdict == recorded.verdict else str(found.verdict or "no verdict")
+    indexed = next((one for one in store.outcomes(task_run.run) if one[:3] == recorded[:3]), recorded)
+    return "" if indexed.verdict == recorded.verdict else str(indexed.verdict or "no verdict")
 
 
 def find_trials(
     store: Store, run: BenchmarkRun, name: str, trial: int | None, damaged: list[str] | None = None
 ) -> tuple[TaskRun, list[TaskRun]]:
     """Return the chosen trial, and all trials of its task; for `damaged` see `Store.task_runs`."""
-    found = store.task_runs(run.id, task=name, damaged=damaged)
-    if not found and not damaged:
-        found = _find_by_name_part(store.task_runs(run.id, damaged=damaged), name)
-    asked = [task_run for task_run in found if trial in (None, task_run.trial)]
-    if not asked and damaged:
+    trials = store.task_runs(run.id, task=name, damaged=damaged)
+    if not trials and not damaged:
+        trials = _find_by_name_part(store.task_runs(run.id, damaged=damaged), name)
+    matching = [task_run for task_run in trials if trial in (None, task_run.trial)]
+    if not matching and damaged:
         raise StoreDamaged(f"{damaged[0]}; `clerkship show {run.id}` shows the other trials")
-    if not asked:
-        raise UnknownRun(f"{run.id} has no trial {trial} of {name!r}; it has {', '.join(str(t.trial) for t in found)}")
-    return next((ran for ran in asked if ran.verdict not in ("pass", "ungraded")), asked[0]), found
+    if not matching:
+        raise UnknownRun(f"{run.id} has no trial {trial} of {name!r}; it has {', '.join(str(t.trial) for t in trials)}")
+    return next((ran for ran in matching if ran.verdict not in ("pass", "ungraded")), matching[0]), trials
 
 
 def _find_by_name_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
     names = sorted({task_run.task for task_run in task_runs})
-    found = find_matching_names(part, names)
-    if len(found) == 1:
-        return [task_run for task_run in task_runs if task_run.task == found[0]]
-    hint = f"it matches {len(found)} tasks: {'; '.join(found[:5])}" if found else did_you_mean(part, names)
+    matches = find_matching_names(part, names)
+    if len(matches) == 1:
+        return [task_run for task_run in task_runs if task_run.task == matches[0]]
+    hint = f"it matches {len(matches)} tasks: {'; '.join(matches[:5])}" if matches else did_you_mean(part, names)
     raise UnknownRun(f"unknown task {part!r}; {hint}")
 
 
-def load_task_view(store: Store, task_run: TaskRun, wanted: EventFilter = EventFilter()) -> TaskView:  # noqa: B008  (EventFilter is frozen)
+def load_task_view(store: Store, task_run: TaskRun, event_filter: EventFilter = EventFilter()) -> TaskView:  # noqa: B008  (EventFilter is frozen)
     """Load a trial with its log, which is read once, line by line."""
     chain, events = HashChain(), list[dict[str, Any]]()
     bodies: set[str] = set()
-    said: list[tuple[str, str, str]] = []
+    utterances: list[tuple[str, str, str]] = []
     damaged: list[str] = []
     for seq, line in enumerate(store.log(task_run), 1):
         chain.add(line)
-        is_wanted = seq > wanted.after and (wanted.limit is None or len(events) < wanted.limit)
+        is_wanted = seq > event_filter.after and (event_filter.limit is None or len(events) < event_filter.limit)
         # Written out rather than with `any`: most lines of a long log are only counted, which must be fast.
         is_conversation = (
             _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line or _CAUSED_BY_AGENT in line
@@ -141,8 +141,8 @@ def load_task_view(store: Store, task_run: TaskRun, wanted: EventFilter = EventF
         try:
             event = parse_line(line)
             bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
-            said += _read_utterances(event, with_utterances=len(said) < MAX_UTTERANCES)
-            if is_wanted and (wanted.kind is None or matches_kind(event["kind"], wanted.kind)):
+            utterances += _read_utterances(event, with_utterances=len(utterances) < MAX_UTTERANCES)
+            if is_wanted and (event_filter.kind is None or matches_kind(event["kind"], event_filter.kind)):
                 events.append(event)
         except (ValueError, KeyError, TypeError, AttributeError) as error:  # a changed line may be any JSON
             damaged.append(f"the log of {task_run.task} (trial {task_run.trial}) is corrupt at event {seq}: {error}")
@@ -152,7 +152,7 @@ def load_task_view(store: Store, task_run: TaskRun, wanted: EventFilter = EventF
         events,
         _sidecar(store, task_run, damaged),
         chain.head == task_run.head and all(_has_valid_hash(store, digest) for digest in bodies),
-        _with_sandboxes(said),
+        _with_sandboxes(utterances),
         damaged=tuple(damaged),
     )
 
@@ -179,17 +179,17 @@ def _read_utterances(event: dict[str, Any], *, with_utterances: bool) -> Iterato
         yield sandbox, actor, f"({payload['detail']})"
 
 
-def _with_sandboxes(said: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
+def _with_sandboxes(utterances: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
     """Return actor and text of each message; with the sandbox if there are conversations in several."""
-    several = len({sandbox for sandbox, _, _ in said if sandbox not in ("", "run")}) > 1
-    return [(f"{actor} on {sandbox}" if several and sandbox else actor, text) for sandbox, actor, text in said]
+    several = len({sandbox for sandbox, _, _ in utterances if sandbox not in ("", "run")}) > 1
+    return [(f"{actor} on {sandbox}" if several and sandbox else actor, text) for sandbox, actor, text in utterances]
 
 
-def _render_message(said: dict[str, Any]) -> str:
+def _render_message(payload: dict[str, Any]) -> str:
     """Return a message as text: the text, then buttons, then custom data."""
-    buttons = [f"[{button.get('title', button)}]" for button in said.get("buttons") or ()]
-    custom = [orjson.dumps(said["custom"]).decode()] if said.get("custom") else []
-    return " ".join(part for part in (said["text"], *buttons, *custom) if part)
+    buttons = [f"[{button.get('title', button)}]" for button in payload.get("buttons") or ()]
+    custom = [orjson.dumps(payload["custom"]).decode()] if payload.get("custom") else []
+    return " ".join(part for part in (payload["text"], *buttons, *custom) if part)
 
 
 def _has_valid_hash(store: Store, digest: str) -> bool:

@@ -155,11 +155,11 @@ class ClerkshipFixture:
 
     def _find(self, path: Path) -> Path:
         """Return the path below the first folder that has it, relative to the working folder if it is inside."""
-        found = next((place / path for place in self._places if split_case(place / path)[0].exists()), None)
-        if found is None:
+        existing = next((place / path for place in self._places if split_case(place / path)[0].exists()), None)
+        if existing is None:
             folders = " or ".join(str(folder) for folder in self._places)
             raise InputError.of("there is no such file or folder", file=str(path), hint=f"looked in {folders}")
-        return found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found
+        return existing.relative_to(Path.cwd()) if existing.is_relative_to(Path.cwd()) else existing
 
 
 def to_agent_reference(agent: object) -> str | Solver:

@@ -199,20 +199,20 @@ def _resolve_person_model(
 def choose_environment(library: Library, request: PlaygroundRequest) -> tuple[LoadedTask | None, Environment]:
     """Return the requested task, if any, and the environment: that of the task, the named one, or the only one."""
     known = dict(library.environments) or {CONVERSATION_ENVIRONMENT.name: CONVERSATION_ENVIRONMENT}
-    wanted = request.environment
-    if wanted is not None and wanted not in known:
-        hint = did_you_mean(wanted, known)
-        if Path(wanted).exists():
-            hint = f"it is a file or folder: `clerkship up --from {shlex.quote(wanted)}`"
-        raise InputError.of(f"unknown environment `{wanted}` in {request.path}", hint=hint)
+    requested = request.environment
+    if requested is not None and requested not in known:
+        hint = did_you_mean(requested, known)
+        if Path(requested).exists():
+            hint = f"it is a file or folder: `clerkship up --from {shlex.quote(requested)}`"
+        raise InputError.of(f"unknown environment `{requested}` in {request.path}", hint=hint)
     if request.task is not None:
         loaded = find_task(library, request.task)
-        if wanted not in (None, loaded.environment.name):
+        if requested not in (None, loaded.environment.name):
             raise InputError.of(
-                f"`{loaded.task.name}` belongs to environment {loaded.environment.name}, not to {wanted}"
+                f"`{loaded.task.name}` belongs to environment {loaded.environment.name}, not to {requested}"
             )
         return loaded, loaded.environment
-    names = [wanted] if wanted is not None else _list_environments_of_file(library, request.path) or sorted(known)
+    names = [requested] if requested is not None else _list_environments_of_file(library, request.path) or sorted(known)
     if len(names) > 1:
         raise InputError.of("name the environment", hint=f"expected one of {', '.join(names)}")
     return None, known[names[0]]
@@ -226,10 +226,10 @@ def _list_environments_of_file(library: Library, path: Path) -> list[str]:
 
 def find_task(library: Library, name: str) -> LoadedTask:
     """Return a task by its name or a unique part of it. Raise InputError."""
-    found = find_matching_names(name, library.tasks)
-    if len(found) == 1:
-        return library.tasks[found[0]]
-    hint = f"it matches {'; '.join(found[:5])}" if found else did_you_mean(name, library.tasks)
+    matches = find_matching_names(name, library.tasks)
+    if len(matches) == 1:
+        return library.tasks[matches[0]]
+    hint = f"it matches {'; '.join(matches[:5])}" if matches else did_you_mean(name, library.tasks)
     raise InputError.of(f"unknown task `{name}`", hint=hint)
 
 

@@ -58,10 +58,10 @@ def get_registry_folder(settings: Settings) -> Path:
 
 @contextmanager
 def register_playground(
-    folder: Path, wanted: str | None, where: PlaygroundRegistration
+    folder: Path, name: str | None, where: PlaygroundRegistration
 ) -> Iterator[PlaygroundRegistration]:
     """Register a playground inside the block, under the given name or one derived from its environment."""
-    where, path = _write_registration(folder, wanted, where)
+    where, path = _write_registration(folder, name, where)
     try:
         yield where
     finally:
@@ -81,10 +81,12 @@ def check_name(name: str) -> str:
 
 
 def _write_registration(
-    folder: Path, wanted: str | None, where: PlaygroundRegistration
+    folder: Path, requested: str | None, where: PlaygroundRegistration
 ) -> tuple[PlaygroundRegistration, Path]:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", where.environment).strip("-._")[:80] or "playground"
-    names = [check_name(wanted)] if wanted is not None else [plain, *(f"{plain}-{n}" for n in range(2, MAX_NAMES))]
+    names = (
+        [check_name(requested)] if requested is not None else [plain, *(f"{plain}-{n}" for n in range(2, MAX_NAMES))]
+    )
     try:
         _remove_stale(folder)
         for name in names:
@@ -119,11 +121,11 @@ def _remove_stale(folder: Path) -> None:
 
 
 def _read_registrations(folder: Path) -> list[PlaygroundRegistration]:
-    found: list[PlaygroundRegistration] = []
+    registrations: list[PlaygroundRegistration] = []
     for path in folder.glob("*.json"):
         with suppress(OSError, ValidationError):  # the file is being removed or written
-            found.append(PlaygroundRegistration.model_validate_json(path.read_bytes()))
-    return sorted(found, key=lambda where: where.started)
+            registrations.append(PlaygroundRegistration.model_validate_json(path.read_bytes()))
+    return sorted(registrations, key=lambda where: where.started)
 
 
 def has_others(folder: Path, name: str) -> bool:

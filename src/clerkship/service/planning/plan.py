@@ -85,8 +85,8 @@ def _find_calibration(file: Path | None, judge: JudgeIdentity | None) -> Calibra
     """Return the calibration of this judge or the most similar one, without its criteria, to keep the record short."""
     if judge is None or file is None:
         return None
-    found = find_nearest_calibration(judge, load_calibrations(file))
-    return found.model_copy(update={"criteria": {}}) if found is not None else None
+    calibration = find_nearest_calibration(judge, load_calibrations(file))
+    return calibration.model_copy(update={"criteria": {}}) if calibration is not None else None
 
 
 def build_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any) -> BenchmarkRun:
