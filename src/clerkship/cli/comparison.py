@@ -82,10 +82,10 @@ def _print_criteria(console: Console, row: TaskComparison) -> None:
 
 
 def _print_criterion(console: Console, change: CriterionComparison) -> None:
-    style = change_tone(change)
+    tone_name = change_tone(change)
     tags = ", ".join(criterion_tags(change))
     tags_text = f" [quiet]({escape(tags)})[/]" if tags else ""
-    words = f"[{_STYLES[style]}]{_MARKS[style]} {change_words(change)}[/]"
+    words = f"[{_STYLES[tone_name]}]{_MARKS[tone_name]} {change_words(change)}[/]"
     print_indented(console, 2, f"{words}  {escape(to_one_line(change.criterion.label))}{tags_text}")
     if detail(change):
         print_indented(console, 6, f"[quiet]{escape(to_one_line(detail(change), MAX_DETAIL_LENGTH))}[/]")

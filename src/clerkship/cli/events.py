@@ -1,7 +1,7 @@
 """`clerkship events`: the log of a playground that is up."""
 
 import signal
-from threading import Event as Moment
+from threading import Event as ThreadEvent
 from typing import Annotated
 
 import typer
@@ -63,7 +63,7 @@ def events(
 def _follow(
     remote: RemotePlayground, registration: PlaygroundRegistration, after: int, kinds: list[str], *, json: bool
 ) -> None:
-    console, stop, redactor = out(), Moment(), build_remote_redactor(remote)
+    console, stop, redactor = out(), ThreadEvent(), build_remote_redactor(remote)
     # No KeyboardInterrupt: one raised while a line is printed can be lost.
     signal.signal(signal.SIGINT, lambda number, frame: stop.set())
     try:

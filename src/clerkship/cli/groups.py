@@ -25,7 +25,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(command, include_extras=True)
     declared = inspect.signature(command).parameters
     parameters = {
-        one.name: one for name in declared for one in _expand_parameter(name, hints[name], declared[name].default)
+        parameter.name: parameter
+        for name in declared
+        for parameter in _expand_parameter(name, hints[name], declared[name].default)
     }
 
     @wraps(command)
@@ -96,7 +98,7 @@ def _collect_value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
     """Return the value of a field or group; raise InputError if options exclude each other."""
     option = _find_option(hint)
     if isinstance(hint, type) and is_dataclass(hint):
-        return hint(**{one: _collect_value(one, inner, given) for one, (inner, _) in _option_fields(hint).items()})
+        return hint(**{field: _collect_value(field, inner, given) for field, (inner, _) in _option_fields(hint).items()})
     if option is None:
         return given[name]
     if option.switch[0]:
@@ -111,7 +113,7 @@ def _collect_value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
 
 
 def _find_option(hint: Any) -> Option | None:
-    return next((one for one in get_args(hint)[1:] if isinstance(one, Option)), None)
+    return next((item for item in get_args(hint)[1:] if isinstance(item, Option)), None)
 
 
 def _parameter_name(flag: str) -> str:

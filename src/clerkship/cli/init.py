@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.service.scaffold import create_project as make
+from clerkship.service.scaffold import create_project
 from clerkship.settings import get_command_prefix
 
 
@@ -20,7 +20,7 @@ def init(
 
     Existing files are not overwritten.
     """
-    written, existing = make(folder)
+    written, existing = create_project(folder)
     if json:
         print_json({"written": written, "kept": existing})
         return

@@ -23,7 +23,7 @@ from clerkship.service.calibrating import (
     plan_calibration,
     save_result,
 )
-from clerkship.service.calibrating import calibrate as hold_against
+from clerkship.service.calibrating import calibrate as run_calibration
 from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
 
@@ -64,7 +64,7 @@ def calibrate(
                 f"{len(plan.labelled.labels())} labels  [quiet]judge[/] {escape(plan.judge.model)}"
             )
         with LabelProgress(out(), len(plan.labelled.labels()), quiet=json) as progress:
-            result = hold_against(plan, [progress])
+            result = run_calibration(plan, [progress])
         save_result(result, opened, request.save)
     code = result.exit_code(at_least, max_false_passes)
     if json:
@@ -87,9 +87,9 @@ def _to_json_data(result: CalibrationResult) -> dict[str, object]:
         "labels": calibration.labels,
         "at": calibration.at,
         "overall": agreement_figures(calibration.overall),
-        "criteria": {name: agreement_figures(one) for name, one in calibration.criteria.items()},
-        "disagreements": [_judgement_data(one) for one in result.disagreements()],
-        "errors": [_judgement_data(one) for one in result.unjudged()],
+        "criteria": {name: agreement_figures(agreement) for name, agreement in calibration.criteria.items()},
+        "disagreements": [_judgement_data(judgement) for judgement in result.disagreements()],
+        "errors": [_judgement_data(judgement) for judgement in result.unjudged()],
         "models": result.used,
     }
 

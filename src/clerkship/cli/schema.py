@@ -7,8 +7,7 @@ import typer
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import print_json
 from clerkship.cli.options import Json
-from clerkship.service.schemas import FILE_MODELS
-from clerkship.service.schemas import build_schema as schema_of
+from clerkship.service.schemas import FILE_MODELS, build_schema
 
 
 def schema(
@@ -21,4 +20,4 @@ def schema(
 
         clerkship schema scenario > scenario.schema.json
     """
-    print_json(schema_of(kind, build_catalog()))
+    print_json(build_schema(kind, build_catalog()))

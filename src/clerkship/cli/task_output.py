@@ -49,9 +49,8 @@ def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         console.print(f"  {escape(message)}", soft_wrap=True)
     score = "" if task_run.score is None else f"  {task_run.score:.2f}"
     trial = f"  [quiet]trial {task_run.trial} of {len(view.trials)}[/]" if len(view.trials) > 1 else ""
-    console.print(
-        f"{render_verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]{render_ending(task_run)}[/]"
-    )
+    ending = f"[quiet]{render_ending(task_run)}[/]"
+    console.print(f"{render_verdict(task_run)}{score}  [bold]{escape(task_run.task)}[/]{trial}  {ending}")
     other_failed = [
         str(t.trial) for t in view.trials if t.verdict not in ("pass", "ungraded") and t.trial != task_run.trial
     ]

@@ -194,7 +194,7 @@ def _to_json_data(running: RunningPlayground) -> dict[str, Any]:
         "task": running.task.name if running.task is not None else None,
         "task_item": running.task_item,
         "url": running.url,
-        "sandboxes": {name: asdict(way) for name, way in running.sandboxes.items()},
+        "sandboxes": {name: asdict(access) for name, access in running.sandboxes.items()},
         "clock": asdict(running.clock),
         "commands": _commands(running),
         "pid": running.where.pid,

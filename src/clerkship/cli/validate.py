@@ -65,7 +65,7 @@ def _print_validation(validation: Validation) -> None:
 
 def _print_library(library: Library, console: Console) -> None:
     parts = {"task": library.tasks, "environment": library.environments, "dataset": library.datasets}
-    counts = ", ".join(f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in parts.items() if found)
+    counts = ", ".join(f"{len(items)} {name}{'s' * (len(items) != 1)}" for name, items in parts.items() if items)
     for warning in library.warnings:
         print_warning(warning, console)
     if library.domain is not None:

@@ -265,7 +265,7 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
 
 
 def _axis_scores(task_run: TaskRun) -> dict[str, float]:
-    return {axis: found.score for axis, found in task_run.axes.items()}
+    return {axis: result.score for axis, result in task_run.axes.items()}
 
 
 def _count_criteria(criteria: Sequence[CriterionRun]) -> str:
