@@ -1,6 +1,7 @@
-"""The pytest plugin: a fixture that runs tasks, and explanations of failed assertions.
+"""The pytest plug-in: a fixture that runs tasks, and explanations of failed assertions.
 
-Pytest loads this module in every session, so it imports nothing of ours before the fixture is used.
+Pytest loads this module in every session where the package is installed. So it imports nothing of ours: the first
+use of the fixture imports the rest by name.
 """
 
 import importlib
@@ -21,7 +22,7 @@ _WARNINGS = pytest.StashKey[dict[str, None]]()
 
 
 class FixtureRunOptions(TypedDict, total=False):
-    """What else a run can be told."""
+    """Options of a run."""
 
     benchmark: str | None
     trials: int
@@ -44,7 +45,7 @@ class FixtureRunOptions(TypedDict, total=False):
 
 
 class FixtureAttackOptions(TypedDict, total=False):
-    """What else an attack can be told."""
+    """Options of an attack."""
 
     concurrency: int | None
     seed: int | None
@@ -53,7 +54,7 @@ class FixtureAttackOptions(TypedDict, total=False):
 
 
 class Clerkship:
-    """What the fixture gives to a test."""
+    """The object that the fixture `clerkship` gives to a test."""
 
     def __init__(self, practice: "ClerkshipFixture", mistakes: type[Exception]) -> None:
         self._practice = practice
@@ -68,11 +69,11 @@ class Clerkship:
         tags: str | Iterable[str] = (),
         **limits: Unpack[FixtureRunOptions],
     ) -> "Result":
-        """Run the tasks at a path with an agent, store the run, and return its result.
+        """Run the tasks at a path with an agent, store everything, and return the result.
 
         The agent is a class, an object, a function, or a reference such as `oracle` or `python:module:name`. `task`
-        and `tags` select; `benchmark, trials, seed, timeout, concurrency, shuffle, judge, person` and the others are as
-        on the command line; `judge="none"` skips criteria that need a model, `replay=True` uses recorded answers.
+        and `tags` select tasks. The other options are as on the command line; `judge="none"` skips criteria that
+        need a model, and `replay=True` sends no request to a model.
         """
         __tracebackhide__ = True
         result = self._do(
@@ -91,9 +92,9 @@ class Clerkship:
         tags: str | Iterable[str] = (),
         **limits: Unpack[FixtureAttackOptions],
     ) -> "AttackReport":
-        """Run agents that deserve no pass over the tasks at a path: what `clerkship suite attack` does.
+        """Run agents that must not pass over the tasks at a path, as `clerkship suite attack` does.
 
-        `problems()` of what it returns lists each task that passes one, and is empty for a good suite. `only` names
+        `problems()` of the report lists each task that a strategy passes; it is empty for a good suite. `only` names
         strategies.
         """
         __tracebackhide__ = True
@@ -104,7 +105,7 @@ class Clerkship:
         return report
 
     def _do(self, work: Callable[[], T]) -> T:
-        """Do it; a mistake in the files fails the test with its message alone."""
+        """Call a function; a mistake in the files fails the test with only its message."""
         __tracebackhide__ = True
         mistake = ""
         try:
@@ -114,11 +115,10 @@ class Clerkship:
         pytest.fail(mistake)  # out here, or pytest would show our own lines as its cause
 
     def __repr__(self) -> str:
-        """As a failed assertion shows it."""
         return "<clerkship>"
 
     def amend(self, error: AssertionError) -> None:
-        """Say after a failed assertion why the run that it is about did not pass."""
+        """Add to a failed assertion why the run that it is about did not pass."""
         said = str(error)
         for result in self._practice.results:
             if not result.passed and (not said or result.run.id in said):
@@ -131,7 +131,7 @@ def _to_tuple(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where runs are kept."""
+    """Add the option and the ini setting for the store."""
     about = "file in which the `clerkship` fixture keeps runs; without it, in each test's own tmp_path"
     parser.getgroup("clerkship").addoption("--clerkship-store", metavar="FILE", help=about)
     parser.addini("clerkship_store", about, default="")
@@ -139,7 +139,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def clerkship(request: pytest.FixtureRequest) -> Iterator[Clerkship]:
-    """Runs tasks with an agent: `assert clerkship.run("suites/clinic", agent=MyAgent).passed`."""
+    """Run tasks with an agent: `assert clerkship.run("suites/clinic", agent=MyAgent).passed`."""
     config = request.config
     given = config.getoption("--clerkship-store") or config.getini("clerkship_store")
     folder = None if given else request.getfixturevalue("tmp_path") / ".clerkship"
@@ -158,7 +158,7 @@ def clerkship(request: pytest.FixtureRequest) -> Iterator[Clerkship]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Before a failed assertion is shown, its reasons are added."""
+    """Add the reasons to a failed assertion before it is reported."""
     used = item.stash.get(_FIXTURE, None)
     if used is not None and call.excinfo is not None and isinstance(call.excinfo.value, AssertionError):
         used.amend(call.excinfo.value)
@@ -166,6 +166,6 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Plug-ins of ours that are broken, once for the session: no test fails of that alone."""
+    """Print warnings about broken plug-ins once for the session; they fail no test."""
     for warning in config.stash.get(_WARNINGS, {}):
         terminalreporter.write_line(f"clerkship: {warning}", yellow=True)

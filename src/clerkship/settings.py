@@ -52,7 +52,7 @@ def _setting(default: T, about: str, kind: SettingKind = _TEXT, also: str = "") 
 
 @dataclass(frozen=True)
 class Settings:
-    """Every setting there is; each can be given as CLERKSHIP_ and its name."""
+    """All settings; each is read from the variable CLERKSHIP_ and its name."""
 
     store: Path = _setting(Path(".clerkship/store.db"), "file that runs are kept in", _PATH)  # noqa: RUF009  (a field)
     cache: Path | None = _setting(  # noqa: RUF009  (a field)
@@ -140,14 +140,14 @@ def override_settings(settings: Settings, **changes: Any) -> Settings:
 
 
 def override_isolation(settings: Settings, mode: str | None) -> Settings:
-    """Return the settings with another mode of isolation, where one is given; raise InputError if there is none."""
+    """Return the settings with another isolation mode, if one is given; raise InputError if it is unknown."""
     if mode is not None and mode not in get_args(IsolationMode):
         raise InputError.of(f"unknown --isolate value {mode!r}", hint=f"expected {_ISOLATION.expected}")
     return override_settings(settings, isolate=mode)
 
 
 def get_command_prefix(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
-    """What the user types to get here, in some folder, for messages that say what to type next."""
+    """Return the command that the user types in a folder to start the program, for messages with a command to type."""
     if "UV_RUN_RECURSION_DEPTH" not in environ:
         return "clerkship"
     project = Path(environ.get("VIRTUAL_ENV", ".venv")).resolve().parent
@@ -157,7 +157,7 @@ def get_command_prefix(folder: Path | None = None, environ: Mapping[str, str] = 
 
 
 def get_template_variables(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
-    """What `${NAME}` in a file stands for: anything but our own settings, some of which are secrets."""
+    """Return the variables that `${NAME}` in a file can use: all except our own settings, some of which are secrets."""
     return get_inherited_environment(environ)
 
 
@@ -165,18 +165,20 @@ _SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password|pas
 
 
 def find_secrets(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What is kept out of whatever we write: the settings that are secrets, and variables whose names say they are."""
+    """Return the values to redact: settings that are secrets, and variables whose names look like secrets."""
     own = {item.name: getattr(settings, item.name) for item in fields(Settings) if not item.repr}
     return own | {name: value.strip() for name, value in environ.items() if _SECRET_NAME.search(name)}
 
 
 def get_inherited_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What a program that we start gets of our environment: all but our own settings, some of which are secrets."""
+    """Return the environment of programs that we start: all variables except our own settings, some of which are
+    secrets.
+    """
     return {name: value for name, value in environ.items() if not name.startswith("CLERKSHIP_")}
 
 
 def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
-    """From CLERKSHIP_STORE and so on; a value that does not fit is an input error."""
+    """Read the settings from the environment; raise InputError if a value is invalid."""
     values: dict[str, object] = {}
     for setting in fields(Settings):
         text = environ.get(f"CLERKSHIP_{setting.name.upper()}") or environ.get(setting.metadata.get("also", ""))
@@ -203,7 +205,7 @@ _CACHE_FOLDERS = (("XDG_CACHE_HOME", "clerkship"), ("HOME", ".cache/clerkship"),
 
 
 def _find_cache_folder(configured: object, environ: Mapping[str, str]) -> Path | None:
-    """The folder that is named, or that of this user for such things; none where there is no home."""
+    """Return the configured cache folder or the default of the platform; None if there is no home folder."""
     if isinstance(configured, Path):
         return configured
     for name, subfolder in _CACHE_FOLDERS:
@@ -213,7 +215,7 @@ def _find_cache_folder(configured: object, environ: Mapping[str, str]) -> Path |
 
 
 def _check_secret(name: str, text: str) -> str:
-    """What can stand in a header; the message about one that cannot does not say what it is."""
+    """Return a secret that can be used in a header; errors do not contain its value."""
     text = text.strip()
     if name == "seal_key" and len(text) < MIN_SEAL_KEY:
         raise InputError.of(
