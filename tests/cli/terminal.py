@@ -7,12 +7,10 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
-T = TypeVar("T")
 COMMAND = [sys.executable, "-m", "clerkship"]
 LIMIT = 30.0
 
@@ -21,7 +19,6 @@ class Stopped(NamedTuple):
     """How a process ended."""
 
     code: int
-    seconds: float
     out: str
     err: str
 
@@ -81,21 +78,18 @@ class Process:
 
     def stop(self, number: int = signal.SIGINT) -> Stopped:
         """Send a signal and wait for the end."""
-        began = time.monotonic()
         self._process.send_signal(number)
-        return self.wait(began)
+        return self.wait()
 
-    def wait(self, began: float | None = None) -> Stopped:
+    def wait(self) -> Stopped:
         """Wait for the end, and return how it ended."""
-        began = time.monotonic() if began is None else began
         code = self._process.wait(LIMIT)
-        seconds = time.monotonic() - began
         self._reader.join()
         rest = ""
         while not self._lines.empty():
             rest += self._lines.get()
         assert self._process.stderr is not None
-        return Stopped(code, seconds, rest, self._process.stderr.read())
+        return Stopped(code, rest, self._process.stderr.read())
 
 
 class UpProcess(Process):

@@ -82,7 +82,7 @@ def test_json_describes_the_generated_dataset(capsys: pytest.CaptureFixture[str]
 def test_existing_files_are_overwritten_only_with_force(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*ARGUMENTS, "--out", target]) == 0
     assert run([*ARGUMENTS, "--seed", "4", "--out", target]) == 2
-    assert "--force overwrites" in capsys.readouterr().err
+    assert "overwrite with --force" in capsys.readouterr().err
     files = [Path(target)] if Path(target).is_file() else sorted(Path(target).iterdir())
     assert b"".join(path.read_bytes() for path in files).splitlines() == list(generate_lines(5, 3))
     assert run([*ARGUMENTS, "--seed", "4", "--out", target, "--force"]) == 0

@@ -411,7 +411,7 @@ def test_rejected_line_of_a_person_is_shown_in_the_conversation(bench: Workbench
     one = bench.run_one(lambda message: "Which order is it?", person=f"scripted:{path}")
     assert (one.status, bench.exit_code()) == ("invalid_person", 2)
     view = show_task(bench.store, one.run, "Late")
-    assert ("person", f"(out of role; not said: {line})") in view.said
+    assert ("person", f"(out of role; not said: {line})") in view.utterances
     lines = dict(show_run(bench.store, one.run).judged().lines())
     assert lines["people"].startswith(
         "invalid in 1 of 1 trial with a person played by a model (100%, 95 % interval 21% to 100%)"

@@ -145,7 +145,7 @@ def test_calibration_sends_the_same_request_as_a_run(bench: Workbench) -> None:
         "It says when": Agreement(both_failed=1, false_passes=1),
     }
     [wrong] = found.disagreements()
-    assert (wrong.conversation, wrong.label.note, wrong.found.detail) == ("Late", "no day", "[T1] says so.")
+    assert (wrong.conversation, wrong.label.note, wrong.result.detail) == ("Late", "no day", "[T1] says so.")
     assert found.used["judge"].calls == 4
 
 
@@ -159,7 +159,7 @@ def test_labels_without_a_verdict_are_counted_separately(bench: Workbench) -> No
     assert (overall.judged, overall.agreed, overall.errors) == (2, 2, 2)
     assert found.calibration.criteria["It says when"] == Agreement(errors=2)
     assert compute_kappa(found.calibration.criteria["It says when"]) is None
-    assert all("status 400" in one.found.detail for one in found.unjudged())
+    assert all("status 400" in one.result.detail for one in found.unjudged())
     assert found.exit_code() == 0
     assert found.exit_code(at_least=0.5) == found.exit_code(max_false_passes=0) == 2
     assert found.unsettled(0.5, None) == "2 of 4 labels got no verdict"

@@ -24,7 +24,7 @@ def run_checks() -> dict[str, ConformanceOutcome]:
 
 
 def test_error_is_reported_with_its_line_in_the_simulator() -> None:
-    line = FilesWithBug.close.__code__.co_firstlineno + 3
+    line = FilesWithBug.close.__code__.co_firstlineno + 2
     found = run_checks()
     assert found["same_seed_gives_the_same_log"].reason == (
         f"it raised SimulatorBroken: box: POST /tickets/1/close: KeyError: '1' (service/test_conforming.py:{line})"

@@ -70,7 +70,7 @@ def show(
     if selection is not None and "/" in selection.partition("?")[0]:
         _show_resource(view, selection, json=json)
     elif selection is not None:
-        _show_matches(view, view.found(selection), json=json)
+        _show_matches(view, view.find_keys(selection), json=json)
     elif json:
         print_json(view.data())
     else:

@@ -96,16 +96,16 @@ def _to_json_data(result: CalibrationResult) -> dict[str, object]:
 
 def _judgement_data(judgement: Judgement) -> dict[str, object]:
     verdict = (
-        {"passed": judgement.found.passed, "rationale": judgement.found.detail}
-        if judgement.found.status == "judged"
+        {"passed": judgement.result.passed, "rationale": judgement.result.detail}
+        if judgement.result.status == "judged"
         else None
     )
     return {
         "conversation": judgement.conversation,
         "label": judgement.label,
         "verdict": verdict,
-        "error": judgement.found.detail if verdict is None else None,
-        "evidence": judgement.found.evidence,
+        "error": judgement.result.detail if verdict is None else None,
+        "evidence": judgement.result.evidence,
     }
 
 
@@ -150,7 +150,7 @@ def print_calibration(console: Console, result: CalibrationResult) -> None:
         console.print()
         console.print(f"[errored]! not judged[/]  [bold]{escape(judgement.conversation)}[/]")
         print_indented(console, 4, escape(judgement.label.criterion))
-        print_indented(console, 4, f"[quiet]{escape(judgement.found.detail)}[/]")
+        print_indented(console, 4, f"[quiet]{escape(judgement.result.detail)}[/]")
     console.print()
     console.print(_render_summary(result), soft_wrap=not console.is_terminal)
     used = render_used(result.used, calibration.overall.judged)
@@ -179,9 +179,9 @@ def _print_disagreement(console: Console, judgement: Judgement) -> None:
     print_indented(console, 4, escape(judgement.label.criterion))
     print_labelled(console, 4, "person ", f"{'pass' if judgement.label.passed else 'fail'}{note}")
     print_labelled(
-        console, 4, "judge  ", f"{'pass' if judgement.found.passed else 'fail'}: {escape(judgement.found.detail)}"
+        console, 4, "judge  ", f"{'pass' if judgement.result.passed else 'fail'}: {escape(judgement.result.detail)}"
     )
-    print_judge_evidence(console, judgement.found, indent=12)
+    print_judge_evidence(console, judgement.result, indent=12)
 
 
 def _render_summary(result: CalibrationResult) -> str:

@@ -102,7 +102,7 @@ class RunPresenter:
         except ReportFailed as failure:
             if not self.json:
                 raise
-            self._print_json(result, view, targets.wanted(), warnings, [InputProblem(message=str(failure))])
+            self._print_json(result, view, targets.files(), warnings, [InputProblem(message=str(failure))])
             raise typer.Exit(2) from None
         if self.json:
             self._print_json(result, view, written, warnings)

@@ -78,9 +78,9 @@ def show(
         if task is None and (events or criteria or trial is not None):
             task = _only_task(opened, run)
         warn_unset(find_unset_variables(opened, opened.run(run)))
-        seals = opened.check_seals(opened.run(run).id) if targets.is_any() or task is None else None
+        seals = opened.check_seals(opened.run(run).id) if targets.has_any() or task is None else None
         written = (
-            load("clerkship.service.exporting:write_reports")(opened, run, targets, seals) if targets.is_any() else {}
+            load("clerkship.service.exporting:write_reports")(opened, run, targets, seals) if targets.has_any() else {}
         )
         if targets.to_stdout() and seals is not None:
             report_changes(seals)

@@ -87,8 +87,8 @@ def _print_conversation(view: TaskView) -> None:
     for person in people:
         if variant := describe_variant(person, view.task_run.trial):
             out().print(f"  [quiet]{escape(person.name) if len(people) > 1 else 'person'}: {variant}[/]")
-    width = max((len(actor) for actor, _ in view.said), default=0)
-    for actor, text in view.said:
+    width = max((len(actor) for actor, _ in view.utterances), default=0)
+    for actor, text in view.utterances:
         out().print(f"  [place]{escape(actor):>{max(width, 8)}}[/]  {escape(to_one_line(text))}", soft_wrap=True)
 
 

@@ -72,14 +72,14 @@ class Judgement:
 
     conversation: str
     label: Label
-    found: CriterionRun
+    result: CriterionRun
 
     @property
     def agreement(self) -> Agreement:
         """The agreement table of this one label."""
-        if self.found.status != "judged":
+        if self.result.status != "judged":
             return Agreement(errors=1)
-        match self.label.passed, self.found.passed:
+        match self.label.passed, self.result.passed:
             case True, True:
                 return Agreement(both_passed=1)
             case False, False:

@@ -61,7 +61,7 @@ class DatasetView:
             f"{key} is not in dataset {self.dataset.name}", hint=hint if len(hint) < 300 else hint[:300] + "…"
         )
 
-    def found(self, query: str) -> list[str]:
+    def find_keys(self, query: str) -> list[str]:
         """Return the keys of all resources of a type (`Observation`), or of those that match a search
         (`Observation?code=2823-3`).
         """

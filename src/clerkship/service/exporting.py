@@ -44,7 +44,7 @@ def write_reports(
     The seals of the run are checked, unless the caller passes the result. The report of a changed run names the
     changes; results for other tools cannot, so they are refused.
     """
-    files = targets.wanted()
+    files = targets.files()
     checked = seals or store.check_seals(store.run(reference).id)
     failed = _write_files(files, lambda sort: _render(sort, store, reference, targets, checked))
     if targets.results is not None and checked.is_changed:
@@ -69,10 +69,10 @@ def write_comparison(gated: GatedComparison, targets: ReportTargets) -> dict[str
         else:
             yield render_comparison_markdown(gated, targets.markdown_limit).encode()
 
-    failed = _write_files(targets.wanted(), render)
+    failed = _write_files(targets.files(), render)
     if failed:
         raise ReportFailed("\n".join(failed))
-    return targets.wanted()
+    return targets.files()
 
 
 def _write_files(files: dict[str, Path], render: Callable[[str], Iterable[bytes]]) -> list[str]:

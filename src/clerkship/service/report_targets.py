@@ -36,7 +36,7 @@ class ResultsFolder:
             raise InputError.of(f"`{form}:` needs a folder", hint=f"write `{form}` for the default folder")
         return cls(Path(folder) if folder else None, form)
 
-    def usual_for(self, run_path: str) -> Path:
+    def default_for(self, run_path: str) -> Path:
         """Return the folder in which the other tool looks for the results of this path."""
         return cast(Path, load(f"{RESULT_WRITERS[self.format]}:find_results_folder")(run_path))
 
@@ -57,26 +57,26 @@ class ReportTargets:
     results: ResultsFolder | None = None
 
     def __post_init__(self) -> None:
-        if list(self.wanted().values()).count(STDOUT) > 1:
+        if list(self.files().values()).count(STDOUT) > 1:
             raise InputError.of("only one report can go to standard output", hint="name a file for the others")
 
-    def wanted(self) -> dict[str, Path]:
+    def files(self) -> dict[str, Path]:
         """Return the requested files by format."""
         named = {"html": self.html, "junit": self.junit, "jsonl": self.jsonl, "markdown": self.markdown}
         return {sort: target for sort, target in named.items() if target is not None}
 
-    def is_any(self) -> bool:
+    def has_any(self) -> bool:
         """Return whether any report is requested."""
-        return bool(self.wanted()) or self.results is not None
+        return bool(self.files()) or self.results is not None
 
     def to_stdout(self) -> bool:
         """Return whether a report goes to standard output, which then takes no other output."""
-        return STDOUT in self.wanted().values()
+        return STDOUT in self.files().values()
 
 
 def check_writable(targets: ReportTargets) -> None:
     """Raise InputError for every report that names a folder, or a path that cannot be written."""
-    problems = [_find_file_problem(sort, target) for sort, target in targets.wanted().items() if target != STDOUT]
+    problems = [_find_file_problem(sort, target) for sort, target in targets.files().items() if target != STDOUT]
     if targets.results is not None and targets.results.folder is not None:
         problems.append(_find_folder_problem(targets.results.folder))
     if any(problems):
@@ -86,7 +86,7 @@ def check_writable(targets: ReportTargets) -> None:
 def check_results_writable(targets: ReportTargets, run_path: str) -> None:
     """Raise InputError if --results uses the default folder for this path, and it cannot be written."""
     if targets.results is not None and targets.results.folder is None:
-        problem = _find_folder_problem(targets.results.usual_for(run_path))
+        problem = _find_folder_problem(targets.results.default_for(run_path))
         if problem is not None:
             raise InputError([problem])
 

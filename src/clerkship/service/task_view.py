@@ -38,7 +38,7 @@ class TaskView:
     sidecar: dict[str, Any]
     intact: bool
     """Whether the log is the one that was graded."""
-    said: list[tuple[str, str]] = field(default_factory=list)
+    utterances: list[tuple[str, str]] = field(default_factory=list)
     """Actor and text of each message, up to MAX_UTTERANCES."""
     attempts: tuple[TaskRun, ...] = ()
     """Earlier attempts, which were interrupted."""
@@ -62,7 +62,7 @@ class TaskView:
             task_run=redact_task_run(self.task_run, by),
             events=[by.event(event) for event in self.events],
             sidecar=by.data(self.sidecar),
-            said=[(actor, by.text(text)) for actor, text in self.said],
+            utterances=[(actor, by.text(text)) for actor, text in self.utterances],
             attempts=tuple(redact_task_run(attempt, by) for attempt in self.attempts),
         )
 
