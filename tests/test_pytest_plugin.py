@@ -99,7 +99,8 @@ def test_failed_assertion_explains_the_verdict(session: pytest.Pytester) -> None
             "E       *assert False",
             "E        +  where False = <run-*: 0 of 1 passed>.passed",
             "E       Move a file",
-            "E         Fail: A gate failed, so the verdict is fail, whatever the score: “It is there”; “The agent acted”.",
+            "E         Fail: A gate failed, so the verdict is fail, whatever the score: "
+            "“It is there”; “The agent acted”.",
             "E         ✗ It is there",
             "E               expected at least 1",
             "E               actual   0",

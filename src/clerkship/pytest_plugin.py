@@ -80,7 +80,7 @@ class Clerkship:
             lambda: self._practice.run(path, agent, tasks=_to_tuple(task), tags=_to_tuple(tags), **limits)
         )
         if result.run.status == "cancelled":
-            raise KeyboardInterrupt  # it was heard, and is for pytest too
+            raise KeyboardInterrupt  # pytest must stop too
         return result
 
     def attack(
@@ -112,17 +112,17 @@ class Clerkship:
             return work()
         except self._mistakes as error:
             mistake = str(error)
-        pytest.fail(mistake)  # out here, or pytest would show our own lines as its cause
+        pytest.fail(mistake)  # outside `except`, or pytest would show our own lines as its cause
 
     def __repr__(self) -> str:
         return "<clerkship>"
 
-    def amend(self, error: AssertionError) -> None:
+    def explain_failure(self, error: AssertionError) -> None:
         """Add to a failed assertion why the run that it is about did not pass."""
-        said = str(error)
+        message = str(error)
         for result in self._practice.results:
-            if not result.passed and (not said or result.run.id in said):
-                error.args = ("\n".join((said or repr(result), *result.explain())),)
+            if not result.passed and (not message or result.run.id in message):
+                error.args = ("\n".join((message or repr(result), *result.explain())),)
                 return
 
 
@@ -132,7 +132,7 @@ def _to_tuple(value: str | Iterable[str]) -> tuple[str, ...]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option and the ini setting for the store."""
-    about = "file in which the `clerkship` fixture keeps runs; without it, in each test's own tmp_path"
+    about = "file in which the `clerkship` fixture stores runs; default: a file in the tmp_path of each test"
     parser.getgroup("clerkship").addoption("--clerkship-store", metavar="FILE", help=about)
     parser.addini("clerkship_store", about, default="")
 
@@ -161,7 +161,7 @@ def pytest_runtest_makereport(
     """Add the reasons to a failed assertion before it is reported."""
     used = item.stash.get(_FIXTURE, None)
     if used is not None and call.excinfo is not None and isinstance(call.excinfo.value, AssertionError):
-        used.amend(call.excinfo.value)
+        used.explain_failure(call.excinfo.value)
     return (yield)
 
 

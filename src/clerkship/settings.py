@@ -54,45 +54,47 @@ def _setting(default: T, about: str, kind: SettingKind = _TEXT, also: str = "") 
 class Settings:
     """All settings; each is read from the variable CLERKSHIP_ and its name."""
 
-    store: Path = _setting(Path(".clerkship/store.db"), "file that runs are kept in", _PATH)  # noqa: RUF009  (a field)
+    store: Path = _setting(Path(".clerkship/store.db"), "file in which runs are stored", _PATH)  # noqa: RUF009  (a field)
     cache: Path | None = _setting(  # noqa: RUF009  (a field)
-        None, "folder for what datasets come to, checked once; by default `clerkship` in the user's own", _PATH
+        None, "folder for validated datasets; by default `clerkship` in the user's cache folder", _PATH
     )
-    timeout: float = _setting(300.0, "wall seconds per task that sets no timeout", _SECONDS)
+    timeout: float = _setting(300.0, "timeout in wall seconds of a task that sets none", _SECONDS)
     turn_timeout: float = _setting(
-        DEFAULT_TURN_TIMEOUT, "wall seconds per answer in a conversation that sets no limit", _SECONDS
+        DEFAULT_TURN_TIMEOUT, "timeout in wall seconds of a reply in a conversation that sets none", _SECONDS
     )
-    max_turns: int = _setting(DEFAULT_MAX_TURNS, "turns of a conversation that sets no limit", _POSITIVE_INTEGER)
-    concurrency: int = _setting(4, "trials at once", _POSITIVE_INTEGER)
-    seed: int = _setting(0, "what ids and randomness derive from", _SEED)
+    max_turns: int = _setting(
+        DEFAULT_MAX_TURNS, "maximum number of turns of a conversation that sets none", _POSITIVE_INTEGER
+    )
+    concurrency: int = _setting(4, "number of trials that run at the same time", _POSITIVE_INTEGER)
+    seed: int = _setting(0, "number from which ids and all random choices follow", _SEED)
     isolate: IsolationMode = _setting(  # noqa: RUF009  (a field)
         "auto",
-        "whether agents that are programs are isolated: `auto` where the machine can, `always` or refuse to "
-        "run, `never`",
+        "isolation of agents that are programs: `auto` if the machine supports it, `always` (an error if it does "
+        "not), or `never`",
         _ISOLATION,
     )
     agent_process: str = _setting(
-        "off", "whether Python agents have a process of their own in each trial: `on` or `off`", _SWITCH
+        "off", "whether each trial runs a Python agent in its own process: `on` or `off`", _SWITCH
     )
     plugins: str = _setting("on", "whether plug-ins are loaded: `on` or `off`", _SWITCH)
     seal_key: str = _setting(
         "",
-        "key of at least 16 characters that saved trials are sealed with, if any: seals are HMACs then",
+        "key of at least 16 characters; if set, seals of stored trials are HMACs with this key",
         _SECRET_TEXT,
     )
-    webhook_secret: str = _setting("", "what messages to `http:` agents are signed with, if anything", _SECRET_TEXT)
+    webhook_secret: str = _setting("", "secret with which requests to `http:` agents are signed", _SECRET_TEXT)
     openai_base_url: str = _setting(
         "https://api.openai.com/v1",
-        "where `openai:` agents and judges are, or `OPENAI_BASE_URL`",
+        "address of `openai:` agents and models, or `OPENAI_BASE_URL`",
         _address("https://api.openai.com/v1"),
         "OPENAI_BASE_URL",
     )
     openai_api_key: str = _setting(
-        "", "key for `openai:` agents and judges, or `OPENAI_API_KEY`", _SECRET_TEXT, "OPENAI_API_KEY"
+        "", "key for `openai:` agents and models, or `OPENAI_API_KEY`", _SECRET_TEXT, "OPENAI_API_KEY"
     )
     anthropic_base_url: str = _setting(
         "https://api.anthropic.com",
-        "where `anthropic:` models are, or `ANTHROPIC_BASE_URL`",
+        "address of `anthropic:` models, or `ANTHROPIC_BASE_URL`",
         _address("https://api.anthropic.com"),
         "ANTHROPIC_BASE_URL",
     )
@@ -101,36 +103,38 @@ class Settings:
     )
     azure_api_base: str = _setting(
         "",
-        "where `azure:` models are, or `AZURE_API_BASE`",
+        "address of `azure:` models, or `AZURE_API_BASE`",
         _address("https://name.openai.azure.com"),
         "AZURE_API_BASE",
     )
     azure_api_key: str = _setting("", "key for `azure:` models, or `AZURE_API_KEY`", _SECRET_TEXT, "AZURE_API_KEY")
     azure_api_version: str = _setting(
         "",
-        "`api-version` of `azure:` models, or `AZURE_API_VERSION`; none for those at /openai/v1",
+        "`api-version` of `azure:` models, or `AZURE_API_VERSION`; not needed for addresses with /openai/v1",
         also="AZURE_API_VERSION",
     )
     judge: str = _setting(
         "",
-        "who judges what no rule decides: `openai:model`, `anthropic:model`, `azure:deployment`, "
+        "model that judges criteria in plain language: `openai:model`, `anthropic:model`, `azure:deployment`, "
         "`scripted:file`, or `none` to skip it",
     )
-    person: str = _setting("", "who plays people that are not scripted: `openai:model` and so on, or `scripted:file`")
+    person: str = _setting(
+        "", "model that plays people who are not scripted: `openai:model` and so on, or `scripted:file`"
+    )
     endpoint_calls: int = _setting(
-        0, "questions under way at one model's address; 8, or as many as its models were told, if 0", _POSITIVE_INTEGER
+        0,
+        "maximum number of concurrent requests to one address of a model; 0: what its models set, or 8",
+        _POSITIVE_INTEGER,
     )
-    prices: str = _setting(
-        "", "YAML file of what models take: model, `input` and `output` in dollars per million tokens"
-    )
+    prices: str = _setting("", "YAML file of prices: model, `input` and `output` in dollars per million tokens")
     embeddings: str = _setting(
         "text-embedding-3-large",
-        "model that makes vectors of texts, where a judge needs them: `model` or `model@address`",
+        "embedding model, if a judge needs one: `model` or `model@address`",
     )
-    rasa_token: str = _setting("", "what a `rasa:` server was given as `--auth-token`, if anything", _SECRET_TEXT)
-    rasa_jwt: str = _setting("", "a JWT that a `rasa:` server takes, signed by somebody else", _SECRET_TEXT)
+    rasa_token: str = _setting("", "token of a `rasa:` server that was started with `--auth-token`", _SECRET_TEXT)
+    rasa_jwt: str = _setting("", "signed JWT that a `rasa:` server accepts", _SECRET_TEXT)
     rasa_jwt_secret: str = _setting(
-        "", "what a `rasa:` server was given as `--jwt-secret`; we sign with it ourselves, by HS256", _SECRET_TEXT
+        "", "`--jwt-secret` of a `rasa:` server, with which a JWT is signed by HS256", _SECRET_TEXT
     )
 
 
@@ -209,7 +213,7 @@ def _find_cache_folder(configured: object, environ: Mapping[str, str]) -> Path |
     if isinstance(configured, Path):
         return configured
     for name, subfolder in _CACHE_FOLDERS:
-        if Path(environ.get(name, "")).is_absolute():  # a relative one is to be ignored, says the XDG specification
+        if Path(environ.get(name, "")).is_absolute():  # the XDG specification says to ignore relative paths
             return Path(environ[name]) / subfolder
     return None
 

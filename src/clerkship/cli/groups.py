@@ -98,7 +98,8 @@ def _collect_value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
     """Return the value of a field or group; raise InputError if options exclude each other."""
     option = _find_option(hint)
     if isinstance(hint, type) and is_dataclass(hint):
-        return hint(**{field: _collect_value(field, inner, given) for field, (inner, _) in _option_fields(hint).items()})
+        group = _option_fields(hint)
+        return hint(**{field: _collect_value(field, inner, given) for field, (inner, _) in group.items()})
     if option is None:
         return given[name]
     if option.switch[0]:
