@@ -53,7 +53,7 @@ class FrozenRecords(Mapping[str, Any]):
 
 
 def initial_records(records: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the records that a trial began with; none where they are not laid over a dataset."""
+    """Return the records at the start of the trial; empty if they are not layered over a dataset."""
     return FrozenRecords(records.base) if isinstance(records, LayeredRecords) else {}
 
 

@@ -148,11 +148,10 @@ class Handle(TransportWrapper):
         body: bytes = b"",
         media: str = JSON,
     ) -> Reply:
-        """Send any request.
+        """Send any request, and return the reply.
 
         The query is a mapping, or pairs where a name occurs more than once. Raises Refused on an error status, and
-        Dropped
-        if no reply or only a part of it arrives.
+        Dropped if no reply, or only a part of it, arrives.
         """
         content = {"content-type": media} if body else {}
         reply = self._transport.send(Request(method, path, to_query(query), {**(headers or {}), **content}, body))
@@ -191,7 +190,7 @@ class ClockControl(Protocol):
         """Let this much time pass."""
 
     def skip(self) -> bool:
-        """Advance to the next scheduled thing; return False if there is none."""
+        """Advance to the next scheduled event; return False if there is none."""
 
 
 class Sandboxes(Mapping[str, Handle]):
@@ -234,7 +233,7 @@ class Sandboxes(Mapping[str, Handle]):
         return self._clock.now
 
     def wait(self, duration: str | float | timedelta | None = None) -> bool:
-        """Let simulated time pass: this long, or until the next scheduled thing (False if there is none)."""
+        """Let simulated time pass: this long, or until the next scheduled event (False if there is none)."""
         if duration is None:
             return self._clock.skip()
         self._clock.advance(parse_duration(duration))

@@ -1,10 +1,8 @@
 """JSON Schema for inputs of operations: check a schema when it is declared, and values when they arrive.
 
 The supported keywords are those of draft 2020-12 in `KEYWORDS`. A keyword that is neither supported nor an
-annotation
-is an error in the declaration: ignoring it would accept what the schema forbids. An integer must be texts without
-a
-fraction: `5.0` is not one.
+annotation is an error in the declaration: ignoring it would accept what the schema forbids. An integer must be
+written without a fraction: `5.0` is not one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sized
@@ -341,7 +339,7 @@ def _iter_subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _check_not_recursive(schema: Schema, definitions: Definitions, via: tuple[str, ...]) -> None:
-    """Raise InvalidSchema for a definition that refers to itself for the same value, which would never end."""
+    """Raise InvalidSchema for a definition that refers to itself for the same value, since its check would never end."""
     if isinstance(schema, bool):
         return
     if "$ref" in schema:

@@ -70,8 +70,10 @@ class SandboxDirectory(Protocol):
         """Return the sandbox with this address, upper or lower case; None if there is none, or its run has ended."""
 
     def list_refused(self, address: str, operation: str, reason: str) -> None:
-        """List a request without a valid credential: beside the log of the trial that has this address, else of the
-        run."""
+        """Record a request without a valid credential, outside the log.
+
+        It is listed with the trial whose sandbox has this address, or with the run if there is none.
+        """
 
 
 class ProtocolListener(ABC):

@@ -36,7 +36,7 @@ OK = 200
 
 
 def ignore_callback(name: str, address: str) -> None:
-    """Discard a callback address, where nothing calls the agent."""
+    """Ignore a callback address: the default where nothing sends messages to the agent."""
 
 
 class OperationContext(NamedTuple, Generic[StateT]):

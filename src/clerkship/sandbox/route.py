@@ -27,14 +27,13 @@ _WITHOUT_BODY = frozenset({"GET", "HEAD", "DELETE"})
 class Route:
     """An HTTP method and path bound to an operation.
 
-    `{name}` in a path matches up to the next slash, `{name*}` also matches slashes. Each field of the operation's
-    input
-    is in one place of the request: in the path if the path has its name, in the body if `body` names it, else in the
-    query of GET, HEAD and DELETE, and in a JSON object in the body of all other methods. `query` names fields that
-    are
-    in the query nevertheless. `parse`, `render` and `refuse` replace how requests are read, and how results and
-    refusals
-    are written.
+    `{name}` in a path matches up to the next slash; `{name*}` also matches slashes.
+
+    Each field of the operation's input is in one place of the request. It is in the path if the path has its name,
+    and it is the body if `body` names it. All other fields are in the query of GET, HEAD and DELETE, and in a JSON
+    object in the body of other methods. `query` names fields that are in the query of any method.
+
+    `parse`, `render` and `refuse` replace how requests are read, and how results and refusals are written.
     """
 
     def __init__(  # noqa: PLR0913  (a line of a table: all but what it is and what it means have names)
@@ -273,8 +272,9 @@ def render_result(call: HttpCall, context: OperationContext[Any], result: Any) -
 
 
 def to_reply(status: int, result: Any) -> Reply:
-    """Return a reply with the result as its body: bytes, chunks and text as they are, None as no body, other data as
-    JSON.
+    """Return a reply with the result as its body.
+
+    Bytes, chunks and text are sent as they are, None as no body, and other data as JSON.
     """
     match result:
         case None:
@@ -307,7 +307,7 @@ def build_path(route: Route, params: Mapping[str, str]) -> str:
 def _find_head_or_refuse(
     routes: Sequence[Route], request: Request, path: str, allowed: list[str]
 ) -> tuple[Route, Mapping[str, str]]:
-    """Answer HEAD with the route of GET (RFC 9110 §9.3.2); refuse all other methods."""
+    """Return the route of GET for a HEAD request (RFC 9110 §9.3.2); refuse all other methods."""
     if request.method == "HEAD" and "GET" in allowed:
         return find_route(routes, Request("GET", path))
     if "GET" in allowed and "HEAD" not in allowed:

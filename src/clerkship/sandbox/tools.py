@@ -130,8 +130,9 @@ def build_tools(
 
 
 def index_by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """Return tools by name. If two names differ only in characters that a tool name cannot have, the second gets a
-    number.
+    """Return tools by name.
+
+    If two names differ only in characters that a tool name cannot have, the second gets a number.
     """
     by_name: dict[str, Tool] = {}
     for tool in tools:

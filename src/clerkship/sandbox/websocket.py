@@ -34,8 +34,7 @@ class WebSocketCall(OperationCall[InputT, ResultT]):
     """A message that calls an operation.
 
     The result is sent as it is if it is text or bytes, else as JSON; a refusal is sent as JSON. The input is a
-    model, or
-    a mapping of its fields, such as a parsed JSON object. A mapping is validated when the call is handled.
+    model, or a mapping of its fields, such as a parsed JSON object. A mapping is validated when the call is handled.
     """
 
     transport: ClassVar[str] = WEBSOCKET
@@ -71,7 +70,9 @@ class WebSocketCall(OperationCall[InputT, ResultT]):
 
 @operation(name="message", tool=False)
 def no_operation(context: OperationContext[Any], input: NoInput) -> None:
-    """Do nothing. This is the operation of a message for which the handler calls none, so that it is logged and faults
+    """Do nothing.
+
+    This is the operation of a message for which the handler calls none. It is logged like any other, and faults
     apply.
     """
 
@@ -119,8 +120,7 @@ class WebSocketHandler(Upgrade):
         """Return the call for a message, or None to ignore it.
 
         Raise Refusal for a message that is not valid: the refusal is sent back, and the connection stays open.
-        Parsing
-        errors, such as ValueError, KeyError and TypeError, refuse the message too (400 `bad_message`).
+        Parsing errors, such as ValueError, KeyError and TypeError, refuse the message too (400 `bad_message`).
         """
         return None
 

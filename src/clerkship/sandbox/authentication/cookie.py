@@ -51,7 +51,7 @@ class CookieSession(PasswordScheme):
         return f"{self.cookie}=; Path={_get_cookie_path(context)}; HttpOnly; SameSite=Lax; Max-Age=0"
 
     def parse_logout(self, call: HttpCall, context: OperationContext[Any]) -> LogoutInput:
-        """Read which session to end: the `parse` of a route."""
+        """Read which session to end. Use it as the `parse` of the logout route."""
         return LogoutInput(session=self.get_session_id(call.request))
 
     def get_session_id(self, request: Request) -> str:

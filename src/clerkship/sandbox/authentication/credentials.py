@@ -1,4 +1,4 @@
-"""The credentials of one sandbox: from the system's randomness, never logged, and invalid after the run."""
+"""The credentials of one sandbox. They are random, never logged, and invalid after the run."""
 
 from datetime import datetime
 

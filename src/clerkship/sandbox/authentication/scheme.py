@@ -28,7 +28,7 @@ class AuthenticationScheme(ABC):
         return {}
 
     def secrets(self, credentials: SandboxCredentials) -> Sequence[str]:
-        """Return what must not be logged, in each form in which it is sent."""
+        """Return the values that must not be logged, in each form in which they are sent."""
         return (credentials.token,)
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
@@ -78,7 +78,7 @@ def refuse_expired(schemes: Sequence[AuthenticationScheme], reason: str) -> Refu
 
 
 def refuse_unknown(schemes: Sequence[AuthenticationScheme]) -> Refusal:
-    """Return the refusal of a request, with a challenge of each scheme."""
+    """Return the refusal of a request whose sandbox or token is unknown, with a challenge of each scheme."""
     return _build_unauthorized("unauthorized", schemes, lambda scheme: "")
 
 

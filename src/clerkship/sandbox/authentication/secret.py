@@ -11,7 +11,10 @@ _PLACEHOLDER_SECRET = new_token("clk_none")
 
 
 def secrets_match(expected: str | None, actual: str) -> bool:
-    """Return whether a secret is the expected one. None, where nothing is expected, takes as long to refuse."""
+    """Return whether a secret is the expected one.
+
+    If none is expected, the comparison takes the same time, so that a client cannot measure which users exist.
+    """
     is_same = equal_in_constant_time(_PLACEHOLDER_SECRET if expected is None else expected, actual)
     return is_same and expected is not None
 

@@ -1,4 +1,4 @@
-"""SSH users: the user is the address of the sandbox; it has a password and a key."""
+"""SSH users: the user name is the address of the sandbox, and the user has a password and a key."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ class SshUser(AuthenticationScheme):
 
     @staticmethod
     def has_password(client: SandboxClient | None, password: str) -> bool:
-        """Return whether a password is that of the sandbox that the user is; None for an unknown user."""
+        """Return whether a password is that of the sandbox. `client` is None for an unknown user."""
         is_right = secrets_match(None if client is None else client.token, password)
         return is_right and client is not None and client.open
 
