@@ -1,4 +1,4 @@
-"""Both feeds beside what is there already: MLLP beside the server of `hl7`, SFTP beside OpenSSH's. Prints two tables.
+"""Measure both feeds: MLLP against the server of `hl7`, SFTP against the server of OpenSSH. Prints two tables.
 
 python -m benchmarks.feeds [--quick]
 """
@@ -9,7 +9,7 @@ from benchmarks import feeds_mllp, feeds_sftp
 
 
 def main() -> None:
-    """As the command line has it."""
+    """Parse the command line, and print both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="that it works at all: seconds instead of minutes")
     quick = parser.parse_args().quick

@@ -59,7 +59,7 @@ SERVERS = {"ours": "clerkship", "chart": "clerkship, filed in the chart", "their
 
 
 def message(facility: str, control_id: str) -> bytes:
-    """A frame."""
+    """Return a framed message."""
     head = rf"MSH|^~\&|AGENT|CLINIC|LAB|{facility}|20260302090000||ORU^R01^ORU_R01|{control_id}|P|2.5.1"
     return f"\x0b{head}\r{BODY}\x1c\r".encode()
 
@@ -68,7 +68,7 @@ def message(facility: str, control_id: str) -> bytes:
 
 
 def serve_ours(runs: int, *, chart: bool) -> None:
-    """Say where, and serve until nobody reads that any more."""
+    """Print the address, and serve until standard input is closed."""
     gateway = Gateway()
     lines = ListenerPool(gateway)
     simulators = {"lab": Simulator(kind="hl7")} | ({"ehr": Simulator(kind="fhir")} if chart else {})
@@ -87,7 +87,7 @@ def serve_ours(runs: int, *, chart: bool) -> None:
 
 
 def serve_theirs() -> None:
-    """The same, as their documentation has it."""
+    """Serve with the `hl7` library as its documentation shows."""
 
     async def answer(reader: HL7StreamReader, writer: HL7StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError):
@@ -107,7 +107,7 @@ def serve_theirs() -> None:
 
 @dataclass
 class Site:
-    """A server that is up."""
+    """A running server."""
 
     who: str
     port: int
@@ -116,7 +116,7 @@ class Site:
     rates: dict[int, list[float]] = field(default_factory=dict)
 
     def facility(self, count: int = 1) -> str:
-        """Of the run that is to take so many more; one that is full is not asked any more."""
+        """Return the facility of a run that can take so many more messages."""
         if len(self.facilities) > 1 and self.sent + count > ENOUGH:
             self.facilities.pop(0)
             self.sent = 0
@@ -126,7 +126,7 @@ class Site:
 
 @contextlib.contextmanager
 def started(who: str, runs: int) -> Iterator[Site]:
-    """A server in a process of its own."""
+    """Start a server in its own process."""
     command = [sys.executable, "-m", "benchmarks.feeds_mllp", "--serve", who, "--runs", str(runs)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -143,7 +143,7 @@ def started(who: str, runs: int) -> Iterator[Site]:
 
 
 def drive(site: Site, connections: int, seconds: float) -> float:
-    """Round trips a second, each connection asking as soon as it is answered."""
+    """Return round trips per second; each connection sends its next message as soon as it is answered."""
     with contextlib.ExitStack() as stack:
         ready = stack.enter_context(selectors.DefaultSelector())
         for _ in range(connections):
@@ -165,13 +165,13 @@ def drive(site: Site, connections: int, seconds: float) -> float:
 
 
 def next_message(site: Site) -> bytes:
-    """One that was never sent."""
+    """Return a message that was not sent before."""
     facility = site.facility()
     return message(facility, f"{len(site.facilities)}-{site.sent}")
 
 
 class Measured(NamedTuple):
-    """Round trips a second of one server, with so many connections."""
+    """Round trips per second of one server, with a number of connections."""
 
     who: str
     connections: int
@@ -181,7 +181,7 @@ class Measured(NamedTuple):
 
 
 def measure(seconds: float = 2.0, rounds: int = 5) -> list[Measured]:
-    """Every server with one connection and with eight, in turn, round after round."""
+    """Measure every server with one and with eight connections, alternating, in several rounds."""
     runs = 2 + int(seconds * rounds * len(CONNECTIONS) * 10_000 / ENOUGH)
     with contextlib.ExitStack() as stack:
         sites = [stack.enter_context(started(who, runs)) for who in SERVERS]
@@ -200,7 +200,7 @@ def measure(seconds: float = 2.0, rounds: int = 5) -> list[Measured]:
 
 
 def table(found: list[Measured]) -> str:
-    """As it is printed."""
+    """Return the results as a table."""
     lines = ["| MLLP, ORU^R01 with 5 OBX | connections | round trips/s | times theirs |", "|---|---|---|---|"]
     lines += [f"| {SERVERS[row.who]} | {row.connections} | {row.rate:,.0f} | {row.beside:.1f} |" for row in found]
     return "\n".join(lines)

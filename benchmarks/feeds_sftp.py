@@ -46,7 +46,7 @@ AIM = 0.6
 
 @dataclass(frozen=True)
 class Site:
-    """A server, and how to come in."""
+    """A server with its address and credentials."""
 
     port: int
     user: str
@@ -56,7 +56,7 @@ class Site:
     """The folder to work in."""
 
     def sftp(self, *commands: str) -> float:
-        """Seconds that OpenSSH's client takes for some commands, from the start of the program to its end."""
+        """Return the seconds that OpenSSH's client takes for some commands, including its start."""
         options = {
             "UserKnownHostsFile": self.known_hosts,
             "StrictHostKeyChecking": "yes",
@@ -77,7 +77,7 @@ class Site:
         return time.perf_counter() - began
 
     def paramiko(self, work: Callable[[paramiko.SFTPClient], None]) -> float:
-        """Seconds that something takes with paramiko, connected already."""
+        """Return the seconds that some work takes with paramiko, without connecting."""
         with paramiko.SSHClient() as client:
             client.load_host_keys(str(self.known_hosts))
             client.connect(
@@ -96,7 +96,7 @@ class Site:
 
 
 class Work(NamedTuple):
-    """What is measured."""
+    """A workload."""
 
     name: str
     run: Callable[[Site], float]
@@ -106,7 +106,7 @@ class Work(NamedTuple):
 
 
 def serve() -> None:
-    """For each folder read, a fresh playground, with its keys written there; until there are no more."""
+    """Open a new playground for each folder read from standard input, and write its keys there."""
     gateway = Gateway()
     lines = ListenerPool(gateway)
     environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")})
@@ -127,7 +127,7 @@ def serve() -> None:
 
 @contextlib.contextmanager
 def ours(folder: Path) -> Iterator[Callable[[], Site]]:
-    """Our server in a process of its own; what is given makes a fresh playground there."""
+    """Run our server in its own process; yields a function that opens a new playground."""
     with subprocess.Popen(
         [sys.executable, "-m", "benchmarks.feeds_sftp", "--serve"],
         cwd=ROOT,
@@ -152,13 +152,13 @@ def ours(folder: Path) -> Iterator[Callable[[], Site]]:
 
 
 def find_sshd() -> str | None:
-    """OpenSSH's server, if it is here."""
+    """Return OpenSSH's server, if it is installed."""
     return shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/sbin")
 
 
 @contextlib.contextmanager
 def openssh(sshd: str, folder: Path) -> Iterator[Callable[[], Site]]:
-    """OpenSSH's server on a port of its own; what is given makes a fresh folder there."""
+    """Run OpenSSH's server on a free port; yields a function that creates a new folder."""
     host, user, port = generate_key(), generate_key(), _free_port()
     _write(folder / "host_key", host.private)
     _write(folder / "theirs_key", user.private)
@@ -198,7 +198,7 @@ def openssh(sshd: str, folder: Path) -> Iterator[Callable[[], Site]]:
 
 
 def works(folder: Path, megabytes: int, count: int) -> list[Work]:
-    """What is asked of both, with the client's own files made for it."""
+    """Return the workloads, with the files that the client needs."""
     big, many, back = folder / "big.bin", folder / "many", folder / "back"
     size = megabytes * 1024 * 1024
     with big.open("wb") as file:
@@ -235,7 +235,7 @@ def works(folder: Path, megabytes: int, count: int) -> list[Work]:
 
 
 class Measured(NamedTuple):
-    """One kind of work: median seconds of each side; None where OpenSSH's server is not here."""
+    """Median seconds of both servers for one workload; None without OpenSSH's server."""
 
     work: Work
     ours: float
@@ -243,7 +243,7 @@ class Measured(NamedTuple):
 
 
 def measure(megabytes: int = 256, count: int = 1000, rounds: int = 5) -> list[Measured]:
-    """Both sides, in turn."""
+    """Measure both servers, alternating."""
     sshd = find_sshd()
     with contextlib.ExitStack() as stack:
         place = MEMORY if os.access(MEMORY, os.W_OK) else None
@@ -264,7 +264,7 @@ def measure(megabytes: int = 256, count: int = 1000, rounds: int = 5) -> list[Me
 
 
 def table(found: list[Measured]) -> str:
-    """As it is printed."""
+    """Return the results as a table."""
     lines = ["| SFTP | ours | OpenSSH | times theirs | aim |", "|---|---|---|---|---|"]
     for work, mine, theirs in found:
         beside = "not here" if theirs is None else _rate(work, theirs)
@@ -287,7 +287,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _apart() -> list[str]:
-    """As root, it wants a folder under /run that services make: it gets one that nobody else sees."""
+    """Return a command that gives sshd its own /run folder, which it requires when it runs as root."""
     if os.geteuid() != 0 or Path("/run/sshd").is_dir():
         return []
     return ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec "$0" "$@"']
@@ -310,7 +310,7 @@ def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 
 def main() -> None:
-    """As the command line has it."""
+    """Parse the command line, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=256)
     parser.add_argument("--files", type=int, default=1000)

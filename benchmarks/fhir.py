@@ -1,11 +1,11 @@
-"""The FHIR sandbox beside Medplum's router and memory store: what is asked, in process and over HTTP; and how it grows.
+"""Compare the FHIR sandbox with Medplum's router and memory store, in process and over HTTP; measure how it grows.
 
     python -m benchmarks.fhir [--size 10000] [--seconds 3] [--quick]
 
-Whoever answers is on one core and whoever asks on the other, one side after the other in one run. Where the machine has
-other work too, what counts is requests per second of the processor that the one who answers has had. The peer is
-installed under .cache/peers with npm; where it cannot be, or cannot do something, its cell says so. Nothing it answers
-is validated, logged or refused: it is the floor of what a store in memory costs, not a server of the same sort.
+The server runs on one core and the client on another, one side after the other in one run. If the machine is busy,
+the relevant figure is requests per CPU second of the server. The peer is installed under .cache/peers with npm; if
+that fails, or if it does not support something, its cell says so. The peer does not validate, log or refuse
+anything: it shows the minimum cost of a store in memory, and is not an equivalent server.
 """
 
 import argparse
@@ -55,14 +55,14 @@ CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 
 
 class Rate(NamedTuple):
-    """Requests a second: of the clock on the wall, and of the processor that whoever answers has to itself."""
+    """Requests per second of wall time, and per second of CPU time of the server."""
 
     wall: float
     cpu: float
 
 
 class Site:
-    """A chart, and playgrounds over it."""
+    """A chart, and playgrounds that use it."""
 
     def __init__(self, base: Chart) -> None:
         self.environment = Environment(name="clinic", simulators={"ehr": Simulator(kind="fhir")})
@@ -72,17 +72,17 @@ class Site:
         self.opened = 0
 
     def fork(self) -> Playground:
-        """One more, as a trial has it."""
+        """Open a new playground, as a trial does."""
         self.opened += 1
         return Playground(self.environment, self.rooms, f"seed-{self.opened}")
 
     def handle(self, playground: Playground) -> Handle:
-        """An agent's hold on its sandbox."""
+        """Return an agent's handle of the sandbox."""
         return open_sandboxes(self.gateway, playground, self.listener.url)["ehr"]
 
 
 def request_of(work: Work) -> Request:
-    """As the door in process takes it."""
+    """Return the work as a request of the in-process transport."""
     path, _, query = work.target.partition("?")
     pairs = tuple((name, value.replace("%7C", "|")) for name, _, value in (p.partition("=") for p in query.split("&")))
     headers = {"accept": "application/fhir+json"}
@@ -91,7 +91,7 @@ def request_of(work: Work) -> Request:
 
 
 def in_process(size: int, seconds: float) -> dict[str, Rate]:
-    """Requests a second, each sort in a fresh playground; what is indexed when first asked for is there already."""
+    """Return requests per second of each work, in a new playground, after a first request that builds indexes."""
     site, found = Site(chart(size)), {}
     for work in works(size).values():
         handle, request = site.handle(site.fork()), request_of(work)
@@ -107,7 +107,7 @@ def in_process(size: int, seconds: float) -> dict[str, Rate]:
 
 
 def serve(size: int) -> None:
-    """For each line read, a fresh playground; until there are no more."""
+    """Open a new playground for each line read from standard input."""
     site = Site(chart(size))
     for work in works(size).values():
         if work.method == "GET":
@@ -119,7 +119,7 @@ def serve(size: int) -> None:
 
 
 def fork(size: int) -> dict[str, float]:
-    """Milliseconds of a fork, and until its first read and its first search are answered."""
+    """Return the milliseconds of a fork, and until its first read and its first search are answered."""
     site, work = Site(chart(size)), works(size)
     read, search = request_of(work["read"]), request_of(work["search by token"])
     site.handle(site.fork()).send_as_is(search)
@@ -137,7 +137,7 @@ def fork(size: int) -> dict[str, float]:
 
 
 def idle(count: int, size: int = 10_000) -> dict[str, float]:
-    """Kilobytes that each of so many playgrounds takes: with credentials and doors; and after a search and a read."""
+    """Return the kilobytes of each of so many playgrounds: idle, and after a search and a read."""
     site, work = Site(chart(size)), works(size)
     requests = [request_of(work["read"]), request_of(work["search by token"])]
 
@@ -164,7 +164,7 @@ def idle(count: int, size: int = 10_000) -> dict[str, float]:
 
 
 def measure_chart_loading(folder: Path, size: int) -> dict[str, float]:
-    """Seconds until a dataset of so many resources, a file of lines, is a chart: as it is written, and once known."""
+    """Return the seconds to load a dataset of so many resources as a chart: the first time, and from the cache."""
     data = folder / "suite" / "chart.ndjson"
     data.parent.mkdir()
     with data.open("wb") as written:
@@ -192,13 +192,13 @@ def measure_chart_loading(folder: Path, size: int) -> dict[str, float]:
 
 
 def generated(patients: int) -> dict[str, float]:
-    """What the generator makes up, and how long it takes."""
+    """Return the size of a generated dataset and the seconds it took."""
     valley = made(patients)
     return {"resources": valley.resources, "seconds": valley.seconds}
 
 
 def validated(rounds: int) -> dict[str, float]:
-    """Resources per CPU second that are held against R4: by us, and by fhir.resources, which knows R4B."""
+    """Return resources validated against R4 per CPU second: by us, and by fhir.resources (R4B)."""
     sample = list(resources(10 * OF_EACH))
     mine, theirs = (measured(who.__name__, who, sample, rounds) for who in (ours, models))
     assert mine.refused == theirs.refused == 0
@@ -207,7 +207,7 @@ def validated(rounds: int) -> dict[str, float]:
 
 
 def resident() -> float:
-    """Kilobytes of memory this process has."""
+    """Return the kilobytes of memory that this process uses."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1024
 
 
@@ -215,18 +215,18 @@ def resident() -> float:
 
 
 class Peer(NamedTuple):
-    """Medplum's router, if it is there."""
+    """Medplum's router, if it is installed."""
 
     node: str
     why_not: str = ""
 
     def command(self, data: Path, mode: str) -> list[str]:
-        """What starts it."""
+        """Return the command that starts it."""
         return [self.node, str(SCRIPT), str(PEER), str(data), mode]
 
 
 def find_peer(*, install: bool = True) -> Peer:
-    """Installed once."""
+    """Return the peer; install it if that is allowed."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         return Peer("", "no Node.js")
@@ -244,13 +244,13 @@ def find_peer(*, install: bool = True) -> Peer:
 
 
 def pinned(core: int) -> Callable[[], None] | None:
-    """What keeps a process on one core, where there are two and the system can."""
+    """Return a function that pins a process to a core, if there are two and the system supports it."""
     return (lambda: os.sched_setaffinity(0, {CORES[core]})) if len(CORES) > 1 else None
 
 
 @contextlib.contextmanager
 def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """A server on its core, until its input ends."""
+    """Start a server on its core, until its input ends."""
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -268,13 +268,13 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def printed(process: subprocess.Popen[str]) -> IO[str]:
-    """What it prints."""
+    """Return the next line that a process prints."""
     assert process.stdout is not None
     return process.stdout
 
 
 def ours_over_http(size: int, seconds: float, connections: int) -> dict[str, Rate]:
-    """Requests a second, each sort in a fresh playground."""
+    """Return requests per second of each work over HTTP, in a new playground."""
     found = {}
     with started([sys.executable, "-m", "benchmarks.fhir", "--case", f"serve:{size}"]) as server:
         for work in works(size).values():
@@ -287,7 +287,7 @@ def ours_over_http(size: int, seconds: float, connections: int) -> dict[str, Rat
 
 
 def theirs_over_http(peer: Peer, data: Path, size: int, seconds: float, connections: int) -> dict[str, Rate | str]:
-    """The same of the peer; in words, what it cannot do."""
+    """Return requests per second of the peer over HTTP, or the reason why it cannot do the work."""
     found: dict[str, Rate | str] = {}
     with started(peer.command(data, "http")) as server:
         url = json.loads(printed(server).readline())["url"]
@@ -313,13 +313,13 @@ def _load(
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process has had of the processor so far."""
+    """Return the CPU seconds that a process has used."""
     after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def theirs_in_process(peer: Peer, data: Path, size: int, seconds: float) -> dict[str, Rate | str]:
-    """The same of the peer, without HTTP."""
+    """Return requests per second of the peer without HTTP."""
     told = [{**asdict(work), "body": work.body.decode(), "needs": work.needs.decode()} for work in works(size).values()]
     asked = json.dumps({"works": told, "seconds": seconds})
     done = subprocess.run(
@@ -343,13 +343,13 @@ def theirs_in_process(peer: Peer, data: Path, size: int, seconds: float) -> dict
 
 
 def row(what: str, *cells: str) -> None:
-    """One line of it."""
+    """Print one row of the table."""
     filled = [*cells, *[""] * (6 - len(cells))]
     print(f"| {what} | {' | '.join(filled)} |", flush=True)
 
 
 def compared(what: str, ours: Rate, theirs: Rate | str, aim: str = "") -> None:
-    """Ours beside the peer's, in requests a second."""
+    """Print requests per second of both sides."""
     if isinstance(theirs, str):
         row(what, per_second(ours.wall), per_second(ours.cpu), theirs, "", "", aim)
         return
@@ -358,17 +358,17 @@ def compared(what: str, ours: Rate, theirs: Rate | str, aim: str = "") -> None:
 
 
 def times(ratio: float) -> str:
-    """More than one is ahead."""
+    """Return a ratio as text; above one, we are faster."""
     return f"{ratio:,.0f}×" if ratio >= 10 else f"{ratio:.2g}×"
 
 
 def per_second(rate: float) -> str:
-    """With digits enough for what is slow."""
+    """Return a rate as text, with more digits for a small one."""
     return f"{rate:,.0f} /s" if rate >= 100 else f"{rate:.2g} /s"
 
 
 def beside_the_peer(size: int, seconds: float) -> None:
-    """What is asked, both ways."""
+    """Print the comparison with the peer, in process and over HTTP."""
     peer = find_peer()
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "chart.ndjson"
@@ -387,7 +387,7 @@ def beside_the_peer(size: int, seconds: float) -> None:
 
 
 def growth(sizes: tuple[int, ...], playgrounds: int) -> None:
-    """What a playground costs, whatever is under it."""
+    """Print the cost of a playground for charts of several sizes."""
     for size in sizes:
         took = measure(f"fork:{size}")
         row(f"fork over {size:,} resources", f"{took['fork']:.2f} ms", "", "", "", "", "≤ 2 ms")
@@ -398,7 +398,7 @@ def growth(sizes: tuple[int, ...], playgrounds: int) -> None:
 
 
 def datasets(size: int, patients: int) -> None:
-    """What comes before any playground."""
+    """Print the cost of loading, generating and validating datasets."""
     took = measure(f"load:{size}")
     told = f"{took['first']:.1f} s ({size / took['first']:,.0f} /s)"
     row(f"load {size:,} resources ({took['megabytes']:.0f} MB) as they are written", told)
@@ -415,7 +415,7 @@ def datasets(size: int, patients: int) -> None:
 
 
 def load_case(size: str) -> dict[str, float]:
-    """In a folder that goes afterwards."""
+    """Measure the loading of a chart in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         return measure_chart_loading(Path(folder), int(size))
 
@@ -432,7 +432,7 @@ CASES: dict[str, Callable[..., Any]] = {
 
 
 def measure(case: str) -> dict[str, Any]:
-    """One case in a process of its own, on the server's core."""
+    """Measure one case in its own process, on the server's core."""
     command = [sys.executable, "-m", "benchmarks.fhir", "--case", case]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, preexec_fn=pinned(SERVER))
     if done.returncode != 0:

@@ -1,4 +1,4 @@
-"""Synthetic charts: how many patients a second are made, and how large they are.
+"""Measure how many synthetic patients are generated per second, and how large their charts are.
 
 python -m benchmarks.fhir_data [--quick]
 """
@@ -14,7 +14,7 @@ SEED = 7
 
 
 class Made(NamedTuple):
-    """One valley, and what it took."""
+    """A generated dataset with its size and time."""
 
     patients: int
     resources: int
@@ -28,7 +28,7 @@ class Made(NamedTuple):
 
 
 def made(patients: int) -> Made:
-    """Make so many, rendered and in order, as a dataset has them."""
+    """Generate so many patients, rendered and in the order of a dataset."""
     gc.collect()
     began = time.perf_counter()
     found = generate_lines(patients, SEED)
@@ -37,13 +37,13 @@ def made(patients: int) -> Made:
 
 
 def measured(*, quick: bool = False) -> list[Made]:
-    """A small valley and a large one; the first call has warmed everything up."""
+    """Measure a small and a large dataset, after a first call that warms up."""
     made(10)
     return [made(patients) for patients in ((100,) if quick else (100, 1000))]
 
 
 def table(rows: list[Made]) -> str:
-    """For docs/performance.md."""
+    """Return the results as the table in docs/performance.md."""
     head = "| patients | resources | size | seconds | patients/s | resources/s |\n|---:|---:|---:|---:|---:|---:|"
     body = [
         f"| {row.patients:,} | {row.resources:,} | {row.size / 1e6:.1f} MB | {row.seconds:.2f} | {row.rate:,.0f} "
@@ -54,7 +54,7 @@ def table(rows: list[Made]) -> str:
 
 
 def main() -> None:
-    """Print them."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the small valley alone")
     print(table(measured(quick=parser.parse_args().quick)))

@@ -1,9 +1,10 @@
-"""Validation of FHIR resources: how many a second, beside the published JSON schema and fhir.resources.
+"""Measure the validation of FHIR resources, against the published JSON schema and fhir.resources.
 
     python -m benchmarks.fhir_validation [--quick]
 
-CPU seconds of one core, the best of some rounds, after a round that warms up. The resources are the official examples
-that are about somebody (of R4 and still in R4B, so that all three know them), fetched once from npm to .cache/fhir.
+The result is in CPU seconds of one core, the best of several rounds after one that warms up. The resources are
+official examples with a subject (of R4 and still in R4B, so that all three support them), downloaded once from npm
+to .cache/fhir.
 """
 
 import argparse
@@ -26,7 +27,7 @@ TYPICAL = 1400
 
 
 class Rate(NamedTuple):
-    """How fast one of them is."""
+    """The speed of one validator."""
 
     who: str
     per_second: float
@@ -36,12 +37,12 @@ class Rate(NamedTuple):
 
     @property
     def typical(self) -> float:
-        """Resources of 1.4 KB in a second, at this pace."""
+        """Resources of 1.4 KB per second at this speed."""
         return self.megabytes * 1e6 / TYPICAL
 
 
 def official(largest: int = 8_000) -> list[Resource]:
-    """Official examples that are no definitions, none larger than so many bytes."""
+    """Return official examples that are not definitions and not larger than so many bytes."""
     found = []
     for file in sorted(package_folder().glob("*-*.json")):
         if file.name.partition("-")[0] not in DEFINED and file.stat().st_size < largest:
@@ -52,7 +53,7 @@ def official(largest: int = 8_000) -> list[Resource]:
 
 
 def measured(who: str, accepts: Callable[[Resource], bool], resources: Sequence[Resource], rounds: int) -> Rate:
-    """How fast somebody says yes or no to these."""
+    """Measure how fast a validator accepts or rejects resources."""
     refused = sum(not accepts(resource) for resource in resources)
     size = sum(len(render_resource(resource)) for resource in resources)
     gc.collect()
@@ -68,22 +69,22 @@ def _round(accepts: Callable[[Resource], bool], resources: Sequence[Resource]) -
 
 
 def ours(resource: Resource) -> bool:
-    """Whether we take it."""
+    """Return whether our validator accepts a resource."""
     return not validate(resource)
 
 
 def schema(resource: Resource) -> bool:
-    """Whether the schema takes it: structure, formats, codes; nothing of choices, references, or what is inside."""
+    """Return whether the JSON schema accepts a resource: it checks structure, formats and codes."""
     return build_schema_test(resource["resourceType"])(resource)
 
 
 def models(resource: Resource) -> bool:
-    """Whether fhir.resources takes it: structure, formats and choices; no codes, no references."""
+    """Return whether fhir.resources accepts a resource: it checks structure, formats and choices."""
     return build_model_test(resource["resourceType"])(resource)
 
 
 def compared(resources: Sequence[Resource], rounds: int = 5) -> list[Rate]:
-    """The three side by side."""
+    """Measure all three validators."""
     plain: list[Any] = [orjson.loads(render_resource(resource)) for resource in resources]
     return [
         measured("clerkship", ours, plain, rounds),

@@ -1,4 +1,4 @@
-"""The work of the FHIR benchmark: a chart of any size, the same for both sides, and what is asked of it."""
+"""The workloads of the FHIR benchmark: a chart of any size, and requests to it, the same for both sides."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ OF_EACH = 10
 
 
 def patient(number: int) -> Resource:
-    """A patient of about a kilobyte."""
+    """Return a patient of about a kilobyte."""
     line = [f"{number} Linden Street", f"Apartment {number % 50}"]
     return {
         "resourceType": "Patient",
@@ -51,7 +51,7 @@ def patient(number: int) -> Resource:
 
 
 def observation(number: int, subject: str) -> Resource:
-    """A lab result of about 1.4 kilobytes."""
+    """Return a laboratory result of about 1.4 kilobytes."""
     code, display, unit, value = PANEL[number % len(PANEL)]
     taken = (START + timedelta(minutes=37 * number)).isoformat().replace("+00:00", "Z")
     category = "http://terminology.hl7.org/CodeSystem/observation-category"
@@ -77,19 +77,19 @@ def observation(number: int, subject: str) -> Resource:
 
 
 def resources(count: int) -> Iterator[Resource]:
-    """So many of them."""
+    """Yield so many resources."""
     for number in range(count):
         whose, which = divmod(number, OF_EACH)
         yield patient(whose) if which == 0 else observation(number, f"Patient/patient-{whose}")
 
 
 def chart(count: int) -> Chart:
-    """So many of them, as playgrounds lie over."""
+    """Return a chart of so many resources."""
     return Chart(render_resource(resource) for resource in resources(count))
 
 
 def transaction(size: int, number: int) -> dict[str, Any]:
-    """A Bundle of about so many bytes: a new patient and results that point to them."""
+    """Return a transaction of about so many bytes: a new patient and results that refer to the patient."""
     urn = f"urn:uuid:00000000-0000-4000-8000-{number:012d}"
     whom = {name: value for name, value in patient(number).items() if name not in ("id", "meta")}
     entries = [{"fullUrl": urn, "resource": whom, "request": {"method": "POST", "url": "Patient"}}]
@@ -103,7 +103,7 @@ def transaction(size: int, number: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Work:
-    """One thing that is asked, over and over."""
+    """A request that is repeated."""
 
     name: str
     method: str
@@ -116,7 +116,7 @@ class Work:
 
 
 def works(count: int) -> dict[str, Work]:
-    """What is asked of a chart of this size; in a tiny one, for tests, the transaction is small too."""
+    """Return the requests for a chart of this size; in a tiny one, for tests, the transaction is small too."""
     bundle = render_resource(transaction(min(650_000, 650 * count), 1))
     middle = count // OF_EACH // 2
     day = (START + timedelta(minutes=37 * count // 2)).date()

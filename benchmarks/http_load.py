@@ -1,4 +1,4 @@
-"""A client that costs little: so many connections, each asking again as soon as it is answered."""
+"""An HTTP client with little overhead: several connections, each sending its next request as soon as it is answered."""
 
 import selectors
 import socket
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 
 class Load(NamedTuple):
-    """What came of it."""
+    """The result of a measurement."""
 
     requests: int
     seconds: float
@@ -17,12 +17,12 @@ class Load(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Responses per second."""
         return self.requests / self.seconds
 
 
 def render_request(method: str, url: str, token: str, body: bytes = b"") -> bytes:
-    """As a client of FHIR would write it."""
+    """Return the bytes of a FHIR request."""
     place = urlsplit(url)
     target = place.path + (f"?{place.query}" if place.query else "")
     media = f"Content-Type: application/fhir+json\r\nContent-Length: {len(body)}\r\n" if body else ""
@@ -31,7 +31,7 @@ def render_request(method: str, url: str, token: str, body: bytes = b"") -> byte
 
 
 def keep_asking(netloc: str, request: bytes, connections: int, seconds: float, most: int) -> Load:
-    """Until the time is over, or so many were asked."""
+    """Send a request repeatedly, until the time is over or so many were sent."""
     host, _, port = netloc.partition(":")
     with selectors.DefaultSelector() as waiting:
         for _ in range(connections):
@@ -68,7 +68,7 @@ def _ask(
 
 
 def _read(line: socket.socket) -> bytes:
-    """One answer, whole."""
+    """Read one response."""
     data = line.recv(262_144)
     while b"\r\n\r\n" not in data:
         more = line.recv(262_144)

@@ -1,9 +1,9 @@
-"""Models that are asked: what a call costs beyond its HTTP, how busy an endpoint is kept, what replaying takes.
+"""Measure requests to models: the overhead of a call beyond HTTP, the use of an endpoint, the time of a replay.
 
     python -m benchmarks.judging [--quick]
 
-The endpoint is a process of its own on this machine, and answers at once or after 200 ms; what a real model thinks is
-not in it.
+The endpoint is a process on this machine that answers at once or after 200 ms. The time of a real model is not
+included.
 """
 
 import argparse
@@ -38,7 +38,7 @@ AIM = 0.9
 
 
 class Verdict(BaseModel):
-    """What a judge is asked for."""
+    """The answer that a judge must give."""
 
     reasoning: str
     passed: Flag
@@ -49,7 +49,7 @@ QUESTION = Question(PROMPT, Verdict, "You decide whether one conversation meets 
 
 
 def asked(address: str, count: int) -> float:
-    """Seconds for so many questions, one after the other, each validated and counted."""
+    """Return the seconds of so many requests, one after the other, each validated and counted."""
     model = build_model(ModelChoice(who=f"openai:some@{address}"), Settings())
     assert model is not None
     model.ask(QUESTION)
@@ -63,7 +63,7 @@ def asked(address: str, count: int) -> float:
 
 
 def posted(address: str, count: int) -> float:
-    """Seconds for the same bytes through httpx alone, and the answer read as JSON."""
+    """Return the seconds for the same bytes with httpx alone, including parsing the JSON."""
     schema = {"name": "Verdict", "schema": QUESTION.schema, "strict": True}
     turns = [{"role": "system", "content": QUESTION.instructions}, {"role": "user", "content": QUESTION.prompt}]
     form = {"type": "json_schema", "json_schema": schema}
@@ -102,7 +102,7 @@ def answer(message: Message) -> str:
 
 
 class Load(NamedTuple):
-    """How busy an endpoint was kept."""
+    """How much of an endpoint's capacity was used."""
 
     seconds: float
     """From its first question to its last answer."""
@@ -114,7 +114,7 @@ class Load(NamedTuple):
 
 
 def play(folder: Path, judge: str, count: int, settings: Settings, **how: Any) -> float:
-    """Seconds for so many judged conversations, all of which pass."""
+    """Return the seconds of so many judged conversations, all of which pass."""
     if not (folder / "eval").exists():
         (folder / "eval").mkdir()
         (folder / "eval" / "order.yml").write_text(SCENARIO)
@@ -136,7 +136,7 @@ def play(folder: Path, judge: str, count: int, settings: Settings, **how: Any) -
 
 
 def conversations(server: ModelServer, count: int, limit: int) -> Load:
-    """So many judged conversations at once, against an endpoint that may be asked so many questions at once."""
+    """Run so many judged conversations at once against an endpoint with a limit of concurrent requests."""
     with tempfile.TemporaryDirectory() as name:
         server.busy()
         whole = play(Path(name), f"openai:some@{server.address}", count, Settings(endpoint_calls=limit))
@@ -146,7 +146,7 @@ def conversations(server: ModelServer, count: int, limit: int) -> Load:
 
 
 def replayed(count: int, rounds: int) -> tuple[float, float]:
-    """Seconds for so many judged conversations whose answers are recorded; and for the same with a scripted judge."""
+    """Return the seconds of so many judged conversations with recorded answers, and with a scripted judge."""
     with tempfile.TemporaryDirectory() as name, ModelServer(0) as server:
         folder, settings = Path(name), Settings(endpoint_calls=32)
         judge = f"openai:some@{server.address}"
@@ -161,7 +161,7 @@ def replayed(count: int, rounds: int) -> tuple[float, float]:
 
 
 def overhead(count: int, rounds: int) -> tuple[float, float]:
-    """Milliseconds of a question and of the bare request, the best of some rounds that take turns."""
+    """Return the milliseconds of a model call and of the bare request, the best of several alternating rounds."""
     with ModelServer(0) as server:
         mine, bare = [], []
         for _ in range(rounds):

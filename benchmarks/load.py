@@ -1,8 +1,8 @@
-"""The spine under load: many trials, many at once, many playgrounds, a long log; how cost and memory grow.
+"""Measure the engine under load: many trials, high concurrency, many playgrounds, a long log.
 
     python benchmarks/load.py [--picture docs/load.svg]
 
-Each case runs in a process of its own, so that its peak memory is its own.
+Each case runs in its own process, so that its peak memory can be measured.
 """
 
 import argparse
@@ -59,23 +59,23 @@ PAUSE = 0.05
 
 
 async def waits(message: Message) -> str:
-    """An agent that is mostly somebody else's latency, as most are."""
+    """An agent that mostly waits for another service, as most agents do."""
     await asyncio.sleep(PAUSE)
     return "One moment." if message.turn == 1 else "It is done."
 
 
 def answers(message: Message) -> str:
-    """The same without the wait."""
+    """An agent that replies at once."""
     return "One moment." if message.turn == 1 else "It is done."
 
 
 def peak() -> float:
-    """Megabytes this process has had at most."""
+    """Return the peak memory of this process in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def trials(folder: Path, count: int, at_once: int, agent: Callable[..., Any]) -> dict[str, float]:
-    """So many trials in one batch, so many of them at once."""
+    """Run so many trials in one batch with a concurrency."""
     (folder / "suite").mkdir()
     (folder / "suite" / "task.yml").write_text(TASK)
     catalog = RegisteredCatalog()
@@ -91,7 +91,7 @@ def trials(folder: Path, count: int, at_once: int, agent: Callable[..., Any]) ->
 
 
 def playgrounds(folder: Path, count: int) -> dict[str, float]:
-    """So many playgrounds open together, and what one request to one of them takes."""
+    """Open so many playgrounds at once, and measure a request to one of them."""
     before, began = peak(), time.perf_counter()
     rigs = [SimulatorRig(files.SPEC).__enter__() for _ in range(count)]
     opened = time.perf_counter() - began
@@ -107,7 +107,7 @@ def playgrounds(folder: Path, count: int) -> dict[str, float]:
 
 
 def long_log(folder: Path, count: int) -> dict[str, float]:
-    """A log of so many events: kept, then opened by somebody else, checked, and asked."""
+    """Measure a log of so many events: store, read in another process, verify and query."""
     write = folder / "long.db"
     child = [sys.executable, "-m", "benchmarks.load", "--case", f"write_log:{count}:{write}"]
     wrote = json.loads(subprocess.run(child, cwd=ROOT, capture_output=True, check=True).stdout)
@@ -147,7 +147,7 @@ def long_log(folder: Path, count: int) -> dict[str, float]:
 
 
 def write_log(count: int, path: Path) -> dict[str, float]:
-    """Write a log of so many events, and keep it."""
+    """Write a log of so many events, and store it."""
     began = time.perf_counter()
     log, writer = open_log()
     start = datetime(2026, 3, 2, tzinfo=UTC)
@@ -177,7 +177,7 @@ def write_log(count: int, path: Path) -> dict[str, float]:
 
 
 def stopped(folder: Path, at_once: int) -> dict[str, float]:
-    """Ctrl-C with so many agents at work that will not end by themselves: how long until the command has ended."""
+    """Return the seconds from Ctrl-C to the end of the command, with so many agents that do not end by themselves."""
     (folder / "suite").mkdir()
     (folder / "suite" / "task.yml").write_text(TASK)
     (folder / "busy.py").write_text(
@@ -215,7 +215,7 @@ CASES: dict[str, Callable[..., dict[str, float]]] = {
 
 
 def measure(case: str) -> dict[str, float]:
-    """One case in a process of its own."""
+    """Measure one case in its own process."""
     command = [sys.executable, "-m", "benchmarks.load", "--case", case]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -225,7 +225,7 @@ def measure(case: str) -> dict[str, float]:
 
 
 def row(what: str, *cells: str) -> None:
-    """One line of the table."""
+    """Print one row of the table."""
     print(f"| {what} | {' | '.join(cells)} |", flush=True)
 
 
@@ -248,7 +248,7 @@ def main() -> None:
 
 
 def grow_in_trials() -> list[Curve]:
-    """One batch, larger and larger."""
+    """Measure batches of growing size."""
     print("| what | time | memory at most |\n|---|---|---|")
     sizes = (1_000, 2_000, 5_000, 10_000)
     found = {size: measure(f"busy:{size}:200") for size in sizes}
@@ -262,7 +262,7 @@ def grow_in_trials() -> list[Curve]:
 
 
 def grow_at_once() -> list[Curve]:
-    """Agents that wait, more and more of them at once."""
+    """Measure growing concurrency with agents that wait."""
     found = {at_once: measure(f"waiting:2000:{at_once}") for at_once in (10, 50, 100, 200)}
     for at_once, case in found.items():
         ideal = 2000 * 2 * PAUSE / at_once
@@ -274,7 +274,7 @@ def grow_at_once() -> list[Curve]:
 
 
 def grow_in_playgrounds() -> list[Curve]:
-    """Playgrounds that are open together."""
+    """Measure growing numbers of open playgrounds."""
     found = {count: measure(f"playgrounds:{count}") for count in (1, 100, 500, 1_000)}
     for count, case in found.items():
         each = (case["peak"] - case["before"]) * 1024 / count
@@ -292,7 +292,7 @@ def grow_in_playgrounds() -> list[Curve]:
 
 
 def grow_in_length() -> list[Curve]:
-    """One log, longer and longer."""
+    """Measure logs of growing length."""
     found = {count: measure(f"long_log:{count}") for count in (10_000, 100_000, 1_000_000)}
     for count, case in found.items():
         checked = f"{case['checked_seconds']:.2f} s to open and check against its head"

@@ -1,8 +1,8 @@
-"""An endpoint of OpenAI's sort in a process of its own: answers after so long, and knows how busy it was.
+"""An OpenAI-compatible endpoint in its own process: it answers after a delay, and measures how busy it was.
 
     python -m benchmarks.model_server SECONDS
 
-prints its address. Of HTTP it speaks what is needed, so that its own work is small beside what is measured.
+prints its address. It implements only the HTTP that is needed, so that its own work is small.
 """
 
 import asyncio
@@ -25,19 +25,19 @@ ANSWER = orjson.dumps(
 
 
 class Busy:
-    """How many were being answered, over the time."""
+    """The number of concurrent requests over time."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Reset the measurement."""
         self.now = self.most = self.calls = 0
         self.area = 0.0
         self.first = self.last = 0.0
 
     def change(self, by: int) -> None:
-        """One more, or one less."""
+        """Count a request that started or ended."""
         at = time.perf_counter()
         self.first = self.first or at
         self.area += self.now * (at - self.last) if self.last else 0.0
@@ -47,7 +47,7 @@ class Busy:
         self.most = max(self.most, self.now)
 
     def told(self) -> bytes:
-        """For whoever measures; and it is forgotten."""
+        """Return the measurement, and reset it."""
         seconds = self.last - self.first
         told = {"calls": self.calls, "most": self.most, "seconds": seconds, "mean": self.area / (seconds or 1.0)}
         self.forget()
@@ -55,7 +55,7 @@ class Busy:
 
 
 async def serve(latency: float) -> None:
-    """Until it is ended."""
+    """Serve until the process is stopped."""
     busy = Busy()
     usage = {"prompt_tokens": 900, "completion_tokens": 40}
     message = {"role": "assistant", "content": ANSWER.decode()}
@@ -90,7 +90,7 @@ async def _head(reader: asyncio.StreamReader) -> list[bytes]:
 
 
 class ModelServer:
-    """One of them, while it is needed."""
+    """A running endpoint."""
 
     def __init__(self, latency: float) -> None:
         command = [sys.executable, "-m", "benchmarks.model_server", str(latency)]
@@ -99,19 +99,17 @@ class ModelServer:
         self.address = self._process.stdout.readline().strip()
 
     def busy(self) -> dict[str, float]:
-        """How busy it was since it was last asked."""
+        """Return how busy it was since the last call."""
         with urlopen(f"{self.address}/busy", timeout=10) as found:
             told: dict[str, float] = orjson.loads(found.read())
         return told
 
     def __enter__(self) -> Self:
-        """It runs already."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End it."""
         self._process.kill()
         self._process.wait()
         if self._process.stdout is not None:

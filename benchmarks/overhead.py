@@ -1,9 +1,9 @@
-"""What a run costs beyond the work itself: ours beside a bare asyncio and SQLite loop that does the same.
+"""Measure the overhead of a run, compared with a bare asyncio and SQLite loop that does the same work.
 
     python benchmarks/overhead.py [--runs 1000]
 
-The work: three turns of conversation, each message a validated event, hash-chained, the log kept in SQLite with
-a commit per run, and a sequence of three events checked. Ratios mean more than milliseconds.
+The work is three turns of conversation. Each message is a validated event, chained by hash; the log is stored in
+SQLite with a commit per run; and a sequence of three events is checked. Ratios mean more than milliseconds.
 """
 
 import argparse
@@ -69,12 +69,12 @@ REPLIES = {
 
 
 def answer(message: Message) -> str:
-    """The agent under test: as little as an agent can be."""
+    """The smallest possible agent."""
     return REPLIES[message.text]
 
 
 class Said(BaseModel):
-    """What the bare loop's events say."""
+    """The payload of the bare loop's events."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     text: str
@@ -82,7 +82,7 @@ class Said(BaseModel):
 
 
 class Fact(NamedTuple):
-    """The bare loop's event: as many fields as ours."""
+    """The event of the bare loop, with as many fields as ours."""
 
     seq: int
     at: datetime
@@ -105,7 +105,7 @@ SCRIPT = [
 
 
 def bare(runs: int, folder: Path) -> float:
-    """The same work with nothing around it: as many events, validated, chained, kept with a commit per run."""
+    """Do the same work without the platform: as many events, validated, chained, stored with a commit per run."""
     database = sqlite3.connect(folder / "bare.db", isolation_level=None)
     database.execute("PRAGMA journal_mode=WAL")
     database.execute("PRAGMA synchronous=NORMAL")
@@ -145,7 +145,7 @@ def bare(runs: int, folder: Path) -> float:
 
 
 def ours(runs: int, folder: Path, concurrency: int = 1, store: SqliteStore | None = None) -> float:
-    """Through the front door: plan, execute, keep."""
+    """Plan, execute and store a run."""
     (folder / "suite").mkdir(exist_ok=True)
     (folder / "suite" / "task.yml").write_text(TASK)
     catalog = RegisteredCatalog()
@@ -163,7 +163,7 @@ def ours(runs: int, folder: Path, concurrency: int = 1, store: SqliteStore | Non
 
 
 def cpu(command: list[str], times: int = 7) -> float:
-    """The least CPU a command takes, start to end."""
+    """Return the least CPU time that a command takes."""
     best = float("inf")
     for _ in range(times):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -174,17 +174,17 @@ def cpu(command: list[str], times: int = 7) -> float:
 
 
 def best_of(times: int, measure: Callable[[], float]) -> float:
-    """The least of several: noise only ever adds."""
+    """Return the least of several measurements, because noise only adds."""
     return min(measure() for _ in range(times))
 
 
 def row(name: str, value: str, beside: str = "", ratio: str = "") -> None:
-    """One line of the table."""
+    """Print one row of the table."""
     print(f"| {name} | {value} | {beside} | {ratio} |", flush=True)
 
 
 def grown(folder: Path) -> tuple[float, float]:
-    """Cost per run into a store with 100 runs in it, and into one with 10,000."""
+    """Return the cost per run in a store with 100 runs, and in one with 10,000."""
     store = SqliteStore(folder / "grown.db")
     ours(100, folder, store=store)
     few = best_of(3, lambda: ours(200, folder, store=store)) / 200
@@ -194,7 +194,7 @@ def grown(folder: Path) -> tuple[float, float]:
 
 
 def sealing(folder: Path, runs: int) -> tuple[float, float, float]:
-    """Seconds to seal so many trials, to check them all at the end of the run, and to check one to show it."""
+    """Return the seconds to seal so many trials, to check all of them, and to check one."""
     with SqliteStore(folder / "sealed.db") as store:
         ours(runs, folder, store=store)
         run = store.run("latest").id
@@ -210,14 +210,14 @@ def sealing(folder: Path, runs: int) -> tuple[float, float, float]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long some work takes."""
+    """Return the seconds that some work takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
 def suite_of_many(folder: Path) -> SqliteStore:
-    """A store with a run of 1,000 tasks, a tenth of them failed; it is made once."""
+    """Return a store with a run of 1,000 tasks, a tenth of them failed; it is created once."""
     if (folder / "many.db").exists():
         return SqliteStore(folder / "many.db")
     suite = folder / "many"
@@ -255,7 +255,7 @@ def failures(folder: Path) -> tuple[float, int]:
 
 
 def round_trip(door: str, requests: int = 1000) -> float:
-    """One read of a file, in process or over HTTP on one connection; the client's own work is in it."""
+    """Measure the read of a file, in process or over HTTP on one connection, including the client's work."""
     with SimulatorRig(files.SPEC) as rig:
         rig.send(Request("PUT", "/files/a.txt", body=b"hello"))
         address = urlsplit(rig.url())
@@ -342,7 +342,7 @@ def _cpu_used() -> float:
 
 
 def installed() -> tuple[int, float]:
-    """Distributions and megabytes of the core install, in an environment of its own."""
+    """Return the number of distributions and the megabytes of the core install, in a new environment."""
     root = Path(__file__).parent.parent
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["uv", "venv", "-q", f"{folder}/env"], check=True)

@@ -51,7 +51,7 @@ def test_show_dataset_defined_in_yaml(capfd: pytest.CaptureFixture[str], tmp_pat
     assert "name the dataset" in run_show(capfd, str(tmp_path), code=2)
     assert "1  Order" in run_show(capfd, f"{tmp_path}::two")
     assert "1  file" in run_show(capfd, f"{tmp_path}::three")
-    assert "no dataset `four`" in run_show(capfd, f"{tmp_path}::four", code=2)
+    assert "dataset `four` not found" in run_show(capfd, f"{tmp_path}::four", code=2)
     assert "dataset two is of type records, not fhir" in run_show(capfd, f"{tmp_path}::two", "Patient/a", code=2)
 
 
