@@ -43,8 +43,9 @@ def had_turn(evidence: Evidence) -> bool:
 
 
 def find_first_action(evidence: Evidence) -> tuple[Event, str] | None:
-    """Return the first action of this agent and its description. In a forked run, events before the fork are of another
-    agent.
+    """Return the first action of this agent and its description.
+
+    In a forked run, the events before the fork are those of another agent, and are left out.
     """
     forks = evidence.of_kind(RunForked.kind)
     first = forks[-1].seq if forks else 0

@@ -41,9 +41,8 @@ def _find_fenced_blocks(text: str) -> list[str]:
 
 
 class AnswerMatches(Assertion):
-    """The answer as a whole, or fields of it. Text that is JSON, or that has one JSON block, is parsed: many agents can
-    only
-    answer in text.
+    """The answer as a whole, or fields of it, is as expected. Text that is JSON, or that has one JSON block, is parsed,
+    since many agents can only answer in text.
     """
 
     name: ClassVar[str] = "answer_matches"

@@ -131,7 +131,7 @@ class CitationIndex:
 
     def check(self, citations: Sequence[Citation]) -> tuple[list[FoundCitation], list[str]]:
         """Return the citations that were found, each once, and messages about the others."""
-        stand: dict[tuple[int, str], FoundCitation] = {}
+        valid: dict[tuple[int, str], FoundCitation] = {}
         messages: list[str] = []
         if len(citations) > MAX_CITATIONS:
             return [], [f"there are {len(citations)} citations, but at most {MAX_CITATIONS} are allowed"]
@@ -140,17 +140,15 @@ class CitationIndex:
             if isinstance(found, str):
                 messages.append(found)
             else:
-                stand.setdefault((found.entry.seqs[0], normalise_text(citation.quote)), found)
-        return list(stand.values()), list(dict.fromkeys(messages))
+                valid.setdefault((found.entry.seqs[0], normalise_text(citation.quote)), found)
+        return list(valid.values()), list(dict.fromkeys(messages))
 
     def find_weakness(self, citation: FoundCitation) -> str | None:
         """Return why a valid citation is no evidence for a pass; None if it is.
 
         What the agent says about its own verdict only proves that it said so. If it mentions the verdict anywhere,
-        it may have
-        influenced the judge, so an id without a quote is not enough. A tool or action that only the agent reports
-        proves nothing
-        if a sandbox could have observed it.
+        it may have influenced the judge, so an id without a quote is not enough. A tool or action that only the
+        agent reports proves nothing if a sandbox could have observed it.
         """
         entry = citation.entry
         if _is_by_agent(entry) and mentions_grading(citation.cited_text):
@@ -238,8 +236,8 @@ def _list_entry_texts(entry: LedgerEntry) -> Iterator[str]:
 
 
 def normalise_text(text: str) -> str:
-    """Return a text with single spaces, plain quote marks and no ellipsis at either end. Letters and their case are
-    kept.
+    """Return a text with single spaces, plain quote marks and no ellipsis at either end; letters and case do not
+    change.
     """
     return _OUTER_MARKS.sub("", " ".join(text.translate(_QUOTE_MARKS).split()))
 

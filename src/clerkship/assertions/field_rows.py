@@ -1,4 +1,4 @@
-"""Build rows of evidence about the fields of several things."""
+"""Build rows of evidence, each of which compares a field with an expectation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ def one_or_all(values: Sequence[Any]) -> Any:
 
 
 def compare_texts(path: str, expected: Any, values: Sequence[str], seq: int | None = None) -> FieldCheck:
-    """Compare the texts at a path with what is expected of them."""
+    """Compare the texts at a path with the expectation, and return the row."""
     actual = to_evidence_value(one_or_all(values))
     return FieldCheck(path=path, expected=expected, actual=actual, passed=matches_texts(expected, values), seq=seq)
 
@@ -30,5 +30,5 @@ def share_passed(rows: Sequence[FieldCheck]) -> float:
 
 
 def prefix_paths(owner: str, rows: Rows) -> Rows:
-    """Return the rows with the name of what they are about before their paths."""
+    """Return the rows with a name before each path, such as the key of a resource."""
     return tuple(row.model_copy(update={"path": f"{owner}: {row.path}"}) for row in rows)

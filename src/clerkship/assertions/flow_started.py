@@ -18,8 +18,7 @@ _KIND = agent.FlowStarted.kind
 
 class FlowStartedAssertion(Assertion, CountedScope):
     """Each of the flows started; with `operator: any`, at least one did. `count` applies to each flow, or with `any` to
-    all of
-    them together.
+    all of them together.
     """
 
     name: ClassVar[str] = "flow_started"

@@ -112,10 +112,10 @@ class GenerativeResponse(Assertion):
         reply = next(filter(self._matches, candidates), None)
         if reply is None:
             return self._report_missing(replies, candidates, evidence)
-        flaw = self.find_rule_failure(reply)
-        if flaw is not None:
+        reason = self.find_rule_failure(reply)
+        if reason is not None:
             return Check.of(
-                False, f"{_describe_reply(reply, evidence)} {flaw}", self._row("reply", reply, passed=False)
+                False, f"{_describe_reply(reply, evidence)} {reason}", self._row("reply", reply, passed=False)
             )
         try:
             rating = self.rate(reply, evidence)
@@ -145,9 +145,9 @@ class GenerativeResponse(Assertion):
             False, f"no reply of the agent {self._describe_expected()}; {_list_replies(candidates, evidence)}"
         )
 
-    def _reports_sources(self, every: Sequence[Event]) -> bool:
+    def _reports_sources(self, events: Sequence[Event]) -> bool:
         """Return whether the agent reports sources; or names, if `utter_source` is the name of a response."""
-        replies = [cast(Utterance, event.payload) for event in every]
+        replies = [cast(Utterance, event.payload) for event in events]
         if any(_get_source(reply) is not None for reply in replies):
             return True
         by_name = self.utter_source is not None and self.utter_source.startswith("utter_")

@@ -28,8 +28,8 @@ class Statements(BaseModel):
 
 
 class GenerativeResponseIsGrounded(GenerativeResponse):
-    """A model splits a reply into statements and checks each against the source. The score is the share that is
-    supported.
+    """A model splits a reply into statements and checks each against the source. The score is the share of supported
+    ones.
     """
 
     name: ClassVar[str] = "generative_response_is_grounded"

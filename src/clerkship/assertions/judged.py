@@ -81,8 +81,7 @@ class JudgeVote(NamedTuple):
 
 class JudgedAssertion(Assertion):
     """A model reads the transcript, the ledger of events and the simulation context, decides whether the statement
-    holds, and
-    cites the turns and events that show it.
+    holds, and cites the turns and events that show it.
     """
 
     name: ClassVar[str] = "judged"
@@ -107,24 +106,24 @@ class JudgedAssertion(Assertion):
         filled = add_caution(
             prompt.fill(criterion=statement, criteria_text=f"1. {statement}", **evidence.cached(build_judge_input))
         )
-        reading, cites = evidence.cached(CitationIndex), prompt.mentions("citations")
-        shape = JudgeVerdict if not prompt.is_own else CustomPromptVerdict if cites else UncitedVerdict
-        question = Question[AnyVerdict](filled.content, shape, filled.instructions, prompt.name)
-        ballot = _JudgePoll(evidence, reading, question, cites and not reading.is_empty)
+        citation_index, cites = evidence.cached(CitationIndex), prompt.mentions("citations")
+        verdict_model = JudgeVerdict if not prompt.is_own else CustomPromptVerdict if cites else UncitedVerdict
+        question = Question[AnyVerdict](filled.content, verdict_model, filled.instructions, prompt.name)
+        poll = _JudgePoll(evidence, citation_index, question, cites and not citation_index.is_empty)
         vote_count = self.votes or evidence.votes
         if vote_count == 1:
-            vote = ballot.cast_vote(question)
+            vote = poll.cast_vote(question)
             return Check.of(
                 vote.passed,
                 vote.reasoning,
                 *build_citation_rows(vote.citations),
                 build_judge_row(evidence, vote.model, prompt),
             )
-        return self._check_by_majority(ballot, vote_count)
+        return self._check_by_majority(poll, vote_count)
 
-    def _check_by_majority(self, ballot: "_JudgePoll", vote_count: int) -> Check:
+    def _check_by_majority(self, poll: "_JudgePoll", vote_count: int) -> Check:
         """Require that more than half of the votes agree. A vote that could not be cast agrees with neither side."""
-        cast = ballot.cast_votes(vote_count)
+        cast = poll.cast_votes(vote_count)
         valid = [vote for vote in cast if isinstance(vote, JudgeVote)]
         passed = sum(vote.passed for vote in valid) * 2 > vote_count
         agree = [vote for vote in valid if vote.passed == passed]
@@ -140,9 +139,9 @@ class JudgedAssertion(Assertion):
                 f"{len(agree)} of {vote_count} votes say it {'holds' if passed else 'does not hold'}: {detail}{other}"
             )
         cites = build_citation_rows(found for vote in agree for found in vote.citations)
-        prompt = ballot.evidence.prompts["criterion"]
+        prompt = poll.evidence.prompts["criterion"]
         return Check.of(
-            passed, detail, *cites, _build_votes_row(cast), build_judge_row(ballot.evidence, agree[0].model, prompt)
+            passed, detail, *cites, _build_votes_row(cast), build_judge_row(poll.evidence, agree[0].model, prompt)
         )
 
 
@@ -172,27 +171,29 @@ class _JudgePoll(NamedTuple):
         A fail needs none: it stands, and invalid citations are noted.
         """
         answer = self.evidence.ask(question)
-        verdict, written = answer.data, is_scripted(answer.model)
+        verdict, is_scripted_answer = answer.data, is_scripted(answer.model)
         found, wrong = self.citation_index.check(verdict.citations)
         reasoning = verdict.reasoning.strip() or "(no reason given)"
         if not verdict.passed:
             note = f" (citations that do not hold: {'; '.join(wrong)})" if wrong else ""
             return JudgeVote(False, f"{reasoning}{note}", answer.model, found)
-        if not verdict.citations and (written or not self.requires_citations):
+        if not verdict.citations and (is_scripted_answer or not self.requires_citations):
             return JudgeVote(True, reasoning, answer.model, found)
         talk = (
             *question.talk,
             EarlierMessage("user", question.prompt),
             EarlierMessage("assistant", verdict.model_dump_json()),
         )
-        again = Question(
+        retry_question = Question(
             question.prompt, CorrectedCitations, question.instructions, question.about, talk, sample=question.sample
         )
         return JudgeVote(
             True,
             reasoning,
             answer.model,
-            self._require_valid_citations(again, found, wrong, attempts=0 if written else MAX_CITATION_RETRIES),
+            self._require_valid_citations(
+                retry_question, found, wrong, attempts=0 if is_scripted_answer else MAX_CITATION_RETRIES
+            ),
         )
 
     def _require_valid_citations(
@@ -206,12 +207,12 @@ class _JudgePoll(NamedTuple):
             raise BadAnswer(flaw.error)
         filled = self.evidence.prompts["recite"].fill(wrong="\n".join(flaw.reasons))
         retry = replace(question, prompt=filled.content)
-        recited = self.evidence.ask(retry).data
-        found, wrong = self.citation_index.check(recited.citations)
+        corrected = self.evidence.ask(retry).data
+        found, wrong = self.citation_index.check(corrected.citations)
         talk = (
             *retry.talk,
             EarlierMessage("user", retry.prompt),
-            EarlierMessage("assistant", recited.model_dump_json()),
+            EarlierMessage("assistant", corrected.model_dump_json()),
         )
         return self._require_valid_citations(replace(retry, talk=talk), found, wrong, attempts=attempts - 1)
 

@@ -69,9 +69,9 @@ class MaxAgentActions(Assertion):
 
 
 def find_agent_actions(evidence: Evidence) -> tuple[tuple[Event, ActionType], ...]:
-    """Return one event for each action of the agent, with its type. In a forked run, events before the fork are of
-    another
-    agent.
+    """Return one event for each action of the agent, with its type.
+
+    In a forked run, the events before the fork are those of another agent, and are left out.
     """
     forks = evidence.of_kind(RunForked.kind)
     faults = {event.seq for event in evidence.of_kind(FaultInjected.kind)}

@@ -19,5 +19,5 @@ class MemoryWasCleared(WasWrittenAssertion):
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
     event: ClassVar[type[Payload]] = agent.MemoryCleared
     entries: Annotated[
-        tuple[ClearedMemoryEntry, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})
+        tuple[ClearedMemoryEntry, ...], NotEmpty, Field(description="the memories", json_schema_extra={"minItems": 1})
     ]

@@ -21,4 +21,6 @@ class MemoryWasNotSet(WasNotWrittenAssertion):
     differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, LAST_WRITE_DIFFERENCE)
     event: ClassVar[type[Payload]] = agent.MemorySet
     cleared: ClassVar[type[Payload] | None] = agent.MemoryCleared
-    entries: Annotated[tuple[MemoryEntry, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})]
+    entries: Annotated[
+        tuple[MemoryEntry, ...], NotEmpty, Field(description="the memories", json_schema_extra={"minItems": 1})
+    ]

@@ -22,5 +22,5 @@ class MemoryWasSet(WasWrittenAssertion):
     event: ClassVar[type[Payload]] = agent.MemorySet
     cleared: ClassVar[type[Payload] | None] = agent.MemoryCleared
     entries: Annotated[
-        tuple[CountedMemoryEntry, ...], NotEmpty, Field(description="what", json_schema_extra={"minItems": 1})
+        tuple[CountedMemoryEntry, ...], NotEmpty, Field(description="the memories", json_schema_extra={"minItems": 1})
     ]

@@ -15,8 +15,7 @@ from clerkship.model.run import FieldCheck
 
 class PatternClarificationContains(Assertion, CountedScope):
     """One clarification offered all of the flows; with `operator: any`, at least one of them. A bare list contains
-    names of
-    flows, not ids.
+    names of flows, not ids.
     """
 
     name: ClassVar[str] = "pattern_clarification_contains"

@@ -67,8 +67,7 @@ class SequenceStep(EventMatch):
     """One event of the sequence: a map with `event` and what it must look like (ours), or a map with one key. The keys
     `flow_started`, `flow_completed`, `flow_cancelled`, `flow_interrupted`, `action_executed`, `slot_was_set`,
     `memory_was_set` and `memory_was_cleared` take a name. The `skill_…` and `ordered_block_…` assertions and
-    `tool_executed`
-    take their usual fields, except `count` and `turn`.
+    `tool_executed` take their usual fields, except `count` and `turn`.
     """
 
     model_config = ConfigDict(json_schema_extra=_allow_bare)

@@ -11,8 +11,6 @@ from clerkship.events import agent
 from clerkship.events.event import Payload
 
 EMPTY_LIST_DIFFERENCE = Difference("an empty list", "refused: it checks nothing", "passes there; refused here too")
-
-
 RESET_DIFFERENCE = Difference("a reset to `null`, no `value` given", "does not count as set", "counts as set")
 
 

@@ -146,8 +146,9 @@ class WriteAssertion(Assertion):
         return next(reversed(entry.select_turns(evidence, self._find_events(entry, evidence, *kinds))), None)
 
     def sets(self, entry: ValueEntry, event: Event, *, rasa: bool) -> bool:
-        """Return whether an event sets what an entry expects. A reset to `null` does so only if the entry expects
-        `null`.
+        """Return whether an event sets what an entry expects.
+
+        A reset to `null` does so only if the entry expects `null`, or if `null_is_set`.
         """
         if event.kind != self.event.kind:
             return False

@@ -1,10 +1,8 @@
 """Compare values that are always text, such as those of CSV and HL7.
 
 Decimals and bounds compare numbers: `4.2`, `gte: 4`. Bounds with a date compare times: `gte: 2026-03-02`. A quoted
-text
-compares text. A whole number is compared digit by digit, since it may be an identifier: 4711 does not equal 0004711.
-An
-empty text counts as absent.
+text compares text. A whole number is compared digit by digit, since it may be an identifier: 4711 does not equal
+0004711. An empty text counts as absent.
 """
 
 import re
@@ -22,8 +20,9 @@ _COLLECTION_MATCHERS = ("exists", "not")
 
 
 def matches_texts(expected: Any, values: Sequence[str]) -> bool:
-    """Return whether one of the values matches. `not` holds if none matches its argument, `exists` if there are any
-    values.
+    """Return whether one of the values matches.
+
+    `not` holds if no value matches its argument, and `exists` if there are any values.
     """
     values = [value for value in values if value]
     if expected is None or expected == "":

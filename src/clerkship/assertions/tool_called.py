@@ -13,7 +13,7 @@ from clerkship.model.run import FieldCheck
 
 
 class ToolCalledAssertion(Assertion, ToolCall):
-    """The tool was called with these arguments, perhaps with others too, without an error. Reported actions count as
+    """The tool was called with these arguments, perhaps among others, without an error. Reported actions count as
     calls.
     """
 

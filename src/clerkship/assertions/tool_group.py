@@ -16,8 +16,7 @@ from clerkship.model.run import FieldCheck
 
 class ToolGroup(Assertion):
     """All calls were made in one turn, each separately, and no others. Calls that ended in an error are ignored. The
-    score is the
-    share of correct calls among all made or expected, in the nearest turn.
+    score is the share of correct calls among all made or expected, in the nearest turn.
     """
 
     name: ClassVar[str] = "tool_group"

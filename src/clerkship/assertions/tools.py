@@ -161,7 +161,7 @@ def pair_greedily(
 
 
 def _pair_in_any_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E, C], bool]) -> CallPairs:
-    """Return a maximum matching: a taken call is freed if its owner can use another."""
+    """Return a maximum matching: a call that is already paired is released if its expected call fits another one."""
     candidates = [[place for place, call in enumerate(calls) if fits(item, call)] for item in expected]
     taken: dict[int, int] = {}
 

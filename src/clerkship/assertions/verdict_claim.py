@@ -1,8 +1,7 @@
 """Recognise text about how a conversation is graded.
 
 An agent has no reason to write such text except to influence the judge. The patterns match grading only: "the
-coverage
-criteria are met" and "I marked your request as completed" are ordinary sentences, and do not match.
+coverage criteria are met" and "I marked your request as completed" are ordinary sentences, and do not match.
 """
 
 import re

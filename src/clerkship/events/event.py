@@ -90,8 +90,7 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
     """Return the log line of an event as JSON; store large or binary bodies in `blobs`.
 
     Keys keep their order, so that a state rebuilt from the line equals, byte for byte, one built from the event.
-    `named` is
-    the payload with names of variables in place of their values, if it has any.
+    `named` is the payload with names of variables in place of their values, if it has any.
     """
     seq, at, source, kind, actor, cause, payload, request = event
     record: dict[str, Any] = {
@@ -136,14 +135,14 @@ def request_fields(request: AgentRequest) -> dict[str, Any]:
 
 def _render_large(record: dict[str, Any], blobs: dict[str, bytes]) -> bytes:
     inline: dict[str, Any] = {}
-    kept: dict[str, dict[str, Any]] = dict(record.get("blobs", {}))
+    stored: dict[str, dict[str, Any]] = dict(record.get("blobs", {}))
     for field, value in record["payload"].items():
         form, data = _encode_field(value)
         if form != "bytes" and len(orjson.dumps(value, default=_to_json_value)) <= MAX_INLINE_BYTES:
             inline[field] = value
             continue
-        kept[field] = _store_blob(form, data, blobs)
-    return orjson.dumps(record | {"payload": inline, "blobs": kept}, default=_to_json_value, option=_OPTIONS)
+        stored[field] = _store_blob(form, data, blobs)
+    return orjson.dumps(record | {"payload": inline, "blobs": stored}, default=_to_json_value, option=_OPTIONS)
 
 
 def _store_blob(form: str, data: bytes, blobs: dict[str, bytes]) -> dict[str, Any]:
@@ -203,12 +202,12 @@ def parse_event(
     """
     record = orjson.loads(line)
     payload = record["payload"]
-    for field, kept in record.get("blobs", {}).items():
+    for field, stored in record.get("blobs", {}).items():
         if field == BODY_FIELD:
             continue
-        data = blob(kept["sha256"])
-        payload[field] = data.decode() if kept["form"] == "text" else data
-        if kept["form"] == "json":
+        data = blob(stored["sha256"])
+        payload[field] = data.decode() if stored["form"] == "text" else data
+        if stored["form"] == "json":
             payload[field] = orjson.loads(data)
     if record.get("expand"):
         payload = map_texts(payload, lambda text: expand_text(text, values))

@@ -91,11 +91,11 @@ class Evidence:
     @lazy_property
     def utterances(self) -> list[Event]:
         """All utterances, in order."""
-        spoken = [
+        by_kind = [
             places for places in self.indexes_by_kind.values() if isinstance(self.events[places[0]].payload, Utterance)
         ]
-        every = spoken[0] if len(spoken) == 1 else sorted(chain.from_iterable(spoken))
-        return [self.events[place] for place in every]
+        indexes = by_kind[0] if len(by_kind) == 1 else sorted(chain.from_iterable(by_kind))
+        return [self.events[place] for place in indexes]
 
     def utterances_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
         """Return the utterances of one actor, in one sandbox or in all."""
@@ -116,8 +116,7 @@ class Evidence:
         """Return the turn in which an event happened; 0 before the first message of a person.
 
         Turns are counted over all conversations. If there are several, an utterance belongs to the last turn of its
-        own
-        conversation.
+        own conversation.
         """
         turn = bisect_right(self._turns, (event.at, event.seq))
         if self._turn_sandboxes and isinstance(event.payload, Utterance):
@@ -144,15 +143,15 @@ class Evidence:
         return event.actor
 
     @lazy_property
-    def _read(self) -> dict[Callable[["Evidence"], Any], Any]:
+    def _cache(self) -> dict[Callable[["Evidence"], Any], Any]:
         return {}
 
-    def cached(self, read: Callable[["Evidence"], R]) -> R:
+    def cached(self, compute: Callable[["Evidence"], R]) -> R:
         """Return the result of a function of the evidence, computed once for all assertions."""
-        if read not in self._read:
-            self._read[read] = read(self)
-        found: R = self._read[read]
-        return found
+        if compute not in self._cache:
+            self._cache[compute] = compute(self)
+        result: R = self._cache[compute]
+        return result
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Ask the judge model a question."""

@@ -123,21 +123,23 @@ def render_transcript(evidence: Evidence) -> str:
     return "\n".join(entry.line for entry in list_utterances(evidence)) or "(nothing was said)"
 
 
-def _build_utterance(event: Event, place: tuple[int, int], later: str, *, several: bool) -> LedgerEntry:
+def _build_utterance(event: Event, place: tuple[int, int], gap: str, *, several: bool) -> LedgerEntry:
     turn, number = place
-    said = cast(Utterance, event.payload)
+    utterance = cast(Utterance, event.payload)
     speaker = "agent" if event.actor == "agent" else "user"
     where = f" on {_render_name(event.source)}" if several else ""
-    extras = {"buttons": [button.get("title", button) for button in said.buttons], "custom": said.custom}
-    besides = "".join(f" {name}={render_value(extra, MAX_ANSWER_LENGTH)}" for name, extra in extras.items() if extra)
-    title = (said.metadata or {}).get("pressed") if speaker == "user" else None
-    words = (
-        quote_text(said.text)
-        if title is None
-        else f"presses {quote_text(str(title))}, which sends {quote_text(said.text)}"
+    extras = {"buttons": [button.get("title", button) for button in utterance.buttons], "custom": utterance.custom}
+    extras_text = "".join(
+        f" {name}={render_value(extra, MAX_ANSWER_LENGTH)}" for name, extra in extras.items() if extra
     )
-    line = f"[T{turn}.{number}]{later} {speaker}{where}: {words}{besides}"
-    return LedgerEntry(turn, (event.seq,), line, said.text, speaker, number)
+    title = (utterance.metadata or {}).get("pressed") if speaker == "user" else None
+    words = (
+        quote_text(utterance.text)
+        if title is None
+        else f"presses {quote_text(str(title))}, which sends {quote_text(utterance.text)}"
+    )
+    line = f"[T{turn}.{number}]{gap} {speaker}{where}: {words}{extras_text}"
+    return LedgerEntry(turn, (event.seq,), line, utterance.text, speaker, number)
 
 
 def render_ledger(evidence: Evidence) -> str:
@@ -160,10 +162,10 @@ def _build_action(turn: int, line: str, events: Sequence[Event]) -> LedgerEntry:
     """Build the entry of one or several equal events: `#12`, or the first and the last, and the count."""
     seqs = tuple(event.seq for event in events)
     reported = is_reported(events[0])
-    deed = reported and isinstance(events[0].payload, (ActionExecuted, ToolExecuted))
+    is_action = reported and isinstance(events[0].payload, (ActionExecuted, ToolExecuted))
     mark = f"{REPORTED_MARKER} " if reported else ""
-    shown_as = f"#{seqs[0]} {mark}{line}" if len(seqs) == 1 else f"#{seqs[0]}..#{seqs[-1]} {mark}{line} × {len(seqs)}"
-    return LedgerEntry(turn, seqs, shown_as, is_reported=reported, is_reported_action=deed)
+    text = f"#{seqs[0]} {mark}{line}" if len(seqs) == 1 else f"#{seqs[0]}..#{seqs[-1]} {mark}{line} × {len(seqs)}"
+    return LedgerEntry(turn, seqs, text, is_reported=reported, is_reported_action=is_action)
 
 
 def _render_action(event: Event) -> str | None:
@@ -249,11 +251,11 @@ _RENDERERS: dict[type[Payload], Callable[[Any], str | None]] = {
 
 
 def _render_fields(payload: Payload) -> str:
-    usual = {name: field.default for name, field in type(payload).model_fields.items()}
+    defaults = {name: field.default for name, field in type(payload).model_fields.items()}
     given = {
         name: value
         for name, value in payload.__dict__.items()
-        if value not in (None, "", (), {}, []) and not (value is True and usual[name] is True)
+        if value not in (None, "", (), {}, []) and not (value is True and defaults[name] is True)
     }
     return " ".join(f"{name}={render_value(value)}" for name, value in given.items())
 

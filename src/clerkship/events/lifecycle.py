@@ -22,9 +22,7 @@ class StepRan(Payload):
 
 
 class StepFailed(Payload):
-    """A scenario step could not be executed: a mistake of the author, a platform error, or an effect of the agent's
-    actions.
-    """
+    """A scenario step could not be executed: a mistake of the author, a platform error, or an effect of the agent."""
 
     kind: ClassVar[str] = "scenario.step.failed"
     step: str
@@ -38,6 +36,7 @@ class AgentStarted(Payload):
 
     kind: ClassVar[str] = "agent.started"
     entry: str
+    """The function of the agent that was called: `on_task` or `on_turn`."""
     task_item: dict[str, Any] | None = None
 
 
@@ -74,7 +73,7 @@ class RunEnded(Payload):
 
 
 class RequestRefused(Payload):
-    """A sandbox refused a request of the agent, or what followed from an event elsewhere."""
+    """A sandbox refused a request of the agent, or refused to react to an event of another sandbox."""
 
     kind: ClassVar[str] = "sandbox.refused"
     operation: str
@@ -147,7 +146,7 @@ class PersonBrokeContract(Payload):
     reason: str
     would_have_said: str = ""
     lines: tuple[str, ...] = ()
-    """The lines that the judge cites, each with its turn; then its model and prompt."""
+    """The lines that the judge cites, each with its turn; empty if a rule was broken without a judge."""
     model: str = ""
     prompt: str = ""
 

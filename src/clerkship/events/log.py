@@ -55,7 +55,7 @@ class Log:
         return len(self.events) > MAX_EVENTS or self.size > MAX_LOG_BYTES
 
     def ordered(self) -> list[Event]:
-        """Return the events sorted by (at, seq): an event that arrived late stands where it happened."""
+        """Return the events sorted by (at, seq). An event that arrived late is placed at the time when it happened."""
         return list(self.events) if self._in_order else sorted(self.events, key=lambda event: (event.at, event.seq))
 
     def subscribe(self, subscriber: Subscriber) -> None:

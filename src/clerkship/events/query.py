@@ -47,9 +47,9 @@ def select(events: Iterable[Event], match: EventMatch) -> Iterator[Event]:
 def compare_fields(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
     """Return each expected value beside the actual value in the event."""
     return tuple(
-        field_check(path, expected, found, passed=matches_expected(expected, found), seq=event.seq)
+        field_check(path, expected, actual, passed=matches_expected(expected, actual), seq=event.seq)
         for path, expected in match.where.items()
-        for found in (lookup(event.payload, path),)
+        for actual in (lookup(event.payload, path),)
     )
 
 
@@ -61,9 +61,9 @@ def field_check(path: str, expected: Any, actual: Any, *, passed: bool, seq: int
 
 def find_nearest(events: Iterable[Event], match: EventMatch) -> Event | None:
     """Return the event of the right kind that fulfils most expectations, to be shown for a failure."""
-    anything = match.model_copy(update={"where": {}})
-    found = [event for event in events if matches(event, anything)]
-    return max(found, key=lambda event: sum(check.passed for check in compare_fields(event, match)), default=None)
+    without_fields = match.model_copy(update={"where": {}})
+    candidates = [event for event in events if matches(event, without_fields)]
+    return max(candidates, key=lambda event: sum(check.passed for check in compare_fields(event, match)), default=None)
 
 
 def to_evidence_value(value: object, limit: int = 2000) -> object:

@@ -38,9 +38,9 @@ class AgentRequest(NamedTuple):
 
 def parse_request(record: Mapping[str, Any], blob: Callable[[str], bytes]) -> AgentRequest | None:
     """Parse the request of a logged event; return None if it has none."""
-    shown = record.get("request")
-    if shown is None:
+    fields = record.get("request")
+    if fields is None:
         return None
-    kept = record.get("blobs", {}).get(BODY_FIELD)
-    body = blob(kept["sha256"]) if kept is not None else shown.get("body", "").encode()
-    return AgentRequest(**{**shown, "body": body})
+    stored = record.get("blobs", {}).get(BODY_FIELD)
+    body = blob(stored["sha256"]) if stored is not None else fields.get("body", "").encode()
+    return AgentRequest(**{**fields, "body": body})

@@ -46,13 +46,12 @@ def render_request(kind: str, actor: str, payload: Fields, request: Fields | Non
     """Render a request and its outcome.
 
     FHIR events without a request (from logs of earlier versions, or from an entry of a Bundle) are rendered from
-    their
-    payload.
+    their payload.
     """
     if request is None:
         return _render_from_payload(kind, payload) if actor == "agent" else None
-    asked = _render_target(request, payload)
-    return _to_one_line(f"{asked} → {_clip(_render_outcome(kind, payload, request, asked), MAX_OUTCOME)}")
+    target = _render_target(request, payload)
+    return _to_one_line(f"{target} → {_clip(_render_outcome(kind, payload, request, target), MAX_OUTCOME)}")
 
 
 def describe_unauthenticated_requests(sidecar: Fields) -> list[str]:
@@ -97,41 +96,41 @@ def _render_target(request: Fields, payload: Fields) -> str:
     return _clip(f"{method} {target}", MAX_TARGET)
 
 
-def _render_outcome(kind: str, payload: Fields, request: Fields, asked: str) -> str:
+def _render_outcome(kind: str, payload: Fields, request: Fields, target: str) -> str:
     """Return the status and a note about the answer. SFTP and MLLP have no status."""
-    plain = request.get("over") in (SFTP, MLLP)
-    status = "" if plain else str(request["status"]) if request["status"] else "no answer"
+    has_no_status = request.get("over") in (SFTP, MLLP)
+    status = "" if has_no_status else str(request["status"]) if request["status"] else "no answer"
     if kind == FaultInjected.kind:
         return f"{status or request['status'] or 'no answer'} (fault: {payload['fault']})"
     if kind == RequestRefused.kind:
         return f"{status} {payload['reason']}".strip()
     answer = request.get("answer", "")
     answered = f"{status} {answer}".strip()
-    return (answered + _render_note(kind, payload, asked)).removeprefix(", ") or "ok"
+    return (answered + _render_note(kind, payload, target)).removeprefix(", ") or "ok"
 
 
-def _render_note(kind: str, payload: Fields, asked: str) -> str:
-    """Return details by the fields that the payload has, so that events of plug-ins are rendered too."""
+def _render_note(kind: str, payload: Fields, target: str) -> str:
+    """Return details of the answer, chosen by the fields of the payload, so that events of plug-ins have some too."""
     for field, write in _NOTE_RENDERERS.items():
         if isinstance(payload.get(field), (int, list, tuple)):
             return f", {write(payload[field])}"
     if "turn" in payload and isinstance(payload.get("text"), str):
         return f", “{_clip(payload['text'], MAX_TEXT)}”"
     if isinstance(payload.get("control_id"), str):
-        return _render_message_note(kind, payload, asked)
+        return _render_message_note(kind, payload, target)
     if "path" in payload and "to" in payload:
-        return "" if payload["to"] in asked else f", {payload['path']} to {payload['to']}"
+        return "" if payload["to"] in target else f", {payload['path']} to {payload['to']}"
     name = f"{payload['type']}/{payload['id']}" if payload.get("type") and payload.get("id") else ""
-    return f" {name}" if name and name not in asked else ""
+    return f" {name}" if name and name not in target else ""
 
 
-def _render_message_note(kind: str, payload: Fields, asked: str) -> str:
+def _render_message_note(kind: str, payload: Fields, target: str) -> str:
     """Return type and control id of an HL7 message, `ADT^A08 (MSG00012)`, and why it was refused."""
     trigger = payload.get("trigger")
     type = payload.get("type") or (f"{kind.split('.')[1].upper()}^{trigger}" if trigger else "")
     message = f"{type} ({payload['control_id']})".strip()
     reasons = payload.get("reasons") or ("",)
-    note = "" if message in asked else f", {message}" if type else f" {message}"
+    note = "" if message in target else f", {message}" if type else f" {message}"
     return f"{note}: {reasons[0]}" if reasons[0] else note
 
 
@@ -155,11 +154,11 @@ _NOTE_RENDERERS: dict[str, Callable[[Any], str]] = {
 
 
 def _render_from_payload(kind: str, payload: Fields) -> str | None:
-    asked = _render_fhir_target(kind, payload)
-    if asked is None:
+    target = _render_fhir_target(kind, payload)
+    if target is None:
         return None
-    asked = _clip(asked, MAX_TARGET)
-    return _to_one_line(f"{asked} → {payload.get('status', 200)}{_render_note(kind, payload, asked)}")
+    target = _clip(target, MAX_TARGET)
+    return _to_one_line(f"{target} → {payload.get('status', 200)}{_render_note(kind, payload, target)}")
 
 
 def _render_fhir_target(kind: str, payload: Fields) -> str | None:
@@ -190,4 +189,4 @@ def _clip(text: str, limit: int) -> str:
 
 
 def _to_one_line(text: str) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in text)
+    return "".join(char if char.isprintable() else " " for char in text)

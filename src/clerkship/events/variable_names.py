@@ -26,15 +26,15 @@ class VariableNames:
             return None
         found = False
 
-        def look(text: str) -> str:
+        def search(text: str) -> str:
             nonlocal found
             found = found or any(value in text for value in self.names)
             return text
 
-        map_texts(event.payload.__dict__, look)
-        return map_texts(event.payload.__dict__, self._written) if found else None
+        map_texts(event.payload.__dict__, search)
+        return map_texts(event.payload.__dict__, self._replace_values) if found else None
 
-    def _written(self, text: str) -> str:
+    def _replace_values(self, text: str) -> str:
         parts = [text]
         for value, name in self.names.items():
             parts = [

@@ -24,7 +24,9 @@ class CorsPolicy:
 
     def __post_init__(self) -> None:
         if self.credentials and "*" in self.origins:
-            raise ValueError("CORS with credentials needs a list of origins: `*` would let any page act for its reader")
+            raise ValueError(
+                "CORS with credentials needs a list of origins: with `*`, any page could send requests as its user"
+            )
 
     def preflight(self, request: Request, methods: Iterable[str]) -> Reply | None:
         """Answer a preflight request; return None for any other request and for an origin that is not allowed."""

@@ -339,7 +339,7 @@ def _iter_subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _check_not_recursive(schema: Schema, definitions: Definitions, via: tuple[str, ...]) -> None:
-    """Raise InvalidSchema for a definition that refers to itself for the same value, since its check would never end."""
+    """Raise InvalidSchema for a definition that refers to itself for the same value: its check would never end."""
     if isinstance(schema, bool):
         return
     if "$ref" in schema:

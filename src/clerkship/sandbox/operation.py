@@ -102,7 +102,7 @@ class Operation(Generic[InputT, ResultT]):
         """The names of the fields that an agent may set."""
         if self._schema is not None or self.input.model_config.get("alias_generator"):
             return frozenset(self.schema.get("properties", ()))
-        # Not from the schema: it is needed for tools alone, and takes a while.
+        # Not from the schema, which is needed only for tools and takes long to build.
         return frozenset(info.alias or name for name, info in self.input.model_fields.items())
 
     @cached_property

@@ -44,7 +44,7 @@ class QueryParams(Mapping[str, str]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Query({self.pairs!r})"
+        return f"QueryParams({self.pairs!r})"
 
 
 QueryInput = Mapping[str, str] | Sequence[tuple[str, str]]
@@ -116,8 +116,7 @@ class ByteStream(Iterator[bytes]):
     """The chunks of a body, produced while it is sent.
 
     They are produced after the request is recorded and without the lock of the playground, so producing them must
-    not
-    read the state of the sandbox.
+    not read the state of the sandbox.
     """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
@@ -187,8 +186,7 @@ def redirect(location: str, status: int = 303) -> Reply:
     """Return a reply that redirects the client.
 
     A location that begins with a slash is a path of the sandbox, as in a Request: over HTTP the address of the
-    sandbox
-    is put before it. Any other location is sent as it is.
+    sandbox is put before it. Any other location is sent as it is.
     """
     if status not in REDIRECTS:
         raise ValueError(f"{status} is not the status of a redirect (expected one of {', '.join(map(str, REDIRECTS))})")

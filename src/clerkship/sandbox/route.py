@@ -36,7 +36,7 @@ class Route:
     `parse`, `render` and `refuse` replace how requests are read, and how results and refusals are written.
     """
 
-    def __init__(  # noqa: PLR0913  (a line of a table: all but what it is and what it means have names)
+    def __init__(  # noqa: PLR0913  (routes are declared in tables; all options are keyword-only)
         self,
         method: str,
         path: str,

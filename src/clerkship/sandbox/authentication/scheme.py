@@ -78,7 +78,7 @@ def refuse_expired(schemes: Sequence[AuthenticationScheme], reason: str) -> Refu
 
 
 def refuse_unknown(schemes: Sequence[AuthenticationScheme]) -> Refusal:
-    """Return the refusal of a request whose sandbox or token is unknown, with a challenge of each scheme."""
+    """Return the refusal of a request without a valid credential, with a challenge of each scheme."""
     return _build_unauthorized("unauthorized", schemes, lambda scheme: "")
 
 
