@@ -1,4 +1,4 @@
-"""Fixtures for all, and the rule that in CI nothing is skipped for want of a part."""
+"""Fixtures for all tests, and the rule that CI skips no test because a program is missing."""
 
 import gc
 import os
@@ -14,19 +14,19 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each command that a guide 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first: at the end, one process would do it while the others wait."""
+    """Start the slowest tests first, so that no process runs them alone at the end."""
     items.sort(key=lambda item: item.path.name not in ("test_docs.py", "test_examples.py", "test_chart.py"))
 
 
 def pytest_collection_finish() -> None:
-    """Keep the million objects of eleven thousand tests out of garbage collection: each full one took a second."""
+    """Keep the objects of collected tests out of garbage collection: each full collection took a second."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What datasets come to is kept among the tests' own files, not among the user's."""
+    """Keep the dataset cache in a temporary folder instead of the user's."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("cache")
         patch.setenv("CLERKSHIP_CACHE", str(folder))
@@ -35,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Workbench]:
-    """A folder to write files in and run them."""
+    """A folder in which files are written and run."""
     workbench = Workbench(tmp_path)
     yield workbench
     workbench.store.close()
@@ -43,7 +43,7 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """A machine may lack a part; CI may not."""
+    """Fail in CI if a test is skipped because a program is missing."""
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
     if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):

@@ -1,4 +1,4 @@
-"""Routes whose handlers see the request itself and write the reply themselves, for tests of what is around them."""
+"""Routes whose handlers read the request and write the response themselves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from clerkship.sandbox.route import HttpCall, Route
 
 @dataclass(frozen=True)
 class RawCall:
-    """One request, and what an operation works with."""
+    """A request, with the context of its operation."""
 
     request: Request
     params: dict[str, str]

@@ -1,4 +1,4 @@
-"""The house: imports point left, there are no cycles, and none of ours is imported inside a function."""
+"""Imports follow the layers, without cycles and not inside functions."""
 
 import ast
 import subprocess
@@ -42,7 +42,7 @@ MODULES = sorted(path for path in ROOT.rglob("*.py") if "suites" not in path.par
 
 
 def name_of(path: Path) -> str:
-    """`clerkship.model.task` for its file."""
+    """Return the dotted name of a module's file."""
     parts = path.relative_to(ROOT.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -82,7 +82,7 @@ GRAPH = {name_of(path): {target for target, _ in imports(path) if target != name
 
 
 def room_of(module: str) -> str:
-    """The room a module is in."""
+    """Return the package of a module."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else "__init__"
 
@@ -126,9 +126,9 @@ def test_own_modules_are_not_imported_inside_functions() -> None:
 
 
 def test_own_modules_are_imported_by_name_only_with_load() -> None:
-    """Elsewhere a name comes from a user: an agent's module, or the class of an exception in its process.
+    """Elsewhere the name comes from a user: the module of an agent, or the class of an exception in its process.
 
-    The pytest plugin imports nothing of ours, not even that function.
+    The pytest plug-in imports nothing of ours, not even that function.
     """
     importing = {path.relative_to(ROOT).as_posix() for path in MODULES if "import_module" in path.read_text("utf-8")}
     assert importing == {"by_name.py", "actors/python_target.py", "actors/host_link.py", "pytest_plugin.py"}
@@ -233,7 +233,7 @@ scenario:
 
 
 def test_validating_scenario_files_imports_only_the_chat_simulator(tmp_path: Path) -> None:
-    """A kind is imported when a file names it, or something that it brings."""
+    """A kind is imported when a file names it, or one of its assertions or steps."""
     (tmp_path / "one.yml").write_text(SCENARIO, encoding="utf-8")
     code = (
         "import sys\n"

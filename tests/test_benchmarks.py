@@ -1,4 +1,4 @@
-"""The benchmark beside other harnesses: its arithmetic and its table, without installing anybody."""
+"""The benchmark against other harnesses: its arithmetic and its table, without installing a peer."""
 
 import json
 import sys

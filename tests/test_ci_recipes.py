@@ -1,4 +1,4 @@
-"""The files for continuous integration do what they say: their commands are ours, and both jobs run, line by line."""
+"""The CI files work: their commands exist, and both jobs run."""
 
 import os
 import re
@@ -26,14 +26,14 @@ Recipe = dict[str, Any]
 
 
 def read(path: Path) -> Recipe:
-    """A recipe as data."""
+    """Return a recipe as data."""
     data = parse_yaml(path.read_text(encoding="utf-8"), path.name).data
     assert isinstance(data, dict)
     return data
 
 
 def steps(path: Path, job: str) -> list[str]:
-    """What a job runs, in order; a list of lines of GitLab's is run by one shell."""
+    """Return the scripts of a job, in order; GitLab runs a list of lines in one shell."""
     recipe = read(path)
     if "jobs" in recipe:
         return [step["run"] for step in recipe["jobs"][job]["steps"] if "run" in step]
@@ -42,20 +42,20 @@ def steps(path: Path, job: str) -> list[str]:
 
 
 def jobs(path: Path) -> list[str]:
-    """Their names."""
+    """Return the names of the jobs."""
     recipe = read(path)
     return list(recipe["jobs"]) if "jobs" in recipe else [name for name, job in recipe.items() if "script" in job]
 
 
 def calls(text: str) -> list[list[str]]:
-    """Each call of our command in a script, in words."""
+    """Return the words of each call of our command in a script."""
     joined = re.sub(r"\\?\n(?=\s*--)", " ", text)
     lines = [re.split(r"\s(?:\|\||&&|>>|;)\s?", line)[0] for line in joined.splitlines()]
     return [shlex.split(line.strip()) for line in lines if line.strip().startswith("clerkship ")]
 
 
 def options(words: list[str]) -> tuple[set[str], set[str]]:
-    """What a call gives, and what the command that is called has."""
+    """Return the options of a call, and the options that the command has."""
     command: Any = app
     rest = words[1:]
     while isinstance(command, TyperGroup):
@@ -111,7 +111,7 @@ def test_recipes_record_nightly_and_not_on_push() -> None:
 
 
 class Runner:
-    """A machine of a CI: a checkout, and the shell that each step is run by."""
+    """A CI machine: a checkout, and the shell that runs each step."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.summary, self.output = folder / "checkout", folder / "summary.md", folder / "output"
@@ -131,13 +131,13 @@ class Runner:
         self.output.touch()
 
     def program(self, name: str, body: str) -> None:
-        """Something to be found on the path."""
+        """Create a program on the path."""
         path = self.programs / name
         path.write_text(f"#!/bin/bash\n{body}\n", encoding="utf-8")
         path.chmod(0o755)
 
     def sh(self, text: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        """One step, as a CI runs it."""
+        """Run one step, as a CI does."""
         given = {
             name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "CLERKSHIP", "GIT_"))
         }
@@ -149,13 +149,13 @@ class Runner:
         )
 
     def job(self, path: Path, job: str, **environ: str) -> list[subprocess.CompletedProcess[str]]:
-        """All of a job's steps. Those after one that failed are run too, for they say that they are."""
+        """Run all steps of a job, also after one that failed, as the recipes request."""
         recipe = read(path)
         variables = {name: str(value) for name, value in recipe["env" if "env" in recipe else "variables"].items()}
         return [self.sh(text, **{**variables, "TRIALS": "1", "CODE": "0", **environ}) for text in steps(path, job)]
 
     def commit(self) -> None:
-        """What there is, in a repository, with somewhere to push to."""
+        """Commit all files to a repository with a remote."""
         there = shlex.quote(str(self.origin))
         done = self.sh(
             f"git init --quiet --bare {there}; git init --quiet --initial-branch main; git add .; "
@@ -164,23 +164,23 @@ class Runner:
         assert done.returncode == 0, done.stderr
 
     def pushed(self, branch: str) -> str:
-        """What the last commit of a branch has changed there."""
+        """Return the files that the last commit of a branch changed on the remote."""
         return self.sh(f"git --git-dir {shlex.quote(str(self.origin))} show --stat {branch}").stdout
 
     def record(self) -> None:
-        """At somebody's desk."""
+        """Record cassettes on a developer's machine."""
         done = self.sh("clerkship run eval -a python:bot:OrderBot --judge scripted:judge.json --record")
         assert done.returncode == 0, done.stdout
 
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
-    """With the order desk's project on it."""
+    """A runner with the project of the order support example."""
     return Runner(tmp_path)
 
 
 def codes(done: list[subprocess.CompletedProcess[str]]) -> list[int]:
-    """How the steps ended."""
+    """Return the exit codes of the steps."""
     return [step.returncode for step in done]
 
 

@@ -1,4 +1,4 @@
-"""The documentation: the reference is what the code says, and what is shown runs."""
+"""The reference matches the code, and the examples in the documentation run."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def _free_port() -> int:
 
 @contextmanager
 def _in_background(line: str, here: Path, environment: dict[str, str]) -> Iterator[None]:
-    """`command > file &`: goes on once it has written something, and is stopped by Ctrl-C where the page ends."""
+    """Start `command > file &`, wait until it has written something, and interrupt it at the end of the page."""
     command, _, target = line.removesuffix(" &").rpartition(" > ")
     with (here / target).open("wb") as written:
         process = subprocess.Popen(shlex.split(command), cwd=here, env=environment, stdout=written)
@@ -131,7 +131,7 @@ def _anchors(page: Path) -> set[str]:
 
 
 def _check_json(body: str) -> None:
-    """To be copied: JSON, or a line of it after another."""
+    """Check that a block is JSON or JSON Lines."""
     try:
         json.loads(body)
     except json.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""The examples, each run as it is against the practice that `clerkship init` writes."""
+"""The examples, run with the project that `clerkship init` creates."""
 
 import base64
 import hashlib
@@ -26,27 +26,27 @@ PYTHON = shlex.quote(sys.executable)
 
 @pytest.fixture
 def practice(tmp_path: Path) -> Path:
-    """The practice, in a folder of its own."""
+    """A new project."""
     create_project(tmp_path / "mine")
     return tmp_path / "mine"
 
 
 def clerkship(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """The command line, as somebody types it."""
+    """Run a command in a new process."""
     command = [sys.executable, "-m", "clerkship", *arguments]
     given = {name: value for name, value in os.environ.items() if "OPENAI" not in name} | environ
     return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, check=False, timeout=60)
 
 
 def passes(done: "subprocess.CompletedProcess[str]") -> None:
-    """Both tasks of the practice."""
+    """Check that both tasks of the project passed."""
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("✓ pass") == 3, done.stdout  # two tasks, and their sum
 
 
 @contextmanager
 def serving(script: Path, **environ: str) -> Iterator[str]:
-    """A server of the examples, on a port of its own; its address is the first thing it says."""
+    """Start a server of the examples on a free port, and yield the address that it prints."""
     command = [sys.executable, str(script), "--port", "0"]
     with subprocess.Popen(command, env=os.environ | environ, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -88,7 +88,7 @@ def test_webhook_example_with_signatures_passes(practice: Path) -> None:
 
 
 def _signed(address: str, secret: str, age: int) -> int:
-    """The status that a message of some age gets; it has no `type`, and so it is not taken in the end."""
+    """Return the status of a signed request of some age; without a `type`, a request is rejected with 400."""
     moment, body = int(time.time()) - age, b'{"type": null}'
     digest = hmac.new(secret.encode(), f"id.{moment}.".encode() + body, hashlib.sha256).digest()
     headers = {"webhook-id": "id", "webhook-timestamp": str(moment)}
@@ -113,7 +113,7 @@ def test_scripted_model_example_passes(practice: Path) -> None:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
-    """The order desk's project, in a folder of its own."""
+    """The project of the order support example."""
     leave = shutil.ignore_patterns("__pycache__", ".clerkship")
     return Path(shutil.copytree(EXAMPLES / "order_support", tmp_path / "desk", ignore=leave))
 

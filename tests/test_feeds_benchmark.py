@@ -1,4 +1,4 @@
-"""The benchmark of SFTP does the work it measures, at sizes that take no time."""
+"""The SFTP benchmark does the work that it measures, with small sizes."""
 
 import shutil
 

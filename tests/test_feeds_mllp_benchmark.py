@@ -1,4 +1,4 @@
-"""The MLLP benchmark does the work it measures, at sizes that take no time."""
+"""The MLLP benchmark does the work that it measures, with small sizes."""
 
 from benchmarks.feeds_mllp import CONNECTIONS, ENOUGH, SERVERS, Site, drive, measure, next_message, started, table
 

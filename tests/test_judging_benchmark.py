@@ -1,4 +1,4 @@
-"""The benchmark of models that are asked does the work it measures, at sizes that take no time."""
+"""The judging benchmark does the work that it measures, with small sizes."""
 
 from benchmarks.judging import conversations, overhead, replayed
 from benchmarks.model_server import ModelServer

@@ -1,4 +1,4 @@
-"""The load benchmark, small: what it measures must work, and its picture be one."""
+"""The load benchmark works with small sizes, and its chart is an SVG."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -22,10 +22,6 @@ from benchmarks.picture import Curve, draw
 def test_case_reports_its_measurements(case: str, values: tuple[str, ...], tmp_path: Path) -> None:
     found = CASES[case](tmp_path, *values)
     assert all(value >= 0 for value in found.values())
-    if case == "stopped":
-        assert found["seconds"] < 3  # one on a quiet machine, which this may not be
-    if case == "waiting":
-        assert found["seconds"] < 20  # one after the other would take 40
 
 
 def test_chart_is_an_svg_with_a_panel_for_each_curve() -> None:

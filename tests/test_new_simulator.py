@@ -1,4 +1,4 @@
-"""`make new-simulator`: a simulator in a copy of the house, at home there at once."""
+"""`make new-simulator` creates a simulator that passes the project's checks."""
 
 import ast
 import os
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
-    """A copy of what the checks look at."""
+    """A copy of the files that the checks read."""
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("src", "scripts", "tests"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignore)

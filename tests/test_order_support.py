@@ -1,4 +1,4 @@
-"""The order-support example: each assertion of a scenario file met and missed, in process and through a Rasa server."""
+"""The order support example: each assertion of a scenario file passes and fails, in process and over a Rasa server."""
 
 import json
 import re
@@ -36,7 +36,7 @@ SEED_SEQUENCE = [
 
 
 class Case(NamedTuple):
-    """A conversation, what is true of it, what is not, and what must be said about that: expected, nearest, turn."""
+    """A conversation with an assertion that passes, one that fails, and the texts that the failure must have."""
 
     name: str
     lines: list[str]
@@ -151,13 +151,13 @@ JUDGE = [
 
 @pytest.fixture(scope="module")
 def rasa() -> Iterator[RasaServer]:
-    """One server for all conversations: each has a name of its own."""
+    """One server for all conversations."""
     with serve() as server:
         yield server
 
 
 def run_case(bench: Workbench, case: Case, agent: Any, *, holds: bool) -> tuple[TaskRun, CriterionRun]:
-    """The conversation, with one assertion about it."""
+    """Run the conversation with one assertion."""
     goals = {"assertions": [{case.name: case.good if holds else case.bad}]}
     setup = {"initial_slots": case.slots, "person": {"lines": case.lines}}
     scenario = {"name": case.name, "simulation_context": "You have an order.", "setup": setup, "goals": goals}
@@ -168,14 +168,14 @@ def run_case(bench: Workbench, case: Case, agent: Any, *, holds: bool) -> tuple[
 
 
 def judge(bench: Workbench) -> str:
-    """A model that answers as written down."""
+    """A scripted model that judges."""
     path = bench.folder.parent / "judge.yml"
     path.write_text(json.dumps({"answers": JUDGE}), encoding="utf-8")
     return f"scripted:{path}"
 
 
 def explained(criterion: CriterionRun) -> str:
-    """All that is said about a criterion."""
+    """Return all texts of a criterion."""
     return "\n".join([criterion.detail, *(f"{row.expected} {row.actual}" for row in criterion.evidence)])
 
 
@@ -209,7 +209,7 @@ SERVERS_OWN = ("action_listen", "action_session_start", "session_started_metadat
 
 
 def agents_own(bench: Workbench, task_run: TaskRun) -> list[str]:
-    """What was said and what the agent did, without what only a server writes down."""
+    """Return the messages and the agent's events, without those that only a server reports."""
     found = []
     for event in bench.events(task_run):
         payload = event["payload"]
@@ -285,7 +285,7 @@ def test_domain_matches_the_flows_of_the_bot() -> None:
 
 
 def talk(*lines: str, slots: dict[str, Any] | None = None, stubs: dict[str, Any] | None = None) -> list[Any]:
-    """What the bot did and said to all that."""
+    """Return the events and messages of the bot for these lines."""
     bot = OrderBot()
     said = list(bot.on_start(Start(slots or {}, None, stubs or {})))
     for number, line in enumerate(lines, 1):
@@ -294,7 +294,7 @@ def talk(*lines: str, slots: dict[str, Any] | None = None, stubs: dict[str, Any]
 
 
 def kinds(told: list[Any]) -> list[type[Payload]]:
-    """Of the flow events."""
+    """Return the types of the flow events."""
     return [type(part) for part in told if isinstance(part, Payload) and part.kind.startswith("agent.flow.")]
 
 

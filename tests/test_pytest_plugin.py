@@ -1,4 +1,4 @@
-"""The pytest plugin, in sessions of its own: what passes, what fails and how it is told, and what it costs."""
+"""The pytest plug-in, in its own sessions: results, explanations of failures, and imports."""
 
 import subprocess
 import sys

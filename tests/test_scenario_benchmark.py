@@ -1,4 +1,4 @@
-"""The benchmark of scenario files does the work it measures, at sizes that take no time."""
+"""The scenario benchmark does the work that it measures, with small sizes."""
 
 from pathlib import Path
 

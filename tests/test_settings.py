@@ -1,4 +1,4 @@
-"""Settings: one table, read once, refused where they do not fit."""
+"""Settings: read from the environment, validated, with defaults."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The benchmark of slow requests, small: what it measures must work."""
+"""The benchmark of slow requests works with small sizes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A whole use of the library by a program, without the command line."""
+"""Use of the library by a program, without the command line."""
 
 from pathlib import Path
 

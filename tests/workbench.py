@@ -1,4 +1,4 @@
-"""A folder to put files in and run them: how most tests drive the whole."""
+"""A folder in which tests write files and run them."""
 
 import sqlite3
 from collections.abc import Callable
@@ -22,17 +22,16 @@ from clerkship.store.sqlite import SqliteStore
 
 
 def written(task_run: TaskRun) -> list[CriterionRun]:
-    """Return the criteria that a task's file has, without the gate that every task has."""
+    """Return the criteria of a task's file, without the implied gate."""
     return [criterion for criterion in task_run.criteria if not criterion.is_implied]
 
 
 class Breaks(Assertion):
-    """A check with a bug in it: what comes of it is an error of its criterion, and of nothing else."""
+    """An assertion with a bug, which makes its criterion an error and affects nothing else."""
 
     name: ClassVar[str] = "breaks"
 
     def check(self, evidence: Evidence) -> Check:
-        """Break."""
         raise ZeroDivisionError("a bug of ours")
 
 
@@ -52,7 +51,7 @@ def unseal(database: sqlite3.Connection) -> None:
 
 
 class Workbench:
-    """Write files, run them, look at what came of it."""
+    """Write files, run them and read the results."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "suite"
@@ -61,33 +60,33 @@ class Workbench:
         self.result: RunResult | None = None
 
     def write(self, name: str, text: str) -> Path:
-        """Put a file in the folder."""
+        """Write a file in the folder."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(dedent(text), encoding="utf-8")
         return path
 
     def run(self, agent: Callable[..., Any] | type | str | Solver, **options: Any) -> list[TaskRun]:
-        """Run what is in the folder with a function, a class, or a named agent."""
+        """Run the tasks of the folder with a function, a class or a named agent."""
         solver: Any = PythonSolver("agent", agent) if isinstance(agent, type) or callable(agent) else agent
         plan = plan_run(RunRequest(path=self.folder, agent=solver, **options), Settings(timeout=20), CATALOG)
         self.result = execute(plan, self.store, CATALOG)
         return self.store.task_runs(self.result.run.id)
 
     def run_one(self, agent: Callable[..., Any] | type | str | Solver, **options: Any) -> TaskRun:
-        """Run the folder's only task."""
+        """Run the only task of the folder."""
         [task_run] = self.run(agent, **options)
         return task_run
 
     def exit_code(self) -> int:
-        """What the command line would have exited with."""
+        """Return the exit code that the command line would have."""
         assert self.result is not None
         return self.result.exit_code()
 
     def events(self, task_run: TaskRun) -> list[dict[str, Any]]:
-        """The log as plain data."""
+        """Return the log as data."""
         return [orjson.loads(line) for line in self.store.log(task_run)]
 
     def kinds(self, task_run: TaskRun) -> list[str]:
-        """The kinds of a log's events, in order of arrival."""
+        """Return the kinds of the events, in order."""
         return [event["kind"] for event in self.events(task_run)]
