@@ -1,11 +1,11 @@
-"""MLLP round trips a second: our sandbox, beside the server of the `hl7` library that answers `create_ack`.
+"""Measure MLLP round trips per second: our sandbox, and the server of the `hl7` library that answers with `create_ack`.
 
     python -m benchmarks.feeds_mllp [--seconds 2] [--rounds 5] [--quick]
 
-The message is an ORU^R01 with five OBX segments. Each server is a process of its own; one client asks them all, a frame
-at a time on each connection, in turn and in rounds; what counts is the median of the rounds. Theirs reads the message
-and answers AA to anything. Ours validates it, takes it down in the run's log and acknowledges it by the rules; with a
-chart beside it, the results are filed there too.
+The message is an ORU^R01 with five OBX segments. Each server is its own process. One client measures all of them in
+turn and in rounds, one frame at a time on each connection; the result is the median of the rounds. Their server
+parses the message and answers AA to everything. Ours validates it, logs it and acknowledges it by the rules; with a
+chart, it also files the results.
 """
 
 import argparse

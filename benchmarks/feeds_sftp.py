@@ -1,11 +1,10 @@
-"""A drop over SFTP beside OpenSSH's own server (`internal-sftp`), both asked by OpenSSH's client, and by paramiko.
+"""Compare our SFTP server with OpenSSH's (`internal-sftp`), using OpenSSH's client and paramiko.
 
     python -m benchmarks.feeds_sftp [--megabytes 256] [--files 1000] [--rounds 5] [--quick]
 
-Each server is asked in turn, in rounds; what counts is the median of the rounds. OpenSSH's server is started on
-loopback with a configuration, keys and a folder made for it alone, and stopped again. What both serve, and the client's
-own files, are in memory where the machine has a file system for that, so that no disk is measured. Ours also hashes
-every file, and keeps it in the log.
+The servers are measured in turn, in rounds; the result is the median of the rounds. OpenSSH's server runs on
+loopback with its own configuration, keys and folder. All files are in memory if the machine has such a file system,
+so that no disk is measured. Ours also hashes every file and logs it.
 """
 
 import argparse

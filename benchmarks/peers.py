@@ -2,10 +2,10 @@
 
     python benchmarks/peers.py [--only inspect_ai,deepeval] [--cases 1000] [--repeat 3]
 
-Theirs and ours take turns, in processes of their own, and the best of the repetitions counts for both. Imports are not
-in the seconds, nor is a warm-up of ten cases; the driver imports nothing of ours, so that it stays small.
-A peer that cannot be installed or fails is a row that says why. Installs are kept under .cache/peers; delete a folder
-there to install that peer anew.
+Theirs and ours take turns, in processes of their own, and the best of the repetitions counts for both. Imports are
+not in the seconds, nor is a warm-up of ten cases; the driver imports nothing of ours, so that it stays small. A peer
+that cannot be installed or fails is a row that says why. Installs are kept under .cache/peers; delete a folder there
+to install that peer anew.
 """
 
 import argparse
@@ -35,12 +35,12 @@ SHAPES: dict[Shape, str] = {
 
 
 class PeerFailed(Exception):
-    """A peer could not be installed, or its work went wrong; the message is the row."""
+    """A peer could not be installed, or its work failed; the message becomes the row."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """One harness: how it is installed, what it can do, and what keeps it off the network."""
+    """A harness: how to install it, which workloads it supports, and how to keep it off the network."""
 
     name: str
     package: str
@@ -52,15 +52,15 @@ class Peer:
 
     @property
     def folder(self) -> Path:
-        """Where it is installed."""
+        """The folder in which it is installed."""
         return CACHE / self.name
 
     def program(self, name: str) -> str:
-        """One of its programs."""
+        """Return the path of one of its programs."""
         return str(self.folder / ("node_modules/.bin" if self.npm else "bin") / name)
 
     def script(self, scratch: Path, shape: Shape, cases: int) -> list[str]:
-        """The command that does the work."""
+        """Return the command that does the work."""
         runner = shutil.which("node") or "node" if self.npm else self.program("python")
         file = WORK / f"{self.name}_work.{'mjs' if self.npm else 'py'}"
         return [runner, str(file), shape, str(cases), str(scratch)]
@@ -116,7 +116,7 @@ PEERS = (
 
 
 class Cost(NamedTuple):
-    """What a process took: wall and CPU seconds of what was timed, peak megabytes of the whole."""
+    """Wall and CPU seconds of the timed part, and peak megabytes of the process."""
 
     seconds: float
     cpu: float
@@ -125,7 +125,7 @@ class Cost(NamedTuple):
 
 
 class Size(NamedTuple):
-    """What an install puts on disk."""
+    """The size of an install on disk."""
 
     distributions: int
     megabytes: float
@@ -133,7 +133,7 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; what is not known is left out, and a note says why."""
+    """A row of the table; missing figures are empty, and a note says why."""
 
     what: str
     peer: str
@@ -145,7 +145,7 @@ class Row:
     note: str = ""
 
     def cells(self) -> tuple[str, ...]:
-        """In the order of the table's head."""
+        """Return the cells in the order of the columns."""
         peaks = "" if self.peaks is None else "{:.0f} / {:.0f} MB".format(*self.peaks)
         note = " ".join(self.note.split())
         return (self.peer, self.what, self.theirs, self.ours, times(self.ratio), times(self.cpu), peaks, note)
@@ -155,23 +155,23 @@ HEAD = ("beside", "what", "theirs", "ours", "theirs ÷ ours", "in CPU", "peak me
 
 
 def times(ratio: float | None) -> str:
-    """A ratio as people read it."""
+    """Return a ratio as text."""
     return "" if ratio is None else f"{ratio:.2f}×" if ratio < 10 else f"{ratio:,.0f}×"
 
 
 def render(rows: Sequence[Row]) -> str:
-    """The table. A bar in a cell would break it."""
+    """Return the table as Markdown."""
     lines = [HEAD, ("---",) * len(HEAD), *(row.cells() for row in rows)]
     return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
 
 
 def seconds(value: float) -> str:
-    """Seconds with three figures that matter."""
+    """Return seconds with three significant digits."""
     return f"{value:.3f} s" if value < 1 else f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
 
 
 def cost_row(what: str, peer: str, theirs: Cost, ours: Cost) -> Row:
-    """The same thing, theirs and ours."""
+    """Return a row that compares both sides."""
     kept = {True: "kept", False: "not kept", None: ""}
     told = theirs.persisted is not None and theirs.persisted is not ours.persisted
     return Row(
@@ -187,7 +187,7 @@ def cost_row(what: str, peer: str, theirs: Cost, ours: Cost) -> Row:
 
 
 def best(costs: Sequence[Cost]) -> Cost:
-    """The least of several in each figure: noise only ever adds."""
+    """Return the least of several measurements of each figure, because noise only adds."""
     return Cost(
         min(cost.seconds for cost in costs),
         min(cost.cpu for cost in costs),
@@ -197,12 +197,12 @@ def best(costs: Sequence[Cost]) -> Cost:
 
 
 def surroundings(scratch: Path, more: dict[str, str]) -> dict[str, str]:
-    """A small environment: a home of its own, no Python settings of ours, and what keeps a peer off the network."""
+    """Return a minimal environment: its own home, none of our Python settings, and what keeps a peer off the network."""
     return {"PATH": os.environ.get("PATH", ""), "HOME": str(scratch), "LANG": "C.UTF-8", **more}
 
 
 def launched(command: list[str], scratch: Path, folder: Path, more: dict[str, str]) -> tuple[Cost, str]:
-    """Run a command through the small launcher; what it cost and what it said."""
+    """Run a command with the small launcher, and return its cost and output."""
     figures = scratch / "figures"
     line = [sys.executable, "-I", "-S", str(WORK / "launch.py"), str(figures), *command]
     process = subprocess.Popen(
@@ -228,13 +228,13 @@ def launched(command: list[str], scratch: Path, folder: Path, more: dict[str, st
 
 
 def last_line(text: str) -> str:
-    """The last thing said: of a traceback, the error."""
+    """Return the last line, which is the error of a traceback."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:200] if lines else ""
 
 
 def worked(command: Callable[[Path], list[str]], folder: Path | None, more: dict[str, str]) -> Cost:
-    """Run a script of peer_work in a scratch folder; its own figures, and the peak of its process."""
+    """Run a script of peer_work in a temporary folder, and return its figures with the peak memory of its process."""
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
         whole, said = launched(command(scratch), scratch, folder or scratch, more)
@@ -243,30 +243,30 @@ def worked(command: Callable[[Path], list[str]], folder: Path | None, more: dict
 
 
 def started(command: list[str], more: dict[str, str]) -> Cost:
-    """Run a program once, start to end."""
+    """Run a program once, from start to end."""
     with tempfile.TemporaryDirectory() as name:
         return launched(command, Path(name), Path(name), more)[0]
 
 
 def taking_turns(repeat: int, theirs: Callable[[], Cost], ours: Callable[[], Cost]) -> tuple[Cost, Cost]:
-    """Theirs, ours, theirs, ours: a busy minute on the machine meets both."""
+    """Run both sides alternately, so that other load on the machine affects both."""
     pairs = [(theirs(), ours()) for _ in range(repeat)]
     return best([pair[0] for pair in pairs]), best([pair[1] for pair in pairs])
 
 
 def our_work(shape: Shape, cases: int) -> Cost:
-    """The same work, ours, in the environment this runs in."""
+    """Measure the same work with Clerkship, in the current environment."""
     line = [sys.executable, str(WORK / "ours_work.py"), shape, str(cases)]
     return worked(lambda scratch: [*line, str(scratch)], None, {})
 
 
 def our_start(argument: str) -> Cost:
-    """Our command line."""
+    """Measure the start of our command line."""
     return started([str(Path(sys.executable).parent / "clerkship"), argument], {})
 
 
 def work_rows(peer: Peer, title: str, cases: int, repeat: int) -> Iterator[Row]:
-    """A tenth of the cases and all of them, in each shape the peer has."""
+    """Return rows for a tenth of the cases and for all of them, in each shape that the peer supports."""
     whole = min(cases, peer.most)
     for shape in peer.shapes:
         for count in sorted({max(1, whole // 10), whole}):
@@ -286,7 +286,7 @@ def work_rows(peer: Peer, title: str, cases: int, repeat: int) -> Iterator[Row]:
 
 
 def start_rows(peer: Peer, title: str, repeat: int) -> Iterator[Row]:
-    """The command line, once to warm the disk, then measured."""
+    """Return rows for the command line, measured after one start that warms the disk cache."""
     for program, argument in peer.commands:
         what = f"`{program} {argument}`"
         line = [peer.program(program), argument]
@@ -305,13 +305,13 @@ def start_rows(peer: Peer, title: str, repeat: int) -> Iterator[Row]:
 
 
 def size_row(title: str, theirs: Size, ours: Size) -> Row:
-    """What the installs put on disk; the ratio is of the megabytes."""
+    """Return a row that compares the installs; the ratio is that of the megabytes."""
     cell = "{0.distributions} packages, {0.megabytes:.0f} MB".format
     return Row("install", title, cell(theirs), cell(ours), theirs.megabytes / ours.megabytes)
 
 
 def shell(line: list[str], folder: Path) -> None:
-    """Run an installer, and turn its complaint into a row."""
+    """Run an installer; raise PeerFailed with its error."""
     hidden = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE")
     inherited = {name: value for name, value in os.environ.items() if name not in hidden}
     try:
@@ -325,7 +325,7 @@ def shell(line: list[str], folder: Path) -> None:
 
 
 def install_python(folder: Path, package: str) -> None:
-    """A fresh environment. From a folder outside the project, or uv would hold the peer to our own pins."""
+    """Install a package in a new environment, from a folder outside the project, because uv would apply our pins there."""
     with tempfile.TemporaryDirectory() as name:
         outside = Path(name)
         shell(["uv", "venv", "-q", "--clear", "-p", sys.executable, str(folder)], outside)
@@ -334,14 +334,14 @@ def install_python(folder: Path, package: str) -> None:
 
 
 def install_npm(folder: Path, package: str) -> None:
-    """A folder with the package in it."""
+    """Install a package with npm."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}\n')
     shell(["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", package], folder)
 
 
 def install(peer: Peer) -> None:
-    """Unless it is there already; a half-done install is done again."""
+    """Install a peer, unless it is installed completely."""
     done = peer.folder / "installed"
     if not done.exists():
         (install_npm if peer.npm else install_python)(peer.folder, peer.package)
@@ -349,18 +349,18 @@ def install(peer: Peer) -> None:
 
 
 def packages(folder: Path) -> Path:
-    """An environment's site-packages."""
+    """Return the site-packages of an environment."""
     return next(folder.glob("lib/python*/site-packages"))
 
 
 def megabytes(folder: Path) -> float:
-    """Files as installed, without compiled bytecode and without following links."""
+    """Return the size of the installed files, without bytecode and links."""
     files = (file for file in folder.rglob("*") if "__pycache__" not in file.parts and not file.is_symlink())
     return sum(file.stat().st_size for file in files if file.is_file()) / 1e6
 
 
 def size_of(folder: Path, *, npm: bool) -> Size:
-    """Packages and megabytes of an install."""
+    """Return the number of packages and the megabytes of an install."""
     if npm:
         listed = json.loads((folder / "node_modules" / ".package-lock.json").read_text())["packages"]
         return Size(len(listed), megabytes(folder / "node_modules"))
@@ -369,7 +369,7 @@ def size_of(folder: Path, *, npm: bool) -> Size:
 
 
 def version_of(peer: Peer) -> str:
-    """What was installed."""
+    """Return the installed version."""
     if peer.npm:
         told = json.loads((peer.folder / "node_modules" / peer.package / "package.json").read_text())
         return str(told["version"])
@@ -378,14 +378,14 @@ def version_of(peer: Peer) -> str:
 
 
 def our_size() -> Size:
-    """Our core alone, installed anew as the peers are: without our pins."""
+    """Return the size of our core, installed as the peers are, without our pins."""
     with tempfile.TemporaryDirectory() as name:
         install_python(Path(name) / "env", str(ROOT))
         return size_of(Path(name) / "env", npm=False)
 
 
 def peer_rows(peer: Peer, ours: Size, cases: int, repeat: int) -> Iterator[Row]:
-    """Everything about one peer."""
+    """Return all rows of one peer."""
     try:
         install(peer)
     except PeerFailed as problem:
@@ -398,7 +398,7 @@ def peer_rows(peer: Peer, ours: Size, cases: int, repeat: int) -> Iterator[Row]:
 
 
 def chosen(only: str) -> list[Peer]:
-    """The peers asked for; `ours` may be named too, and is measured beside each anyway."""
+    """Return the selected peers; `ours` may be selected too."""
     names = [name for name in only.split(",") if name and name != "ours"]
     known = {peer.name: peer for peer in PEERS}
     unknown = [name for name in names if name not in known]
@@ -408,14 +408,14 @@ def chosen(only: str) -> list[Peer]:
 
 
 def alone(cases: int, repeat: int) -> Iterator[Row]:
-    """Ours without anyone beside it."""
+    """Return the rows of Clerkship without a peer."""
     for shape, words in SHAPES.items():
         cost = best([our_work(shape, cases) for _ in range(repeat)])
         yield Row(f"{cases:,} {words}", "nobody", ours=f"{seconds(cost.seconds)}, {cost.peak:.0f} MB")
 
 
 def main() -> None:
-    """Measure, telling what is being done on the side, and print the table."""
+    """Measure, print progress on standard error, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--only", default="", help="names with commas between: " + ", ".join(p.name for p in PEERS))
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Growth curves as one SVG: small panels, each with its own axes from zero, so that flat looks flat."""
+"""Draw growth curves as one SVG: small panels whose axes start at zero."""
 
 from dataclasses import dataclass
 from html import escape
@@ -9,7 +9,7 @@ LEFT, RIGHT, TOP, BOTTOM = 52, 16, 44, 36
 
 @dataclass(frozen=True)
 class Curve:
-    """What grows, against what."""
+    """A curve with its title and axes."""
 
     title: str
     across: str
@@ -18,7 +18,7 @@ class Curve:
 
 
 def draw(curves: list[Curve]) -> str:
-    """All of them, three in a row."""
+    """Return the SVG, with three panels in a row."""
     rows = -(-len(curves) // COLUMNS)
     width, height = COLUMNS * PANEL_WIDTH, rows * PANEL_HEIGHT
     panels = "\n".join(_placed(index, curve) for index, curve in enumerate(curves))

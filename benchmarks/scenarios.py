@@ -59,7 +59,7 @@ FIVE = """
 
 
 def scenario(name: str, turns: int) -> str:
-    """A file with a person of so many lines, and five assertions."""
+    """Return a scenario file with a person of so many lines, and five assertions."""
     lines = "\n".join(f"        - Line {number} of a customer who waits" for number in range(turns))
     return f"""scenario:
   name: {name}
@@ -74,7 +74,7 @@ def scenario(name: str, turns: int) -> str:
 
 
 def answer(message: Message) -> Sequence[ReplyPart]:
-    """An agent with a flow: three deeds and a line in each turn."""
+    """An agent with a flow: three events and one message in each turn."""
     return [
         FlowStarted(flow_id="check_order_status"),
         ActionExecuted(name="action_check_order_status"),
@@ -85,7 +85,7 @@ def answer(message: Message) -> Sequence[ReplyPart]:
 
 
 def conversations(count: int, turns: int) -> float:
-    """Seconds for so many conversations of so many turns, planned, played, graded and kept."""
+    """Return the seconds of so many conversations of so many turns, planned, run, graded and stored."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "eval").mkdir()
@@ -102,7 +102,7 @@ def conversations(count: int, turns: int) -> float:
 
 
 def bare(count: int, turns: int) -> float:
-    """The same calls and as many lines of JSON, with nothing around them: no person, no chain, no store, no verdict."""
+    """Do the same calls and write as many lines of JSON, without person, hash chain, store and verdict."""
     began = time.perf_counter()
     for _ in range(count):
         lines = []
@@ -149,7 +149,7 @@ YES = Script(
 
 
 def history(count: int) -> list[Event]:
-    """A log of so many events, of the kinds the assertions look at; what they look for is at its end."""
+    """Return a log of so many events of the kinds that the assertions use; the matching ones are at the end."""
     log, writer = open_log()
     at = datetime(2026, 3, 2, tzinfo=UTC)
     turn = 0
@@ -178,7 +178,7 @@ def history(count: int) -> list[Event]:
 
 
 def graded(events: list[Event]) -> float:
-    """Seconds for all twelve over one history."""
+    """Return the seconds of all twelve assertions over one history."""
     checks = [CATALOG.assertion(name).model_validate(args) for written in TWELVE for name, args in written.items()]
     model = ScriptedModel("yes", YES)
     evidence = Evidence(task=Task(name="x"), events=events, states={}, ending="person_done", model=model)
@@ -191,7 +191,7 @@ def graded(events: list[Event]) -> float:
 
 
 def searched(events: list[Event]) -> float:
-    """Twelve hand-written searches that stop at the first hit and say nothing."""
+    """Run twelve hand-written searches that stop at the first match."""
     began = time.perf_counter()
     for field, wanted in [("flow_id", "last_flow")] * 4 + [("name", "last_action")] * 4 + [("text", "nobody")] * 4:
         any(event.payload.__dict__.get(field) == wanted for event in events)
@@ -199,7 +199,7 @@ def searched(events: list[Event]) -> float:
 
 
 def files(count: int, folder: Path) -> Path:
-    """So many scenario files."""
+    """Write so many scenario files."""
     place = folder / f"files-{count}" / "eval" / "scenarios"
     place.mkdir(parents=True)
     for number in range(count):
@@ -208,7 +208,7 @@ def files(count: int, folder: Path) -> Path:
 
 
 def read(place: Path) -> float:
-    """Seconds to parse and validate them."""
+    """Return the seconds to parse and validate the files."""
     gc.collect()
     began = time.perf_counter()
     library = load_library(place, CATALOG)
@@ -218,7 +218,7 @@ def read(place: Path) -> float:
 
 
 def only_read(place: Path) -> float:
-    """The same files through PyYAML's C loader, into plain data and nothing more."""
+    """Return the seconds to parse the files with PyYAML's C loader."""
     began = time.perf_counter()
     for path in sorted(place.iterdir()):
         yaml.load(path.read_bytes(), yaml.CSafeLoader)
@@ -237,7 +237,7 @@ print(time.perf_counter() - began)
 
 
 def peer(place: Path) -> float | None:
-    """The same through ruamel.yaml, the loader of the system these files come from: YAML 1.2, into plain data alone."""
+    """Return the seconds to parse the files with ruamel.yaml, which the original system uses."""
     command = ["uv", "run", "-q", "--no-project", "--with", "ruamel.yaml", "python", "-c", RUAMEL, str(place)]
     try:
         return float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout)
@@ -246,7 +246,7 @@ def peer(place: Path) -> float | None:
 
 
 def row(name: str, mine: float, beside: float, what: str, each: str) -> None:
-    """One line of the table."""
+    """Print one row of the table."""
     print(f"| {name} | {_time(mine)} | {each} | {_time(beside)} ({what}) | {mine / beside:.1f}× |", flush=True)
 
 
@@ -257,7 +257,7 @@ def _time(seconds: float) -> str:
 def grow(
     sizes: Sequence[int], measure: Callable[[int], tuple[float, float]], tell: Callable[..., None]
 ) -> dict[int, float]:
-    """Measure at each size, and say; the curve of ours."""
+    """Measure at each size, print the results, and return the curve."""
     points = {}
     for size in sizes:
         mine, beside = measure(size)

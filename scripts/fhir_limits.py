@@ -1,4 +1,4 @@
-"""What R4 defines for REST and the FHIR server refuses: each with a request that is refused."""
+"""REST features of R4 that the FHIR server refuses, each with a request that is refused."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from clerkship.simulators.fhir.outcome import FHIR_JSON
 
 
 class NotDone(NamedTuple):
-    """One thing."""
+    """A feature that is not supported."""
 
     what: str
     instead: str

@@ -1,4 +1,4 @@
-"""The official FHIR R4 definitions and examples (npm `hl7.fhir.r4.examples`, CC0), kept under .cache once fetched."""
+"""The official FHIR R4 definitions and examples (npm `hl7.fhir.r4.examples`, CC0), cached under .cache."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ CACHE = ROOT / ".cache" / "fhir"
 
 
 def package_folder(name: str = NAME, version: str = VERSION) -> Path:
-    """The folder of its JSON files, or another package's; 19 MB are fetched the first time, 190 MB lie there after."""
+    """Return the folder of the package's JSON files; the first call downloads 19 MB, which unpack to 190 MB."""
     folder = CACHE / f"{name.replace('/', '-')}-{version}"
     if not folder.is_dir():
         _fetch(f"{name}@{version}", folder)

@@ -12,7 +12,7 @@ AT_ONCE = 100
 
 
 class Agent(scenario.AgentAdapter):
-    """The agent in conversation, and given a number."""
+    """The agent, for conversations and for numbers."""
 
     async def call(self, input: scenario.AgentInput) -> scenario.AgentReturnTypes:
         text = input.last_new_user_message_str()
@@ -20,7 +20,7 @@ class Agent(scenario.AgentAdapter):
 
 
 class Person(scenario.AgentAdapter):
-    """Somebody must hold the person's role; the script has every line, so nobody asks it for one."""
+    """The required agent for the person's role; the script has every line, so it is never called."""
 
     role = scenario.AgentRole.USER
 
@@ -29,7 +29,7 @@ class Person(scenario.AgentAdapter):
 
 
 def texts(state: scenario.ScenarioState) -> list[str]:
-    """What was said so far."""
+    """Return the messages so far."""
     return [str(message.get("content")) for message in state.messages]
 
 

@@ -1,6 +1,6 @@
-"""The same work for everyone: what is asked, what the agent says, how it is timed, and the one line a script reports.
+"""The workload of all harnesses: messages, replies, timing, and the line that a script reports.
 
-It runs in the peers' environments too, so it imports nothing but the standard library.
+It runs in the peers' environments too, so it imports only the standard library.
 """
 
 import gc
@@ -19,7 +19,7 @@ WARM = 10
 
 
 class Taken(NamedTuple):
-    """What the timed part took, on the wall and of the processors, and whether its results are on disk."""
+    """Wall and CPU seconds of the timed part, and whether the results are on disk."""
 
     seconds: float
     cpu: float
@@ -27,7 +27,7 @@ class Taken(NamedTuple):
 
 
 class Stopwatch:
-    """Both clocks at once."""
+    """Measures wall and CPU time."""
 
     def __init__(self) -> None:
         gc.collect()
@@ -35,18 +35,20 @@ class Stopwatch:
         self.cpu = time.process_time()
 
     def taken(self, *, persisted: bool) -> Taken:
-        """What passed since it was made. The processors' clock counts every thread of the process."""
+        """Return the time since it was created; CPU time includes all threads of the process."""
         return Taken(time.perf_counter() - self.began, time.process_time() - self.cpu, persisted)
 
 
 def in_order(texts: list[str]) -> bool:
-    """Whether the wanted words were said, one after the other: the check the conversations are graded by."""
+    """Return whether the expected words occur in order."""
     rest = iter(texts)
     return all(any(word in text for text in rest) for word in WANTED)
 
 
 def measure(run: Callable[[str, int, Path], Taken]) -> None:
-    """A few cases first, because some import half of themselves on the first case; then the timed ones, reported."""
+    """Run a few cases to warm up, because some harnesses import modules with the first case; then run and report the
+    timed ones.
+    """
     shape, cases, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     for part in ("warm", "timed"):
         (folder / part).mkdir()
