@@ -24,7 +24,7 @@ ANSWER = orjson.dumps(
 )
 
 
-class Busy:
+class ConcurrencyMeter:
     """The number of concurrent requests over time."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Busy:
 
 async def serve(latency: float) -> None:
     """Serve until the process is stopped."""
-    busy = Busy()
+    busy = ConcurrencyMeter()
     usage = {"prompt_tokens": 900, "completion_tokens": 40}
     message = {"role": "assistant", "content": ANSWER.decode()}
     answer = orjson.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage})

@@ -73,7 +73,7 @@ def answer(message: Message) -> str:
     return REPLIES[message.text]
 
 
-class Said(BaseModel):
+class MessagePayload(BaseModel):
     """The payload of the bare loop's events."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,7 +81,7 @@ class Said(BaseModel):
     turn: int
 
 
-class Fact(NamedTuple):
+class BareEvent(NamedTuple):
     """The event of the bare loop, with as many fields as ours."""
 
     seq: int
@@ -90,7 +90,7 @@ class Fact(NamedTuple):
     kind: str
     actor: str
     cause: int | None
-    payload: Said
+    payload: MessagePayload
 
 
 SCRIPT = [
@@ -115,10 +115,12 @@ def bare(runs: int, folder: Path) -> float:
     async def one() -> None:
         digest = bytes(32)
         lines: list[bytes] = []
-        events: list[Fact] = []
+        events: list[BareEvent] = []
         for turn, (actor, text) in enumerate(SCRIPT):
             at = start + timedelta(seconds=turn)
-            event = Fact(len(events) + 1, at, "chat", "chat.message.sent", actor, None, Said(text=text, turn=turn))
+            event = BareEvent(
+                len(events) + 1, at, "chat", "chat.message.sent", actor, None, MessagePayload(text=text, turn=turn)
+            )
             line = orjson.dumps({**event._asdict(), "payload": event.payload.__dict__}, option=orjson.OPT_SORT_KEYS)
             digest = hashlib.sha256(digest + line).digest()
             events.append(event)

@@ -81,26 +81,26 @@ KNOWN = {name_of(path) for path in MODULES}
 GRAPH = {name_of(path): {target for target, _ in imports(path) if target != name_of(path)} for path in MODULES}
 
 
-def room_of(module: str) -> str:
+def package_of(module: str) -> str:
     """Return the package of a module."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else "__init__"
 
 
 def test_every_package_is_in_the_layer_list() -> None:
-    rooms = {room_of(module) for module in GRAPH} - ENTRY
+    rooms = {package_of(module) for module in GRAPH} - ENTRY
     assert rooms == set(LEVEL)
 
 
 @pytest.mark.parametrize("module", sorted(GRAPH))
 def test_imports_point_to_lower_layers(module: str) -> None:
-    room = room_of(module)
+    room = package_of(module)
     if room in ENTRY:
         return
     upward = [
         target
         for target in GRAPH[module]
-        if room_of(target) not in ENTRY | {room} and LEVEL[room_of(target)] >= LEVEL[room]
+        if package_of(target) not in ENTRY | {room} and LEVEL[package_of(target)] >= LEVEL[room]
     ]
     assert upward == []
 
@@ -139,7 +139,7 @@ def test_transports_do_not_depend_on_the_models() -> None:
         (module, target)
         for module, targets in GRAPH.items()
         for target in targets
-        if room_of(module) == "transports" and room_of(target) == "llm"
+        if package_of(module) == "transports" and package_of(target) == "llm"
     ]
     assert crossing == []
 
@@ -285,7 +285,7 @@ def test_rasa_is_imported_directly_only_by_its_commands() -> None:
         module
         for module, targets in GRAPH.items()
         for target in targets
-        if room_of(target) == "rasa" and room_of(module) != "rasa"
+        if package_of(target) == "rasa" and package_of(module) != "rasa"
     }
     assert importing == {"clerkship.cli.generate"}
 

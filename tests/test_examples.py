@@ -38,14 +38,14 @@ def clerkship(folder: Path, *arguments: str, **environ: str) -> subprocess.Compl
     return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, check=False, timeout=60)
 
 
-def passes(done: "subprocess.CompletedProcess[str]") -> None:
+def assert_passes(done: "subprocess.CompletedProcess[str]") -> None:
     """Check that both tasks of the project passed."""
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("✓ pass") == 3, done.stdout  # two tasks, and their sum
 
 
 @contextmanager
-def serving(script: Path, **environ: str) -> Iterator[str]:
+def run_server(script: Path, **environ: str) -> Iterator[str]:
     """Start a server of the examples on a free port, and yield the address that it prints."""
     command = [sys.executable, str(script), "--port", "0"]
     with subprocess.Popen(command, env=os.environ | environ, stdout=subprocess.PIPE, text=True) as process:
@@ -58,7 +58,7 @@ def serving(script: Path, **environ: str) -> Iterator[str]:
 
 def test_python_program_example_passes(practice: Path) -> None:
     agent = f"command:{PYTHON} {shlex.quote(str(EXAMPLES / 'command_python' / 'agent.py'))}"
-    passes(clerkship(practice, "run", "practice", "--agent", agent))
+    assert_passes(clerkship(practice, "run", "practice", "--agent", agent))
     shown = clerkship(practice, "show", "latest", "Book a visit", "--events").stdout
     assert "standard error of the agent\n    got a turn\n" in shown
     assert "agent.action.executed" in shown
@@ -67,19 +67,19 @@ def test_python_program_example_passes(practice: Path) -> None:
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_node_program_example_passes(practice: Path) -> None:
     agent = f"command:node {shlex.quote(str(EXAMPLES / 'node_agent' / 'agent.mjs'))}"
-    passes(clerkship(practice, "run", "practice", "--agent", agent))
+    assert_passes(clerkship(practice, "run", "practice", "--agent", agent))
     shown = clerkship(practice, "show", "latest", "Add up the orders").stdout
     assert "got a task" in shown
 
 
 def test_webhook_example_with_signatures_passes(practice: Path) -> None:
-    with serving(EXAMPLES / "webhook" / "agent.py", WEBHOOK_SECRET="a secret of ours") as address:
+    with run_server(EXAMPLES / "webhook" / "agent.py", WEBHOOK_SECRET="a secret of ours") as address:
         good = clerkship(practice, "run", "practice", "--agent", address, CLERKSHIP_WEBHOOK_SECRET="a secret of ours")
         other = clerkship(practice, "run", "practice", "--agent", address, CLERKSHIP_WEBHOOK_SECRET="another")
         none = clerkship(practice, "run", "practice", "--agent", address)
-        assert _signed(address, "a secret of ours", age=0) == 400
-        assert _signed(address, "a secret of ours", age=1000) == 401
-    passes(good)
+        assert _send_signed(address, "a secret of ours", age=0) == 400
+        assert _send_signed(address, "a secret of ours", age=1000) == 401
+    assert_passes(good)
     for refused in (other, none):
         assert refused.returncode == 1
         assert "it replied with status 401" in refused.stdout
@@ -87,7 +87,7 @@ def test_webhook_example_with_signatures_passes(practice: Path) -> None:
     assert b"a secret of ours" not in stored
 
 
-def _signed(address: str, secret: str, age: int) -> int:
+def _send_signed(address: str, secret: str, age: int) -> int:
     """Return the status of a signed request of some age; without a `type`, a request is rejected with 400."""
     moment, body = int(time.time()) - age, b'{"type": null}'
     digest = hmac.new(secret.encode(), f"id.{moment}.".encode() + body, hashlib.sha256).digest()
@@ -101,9 +101,9 @@ def _signed(address: str, secret: str, age: int) -> int:
 
 
 def test_scripted_model_example_passes(practice: Path) -> None:
-    with serving(EXAMPLES / "openai_chat" / "server.py") as address:
+    with run_server(EXAMPLES / "openai_chat" / "server.py") as address:
         agent = f"openai:scripted@{address}"
-        passes(clerkship(practice, "run", "practice", "--agent", agent, CLERKSHIP_OPENAI_API_KEY="sk-of-ours"))
+        assert_passes(clerkship(practice, "run", "practice", "--agent", agent, CLERKSHIP_OPENAI_API_KEY="sk-of-ours"))
     shown = clerkship(practice, "show", "latest", "Book a visit", "--events").stdout
     assert "write_file" in shown
     stored = b"".join(path.read_bytes() for path in practice.rglob("*") if path.is_file())
@@ -119,7 +119,7 @@ def desk(tmp_path: Path) -> Path:
 
 
 def test_order_support_example_passes_in_process_and_over_rasa(desk: Path) -> None:
-    with serving(desk / "rasa_server.py") as address:
+    with run_server(desk / "rasa_server.py") as address:
         through = clerkship(desk, "run", "eval", "--agent", f"rasa:{address}")
     for done in (through, clerkship(desk, "run", "eval", "--agent", "python:bot:OrderBot")):
         assert done.returncode == 0, done.stdout + done.stderr

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
+def project_copy(tmp_path: Path) -> Path:
     """A copy of the files that the checks read."""
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("src", "scripts", "tests"):

@@ -174,7 +174,7 @@ def judge(bench: Workbench) -> str:
     return f"scripted:{path}"
 
 
-def explained(criterion: CriterionRun) -> str:
+def collect_texts(criterion: CriterionRun) -> str:
     """Return all texts of a criterion."""
     return "\n".join([criterion.detail, *(f"{row.expected} {row.actual}" for row in criterion.evidence)])
 
@@ -190,8 +190,8 @@ def test_each_failed_assertion_reports_expected_and_nearest_events(case: Case, b
     task_run, criterion = run_case(bench, case, OrderBot, holds=False)
     assert (task_run.verdict, criterion.status, criterion.passed) == ("fail", "judged", False), criterion.detail
     expected, nearest, turn = case.says
-    assert expected in explained(criterion)
-    assert nearest in explained(criterion)
+    assert expected in collect_texts(criterion)
+    assert nearest in collect_texts(criterion)
     assert re.search(rf"\bturn {turn}\b", criterion.detail), criterion.detail
 
 
@@ -202,13 +202,13 @@ def test_verdicts_over_a_rasa_server_are_the_same(case: Case, holds: bool, bench
     assert task_run.verdict == ("pass" if holds else "fail"), criterion.detail
     assert (criterion.status, criterion.passed) == ("judged", holds)
     if not holds:
-        assert all(part in explained(criterion) for part in case.says[:2])
+        assert all(part in collect_texts(criterion) for part in case.says[:2])
 
 
 SERVERS_OWN = ("action_listen", "action_session_start", "session_started_metadata")
 
 
-def agents_own(bench: Workbench, task_run: TaskRun) -> list[str]:
+def agent_events(bench: Workbench, task_run: TaskRun) -> list[str]:
     """Return the messages and the agent's events, without those that only a server reports."""
     found = []
     for event in bench.events(task_run):
@@ -227,7 +227,7 @@ def test_scenarios_of_the_example_pass_equally_in_process_and_over_rasa(bench: W
     through = {run.task: run for run in bench.run(f"rasa:{rasa.url}")}
     assert {run.verdict for run in through.values()} == {"pass"}
     for run in inside:
-        assert agents_own(bench, through[run.task]) == agents_own(bench, run), run.task
+        assert agent_events(bench, through[run.task]) == agent_events(bench, run), run.task
 
 
 def test_example_with_all_twelve_assertions_passes(bench: Workbench) -> None:
