@@ -174,7 +174,7 @@ def test_unsupported_recording_is_rejected_before_the_run(desk: Workbench) -> No
         desk.run("recorded", judge="none")
     desk.write("work.yml", "task: {name: Work, environment: desk, task_item: {instruction: Do it}}")
     with pytest.raises(
-        InputError, match=r"work.yml: 'Work' starts with the agent \(on_task\), and that cannot be recor"
+        InputError, match=r"work.yml: 'Work' starts with the agent \(on_task\), and only conversations can be recor"
     ):
         record(desk, Busy)
 

@@ -66,10 +66,10 @@ def test_fork_of_a_recorded_agent_needs_a_live_agent(scenario: Workbench, judge:
     go(scenario, judge=who(judge), tape="record", tapes_agent=True)
     request = RunRequest(path=scenario.folder, agent="recorded", tape="replay")
     execute(plan_run(request, Settings(timeout=20), CATALOG), scenario.store, CATALOG)
-    with pytest.raises(InputError, match=r"`recorded:agent` plays what was recorded.*; give --agent agent"):
+    with pytest.raises(InputError, match=r"`recorded:agent` replays a recording.*; give --agent agent"):
         fork(scenario, task="Late order", turn=2)
     assert fork(scenario, Told, task="Late order", turn=2).verdict == "pass"
-    with pytest.raises(InputError, match=r"`recorded` plays what was recorded.*; give --agent"):
+    with pytest.raises(InputError, match=r"`recorded` replays a recording.*; give --agent"):
         fork(scenario, agent="recorded", task="Late order", turn=2)
 
 

@@ -220,7 +220,6 @@ def test_attempts_are_spaced_in_wall_time_on_paced_clock(feed: Feed, listen: Lis
         lab.arrive("C1")
         wait_until(lambda: len(attempts(lab)) == 3)
     times = [event.at for event in lab.playground.log.events if event.kind == "outbound.attempted"]
-    print("GAPS", [l - e for e, l in pairwise(times)])
     assert all(later - earlier >= timedelta(milliseconds=50) for earlier, later in pairwise(times))
     assert agent.heard == ["C1"] * 3
 
