@@ -21,13 +21,13 @@ class RecordStep(Protocol):
     simulator: ClassVar[str | None]
     sandbox: str | None
 
-    def needs(self) -> Iterable[tuple[FieldPath, str]]:
+    def list_required_records(self) -> Iterable[tuple[FieldPath, str]]:
         """Return the keys of the records that it changes, each with its path in the arguments."""
 
-    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
+    def list_referenced_records(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
         """Return the keys of the records that it refers to and that a sandbox with this config requires to exist."""
 
-    def leaves(self) -> tuple[Collection[str], Collection[str]]:
+    def list_resulting_records(self) -> tuple[Collection[str], Collection[str]]:
         """Return the keys of the records that exist after it, and of those that do not."""
 
 
@@ -82,10 +82,10 @@ def find_missing_records(
         if not isinstance(step, RecordStep) or name not in initial_records:
             continue
         records = initial_records[name]
-        for place, key in (*step.needs(), *step.refers(records.config)):
+        for place, key in (*step.list_required_records(), *step.list_referenced_records(records.config)):
             if key not in created[name] and (key in deleted[name] or key not in records.read()):
                 yield [*path, *place], f"there is no {key}: it is not in the dataset, and no earlier step creates it"
-        existing, removed = step.leaves()
+        existing, removed = step.list_resulting_records()
         created[name] = (created[name] | {*existing}) - {*removed}
         deleted[name] = (deleted[name] | {*removed}) - {*existing}
 

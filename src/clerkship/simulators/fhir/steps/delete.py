@@ -17,7 +17,7 @@ class FhirDelete(ResourceStep):
     name: ClassVar[str] = "fhir.delete"
     simulator: ClassVar[str | None] = "fhir"
 
-    def leaves(self) -> tuple[Collection[str], Collection[str]]:
+    def list_resulting_records(self) -> tuple[Collection[str], Collection[str]]:
         return (), (self.key,)
 
     def run(self, host: StepHost) -> None:

@@ -54,11 +54,11 @@ class FhirPut(Step):
         None
     )
 
-    def needs(self) -> Iterable[tuple[FieldPath, str]]:
+    def list_required_records(self) -> Iterable[tuple[FieldPath, str]]:
         """Return nothing: the step creates a resource that does not exist."""
         return ()
 
-    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
+    def list_referenced_records(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
         """Yield the resources that the resource refers to, other than itself.
 
         There are none if the server does not check references.
@@ -67,13 +67,17 @@ class FhirPut(Step):
             return
         for path, holder in iter_references(self.resource):
             target = parse_reference(holder["reference"])
-            if target is not None and target.type in RESOURCE_TYPES and (target.key,) != self.leaves()[0]:
+            if (
+                target is not None
+                and target.type in RESOURCE_TYPES
+                and (target.key,) != self.list_resulting_records()[0]
+            ):
                 yield (
                     ("resource", *_locate(self.resource, f"{self.resource['resourceType']}.{path}.reference")),
                     target.key,
                 )
 
-    def leaves(self) -> tuple[Collection[str], Collection[str]]:
+    def list_resulting_records(self) -> tuple[Collection[str], Collection[str]]:
         return ((get_key(self.resource),) if "id" in self.resource else ()), ()
 
     def run(self, host: StepHost) -> None:

@@ -26,14 +26,14 @@ class ResourceStep(Step):
     def key(self) -> str:
         return self.resource if self.resource is not None else f"{self.type}/{self.id}"
 
-    def needs(self) -> Iterable[tuple[FieldPath, str]]:
+    def list_required_records(self) -> Iterable[tuple[FieldPath, str]]:
         """Return the resource that must exist."""
         return [(("resource",) if self.resource is not None else ("id",), self.key)]
 
-    def refers(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
+    def list_referenced_records(self, config: Mapping[str, Any]) -> Iterable[tuple[FieldPath, str]]:
         return ()
 
-    def leaves(self) -> tuple[Collection[str], Collection[str]]:
+    def list_resulting_records(self) -> tuple[Collection[str], Collection[str]]:
         return (self.key,), ()
 
     @model_validator(mode="after")
