@@ -49,20 +49,20 @@ class Citation(BaseModel):
 class NormalisedQuote(NamedTuple):
     """A quote prepared for the search, and the speaker that the judge named, if any."""
 
-    description: str
+    text: str
     speaker: str = ""
 
     def occurs_in(self, entry: LedgerEntry) -> bool:
         """Return whether an entry contains the quote, in what was said or in the line as the judge saw it."""
         if self.speaker and self.speaker != entry.speaker:
             return False
-        return any(self.description in text for text in _list_entry_texts(entry))
+        return any(self.text in text for text in _list_entry_texts(entry))
 
     def occurs_as_words_in(self, entry: LedgerEntry) -> bool:
         """Return whether an entry contains the quote as whole words, and the quote is long enough to identify it."""
-        if sum(map(str.isalnum, self.description)) < MIN_RELOCATED_LENGTH or not self.occurs_in(entry):
+        if sum(map(str.isalnum, self.text)) < MIN_RELOCATED_LENGTH or not self.occurs_in(entry):
             return False
-        pattern = re.compile(rf"(?<!\w){re.escape(self.description)}(?!\w)")
+        pattern = re.compile(rf"(?<!\w){re.escape(self.text)}(?!\w)")
         return any(pattern.search(text) for text in _list_entry_texts(entry))
 
 
@@ -115,7 +115,7 @@ class CitationIndex:
         if not citation.quote.strip():
             return self._find_by_id(citation, entries)
         forms = [
-            form for form in _normalise_variants(citation.quote) if any(letter.isalnum() for letter in form.description)
+            form for form in _normalise_variants(citation.quote) if any(letter.isalnum() for letter in form.text)
         ]
         if not forms:
             return f"the quote from {citation.where.strip()} has no words in it"

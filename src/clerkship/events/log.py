@@ -45,7 +45,7 @@ class Log:
         return self._digest.hex()
 
     @property
-    def room(self) -> int:
+    def events_left(self) -> int:
         """How many more events the agent may cause."""
         return MAX_EVENTS - len(self.events)
 

@@ -202,7 +202,7 @@ def run_operation(context: RequestContext) -> None:
             call.base,
             sandbox.address,
             sandbox.register_callback or ignore_callback,
-            playground.log.room,
+            playground.log.events_left,
             call.transport,
             sandbox.credentials,
         )
