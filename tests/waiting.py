@@ -1,10 +1,13 @@
 """Waiting without fixed pauses: for a condition, and for work that must not take forever."""
 
+import asyncio
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Never, TypeVar
+
+import pytest
 
 from clerkship.kit.wall import monotonic
 
@@ -53,3 +56,16 @@ def processor_limit(seconds: float = 30.0) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+
+
+def record_sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Record the delays that coroutines ask for. They still wait that long."""
+    delays: list[float] = []
+    sleep = asyncio.sleep
+
+    async def record(delay: float, result: T | None = None) -> T | None:
+        delays.append(delay)
+        return await sleep(delay, result)
+
+    monkeypatch.setattr(asyncio, "sleep", record)
+    return delays

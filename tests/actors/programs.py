@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
-from clerkship.kit.wall import monotonic
+from tests.waiting import wait_until
 from tests.workbench import Workbench
 
 TALK = """
@@ -70,10 +70,6 @@ def running(program: Path) -> list[int]:
     return found
 
 
-def gone(pids: list[int], within: float = 5) -> bool:
-    """Return whether all processes end in time."""
-    until = monotonic() + within
-    while any(map(runs, pids)):
-        if monotonic() > until:
-            return False
-    return True
+def gone(pids: list[int]) -> bool:
+    """Wait until all processes have ended."""
+    return wait_until(lambda: not any(map(runs, pids)), f"the processes {pids} end")

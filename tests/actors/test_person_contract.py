@@ -1,10 +1,9 @@
 """Rules for the lines of a person that a model plays."""
 
-import time
-
 import pytest
 
 from clerkship.actors.person_contract import MAX_LINE_LENGTH, LineContext, PersonLimits, PersonLine, find_breach
+from tests.waiting import processor_limit
 
 GIVEN = """
 You are Noah Berg, a tired father. Your son's inhaler is empty. The prescription is RX-20417, from 4 May 2018; your
@@ -142,13 +141,11 @@ def test_first_repetition_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("part", ["a", "a.", "1", "1 ", "a1-", "a@", "www.", "May 1 ", "1/1/", "yes ", "(", "\n", "é"])
-def test_long_agent_text_is_checked_quickly(part: str) -> None:
+def test_time_to_check_a_long_agent_text_is_limited(part: str) -> None:
     text = part * (200_000 // len(part))
-    began = time.monotonic()
-    assert (
-        find_breach(PersonLine("It is RX-99999."), PersonLimits("RX-20417"), LineContext((text,), text, 1)) is not None
-    )
-    assert time.monotonic() - began < 10
+    with processor_limit():
+        breach = find_breach(PersonLine("It is RX-99999."), PersonLimits("RX-20417"), LineContext((text,), text, 1))
+    assert breach is not None
 
 
 @pytest.mark.parametrize(

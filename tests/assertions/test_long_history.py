@@ -1,6 +1,5 @@
 """Every assertion takes time linear in the number of events."""
 
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from tests.assertions.log_builder import LogBuilder
+from tests.waiting import processor_limit
 
 BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 # Each as it passes, and as it fails after having looked at everything.
@@ -77,11 +77,9 @@ def list_assertions(index: int) -> list[Assertion]:
 
 
 @pytest.mark.parametrize("passes", [True, False])
-def test_all_assertions_are_fast_on_ten_thousand_events(passes: bool) -> None:
+def test_time_of_all_assertions_on_ten_thousand_events_is_limited(passes: bool) -> None:
     evidence, assertions = build_history(1000), list_assertions(0 if passes else 1)
     assert len(evidence.events) > 10_000
-    began = perf_counter()
-    checks = [assertion.check(evidence) for assertion in assertions]
-    took = perf_counter() - began
+    with processor_limit(10):  # all together take a tenth of a second
+        checks = [assertion.check(evidence) for assertion in assertions]
     assert [check.passed for check in checks] == [passes] * len(checks)
-    assert took < 1.0  # it takes a twentieth of that on a machine that has nothing else to do

@@ -10,8 +10,8 @@ import pytest
 from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, Message, Say
-from clerkship.kit.wall import monotonic
 from clerkship.sandbox.handle import Sandboxes
+from tests.waiting import wait_until
 from tests.workbench import Workbench
 
 WORK = "task: {name: Work, timeout: {timeout}, criteria: [{label: answers, assertion: {answer_matches: 42}}]}"
@@ -91,9 +91,7 @@ def test_agent_that_opens_after_its_trial_ended_is_closed_at_once(bench: Workben
     task_run = bench.run_one(holder)
     assert (task_run.status, holder.closed_by) == ("timed_out", [])
     holder.opening.set()
-    until = monotonic() + 10
-    while not holder.closed_by:
-        assert monotonic() < until
+    wait_until(lambda: holder.closed_by)
     assert holder.closed_by == ["clerkship-worker"]
 
 

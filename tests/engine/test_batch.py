@@ -16,7 +16,6 @@ import orjson
 
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.kit.wall import monotonic
 from clerkship.sandbox.request import Reply
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -36,13 +35,14 @@ TASK = "task: {name: Wait, timeout: 30, criteria: [{label: done, assertion: {ans
 
 def test_concurrency_reaches_but_never_exceeds_the_limit(bench: Workbench) -> None:
     lock, running, most = threading.Lock(), 0, 0
+    meeting = threading.Barrier(8)
 
     async def waits(task_item: Any) -> int:
         nonlocal running, most
         with lock:
             running += 1
             most = max(most, running)
-        await asyncio.sleep(0.05)
+        await asyncio.to_thread(meeting.wait, 20)
         with lock:
             running -= 1
         return 1
@@ -78,13 +78,13 @@ def test_trials_share_no_state(bench: Workbench) -> None:
     assert [(t.trial, t.verdict) for t in task_runs] == [(n, "pass") for n in range(1, 6)]
 
 
-def test_ctrl_c_stops_within_a_second_and_keeps_finished_trials(tmp_path: Path) -> None:
+def test_ctrl_c_does_not_wait_for_agents_and_keeps_finished_trials(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(
-        "import time\n"
+        "import threading\n"
         "def agent(task_item):\n"
         "    if task_item['number'] > 2:\n"
         "        print('waiting', flush=True)\n"
-        "        time.sleep(60)\n"
+        "        threading.Event().wait()\n"
         "    return 1\n"
     )
     for number in range(1, 6):
@@ -95,10 +95,8 @@ def test_ctrl_c_stops_within_a_second_and_keeps_finished_trials(tmp_path: Path) 
         assert process.stderr is not None
         while "waiting" not in process.stderr.readline():
             assert process.poll() is None
-        began = monotonic()
         os.kill(process.pid, signal.SIGINT)
         output, errors = process.communicate(timeout=20)
-        taken = monotonic() - began
     assert process.returncode == 130, errors
     assert "Traceback" not in output + errors
     with SqliteStore(tmp_path / "s.db") as store:
@@ -109,7 +107,6 @@ def test_ctrl_c_stops_within_a_second_and_keeps_finished_trials(tmp_path: Path) 
         "Wait 2": "completed",
         "Wait 3": "cancelled",
     }
-    assert taken < 3
 
 
 class Unforkable(FilesState):

@@ -1,6 +1,5 @@
 """Validation: which issues are issues, where, and with which text."""
 
-import time
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from clerkship.fhir.validation import MAX_DEPTH, MAX_ISSUES, split_lenient, vali
 from tests.fhir.cases import CASES
 from tests.fhir.mutations import GONE, change_value, iter_mutations
 from tests.fhir.samples import BUNDLE, OBSERVATION, PATIENT, QUESTIONNAIRE, SAMPLES, build_reference
+from tests.waiting import processor_limit
 
 
 @pytest.mark.parametrize("resource", SAMPLES, ids=lambda sample: str(sample["resourceType"]))
@@ -183,15 +183,13 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_validation_time_is_linear_in_the_input(kind: str) -> None:
+def test_validation_time_of_hostile_input_is_limited(kind: str) -> None:
     name, value = HOSTILE[kind]
-    started = time.perf_counter()
-    validate({**PATIENT, name: value})
-    assert time.perf_counter() - started < 2  # quadratic ones would take minutes
+    with processor_limit():  # quadratic work would take minutes
+        validate({**PATIENT, name: value})
 
 
-def test_validation_time_of_a_bundle_is_linear_in_its_entries() -> None:
+def test_validation_time_of_a_large_bundle_is_limited() -> None:
     entry = {"resource": OBSERVATION, "request": {"method": "POST", "url": "Observation"}}
-    started = time.perf_counter()
-    assert validate({**BUNDLE, "entry": [entry] * 2000}) == []
-    assert time.perf_counter() - started < 5
+    with processor_limit():
+        assert validate({**BUNDLE, "entry": [entry] * 2000}) == []

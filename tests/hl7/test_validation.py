@@ -1,11 +1,10 @@
 """Tests of validation: each flaw has a code, a location and a helpful text."""
 
-import time
-
 import pytest
 
 from clerkship.hl7.message import Hl7Message, parse_message
 from clerkship.hl7.validation import MAX_FLAWS, Flaw, validate_file, validate_message
+from tests.waiting import processor_limit
 
 HEAD = "MSH|^~\\&|LAB|NORTH|EHR|CLINIC|20260302090000||{kind}|M1|P|{version}"
 PID = "PID|1||77^^^NORTH^MR||Lopez^Maria||19650315|F"
@@ -222,11 +221,10 @@ def test_number_of_flaws_is_limited() -> None:
 @pytest.mark.parametrize(
     "lines", [[OBX], ["PID|1"], ["OBR|1", "PID|1"], ["NTE|1", "ORC"], ["ABC"], ["Z"], ["OBR|" + "~" * 50]]
 )
-def test_validating_hundred_thousand_segments_takes_seconds(lines: list[str]) -> None:
-    many = message("ORU^R01", PID, OBR, *lines * (100_000 // len(lines)))
-    started = time.process_time()
-    validate_message(many)
-    assert time.process_time() - started < 10
+def test_time_to_validate_many_segments_is_limited(lines: list[str]) -> None:
+    many = message("ORU^R01", PID, OBR, *lines * (50_000 // len(lines)))
+    with processor_limit():
+        validate_message(many)
 
 
 @pytest.mark.parametrize(

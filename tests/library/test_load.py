@@ -3,7 +3,6 @@
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -14,6 +13,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError, InputProblem
+from tests.waiting import processor_limit
 
 CATALOG = RegisteredCatalog()
 DEMO = Path(__file__).parents[2] / "src" / "clerkship" / "suites" / "demo"
@@ -571,9 +571,8 @@ def test_multiplying_includes_are_stopped(workspace: Workspace) -> None:
         below = ", ".join([f"!include i{n + 1}.yml"] * 30)
         workspace.write(**{f"i{n}": f"[{below}]\n"})
     workspace.write(i8="1\n", t="task:\n  name: A\n  task_item: !include i0.yml\n")
-    started = time.process_time()
-    lines = workspace.lines()
-    assert time.process_time() - started < 5
+    with processor_limit():
+        lines = workspace.lines()
     assert any("more than 1000 includes" in line for line in lines)
 
 
@@ -611,11 +610,10 @@ def test_byte_order_mark_is_removed(workspace: Workspace) -> None:
     assert list(workspace.load().tasks) == ["A"]
 
 
-def test_file_with_ten_thousand_mistakes_is_reported_quickly(workspace: Workspace) -> None:
+def test_only_the_first_hundred_of_thirty_thousand_mistakes_are_reported(workspace: Workspace) -> None:
     workspace.write(t="task:\n  name: A\n" + "".join(f"  k{n}: 1\n" for n in range(30_000)))
-    started = time.process_time()
-    lines = workspace.lines()
-    assert time.process_time() - started < 10
+    with processor_limit():
+        lines = workspace.lines()
     assert len(lines) == 101
     assert lines[-1] == "t.yml: and 29,900 more problems"
 

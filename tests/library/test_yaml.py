@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from clerkship.library.source import SourceFolder
 from clerkship.library.yaml import InvalidYaml, YamlTooLarge, YamlTree, parse_yaml
+from tests.waiting import processor_limit
 
 
 def read(text: str) -> Any:
@@ -134,13 +134,12 @@ def test_recursive_alias_is_rejected() -> None:
     assert get_error("a: &x [1, *x]\n").message == "the alias contains itself"
 
 
-def test_alias_bomb_is_rejected_quickly() -> None:
+def test_alias_bomb_is_rejected() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
     )
-    started = time.process_time()
-    bad = get_error(bomb)
-    assert time.process_time() - started < 2
+    with processor_limit():
+        bad = get_error(bomb)
     assert bad.message == "more than 100,000 values once aliases and includes are followed"
     assert isinstance(bad, YamlTooLarge)
 

@@ -1,5 +1,6 @@
 """A playground: faults, reactions, scheduled steps, and both clocks."""
 
+import asyncio
 import http.client
 import socket
 import threading
@@ -21,6 +22,7 @@ from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators import files
+from clerkship.transports.http_connection import HttpConnection
 from tests.waiting import wait_until
 from tests.workbench import Workbench
 
@@ -454,15 +456,23 @@ def test_no_event_follows_the_end_of_the_run(bench: Workbench) -> None:
     assert bench.kinds(bench.run_one(answers))[-1] == "run.ended"
 
 
-def test_http_connection_does_not_delay_small_packets() -> None:
+def test_http_connection_does_not_delay_small_packets(monkeypatch: pytest.MonkeyPatch) -> None:
     """With delayed small packets each reply would take 40 ms."""
+    transports: list[asyncio.BaseTransport] = []
+    connection_made = HttpConnection.connection_made
+
+    def record(connection: HttpConnection, transport: asyncio.BaseTransport) -> None:
+        transports.append(transport)
+        connection_made(connection, transport)
+
+    monkeypatch.setattr(HttpConnection, "connection_made", record)
     with SimulatorRig(files.SPEC) as rig:
         address = urlsplit(rig.url())
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
         connection.request("GET", f"{address.path}/files", headers={"Authorization": f"Bearer {rig.token}"})
         assert connection.getresponse().read() == b'{"files":[]}'
-        [served] = rig.listener.tcp.table
-        assert served._transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        [transport] = transports
+        assert transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         connection.close()
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from time import process_time
 from typing import Any, get_args
 
 import orjson
@@ -236,9 +235,7 @@ def test_without_a_script_there_is_a_table() -> None:
 
 def test_thousand_trials_fit_and_failures_are_complete() -> None:
     details = made_up.many(1_000)
-    began = process_time()
     page = page_of(details)
-    assert process_time() - began < 2
     assert len(page) < MAX_PAGE_DATA + 1_000_000
     trials = data_of(page)["trials"]
     urgent = [trial for trial in trials if trial["outcome"] != "pass"]

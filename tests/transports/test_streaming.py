@@ -2,7 +2,6 @@
 
 import http.client
 import threading
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -17,6 +16,7 @@ from clerkship.sandbox.handle import Dropped
 from clerkship.sandbox.request import ByteStream, Reply
 from tests.raw_routes import RawCall, raw_route
 from tests.transports.site import Site, open_site
+from tests.waiting import wait_until_stable
 
 CREATED_CHUNKS: list[int] = []
 CONTINUE = threading.Event()
@@ -121,11 +121,7 @@ def test_stream_is_generated_no_faster_than_the_client_reads(site: Site) -> None
     with httpx.Client(headers=site.headers) as client, client.stream("GET", f"{site.url}/flood") as reply:
         chunks = reply.iter_raw()
         next(chunks)
-        made = -1
-        while made != len(CREATED_CHUNKS):  # until it stands still
-            made = len(CREATED_CHUNKS)
-            time.sleep(0.05)
-        assert made < 1000
+        assert wait_until_stable(lambda: len(CREATED_CHUNKS)) < 1000
 
 
 def test_other_requests_are_answered_while_a_stream_waits(site: Site) -> None:
@@ -178,10 +174,10 @@ def test_truncation_point_follows_from_the_seed(site: Site) -> None:
 def test_drip_fault_sends_a_stream_in_pieces_over_time() -> None:
     with open_site(*ROUTES, time="paced") as site:
         site.playground.inject(DripFault(over=timedelta(milliseconds=200), pieces=4))
-        began = time.monotonic()
+        before = site.playground.now
         with httpx.Client(headers=site.headers) as client, client.stream("GET", f"{site.url}/count") as reply:
             chunks = list(reply.iter_raw())
-        assert time.monotonic() - began > 0.15
+        assert site.playground.now - before >= timedelta(milliseconds=200)
         assert (len(chunks), b"".join(chunks)) == (4, COMPLETE_BODY)
 
 

@@ -5,7 +5,6 @@ import contextlib
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -28,6 +27,7 @@ from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
 from clerkship.transports.limits import ConnectionLimits
+from clerkship.transports.websocket_frames import WebSocketFrames
 from clerkship.transports.websocket_handshake import websocket_route
 from tests.transports.site import Site, open_site
 from tests.waiting import wait_until
@@ -399,11 +399,19 @@ def test_closing_the_listener_closes_with_1001(site: Site) -> None:
     assert closed.rcvd.code == 1001
 
 
-def test_client_that_answers_pings_stays_and_a_dead_one_is_dropped() -> None:
+def test_client_that_answers_pings_stays_and_a_dead_one_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    pings: list[WebSocketFrames] = []
+    ping = WebSocketFrames.ping
+
+    def count_and_ping(frames: WebSocketFrames) -> None:
+        pings.append(frames)
+        ping(frames)
+
+    monkeypatch.setattr(WebSocketFrames, "ping", count_and_ping)
     with open_site(*ROUTES, limits=ConnectionLimits(idle=0.2)) as site:
         with open_websocket(site, ping_interval=None) as client:
             assert client.recv(timeout=10) == "welcome"
-            time.sleep(0.5)  # it answers pings by itself
+            wait_until(lambda: len(pings) == 4)  # twice the idle limit; the client answers by itself
             client.send("still here")
             assert read_replies(client, 1) == [{"said": "still here"}]
         with socket.create_connection((site.place.hostname, site.place.port), timeout=10) as dead:

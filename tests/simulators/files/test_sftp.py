@@ -15,7 +15,6 @@ from clerkship.faults.drop import DropFault
 from clerkship.faults.error import ErrorFault
 from clerkship.faults.latency import LatencyFault
 from clerkship.faults.truncated import TruncatedFault
-from clerkship.kit.wall import perf_counter
 from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.events import FileRead, FileWritten
 from clerkship.simulators.files.sftp.listener import LIMITS, Sftp
@@ -389,29 +388,22 @@ def test_latency_fault_advances_simulated_clock(serve: Serve) -> None:
         assert await list_inbox(sftp) == ["a"]
         assert await get(sftp, "inbox/a") == b"a"
 
-    began = perf_counter()
     run_client(drop, work)
-    assert perf_counter() - began < 30
     assert timedelta(minutes=5) <= drop.playground.now - before < timedelta(minutes=6)
     assert len(drop.events("fault.")) == 1
 
 
 def test_latency_fault_does_not_delay_other_clients(serve: Serve) -> None:
     drop, other = serve({"inbox/a": b"a"}, time="paced"), serve({"inbox/b": b"b"})
-    drop.playground.inject(LatencyFault(operation="read_file", by=timedelta(seconds=1)))
-    ends: list[str] = []
+    drop.playground.inject(LatencyFault(operation="read_file", by=timedelta(seconds=3)))
 
     async def slow(sftp: asyncssh.SFTPClient) -> None:
-        began = perf_counter()
         reading = asyncio.create_task(get(sftp, "inbox/a"))
-        reading.add_done_callback(lambda _: ends.append("slow"))
         assert await run_connected(other, list_inbox) == ["b"]
-        ends.append("other")
+        assert not reading.done()
         assert await reading == b"a"
-        assert perf_counter() - began >= 1
 
     run_client(drop, slow)
-    assert ends == ["other", "slow"]
 
 
 def test_truncated_fault_cuts_download(serve: Serve) -> None:
