@@ -197,7 +197,7 @@ def best(costs: Sequence[Cost]) -> Cost:
 
 
 def surroundings(scratch: Path, more: dict[str, str]) -> dict[str, str]:
-    """Return a minimal environment: its own home, none of our Python settings, and what keeps a peer off the network."""
+    """Return a minimal environment: its own home, no Python settings, and what keeps a peer off the network."""
     return {"PATH": os.environ.get("PATH", ""), "HOME": str(scratch), "LANG": "C.UTF-8", **more}
 
 
@@ -325,7 +325,7 @@ def shell(line: list[str], folder: Path) -> None:
 
 
 def install_python(folder: Path, package: str) -> None:
-    """Install a package in a new environment, from a folder outside the project, because uv would apply our pins there."""
+    """Install a package in a new environment, from outside the project, where uv would apply our pins."""
     with tempfile.TemporaryDirectory() as name:
         outside = Path(name)
         shell(["uv", "venv", "-q", "--clear", "-p", sys.executable, str(folder)], outside)

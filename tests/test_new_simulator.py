@@ -25,24 +25,28 @@ def project_copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _run(house: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": f"{house / 'src'}{os.pathsep}{house}"}
-    return subprocess.run(words, cwd=house, env=environment, capture_output=True, text=True, check=False, timeout=180)
+def _run(project_copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": f"{project_copy / 'src'}{os.pathsep}{project_copy}"}
+    return subprocess.run(
+        words, cwd=project_copy, env=environment, capture_output=True, text=True, check=False, timeout=180
+    )
 
 
-def _do(house: Path, *words: str) -> str:
-    done = _run(house, sys.executable, *words)
+def _do(project_copy: Path, *words: str) -> str:
+    done = _run(project_copy, sys.executable, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_new_simulator_conforms_and_follows_the_project_rules(house: Path) -> None:
-    assert "+ src/clerkship/simulators/night_bell/state.py" in _do(house, "scripts/new_simulator.py", "night_bell")
-    _do(house, "-m", "ruff", "check", "--quiet", "--fix", "--select", "I", "src/clerkship/simulators")
-    _do(house, "-m", "ruff", "format", "--quiet", "src/clerkship/simulators")
-    _do(house, "-m", "ruff", "check", "--quiet", "src/clerkship/simulators")
+def test_new_simulator_conforms_and_follows_the_project_rules(project_copy: Path) -> None:
+    assert "+ src/clerkship/simulators/night_bell/state.py" in _do(
+        project_copy, "scripts/new_simulator.py", "night_bell"
+    )
+    _do(project_copy, "-m", "ruff", "check", "--quiet", "--fix", "--select", "I", "src/clerkship/simulators")
+    _do(project_copy, "-m", "ruff", "format", "--quiet", "src/clerkship/simulators")
+    _do(project_copy, "-m", "ruff", "check", "--quiet", "src/clerkship/simulators")
     said = _do(
-        house,
+        project_copy,
         "-m",
         "pytest",
         "-q",
@@ -52,10 +56,10 @@ def test_new_simulator_conforms_and_follows_the_project_rules(house: Path) -> No
         "night_bell or not a_simulator_conforms",
     )
     assert " passed" in said
-    assert "14 of 14 checks pass" in _do(house, "-m", "clerkship", "conformance", "night_bell")
-    written = "".join(path.read_text() for path in (house / "src/clerkship/simulators/night_bell").rglob("*.py"))
+    assert "14 of 14 checks pass" in _do(project_copy, "-m", "clerkship", "conformance", "night_bell")
+    written = "".join(path.read_text() for path in (project_copy / "src/clerkship/simulators/night_bell").rglob("*.py"))
     assert "clerkship.plugin" not in written
-    again = _run(house, sys.executable, "scripts/new_simulator.py", "night_bell")
+    again = _run(project_copy, sys.executable, "scripts/new_simulator.py", "night_bell")
     assert (again.returncode, again.stderr) == (2, "there is a `night_bell` already\n")
 
 

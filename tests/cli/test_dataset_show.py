@@ -62,7 +62,10 @@ def test_show_dataset_defined_in_yaml(capfd: pytest.CaptureFixture[str], tmp_pat
         (["clinic-100", "Patient/nobody"], "Patient/nobody is not in dataset clinic-100"),
         (["clinic-100", "Pateint/a"], "Pateint/a is not in dataset clinic-100"),
         (["clinic-100", "Observaton"], "Observaton is not in dataset clinic-100; did you mean `Observation`?"),
-        (["clinic-100", "Zzz"], "Zzz is not in dataset clinic-100; expected one of AllergyIntolerance, Appointment, Claim"),
+        (
+            ["clinic-100", "Zzz"],
+            "Zzz is not in dataset clinic-100; expected one of AllergyIntolerance, Appointment, Claim",
+        ),
         (["clinic-100", "Device"], "Device is not in dataset clinic-100"),
         (["clinic-100", "Patient?birtdate=1970"], "did you mean `birthdate`?"),
         (["clinic-100", "Patient?birthdate=soon"], "'soon' is not a date"),

@@ -164,7 +164,7 @@ def test_name_with_one_non_public_ip_is_refused(ip: str) -> None:
 
 
 def test_name_without_an_ip_raises_os_error() -> None:
-    with pytest.raises(OSError, match="no address"):
+    with pytest.raises(OSError, match="no IP address"):
         asyncio.run(PublicPolicy(NameServer([]).resolve).check(parse("agent.example:443")))
 
 
