@@ -15,12 +15,12 @@ from clerkship.kit.wall import now
 from clerkship.model.errors import InputError
 from clerkship.model.run import Attempt, BenchmarkRun, Status, TrialOutcome
 from clerkship.model.snapshot import GRADING_VERSION, Snapshot
+from clerkship.service.fork_points import load_fork_point
 from clerkship.service.frozen import load_plan, load_snapshots
 from clerkship.service.isolating import choose_resumed_level
 from clerkship.service.planning.models import choose_models
 from clerkship.service.planning.plan import RunPlan, build_plan
 from clerkship.service.planning.stored import open_stored_run
-from clerkship.service.prefixes import load_fork_point
 from clerkship.service.running import RunResult, TrialObserver, run_schedule
 from clerkship.service.sealing import require_resumable
 from clerkship.settings import Settings
