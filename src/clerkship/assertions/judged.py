@@ -172,13 +172,13 @@ class _JudgePoll(NamedTuple):
         """
         answer = self.evidence.ask(question)
         verdict, is_scripted_answer = answer.data, is_scripted(answer.model)
-        found, wrong = self.citation_index.check(verdict.citations)
+        citations, mistakes = self.citation_index.check(verdict.citations)
         reasoning = verdict.reasoning.strip() or "(no reason given)"
         if not verdict.passed:
-            note = f" (citations that do not hold: {'; '.join(wrong)})" if wrong else ""
-            return JudgeVote(False, f"{reasoning}{note}", answer.model, found)
+            note = f" (citations that do not hold: {'; '.join(mistakes)})" if mistakes else ""
+            return JudgeVote(False, f"{reasoning}{note}", answer.model, citations)
         if not verdict.citations and (is_scripted_answer or not self.requires_citations):
-            return JudgeVote(True, reasoning, answer.model, found)
+            return JudgeVote(True, reasoning, answer.model, citations)
         talk = (
             *question.talk,
             EarlierMessage("user", question.prompt),
@@ -192,38 +192,43 @@ class _JudgePoll(NamedTuple):
             reasoning,
             answer.model,
             self._require_valid_citations(
-                retry_question, found, wrong, attempts=0 if is_scripted_answer else MAX_CITATION_RETRIES
+                retry_question, citations, mistakes, attempts=0 if is_scripted_answer else MAX_CITATION_RETRIES
             ),
         )
 
     def _require_valid_citations(
-        self, question: Question[CorrectedCitations], found: list[FoundCitation], wrong: list[str], *, attempts: int
+        self,
+        question: Question[CorrectedCitations],
+        citations: list[FoundCitation],
+        mistakes: list[str],
+        *,
+        attempts: int,
     ) -> Sequence[FoundCitation]:
         """Return the citations of a pass once they are valid and sufficient; raise BadAnswer if they never are."""
-        flaw = self._find_flaw(found, wrong)
+        flaw = self._find_flaw(citations, mistakes)
         if flaw is None:
-            return found
+            return citations
         if not attempts:
             raise BadAnswer(flaw.error)
         filled = self.evidence.prompts["recite"].fill(wrong="\n".join(flaw.reasons))
         retry = replace(question, prompt=filled.content)
         corrected = self.evidence.ask(retry).data
-        found, wrong = self.citation_index.check(corrected.citations)
+        citations, mistakes = self.citation_index.check(corrected.citations)
         talk = (
             *retry.talk,
             EarlierMessage("user", retry.prompt),
             EarlierMessage("assistant", corrected.model_dump_json()),
         )
-        return self._require_valid_citations(replace(retry, talk=talk), found, wrong, attempts=attempts - 1)
+        return self._require_valid_citations(replace(retry, talk=talk), citations, mistakes, attempts=attempts - 1)
 
-    def _find_flaw(self, found: Sequence[FoundCitation], wrong: Sequence[str]) -> "_CitationFlaw | None":
+    def _find_flaw(self, citations: Sequence[FoundCitation], mistakes: Sequence[str]) -> "_CitationFlaw | None":
         """Return why these citations are not enough for a pass; None if they are."""
-        if wrong:
-            return _CitationFlaw(wrong, f"the judge gives wrong citations: {'; '.join(wrong)}")
-        weak = [self.citation_index.find_weakness(citation) for citation in found]
-        if None in weak:
+        if mistakes:
+            return _CitationFlaw(mistakes, f"the judge gives wrong citations: {'; '.join(mistakes)}")
+        weaknesses = [self.citation_index.find_weakness(citation) for citation in citations]
+        if None in weaknesses:
             return None
-        reasons = list(dict.fromkeys(reason for reason in weak if reason))
+        reasons = list(dict.fromkeys(reason for reason in weaknesses if reason))
         if not reasons:
             return _CitationFlaw([NO_CITATION_REASON], NO_CITATION_ERROR)
         return _CitationFlaw(

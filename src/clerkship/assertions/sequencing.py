@@ -52,13 +52,13 @@ class Sequencing(Assertion, TurnScope):
 
     def check(self, evidence: Evidence) -> Check:
         """Extend all partial matches by one step at a time."""
-        links: list[SequenceMatch] = []
+        partial_matches: list[SequenceMatch] = []
         for number in range(len(self.steps)):
-            extended = self._extend(evidence, number, links)
+            extended = self._extend(evidence, number, partial_matches)
             if not extended:
-                return self._report_failure(evidence, number, links)
-            links = extended
-        events = _collect_events(links[0])
+                return self._report_failure(evidence, number, partial_matches)
+            partial_matches = extended
+        events = _collect_events(partial_matches[0])
         return Check.of(
             True,
             "in order: " + " → ".join(map(evidence.place, events)),
@@ -68,25 +68,25 @@ class Sequencing(Assertion, TurnScope):
             ),
         )
 
-    def _extend(self, evidence: Evidence, number: int, links: list[SequenceMatch]) -> list[SequenceMatch]:
+    def _extend(self, evidence: Evidence, number: int, partial_matches: list[SequenceMatch]) -> list[SequenceMatch]:
         """Return all events that can be this step; only the first if nothing limits the gap to the next.
 
         Each match continues the latest match before it: no earlier one is nearer in time, or has fewer `until`
         events between.
         """
-        step, first = self.steps[number], number == 0
-        after = self.steps[number + 1] if number + 1 < len(self.steps) else None
-        enough = after is None or (after.within is None and after.until is None)
+        step, is_first = self.steps[number], number == 0
+        next_step = self.steps[number + 1] if number + 1 < len(self.steps) else None
+        first_is_enough = next_step is None or (next_step.within is None and next_step.until is None)
         ends = list(self._find_positions(evidence, step.until)) if step.until is not None else []
         extended: list[SequenceMatch] = []
-        for place in self._find_positions(evidence, step, links[0].place + 1 if links else 0):
-            last = links[0] if len(links) == 1 else _find_last_match_before(place, links)
-            if last is None and not first:
+        for place in self._find_positions(evidence, step, partial_matches[0].place + 1 if partial_matches else 0):
+            last = partial_matches[0] if len(partial_matches) == 1 else _find_last_match_before(place, partial_matches)
+            if last is None and not is_first:
                 continue
             event = evidence.events[place]
             if last is None or (_is_within_limit(event, last, step) and not _any_between(ends, last.place, place)):
                 extended.append(SequenceMatch(event, place, last))
-                if enough:
+                if first_is_enough:
                     break
         return extended
 
@@ -101,11 +101,13 @@ class Sequencing(Assertion, TurnScope):
             if matches(event, match) and (self.turn is None or matches_expected(self.turn, evidence.turn_of(event))):
                 yield places[number]
 
-    def _report_failure(self, evidence: Evidence, number: int, links: list[SequenceMatch]) -> Check:
+    def _report_failure(self, evidence: Evidence, number: int, partial_matches: list[SequenceMatch]) -> Check:
         step, events = self.steps[number], evidence.events
         hits = list(self._find_positions(evidence, step))
-        late = next(((events[place], link) for place in hits if (link := _find_last_match_before(place, links))), None)
-        chained = _collect_events(late[1] if late is not None else links[0]) if links else []
+        late = next(
+            ((events[place], link) for place in hits if (link := _find_last_match_before(place, partial_matches))), None
+        )
+        chained = _collect_events(late[1] if late is not None else partial_matches[0]) if partial_matches else []
         last = chained[-1] if chained else None
         rest = [event for event in events if last is None or (event.at, event.seq) > (last.at, last.seq)]
         shown = late[0] if late is not None else events[hits[0]] if hits else find_nearest(rest, step)
@@ -137,10 +139,10 @@ class Sequencing(Assertion, TurnScope):
         return f"{happened}, but not within {limit} of the step before ({after})"
 
 
-def _find_last_match_before(place: int, links: list[SequenceMatch]) -> SequenceMatch | None:
+def _find_last_match_before(place: int, partial_matches: list[SequenceMatch]) -> SequenceMatch | None:
     """Return the last match of the step before at an earlier position."""
-    index = bisect_left(links, place, key=lambda link: link.place)
-    return links[index - 1] if index else None
+    index = bisect_left(partial_matches, place, key=lambda link: link.place)
+    return partial_matches[index - 1] if index else None
 
 
 def _any_between(places: Sequence[int], first: int, last: int) -> bool:
@@ -152,9 +154,9 @@ def _is_within_limit(event: Event, last: SequenceMatch, step: SequenceStep) -> b
     return step.within is None or event.at - last.event.at <= step.within
 
 
-def _collect_events(link: SequenceMatch) -> list[Event]:
+def _collect_events(last: SequenceMatch) -> list[Event]:
     events: list[Event] = []
-    current: SequenceMatch | None = link
+    current: SequenceMatch | None = last
     while current is not None:
         events.append(current.event)
         current = current.previous

@@ -154,8 +154,8 @@ def build_tool_name(sandbox: str, operation: str) -> str:
 
 def _build_query(route: Route, arguments: Mapping[str, Any]) -> QueryParams:
     named = {name: _to_text(name, arguments[name], flags=True) for name in route.query if name in arguments}
-    written = _to_text(route.free_query, arguments.get(route.free_query, "")) if route.free_query else ""
-    return QueryParams((*named.items(), *parse_qsl(written.removeprefix("?"), keep_blank_values=True)))
+    free_query = _to_text(route.free_query, arguments.get(route.free_query, "")) if route.free_query else ""
+    return QueryParams((*named.items(), *parse_qsl(free_query.removeprefix("?"), keep_blank_values=True)))
 
 
 def _to_text(name: str, value: Any, *, flags: bool = False) -> str:

@@ -57,8 +57,8 @@ class FhirWasSearchedFor(Assertion):
             if event.source == source and event.actor == "agent"
         ]
         hit = next((event for event in searches if self._would_show(event, state)), None)
-        found, seq = hit is not None, hit.seq if hit is not None else None
-        row = FieldCheck(path="searched", expected=True, actual=found, passed=found, seq=seq)
+        passed, seq = hit is not None, hit.seq if hit is not None else None
+        row = FieldCheck(path="searched", expected=True, actual=passed, passed=passed, seq=seq)
         description = f"a search that would have shown this {self.resource['resourceType']}"
         if hit is not None:
             return Check.of(
