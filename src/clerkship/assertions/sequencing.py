@@ -94,7 +94,9 @@ class Sequencing(Assertion, TurnScope):
         """Yield the positions of matching events from `start` on, in the selected turns."""
         events, places = evidence.events, evidence.indexes_by_kind.get(match.event, [])
         if "*" in match.event:
-            matching = (found for kind, found in evidence.indexes_by_kind.items() if matches_kind(kind, match.event))
+            matching = (
+                indexes for kind, indexes in evidence.indexes_by_kind.items() if matches_kind(kind, match.event)
+            )
             places = sorted(chain.from_iterable(matching))
         for number in range(bisect_left(places, start), len(places)):
             event = events[places[number]]

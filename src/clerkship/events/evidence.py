@@ -92,10 +92,12 @@ class Evidence:
     def utterances(self) -> list[Event]:
         """All utterances, in order."""
         by_kind = [
-            places for places in self.indexes_by_kind.values() if isinstance(self.events[places[0]].payload, Utterance)
+            indexes
+            for indexes in self.indexes_by_kind.values()
+            if isinstance(self.events[indexes[0]].payload, Utterance)
         ]
         indexes = by_kind[0] if len(by_kind) == 1 else sorted(chain.from_iterable(by_kind))
-        return [self.events[place] for place in indexes]
+        return [self.events[index] for index in indexes]
 
     def utterances_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
         """Return the utterances of one actor, in one sandbox or in all."""

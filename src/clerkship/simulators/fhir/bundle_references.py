@@ -56,7 +56,7 @@ def _rewrite_value(name: str, value: Any, references: ReferenceMap) -> Any:
         return _rewrite_reference(value, references)
     keys = references.keys_by_full_url
     if name == "div":
-        return _LINK_ATTRIBUTE.sub(lambda found: f"{found[1]}{found[2]}{keys.get(found[3], found[3])}{found[2]}", value)
+        return _LINK_ATTRIBUTE.sub(lambda match: f"{match[1]}{match[2]}{keys.get(match[3], match[3])}{match[2]}", value)
     return keys.get(value, value) if ":" in value and name not in _NOT_REFERENCES else value
 
 
