@@ -123,7 +123,7 @@ def prompts_page() -> str:
         (
             f"[{name}](#{name})",
             _PROMPT_QUESTIONS.get(name, ""),
-            f"`{BUILT_IN[name].mark}`",
+            f"`{BUILT_IN[name].version}`",
             f"`{keys[name]}`" if name in keys else "",
         )
         for name in list_prompts()

@@ -67,7 +67,7 @@ def test_verdict_has_reason_and_model() -> None:
     assert (check.passed, check.score, check.detail) == (True, 1.0, "In [T1] it says why.")
     cited, row = check.evidence
     assert (cited.path, cited.seq, cited.actual) == ("T1", 6, INJECTED)
-    assert row.actual == {"model": "a judge", "prompt": BUILT_IN["criterion"].mark, "parameters": {"temperature": 0}}
+    assert row.actual == {"model": "a judge", "prompt": BUILT_IN["criterion"].version, "parameters": {"temperature": 0}}
     no = FakeJudge({"passed": False, "reasoning": " "})
     check = JudgedAssertion(statement="It says why").check(build_evidence(build_conversation(), no))
     assert (check.passed, check.score, check.detail) == (False, 0.0, "(no reason given)")

@@ -78,7 +78,7 @@ def test_skipped_criteria_are_reported_and_judged_by_rescore(capsys: pytest.Capt
     assert run(["show", "latest", "Late order"]) == 0
     text = capsys.readouterr().out
     assert "It snows, says [T1]." in text
-    assert "scores 0.90, and 0.5 is the least that passes: That was asked." in text
+    assert "scores 0.90 (expected: at least 0.5): That was asked." in text
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_custom_prompt_is_checked_by_validate_and_stored_with_the_run(
 
 def test_prompts_are_listed_with_version_and_printed_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
     code, found = run_json(capsys, "prompts")
-    assert (code, found["prompts"]["criterion"]) == (0, BUILT_IN["criterion"].mark)
+    assert (code, found["prompts"]["criterion"]) == (0, BUILT_IN["criterion"].version)
     assert run(["prompts"]) == 0
-    assert BUILT_IN["metrics"].mark in capsys.readouterr().out
+    assert BUILT_IN["metrics"].version in capsys.readouterr().out
     assert run(["prompts", "criterion"]) == 0
     assert capsys.readouterr().out == BUILT_IN["criterion"].text
     code, found = run_json(capsys, "prompts", "quoted.jinja2")

@@ -43,7 +43,7 @@ KNOWN["6"] = KNOWN["5"] | {  # ids to cite by, citations asked for again without
 
 
 def test_changed_prompt_needs_a_new_grading_version() -> None:
-    marks = {name: BUILT_IN[name].mark for name in GRADED_BY}
+    marks = {name: BUILT_IN[name].version for name in GRADED_BY}
     assert KNOWN.get(GRADING_VERSION) == marks, (
         "a built-in prompt has changed, so the same conversation can get another verdict: raise GRADING in "
         f"model/snapshot.py, and add its marks to KNOWN in {__name__}: {marks}"
@@ -59,7 +59,7 @@ def test_mark_covers_extended_and_included_templates() -> None:
     own = Prompts({"criterion": '{% extends "criterion.jinja2" %}'})["criterion"]
     assert own.is_own
     assert own.mentions("citations")
-    assert own.mark != BUILT_IN["criterion"].mark
+    assert own.version != BUILT_IN["criterion"].version
     assert not BUILT_IN["criterion"].is_own
     assert not Prompt("criterion", "{{ criterion }}").mentions("citations")
 

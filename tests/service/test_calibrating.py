@@ -275,7 +275,7 @@ def test_own_prompt_beside_the_set_is_used_and_is_part_of_the_judge_identity(ben
         assert {body["temperature"] for body in bodies(served)} == {0}
     judge = found.calibration.judge
     assert (judge.model, judge.parameters) == (f"openai:own-model@{served.url}/v1", {"temperature": 0})
-    assert judge.prompt != BUILT_IN["criterion"].mark
+    assert judge.prompt != BUILT_IN["criterion"].version
 
 
 # What a run says of its judge.

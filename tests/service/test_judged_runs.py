@@ -105,7 +105,7 @@ def test_each_criterion_is_judged_in_its_own_request(scenario: Workbench) -> Non
     first, second = judged(task_run)
     assert (first.passed, first.status, first.detail) == (True, "judged", "[T1] on It says why the order is late")
     assert (second.passed, second.detail) == (False, "[T1] on It does not ask for the number")
-    mark = BUILT_IN["criterion"].mark
+    mark = BUILT_IN["criterion"].version
     assert first.evidence[-1].actual == {"model": judge_reference(served), "prompt": mark, "parameters": {}}
     assert (first.evidence[0].path, first.evidence[0].expected) == ("T1", {"contains": "It snows."})
     cited = scenario.events(task_run)[(first.evidence[0].seq or 0) - 1]

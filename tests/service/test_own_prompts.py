@@ -79,8 +79,8 @@ def test_own_prompt_is_one_message_and_its_own_answer_format_is_accepted(bench: 
         task_run = bench.run_one(agent)
     [criterion] = written(task_run)
     assert (criterion.status, criterion.passed, criterion.detail, task_run.verdict) == ("judged", True, "Snow.", "pass")
-    mark = Prompt("criterion", CRITERIA).mark
-    assert mark != BUILT_IN["criterion"].mark
+    mark = Prompt("criterion", CRITERIA).version
+    assert mark != BUILT_IN["criterion"].version
     parameters = {"temperature": 0, "user": "${JUDGED_BY}"}
     asked = {"model": f"openai:m@{served.url}/v1", "prompt": mark, "parameters": parameters}
     assert criterion.evidence[-1].actual == asked
@@ -140,7 +140,7 @@ def test_metrics_prompt_alone_enables_ratings(bench: Workbench) -> None:
     quality = task_run.quality
     assert quality is not None
     assert (quality.ratings["warmth"].score, quality.ratings["honest"].passed) == (2, True)
-    assert (quality.bot_quality, quality.prompt) == (None, Prompt("metrics", METRICS).mark)
+    assert (quality.bot_quality, quality.prompt) == (None, Prompt("metrics", METRICS).version)
     assert quality.parameters == {"temperature": 0, "user": "${JUDGED_BY}"}
     assert task_run.verdict == "ungraded"
 
@@ -160,13 +160,13 @@ def test_rescore_uses_the_prompts_of_the_run(bench: Workbench) -> None:
         [again] = bench.store.task_runs(execute(plan, bench.store, CATALOG).run.id)
         [rescored] = bench.store.task_runs(rescore(bench.store, first.run, CATALOG).run.id)
         for task_run in (again, rescored):
-            assert _judged_by(task_run) == Prompt("criterion", CRITERIA).mark
+            assert _judged_by(task_run) == Prompt("criterion", CRITERIA).version
             assert task_run.quality is not None
-            assert task_run.quality.prompt == Prompt("metrics", METRICS).mark
+            assert task_run.quality.prompt == Prompt("metrics", METRICS).version
         (bench.folder / "metrics_judge_prompt.jinja2").write_text(METRICS)
         by_files = rescore(bench.store, first.run, CATALOG, bench.folder, judging=RescoreOptions(settings=Settings()))
         [new] = bench.store.task_runs(by_files.run.id)
-        assert _judged_by(new) == Prompt("criterion", "{{ criterion }} {{ transcript }} Changed.").mark
+        assert _judged_by(new) == Prompt("criterion", "{{ criterion }} {{ transcript }} Changed.").version
 
 
 def test_invalid_prompt_template_stops_the_run_before_it_starts(bench: Workbench) -> None:

@@ -91,7 +91,7 @@ def test_ratings_are_stored_with_reasons_and_do_not_change_the_verdict(bench: Wo
     assert quality.ratings["task_completion"].passed is False
     assert quality.ratings["helpfulness"].reason == "Little."
     assert (quality.bot_quality, quality.summary, quality.error) == (4.0, "It says that it snows.", "")
-    assert (quality.model, quality.prompt) == (judge_reference(served), BUILT_IN["metrics"].mark)
+    assert (quality.model, quality.prompt) == (judge_reference(served), BUILT_IN["metrics"].version)
     assert list(task_run.models) == ["metrics"]
     run = bench.store.run(task_run.run)
     assert (run.asking.metrics, run.options) == (True, ("--metrics", "--judge", judge_reference(served)))

@@ -66,5 +66,5 @@ def has_activity(evidence: Evidence) -> bool:
 
 def build_judge_row(evidence: Evidence, model: str, prompt: Prompt) -> FieldCheck:
     """Return the row with the model, the prompt and the parameters of the judge."""
-    judge: Mapping[str, object] = {"model": model, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
+    judge: Mapping[str, object] = {"model": model, "prompt": prompt.version, "parameters": dict(evidence.parameters)}
     return FieldCheck(path="judge", expected={"exists": True}, actual=judge, passed=True)

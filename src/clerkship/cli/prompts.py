@@ -28,7 +28,7 @@ def prompts(
     if name is not None:
         _print(name.removesuffix(SUFFIX), json=json)
         return
-    versions = {prompt: BUILT_IN[prompt].mark for prompt in list_prompts()}
+    versions = {prompt: BUILT_IN[prompt].version for prompt in list_prompts()}
     if json:
         print_json({"prompts": versions})
         return
@@ -44,6 +44,6 @@ def _print(name: str, *, json: bool) -> None:
         raise InputError.of(f"unknown prompt `{name}`", hint=did_you_mean(name, known) or f"known: {', '.join(known)}")
     text = read_built_in(name + SUFFIX)
     if json:
-        print_json({"name": name, "mark": BUILT_IN[name].mark, "text": text})
+        print_json({"name": name, "mark": BUILT_IN[name].version, "text": text})
     else:
         typer.echo(text, nl=False)

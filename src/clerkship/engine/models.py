@@ -135,7 +135,7 @@ class ModelSelection:
         return JudgeIdentity(
             model=self.judge_choice.who,
             parameters=self.judge_choice.parameters,
-            prompt=self.prompts["criterion"].mark,
+            prompt=self.prompts["criterion"].version,
             votes=min((count if isinstance(count, int) else default for count in votes), default=default),
         )
 

@@ -41,11 +41,13 @@ class PersonCheckAnswer(BaseModel):
 class PersonCheckResult(NamedTuple):
     """Whether a person was played as described, the reason, and the model and prompt that decided it."""
 
-    kept: bool
+    is_as_described: bool
     reason: str
     lines: tuple[str, ...]
+    """The lines of the person that the judge quotes, each after its turn."""
     model: str
     prompt: str
+    """The version of the prompt."""
 
 
 class PersonCheckFailed(PlatformError):
@@ -79,7 +81,7 @@ def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResul
             if not flaw:
                 lines = tuple(f"T{line.turn}: {line.quote}" for line in verdict.lines if _was_said(line, evidence))
                 reason = verdict.reasoning.strip() or "(no reason given)"
-                return PersonCheckResult(verdict.kept, reason, lines, answer.model, prompt.mark)
+                return PersonCheckResult(verdict.kept, reason, lines, answer.model, prompt.version)
     except (BadAnswer, NoModel, ClerkshipError) as error:
         raise PersonCheckFailed(f"the person check failed: {error}") from error
     raise PersonCheckFailed(f"the person check failed: {flaw}")

@@ -103,7 +103,7 @@ def _ask_ratings(evidence: Evidence, model: TrialModel | None) -> Quality | None
     if model is None or not evidence.cached(has_activity):
         return None
     prompt = evidence.prompts["metrics"]
-    fields: dict[str, Any] = {"model": model.name, "prompt": prompt.mark, "parameters": dict(evidence.parameters)}
+    fields: dict[str, Any] = {"model": model.name, "prompt": prompt.version, "parameters": dict(evidence.parameters)}
     metrics = [metric.model_dump() for metric in evidence.task.metrics]
     try:
         filled = add_caution(prompt.fill(metrics=metrics, **evidence.cached(build_judge_input)))

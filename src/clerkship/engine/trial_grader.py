@@ -112,7 +112,7 @@ class TrialGrader(Grader):
             self.person_check_failed = True
             return "errored", str(error)
         fields: dict[str, Any] = {"lines": result.lines, "model": result.model, "prompt": result.prompt}
-        breach = None if result.kept else ContractBreach("model_check", result.reason, "")
+        breach = None if result.is_as_described else ContractBreach("model_check", result.reason, "")
         with self._playground.lock:
             self._playground.people.listening = False
             self._playground.emit(

@@ -72,9 +72,9 @@ class Prompt(NamedTuple):
         return next(((name, known) for name in _BLOCK.findall(self.text) if name not in known), None)
 
     @property
-    def mark(self) -> str:
-        """Its name and a hash of its text with everything it extends or includes."""
-        return _compute_mark(self.name, self.text)
+    def version(self) -> str:
+        """The name of the prompt, and a hash of its text with everything that it extends or includes."""
+        return _compute_version(self.name, self.text)
 
     def fill(self, **given: Any) -> RenderedPrompt:
         """Render the template; raise InputError if that fails."""
@@ -138,7 +138,7 @@ def read_built_in(file: str) -> str:
 
 
 @cache
-def _compute_mark(name: str, text: str) -> str:
+def _compute_version(name: str, text: str) -> str:
     return f"{name}-{hashlib.sha256(_with_references(text).encode()).hexdigest()[:12]}"
 
 
