@@ -114,9 +114,7 @@ class CitationIndex:
         entries = self._find_entries(citation.where)
         if not citation.quote.strip():
             return self._find_by_id(citation, entries)
-        forms = [
-            form for form in _normalise_variants(citation.quote) if any(letter.isalnum() for letter in form.text)
-        ]
+        forms = [form for form in _normalise_variants(citation.quote) if any(letter.isalnum() for letter in form.text)]
         if not forms:
             return f"the quote from {citation.where.strip()} has no words in it"
         for form in forms:
@@ -236,9 +234,7 @@ def _list_entry_texts(entry: LedgerEntry) -> Iterator[str]:
 
 
 def normalise_text(text: str) -> str:
-    """Return a text with single spaces, plain quote marks and no ellipsis at either end; letters and case do not
-    change.
-    """
+    """Return a text with single spaces, plain quote marks and no ellipsis at either end. Case is kept."""
     return _OUTER_MARKS.sub("", " ".join(text.translate(_QUOTE_MARKS).split()))
 
 

@@ -28,9 +28,7 @@ class Statements(BaseModel):
 
 
 class GenerativeResponseIsGrounded(GenerativeResponse):
-    """A model splits a reply into statements and checks each against the source. The score is the share of supported
-    ones.
-    """
+    """A model splits a reply into statements and checks each against the source. The score is the supported share."""
 
     name: ClassVar[str] = "generative_response_is_grounded"
     differences: ClassVar[tuple[Difference, ...]] = (

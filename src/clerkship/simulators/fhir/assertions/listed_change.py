@@ -132,9 +132,7 @@ class ListedChange(Frozen):
         )
 
     def matches_target(self, change: ResourceChange) -> bool:
-        """Return whether the item lists a change of this type, to this resource and these elements, whatever the values
-        are.
-        """
+        """Return whether the item lists a change of this type, resource and elements, whatever the values are."""
         return (
             self.change in ("any", change.change_type)
             and self.type in (None, change.type)
