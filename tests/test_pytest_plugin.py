@@ -84,7 +84,7 @@ def test_run_accepts_every_form_of_agent_and_result_has_all_attributes(session: 
     session.runpytest_inprocess().assert_outcomes(passed=6)
 
 
-def test_failed_assertion_explains_the_verdict(session: pytest.Pytester) -> None:
+def test_failed_assertion_says_why(session: pytest.Pytester) -> None:
     session.makepyfile(
         """
         def test_it(clerkship):
@@ -106,8 +106,8 @@ def test_failed_assertion_explains_the_verdict(session: pytest.Pytester) -> None
             "E               actual   0",
             "E         log: * events, head *",
             "E         closer: clerkship show run-* 'Move a file' --events --store *store.db",
-            "test_failed_assertion_explains_the_verdict.py:2: AssertionError",
-            "FAILED test_failed_assertion_explains_the_verdict.py::test_it - *assert *",
+            "test_failed_assertion_says_why.py:2: AssertionError",
+            "FAILED test_failed_assertion_says_why.py::test_it - *assert *",
         ]
     )
     assert "testing.py" not in result.stdout.str(), "our own lines are of no interest"

@@ -124,7 +124,7 @@ def test_killed_run_is_listed_as_interrupted_and_can_be_resumed(capsys: pytest.C
     assert "2 of 2 trials left" in said
     assert "pass 2" in said
     assert run(["show", "latest", "One"]) == 0
-    assert "attempt 1 was interrupted: its process ended before it did" in capsys.readouterr().out
+    assert "attempt 1 was interrupted: its process ended during the trial" in capsys.readouterr().out
     assert run(["resume"]) == 0
     assert "has no trials left to run" in capsys.readouterr().out
 
