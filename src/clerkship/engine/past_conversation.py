@@ -71,8 +71,8 @@ class PastConversation:
     def pending_turns(self) -> tuple[int, list[Say]]:
         """Return the number of messages ahead, and the queued replies. See Participant for both.
 
-        They are not zero and empty only for a person who sends messages without waiting for replies. Nothing in the
-        log says so directly, so the turns are replayed by the rules of `People.deliver`.
+        Both are empty unless the person sends messages without waiting for replies. The log does not contain them, so
+        they are computed by the rules of `People.deliver`.
         """
         messages_ahead, queued_replies, seen = 0, list[Say](), 0
         for turn in self._turns:

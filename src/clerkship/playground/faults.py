@@ -44,7 +44,10 @@ class FaultInjector:
         self.active.append(ActiveFault(fault))
 
     def matching(self, sandbox: str, operation: str) -> Iterator[tuple[ActiveFault, Random]]:
-        """Yield the faults that affect a request or a turn, each with its random generator."""
+        """Yield the faults that affect a request or a turn, each with its random generator.
+
+        Each kind of fault has its own generator, so that adding one does not change the random choices of others.
+        """
         for active in self.active:
             if operation == ON_TURN and not active.fault.affects_turns:
                 continue

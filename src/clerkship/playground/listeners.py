@@ -1,4 +1,4 @@
-"""The protocol listeners of this process. Each is opened when it is first needed, in its own thread."""
+"""The listeners of this process for protocols other than HTTP. Each is opened when it is first needed, in a thread."""
 
 import importlib.util
 import os

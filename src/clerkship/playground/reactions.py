@@ -1,4 +1,4 @@
-"""Run the reactions of sandboxes to each other's events."""
+"""Run reactions: an event in one sandbox or domain changes another."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,6 +12,7 @@ from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, ReactionResult
 
 MAX_REACTION_DEPTH = 32
+"""How deeply reactions may be nested. More is taken for a loop: two sandboxes that react to each other."""
 ContextFactory = Callable[[str, str, int | None], ActionContext]
 """Returns the context in which an actor changes a sandbox, given the sandbox, the actor and the causing event."""
 

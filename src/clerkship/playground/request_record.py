@@ -1,4 +1,4 @@
-"""Requests of the agent as the log records them: short, readable, without credentials and machine-specific text."""
+"""Describe requests of the agent for the log: short, readable, without credentials and machine-specific text."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +20,14 @@ CREDENTIALS = frozenset(
 """Names of query parameters whose values are credentials."""
 MAX_METHOD_LENGTH = 40
 MAX_PAIRS = 200
+"""Parameters of a query that are logged."""
 MAX_SECRET = 4096
 """Bytes after the limit of a body that are searched too, so that a secret across the limit is found."""
 _UNQUOTED = "/:,|$@!*'();~[]"
 MIN_SECRET_LENGTH = 6
 """Characters. Shorter strings are not redacted: they occur in texts by chance."""
 MIN_WORD_LENGTH = 20
+"""Characters from which a single word of a secret, such as the base64 part of a public key, is redacted too."""
 _BEFORE_PORT = r"(?:127\.0\.0\.1|localhost|\[?::1\]?|port)"
 ISSUED_CREDENTIAL = re.compile(rf"(?:{SESSION_PREFIX}|{ACCESS_TOKEN_PREFIX})_[\w-]{{1,43}}", re.IGNORECASE)
 """Session ids and access tokens. There may be many, so they are recognised by their prefix."""
