@@ -13,7 +13,7 @@ from clerkship.model.run import FieldCheck
 
 
 class ToolCalledAssertion(Assertion, ToolCall):
-    """The tool was called without an error, with these arguments and perhaps others. Reported actions count as calls."""
+    """The tool was called without an error, with these arguments, perhaps among others. Reported actions count."""
 
     name: ClassVar[str] = "tool_called"
     events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted, ActionExecuted)

@@ -311,8 +311,8 @@ def _is_quick(context: RequestContext, playground: Playground) -> bool:
         call.locate(sandbox.spec)
     except Refusal:
         return True
-    context.shape = shape_of(call)
-    return context.shape is not None and sandbox.prepared.timings.is_quick(context.shape, sandbox.prepared.base)
+    context.cost_key = shape_of(call)
+    return context.cost_key is not None and sandbox.prepared.timings.is_quick(context.cost_key, sandbox.prepared.base)
 
 
 def _add_cors_headers(call: ProtocolCall, spec: Spec, reply: Reply) -> Reply:

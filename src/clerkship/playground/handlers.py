@@ -56,7 +56,7 @@ class RequestContext:
     sandbox: Sandbox | None = None
     is_routed: bool = False
     """Whether the operation is known."""
-    shape: Shape | None = None
+    cost_key: Shape | None = None
     reply: Reply | None = None
     refusal: Refusal | None = None
     pending_faults: list[tuple[ActiveFault, Random]] = field(default_factory=list)
@@ -210,8 +210,8 @@ def run_operation(context: RequestContext) -> None:
         operation_context = OperationContext(sandbox.state, build_unlogged_context(playground, sandbox), call.base)
     started_at = perf_counter()
     context.reply = call.render(operation_context, operation.run(operation_context, call.parse(operation_context)))
-    if context.shape is not None:
-        sandbox.prepared.timings.record(context.shape, perf_counter() - started_at)
+    if context.cost_key is not None:
+        sandbox.prepared.timings.record(context.cost_key, perf_counter() - started_at)
 
 
 def record_request(context: RequestContext) -> None:

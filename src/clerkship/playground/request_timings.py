@@ -21,7 +21,7 @@ Shape = tuple[str, tuple[str, ...]]
 
 def shape_of(call: ProtocolCall) -> Shape | None:
     """Return the shape of a request, or None if it always needs a worker thread."""
-    names = call.shape() if len(call.body) <= MAX_QUICK_BODY else None
+    names = call.cost_key() if len(call.body) <= MAX_QUICK_BODY else None
     if call.operation is None or names is None or len(names) > MAX_QUICK_PARAMETERS:
         return None
     return call.operation.name, names

@@ -190,7 +190,7 @@ class ProtocolCall(ABC):
     def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
         """Write a refusal as the protocol does, and as the simulator does if it is known."""
 
-    def shape(self) -> tuple[str, ...] | None:
+    def cost_key(self) -> tuple[str, ...] | None:
         """Return a key shared by requests that cost about the same; None for a request that may take long."""
         return ()
 

@@ -178,7 +178,7 @@ class HttpCall(ProtocolCall):
         reply = refuse(refusal)
         return replace(reply, headers={**refusal.headers, **reply.headers}) if refusal.headers else reply
 
-    def shape(self) -> tuple[str, ...] | None:
+    def cost_key(self) -> tuple[str, ...] | None:
         """Return the names in the query; None for a request that may take long."""
         route, pairs = self.route, self.request.pairs
         if route is not None and route.is_heavy is not None and route.is_heavy(self.request):

@@ -51,8 +51,8 @@ class Tool:
         schema.pop("description", None)
         properties = {name: _without_title(field) for name, field in schema.get("properties", {}).items()}
         for name in [name for name, field in properties.items() if field.pop("format", "") == "binary"]:
-            about = f"`{name}` in base64, where it is not text"
-            properties[f"{name}{BASE64_SUFFIX}"] = {"type": "string", "description": about}
+            description = f"`{name}` in base64, where it is not text"
+            properties[f"{name}{BASE64_SUFFIX}"] = {"type": "string", "description": description}
         params = () if self.route is None else self.route.params
         required = [*dict.fromkeys([*params, *schema.get("required", ())])]
         return schema | {
