@@ -15,7 +15,7 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
-from clerkship.playground.request_timings import MAX_QUICK_SECONDS, MAX_SMALL_DATASET, RequestTimings, shape_of
+from clerkship.playground.request_timings import MAX_QUICK_SECONDS, MAX_SMALL_DATASET, RequestTimings, build_cost_key
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Reply, Request
@@ -154,7 +154,7 @@ def locate_call(route: Route, request: Request) -> HttpCall:
 def test_last_request_of_a_shape_decides_whether_it_is_quick() -> None:
     route = raw_route("GET", "/{type}", "search", lambda call: Reply(200))
     requests, other = (Request("GET", "/Patient", QueryParams(((name, "x"),))) for name in ("name", "family"))
-    shape, unseen = shape_of(locate_call(route, requests)), shape_of(locate_call(route, other))
+    shape, unseen = build_cost_key(locate_call(route, requests)), build_cost_key(locate_call(route, other))
     assert shape is not None
     assert unseen is not None
     timings, small, large = RequestTimings(), range(MAX_SMALL_DATASET), range(MAX_SMALL_DATASET + 1)
@@ -174,7 +174,7 @@ def test_last_request_of_a_shape_decides_whether_it_is_quick() -> None:
 )
 def test_a_large_request_is_never_answered_on_the_event_loop(request_: Request) -> None:
     route = raw_route("POST", "/x", "post", lambda call: Reply(200))
-    assert shape_of(locate_call(route, request_)) is None
+    assert build_cost_key(locate_call(route, request_)) is None
 
 
 # Idle connections.

@@ -33,7 +33,7 @@ from clerkship.playground.handlers import (
 )
 from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import describe_unmatched
-from clerkship.playground.request_timings import shape_of
+from clerkship.playground.request_timings import build_cost_key
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import refuse_expired
 from clerkship.sandbox.authentication.secret import SecretTable
@@ -311,7 +311,7 @@ def _is_quick(context: RequestContext, playground: Playground) -> bool:
         call.locate(sandbox.spec)
     except Refusal:
         return True
-    context.cost_key = shape_of(call)
+    context.cost_key = build_cost_key(call)
     return context.cost_key is not None and sandbox.prepared.timings.is_quick(context.cost_key, sandbox.prepared.base)
 
 

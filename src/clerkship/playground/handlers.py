@@ -27,7 +27,7 @@ from clerkship.playground.anonymous import (
 from clerkship.playground.faults import ActiveFault
 from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import add_body, describe_request, find_record, is_body_logged, title_of
-from clerkship.playground.request_timings import Shape
+from clerkship.playground.request_timings import CostKey
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
 from clerkship.sandbox.operation import OperationContext, ProtocolCall, ignore_callback
@@ -56,7 +56,7 @@ class RequestContext:
     sandbox: Sandbox | None = None
     is_routed: bool = False
     """Whether the operation is known."""
-    cost_key: Shape | None = None
+    cost_key: CostKey | None = None
     reply: Reply | None = None
     refusal: Refusal | None = None
     pending_faults: list[tuple[ActiveFault, Random]] = field(default_factory=list)

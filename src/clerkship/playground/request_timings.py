@@ -16,10 +16,10 @@ MAX_SMALL_DATASET = 500
 """Records of a dataset that is so small that every request is quick."""
 MAX_SHAPES = 4096
 """Shapes remembered for one environment. Limited, because the agent chooses the names in them."""
-Shape = tuple[str, tuple[str, ...]]
+CostKey = tuple[str, tuple[str, ...]]
 
 
-def shape_of(call: ProtocolCall) -> Shape | None:
+def build_cost_key(call: ProtocolCall) -> CostKey | None:
     """Return the shape of a request, or None if it always needs a worker thread."""
     names = call.cost_key() if len(call.body) <= MAX_QUICK_BODY else None
     if call.operation is None or names is None or len(names) > MAX_QUICK_PARAMETERS:
@@ -33,9 +33,9 @@ class RequestTimings:
     __slots__ = ("_quick",)
 
     def __init__(self) -> None:
-        self._quick: dict[Shape, bool] = {}
+        self._quick: dict[CostKey, bool] = {}
 
-    def is_quick(self, shape: Shape, records: Sized) -> bool:
+    def is_quick(self, shape: CostKey, records: Sized) -> bool:
         """Return whether the last request of this shape was quick.
 
         The first one of a shape may have to build an index, so it counts as slow if the dataset is not small.
@@ -43,7 +43,7 @@ class RequestTimings:
         quick = self._quick.get(shape)
         return len(records) <= MAX_SMALL_DATASET if quick is None else quick
 
-    def record(self, shape: Shape, seconds: float) -> None:
+    def record(self, shape: CostKey, seconds: float) -> None:
         """Remember how long a request of this shape took, without the time that it waited for its playground."""
         if shape in self._quick or len(self._quick) < MAX_SHAPES:
             self._quick[shape] = seconds <= MAX_QUICK_SECONDS
