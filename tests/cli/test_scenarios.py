@@ -135,8 +135,15 @@ ENVIRONMENTS = {
 }
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
-@pytest.mark.parametrize("name", ["Where is my order", 'Ärger: "sofort" #1 {{ x }} *'])
+@pytest.mark.parametrize(
+    ("name", "environment"),
+    [
+        ("Where is my order", ENVIRONMENTS["none"]),
+        ("Where is my order", ENVIRONMENTS["chat"]),
+        ('Ärger: "sofort" #1 {{ x }} *', ENVIRONMENTS["two chats"]),
+    ],
+    ids=ENVIRONMENTS,
+)
 def test_new_scenario_is_valid_and_fails_with_nop(
     name: str,
     environment: str,

@@ -10,7 +10,7 @@ from clerkship.model.duration import parse_duration, render_duration
 SPANS = st.timedeltas(timedelta(0), timedelta(days=36_500))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(SPANS)
 def test_duration_round_trips(span: timedelta) -> None:
     assert parse_duration(render_duration(span)) == span

@@ -157,7 +157,7 @@ def test_any_header_patch_or_precondition_gets_a_fhir_reply(
     operations=st.lists(JUNK, max_size=2),
     search=st.sampled_from(SEARCHES),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_request_gets_a_fhir_reply(
     validation: str, resources: list[Resource], operations: list[Any], search: str
 ) -> None:

@@ -197,5 +197,5 @@ def _content(resource: Any) -> Any:
     return None if resource is None else {name: value for name, value in resource.items() if name != "meta"}
 
 
-Chart.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+Chart.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
 TestChart = Chart.TestCase

@@ -24,7 +24,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 
 
 @pytest.mark.parametrize("form", get_args(ContentFormat))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=ANYTHING)
 def test_any_file_is_parsed_or_reported_as_unreadable(form: ContentFormat, data: bytes) -> None:
     with suppress(UnreadableContent):
@@ -34,7 +34,7 @@ def test_any_file_is_parsed_or_reported_as_unreadable(form: ContentFormat, data:
     assert results.detail
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.lists(
         CELLS.filter(lambda name: name.strip() and not set(name) & set(",;\t|\n\r")),

@@ -217,7 +217,7 @@ class FileDrop(RuleBasedStateMachine):
         assert rebuilt.dump() == self.rig.dump()
 
 
-FileDrop.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+FileDrop.TestCase.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
 TestFileDrop = FileDrop.TestCase
 
 
@@ -232,7 +232,7 @@ EVENTS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(EVENTS, max_size=25))
 def test_impossible_events_are_applied_without_error(payloads: list[Payload]) -> None:
     """A failed step is retried without the agent's changes, so files may be renamed that never existed."""

@@ -36,7 +36,7 @@ def mangled_messages(draw: st.DrawFn) -> bytes:
 
 
 @given(bodies=st.lists(mangled_messages() | st.binary(max_size=200), min_size=1, max_size=3), level=LEVELS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @example(bodies=[b"MSH|^~\\&"], level="lenient")
 @example(bodies=[b"MSH|^~\\&|||||||ADT|1\r"], level="lenient")
 @example(bodies=[b"MSH||||||||ADT^A01|1|P|2.5\r"], level="strict")
@@ -60,7 +60,7 @@ def test_any_sent_bytes_are_answered(bodies: list[bytes], level: ValidationLevel
 
 
 @given(body=mangled_messages() | st.binary(max_size=100), code=st.text(max_size=3), text=st.text(max_size=30))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_acknowledgement_is_answered(body: bytes, code: str, text: str) -> None:
     engine = Interface()
     engine.arrive(message=WHOLE[1])

@@ -93,7 +93,7 @@ def change_fields(lines: tuple[str, ...], changes: list[tuple[int, int, str]]) -
 
 
 @given(st.sampled_from(MESSAGES), CHANGES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_message_is_filed_completely_once_or_refused(
     lines: tuple[str, ...], changes: list[tuple[int, int, str]]
 ) -> None:

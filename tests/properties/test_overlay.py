@@ -66,5 +66,5 @@ class OverlayMachine(RuleBasedStateMachine):
         assert self.overlay.changed() == {key: (self.base.get(key), self.copy.get(key)) for key in differ}
 
 
-OverlayMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+OverlayMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
 TestOverlay = OverlayMachine.TestCase

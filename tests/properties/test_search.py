@@ -231,7 +231,7 @@ def add_sort(pairs: list[Pair], sort: list[str]) -> list[Pair]:
 
 
 SLOW = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

@@ -44,7 +44,7 @@ def matches_steps(events: Sequence[Event], places: Sequence[int], steps: Sequenc
     return True
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(NAMES, st.integers(0, 12)), max_size=9), sequences())
 def test_sequencing_equals_naive_search(happened: list[tuple[str, int]], written: Any) -> None:
     log_builder = LogBuilder()
@@ -88,7 +88,7 @@ MADE: dict[str, Callable[[str], Payload]] = {
 ACTIONS = st.tuples(st.sampled_from(BARE), NAMES)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(ACTIONS | st.none(), max_size=12), st.lists(ACTIONS, min_size=1, max_size=4), st.none() | st.integers(0, 3)
 )

@@ -30,7 +30,7 @@ def same(first: Any, other: Any) -> bool:
     return type(first) is type(other) and bool(first == other)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(DATA, st.sampled_from([None, 2]))
 @example(data=[1e16, 5e-324, -0.0, 1.0], indent=None)
 @example(data={"<<": {"a": 1}, "": "", "~": "null", "yes": "no"}, indent=None)
@@ -46,7 +46,7 @@ def test_printable_text_of_any_plane_round_trips(text: str) -> None:
     assert parse_yaml(json.dumps([text], ensure_ascii=False), "f.json").data == [text]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="{}[]:,-?&*!|>'\"#%@`~ab01.\n\t <=", max_size=60))
 def test_any_text_is_parsed_or_refused_with_a_position(text: str) -> None:
     try:

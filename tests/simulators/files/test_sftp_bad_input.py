@@ -506,14 +506,14 @@ def test_channels_are_limited(serve: Serve) -> None:
     assert run_within(30, work()) == 10
 
 
-def test_folder_with_hundred_thousand_files_is_listed(serve: Serve) -> None:
-    drop = serve({f"inbox/{number:06}.hl7": b"x" for number in range(100_000)})
+def test_folder_with_twenty_thousand_files_is_listed(serve: Serve) -> None:
+    drop = serve({f"inbox/{number:06}.hl7": b"x" for number in range(20_000)})
 
     async def work(sftp: asyncssh.SFTPClient) -> None:
         names = [str(entry.filename) async for entry in sftp.scandir("inbox")]
-        assert len(names) == 100_002
+        assert len(names) == 20_002
         assert names[2] == "000000.hl7"
-        assert names[-1] == "099999.hl7"
+        assert names[-1] == "019999.hl7"
         for _ in range(4):
             await sftp.listdir("archive")
 
