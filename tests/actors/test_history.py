@@ -177,7 +177,7 @@ def test_tracker_that_does_not_store_the_history_is_an_error(bench: Workbench) -
     with rasa.served() as served:
         forked = fork(bench, SolverWithoutCapabilities(load_rasa(served.url, Settings())), turn=3)
     assert forked.ending == "agent_failed"
-    assert "has not taken the conversation so far: turn 1" in forked.agent_error
+    assert "did not store the conversation so far: turn 1" in forked.agent_error
 
 
 def test_tracker_gets_only_the_events_it_can_store() -> None:

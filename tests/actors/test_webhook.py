@@ -53,7 +53,7 @@ def test_each_turn_is_one_post_with_the_same_conversation_id(bench: Workbench) -
     assert served.asked[0].path == "/hook?key=k"
     assert bench.result is not None
     assert bench.result.run.solver == f"http:{served.url}/hook?…"
-    with pytest.raises(InputError, match="is not kept, for it may be a key"):
+    with pytest.raises(InputError, match="is not stored, because it may contain a key"):
         load_http(f"{served.url}/hook?…", Settings())
     assert "webhook-signature" not in served.asked[0].headers
 

@@ -359,4 +359,4 @@ def test_turns_of_assertions_belong_to_the_conversation_of_the_reply(bench: Work
     bench.write("a.yml", desk(payer="lines: [Hello, Goodbye]"))
     task_run = bench.run_one(Clerk, seed=3)
     view = show_task(bench.store, task_run.run, "Refill")
-    assert view.said[:2] == [("person on chat", "I need my inhaler."), ("person on phone", "Hello")]
+    assert view.utterances[:2] == [("person on chat", "I need my inhaler."), ("person on phone", "Hello")]

@@ -118,29 +118,29 @@ class Chart(RuleBasedStateMachine):
         if len(results) == 1:
             self.keep(results[0], None)
 
-    @rule(is_deleted=IDS, id=IDS, name=NAMES, value=VALUES, fails=st.booleans())
-    def transaction(self, gone: str, id: str, name: str, value: str, fails: bool) -> None:
+    @rule(deleted=IDS, id=IDS, name=NAMES, value=VALUES, fails=st.booleans())
+    def transaction(self, deleted: str, id: str, name: str, value: str, fails: bool) -> None:
         entries = [
             entry("PUT", f"Patient/{id}", patient(name, value, id)),
-            entry("DELETE", f"Patient/{gone}"),
+            entry("DELETE", f"Patient/{deleted}"),
             entry("POST", "Patient", patient(name, value)),
             *([entry("GET", "Patient/nobody")] if fails else []),
         ]
         before, events = self.server.state.dump(), len(self.server.events())
         answer = self.server.send("POST", "", bundle("transaction", *entries))
-        if fails or gone == id:
+        if fails or deleted == id:
             assert answer.status in (400, 404)
             assert self.server.state.dump() == before
             assert self.server.kinds()[events:] == ["sandbox.refused"]
             return
-        self.done(answer, gone, id, patient(name, value))
+        self.done(answer, deleted, id, patient(name, value))
 
-    def done(self, answer: ServerResponse, gone: str, id: str, resource: Resource) -> None:
-        existing, new = self.now(gone) is not None, self.now(id) is None
+    def done(self, answer: ServerResponse, deleted: str, id: str, resource: Resource) -> None:
+        existing, new = self.now(deleted) is not None, self.now(id) is None
         statuses = [one["response"]["status"][:3] for one in answer.entries]
         assert statuses == ["201" if new else "200", "204" if existing else "200", "201"]
         if existing:
-            self.keep(gone, None)
+            self.keep(deleted, None)
         self.keep(id, resource)
         self.keep(answer.entries[2]["response"]["location"].split("/")[1], resource)
 
