@@ -1,7 +1,7 @@
 """Compiles the official R4 structure definitions into the one table that validation reads.
 
-python -m scripts.fhir_tables            writes src/clerkship/fhir/tables/structures.json.gz
-python -m scripts.fhir_tables --check    says whether the table there is what would be written
+python -m scripts.fhir_tables            writes src/clerkship/fhir/tables/structures.json.gz python -m
+scripts.fhir_tables --check    says whether the table there is what would be written
 """
 
 import gzip

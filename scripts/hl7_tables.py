@@ -1,11 +1,12 @@
 """Compiles what HL7 v2 says of messages into the tables that validation reads, out of two libraries that know it.
 
-python -m scripts.hl7_tables            writes src/clerkship/hl7/tables/2.5.1.json and its neighbours
-python -m scripts.hl7_tables --check    says whether the tables there are what would be written
+python -m scripts.hl7_tables            writes src/clerkship/hl7/tables/2.5.1.json and its neighbours python -m
+scripts.hl7_tables --check    says whether the tables there are what would be written
 
-`hl7types` (MIT) has fields, data types, and which trigger events there are. Its structures are models with a member for
-each name, so a name that comes twice in one sequence is lost (the second PID of ADT_A17, the second ROL of ADT_A01);
-`hl7apy` (MIT) has those. Where both say the same but for that, hl7apy's structure is taken, else that of hl7types.
+`hl7types` (MIT) has fields, data types, and which trigger events there are. Its structures are models with a member
+for each name, so a name that comes twice in one sequence is lost (the second PID of ADT_A17, the second ROL of
+ADT_A01); `hl7apy` (MIT) has those. Where both say the same but for that, hl7apy's structure is taken, else that of
+hl7types.
 """
 
 import re

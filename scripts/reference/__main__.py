@@ -1,7 +1,7 @@
 """Writes docs/reference from the code.
 
-python -m scripts.reference            write the pages
-python -m scripts.reference --check    exit with 1 if a page is not current
+python -m scripts.reference            write the pages python -m scripts.reference --check    exit with 1 if a page
+is not current
 """
 
 import sys

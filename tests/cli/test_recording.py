@@ -157,9 +157,7 @@ def test_recording_is_reported_as_text_and_json(tmp_path: Path) -> None:
     missed = json.loads(run_command(here, *common, "--replay", "--json", exits=2))
     assert (missed["exit_code"], missed["tape"]["missed"]) == (2, 1)
     assert missed["tape"]["first_miss"] == missed["tasks"][0]["error"]
-    assert "2 recorded answers of these trials were not used" in run_command(
-        here, *common, "--refresh", exits=1
-    )
+    assert "2 recorded answers of these trials were not used" in run_command(here, *common, "--refresh", exits=1)
     assert "exclude each other" in run_command(here, *common, "--record", "--replay", exits=2)
     assert "add --record or --refresh" in run_command(here, *common, "--record-agent", exits=2)
 

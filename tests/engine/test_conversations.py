@@ -154,7 +154,7 @@ def test_missing_button_is_reported_when_the_person_gives_up(bench: Workbench) -
     assert task_run.ending == "nothing_left"
     [ended] = [e["payload"] for e in bench.events(task_run) if e["kind"] == "chat.session.ended"]
     assert ended["detail"] == "rule 1 fits, but no button matches '^Track'; buttons: track it, No"
-    messages = load_task_view(bench.store, task_run, EventFilter(limit=0)).said
+    messages = load_task_view(bench.store, task_run, EventFilter(limit=0)).utterances
     assert messages[-1] == ("person", f"({ended['detail']})")
 
 

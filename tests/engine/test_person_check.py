@@ -54,7 +54,10 @@ def test_judge_is_asked_again_after_a_quote_that_was_never_said(bench: Workbench
     ("answer", "told"),
     [
         ({"answer": MADE_UP}, "the person never said 'I am a robot' in turn 2"),
-        ({"answer": {**BAD, "lines": []}}, "the answer says that the person was not played as described, but quotes no line of theirs"),
+        (
+            {"answer": {**BAD, "lines": []}},
+            "the answer says that the person was not played as described, but quotes no line of theirs",
+        ),
         (
             {"answer": {**BAD, "lines": [{"turn": 1, "quote": "It is ORD-9981"}]}},
             "never said 'It is ORD-9981' in turn 1",

@@ -1,1 +1,1 @@
-"""Tests with a real, tiny model as person and judge. They need 100 MB and minutes, so run them with `make test-model`."""
+"""Tests with a real, tiny model that is served in the process of the tests."""

@@ -8,7 +8,7 @@ from clerkship.actors.contract import Agent
 from clerkship.actors.oracle import Oracle
 from clerkship.actors.python import load_source
 from clerkship.sandbox.handle import Refused
-from clerkship.simulators.fhir.json_patch import apply_patch as apply_patch
+from clerkship.simulators.fhir.json_patch import apply_patch
 
 Resource = dict[str, Any]
 Solve = Callable[[Any, Any], Any]

@@ -251,7 +251,9 @@ def test_weight_changes_plausibly_between_visits(seed: int, now: datetime) -> No
 
 @cases
 def test_oxygen_saturation_has_both_codes(seed: int, now: datetime) -> None:
-    observations = [resource for resource in generate_clinic(seed, now).all("Observation") if "-oxygen-" in resource["id"]]
+    observations = [
+        resource for resource in generate_clinic(seed, now).all("Observation") if "-oxygen-" in resource["id"]
+    ]
     assert observations
     assert all({c["code"] for c in resource["code"]["coding"]} == {"59408-5", "2708-6"} for resource in observations)
 

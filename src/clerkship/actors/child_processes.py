@@ -2,8 +2,7 @@
 
 A program is started in its own session, with a mark in its environment that its children inherit. On Linux both are
 read from /proc, so that a child with its own session or parent is found too. On other systems only the process group
-is
-known. Not found: a process that left the session and cleared its environment, or runs as another user.
+is known. Not found: a process that left the session and cleared its environment, or runs as another user.
 """
 
 import contextlib

@@ -128,8 +128,7 @@ class ChatAgent:
         """Ask the model once.
 
         A history that became too long for the model is the agent's failure. A first message that is too long is a
-        mistake in
-        the setup.
+        mistake in the setup.
         """
         asked: dict[str, Any] = {"model": self._model, "messages": self._history}
         asked |= {"tools": tools.definitions} if tools.definitions else {}

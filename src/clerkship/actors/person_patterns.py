@@ -1,8 +1,7 @@
 """Patterns for the lines of a simulated person: formats, noise, admissions, and typical assistant phrases.
 
 They are in `person_patterns.yml`, in English, and favour precision, because a false match makes a trial invalid.
-What a
-customer could also say ("Let me check", "You're welcome", "What is your phone number?") is not matched.
+What a customer could also say ("Let me check", "You're welcome", "What is your phone number?") is not matched.
 """
 
 import re

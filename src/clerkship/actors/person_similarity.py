@@ -1,8 +1,7 @@
 """Measure how far one line repeats another, literally or nearly.
 
 The measure is the share of a text's words that lie in a run of three words which also occurs in the other text.
-Case,
-punctuation, white space, contractions and filler words are ignored. It takes time linear in the length of both
+Case, punctuation, white space, contractions and filler words are ignored. It takes time linear in the length of both
 texts.
 """
 

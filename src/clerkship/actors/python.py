@@ -1,10 +1,9 @@
 """`python:module:name`: an agent written in Python, in this process.
 
 The name may be a class (a new instance per trial), an object or a module with `on_turn` and/or `on_task`, or a
-function
-whose first parameter is `message` or `task_item`; sync or async. With `on_turn` it may also have `on_start`, called
-before the person's first message with the slots of the scenario, and `on_history`, to continue a conversation.
-`reported_events` may list the kinds of events that it reports.
+function whose first parameter is `message` or `task_item`; sync or async. With `on_turn` it may also have
+`on_start`, called before the person's first message with the slots of the scenario, and `on_history`, to continue a
+conversation. `reported_events` may list the kinds of events that it reports.
 """
 
 import asyncio

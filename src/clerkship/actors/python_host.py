@@ -1,10 +1,8 @@
 """The process of an agent written in Python: `python -m clerkship.actors.python_host`.
 
 It imports the agent, then calls its entry points on request. The pipes to the platform are moved away from
-descriptors
-0 and 1 before the agent is imported, so that whatever the agent or a child prints goes to standard error. Imports
-are
-few, because every trial waits for them.
+descriptors 0 and 1 before the agent is imported, so that whatever the agent or a child prints goes to standard
+error. Imports are few, because every trial waits for them.
 """
 
 import contextvars

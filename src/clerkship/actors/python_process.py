@@ -51,8 +51,7 @@ class PythonProcessAgent:
         """Start the process and import the agent; with `make`, also create an instance if it is a class.
 
         Return what `reported_events` declares. Raise InputError if it cannot be imported, AgentError if its
-        constructor fails.
-        This blocks, as importing an agent in this process does.
+        constructor fails. This blocks, as importing an agent in this process does.
         """
         self._process.start(get_inherited_environment(), {})
         loaded = call_sync(_run, (self._load(make),))

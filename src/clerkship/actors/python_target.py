@@ -1,8 +1,7 @@
 """Find a Python agent by name, list its entry points, and describe errors of its code.
 
 Used by agents in this process and in their own process. The latter imports this module first, so it needs little
-more
-than the standard library.
+more than the standard library.
 """
 
 import importlib

@@ -1,8 +1,7 @@
 """Compare expectations with the values of a path.
 
 A literal or a map of matchers must match one of the values; `not` must match none; `exists` tests whether there are
-any. A
-list, and `equals` with a list, is compared with all values together. `null` expects no value.
+any. A list, and `equals` with a list, is compared with all values together. `null` expects no value.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,8 +2,7 @@
 FHIRPath.
 
 A step into a list selects every item, and an index picks from all values found so far: `name.given[0]` is the first
-given
-name of all names. `value` finds `valueQuantity` and the other names of the choice.
+given name of all names. `value` finds `valueQuantity` and the other names of the choice.
 """
 
 import re

@@ -35,9 +35,8 @@ def split_lenient(issues: Iterable[Issue]) -> tuple[list[Issue], list[Issue]]:
     """Split issues into those that a lenient server refuses and those that it accepts.
 
     It refuses what it cannot index or show: every known element must have the JSON type and format of R4. It accepts
-    unknown
-    elements, wrong cardinality, empty elements, codes outside of the value set, wrong reference targets and violated
-    invariants.
+    unknown elements, wrong cardinality, empty elements, codes outside of the value set, wrong reference targets and
+    violated invariants.
     """
     refused: list[Issue] = []
     through: list[Issue] = []

@@ -1,8 +1,7 @@
 """Check what files say about the agent: its slots and their values, its other names, and the events it reports.
 
 A slot that is not in the domain is a mistake. An action, response or flow that is not in the domain is only a
-warning,
-because the agent may have more of them.
+warning, because the agent may have more of them.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -1,9 +1,8 @@
 """A cache of loaded datasets on disk, by the hash of their files, so that each is read and checked only once.
 
 An entry has two header lines, followed by the dataset's byte form. Entries are written to a temporary file and
-renamed,
-so processes can write at the same time. A damaged entry, or one of another version, is ignored. If the folder is not
-writable, nothing is cached.
+renamed, so processes can write at the same time. A damaged entry, or one of another version, is ignored. If the
+folder is not writable, nothing is cached.
 """
 
 import contextlib

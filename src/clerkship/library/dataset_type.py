@@ -41,8 +41,7 @@ class DatasetSource:
         """Read the file or folder that a key gives, relative to the file with the key.
 
         Return the result of `reader`, which gets the path. If it raises Unreadable, or the path is outside the
-        folder,
-        report that at the key and return None.
+        folder, report that at the key and return None.
         """
         try:
             return reader(self.folder.resolve_beside(Path(self.locate(key).file), target))

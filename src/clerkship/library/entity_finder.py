@@ -25,8 +25,7 @@ class EntityFinder(Protocol):
         """Return all records that match, in the order of the dataset.
 
         Raise BadBinding for a `type` or `where` that cannot match any record of this type of dataset. A date without
-        a
-        zone in `where` is a day in the zone of `now`.
+        a zone in `where` is a day in the zone of `now`.
         """
 
     def summary(self, query: Entity) -> str:

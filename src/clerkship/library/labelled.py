@@ -117,8 +117,7 @@ class _LabelledReader:
 
     def _read_events(self, written: dict[str, Any], path: _KeyPath) -> Iterator[BaseModel]:
         """Yield the events of a map with one key, the event's name. Its value is the event's fields, the value of the
-        first
-        field, or a list of either.
+        first field, or a list of either.
         """
         if len(written) != 1:
             self.definition.problem(

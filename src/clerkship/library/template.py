@@ -1,9 +1,8 @@
 """Templates: `{{ patient.name }}`, with a few filters.
 
 The language has no loops, calls or arithmetic. An expression is a path into the given values, followed by filters,
-so
-it always terminates, and its output is limited. Anything else is rejected when the file is read. A record can define
-how it is written into a text: see RecordView. Simulators can add filters: see Spec.
+so it always terminates, and its output is limited. Anything else is rejected when the file is read. A record can
+define how it is written into a text: see RecordView. Simulators can add filters: see Spec.
 
 See docs/decisions/0011-task-files-and-datasets.md.
 """

@@ -113,8 +113,7 @@ def _select_relevant(errors: Sequence[Any], tree: YamlTree, prefix: KeyPath, sta
     """Reduce the errors of unions to those of one branch.
 
     For a union, pydantic reports the errors of every branch, and adds the branch to the path. Keep those of the
-    branch
-    that the author most likely meant: the one whose type (text, list, map) matches the data.
+    branch that the author most likely meant: the one whose type (text, list, map) matches the data.
     """
     kept: list[Any] = []
     forks: dict[tuple[Any, ...], dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))

@@ -23,10 +23,8 @@ def parse_answer(text: str, shape: type[T]) -> T:
     """Return the object in a text that has the shape.
 
     Raise BadAnswer if there is none, or if there are several that differ: one may be quoted from the text to be
-    judged.
-    A leading `<think>` block is removed first. Others are removed only if the text cannot be parsed with them,
-    because the
-    answer may quote an agent's thoughts.
+    judged. A leading `<think>` block is removed first. Others are removed only if the text cannot be parsed with
+    them, because the answer may quote an agent's thoughts.
     """
     try:
         return _parse_object(_FIRST_THOUGHTS.sub("", text), shape)

@@ -56,8 +56,7 @@ class HostConnections:
         """Lend a connection for one request.
 
         Connections are pooled here because the pool of httpx scans all connections for each request; with 32 of them
-        this took
-        longer than everything else.
+        this took longer than everything else.
         """
         client = self._free.pop() if self._free else open_client(self._address, None, 1)
         try:

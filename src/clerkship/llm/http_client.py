@@ -114,8 +114,7 @@ def check_reachable(address: str, name: str) -> None:
     """Connect to an agent's address; raise InputError if that fails.
 
     Sends an OPTIONS request, which has no effect on a server (RFC 9110, 9.3.7). Any answer counts, and so does none
-    after
-    the connection was made.
+    after the connection was made.
     """
     import httpx  # noqa: PLC0415  (as above)
 

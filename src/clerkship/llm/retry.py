@@ -121,8 +121,7 @@ async def call_with_retries(
     """Call a function, and retry while the endpoint is busy; raise ModelOutage when the retries are exhausted.
 
     A slot is released while waiting for the next attempt. If the endpoint reports too many requests, other requests
-    wait as
-    well, instead of being rejected one after another.
+    wait as well, instead of being rejected one after another.
     """
     failures: list[EndpointBusy] = []
     while True:

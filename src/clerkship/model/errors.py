@@ -1,8 +1,7 @@
 """The errors of the package, and the problems in input files that they report.
 
-ClerkshipError
-├── InputError        a mistake of the author: raised before the run, with every problem found
-└── PlatformError     a failure of Clerkship or the machine: the trial is errored, never failed
+ClerkshipError ├── InputError        a mistake of the author: raised before the run, with every problem found └──
+PlatformError     a failure of Clerkship or the machine: the trial is errored, never failed
 """
 
 from collections.abc import Iterable

@@ -165,8 +165,8 @@ class PersonVariant(Frozen):
 
 class ScenarioPerson(Frozen):
     """A simulated person. A scripted one has an opening, rules, a fallback and an end, or lines to say one after
-    another,
-    and says the same every time. One with a `simulation_context` and no words of their own is played by a model.
+    another, and says the same every time. One with a `simulation_context` and no words of their own is played by a
+    model.
     """
 
     name: str = "person"

@@ -102,8 +102,7 @@ class SealCheck(Frozen):
         """Return how to run the tasks of a changed run again.
 
         `rerun` needs the run's record and its plan. A changed blob stays in the store under its hash, so `rerun`
-        would use
-        it; then another store is needed.
+        would use it; then another store is needed.
         """
         parts = [part for change in self.changes for part in change.parts if _BLOB.match(part) or not change.task]
         if all(part.startswith(("counts", "status")) for part in parts):

@@ -52,8 +52,7 @@ class Snapshot(ContentAddressed):
     @property
     def task_hash(self) -> str:
         """A hash of the task itself, without limits of the run, the path of the file, and the solution, which only some
-        agents
-        store.
+        agents store.
         """
         data = self.model_dump(mode="json", exclude={"source", "timeout", "grading", "template", "solution"})
         data["task"].pop("for_each")  # always None in a task that is run

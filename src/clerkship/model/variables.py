@@ -93,8 +93,7 @@ def join_escaped(parts: Sequence[str]) -> str:
     """Join an author's texts (at even positions) with values from other sources (at odd positions).
 
     Expanding the result expands each of the author's texts and keeps each value as it is, even where joining a text
-    and
-    a value creates a new `${NAME}`.
+    and a value creates a new `${NAME}`.
     """
     text = "".join(parts)
     if "${" not in text:

@@ -35,8 +35,7 @@ def generate(
     """Yield the resources of a clinic with this many patients at a point in time.
 
     The same arguments give the same resources on every machine. More patients do not change the first ones. `report`
-    is
-    called with the number of each finished patient. Raises InputError if an argument is out of range.
+    is called with the number of each finished patient. Raises InputError if an argument is out of range.
     """
     now = _check_arguments(patients, now)
     today = to_local(now).date()

@@ -57,8 +57,7 @@ def build_immunizations(history: PatientHistory) -> Iterator[Resource]:
 
 def _build_childhood_doses(history: PatientHistory) -> Iterator[Resource]:
     """Yield the doses of the schedule. Doses that are due together are given together; a missed dose is given when the
-    next
-    one is due.
+    next one is due.
     """
     days = {months: _choose_day(history, months) for months in sorted({dose.months for dose in CHILDHOOD_DOSES})}
     given_counts: dict[str, int] = {}

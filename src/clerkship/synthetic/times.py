@@ -15,8 +15,7 @@ THURSDAY, FRIDAY = 3, 4
 @lru_cache(maxsize=512)
 def _get_daylight_period(year: int) -> tuple[datetime, datetime]:
     """Return when daylight saving time begins and ends: second Sunday of March to first of November, at two in the
-    morning;
-    before 2007, first Sunday of April to last of October.
+    morning; before 2007, first Sunday of April to last of October.
     """
     first, last = (date(year, 3, 8), date(year, 11, 1)) if year >= 2007 else (date(year, 4, 1), date(year, 10, 25))
     begins = first + timedelta(days=6 - first.weekday())

@@ -1,8 +1,7 @@
 """Isolation by bubblewrap: the program sees the file system with hidden paths masked, and only its own processes.
 
 Hidden folders appear empty, hidden files are unreadable, and files that start later trials are read-only. The
-network
-is shared, because sandboxes are on loopback.
+network is shared, because sandboxes are on loopback.
 """
 
 import os

@@ -1,8 +1,7 @@
 """Isolation by Landlock: the kernel denies access to hidden paths. It needs no tool and no privileges.
 
 Landlock only grants access, so everything except hidden paths is granted: see `launcher.py`, which restricts itself
-and
-then executes the program.
+and then executes the program.
 """
 
 import os

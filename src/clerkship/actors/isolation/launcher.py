@@ -1,7 +1,7 @@
 """Deny this process access to paths by Landlock, then execute a program.
 
-Run as `python -I -S -c SOURCE DESCRIPTOR PROGRAM ARGUMENT…`; it imports only the standard library.
-Exit code 126: the kernel refused. Exit code 127: the program could not be started.
+Run as `python -I -S -c SOURCE DESCRIPTOR PROGRAM ARGUMENT…`; it imports only the standard library. Exit code 126:
+the kernel refused. Exit code 127: the program could not be started.
 """
 
 import ctypes

@@ -1,8 +1,7 @@
 """Indexes from values of elements to the rows of their resources.
 
 A row is the position of a resource among the sorted keys of its type. Rows are added in order, so every posting is
-sorted
-and unique; a single row is stored as a number, several as an array of four bytes each.
+sorted and unique; a single row is stored as a number, several as an array of four bytes each.
 """
 
 from array import array

@@ -1,8 +1,7 @@
 """Sort matches (R4 §3.1.1.5.1) by the same indexes that searches use.
 
 Of several values of one resource, the first in sort order counts. Resources without a value come last in either
-direction.
-Ties are sorted by type and id, so that the order is total.
+direction. Ties are sorted by type and id, so that the order is total.
 """
 
 from array import array

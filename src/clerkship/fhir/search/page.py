@@ -2,8 +2,7 @@
 between.
 
 A cursor holds the sort values of the last entry, not an offset: nothing is repeated or skipped when resources
-change. It is
-valid for one query; with another query, or altered, it is refused.
+change. It is valid for one query; with another query, or altered, it is refused.
 """
 
 import base64

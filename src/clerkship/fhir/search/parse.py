@@ -68,8 +68,8 @@ def parse_query(
     """Parse a search of one type or, with "", of the whole system; raises FhirError with all errors.
 
     With `strict=False`, unknown parameters are ignored and listed in `ignored`; malformed ones are refused either
-    way. `context`
-    has the zone and time of the server; `compartment`, such as ("Patient", "42"), restricts the search.
+    way. `context` has the zone and time of the server; `compartment`, such as ("Patient", "42"), restricts the
+    search.
     """
     if type and type not in searchable_types():
         raise fhir_error("not-supported", f"{type!r} is not a resource type of R4")

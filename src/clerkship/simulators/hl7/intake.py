@@ -105,10 +105,9 @@ def plan_acks(message: Hl7Message, verdict: MessageVerdict) -> AckPlan:
     """Choose acknowledgments by MSH-15 and MSH-16 (HL7 v2.5.1 §2.9.2, §2.9.3).
 
     If no accept acknowledgment is requested, the application acknowledgment is the reply: the standard equates the
-    original
-    mode with `NE` in MSH-15 and `AL` in MSH-16. The syntax is checked before a message is accepted, so an error
-    reported
-    in the accept acknowledgment is not reported again. An acknowledgment is never acknowledged, even if it has
+    original mode with `NE` in MSH-15 and `AL` in MSH-16. The syntax is checked before a message is accepted, so an
+    error reported in the accept acknowledgment is not reported again. An acknowledgment is never acknowledged, even
+    if it has
     errors:
     otherwise two engines would acknowledge each other without end.
     """

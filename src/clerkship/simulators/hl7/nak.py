@@ -64,8 +64,7 @@ def build_reject(message: Hl7Message, text: str, code: str = INTERNAL_ERROR, fie
     """Build an AR, or a CR if the sender requests accept acknowledgments; empty if it requests neither.
 
     Rejects are for errors unrelated to the content and format of a message: HL7 v2.5.1 §2.9.2.2 names a system that
-    is
-    down, an internal error, a full queue. The sender may send the same message again later.
+    is down, an internal error, a full queue. The sender may send the same message again later.
     """
     ack_code = _choose_code(message)
     if not ack_code:

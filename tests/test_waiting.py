@@ -33,7 +33,9 @@ def _is_fixed_pause(node: ast.AST) -> bool:
     if _called_name(node) != "sleep" or not isinstance(node, ast.Call) or not node.args:
         return False
     seconds = node.args[0]
-    return isinstance(seconds, ast.Constant) and 0 < seconds.value < LONG_PAUSE
+    if not isinstance(seconds, ast.Constant) or not isinstance(seconds.value, int | float):
+        return False
+    return 0 < seconds.value < LONG_PAUSE
 
 
 def _measured_names(tree: ast.AST) -> set[str]:
