@@ -274,6 +274,12 @@ def test_invalid_result_refuses_whole_message(line: str, why: str) -> None:
     assert why in clinic.refusal_text(ORU, PID, obr(), obx(code="2951-2^Sodium^LN"), line, checked=False)
 
 
+def test_report_without_number_and_time_is_refused() -> None:
+    lines = obr(filler="", placer="").replace("|||20260302083000|", "||||")
+    message = Clinic().refusal_text(ORU, PID, lines, obx(), checked=False)
+    assert message == "OBR-2, OBR-3 (numbers) and OBR-7 (time) are missing; send one of them"
+
+
 def test_result_of_other_or_unknown_patient_is_refused() -> None:
     clinic = Clinic()
     clinic.file(ORU, PID, obr(), obx())

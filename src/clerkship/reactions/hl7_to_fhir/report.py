@@ -44,7 +44,11 @@ def read_report_key(filing: Filing, order: Order) -> ReportKey:
     if code is None:
         raise refusal(422, "required", "OBR-4 (service) is missing")
     numbers = tuple(number for number in (order.filler(filing), order.placer(filing)) if number is not None)
-    return ReportKey(numbers, code, _parent(order, numbers), read_time(read_repetition(order.obr, 7), filing.zone))
+    start = read_time(read_repetition(order.obr, 7), filing.zone)
+    if not numbers and start is None:
+        # Without either, a repeated message would be filed twice, because nothing identifies its report.
+        raise refusal(422, "required", "OBR-2, OBR-3 (numbers) and OBR-7 (time) are missing; send one of them")
+    return ReportKey(numbers, code, _parent(order, numbers), start)
 
 
 def parent_number(order: Order, own: str) -> str:
@@ -91,7 +95,7 @@ def find_report(
 def _find_candidates(filing: Filing, patient: Resource, report_key: ReportKey) -> list[Resource]:
     """Return the reports with the number and the code; without a number, those of the patient at that time."""
     if not report_key.numbers:
-        reports = filing.find("DiagnosticReport", ("patient", get_key(patient))) if report_key.start is not None else []
+        reports = filing.find("DiagnosticReport", ("patient", get_key(patient)))
         reports = [
             each for each in reports if not each.get("identifier") and _is_at(_specimen_time(each), report_key.start)
         ]
