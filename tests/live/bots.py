@@ -192,10 +192,10 @@ def serve(programs: Path, home: Path, options: Sequence[str] = (), token: str = 
         endpoints.write_text(f"action_endpoint:\n  url: {actions.url}/webhook\n", encoding="utf-8")
         command = [str(programs / "rasa"), "run", "--enable-api", "-i", "127.0.0.1", "-p", str(port)]
         command += ["--endpoints", str(endpoints), *options]
-        keeper = [sys.executable, "-I", "-S", str(HERE / "keeper.py")]
+        watchdog = [sys.executable, "-I", "-S", str(HERE / "watchdog.py")]
         print_progress(f"serving {home.name} at {url} (it writes to {log})")
         process = subprocess.Popen(
-            [*keeper, *command],
+            [*watchdog, *command],
             cwd=home,
             env=build_environment(),
             stdin=subprocess.PIPE,

@@ -17,8 +17,8 @@ SERVER = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(600)"
 def test_server_stops_with_its_parent_process(abruptly: bool) -> None:
     asker = f"""
 import subprocess, sys
-keeper = [sys.executable, "-I", "-S", {str(HERE / "keeper.py")!r}, sys.executable, "-c", {SERVER!r}]
-process = subprocess.Popen(keeper, stdin=subprocess.PIPE, start_new_session=True)
+watchdog = [sys.executable, "-I", "-S", {str(HERE / "watchdog.py")!r}, sys.executable, "-c", {SERVER!r}]
+process = subprocess.Popen(watchdog, stdin=subprocess.PIPE, start_new_session=True)
 sys.stdin.read()
 process.communicate()
 """

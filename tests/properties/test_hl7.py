@@ -5,7 +5,7 @@ from itertools import cycle
 
 import hl7
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from clerkship.hl7.ack import ack_mode, build_ack, parse_ack
@@ -127,6 +127,7 @@ def test_the_library_hl7_reads_what_we_escape(text: str) -> None:
 
 @given(messages(st.just(DEFAULT_DELIMITERS)))
 def test_the_library_hl7_finds_the_same_values(message: Hl7Message) -> None:
+    assume(message.render == message.render.strip() + "\r")  # the library strips spaces at both ends of a message
     other = hl7.parse(message.render)
     for segment, theirs in zip(message.segments, other, strict=True):
         assert segment.render() == str(theirs)
