@@ -1,0 +1,1 @@
+"""The payers of an environment: members, plans, authorizations, appeals and claims, without a transport."""

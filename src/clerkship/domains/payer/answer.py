@@ -1,0 +1,262 @@
+"""What a payer answers: members, benefits, authorizations, appeals and claims, in words of no protocol."""
+
+from datetime import date, datetime
+from typing import Literal
+
+from clerkship.domains.payer.inquiry import AuthorizationQuery, ServiceType, Unit
+from clerkship.model.frozen import Frozen
+
+RejectionReason = Literal[
+    "unknown_payer",
+    "inactive_payer",
+    "payer_unavailable",
+    "unknown_provider",
+    "provider_not_allowed",
+    "missing_member_data",
+    "unknown_member",
+    "birth_date_mismatch",
+    "name_mismatch",
+    "member_id_mismatch",
+    "unknown_dependent",
+    "not_eligible",
+    "service_date_too_early",
+    "service_date_too_late",
+    "invalid_service",
+    "duplicate_request",
+    "unknown_authorization",
+    "authorization_closed",
+    "missing_request_data",
+]
+RejectionSubject = Literal["payer", "provider", "subscriber", "dependent", "request"]
+
+
+class Rejection(Frozen):
+    """Why a payer does not process a request, and which part of the request is at fault."""
+
+    reason: RejectionReason
+    subject: RejectionSubject
+    text: str
+    """An explanation for people."""
+
+
+class Coverage(Frozen):
+    """One policy of a member with a payer."""
+
+    id: str
+    """The key of the record that it was read from, such as `Coverage/cov-0013-2`, or its number in the config."""
+    payer_id: str
+    plan: str
+    """The id of the plan, such as `cedar-select-epo`."""
+    plan_name: str
+    group: str = ""
+    start: date
+    end: date | None = None
+    """The last covered day."""
+    order: int = 1
+    """1 if it pays first, 2 if it pays second."""
+
+
+class Member(Frozen):
+    """A person whom a payer covers, or has covered."""
+
+    key: str
+    """The id of its record: payer, member id, and number of the dependent, such as `CM002/CM974622051/0`."""
+    payer_id: str
+    member_id: str
+    family: str
+    given: tuple[str, ...] = ()
+    birth_date: date
+    gender: Literal["male", "female", "unknown"] = "unknown"
+    relationship: Literal["self", "spouse", "child", "other"] = "self"
+    """To the subscriber. A dependent shares the member id of its subscriber."""
+    patient: str = ""
+    """The patient of the chart, such as `Patient/pat-0013`, if it is one."""
+    coverages: tuple[Coverage, ...] = ()
+    """Newest first."""
+
+
+class Benefit(Frozen):
+    """One statement about what a plan pays."""
+
+    kind: Literal[
+        "active",
+        "inactive",
+        "not_covered",
+        "copay",
+        "coinsurance",
+        "deductible",
+        "out_of_pocket_maximum",
+        "limit",
+        "other_payer",
+    ]
+    service_types: tuple[ServiceType, ...]
+    procedure_code: str | None = None
+    level: Literal["individual", "family"] | None = None
+    period: Literal["calendar_year", "visit", "remaining", "lifetime"] | None = None
+    amount: float | None = None
+    """In dollars: a copay, a deductible, or what remains of it."""
+    share: float | None = None
+    """What the member pays of each bill, such as 0.2."""
+    quantity: float | None = None
+    unit: Unit | None = None
+    authorization_required: bool | None = None
+    in_network: bool | None = None
+    """None if it is the same in and out of network."""
+    text: str = ""
+
+
+class OtherCoverage(Frozen):
+    """Coverage of the same person by another payer."""
+
+    payer_id: str
+    payer_name: str
+    member_id: str
+    order: int
+
+
+class EligibilityAnswer(Frozen):
+    """The answer to an EligibilityInquiry."""
+
+    rejection: Rejection | None = None
+    member: Member | None = None
+    coverage: Coverage | None = None
+    """The policy that the answer is about: the one in force on the day, else the nearest one."""
+    status: Literal["active", "terminated", "future"] | None = None
+    service_date: date | None = None
+    in_network: bool | None = None
+    """Whether the asking provider is in the plan's network."""
+    benefits: tuple[Benefit, ...] = ()
+    other_coverages: tuple[OtherCoverage, ...] = ()
+
+
+AuthorizationStatus = Literal["approved", "modified", "denied", "pending", "need_more_info", "cancelled"]
+
+
+class ClinicalQuestion(Frozen):
+    """A question that a payer asks before it decides."""
+
+    id: str
+    text: str
+    type: Literal["text", "boolean", "number", "choice", "attachment"] = "text"
+    choices: tuple[str, ...] = ()
+
+
+class DecidedService(Frozen):
+    """The decision on one service of an authorization."""
+
+    procedure_code: str
+    status: AuthorizationStatus
+    quantity: float
+    unit: Unit = "units"
+    start: date | None = None
+    end: date | None = None
+    reason: str = ""
+    trace: str = ""
+
+
+class Authorization(Frozen):
+    """An authorization request and its decision so far."""
+
+    id: str
+    """The payer's reference number for the request; it exists before a decision."""
+    number: str | None = None
+    """The authorization number; only of an approved or modified request."""
+    payer_id: str
+    member_key: str
+    query: AuthorizationQuery
+    status: AuthorizationStatus
+    services: tuple[DecidedService, ...] = ()
+    reason: str = ""
+    """Why it was denied, modified or not decided yet: a code of the payer, such as `not_medically_necessary`."""
+    text: str = ""
+    questions: tuple[ClinicalQuestion, ...] = ()
+    """What the payer asks for, while the status is `need_more_info`."""
+    requested: datetime
+    decided: datetime | None = None
+    valid_from: date | None = None
+    valid_to: date | None = None
+    decision_due: datetime | None = None
+    """When a pending request will be decided; not shown to agents."""
+    cause: int = 0
+    """The seq of the event that scheduled the decision."""
+
+
+class AuthorizationAnswer(Frozen):
+    """The answer to a request, an update, a cancellation or an inquiry about authorizations."""
+
+    rejection: Rejection | None = None
+    member: Member | None = None
+    authorizations: tuple[Authorization, ...] = ()
+    """One for a request, update or cancellation; any number for an inquiry."""
+
+
+class Appeal(Frozen):
+    """An appeal against a denied authorization or claim."""
+
+    id: str
+    payer_id: str
+    of: str
+    """The reference number of the authorization, or the number of the claim."""
+    reason: str
+    attachments: tuple[str, ...] = ()
+    status: Literal["received", "upheld", "overturned", "dismissed"] = "received"
+    """`upheld`: the denial stays. `overturned`: the denial is reversed. `dismissed`: too late, or nothing to appeal."""
+    filed: datetime
+    decided: datetime | None = None
+    decision_due: datetime | None = None
+    cause: int = 0
+    text: str = ""
+
+
+class Adjustment(Frozen):
+    """A difference between what was charged and what was paid."""
+
+    group: Literal["contractual", "patient_responsibility", "other"]
+    reason: str
+    """A code of the payer's own, such as `deductible` or `missing_authorization`."""
+    amount: float
+
+
+class ClaimLine(Frozen):
+    """One service of a claim."""
+
+    procedure_code: str
+    charge: float
+    paid: float = 0
+    service_date: date | None = None
+    status: Literal["received", "pended", "denied", "paid"] | None = None
+    adjustments: tuple[Adjustment, ...] = ()
+
+
+class PayerClaim(Frozen):
+    """A claim that a payer has."""
+
+    number: str
+    """The payer's number."""
+    payer_id: str
+    member_key: str
+    provider_id: str
+    account: str = ""
+    """The provider's own number."""
+    status: Literal["received", "pended", "denied", "paid"]
+    reason: str = ""
+    """Why it is pended or denied, such as `missing_authorization`."""
+    text: str = ""
+    charge: float
+    paid: float = 0
+    start: date
+    end: date
+    received: date
+    status_date: date
+    paid_date: date | None = None
+    payment_number: str | None = None
+    adjustments: tuple[Adjustment, ...] = ()
+    lines: tuple[ClaimLine, ...] = ()
+
+
+class ClaimAnswer(Frozen):
+    """The answer to a ClaimQuery."""
+
+    rejection: Rejection | None = None
+    member: Member | None = None
+    claims: tuple[PayerClaim, ...] = ()

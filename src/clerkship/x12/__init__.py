@@ -1,0 +1,1 @@
+"""X12 5010: interchanges, transaction sets, validation and acknowledgments."""
