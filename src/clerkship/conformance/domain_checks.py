@@ -26,6 +26,12 @@ class DomainRig(ComponentRig):
         """Make every call of the exercise, as the agent."""
         for call in self._spec.exercise:
             self.call(call)
+        self.finish()
+
+    def finish(self) -> None:
+        """Let time pass until the domain has no work for later."""
+        while (due := self.playground.clock.next_due()) is not None:
+            self.playground.advance(due - self.playground.now)
 
     def call(self, call: DomainCall) -> Refusal | None:
         """Make one call, as the agent; return its refusal, or None."""
@@ -77,6 +83,7 @@ def a_fork_of_a_domain_continues_like_the_original(spec: DomainSpec) -> None:
         fork = rig.fork()
         for later in spec.exercise[number:]:
             fork.call(later)
+        fork.finish()
         where = f"a fork after call {number} of its exercise"
         require(fork.lines == original.lines, f"{where} ended with another log")
         require(fork.dumped() == original.dumped(), f"{where} ended with another state")

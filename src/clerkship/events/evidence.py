@@ -21,6 +21,8 @@ from clerkship.model.task import Task
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T", bound=BaseModel)
+INDIRECT_ACTORS = ("reaction", "system")
+"""Actors that act because of an earlier event, which is the cause of theirs."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,8 @@ class Evidence:
         return {event.seq: event for event in self.events}
 
     def find_originator(self, event: Event) -> str:
-        """Return the actor of an event; for an event caused by a reaction, the actor that caused it."""
-        while event.actor == "reaction" and event.cause in self._by_seq:
+        """Return the actor of an event; for one caused by a reaction or by work that fell due, the actor behind it."""
+        while event.actor in INDIRECT_ACTORS and event.cause in self._by_seq:
             event = self._by_seq[event.cause]
         return event.actor
 

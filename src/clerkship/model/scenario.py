@@ -17,7 +17,7 @@ Expected = Annotated[JsonValue, AfterValidator(check_expected)]
 Where = Annotated[dict[str, Expected], Field(description="literals or matchers by dotted path in the payload")]
 
 
-Actor = Literal["agent", "person", "scenario", "reaction", "run"]
+Actor = Literal["agent", "person", "scenario", "reaction", "system", "run"]
 
 
 class EventMatch(Frozen):

@@ -30,11 +30,13 @@ class PreparedComponent:
 class RunningComponent:
     """A simulator or domain in one playground."""
 
-    __slots__ = ("name", "prepared", "spec", "state")
+    __slots__ = ("has_due_work", "name", "prepared", "spec", "state")
 
     def __init__(self, name: str, prepared: PreparedComponent) -> None:
         self.name = name
         self.prepared = prepared
         self.spec = prepared.spec
+        self.has_due_work = self.spec.state.next_due is not State.next_due
+        """Whether its state may have work for later."""
         self.state: State
         """Built when the playground starts, and again when it is rewound."""

@@ -24,6 +24,7 @@ from clerkship.model.run import Ending
 from clerkship.playground.clock_hold import ClockHold
 from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.playground.conversation import People
+from clerkship.playground.due_work import DueWorkRunner
 from clerkship.playground.faults import FaultInjector
 from clerkship.playground.host import PlaygroundHost, weak_host
 from clerkship.playground.reactions import ReactionRunner, bind_reactions
@@ -154,6 +155,7 @@ class Playground:
         self.ids, self.rng = Ids(self.seed), Rng(self.seed)
         for component in self.components.values():
             component.state = component.prepared.new_state()
+        self.due_work = DueWorkRunner(weak_host(self))
         self._apply(events)
         self._reactions = ReactionRunner(self._bound_reactions, self.components) if self._bound_reactions else None
         host = weak_host(self)
@@ -165,6 +167,8 @@ class Playground:
         for event in events:
             if event.source in self.components:
                 self.components[event.source].state.apply(event)
+        for component in self.components.values():
+            self.due_work.schedule(component)
 
     def build_copy(self, events: Iterable[Event]) -> "Playground":
         """Return a new playground whose states are rebuilt from the datasets and these events. Its log is empty."""
@@ -204,6 +208,8 @@ class Playground:
         component = self.components.get(source)
         if component is not None:
             component.state.apply(event)
+            if component.has_due_work:
+                self.due_work.schedule(component)
             if self._reactions is not None:
                 self._reactions.run(event, self.context_for)
         if self.people.listening:

@@ -135,6 +135,7 @@ from clerkship.sandbox.route import HttpCall as HttpCall
 from clerkship.sandbox.route import Route as Route
 from clerkship.sandbox.state import ActionContext as ActionContext
 from clerkship.sandbox.state import Conversation as Conversation
+from clerkship.sandbox.state import DueWork as DueWork
 from clerkship.sandbox.state import ReactionResult as ReactionResult
 from clerkship.sandbox.state import State as State
 from clerkship.sandbox.websocket import WebSocketCall as WebSocketCall

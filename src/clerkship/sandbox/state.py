@@ -70,6 +70,15 @@ class ActionContext(NamedTuple):
         return cast(S, state), context
 
 
+class DueWork(NamedTuple):
+    """Work that a state has for later: a decision to make, a reply to send."""
+
+    at: datetime
+    """The simulated time at which it is due."""
+    cause: int | None = None
+    """The seq of the event that led to it."""
+
+
 class State(ABC):
     """The state of a sandbox or a domain. Its methods check and emit events; only `apply` changes anything."""
 
@@ -95,6 +104,19 @@ class State(ABC):
     @abstractmethod
     def dump(self) -> Any:
         """Return the whole state as plain data, for comparison and reports."""
+
+    def next_due(self) -> DueWork | None:
+        """Return the first work that the state has for later; None if it has none.
+
+        It must follow from the state alone, so that a playground rebuilt from a log has the same work.
+        """
+        return None
+
+    def run_due(self, action: ActionContext) -> None:  # noqa: B027  (most states have no work for later)
+        """Do the work that `next_due` returned, now that it is due. The actor of its events is `system`.
+
+        It must emit an event that changes what `next_due` returns.
+        """
 
     @property
     def initial_records(self) -> Mapping[str, Any]:

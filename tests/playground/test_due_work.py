@@ -1,0 +1,150 @@
+"""A state may have work for later: it is done when simulated time reaches it, also after a rewind."""
+
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+import pytest
+
+from clerkship.domains.contract import DomainSpec
+from clerkship.events.event import Event, Payload
+from clerkship.model.environment import Environment
+from clerkship.playground.component import PreparedComponent
+from clerkship.playground.due_work import EndlessWork
+from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog
+from clerkship.sandbox.state import ActionContext, DueWork, State
+from clerkship.steps.clock_advance import ClockAdvance
+
+
+class ParcelSent(Payload):
+    """A parcel is on its way."""
+
+    kind: ClassVar[str] = "post.parcel.sent"
+    name: str
+    due: datetime
+
+
+class ParcelDelivered(Payload):
+    """A parcel arrived."""
+
+    kind: ClassVar[str] = "post.parcel.delivered"
+    name: str
+
+
+class PostState(State):
+    """Parcels on their way, and parcels delivered."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.under_way: dict[str, DueWork] = {}
+        self.delivered: list[str] = []
+
+    def send(self, action: ActionContext, name: str, takes: timedelta) -> None:
+        action.emit(ParcelSent(name=name, due=action.now + takes))
+
+    def next_due(self) -> DueWork | None:
+        return min(self.under_way.values(), default=None)
+
+    def run_due(self, action: ActionContext) -> None:
+        name = min(self.under_way, key=self.under_way.__getitem__)
+        if name != "lost":
+            action.emit(ParcelDelivered(name=name))
+
+    def apply(self, event: Event) -> None:
+        if isinstance(event.payload, ParcelSent):
+            self.under_way[event.payload.name] = DueWork(event.payload.due, event.seq)
+        elif isinstance(event.payload, ParcelDelivered):
+            del self.under_way[event.payload.name]
+            self.delivered.append(event.payload.name)
+
+    def dump(self) -> Any:
+        return [sorted(self.under_way), self.delivered]
+
+
+POST = DomainSpec(
+    kind="post",
+    summary="Parcels.",
+    state=PostState,
+    events=(ParcelSent, ParcelDelivered),
+    exercise=(lambda post, action: post.send(action, "a", timedelta(0)),),
+)
+HOUR = timedelta(hours=1)
+
+
+def open_playground() -> Playground:
+    prepared = PreparedComponent(POST, POST.config())
+    return Playground(Environment(name="street"), {}, "seed", PlaygroundOptions(domains={"post": prepared}))
+
+
+def post_of(playground: Playground) -> PostState:
+    return playground.state(PostState, None)[0]
+
+
+def send(playground: Playground, name: str, hours: int) -> None:
+    post_of(playground).send(playground.context_for("post", "agent"), name, hours * HOUR)
+
+
+def deliveries(playground: Playground) -> list[tuple[str, timedelta, str, int | None]]:
+    return [
+        (event.payload.name, event.at - playground.started_at, event.actor, event.cause)
+        for event in playground.log.events
+        if isinstance(event.payload, ParcelDelivered)
+    ]
+
+
+def test_work_is_done_in_order_each_at_its_own_time() -> None:
+    playground = open_playground()
+    send(playground, "late", 3)
+    send(playground, "early", 1)
+    playground.advance(4 * HOUR)
+    assert deliveries(playground) == [("early", HOUR, "system", 2), ("late", 3 * HOUR, "system", 1)]
+
+
+def test_work_is_not_done_before_its_time() -> None:
+    playground = open_playground()
+    send(playground, "a", 2)
+    playground.advance(HOUR)
+    assert deliveries(playground) == []
+    assert playground.clock.next_due() == playground.started_at + 2 * HOUR
+
+
+def test_work_that_is_due_at_the_same_time_is_all_done() -> None:
+    playground = open_playground()
+    for name in "abc":
+        send(playground, name, 1)
+    playground.advance(HOUR)
+    assert [name for name, *_ in deliveries(playground)] == ["a", "b", "c"]
+
+
+def test_rewound_playground_has_the_work_of_its_log() -> None:
+    playground = open_playground()
+    send(playground, "a", 1)
+    send(playground, "b", 2)
+    first = list(playground.log.events)[:1]
+    playground.advance(3 * HOUR)
+    playground.rewind(SavedLog(first, playground.log.lines[:1]))
+    playground.advance(3 * HOUR)
+    assert deliveries(playground) == [("a", HOUR, "system", 1)]
+
+
+def test_work_of_an_event_of_the_agent_is_not_in_a_copy_without_the_agent() -> None:
+    playground = open_playground()
+    post_of(playground).send(playground.context_for("post", "scenario"), "own", HOUR)
+    send(playground, "agent's", 1)
+    playground.advance(2 * HOUR)
+    copy = playground.build_copy([event for event in playground.log.events if event.actor == "scenario"])
+    copy.advance(2 * HOUR)
+    assert post_of(copy).delivered == ["own"]
+
+
+def test_step_that_lets_time_pass_runs_due_work() -> None:
+    playground = open_playground()
+    send(playground, "a", 1)
+    playground.steps.run(ClockAdvance.model_validate({"by": "90m"}))
+    assert post_of(playground).delivered == ["a"]
+
+
+def test_work_that_is_never_done_is_a_platform_error() -> None:
+    playground = open_playground()
+    send(playground, "lost", 1)
+    with pytest.raises(EndlessWork, match="post: the work due at"):
+        playground.advance(HOUR)
