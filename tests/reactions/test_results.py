@@ -1,10 +1,14 @@
 """The operation that emitted an event can read the results of the reactions to it."""
 
+import pytest
+
 from clerkship.events.event import Event
+from clerkship.events.states import NoSuchState
 from clerkship.hl7.message import parse_message
 from clerkship.model.environment import Environment
-from clerkship.playground.playground import Playground, SavedLog
+from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.reactions.registry import BoundReaction
 from clerkship.sandbox.state import ActionContext, ReactionResult
 from clerkship.simulators import files
 from clerkship.simulators.files.config import FilesConfig
@@ -89,3 +93,27 @@ def test_rewind_clears_results() -> None:
     assert action.reactions_to(event) == [ReactionResult("b")]
     playground.rewind(SavedLog())
     assert list(playground.context_for("a", "agent").reactions_to(event)) == []
+
+
+def test_reaction_reads_the_state_of_its_source() -> None:
+    contents: list[bytes] = []
+
+    def read_source(state: FilesState, action: ActionContext, event: Event) -> None:
+        source = action.source(FilesState)
+        assert source is not state
+        contents.append(source.records["a.txt"])
+        with pytest.raises(NoSuchState, match="not a reaction to an event of a Hl7State"):
+            action.source(Hl7State)
+
+    playground = open_playground()
+    bound = {("a", "files.file.written"): [BoundReaction("b", read_source)]}
+    reacting = Playground(
+        playground.environment,
+        {name: sandbox.prepared for name, sandbox in playground.sandboxes.items()},
+        "x",
+        PlaygroundOptions(reactions=bound),
+    )
+    action, _ = write(reacting, b"abc")
+    assert contents == [b"abc"]
+    with pytest.raises(NoSuchState, match="not a reaction"):
+        action.source(FilesState)

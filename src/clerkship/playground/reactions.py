@@ -56,6 +56,7 @@ class ReactionRunner:
             self._results.setdefault(event.seq, []).append(result)
 
     def _run_one(self, reaction: BoundReaction, event: Event, context: ActionContext) -> ReactionResult:
+        context = context._replace(reaction_source=self._components[event.source].state)
         try:
             result = reaction.react(self._components[reaction.target].state, context, event)
         except Refusal as refusal:

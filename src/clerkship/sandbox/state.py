@@ -50,6 +50,8 @@ class ActionContext(NamedTuple):
     reactions_to: Callable[[Event], Sequence[ReactionResult]] = _no_reactions
     """Returns the results of the reactions of other sandboxes to an emitted event, in order."""
     find_domain: "Callable[[type[State], str | None], tuple[State, ActionContext]]" = _find_no_domain
+    reaction_source: "State | None" = None
+    """In a reaction, the state of the sandbox or domain whose event is reacted to; see `source`."""
 
     def reaction_refusals(self, event: Event) -> list[Refusal]:
         """Return the refusals of the sandboxes that react to an event."""
@@ -68,6 +70,16 @@ class ActionContext(NamedTuple):
         """
         state, context = self.find_domain(kind, name)
         return cast(S, state), context
+
+    def source(self, kind: "type[S]") -> "S":
+        """Return the state of the sandbox or domain whose event is reacted to, to read what the event refers to.
+
+        A reaction changes only its target. Raises NoSuchState outside of a reaction, and where the source has another
+        type of state.
+        """
+        if not isinstance(self.reaction_source, kind):
+            raise NoSuchState.of(f"this is not a reaction to an event of a {kind.__name__}")
+        return self.reaction_source
 
 
 class DueWork(NamedTuple):
