@@ -103,8 +103,10 @@ def test_several_groups_with_their_own_codes() -> None:
 
 def test_long_and_unusual_party_ids_keep_the_width_of_isa() -> None:
     envelope = OutgoingEnvelope("A CLINIC WITH A LONG NAME", "a*b~c", 999_999_999, NOON, usage="P", wants_ta1=True)
-    (parsed,) = parse_interchanges(render_interchange(envelope))
+    group = OutgoingGroup(1, ELIGIBILITY, [build_eligibility_set()])
+    (parsed,) = parse_interchanges(render_interchange(envelope, [group]))
     assert parsed.problems == []
+    assert (parsed.groups[0].sender, parsed.groups[0].receiver) == ("A CLINIC WITH A", "a b c")
     assert (parsed.sender, parsed.receiver) == ("A CLINIC WITH A", "a b c")
     assert (parsed.control_number, parsed.usage, parsed.wants_ta1) == ("999999999", "P", True)
 

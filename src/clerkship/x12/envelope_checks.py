@@ -32,13 +32,23 @@ _FUNCTIONAL_CODE = re.compile(r"[A-Z0-9]{2}")
 _ELEMENTS_OF_GS = 8
 
 
-def is_count(text: str, count: int) -> bool:
-    """Return whether a text states this number."""
-    return _COUNT.fullmatch(text) is not None and int(text) == count
+def parse_count(text: str) -> int | None:
+    """Return a count (of segments, sets or groups); None if it is not a number of at most 10 digits."""
+    return int(text) if _COUNT.fullmatch(text) else None
+
+
+def is_group_number(text: str) -> bool:
+    """Return whether a text is a valid GS06: 1 to 9 digits."""
+    return _GROUP_NUMBER.fullmatch(text) is not None
 
 
 def check_interchange(
-    header: X12Segment, trailer: X12Segment | None, groups: int, problems: list[EnvelopeProblem]
+    header: X12Segment,
+    trailer: X12Segment | None,
+    groups: int,
+    problems: list[EnvelopeProblem],
+    *,
+    has_content: bool = True,
 ) -> None:
     """Compare IEA with ISA and with the number of groups. A missing IEA is reported by the parser."""
     if trailer is None:
@@ -46,16 +56,18 @@ def check_interchange(
     if trailer.raw(2) != header.raw(13):
         text = f"IEA02 is {show_value(trailer.raw(2))}, ISA13 is {show_value(header.raw(13))} (expected: the same)"
         add_problem(problems, "001", text)
-    if not is_count(trailer.raw(1), groups):
+    if parse_count(trailer.raw(1)) != groups:
         text = f"IEA01 is {show_value(trailer.raw(1))} (expected: {groups}, the number of groups)"
         add_problem(problems, "021", text)
+    if not has_content:
+        add_problem(problems, "024", "the interchange has neither a group nor a TA1 segment")
 
 
 def check_group_header(
     header: X12Segment, problems: list[EnvelopeProblem], interchange_problems: list[EnvelopeProblem]
 ) -> None:
     """Check GS. A GS that cannot be understood is a problem of the interchange: 999 has no code for it."""
-    if not _GROUP_NUMBER.fullmatch(header.raw(6)):
+    if not is_group_number(header.raw(6)):
         text = f"GS06 is {show_value(header.raw(6))} (expected: 1 to 9 digits)"
         add_problem(problems, "6", text)
     is_understood = (
@@ -82,9 +94,11 @@ def check_group_trailer(
     if trailer.raw(2) != header.raw(6):
         text = f"GE02 is {show_value(trailer.raw(2))}, GS06 is {show_value(header.raw(6))} (expected: the same)"
         add_problem(problems, "4", text)
-    if not is_count(trailer.raw(1), sets):
+    if parse_count(trailer.raw(1)) != sets:
         text = f"GE01 is {show_value(trailer.raw(1))} (expected: {sets}, the number of sets)"
         add_problem(problems, "5", text)
+    elif not sets:
+        add_problem(problems, "5", "the group has no sets (expected: at least one)")
 
 
 def check_set(transaction: TransactionSet, functional_code: str, *, is_complete: bool) -> None:
@@ -111,7 +125,7 @@ def check_set(transaction: TransactionSet, functional_code: str, *, is_complete:
         text = f"SE02 is {show_value(trailer.raw(2))}, ST02 is {show_value(number)} (expected: the same)"
         add_problem(problems, "3", text)
     count = len(transaction.segment_texts)
-    if not is_count(trailer.raw(1), count):
+    if parse_count(trailer.raw(1)) != count:
         text = f"SE01 is {show_value(trailer.raw(1))} (expected: {count}, the number of segments from ST to SE)"
         add_problem(problems, "4", text)
 

@@ -275,15 +275,22 @@ class _InterchangeReader:
         if terminator == NO_SEPARATOR:
             return interchange, len(text)
         trailer = _end_pattern(element, terminator).search(text, header.end)
-        end = trailer.start() if trailer else len(text)
-        self._read_body(interchange, self._split_body(header.end, end, terminator))
+        body_end = end = trailer.start() if trailer else len(text)
+        # A missing end is reported first: it explains what else is wrong.
         if trailer is None:
             add_problem(interchange.problems, "023", "the data ends before the IEA segment")
         elif text.startswith("ISA", end):
             add_problem(interchange.problems, "022", "the next ISA segment comes before the IEA segment")
         else:
             end = self._read_trailer(interchange, end)
-        check_interchange(interchange.header, interchange.trailer, len(interchange.groups), interchange.problems)
+        self._read_body(interchange, self._split_body(header.end, body_end, terminator))
+        check_interchange(
+            interchange.header,
+            interchange.trailer,
+            len(interchange.groups),
+            interchange.problems,
+            has_content=bool(interchange.groups or interchange.acknowledgments),
+        )
         return interchange, end
 
     def _split_body(self, start: int, end: int, terminator: str) -> list[str]:

@@ -17,6 +17,8 @@ X12Composite = tuple[X12Component, ...]
 X12Element = X12Component | X12Composite | list[X12Component | X12Composite]
 """A value; a tuple for the components of a composite; a list for repetitions."""
 MAX_CONTROL_NUMBER = 999_999_999
+MAX_PARTY_LENGTH = 15
+"""ISA06, ISA08, GS02 and GS03 have at most 15 characters."""
 
 
 class SetWriter:
@@ -165,8 +167,8 @@ def _isa_elements(envelope: OutgoingEnvelope) -> list[str]:
 
     return [
         *("ISA", "00", " " * 10, "00", " " * 10),
-        *(fixed(envelope.sender_qualifier, 2), fixed(envelope.sender, 15)),
-        *(fixed(envelope.receiver_qualifier, 2), fixed(envelope.receiver, 15)),
+        *(fixed(envelope.sender_qualifier, 2), fixed(envelope.sender, MAX_PARTY_LENGTH)),
+        *(fixed(envelope.receiver_qualifier, 2), fixed(envelope.receiver, MAX_PARTY_LENGTH)),
         *(f"{envelope.created:%y%m%d}", f"{envelope.created:%H%M}"),
         *(envelope.delimiters.repetition, fixed(envelope.version, 5), f"{_number(envelope.control_number):09}"),
         *("1" if envelope.wants_ta1 else "0", envelope.usage, envelope.delimiters.component),
@@ -178,7 +180,7 @@ def _render_group(group: OutgoingGroup, envelope: OutgoingEnvelope) -> list[str]
     code = group.functional_code or (FUNCTIONAL_CODES.get(group.sets[0].code, "") if group.sets else "")
     parties = [group.sender or envelope.sender, group.receiver or envelope.receiver]
     created = [f"{envelope.created:%Y%m%d}", f"{envelope.created:%H%M}"]
-    header = ["GS", *(clean_value(each, delimiters, envelope.charset) for each in (code, *parties))]
+    header = ["GS", *(clean_value(each, delimiters, envelope.charset)[:MAX_PARTY_LENGTH] for each in (code, *parties))]
     segments = [delimiters.element.join([*header, *created, number, "X", group.version])]
     for transaction in group.sets:
         if transaction.delimiters == delimiters:
