@@ -1,0 +1,90 @@
+"""Load grammars from `tables/*.json` and choose the one for a transaction set."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from clerkship.x12.grammar import Grammar
+from clerkship.x12.grammar_compiler import GrammarCompiler
+from clerkship.x12.segment import X12Segment
+
+_TABLES = Path(__file__).with_name("tables")
+
+
+class UnsupportedSet(NamedTuple):
+    """Why there is no grammar for a transaction set."""
+
+    code: str
+    version: str
+    name: str
+    """What the transaction is, such as `professional claim`; empty if it is unknown."""
+    error: str
+    """The code of IK502: `1` for a transaction that is not supported, `I6` for a version of the guide that is not."""
+    text: str
+
+
+def load_table(name: str) -> Any:
+    """Return the content of one table."""
+    return orjson.loads((_TABLES / f"{name}.json").read_bytes())
+
+
+@lru_cache(maxsize=1)
+def _load_directory() -> dict[str, Any]:
+    table: dict[str, Any] = load_table("transactions")
+    return table
+
+
+@lru_cache(maxsize=1)
+def _load_compiler() -> GrammarCompiler:
+    return GrammarCompiler(load_table("elements"), load_table("segments"), load_table("codes"))
+
+
+@lru_cache(maxsize=32)
+def load_grammar(key: str) -> Grammar:
+    """Return a grammar by its name, such as `270` or `278_request`. It is compiled once per process.
+
+    Raises ValueError if there is none with this name.
+    """
+    if key not in _load_directory()["grammars"]:
+        names = ", ".join(sorted(_load_directory()["grammars"]))
+        raise ValueError(f"there is no grammar `{key}` (expected one of: {names})")
+    return _load_compiler().compile(key, load_table(key))
+
+
+def list_grammars() -> list[str]:
+    """Return the names of all grammars."""
+    return sorted(_load_directory()["grammars"])
+
+
+def find_grammar(code: str, version: str, segments: Sequence[X12Segment]) -> Grammar | UnsupportedSet:
+    """Return the grammar for a set: by ST01, by ST03 and, where both are shared, by BHT02.
+
+    If no grammar is for its BHT02, the first one is returned: its check of BHT02 then reports the value.
+    """
+    choices = {
+        key: grammar
+        for key, grammar in _load_directory()["grammars"].items()
+        if grammar["code"] == code and version in grammar["versions"]
+    }
+    if not choices:
+        return _describe_unsupported(code, version)
+    if len(choices) == 1:
+        return load_grammar(next(iter(choices)))
+    purpose = next((segment.raw(2) for segment in segments[:3] if segment.id == "BHT"), "")
+    return load_grammar(next((key for key in choices if purpose in choices[key]["purposes"]), next(iter(choices))))
+
+
+def _describe_unsupported(code: str, version: str) -> UnsupportedSet:
+    directory = _load_directory()
+    name = directory["guides"].get(version) or directory["transactions"].get(code, "")
+    supported = sorted(
+        {v for grammar in directory["grammars"].values() if grammar["code"] == code for v in grammar["versions"]}
+    )
+    described = f"{code} ({name})" if name else f"`{code[:20]}`"
+    if supported:
+        text = f"transaction {described} in version `{version[:20]}` is not supported; use {' or '.join(supported)}"
+        return UnsupportedSet(code, version, name, "I6", text)
+    return UnsupportedSet(code, version, name, "1", f"transaction {described} is not supported")
