@@ -19,9 +19,9 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir
 from clerkship.simulators.fhir.handle import Fhir
+from tests.clients.installs import CACHE, install_lock
 
 NODE = Path(__file__).parent / "node"
-CACHE = Path(__file__).parent.parent.parent / ".cache" / "clients"
 MRN = "urn:example:mrn"
 
 
@@ -102,11 +102,12 @@ def installed(package: str) -> Path:
         pytest.skip("npm is not installed")
     wanted = orjson.loads((NODE / "package.json").read_bytes())["dependencies"][package]
     folder = CACHE / f"{package.removeprefix('@').replace('/', '-')}-{wanted}"
-    if not (folder / "node_modules" / package / "package.json").is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "package.json").write_bytes(orjson.dumps({"private": True, "dependencies": {package: wanted}}))
-        command = [npm, "install", "--no-package-lock", "--silent"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-        if done.returncode != 0:
-            pytest.skip(f"{package} cannot be installed: {done.stderr.strip()[-300:]}")
+    with install_lock(folder):
+        if not (folder / "node_modules" / package / "package.json").is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "package.json").write_bytes(orjson.dumps({"private": True, "dependencies": {package: wanted}}))
+            command = [npm, "install", "--no-package-lock", "--silent"]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+            if done.returncode != 0:
+                pytest.skip(f"{package} cannot be installed: {done.stderr.strip()[-300:]}")
     return folder

@@ -1,0 +1,73 @@
+"""Third-party programs that tests run: installed once under .cache, each apart from the project's own packages."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+CACHE = Path(__file__).parent.parent.parent / ".cache" / "clients"
+MAX_INSTALL_SECONDS = 300
+
+
+@contextmanager
+def install_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock on a folder: parallel test workers wait until the first of them has installed the program."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def python_environment(name: str, requirements: Path) -> Path:
+    """Return the Python of an environment that has what the file requires; skip the test if it cannot be installed."""
+    folder = CACHE / f"{name}-py{sys.version_info.major}.{sys.version_info.minor}"
+    done, wanted = folder / "installed.txt", requirements.read_text(encoding="utf-8")
+    python = folder / "bin" / "python"
+    with install_lock(folder):
+        if not done.is_file() or done.read_text(encoding="utf-8") != wanted:
+            for command in install_commands(folder, python, requirements):
+                run_installer(name, command)
+            done.write_text(wanted, encoding="utf-8")
+    return python
+
+
+def install_commands(folder: Path, python: Path, requirements: Path) -> list[list[str]]:
+    """Return the commands that make the environment: with uv, or with what Python brings."""
+    uv = shutil.which("uv")
+    if uv is not None:
+        return [
+            [uv, "venv", "-q", "--clear", "-p", sys.executable, str(folder)],
+            [uv, "pip", "install", "-q", "-p", str(python), "-r", str(requirements)],
+        ]
+    return [
+        [sys.executable, "-m", "venv", "--clear", str(folder)],
+        [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", str(requirements)],
+    ]
+
+
+def run_installer(name: str, command: list[str]) -> None:
+    """Run an installer outside the project, where uv would apply the project's pins."""
+    hidden = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME")
+    inherited = {key: value for key, value in os.environ.items() if key not in hidden}
+    with tempfile.TemporaryDirectory() as outside:
+        try:
+            done = subprocess.run(
+                command,
+                cwd=outside,
+                env=inherited,
+                capture_output=True,
+                text=True,
+                timeout=MAX_INSTALL_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            pytest.skip(f"{name} cannot be installed: {problem}")
+    if done.returncode != 0:
+        pytest.skip(f"{name} cannot be installed: {done.stderr.strip()[-300:]}")
