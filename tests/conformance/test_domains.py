@@ -11,7 +11,7 @@ from clerkship.conformance.checks import Check, a_replay_rebuilds_the_state
 from clerkship.conformance.domain_checks import DomainCheck
 from clerkship.conformance.rig import NotConforming
 from clerkship.domains.contract import DomainCall, DomainSpec
-from clerkship.domains.registry import DOMAINS
+from clerkship.domains.registry import DOMAINS, DomainEntry
 from clerkship.events.event import Payload
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
@@ -22,7 +22,9 @@ from tests.domains.booking_simulators import DESK, KIOSK
 
 
 @pytest.mark.parametrize("check", DOMAIN_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("spec", [*DOMAINS, appointment_book.SPEC], ids=lambda spec: spec.kind)
+@pytest.mark.parametrize(
+    "spec", [*(entry.spec for entry in DOMAINS), appointment_book.SPEC], ids=lambda spec: spec.kind
+)
 def test_a_domain_conforms(spec: DomainSpec, check: DomainCheck) -> None:
     check(spec)
 
@@ -161,3 +163,8 @@ class SilentlyChangingBook(BookState):
         booking = super().take(action, slot, patient)
         self.records["unseen"] = patient
         return booking
+
+
+@pytest.mark.parametrize("entry", DOMAINS, ids=lambda entry: entry.kind)
+def test_the_names_in_the_registry_of_domains_are_those_of_the_spec(entry: DomainEntry) -> None:
+    assert entry == DomainEntry.from_spec(entry.spec)

@@ -1,11 +1,13 @@
 """Events of every kind round trip through their bytes."""
 
-from datetime import UTC, datetime
-from typing import Any, Literal, get_args, get_origin
+from datetime import UTC, date, datetime
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic.fields import FieldInfo
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.event import MAX_INLINE_BYTES, Event, Payload, parse_event, render_event
@@ -22,9 +24,14 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 )
 MAPS = st.dictionaries(TEXT, JSON, max_size=3)
 BYTES = st.builds(lambda data, n: data * n, st.binary(max_size=30), st.sampled_from([1, 1, MAX_INLINE_BYTES]))
+TIMES = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC))
 BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     str: LARGE,
     int: WHOLE,
+    float: st.floats(allow_nan=False, allow_infinity=False),
+    type(None): st.none(),
+    date: st.dates(),
+    datetime: TIMES,
     bytes: BYTES | LARGE.map(str.encode),
     str | None: st.none() | LARGE,
     bool: st.booleans(),
@@ -38,19 +45,44 @@ BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     dict[str, Any] | None: st.none() | MAPS,
     tuple[dict[str, Any], ...]: st.lists(MAPS, max_size=3).map(tuple),
 }
-TIMES = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC))
+
+
+POSITIVE = st.floats(0.5, 1e9)
 
 
 def payloads(kind: type[Payload]) -> st.SearchStrategy[Payload]:
     """Return a strategy for payloads of a kind, by the types of its fields."""
-    return st.builds(kind, **{name: values(info.annotation) for name, info in kind.model_fields.items()})
+    return models(kind)
+
+
+def models(kind: type[Any]) -> st.SearchStrategy[Any]:
+    """Return a strategy for models of a class, by the types of its fields."""
+    return st.builds(kind, **{name: field_values(info) for name, info in kind.model_fields.items()})
+
+
+def field_values(info: FieldInfo) -> st.SearchStrategy[Any]:
+    """Return a strategy for values of a field. A number with a limit is positive."""
+    if any(hasattr(item, "gt") or hasattr(item, "ge") for item in info.metadata):
+        return POSITIVE
+    return values(info.annotation)
 
 
 def values(annotation: Any) -> st.SearchStrategy[Any]:
     """Return a strategy for values of a type."""
-    if get_origin(annotation) is Literal:
-        return st.sampled_from(get_args(annotation))
-    return BY_TYPE[annotation]
+    if annotation in BY_TYPE:
+        return BY_TYPE[annotation]
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return st.sampled_from(arguments)
+    if origin is Annotated:
+        return POSITIVE if arguments[0] is float else values(arguments[0])
+    if origin in (Union, UnionType):
+        return st.one_of([values(each) for each in arguments])
+    if origin is tuple:
+        return st.lists(values(arguments[0]), max_size=2).map(tuple)
+    if origin is dict:
+        return st.dictionaries(values(arguments[0]), values(arguments[1]), max_size=2)
+    return models(annotation)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -1,20 +1,59 @@
-"""The built-in domains. An invalid spec is an error at start."""
+"""The registry of domains. A domain is imported when it is first used. An invalid spec is an error at that time."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
+from clerkship.by_name import load
 from clerkship.domains.component import InvalidSpec, find_misnamed
 from clerkship.domains.contract import DomainSpec
-from clerkship.kit.registry import Registry
+from clerkship.domains.entry import ComponentEntry, list_names
+from clerkship.kit.registry import Deferred, Registry
 
-DOMAINS: tuple[DomainSpec, ...] = ()
 
+@dataclass(frozen=True, kw_only=True)
+class DomainEntry(ComponentEntry):
+    """The names that a domain defines."""
 
-def load_domains(specs: Iterable[DomainSpec] = DOMAINS) -> Registry[DomainSpec]:
-    """Check each spec and register it by its kind."""
-    registry: Registry[DomainSpec] = Registry("domain")
-    for spec in specs:
+    @cached_property
+    def spec(self) -> DomainSpec:
+        """Import the domain and return its SPEC; raise InvalidSpec if it contradicts itself."""
+        spec: DomainSpec = load(f"{__package__}.{self.kind}:SPEC")
         check_domain_spec(spec)
-        registry.add(spec.kind, spec)
+        return spec
+
+    def load(self) -> DomainSpec:
+        """Return the SPEC. The domain is imported on the first call."""
+        return self.spec
+
+    @classmethod
+    def from_spec(cls, spec: DomainSpec) -> "DomainEntry":
+        """Return the entry of a domain that is already imported; raise InvalidSpec if its SPEC contradicts itself."""
+        check_domain_spec(spec)
+        entry = cls(**list_names(spec))
+        entry.__dict__["spec"] = spec
+        return entry
+
+
+DOMAINS: tuple[DomainEntry, ...] = (
+    DomainEntry(
+        kind="payer",
+    ),
+)
+
+
+def load_domains(specs: Iterable[DomainSpec] | None = None) -> tuple[DomainEntry, ...]:
+    """Return entries for these specs, or for all built-in domains. Raise InvalidSpec or NameTaken."""
+    entries = DOMAINS if specs is None else tuple(map(DomainEntry.from_spec, specs))
+    build_domain_registry(entries)
+    return entries
+
+
+def build_domain_registry(entries: Iterable[DomainEntry]) -> Registry[DomainSpec]:
+    """Build a registry of specs that imports each domain when it is first used."""
+    registry: Registry[DomainSpec] = Registry("domain")
+    for entry in entries:
+        registry.add(entry.kind, Deferred(entry.load))
     return registry
 
 

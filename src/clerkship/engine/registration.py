@@ -7,8 +7,7 @@ from typing import Any
 from clerkship.actors.registry import AGENTS, LoadSolver
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.registry import ASSERTIONS
-from clerkship.domains.contract import DomainSpec
-from clerkship.domains.registry import load_domains
+from clerkship.domains.registry import DomainEntry, build_domain_registry, load_domains
 from clerkship.events.agent import AGENT_EVENTS
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import LIFECYCLE_EVENTS
@@ -37,11 +36,12 @@ class Registrations:
         self,
         kinds: Iterable[KindEntry] | None = None,
         plugins: InstalledPlugins | None = None,
-        domains: Registry[DomainSpec] | None = None,
+        domains: Iterable[DomainEntry] | None = None,
     ) -> None:
         kinds = tuple(kinds) if kinds is not None else load_simulators()
         self.simulators = build_spec_registry(kinds)
-        self.domains = domains or load_domains()
+        domains = tuple(domains) if domains is not None else load_domains()
+        self.domains = build_domain_registry(domains)
         for kind in {*self.simulators} & {*self.domains}:
             raise NameTaken(f"`{kind}` is the kind of a simulator and of a domain")
         self.assertions: Registry[type[Assertion]] = Registry("assertion")
@@ -57,8 +57,10 @@ class Registrations:
         self._built_in: dict[str, str] = {}
         """The datasets that need no file, each with its type."""
         self._add_own()
-        for kind in kinds:
-            self._add_kind(kind)
+        for domain in domains:
+            self._add_kind(domain)
+        for simulator in kinds:
+            self._add_kind(simulator)
         self._add_plugins(plugins if plugins is not None else _find_installed())
 
     def _add_own(self) -> None:
@@ -72,21 +74,8 @@ class Registrations:
         for name, load_step in STEPS.items():
             self.steps.add(name, Deferred(load_step))
         self.dataset_types.add(RECORDS_DATASET.name, RECORDS_DATASET)
-        for _, domain in self.domains.items():
-            self._add_classes(domain.assertions, domain.steps)
-            for dataset_type in domain.dataset_types:
-                self.dataset_types.add(dataset_type.name, dataset_type)
-                self._built_in |= dict.fromkeys(dataset_type.built_in, dataset_type.name)
-            for name, apply in domain.filters.items():
-                self.filters.add(name, apply)
 
-    def _add_classes(self, assertions: Iterable[type[Assertion]], steps: Iterable[type[Step]]) -> None:
-        for assertion in assertions:
-            self.assertions.add(assertion.name, assertion, assertion.aliases)
-        for step in steps:
-            self.steps.add(step.name, step, step.aliases)
-
-    def _add_kind(self, kind: KindEntry) -> None:
+    def _add_kind(self, kind: KindEntry | DomainEntry) -> None:
         """Add the names that a kind defines. To start quickly, the kind is imported when one of them is used."""
         for name, aliases in kind.assertions.items():
             self.assertions.add(name, Deferred(partial(_find_by_name, kind, "assertions", name)), aliases)
@@ -178,12 +167,12 @@ class Registrations:
         return [str(plugin) for plugin in self.broken]
 
 
-def _find_by_name(kind: KindEntry, table: str, name: str) -> Any:
+def _find_by_name(kind: KindEntry | DomainEntry, table: str, name: str) -> Any:
     """Return what a kind defines under a name, importing the kind."""
     return next(item for item in getattr(kind.spec, table) if item.name == name)
 
 
-def _find_filter(kind: KindEntry, name: str) -> Filter:
+def _find_filter(kind: KindEntry | DomainEntry, name: str) -> Filter:
     return kind.spec.filters[name]
 
 

@@ -3,17 +3,16 @@
 See docs/decisions/0012-kinds-plugins-and-reactions.md.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 
 from clerkship.by_name import load
 from clerkship.domains.component import InvalidSpec, find_misnamed
+from clerkship.domains.entry import ComponentEntry, list_names
 from clerkship.kit.registry import Deferred, Registry
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
-
-NamesWithAliases = Mapping[str, tuple[str, ...]]
 
 
 class BrokenSimulator(InvalidSpec):
@@ -21,21 +20,8 @@ class BrokenSimulator(InvalidSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KindEntry:
-    """The names under which files use the assertions, steps, dataset types and filters of a kind.
-
-    They are repeated here so that a name can be found without importing the kind. A test compares them with the
-    SPEC.
-    """
-
-    kind: str
-    assertions: NamesWithAliases = field(default_factory=dict)
-    """Name -> aliases."""
-    steps: NamesWithAliases = field(default_factory=dict)
-    """Name -> aliases."""
-    dataset_types: NamesWithAliases = field(default_factory=dict)
-    """Name -> datasets that need no file."""
-    filters: tuple[str, ...] = ()
+class KindEntry(ComponentEntry):
+    """The names that a kind of simulator defines."""
 
     @cached_property
     def spec(self) -> Spec:
@@ -52,13 +38,7 @@ class KindEntry:
     def from_spec(cls, spec: Spec) -> "KindEntry":
         """Return the entry of a kind that is already imported; raise BrokenSimulator if its SPEC contradicts itself."""
         check_spec(spec)
-        entry = cls(
-            kind=spec.kind,
-            assertions={assertion.name: assertion.aliases for assertion in spec.assertions},
-            steps={step.name: step.aliases for step in spec.steps},
-            dataset_types={type.name: tuple(type.built_in) for type in spec.dataset_types},
-            filters=tuple(spec.filters),
-        )
+        entry = cls(**list_names(spec))
         entry.__dict__["spec"] = spec
         return entry
 

@@ -1,1 +1,21 @@
 """The payers of an environment: members, plans, authorizations, appeals and claims, without a transport."""
+
+from clerkship.domains.contract import DomainSpec
+from clerkship.domains.payer.book import PayerDataset
+from clerkship.domains.payer.config import PayerConfig, apply_environment_time
+from clerkship.domains.payer.events import EVENTS
+from clerkship.domains.payer.exercise import DATASET, EXERCISE
+from clerkship.domains.payer.state import PayerState
+
+SPEC = DomainSpec(
+    kind="payer",
+    summary="The payers: who is covered and for what, authorizations, appeals, and the status of claims.",
+    state=PayerState,
+    events=EVENTS,
+    config=PayerConfig,
+    dataset="fhir",
+    prepare=PayerDataset,
+    configure=apply_environment_time,
+    exercise=EXERCISE,
+    exercise_datasets=(DATASET,),
+)

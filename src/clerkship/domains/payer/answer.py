@@ -26,6 +26,7 @@ RejectionReason = Literal[
     "unknown_authorization",
     "authorization_closed",
     "missing_request_data",
+    "unknown_reference",
 ]
 RejectionSubject = Literal["payer", "provider", "subscriber", "dependent", "request"]
 
@@ -68,7 +69,8 @@ class Member(Frozen):
     birth_date: date
     gender: Literal["male", "female", "unknown"] = "unknown"
     relationship: Literal["self", "spouse", "child", "other"] = "self"
-    """To the subscriber. A dependent shares the member id of its subscriber."""
+    """To the subscriber. A dependent shares the member id of its subscriber; a person with a member id of its own is
+    `self`."""
     patient: str = ""
     """The patient of the chart, such as `Patient/pat-0013`, if it is one."""
     coverages: tuple[Coverage, ...] = ()
@@ -114,11 +116,21 @@ class OtherCoverage(Frozen):
     order: int
 
 
-class EligibilityAnswer(Frozen):
-    """The answer to an EligibilityInquiry."""
+class PartyAnswer(Frozen):
+    """Who answers whom about which person. Every answer has these fields."""
 
+    payer_name: str = ""
+    """Empty if the payer is unknown."""
+    provider_name: str = ""
+    """Empty if the provider is not on file."""
     rejection: Rejection | None = None
     member: Member | None = None
+    """The person asked about; None if the request is rejected before the person is identified."""
+
+
+class EligibilityAnswer(PartyAnswer):
+    """The answer to an EligibilityInquiry."""
+
     coverage: Coverage | None = None
     """The policy that the answer is about: the one in force on the day, else the nearest one."""
     status: Literal["active", "terminated", "future"] | None = None
@@ -181,11 +193,14 @@ class Authorization(Frozen):
     """The seq of the event that scheduled the decision."""
 
 
-class AuthorizationAnswer(Frozen):
+class AuthorizationAnswer(PartyAnswer):
     """The answer to a request, an update, a cancellation or an inquiry about authorizations."""
 
-    rejection: Rejection | None = None
-    member: Member | None = None
+    is_required: bool = True
+    """False if none of the requested services needs an authorization: then there is no rejection and no authorization,
+    and nothing is stored."""
+    text: str = ""
+    """An explanation for people, where there is no authorization."""
     authorizations: tuple[Authorization, ...] = ()
     """One for a request, update or cancellation; any number for an inquiry."""
 
@@ -254,9 +269,7 @@ class PayerClaim(Frozen):
     lines: tuple[ClaimLine, ...] = ()
 
 
-class ClaimAnswer(Frozen):
-    """The answer to a ClaimQuery."""
+class ClaimAnswer(PartyAnswer):
+    """The answer to a ClaimQuery. Without a rejection and without claims, no claim matches."""
 
-    rejection: Rejection | None = None
-    member: Member | None = None
     claims: tuple[PayerClaim, ...] = ()
