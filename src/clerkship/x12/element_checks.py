@@ -39,7 +39,8 @@ def check_elements(segment: X12Segment, spec: SegmentSpec) -> list[ElementError]
 
 def check_rules(segment: X12Segment, spec: SegmentSpec) -> list[ElementError]:
     """Return the elements that break a rule between elements, such as `P0809`."""
-    return list(_break_rules(segment.elements, spec.rules, spec.elements))
+    errors = _break_rules(segment.elements, spec.rules, spec.elements)
+    return [*errors, *_break_situations(segment, spec)]
 
 
 def _find_errors(segment: X12Segment, spec: SegmentSpec) -> Iterator[ElementError]:
@@ -71,6 +72,7 @@ def _find_errors(segment: X12Segment, spec: SegmentSpec) -> Iterator[ElementErro
             continue
         yield from _check_value(segment, spec, element, value)
     yield from _break_rules(values, spec.rules, spec.elements)
+    yield from _break_situations(segment, spec)
 
 
 def _check_value(segment: X12Segment, spec: SegmentSpec, element: ElementSpec, value: str) -> Iterator[ElementError]:
@@ -195,6 +197,23 @@ def _break_rules(
             names = " and ".join(f"{other:02}" for other in positions)
             text = f"element {position:02} ({element.label}) breaks a rule: {_RULE_TEXTS[kind].format(names)}"
             yield _error(element, "10" if kind == "E" else "2", text, values[position] if kind == "E" else "")
+
+
+def _break_situations(segment: X12Segment, spec: SegmentSpec) -> Iterator[ElementError]:
+    for situation in spec.situations:
+        value = segment.raw(situation.element)
+        if value not in situation.values:
+            continue
+        reason = f"because {spec.id}{situation.element:02} is `{value}`"
+        for position in situation.needs:
+            if not segment.raw(position):
+                element = spec.elements[position - 1]
+                yield _error(element, "I9", f"{_place(spec, element)} is missing; it is needed {reason}")
+        for position in situation.forbids:
+            if segment.raw(position):
+                element = spec.elements[position - 1]
+                text = f"{_place(spec, element)} is not allowed {reason}"
+                yield _error(element, "I13", text, segment.raw(position))
 
 
 def _find_missing(kind: str, positions: Sequence[int], present: Sequence[int]) -> Sequence[int]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from clerkship.x12.delimiters import X12Delimiters
 from clerkship.x12.segment import X12Segment
 from clerkship.x12.segment_pattern import MAX_CACHED_DELIMITERS, build_segment_pattern
-from clerkship.x12.specs import ElementSpec, SegmentMatch, SegmentRule
+from clerkship.x12.specs import ElementSpec, SegmentMatch, SegmentRule, Situation
 
 
 class RequiredItem(NamedTuple):
@@ -32,6 +32,7 @@ class SegmentSpec:
         "qualifier",
         "qualifiers",
         "rules",
+        "situations",
     )
 
     def __init__(self, id: str, label: str, elements: tuple[ElementSpec, ...], rules: tuple[SegmentRule, ...]) -> None:
@@ -39,6 +40,7 @@ class SegmentSpec:
         self.label = label
         self.elements = elements
         self.rules = rules
+        self.situations: tuple[Situation, ...] = ()
         self.is_required = False
         self.max = 1
         self.qualifier = 0

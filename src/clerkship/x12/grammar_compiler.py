@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clerkship.x12.grammar import Grammar, LoopItem, LoopSpec, RequiredItem, SegmentSpec
-from clerkship.x12.specs import ElementSpec, SegmentRule, parse_rule
+from clerkship.x12.specs import ElementSpec, SegmentRule, Situation, parse_rule
 
 UNLIMITED = 1_000_000
 """`max` of loops and segments that may occur any number of times."""
@@ -29,9 +29,6 @@ class GrammarCompiler:
         builder = _LoopBuilder(self, table)
         builder.fill(root, table["items"])
         grammar = Grammar(key, table["name"], root, frozenset(builder.segment_ids))
-        grammar.code = table["code"]
-        grammar.versions = tuple(table["versions"])
-        grammar.purposes = tuple(table.get("purposes", ()))
         grammar.known_segments = self.known_segments
         grammar.loops = builder.loops
         self._add_levels(grammar, builder, table)
@@ -68,6 +65,7 @@ class GrammarCompiler:
         rules = tuple(parse_rule(text) for text in shared.get("rules", ()))
         elements = self._build_elements(shared["elements"], overrides)
         spec = SegmentSpec(segment_id, use.get("label", shared["name"]), elements, _effective_rules(rules, elements))
+        spec.situations = tuple(_build_situation(situation) for situation in use.get("situations", ()))
         spec.is_required = use["usage"] == "R"
         spec.max = _to_max(use.get("max", 1))
         qualifier = shared.get("qualifier", 0)
@@ -220,11 +218,13 @@ def _list_required(items: Iterable[LoopItem]) -> Iterable[RequiredItem]:
 
 
 def _by_position(overrides: Mapping[str, Any]) -> dict[int, dict[int, Any]]:
-    """Return overrides by element and component: `3` is element 3 (component 0), `1.2` its component 2."""
+    """Return overrides by element and component: `3` is element 3, `1.2` component 2 of element 1, `9-12` a range."""
     positions: dict[int, dict[int, Any]] = {}
     for key, value in overrides.items():
-        element, _, component = key.partition(".")
-        positions.setdefault(int(element), {})[int(component or 0)] = value
+        elements, _, component = key.partition(".")
+        first, _, last = elements.partition("-")
+        for element in range(int(first), int(last or first) + 1):
+            positions.setdefault(element, {})[int(component or 0)] = value
     return positions
 
 
@@ -243,6 +243,11 @@ def _effective_rules(rules: Iterable[SegmentRule], elements: Sequence[ElementSpe
     return tuple(
         rule for rule in rules if {usages.get(position, "N") for position in rule.positions} not in ({"R"}, {"N"})
     )
+
+
+def _build_situation(table: Mapping[str, Any]) -> Situation:
+    ((element, values),) = table["if"].items()
+    return Situation(int(element), frozenset(values), tuple(table.get("needs", ())), tuple(table.get("forbids", ())))
 
 
 def _to_max(value: str | int) -> int:

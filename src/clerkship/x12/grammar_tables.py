@@ -51,7 +51,31 @@ def load_grammar(key: str) -> Grammar:
     if key not in _load_directory()["grammars"]:
         names = ", ".join(sorted(_load_directory()["grammars"]))
         raise ValueError(f"there is no grammar `{key}` (expected one of: {names})")
-    return _load_compiler().compile(key, load_table(key))
+    entry = _load_directory()["grammars"][key]
+    grammar = _load_compiler().compile(key, _load_transaction(key))
+    grammar.code, grammar.versions, grammar.purposes = entry["code"], tuple(entry["versions"]), tuple(entry["purposes"])
+    return grammar
+
+
+def _load_transaction(key: str) -> dict[str, Any]:
+    """Return the table of one transaction; if it is based on another, the other with its changes."""
+    table: dict[str, Any] = load_table(key)
+    if "based_on" not in table:
+        return table
+    based_on = _load_transaction(table["based_on"])
+    for path, change in table["changes"].items():
+        _find_in_table(based_on, path).update(change)
+    return {**based_on, "name": table["name"]}
+
+
+def _find_in_table(table: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return a level or a segment of a table: `2000E`, `2000E/UM`, `BHT`."""
+    *levels, name = path.split("/")
+    if not levels and name in table["levels"]:
+        level: dict[str, Any] = table["levels"][name]
+        return level
+    items = table["levels"][levels[0]]["items"] if levels else table["items"]
+    return next(item for item in items if isinstance(item, dict) and item.get("segment") == name)
 
 
 def list_grammars() -> list[str]:
@@ -83,8 +107,10 @@ def _describe_unsupported(code: str, version: str) -> UnsupportedSet:
     supported = sorted(
         {v for grammar in directory["grammars"].values() if grammar["code"] == code for v in grammar["versions"]}
     )
-    described = f"{code} ({name})" if name else f"`{code[:20]}`"
-    if supported:
-        text = f"transaction {described} in version `{version[:20]}` is not supported; use {' or '.join(supported)}"
-        return UnsupportedSet(code, version, name, "I6", text)
-    return UnsupportedSet(code, version, name, "1", f"transaction {described} is not supported")
+    described = f"transaction {code} ({name})" if name else f"transaction `{code[:20]}`"
+    if not supported:
+        return UnsupportedSet(code, version, name, "1", f"{described} is not supported")
+    if version in directory["guides"]:
+        return UnsupportedSet(code, version, name, "I6", f"{described} is not supported")
+    text = f"{described} in version `{version[:20]}` is not supported; use {' or '.join(supported)}"
+    return UnsupportedSet(code, version, name, "I6", text)

@@ -43,6 +43,15 @@ class SegmentRule(NamedTuple):
     positions: tuple[int, ...]
 
 
+class Situation(NamedTuple):
+    """A rule of the guide: if an element has one of these values, others are needed or not allowed."""
+
+    element: int
+    values: frozenset[str]
+    needs: tuple[int, ...]
+    forbids: tuple[int, ...]
+
+
 def parse_rule(text: str) -> SegmentRule:
     """Parse a rule such as `P0809` or `C1110`. Raises ValueError if it is not one."""
     if text[:1] not in {"P", "R", "E", "C", "L"} or len(text) < 5 or len(text) % 2 == 0 or not text[1:].isdigit():

@@ -94,7 +94,7 @@ class _SetReader:
                 continue
             if spec.pattern(segment.delimiters)(segment.render()) is None:
                 errors = check_elements(segment, spec)
-            elif spec.rules:
+            elif spec.rules or spec.situations:
                 errors = check_rules(segment, spec)
             else:
                 errors = []
@@ -266,10 +266,10 @@ class _SetReader:
         has_below = any(frame.counts.get(below.id) for below in spec.levels)
         if frame is not self.root:
             self._check_has_children(frame, has_below)
-        for below in spec.levels:
-            is_needed = below.is_required and (frame is self.root or (spec.needs_level_below and len(spec.levels) == 1))
-            if is_needed and not frame.counts.get(below.id):
-                self._add(SegmentError("HL", position, below.id, "3", f"HL (loop {below.id}) is missing"), frame)
+        if not has_below and (spec.needs_level_below or frame is self.root):
+            for below in spec.levels:
+                if below.is_required:
+                    self._add(SegmentError("HL", position, below.id, "3", f"HL (loop {below.id}) is missing"), frame)
         if spec.needs_unless_level_below and not has_below:
             needed = spec.needs_unless_level_below
             if all(frame.loop.first(loop_id) is None for loop_id in needed):
