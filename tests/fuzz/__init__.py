@@ -1,1 +1,1 @@
-"""Property tests of parsers of untrusted bytes: HL7 messages, batches, frames and paths."""
+"""Property tests of parsers of untrusted bytes: HL7 messages, batches, frames and paths, X12 interchanges."""

@@ -32,29 +32,29 @@ class Edit(NamedTuple):
     """Of the other input, or of the other line."""
 
 
-def inputs(seeds: Sequence[bytes]) -> st.SearchStrategy[bytes]:
+def inputs(seeds: Sequence[bytes], words: Sequence[bytes] = WORDS, line_end: bytes = b"\r") -> st.SearchStrategy[bytes]:
     """Return any sequence of tokens, or a seed with up to MAX_EDITS edits."""
     edits = st.builds(
         Edit,
         st.sampled_from(("insert", "replace", "delete", "repeat", "swap lines", "splice")),
         _PLACES,
         st.sampled_from((1, 2, 4, 16, 64)),
-        st.sampled_from(WORDS) | st.binary(min_size=1, max_size=2),
+        st.sampled_from(words) | st.binary(min_size=1, max_size=2),
         st.sampled_from(seeds),
         _PLACES,
     )
-    words = st.lists(st.sampled_from(WORDS), max_size=20).map(b"".join)
-    edited = st.builds(_edited, st.sampled_from(seeds), st.lists(edits, max_size=MAX_EDITS))
-    return words | edited
+    tokens = st.lists(st.sampled_from(words), max_size=20).map(b"".join)
+    edited = st.builds(_edited, st.sampled_from(seeds), st.lists(edits, max_size=MAX_EDITS), st.just(line_end))
+    return tokens | edited
 
 
-def _edited(data: bytes, edits: list[Edit]) -> bytes:
+def _edited(data: bytes, edits: list[Edit], line_end: bytes) -> bytes:
     for edit in edits:
-        data = _apply(edit, data)
+        data = _apply(edit, data, line_end)
     return data[:MAX_BYTES]
 
 
-def _apply(edit: Edit, data: bytes) -> bytes:
+def _apply(edit: Edit, data: bytes, line_end: bytes) -> bytes:
     start = edit.start % (len(data) + 1)
     end = min(len(data), start + edit.size)
     match edit.kind:
@@ -67,9 +67,9 @@ def _apply(edit: Edit, data: bytes) -> bytes:
         case "repeat":
             return data[:end] + data[start:end] * (1 + edit.place % 20) + data[end:]
         case "swap lines":
-            lines = data.split(b"\r")
+            lines = data.split(line_end)
             one, other = edit.start % len(lines), edit.place % len(lines)
             lines[one], lines[other] = lines[other], lines[one]
-            return b"\r".join(lines)
+            return line_end.join(lines)
         case "splice":
             return data[:start] + edit.other[edit.place % (len(edit.other) + 1) :]

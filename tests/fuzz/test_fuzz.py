@@ -18,6 +18,7 @@ from tests.fuzz.targets import (
     check_path_parsers,
     check_stream,
 )
+from tests.fuzz.x12_targets import INTERCHANGES, WORDS_OF_X12, check_interchanges
 
 SLOW = timedelta(seconds=2)
 """No input may take longer."""
@@ -48,8 +49,21 @@ def test_any_path_is_parsed_or_refused(data: bytes) -> None:
     check_path_parsers(data)
 
 
+@bounded
+@given(inputs(INTERCHANGES, WORDS_OF_X12, b"~"))
+def test_any_interchange_is_parsed_and_acknowledged(data: bytes) -> None:
+    check_interchanges(data)
+
+
 @pytest.mark.parametrize(
-    "target", [(check_message, MESSAGES), (check_stream, STREAMS), (check_frames, FRAMES), (check_path_parsers, PATHS)]
+    "target",
+    [
+        (check_message, MESSAGES),
+        (check_stream, STREAMS),
+        (check_frames, FRAMES),
+        (check_path_parsers, PATHS),
+        (check_interchanges, INTERCHANGES),
+    ],
 )
 def test_seeds_pass_every_target(target: tuple[Callable[[bytes], None], list[bytes]]) -> None:
     run, seeds = target

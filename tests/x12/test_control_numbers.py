@@ -73,6 +73,8 @@ def test_wrong_number_of_groups(count: str) -> None:
         ("*^*00501", "*:*00501", ["016"]),
         ("T*:~GS", "T*A~GS", ["027"]),
         ("T*:~GS", "T**~GS", ["027"]),
+        ("T*:~GS", "T*\n~GS", ["027"]),
+        ("*^*00501", "*\r*00501", ["016"]),
     ],
 )
 def test_faults_of_isa(old: str, new: str, codes: list[str]) -> None:

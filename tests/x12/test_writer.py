@@ -53,13 +53,30 @@ def test_level_below_a_missing_level_is_refused() -> None:
         SetWriter("276").add_level("21", 1)
 
 
+@pytest.mark.parametrize("number", ["", "1", "0" * 10, "00 1", "000*"])
+def test_control_number_that_st02_cannot_hold_is_refused(number: str) -> None:
+    with pytest.raises(ValueError, match="expected: 4 to 9 letters or digits"):
+        SetWriter("276", number)
+
+
+@pytest.mark.parametrize("id", ["", "N", "nm1", "NM1*", "N~1", "NM12", "SE", "ISA", "ST "])
+def test_id_that_no_segment_of_a_set_has_is_refused(id: str) -> None:
+    with pytest.raises(ValueError, match="not the id of a segment in a set"):
+        SetWriter("276").add(id, "1")
+
+
 def test_composites_and_repetitions_leave_out_trailing_empty_parts() -> None:
     writer = SetWriter("278")
     writer.add("SV1", ("HC", "72148", None, None), None, "UN", 1)
     writer.add("EB", "1", None, ["30", "98", ""], None)
     writer.add("HI", ("ABK", "M5416"), ("ABF", None, "X"))
-    writer.add("X", [("A", "1"), ("B",)])
-    assert writer.build().segment_texts[1:-1] == ["SV1*HC:72148**UN*1", "EB*1**30^98", "HI*ABK:M5416*ABF::X", "X*A:1^B"]
+    writer.add("XYZ", [("A", "1"), ("B",)])
+    assert writer.build().segment_texts[1:-1] == [
+        "SV1*HC:72148**UN*1",
+        "EB*1**30^98",
+        "HI*ABK:M5416*ABF::X",
+        "XYZ*A:1^B",
+    ]
 
 
 def test_values_with_separators_do_not_break_the_set() -> None:

@@ -42,6 +42,11 @@ def is_group_number(text: str) -> bool:
     return _GROUP_NUMBER.fullmatch(text) is not None
 
 
+def is_set_number(text: str) -> bool:
+    """Return whether a text is a valid ST02: 4 to 9 letters or digits."""
+    return _SET_NUMBER.fullmatch(text) is not None
+
+
 def check_interchange(
     header: X12Segment,
     trailer: X12Segment | None,
@@ -111,7 +116,7 @@ def check_set(transaction: TransactionSet, functional_code: str, *, is_complete:
     elif code not in _SETS_OF_CODE.get(functional_code, (code,)):
         text = f"the set {code} stands in a group {functional_code} (expected: {FUNCTIONAL_CODES.get(code, 'another')})"
         add_problem(problems, "18", text)
-    if not _SET_NUMBER.fullmatch(number):
+    if not is_set_number(number):
         add_problem(problems, "7", f"ST02 is {show_value(number)} (expected: 4 to 9 letters or digits)")
     version, group_version = header.raw(3), transaction.group_version
     if version and group_version and version != group_version:

@@ -33,9 +33,14 @@ class ParsedHeader(NamedTuple):
     problems: list[EnvelopeProblem]
 
 
-def is_separator(character: str) -> bool:
-    """Return whether a character may separate: ASCII, no letter, digit or space."""
+def is_terminator(character: str) -> bool:
+    """Return whether a character may end segments: ASCII, no letter, digit or space. It may be a line break."""
     return len(character) == 1 and character.isascii() and not character.isalnum() and character not in " \0"
+
+
+def is_separator(character: str) -> bool:
+    """Return whether a character may separate elements, repetitions or components. It is no line break."""
+    return is_terminator(character) and character not in "\r\n"
 
 
 def parse_header(text: str, start: int) -> ParsedHeader | None:
@@ -56,7 +61,7 @@ def parse_header(text: str, start: int) -> ParsedHeader | None:
         parts[-1] = parts[-1][:1]
     end = start + sum(map(len, parts)) + len(ISA_WIDTHS)
     terminator = text[end : end + 1]
-    if not parts[-1] or not terminator or not (has_widths or is_separator(terminator)):
+    if not parts[-1] or not terminator or not (has_widths or is_terminator(terminator)):
         return None
     problems: list[EnvelopeProblem] = []
     delimiters = _check_delimiters(X12Delimiters(element, parts[11][:1], parts[16], terminator), parts[12], problems)
@@ -69,7 +74,7 @@ def _check_delimiters(delimiters: X12Delimiters, version: str, problems: list[En
     if version != SUPPORTED_CONTROL_VERSION:
         text = f"ISA12 is {show_value(version)} (expected: {SUPPORTED_CONTROL_VERSION})"
         add_problem(problems, "003", text)
-    if not is_separator(segment) or segment == element:
+    if not is_terminator(segment) or segment == element:
         add_problem(problems, "004", _separator_text("segment terminator", segment))
         segment = NO_SEPARATOR
     if not is_separator(component) or component in (element, segment):

@@ -1,5 +1,6 @@
 """Writing: transaction sets, and the envelopes around them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,7 +8,8 @@ from typing import Literal
 
 from clerkship.x12.charset import X12Charset, clean_value
 from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
-from clerkship.x12.envelope_checks import FUNCTIONAL_CODES
+from clerkship.x12.envelope_checks import FUNCTIONAL_CODES, is_set_number
+from clerkship.x12.envelope_problem import show_value
 from clerkship.x12.header import SUPPORTED_CONTROL_VERSION
 from clerkship.x12.segment import X12Segment
 from clerkship.x12.transaction_set import TransactionSet
@@ -19,6 +21,10 @@ X12Element = X12Component | X12Composite | list[X12Component | X12Composite]
 MAX_CONTROL_NUMBER = 999_999_999
 MAX_PARTY_LENGTH = 15
 """ISA06, ISA08, GS02 and GS03 have at most 15 characters."""
+
+
+_SEGMENT_ID = re.compile(r"[A-Z][A-Z0-9]{1,2}")
+_ENVELOPE_IDS = frozenset({"ISA", "TA1", "GS", "ST", "SE", "GE", "IEA"})
 
 
 class SetWriter:
@@ -36,6 +42,8 @@ class SetWriter:
         delimiters: X12Delimiters = DEFAULT_X12_DELIMITERS,
         charset: X12Charset = "extended",
     ) -> None:
+        if not is_set_number(control_number):
+            raise ValueError(f"the control number is {show_value(control_number)} (expected: 4 to 9 letters or digits)")
         self.delimiters = delimiters
         self.charset = charset
         self._control_number = control_number
@@ -43,14 +51,16 @@ class SetWriter:
         self._levels: dict[int, list[str]] = {}
         """HL01 -> the elements of the HL segment that states whether it has children."""
         self._level_count = 0
-        self.add("ST", code, control_number, version)
+        self._segments.append(encode_segment("ST", (code, control_number, version), delimiters, charset))
 
     def add(self, id: str, *elements: X12Element) -> None:
-        """Add a segment. Trailing empty elements and components are left out: X12 forbids them."""
-        values = [id, *(self._encode(element) for element in elements)]
-        while len(values) > 1 and not values[-1]:
-            values.pop()
-        self._segments.append(values)
+        """Add a segment. Trailing empty elements and components are left out: X12 forbids them.
+
+        Raises `ValueError` if the id is not one of a segment within a set.
+        """
+        if not _SEGMENT_ID.fullmatch(id) or id in _ENVELOPE_IDS:
+            raise ValueError(f"{show_value(id)} is not the id of a segment in a set (expected: such as NM1)")
+        self._segments.append(encode_segment(id, elements, self.delimiters, self.charset))
 
     def copy(self, segment: X12Segment) -> None:
         """Add a segment of another interchange, with the separators of this set."""
@@ -80,19 +90,30 @@ class SetWriter:
         """Return the set with its SE segment. The writer can be used further."""
         element = self.delimiters.element
         texts = [element.join(values) for values in self._segments]
-        texts.append(element.join(("SE", str(len(texts) + 1), self._encode(self._control_number))))
+        texts.append(element.join(("SE", str(len(texts) + 1), self._control_number)))
         return TransactionSet(texts, self.delimiters)
 
-    def _encode(self, element: X12Element) -> str:
-        if isinstance(element, str):
-            return clean_value(element, self.delimiters, self.charset)
-        if isinstance(element, list):
-            repeats = [self._encode(repeat) for repeat in element]
-            return self.delimiters.repetition.join(repeats).rstrip(self.delimiters.repetition)
-        if isinstance(element, tuple):
-            components = [self._encode(component) for component in element]
-            return self.delimiters.component.join(components).rstrip(self.delimiters.component)
-        return "" if element is None else str(element)
+
+def encode_segment(
+    id: str, elements: Sequence[X12Element], delimiters: X12Delimiters, charset: X12Charset = "extended"
+) -> list[str]:
+    """Return the id and the encoded elements of a segment, without empty elements at its end."""
+    values = [id, *(_encode_element(element, delimiters, charset) for element in elements)]
+    while len(values) > 1 and not values[-1]:
+        values.pop()
+    return values
+
+
+def _encode_element(element: X12Element, delimiters: X12Delimiters, charset: X12Charset) -> str:
+    if isinstance(element, str):
+        return clean_value(element, delimiters, charset)
+    if isinstance(element, list):
+        repeats = [_encode_element(repeat, delimiters, charset) for repeat in element]
+        return delimiters.repetition.join(repeats).rstrip(delimiters.repetition)
+    if isinstance(element, tuple):
+        components = [_encode_element(component, delimiters, charset) for component in element]
+        return delimiters.component.join(components).rstrip(delimiters.component)
+    return "" if element is None else str(element)
 
 
 def decode_elements(segment: X12Segment) -> list[X12Element]:
@@ -179,9 +200,10 @@ def _render_group(group: OutgoingGroup, envelope: OutgoingEnvelope) -> list[str]
     delimiters, number = envelope.delimiters, str(_number(group.control_number))
     code = group.functional_code or (FUNCTIONAL_CODES.get(group.sets[0].code, "") if group.sets else "")
     parties = [group.sender or envelope.sender, group.receiver or envelope.receiver]
+    header = [clean_value(each, delimiters, envelope.charset)[:MAX_PARTY_LENGTH] for each in (code, *parties)]
     created = [f"{envelope.created:%Y%m%d}", f"{envelope.created:%H%M}"]
-    header = ["GS", *(clean_value(each, delimiters, envelope.charset)[:MAX_PARTY_LENGTH] for each in (code, *parties))]
-    segments = [delimiters.element.join([*header, *created, number, "X", group.version])]
+    version = clean_value(group.version, delimiters, envelope.charset)
+    segments = [delimiters.element.join(["GS", *header, *created, number, "X", version])]
     for transaction in group.sets:
         if transaction.delimiters == delimiters:
             segments += transaction.segment_texts
@@ -193,9 +215,8 @@ def _render_group(group: OutgoingGroup, envelope: OutgoingEnvelope) -> list[str]
 def _render_segment(segment: X12Segment, envelope: OutgoingEnvelope) -> str:
     if segment.delimiters == envelope.delimiters:
         return segment.render()
-    writer = SetWriter("", delimiters=envelope.delimiters, charset=envelope.charset)
-    writer.copy(segment)
-    return writer.build().segment_texts[1]
+    elements = decode_elements(segment)
+    return envelope.delimiters.element.join(encode_segment(segment.id, elements, envelope.delimiters, envelope.charset))
 
 
 def _number(control_number: int) -> int:
