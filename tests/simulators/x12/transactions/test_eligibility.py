@@ -146,7 +146,7 @@ def test_terminated_coverage_is_inactive_with_its_last_day() -> None:
 @pytest.mark.parametrize(
     ("benefit", "segment"),
     [
-        (Benefit(kind="active", service_types=("medical", "urgent_care")), "EB*1**1^UC"),
+        (Benefit(kind="active", service_types=("medical", "urgent_care")), "EB*1**1^UC**NORTH PPO"),
         (
             Benefit(kind="copay", service_types=("office_visit",), period="visit", amount=25, in_network=True),
             "EB*B**98***27*25*****Y",
@@ -190,7 +190,7 @@ def test_terminated_coverage_is_inactive_with_its_last_day() -> None:
         (Benefit(kind="not_covered", service_types=("dental",)), "EB*I**35*********W"),
         (
             Benefit(kind="active", service_types=(), procedure_code="72148", authorization_required=True),
-            "EB*1**********Y**HC:72148",
+            "EB*1****NORTH PPO******Y**HC:72148",
         ),
     ],
 )
@@ -202,6 +202,10 @@ def test_benefit_is_written_as_eb(benefit: Benefit, segment: str) -> None:
 def test_text_of_a_benefit_follows_it() -> None:
     benefit = Benefit(kind="active", service_types=("plan",), text="Call us:\nany ~ day")
     assert answer_with(benefit) == ["EB*1**30**NORTH PPO", "MSG*Call us  any   day"]
+
+
+def test_name_of_the_plan_is_not_repeated_as_a_text() -> None:
+    assert answer_with(Benefit(kind="active", service_types=("plan",), text="North PPO")) == ["EB*1**30**NORTH PPO"]
 
 
 def test_other_payer_is_named_in_its_loop() -> None:

@@ -29,8 +29,7 @@ def write_unprocessed_benefit(writer: SetWriter, service_type_codes: list[str]) 
 
 
 def _write_benefit(writer: SetWriter, benefit: Benefit, answer: EligibilityAnswer) -> None:
-    is_plan_status = benefit.kind in STATUS_KINDS and "plan" in benefit.service_types
-    plan_name = answer.coverage.plan_name if answer.coverage and is_plan_status else ""
+    plan_name = answer.coverage.plan_name if answer.coverage and benefit.kind in STATUS_KINDS else ""
     # EB03 and EB13 exclude each other: a benefit of one procedure is not one of a type of services.
     has_procedure = benefit.procedure_code is not None
     types = [] if has_procedure else [SERVICE_TYPE_CODES[service_type] for service_type in benefit.service_types]
@@ -50,7 +49,7 @@ def _write_benefit(writer: SetWriter, benefit: Benefit, answer: EligibilityAnswe
         _render_network(benefit),
         ("HC", benefit.procedure_code) if has_procedure else "",
     )
-    if benefit.text:
+    if benefit.text and benefit.text != plan_name:
         writer.add("MSG", render_message(benefit.text))
 
 
