@@ -1,6 +1,7 @@
 """Authorizations: read a 278 request or inquiry, write a 278 response."""
 
 from collections.abc import Sequence
+from datetime import tzinfo
 from typing import NamedTuple
 
 from clerkship.x12.loop import Loop
@@ -45,6 +46,8 @@ FINAL_RESPONSE, MORE_TO_FOLLOW = "18", "19"
 OPEN_STATUSES = ("pending", "need_more_info")
 CERTIFIED = ("A1", "A2", "A6")
 PARTLY_CERTIFIED, NO_ACTION = "A2", "NA"
+# The payer's reason for a service that needs no authorization.
+NOT_REQUIRED = "not_required"
 
 
 class AskedAuthorization(NamedTuple):
@@ -174,7 +177,7 @@ def write_authorization(
         _write_rejected_event(writer, level, tree, rejection)
     elif answer.authorizations:
         for authorization in answer.authorizations:
-            _write_event(writer, level, tree, authorization)
+            _write_event(writer, level, tree, authorization, header.sent.tzinfo)
     else:
         _write_undecided_event(writer, level, tree, answer)
     return writer.build()
@@ -243,13 +246,13 @@ def _write_undecided_event(writer: SetWriter, parent: int, tree: Loop, answer: A
     event = _find_event(tree)
     repeat_traces(writer, event)
     _repeat_review(writer, event)
-    writer.add("HCR", NO_ACTION, "", CODES.decision_reasons["not_required"])
+    writer.add("HCR", NO_ACTION, "", CODES.decision_reasons[NOT_REQUIRED])
     if answer.text:
         writer.add("MSG", render_message(answer.text))
     for loop in tree.find_all("2000F"):
         writer.add_level("SS", level)
         repeat_traces(writer, loop)
-        writer.add("HCR", NO_ACTION, "", CODES.decision_reasons["not_required"])
+        writer.add("HCR", NO_ACTION, "", CODES.decision_reasons[NOT_REQUIRED])
         if service := find_service_segment(loop):
             writer.copy(service)
 
@@ -265,7 +268,7 @@ def _write_appeal(writer: SetWriter, parent: int, tree: Loop, appeal: Appeal) ->
     writer.add("MSG", render_message(appeal.text or f"Appeal {appeal.status}."))
 
 
-def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Authorization) -> None:
+def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Authorization, zone: tzinfo | None) -> None:
     """Write the decision on a request, and on each of its services."""
     event = _find_event(tree)
     level = writer.add_level("EV", parent)
@@ -275,7 +278,8 @@ def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Auth
     _write_decision(writer, code, authorization.number, authorization.reason)
     _write_reference(writer, code, authorization)
     if code in CERTIFIED:
-        write_period(writer, "102", authorization.decided.date() if authorization.decided else None)
+        decided = authorization.decided
+        write_period(writer, "102", decided.astimezone(zone).date() if decided else None)
         write_period(writer, "007", authorization.valid_from)
         write_period(writer, "036", authorization.valid_to)
     for question in authorization.questions:
@@ -330,6 +334,7 @@ def _write_service(
     writer.add_level("SS", parent)
     if asked is not None:
         repeat_traces(writer, asked)
-    _write_decision(writer, CODES.decisions[service.status], authorization.number, service.reason)
+    code = NO_ACTION if service.reason == NOT_REQUIRED else CODES.decisions[service.status]
+    _write_decision(writer, code, authorization.number, service.reason)
     write_period(writer, "472", service.start, service.end)
     write_decided_service(writer, service, find_service_segment(asked) if asked is not None else None)
