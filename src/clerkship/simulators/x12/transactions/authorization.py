@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import NamedTuple
 
-from clerkship.x12.loop import Loop
-
 from clerkship.domains.payer.answer import (
     Appeal,
     Authorization,
@@ -18,7 +16,7 @@ from clerkship.domains.payer.answer import (
 from clerkship.domains.payer.inquiry import AuthorizationQuery
 from clerkship.simulators.x12.transactions.aaa import write_aaa
 from clerkship.simulators.x12.transactions.clinical_messages import read_messages, render_question
-from clerkship.simulators.x12.transactions.codes import CODES, RequestKind
+from clerkship.simulators.x12.transactions.codes import CODES, REVIEW_CODES, SERVICE_TYPE_CODES, RequestKind
 from clerkship.simulators.x12.transactions.dates import read_period, write_period
 from clerkship.simulators.x12.transactions.people import read_id, read_person, write_member_name
 from clerkship.simulators.x12.transactions.references import read_reference
@@ -31,6 +29,7 @@ from clerkship.simulators.x12.transactions.services import (
     write_decided_service,
 )
 from clerkship.simulators.x12.transactions.text import MAX_REFERENCE, render_message
+from clerkship.x12.loop import Loop
 from clerkship.x12.segment import X12Segment
 from clerkship.x12.transaction_set import TransactionSet
 from clerkship.x12.writer import SetWriter, decode_elements
@@ -54,7 +53,7 @@ class AskedAuthorization(NamedTuple):
     """What a 278 asks for.
 
     Pass `query` to `request_authorization` or `update_authorization`; it is also the PartyQuery for
-    `cancel_authorization`, `find_authorizations` and `appeal`.
+    `cancel_authorization`, `find_authorizations` and `appeal`. The reason of an appeal is its note.
     """
 
     kind: RequestKind
@@ -236,6 +235,12 @@ def _repeat_review(writer: SetWriter, event: Loop) -> None:
         writer.add("UM", *decode_elements(review)[:4])
 
 
+def _write_review(writer: SetWriter, query: AuthorizationQuery) -> None:
+    """Write UM of a request that an inquiry found."""
+    service_type = SERVICE_TYPE_CODES[query.service_type] if query.service_type else ""
+    writer.add("UM", REVIEW_CODES[query.review], "I", service_type, (query.place, "B") if query.place else "")
+
+
 def _write_undecided_event(writer: SetWriter, parent: int, tree: Loop, answer: AuthorizationAnswer) -> None:
     """Write an event without an authorization: none is required, or an inquiry found none."""
     if answer.is_required:
@@ -273,7 +278,10 @@ def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Auth
     event = _find_event(tree)
     level = writer.add_level("EV", parent)
     repeat_traces(writer, event)
-    _repeat_review(writer, event)
+    if _read_kind(tree, event.segment("UM")) == "inquiry":
+        _write_review(writer, authorization.query)
+    else:
+        _repeat_review(writer, event)
     code = _find_event_code(authorization)
     _write_decision(writer, code, authorization.number, authorization.reason)
     _write_reference(writer, code, authorization)

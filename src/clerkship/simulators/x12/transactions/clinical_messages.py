@@ -14,10 +14,9 @@ Other text is a note.
 import re
 from collections.abc import Iterable
 
-from clerkship.x12.loop import Loop
-
 from clerkship.domains.payer.answer import ClinicalQuestion
 from clerkship.simulators.x12.transactions.text import render_message
+from clerkship.x12.loop import Loop
 
 _ANSWER = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]*)\s*=\s*(\S.*)")
 

@@ -73,6 +73,7 @@ class CodeTable(Frozen):
 
 CODES = CodeTable.model_validate_json((Path(__file__).parent / "codes.json").read_bytes())
 SERVICE_TYPE_CODES: dict[ServiceType, str] = {word: code for code, word in CODES.service_types.items()}
+REVIEW_CODES: dict[ReviewType, str] = {word: code for code, word in CODES.reviews.items()}
 GENDER_CODES = {word: code for code, word in CODES.genders.items()}
 
 

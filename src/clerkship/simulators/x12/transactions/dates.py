@@ -2,9 +2,8 @@
 
 from datetime import date
 
-from clerkship.x12.loop import Loop
-
 from clerkship.x12.dates import is_date
+from clerkship.x12.loop import Loop
 from clerkship.x12.writer import SetWriter
 
 

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from clerkship.x12.loop import Loop
-
 from clerkship.domains.payer.answer import EligibilityAnswer, Member, Rejection, RejectionSubject
 from clerkship.domains.payer.inquiry import EligibilityInquiry, ServiceType
 from clerkship.simulators.x12.transactions.aaa import write_aaa
@@ -21,6 +19,7 @@ from clerkship.simulators.x12.transactions.people import (
 )
 from clerkship.simulators.x12.transactions.reply import ReplyHeader, begin_reply, repeat_segment, repeat_traces
 from clerkship.simulators.x12.transactions.text import MAX_REFERENCE
+from clerkship.x12.loop import Loop
 from clerkship.x12.transaction_set import TransactionSet
 from clerkship.x12.writer import SetWriter
 

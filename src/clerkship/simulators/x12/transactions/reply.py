@@ -3,11 +3,10 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from clerkship.x12.loop import Loop
-
 from clerkship.simulators.x12.transactions.dates import render_date
 from clerkship.x12.charset import X12Charset
 from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
+from clerkship.x12.loop import Loop
 from clerkship.x12.writer import SetWriter, decode_elements
 
 
