@@ -1,6 +1,7 @@
 """Check a transaction set against its grammar, and divide it into loops, in one pass over its segments.
 
 Errors have the codes of the 999 acknowledgment: IK304 for segments, IK403 for elements (X12 005010X231A1).
+See docs/decisions/0020-x12-clearinghouse.md.
 """
 
 from collections.abc import Sequence

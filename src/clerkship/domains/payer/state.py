@@ -1,4 +1,7 @@
-"""The state of the payers, and what providers and the scenario do to it."""
+"""The state of the payers, and what providers and the scenario do to it.
+
+See docs/decisions/0019-payer-domain.md.
+"""
 
 from collections.abc import MutableMapping
 from datetime import date, timedelta, timezone
