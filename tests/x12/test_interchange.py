@@ -1,9 +1,12 @@
 """Parsing of interchanges: separators, groups, sets, and what is not X12."""
 
+from contextlib import suppress
+
 import pytest
 
 from clerkship.x12.delimiters import X12Delimiters
 from clerkship.x12.interchange import Interchange, InterchangeTooLarge, NotX12, ParseLimits, parse_interchanges
+from tests.waiting import processor_limit
 from tests.x12.messages import (
     AUTHORIZATION,
     CLAIM_STATUS,
@@ -169,7 +172,14 @@ def test_data_without_isa_is_not_x12(data: bytes | str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [ParseLimits(bytes=500), ParseLimits(sets=2), ParseLimits(segments=30), ParseLimits(interchanges=0)]
+    "limits",
+    [
+        ParseLimits(bytes=500),
+        ParseLimits(interchanges=0),
+        ParseLimits(groups=0),
+        ParseLimits(sets=2),
+        ParseLimits(segments=30),
+    ],
 )
 def test_data_above_a_limit_is_refused(limits: ParseLimits) -> None:
     text = eligibility_request(*(eligibility_set(f"{number:04}") for number in range(3)))
@@ -178,11 +188,48 @@ def test_data_above_a_limit_is_refused(limits: ParseLimits) -> None:
         parse_interchanges(text, limits)
 
 
-def test_sets_of_several_interchanges_count_together() -> None:
-    with pytest.raises(InterchangeTooLarge, match="more than 1 sets"):
-        parse_interchanges(MESSAGES[0] * 2, ParseLimits(sets=1))
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (ParseLimits(sets=1), "1 sets"),
+        (ParseLimits(groups=1), "1 groups"),
+        (ParseLimits(interchanges=1), "1 interchanges"),
+    ],
+)
+def test_parts_of_several_interchanges_count_together(limits: ParseLimits, reason: str) -> None:
+    with pytest.raises(InterchangeTooLarge, match=f"more than {reason}"):
+        parse_interchanges(MESSAGES[0] * 2, limits)
 
 
 def test_hundred_megabytes_are_refused() -> None:
     with pytest.raises(InterchangeTooLarge, match="104857600 bytes"):
         parse_interchanges(b"~" * (100 * 1024 * 1024))
+
+
+HEADER = MESSAGES[0][:106]
+GROUP_HEADER = MESSAGES[0][106 : MESSAGES[0].index("ST*")]
+MILLION = 1_000_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEADER + "~" * (MILLION // 4),
+        HEADER + "\n" * MILLION,
+        HEADER + "*" * MILLION,
+        HEADER + "~I" * (MILLION // 4),
+        HEADER + "~ISA*" * (MILLION // 10),
+        with_delimiters(HEADER, BARS) + "\r\n" * (MILLION // 4),
+        HEADER * 1000,
+        (MESSAGES[0] + " " * 1000) * 500,
+        MESSAGES[0] + "ISA*" * (MILLION // 4),
+        HEADER + "SE~ST~GE~" * (MILLION // 10),
+        HEADER + GROUP_HEADER * 10_000,
+        HEADER + GROUP_HEADER + "ST*270*0001~" * 30_000,
+        f"{HEADER}IEA*1*{'9' * MILLION}",
+        " " * MILLION,
+    ],
+)
+def test_time_grows_with_the_size_of_hostile_input_only(text: str) -> None:
+    with processor_limit(10), suppress(NotX12):
+        parse_interchanges(text)

@@ -23,8 +23,11 @@ from clerkship.x12.transaction_set import TransactionSet
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_INTERCHANGES = 1_000
+MAX_GROUPS = 10_000
 MAX_SETS = 50_000
 MAX_SEGMENTS = 500_000
+MAX_SEARCHED_STARTS = 1_000
+"""Occurrences of `ISA` in stray text that are tried as the start of the next interchange."""
 _WHITESPACE = " \t\r\n"
 _WIDE_STARTS = (b"\xff\xfe", b"\xfe\xff", b"I\0", b"\0I")
 _ENVELOPE_IDS = ("GS", "GE", "ST", "SE", "TA1")
@@ -45,6 +48,7 @@ class ParseLimits(NamedTuple):
     interchanges: int = MAX_INTERCHANGES
     sets: int = MAX_SETS
     segments: int = MAX_SEGMENTS
+    groups: int = MAX_GROUPS
 
 
 DEFAULT_PARSE_LIMITS = ParseLimits()
@@ -236,7 +240,9 @@ def _find_next_header(text: str, start: int, previous: Interchange) -> ParsedHea
         shown = show_value(text[rest.start() : rest.start() + 60])
         add_problem(previous.problems, "022", f"after the interchange follows {shown} (expected: ISA or the end)")
     place = rest.start()
-    while header is None and (place := text.find("ISA", place + 1)) >= 0:
+    for _ in range(MAX_SEARCHED_STARTS):
+        if header is not None or (place := text.find("ISA", place + 1)) < 0:
+            break
         header = parse_header(text, place)
     return header
 
@@ -266,6 +272,7 @@ class _InterchangeReader:
         self.text = text
         self.limits = limits
         self.segments_left = limits.segments
+        self.groups_left = limits.groups
         self.sets_left = limits.sets
 
     def read(self, header: ParsedHeader) -> tuple[Interchange, int]:
@@ -329,12 +336,19 @@ class _InterchangeReader:
             id = ids.get(part[:3])
             if id is not None:
                 body.read_envelope_segment(id, index)
-                if body.set_count > self.sets_left:
-                    raise InterchangeTooLarge(f"there are more than {self.limits.sets} sets; send fewer at once")
+                self._check_limits(body)
             elif body.set_start < 0:
                 body.report_stray(index)
         body.close_group(None, len(parts))
+        self._check_limits(body)
+        self.groups_left -= len(interchange.groups)
         self.sets_left -= body.set_count
+
+    def _check_limits(self, body: "_InterchangeBody") -> None:
+        if len(body.interchange.groups) > self.groups_left:
+            raise InterchangeTooLarge(f"there are more than {self.limits.groups} groups; send fewer at once")
+        if body.set_count > self.sets_left:
+            raise InterchangeTooLarge(f"there are more than {self.limits.sets} sets; send fewer at once")
 
 
 class _InterchangeBody:
