@@ -22,7 +22,7 @@ from tests.x12.messages import (
     interchange,
     with_delimiters,
 )
-from tests.x12.test_interchange import BARS
+from tests.x12.parsing import BARS
 
 ENVELOPE = OutgoingEnvelope("SUMMIT", "HARBOR", 1, datetime(2026, 11, 15, 9, 1))
 WORDS_OF_X12 = (

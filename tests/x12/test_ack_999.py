@@ -14,7 +14,7 @@ from clerkship.x12.envelope_problem import EnvelopeProblem
 from clerkship.x12.interchange import FunctionalGroup
 from clerkship.x12.set_errors import ElementError, SegmentError
 from tests.x12.messages import ACKNOWLEDGMENT, ELIGIBILITY, acknowledgment, eligibility_request, eligibility_set
-from tests.x12.test_interchange import parse_one
+from tests.x12.parsing import parse_one
 
 MISSING = ElementError(9, "1", "NM109 is missing", element_number="67")
 NM1 = SegmentError("NM1", 8, "2100C", "8", "the segment has elements in error", (MISSING,), trace="T270A")

@@ -14,7 +14,7 @@ from tests.x12.messages import (
     functional_group,
     interchange,
 )
-from tests.x12.test_interchange import NO_PROBLEMS, list_codes, parse_one
+from tests.x12.parsing import NO_PROBLEMS, list_codes, parse_one
 
 TEXT = eligibility_request()
 GS = f"GS*HS*HARBOR*SUMMIT*20261115*0900*101*X*{ELIGIBILITY}~"

@@ -5,7 +5,8 @@ from contextlib import suppress
 import pytest
 
 from clerkship.x12.delimiters import X12Delimiters
-from clerkship.x12.interchange import Interchange, InterchangeTooLarge, NotX12, ParseLimits, parse_interchanges
+from clerkship.x12.interchange import InterchangeTooLarge, NotX12, ParseLimits, parse_interchanges
+from clerkship.x12.transaction_set import parse_transaction_set
 from tests.waiting import processor_limit
 from tests.x12.messages import (
     AUTHORIZATION,
@@ -22,25 +23,9 @@ from tests.x12.messages import (
     interchange,
     with_delimiters,
 )
+from tests.x12.parsing import BARS, NO_PROBLEMS, list_codes, parse_one
 
 MESSAGES = [eligibility_request(), claim_status_request(), authorization_request(), acknowledgment()]
-BARS = X12Delimiters("|", "!", ">", "\n")
-
-
-def parse_one(text: str | bytes) -> Interchange:
-    """Parse a body with one interchange."""
-    (parsed,) = parse_interchanges(text)
-    return parsed
-
-
-def list_codes(parsed: Interchange) -> list[list[str]]:
-    """Return the codes of the problems of the interchange, of its groups and of its sets."""
-    groups = [problem.code for group in parsed.groups for problem in group.problems]
-    sets = [problem.code for transaction in parsed.sets for problem in transaction.problems]
-    return [[problem.code for problem in parsed.problems], groups, sets]
-
-
-NO_PROBLEMS: list[list[str]] = [[], [], []]
 
 
 @pytest.mark.parametrize("text", MESSAGES)
@@ -131,6 +116,21 @@ def test_several_interchanges_each_with_its_own_delimiters() -> None:
     assert [each.sets[0].code for each in parsed] == ["270", "276", "278"]
     assert [each.delimiters.element for each in parsed] == ["*", "|", "*"]
     assert [list_codes(each) for each in parsed] == [NO_PROBLEMS] * 3
+
+
+def test_received_text_is_kept() -> None:
+    texts = [MESSAGES[0].replace("~", "~\r\n").rstrip(), MESSAGES[1].replace("GE*", "NTE*stray~GE*"), MESSAGES[2][:-20]]
+    parsed = parse_interchanges(" \n".join(["", *texts]))
+    assert [each.received for each in parsed] == texts
+
+
+def test_set_is_parsed_from_its_text() -> None:
+    transaction = parse_transaction_set(eligibility_set().replace("~", "~\r\n"), group_version="V1")
+    assert transaction.render() == eligibility_set()
+    assert (transaction.code, transaction.version) == ("270", ELIGIBILITY)
+    assert parse_transaction_set("ST*835*0001~", group_version="V1").version == "V1"
+    with pytest.raises(ValueError, match="no segments"):
+        parse_transaction_set("\n")
 
 
 def test_thousand_sets_are_parsed() -> None:

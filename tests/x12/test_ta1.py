@@ -8,7 +8,7 @@ from clerkship.x12.interchange import parse_interchanges
 from clerkship.x12.ta1 import build_ta1
 from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 from tests.x12.messages import ELIGIBILITY, eligibility_request, with_delimiters
-from tests.x12.test_interchange import NO_PROBLEMS, list_codes, parse_one
+from tests.x12.parsing import BARS, NO_PROBLEMS, list_codes, parse_one
 
 REQUEST = parse_one(eligibility_request())
 ENVELOPE = OutgoingEnvelope("SUMMIT", "HARBOR", 1, datetime(2026, 11, 15, 9, 1))
@@ -46,7 +46,7 @@ def test_interchange_of_ta1_alone_is_an_acknowledgment() -> None:
 
 
 def test_ta1_takes_the_separators_of_the_interchange_around_it() -> None:
-    envelope = OutgoingEnvelope("A", "B", 1, ENVELOPE.created, delimiters=X12Delimiters("|", "!", ">", "\n"))
+    envelope = OutgoingEnvelope("A", "B", 1, ENVELOPE.created, delimiters=BARS)
     assert "\nTA1|000000101|261115|0900|A|000\n" in render_interchange(envelope, (), [build_ta1(REQUEST)])
 
 

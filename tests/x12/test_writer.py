@@ -9,10 +9,10 @@ from clerkship.x12.interchange import parse_interchanges
 from clerkship.x12.transaction_set import TransactionSet, parse_transaction_set
 from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, SetWriter, render_interchange
 from tests.x12.messages import CLAIM_STATUS, ELIGIBILITY, claim_status_set, eligibility_request, eligibility_set
+from tests.x12.parsing import BARS
 
 NOON = datetime(2026, 11, 15, 9, 0)
 ENVELOPE = OutgoingEnvelope("HARBOR", "SUMMIT", 101, NOON)
-BARS = X12Delimiters("|", "!", ">", "\n")
 
 
 def build_eligibility_set(delimiters: X12Delimiters = ENVELOPE.delimiters) -> TransactionSet:

@@ -28,6 +28,7 @@ class ParsedHeader(NamedTuple):
 
     segment: X12Segment
     delimiters: X12Delimiters
+    start: int
     end: int
     """The index behind the segment terminator."""
     problems: list[EnvelopeProblem]
@@ -66,7 +67,7 @@ def parse_header(text: str, start: int) -> ParsedHeader | None:
     problems: list[EnvelopeProblem] = []
     delimiters = _check_delimiters(X12Delimiters(element, parts[11][:1], parts[16], terminator), parts[12], problems)
     _check_elements(parts, problems)
-    return ParsedHeader(X12Segment(parts, delimiters), delimiters, end + 1, problems)
+    return ParsedHeader(X12Segment(parts, delimiters), delimiters, start, end + 1, problems)
 
 
 def _check_delimiters(delimiters: X12Delimiters, version: str, problems: list[EnvelopeProblem]) -> X12Delimiters:

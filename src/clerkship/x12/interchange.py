@@ -108,9 +108,10 @@ class FunctionalGroup:
 class Interchange:
     """One interchange: ISA to IEA."""
 
-    __slots__ = ("acknowledgments", "delimiters", "groups", "header", "problems", "trailer")
+    __slots__ = ("_source", "acknowledgments", "delimiters", "groups", "header", "problems", "trailer")
 
     def __init__(self, header: X12Segment, delimiters: X12Delimiters, problems: list[EnvelopeProblem]) -> None:
+        self._source: tuple[str, int, int] = ("", 0, 0)
         self.header = header
         self.delimiters = delimiters
         self.groups: list[FunctionalGroup] = []
@@ -120,6 +121,12 @@ class Interchange:
         """The TA1 segments before the first group."""
         self.problems = problems
         """Problems with codes of TA105, in the order of their discovery. A receiver adds its own, such as `025`."""
+
+    @property
+    def received(self) -> str:
+        """The text that was parsed, with line breaks and with segments that `render` leaves out."""
+        text, start, end = self._source
+        return text[start:end]
 
     @property
     def sender_qualifier(self) -> str:
@@ -171,6 +178,10 @@ class Interchange:
         """The sets of all groups."""
         return [each for group in self.groups for each in group.sets]
 
+    def set_source(self, text: str, start: int, end: int) -> None:
+        """Set the text from which the interchange was parsed, and its place in it."""
+        self._source = (text, start, end)
+
     def render(self, line_break: str = "") -> str:
         """Return the interchange as encoded. Segments outside of groups and sets are left out."""
         end = self.delimiters.segment + line_break
@@ -196,6 +207,7 @@ def parse_interchanges(data: bytes | str, limits: ParseLimits = DEFAULT_PARSE_LI
         if len(interchanges) >= limits.interchanges:
             raise InterchangeTooLarge(f"there are more than {limits.interchanges} interchanges; send fewer at once")
         interchange, end = reader.read(header)
+        interchange.set_source(text, header.start, end)
         interchanges.append(interchange)
         header = _find_next_header(text, end, interchange)
     return interchanges
@@ -324,7 +336,8 @@ class _InterchangeReader:
         if self.text.startswith(terminator, end):
             return end + 1
         if terminator not in "\r\n":
-            code, place = ("022", "the next line") if self.text[end:].strip(_WHITESPACE) else ("023", "the end")
+            is_followed = _NOT_WHITESPACE.search(self.text, end) is not None
+            code, place = ("022", "the next line") if is_followed else ("023", "the end")
             add_problem(interchange.problems, code, f"the IEA segment has no terminator before {place}")
         return end
 

@@ -68,6 +68,12 @@ class TransactionSet:
 def parse_transaction_set(
     text: str, delimiters: X12Delimiters = DEFAULT_X12_DELIMITERS, group_version: str = ""
 ) -> TransactionSet:
-    """Parse the text of one set, from ST to SE. Line breaks after segments are ignored; nothing is checked."""
+    """Parse the text of one set, from ST to SE. Line breaks after segments are ignored; nothing is checked.
+
+    Raises `ValueError` if there is no segment.
+    """
     parts = [part.strip("\r\n") for part in text.split(delimiters.segment)]
-    return TransactionSet([part for part in parts if part], delimiters, group_version)
+    segment_texts = [part for part in parts if part]
+    if not segment_texts:
+        raise ValueError("the text has no segments (expected: a set from ST to SE)")
+    return TransactionSet(segment_texts, delimiters, group_version)
