@@ -8,6 +8,9 @@ from clerkship.x12.segment import X12Segment
 from clerkship.x12.segment_pattern import MAX_CACHED_DELIMITERS, build_segment_pattern
 from clerkship.x12.specs import ElementSpec, SegmentMatch, SegmentRule, Situation
 
+NO_RULES = 1_000_000
+"""`first_rule_position` of segments without rules."""
+
 
 class RequiredItem(NamedTuple):
     """A segment or loop that must be in a loop."""
@@ -19,15 +22,22 @@ class RequiredItem(NamedTuple):
     loop: str
 
 
+def _match_nothing(text: str) -> None:
+    """Match no text: the pattern of a segment before it is compiled."""
+
+
 class SegmentSpec:
     """A segment at one place of a grammar: what it is for, how often it may stand there, and its elements."""
 
     __slots__ = (
         "_patterns",
+        "delimiters",
         "elements",
+        "first_rule_position",
         "id",
         "is_required",
         "label",
+        "match",
         "max",
         "qualifier",
         "qualifiers",
@@ -41,20 +51,26 @@ class SegmentSpec:
         self.elements = elements
         self.rules = rules
         self.situations: tuple[Situation, ...] = ()
+        self.first_rule_position = NO_RULES
+        """A segment that ends before this element breaks no rule and no situation."""
         self.is_required = False
         self.max = 1
         self.qualifier = 0
         """The element that tells the uses of this segment apart; 0 if none does."""
         self.qualifiers: frozenset[str] | None = None
+        self.delimiters: X12Delimiters | None = None
+        self.match: SegmentMatch = _match_nothing
+        """Matches only valid texts of this segment with `delimiters`; some valid texts do not match."""
         self._patterns: dict[X12Delimiters, SegmentMatch] = {}
 
-    def pattern(self, delimiters: X12Delimiters) -> SegmentMatch:
-        """Return a function that matches only valid texts of this segment; some valid texts do not match."""
+    def use_delimiters(self, delimiters: X12Delimiters) -> SegmentMatch:
+        """Set `match` for these delimiters and return it."""
         match = self._patterns.get(delimiters)
         if match is None:
             if len(self._patterns) >= MAX_CACHED_DELIMITERS:
                 self._patterns.clear()
             match = self._patterns[delimiters] = build_segment_pattern(self.id, self.elements, delimiters)
+        self.match, self.delimiters = match, delimiters
         return match
 
 

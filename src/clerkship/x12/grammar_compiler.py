@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from clerkship.x12.grammar import Grammar, LoopItem, LoopSpec, RequiredItem, SegmentSpec
+from clerkship.x12.grammar import NO_RULES, Grammar, LoopItem, LoopSpec, RequiredItem, SegmentSpec
 from clerkship.x12.specs import ElementSpec, SegmentRule, Situation, parse_rule
 
 UNLIMITED = 1_000_000
@@ -66,6 +66,7 @@ class GrammarCompiler:
         elements = self._build_elements(shared["elements"], overrides)
         spec = SegmentSpec(segment_id, use.get("label", shared["name"]), elements, _effective_rules(rules, elements))
         spec.situations = tuple(_build_situation(situation) for situation in use.get("situations", ()))
+        spec.first_rule_position = _find_first_rule_position(spec)
         spec.is_required = use["usage"] == "R"
         spec.max = _to_max(use.get("max", 1))
         qualifier = shared.get("qualifier", 0)
@@ -176,7 +177,8 @@ class _LoopBuilder:
             *(item.loop.inner_segment_ids for item in items if item.loop is not None)
         )
         loop.items_by_id = _group_by_id(items)
-        loop.required = tuple(_list_required(items))
+        # The first segment of a loop opens it, so it cannot be missing; the root is always open.
+        loop.required = tuple(_list_required(items[1:] if loop.id else items))
 
     def _build_item(self, source: Any) -> LoopItem:
         use = self._expand(source)
@@ -238,11 +240,28 @@ def _normalize(override: Any) -> _Override:
 
 
 def _effective_rules(rules: Iterable[SegmentRule], elements: Sequence[ElementSpec]) -> tuple[SegmentRule, ...]:
-    """Leave out the rules that always hold here, because their elements are all required or all not used."""
-    usages = {element.position: element.usage for element in elements}
-    return tuple(
-        rule for rule in rules if {usages.get(position, "N") for position in rule.positions} not in ({"R"}, {"N"})
-    )
+    """Leave out the rules that always hold here, because elements are required or not used."""
+    return tuple(rule for rule in rules if not _always_holds(rule, [elements[at - 1].usage for at in rule.positions]))
+
+
+def _always_holds(rule: SegmentRule, usages: Sequence[str]) -> bool:
+    match rule.kind:
+        case "P":
+            return set(usages) in ({"R"}, {"N"})
+        case "R":
+            return "R" in usages
+        case "E":
+            return len(usages) - usages.count("N") <= 1
+        case "C":
+            return usages[0] == "N" or set(usages[1:]) == {"R"}
+        case _:
+            return usages[0] == "N" or "R" in usages[1:]
+
+
+def _find_first_rule_position(spec: SegmentSpec) -> int:
+    positions = [0 if rule.kind == "R" else min(rule.positions) for rule in spec.rules]
+    positions += [situation.element for situation in spec.situations]
+    return min(positions, default=NO_RULES)
 
 
 def _build_situation(table: Mapping[str, Any]) -> Situation:

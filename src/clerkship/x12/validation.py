@@ -26,6 +26,8 @@ class ValidatedSet(NamedTuple):
     errors: list[SegmentError]
     grammar: Grammar | None
     """None if the transaction is not supported; then the tree has no loops and nothing was checked."""
+    segments: Sequence[X12Segment]
+    """The segments in their order."""
     unsupported: UnsupportedSet | None = None
 
 
@@ -38,14 +40,14 @@ def validate_segments(code: str, version: str, segments: Sequence[X12Segment]) -
     """Check the segments of a set, ST and SE included. It never raises."""
     grammar = find_grammar(code, version, segments)
     if isinstance(grammar, UnsupportedSet):
-        return ValidatedSet(Loop("", list(segments)), [], None, grammar)
+        return ValidatedSet(Loop("", list(segments)), [], None, segments, grammar)
     return validate_with_grammar(grammar, segments)
 
 
 def validate_with_grammar(grammar: Grammar, segments: Sequence[X12Segment]) -> ValidatedSet:
     """Check segments against one grammar."""
     reader = _SetReader(grammar, segments)
-    return ValidatedSet(reader.root.loop, reader.read(), grammar)
+    return ValidatedSet(reader.root.loop, reader.read(), grammar, segments)
 
 
 class _Frame:
@@ -62,7 +64,7 @@ class _Frame:
         """The next loop in which a segment is looked for. A segment never goes back to the level above."""
         self.place = 0
         self.next_required = 0
-        self.counts: dict[int | str, int] = {}
+        self.counts: dict[int | str, int] = {} if parent is None else {0: 1}
         """Occurrences of each item, by its key, and of the levels below, by their loop id."""
         self.position = position
         """The position of the first segment."""
@@ -93,10 +95,14 @@ class _SetReader:
             self._frame.loop.segments.append(segment)
             if spec is None:
                 continue
-            if spec.pattern(segment.delimiters)(segment.render()) is None:
+            delimiters, elements = segment.delimiters, segment.elements
+            match = spec.match if spec.delimiters is delimiters else spec.use_delimiters(delimiters)
+            if match(delimiters.element.join(elements)) is None:
                 errors = check_elements(segment, spec)
-            elif spec.rules or spec.situations:
+            elif len(elements) > spec.first_rule_position:
                 errors = check_rules(segment, spec)
+            elif not hl_errors:
+                continue
             else:
                 errors = []
             if errors or hl_errors:
@@ -112,11 +118,11 @@ class _SetReader:
         while frame is not None:
             items = frame.spec.items_by_id.get(segment_id)
             if items is not None:
-                place, counts = frame.place, frame.counts
+                current_place, counts = frame.place, frame.counts
                 for item in items:
-                    if item.place < place or counts.get(item.key, 0) >= item.max:
+                    place, key, spec, _loop, limit = item
+                    if place < current_place or (key in counts and counts[key] >= limit):
                         continue
-                    spec = item.segment
                     if spec.qualifiers is None or segment.raw(spec.qualifier) in spec.qualifiers:
                         return self._enter(frame, item, position)
             frame = frame.outer
@@ -125,19 +131,19 @@ class _SetReader:
     def _enter(self, frame: _Frame, item: LoopItem, position: int) -> SegmentSpec:
         if self._frame is not frame:
             self._close_until(frame, position)
-        if item.place != frame.place:
-            required = frame.spec.required
-            if frame.next_required < len(required) and required[frame.next_required].place < item.place:
-                self._report_missing(frame, item.place, position)
-            frame.place = item.place
-        frame.counts[item.key] = frame.counts.get(item.key, 0) + 1
-        if item.loop is not None:
-            self._open(item.loop, frame, frame, position)
-        return item.segment
+        place, key, spec, loop, _limit = item
+        if place != frame.place:
+            if frame.spec.required:
+                self._report_missing(frame, place, position)
+            frame.place = place
+        counts = frame.counts
+        counts[key] = counts[key] + 1 if key in counts else 1
+        if loop is not None:
+            self._open(loop, frame, frame, position)
+        return spec
 
     def _open(self, spec: LoopSpec, parent: _Frame, outer: _Frame, position: int) -> _Frame:
         frame = _Frame(spec, parent, outer, position)
-        frame.counts[0] = 1
         parent.loop.loops.append(frame.loop)
         self._frame = frame
         return frame
