@@ -53,7 +53,7 @@ def validate_with_grammar(grammar: Grammar, segments: Sequence[X12Segment]) -> V
 class _Frame:
     """A loop that is open while the set is read."""
 
-    __slots__ = ("counts", "loop", "next_required", "outer", "parent", "place", "position", "spec")
+    __slots__ = ("counts", "has_levels", "loop", "next_required", "outer", "parent", "place", "position", "spec")
 
     def __init__(self, spec: LoopSpec, parent: "_Frame | None", outer: "_Frame | None", position: int) -> None:
         self.spec = spec
@@ -66,6 +66,8 @@ class _Frame:
         self.next_required = 0
         self.counts: dict[int | str, int] = {} if parent is None else {0: 1}
         """Occurrences of each item, by its key, and of the levels below, by their loop id."""
+        self.has_levels = False
+        """Whether a hierarchical level is below."""
         self.position = position
         """The position of the first segment."""
 
@@ -205,9 +207,10 @@ class _SetReader:
         spec = self._grammar.levels.get(segment.raw(3)) or self._guess_level()
         parent = self._find_parent(spec, parent_number, position, errors)
         self._close_until(parent, position)
-        if parent is self.root and parent.place < self._grammar.level_place:
-            self._report_missing(parent, self._grammar.level_place, position)
-            parent.place = self._grammar.level_place
+        if not parent.has_levels:
+            parent.has_levels = True
+            parent.place = self._grammar.level_place if parent is self.root else len(parent.spec.items)
+            self._report_missing(parent, parent.place, position)
         count = parent.counts[spec.id] = parent.counts.get(spec.id, 0) + 1
         self._level = self._open(spec, parent, self.root, position)
         if count > spec.max:
@@ -270,7 +273,7 @@ class _SetReader:
 
     def _finish_level(self, frame: _Frame, position: int) -> None:
         spec = frame.spec
-        has_below = any(frame.counts.get(below.id) for below in spec.levels)
+        has_below = frame.has_levels
         if frame is not self.root:
             self._check_has_children(frame, has_below)
         if not has_below and (spec.needs_level_below or frame is self.root):
