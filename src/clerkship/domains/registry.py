@@ -38,6 +38,8 @@ class DomainEntry(ComponentEntry):
 DOMAINS: tuple[DomainEntry, ...] = (
     DomainEntry(
         kind="payer",
+        assertions={"payer_state": ()},
+        steps={"payer.determine": (), "payer.set_eligibility": (), "payer.set_claim": ()},
     ),
 )
 

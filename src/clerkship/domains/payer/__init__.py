@@ -1,11 +1,15 @@
 """The payers of an environment: members, plans, authorizations, appeals and claims, without a transport."""
 
 from clerkship.domains.contract import DomainSpec
+from clerkship.domains.payer.assertions.payer_state import PayerRecordState
 from clerkship.domains.payer.book import PayerDataset
 from clerkship.domains.payer.config import PayerConfig, apply_environment_time
 from clerkship.domains.payer.events import EVENTS
 from clerkship.domains.payer.exercise import DATASET, EXERCISE
 from clerkship.domains.payer.state import PayerState
+from clerkship.domains.payer.steps.determine import PayerDetermine
+from clerkship.domains.payer.steps.set_claim import PayerSetClaim
+from clerkship.domains.payer.steps.set_eligibility import PayerSetEligibility
 
 SPEC = DomainSpec(
     kind="payer",
@@ -16,6 +20,8 @@ SPEC = DomainSpec(
     dataset="fhir",
     prepare=PayerDataset,
     configure=apply_environment_time,
+    assertions=(PayerRecordState,),
+    steps=(PayerDetermine, PayerSetEligibility, PayerSetClaim),
     exercise=EXERCISE,
     exercise_datasets=(DATASET,),
 )

@@ -172,7 +172,7 @@ class Authorization(Frozen):
     id: str
     """The payer's reference number for the request; it exists before a decision."""
     number: str | None = None
-    """The authorization number; only of an approved or modified request."""
+    """The authorization number; only of a request that is approved or modified, or was so when it was cancelled."""
     payer_id: str
     member_key: str
     query: AuthorizationQuery

@@ -7,14 +7,19 @@ from typing import Any, NamedTuple
 from clerkship.domains.payer.answer import (
     Authorization,
     AuthorizationStatus,
-    ClinicalQuestion,
     DecidedService,
     Member,
     Rejection,
     RejectionSubject,
 )
 from clerkship.domains.payer.coverage import find_coverage
-from clerkship.domains.payer.determination import Decision, ServiceContext, decide_service, needs_authorization
+from clerkship.domains.payer.determination import (
+    Decision,
+    ServiceContext,
+    decide_service,
+    matches_request,
+    needs_authorization,
+)
 from clerkship.domains.payer.determination_rule import Determination
 from clerkship.domains.payer.eligibility import check_service_date
 from clerkship.domains.payer.inquiry import AuthorizationQuery, RequestedService
@@ -35,21 +40,14 @@ class Moment(NamedTuple):
     today: date
 
 
-def check_request(records: PayerRecords, query: AuthorizationQuery, member: Member, today: date) -> Rejection | None:
-    """Return why a request is not processed; None if it is."""
-    rejection = check_services(query, today)
-    if rejection is not None:
-        return rejection
+def check_coverage(query: AuthorizationQuery, member: Member, today: date) -> Rejection | None:
+    """Return a rejection if the member is not covered on the first day of service."""
     day = find_first_day(query) or today
     coverage = find_coverage(member, day)
-    if coverage is None or coverage[1] != "active":
-        subject: RejectionSubject = "dependent" if query.dependent is not None else "subscriber"
-        return reject("not_eligible", subject, f"The member is not covered on {day}.")
-    earlier = find_duplicate(records, query, member, today)
-    if earlier is not None:
-        text = f"The same request exists already: {earlier.id} ({earlier.status})."
-        return reject("duplicate_request", "request", text)
-    return None
+    if coverage is not None and coverage[1] == "active":
+        return None
+    subject: RejectionSubject = "dependent" if query.dependent is not None else "subscriber"
+    return reject("not_eligible", subject, f"The member is not covered on {day}.")
 
 
 def check_services(query: AuthorizationQuery, today: date) -> Rejection | None:
@@ -172,7 +170,7 @@ def decide_authorization(
     decisions = [_decide(records, rules, context, is_due=is_due) for context in contexts]
     delay = timedelta() if is_due else max(decision.delay for decision in decisions)
     if delay:
-        return _wait(authorization, moment.now + delay)
+        return wait_for_decision(authorization, moment.now + delay)
     return _record_decisions(records, authorization, list(zip(contexts, decisions, strict=True)), moment)
 
 
@@ -181,16 +179,19 @@ def _decide(
 ) -> Decision:
     if not is_required(records, context):
         return Decision(NOT_REQUIRED)
-    if context.service_type in records.find_plan(context.plan).not_covered:
+    is_covered = context.service_type not in records.find_plan(context.plan).not_covered
+    scenario_rules = rules[: len(rules) - len(records.config.determinations)]
+    if not is_covered and not any(matches_request(rule.match, context) for rule in scenario_rules):
         return Decision(NOT_COVERED)
     return decide_service(rules, records.config.default_determination, context, is_due=is_due)
 
 
-def _wait(authorization: Authorization, due: datetime) -> Authorization:
-    """Return a request as pending until a decision is due."""
+def wait_for_decision(authorization: Authorization, due: datetime | None) -> Authorization:
+    """Return a request as pending, with the time of its decision if that is known."""
     return authorization.model_copy(
         update={
             "status": "pending",
+            "number": None,
             "services": tuple(_to_pending(service) for service in authorization.query.services),
             "reason": "",
             "text": "",
@@ -199,6 +200,7 @@ def _wait(authorization: Authorization, due: datetime) -> Authorization:
             "valid_from": None,
             "valid_to": None,
             "decision_due": due,
+            "cause": 0,
         }
     )
 
@@ -214,7 +216,7 @@ def _record_decisions(
     is_approved = status in APPROVED_STATUSES
     first = next((each.rule for each in decisions if each.status == status), None)
     main = first or next(each.rule for each in decisions if each.status not in APPROVED_STATUSES)
-    start = max(find_first_day(authorization.query) or moment.today, authorization.valid_from or date.min)
+    start = find_first_day(authorization.query) or moment.today
     approved = [each.rule for each in decisions if each.status in APPROVED_STATUSES]
     validity = min((rule.validity or records.config.validity for rule in approved), default=records.config.validity)
     period = (start, start + validity) if is_approved else (None, None)
@@ -227,7 +229,7 @@ def _record_decisions(
             "services": tuple(_to_decided(context, each, period) for context, each in decided if context.service),
             "reason": main.reason,
             "text": main.text,
-            "questions": _keep_order(questions),
+            "questions": tuple(questions.values()),
             "decided": moment.now if is_final else None,
             "valid_from": period[0],
             "valid_to": period[1],
@@ -237,15 +239,9 @@ def _record_decisions(
     )
 
 
-def _keep_order(questions: dict[str, ClinicalQuestion]) -> tuple[ClinicalQuestion, ...]:
-    return tuple(questions.values())
-
-
 def _find_number(records: PayerRecords, authorization: Authorization) -> str:
-    """Return the authorization number; a revised approval keeps the one that it has."""
-    if authorization.number is not None:
-        return authorization.number
-    taken = {each.number or "" for each in records.authorizations.values()}
+    """Return the authorization number. It follows from the reference number, so a revised approval has the same."""
+    taken = {each.number or "" for each in records.authorizations.values() if each.id != authorization.id}
     return build_unused_number(records.config.numbers.authorization, taken, authorization.id)
 
 
@@ -286,3 +282,11 @@ def merge_update(authorization: Authorization, query: AuthorizationQuery) -> Aut
     return earlier.model_copy(
         update={**given, "answers": {**earlier.answers, **query.answers}, "attachments": attachments}
     )
+
+
+def approve_on_appeal(records: PayerRecords, authorization: Authorization, moment: Moment) -> Authorization:
+    """Return a denied request as approved."""
+    rule = Determination(status="approved", reason="appeal_overturned", text="The denial was reversed on appeal.")
+    member = records.get_member(authorization.member_key)
+    contexts = list_contexts(authorization.query, member, find_plan_id(member, authorization.query, moment.today))
+    return _record_decisions(records, authorization, [(context, Decision(rule)) for context in contexts], moment)

@@ -84,6 +84,8 @@ class Determination(Frozen):
             raise ValueError("`questions` go with `status: need_more_info`")
         if self.then and self.status not in ("need_more_info", "pending"):
             raise ValueError("`then` goes with `status: need_more_info` or `pending`")
+        if self.status == "pending" and bool(self.then) != bool(self.delay):
+            raise ValueError("`pending` has both `delay` and `then`, or neither if a step of the scenario decides")
         if self.status == "need_more_info" and not (self.questions or self.text):
             raise ValueError("`need_more_info` needs `questions`, or a `text` that says what to send")
         if self.status == "modified" and self.units is None and self.validity is None:

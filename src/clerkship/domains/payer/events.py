@@ -77,7 +77,7 @@ class AuthorizationUpdated(AuthorizationEvent):
 
 
 class AuthorizationDetermined(AuthorizationEvent):
-    """The payer decided, or asked for more information."""
+    """The payer decided, asked for more information, or set a time for its decision."""
 
     kind: ClassVar[str] = "payer.authorization.determined"
 
@@ -195,14 +195,21 @@ class AppealRejected(PayerEvent):
 
 EVENTS: tuple[type[Payload], ...] = (
     EligibilityChecked,
+    EligibilityChanged,
     AuthorizationRequested,
+    AuthorizationUpdated,
     AuthorizationDetermined,
+    AuthorizationCancelled,
     AuthorizationNotRequired,
     AuthorizationRejected,
     AuthorizationInquired,
+    DeterminationSet,
     ClaimInquired,
+    ClaimChanged,
+    AppealFiled,
+    AppealDecided,
+    AppealRejected,
 )
-AuthorizationEvents = AuthorizationRequested | AuthorizationUpdated | AuthorizationDetermined | AuthorizationCancelled
 
 
 def describe_authorization(authorization: Authorization, member: Member) -> dict[str, Any]:

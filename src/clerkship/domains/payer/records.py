@@ -1,7 +1,7 @@
 """The current records of the payers: those of the book, and what has changed since."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from clerkship.domains.payer.answer import Appeal, Authorization, Member, PayerClaim
 from clerkship.domains.payer.book import PayerBook
@@ -12,6 +12,7 @@ from clerkship.domains.payer.members import ProviderOnFile
 from clerkship.domains.payer.plan import Plan
 from clerkship.model.frozen import Frozen
 
+D = TypeVar("D", Authorization, Appeal)
 NO_ACCUMULATORS = Accumulators()
 
 
@@ -30,10 +31,28 @@ class PayerRecords:
         """All authorizations, by reference number, oldest first."""
         self.appeals: dict[str, Appeal] = {}
         """All appeals, by number, oldest first."""
+        self.waiting: dict[str, Authorization | Appeal] = {}
+        """The authorizations and appeals whose decision is due later, by number."""
         self.determinations: list[Determination] = []
         """Rules that the scenario added, newest first. They come before those of the config."""
         self.determinations_by_reference: dict[str, list[Determination]] = {}
         """Rules that the scenario added for one open request, newest first. They come before all others."""
+
+    def store_authorization(self, record: Authorization, seq: int) -> None:
+        """Store an authorization. If its decision is due later, the event with this seq is the cause."""
+        self.authorizations[record.id] = self._schedule(record, seq)
+
+    def store_appeal(self, record: Appeal, seq: int) -> None:
+        """Store an appeal. If its decision is due later, the event with this seq is the cause."""
+        self.appeals[record.id] = self._schedule(record, seq)
+
+    def _schedule(self, record: D, seq: int) -> D:
+        if record.decision_due is None:
+            self.waiting.pop(record.id, None)
+            return record
+        scheduled = record.model_copy(update={"cause": seq})
+        self.waiting[record.id] = scheduled
+        return scheduled
 
     def add_determination(self, rule: Determination, references: Iterable[str], *, is_lasting: bool) -> None:
         """Add a rule of the scenario, for some requests and, if it lasts, for all later ones."""

@@ -3,50 +3,37 @@
 See docs/decisions/0019-payer-domain.md.
 """
 
-from collections.abc import MutableMapping
-from datetime import date, timedelta, timezone
+from collections.abc import Mapping, MutableMapping, Sequence
+from datetime import date, datetime, timedelta, timezone
 from typing import Any, cast
 
+from clerkship.domains.payer import appeals, authorization_requests, scenario_changes
 from clerkship.domains.payer.answer import (
+    Appeal,
     Authorization,
     AuthorizationAnswer,
     ClaimAnswer,
     EligibilityAnswer,
     Member,
+    PayerClaim,
     Rejection,
 )
-from clerkship.domains.payer.authorizations import (
-    Moment,
-    check_request,
-    decide_authorization,
-    find_plan_id,
-    is_required,
-    list_contexts,
-    open_authorization,
-)
+from clerkship.domains.payer.authorizations import Moment
 from clerkship.domains.payer.book import PayerBook, PayerDataset
 from clerkship.domains.payer.claims import answer_claims
 from clerkship.domains.payer.config import PayerConfig, PayerEntry
 from clerkship.domains.payer.determination_rule import Determination
 from clerkship.domains.payer.eligibility import answer_eligibility
 from clerkship.domains.payer.events import (
-    AuthorizationDetermined,
+    AppealEvent,
     AuthorizationEvent,
-    AuthorizationNotRequired,
-    AuthorizationRejected,
-    AuthorizationRequested,
     ClaimChanged,
     DeterminationSet,
     EligibilityChanged,
-    RequestKind,
-    build_authorization_inquiry,
     build_claim_inquiry,
     build_eligibility_event,
-    describe_authorization,
-    describe_party,
 )
 from clerkship.domains.payer.inquiry import AuthorizationQuery, ClaimQuery, EligibilityInquiry, PartyQuery
-from clerkship.domains.payer.matching import Parties, identify_parties
 from clerkship.domains.payer.members import ProviderOnFile
 from clerkship.domains.payer.records import PayerRecords
 from clerkship.events.event import Event
@@ -55,7 +42,10 @@ from clerkship.sandbox.state import ActionContext, DueWork, State
 
 
 class PayerState(State):
-    """All payers of an environment: who is covered, what is authorized, appealed and claimed."""
+    """All payers of an environment: who is covered, what is authorized, appealed and claimed.
+
+    A request that a payer does not process is answered with a Rejection. It is logged, and changes nothing.
+    """
 
     def __init__(self, config: Frozen, records: MutableMapping[str, Any]) -> None:
         super().__init__(config, records)
@@ -82,9 +72,12 @@ class PayerState(State):
         """Return a provider by its NPI; None if it is not on file."""
         return self.current.find_provider(npi)
 
-    def find_today(self, action: ActionContext) -> date:
+    def find_today(self, now: datetime) -> date:
         """Return the day at the payers."""
-        return action.now.astimezone(timezone(timedelta(minutes=self.settings.zone or 0))).date()
+        return now.astimezone(timezone(timedelta(minutes=self.settings.zone or 0))).date()
+
+    def _find_moment(self, action: ActionContext) -> Moment:
+        return Moment(action.now, self.find_today(action.now))
 
     def check_eligibility(
         self, action: ActionContext, inquiry: EligibilityInquiry, reference: str | None = None
@@ -93,7 +86,7 @@ class PayerState(State):
 
         `reference` names the request that asks, such as `CoverageEligibilityRequest/12`; the event has it.
         """
-        answer = answer_eligibility(self.current, inquiry, self.find_today(action))
+        answer = answer_eligibility(self.current, inquiry, self.find_today(action.now))
         action.emit(build_eligibility_event(inquiry, answer, reference))
         return answer
 
@@ -103,92 +96,38 @@ class PayerState(State):
         If none of its services needs an authorization, the answer says so (`is_required` is false) and nothing is
         stored.
         """
-        parties, moment = identify_parties(self.current, query), self._find_moment(action)
-        if parties.member is None:
-            return self._reject(action, "requested", query, parties, None)
-        rejection = check_request(self.current, query, parties.member, moment.today)
-        if rejection is not None:
-            return self._reject(action, "requested", query, parties._replace(rejection=rejection), None)
-        plan = find_plan_id(parties.member, query, moment.today)
-        if not any(is_required(self.current, each) for each in list_contexts(query, parties.member, plan)):
-            return self._report_not_required(action, query, parties, parties.member)
-        authorization = open_authorization(self.current, query, parties.member, moment)
-        action.emit(AuthorizationRequested(**describe_authorization(authorization, parties.member)))
-        return self._answer(parties, self._decide(action, authorization, parties.member))
+        return authorization_requests.request_authorization(self.current, action, query, self._find_moment(action))
 
-    def _report_not_required(
-        self, action: ActionContext, query: AuthorizationQuery, parties: Parties, member: Member
+    def update_authorization(
+        self, action: ActionContext, reference: str, query: AuthorizationQuery
     ) -> AuthorizationAnswer:
-        codes = tuple(service.procedure_code for service in query.services)
-        action.emit(AuthorizationNotRequired(**describe_party(query, member), procedure_codes=codes, query=query))
-        text = f"No authorization is needed for {', '.join(codes) or 'this request'}."
-        return AuthorizationAnswer(
-            payer_name=parties.payer_name,
-            provider_name=parties.provider_name,
-            member=member,
-            is_required=False,
-            text=text,
+        """Add answers, documents or other information to a request, or change its services, and decide it again.
+
+        `reference` is the payer's reference number or the authorization number. What the update does not give stays.
+        """
+        return authorization_requests.update_authorization(
+            self.current, action, reference, query, self._find_moment(action)
         )
 
-    def _decide(
-        self, action: ActionContext, authorization: Authorization, member: Member, *, is_due: bool = False
-    ) -> Authorization:
-        """Decide a request and log the decision. If nothing has changed, nothing is logged."""
-        decided = decide_authorization(self.current, authorization, self._find_moment(action), is_due=is_due)
-        if decided != authorization:
-            action.emit(AuthorizationDetermined(**describe_authorization(decided, member)))
-        return self.current.authorizations[authorization.id]
-
-    def _find_moment(self, action: ActionContext) -> Moment:
-        return Moment(action.now, self.find_today(action))
-
-    def _answer(self, parties: Parties, *authorizations: Authorization) -> AuthorizationAnswer:
-        return AuthorizationAnswer(
-            payer_name=parties.payer_name,
-            provider_name=parties.provider_name,
-            rejection=parties.rejection,
-            member=parties.member,
-            authorizations=authorizations,
+    def cancel_authorization(self, action: ActionContext, reference: str, query: PartyQuery) -> AuthorizationAnswer:
+        """Cancel a request of the provider, or of its organization. It can be cancelled once."""
+        return authorization_requests.cancel_authorization(
+            self.current, action, reference, query, self._find_moment(action)
         )
-
-    def _reject(
-        self, action: ActionContext, request: RequestKind, query: PartyQuery, parties: Parties, reference: str | None
-    ) -> AuthorizationAnswer:
-        rejection = cast(Rejection, parties.rejection)
-        action.emit(
-            AuthorizationRejected(
-                **describe_party(query, parties.member),
-                request=request,
-                rejection=rejection.reason,
-                reference=reference,
-                procedure_codes=tuple(service.procedure_code for service in getattr(query, "services", ())),
-                query=query,
-                answer=rejection,
-            )
-        )
-        return self._answer(parties)
 
     def find_authorizations(
         self, action: ActionContext, query: PartyQuery, reference: str | None = None
     ) -> AuthorizationAnswer:
         """Return the authorizations of a person, or the one with a number, that the provider may read."""
-        parties = identify_parties(self.current, query)
-        matches: list[Authorization] = []
-        if parties.member is not None:
-            matches = [
-                each
-                for each in self.current.list_authorizations(parties.member.key)
-                if self._may_read(query.provider_id, each) and reference in (None, each.id, each.number)
-            ]
-        answer = self._answer(parties, *matches)
-        action.emit(build_authorization_inquiry(query, reference, answer))
-        return answer
+        return authorization_requests.find_authorizations(self.current, action, query, reference)
 
-    def _may_read(self, npi: str, authorization: Authorization) -> bool:
-        """Return whether a provider requested an authorization, or is to perform one of its services."""
-        performers = [service.performer_id for service in authorization.query.services if service.performer_id]
-        owners = [authorization.query.provider_id, *performers]
-        return any(self.current.may_read(npi, owner) for owner in owners)
+    def appeal(
+        self, action: ActionContext, query: PartyQuery, of: str, reason: str, attachments: Sequence[str] = ()
+    ) -> Appeal | Rejection:
+        """File an appeal against a denied authorization or claim, by its number."""
+        moment = self._find_moment(action)
+        appeal = appeals.build_appeal(self.current, query, of, reason, tuple(attachments), moment)
+        return appeals.file_appeal(self.current, action, query, appeal, moment)
 
     def find_claims(self, action: ActionContext, query: ClaimQuery) -> ClaimAnswer:
         """Return the claims of a person that match and that the provider may read, oldest first."""
@@ -196,35 +135,56 @@ class PayerState(State):
         action.emit(build_claim_inquiry(query, answer))
         return answer
 
+    def set_determination(
+        self, action: ActionContext, rule: Determination, *, is_open: bool = True, is_lasting: bool = True
+    ) -> None:
+        """Decide by a rule: the requests that are open now, and those that come later."""
+        moment = self._find_moment(action)
+        scenario_changes.set_determination(self.current, action, rule, moment, is_open=is_open, is_lasting=is_lasting)
+
+    def set_eligibility(
+        self, action: ActionContext, member: Member, changes: Mapping[str, Any], used: Mapping[str, Any]
+    ) -> None:
+        """Change fields of the policy in force, and what the member has used this year."""
+        today = self.find_today(action.now)
+        scenario_changes.set_eligibility(self.current, action, member, changes, used, today)
+
+    def set_claim(self, action: ActionContext, claim: PayerClaim, changes: Mapping[str, Any]) -> None:
+        """Change the status and the amounts of a claim."""
+        scenario_changes.set_claim(self.current, action, claim, changes, self.find_today(action.now))
+
     def next_due(self) -> DueWork | None:
-        """Return the earliest decision of a pending request."""
-        due = [
-            (each.decision_due, each.cause, each.id)
-            for each in self.current.authorizations.values()
-            if each.decision_due is not None
-        ]
-        if not due:
-            return None
-        at, cause, _ = min(due)
-        return DueWork(at, cause)
+        """Return the earliest decision on a pending request or an appeal."""
+        record = self._find_due()
+        return DueWork(record.decision_due, record.cause) if record is not None and record.decision_due else None
+
+    def _find_due(self) -> Authorization | Appeal | None:
+        waiting: list[Authorization | Appeal] = list(self.current.waiting.values())
+        return min(waiting, key=lambda each: (each.decision_due, each.cause), default=None)
+
+    def run_due(self, action: ActionContext) -> None:
+        """Make the earliest decision."""
+        record, moment = self._find_due(), self._find_moment(action)
+        if isinstance(record, Authorization):
+            authorization_requests.decide_due(self.current, action, record, moment)
+        elif record is not None:
+            appeals.decide_appeal(self.current, action, record, moment)
 
     def apply(self, event: Event) -> None:
         """Store the record that an event carries."""
         payload, current = event.payload, self.current
         if isinstance(payload, AuthorizationEvent):
-            record = payload.authorization
-            if record.decision_due is not None:
-                record = record.model_copy(update={"cause": event.seq})
-            current.authorizations[record.id] = record
+            current.store_authorization(payload.authorization, event.seq)
+        elif isinstance(payload, AppealEvent):
+            current.store_appeal(payload.appeal, event.seq)
         elif isinstance(payload, ClaimChanged):
             current.claims[payload.number] = payload.claim
         elif isinstance(payload, EligibilityChanged):
             current.members[payload.member.key] = payload.member
             current.accumulators[payload.member.key] = payload.accumulators
         elif isinstance(payload, DeterminationSet):
-            current.add_determination(
-                Determination.model_validate(payload.rule), payload.references, is_lasting=payload.is_lasting
-            )
+            rule = Determination.model_validate(payload.rule)
+            current.add_determination(rule, payload.references, is_lasting=payload.is_lasting)
 
     def dump(self) -> Any:
         """Return everything that differs from the start, as plain data."""
