@@ -15,7 +15,7 @@ from clerkship.domains.payer.answer import (
 )
 from clerkship.domains.payer.inquiry import AuthorizationQuery
 from clerkship.simulators.x12.transactions.aaa import write_aaa
-from clerkship.simulators.x12.transactions.clinical_messages import read_messages, render_question
+from clerkship.simulators.x12.transactions.clinical_messages import pack_messages, read_messages
 from clerkship.simulators.x12.transactions.codes import CODES, REVIEW_CODES, SERVICE_TYPE_CODES, RequestKind
 from clerkship.simulators.x12.transactions.dates import read_period, write_period
 from clerkship.simulators.x12.transactions.people import read_id, read_person, write_member_name
@@ -288,17 +288,22 @@ def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Auth
     if code in CERTIFIED:
         decided = authorization.decided
         write_period(writer, "102", decided.astimezone(zone).date() if decided else None)
-        write_period(writer, "007", authorization.valid_from)
         write_period(writer, "036", authorization.valid_to)
+        write_period(writer, "007", authorization.valid_from)
     for question in authorization.questions:
         if question.type == "attachment":
             writer.add("PWK", "77", "EL", "", "", "AC", question.id)
-    for text in (authorization.text, *(render_question(question) for question in authorization.questions)):
-        if text:
-            writer.add("MSG", render_message(text))
+    texts = iter(pack_messages(authorization.text, authorization.questions, 1 + len(authorization.services)))
+    _write_message(writer, next(texts, ""))
     asked = tree.find_all("2000F")
     for service in authorization.services:
         _write_service(writer, level, authorization, service, _take_matching(asked, service))
+        _write_message(writer, next(texts, ""))
+
+
+def _write_message(writer: SetWriter, text: str) -> None:
+    if text:
+        writer.add("MSG", text)
 
 
 def _find_event_code(authorization: Authorization) -> str:

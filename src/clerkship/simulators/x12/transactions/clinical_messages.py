@@ -1,23 +1,26 @@
 """Clinical questions and their answers, which a 278 carries as free text (MSG).
 
-X12 asks clinical questions by LOINC codes or in words. Here they are asked in words, one to a MSG segment:
+X12 asks clinical questions by LOINC codes or in words. Here they are asked in words:
 
-    MSG*QUESTION red_flags (boolean): Are there warning signs?~
+    MSG*QUESTION red_flags (boolean) - Are there warning signs? QUESTION side (left/right) - Which side?~
 
-and answered in MSG segments of an update, by the id of the question. A `;` separates several answers:
+A loop has one MSG segment. Questions that do not fit in that of the event stand in those of the services. They are
+answered in the MSG segments of an update, by the id of the question. A `;` separates several answers:
 
-    MSG*red_flags=no; conservative_therapy_weeks=8~
+    MSG*red_flags=no; side=left~
 
 Other text is a note.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from clerkship.domains.payer.answer import ClinicalQuestion
-from clerkship.simulators.x12.transactions.text import render_message
+from clerkship.simulators.x12.transactions.text import MAX_MESSAGE, render_message
 from clerkship.x12.loop import Loop
 
+MIN_QUESTION = 20
+"""Characters of a question that are kept if there is not enough space."""
 _ANSWER = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]*)\s*=\s*(\S.*)")
 
 
@@ -37,7 +40,31 @@ def read_messages(loops: Iterable[Loop]) -> tuple[dict[str, str | bool | float],
     return answers, "; ".join(notes)
 
 
-def render_question(question: ClinicalQuestion) -> str:
-    """Return the text of a MSG segment that asks a question."""
-    choices = f": {', '.join(question.choices)}" if question.choices else ""
-    return render_message(f"QUESTION {question.id} ({question.type}{choices}): {question.text}")
+def pack_messages(text: str, questions: Sequence[ClinicalQuestion], slots: int) -> list[str]:
+    """Return the texts of at most `slots` MSG segments: an explanation, and all questions.
+
+    If there is not enough space, the explanation is left out, then the questions are shortened. Every id is there.
+    """
+    whole = [_render_question(question, MAX_MESSAGE) for question in questions]
+    if packed := _pack([*([render_message(text)] if text else []), *whole], slots):
+        return packed
+    for max_length in range(MAX_MESSAGE, MIN_QUESTION, -1):
+        if packed := _pack([_render_question(question, max_length) for question in questions], slots):
+            return packed
+    return [render_message(" ".join(whole))] if whole else []
+
+
+def _pack(texts: Sequence[str], slots: int) -> list[str]:
+    """Return the texts joined to at most `slots` messages, in order; an empty list if they do not fit."""
+    messages: list[str] = []
+    for text in texts:
+        if messages and len(messages[-1]) + 1 + len(text) <= MAX_MESSAGE:
+            messages[-1] += f" {text}"
+        else:
+            messages.append(text)
+    return messages if len(messages) <= slots else []
+
+
+def _render_question(question: ClinicalQuestion, max_length: int) -> str:
+    kind = "/".join(question.choices) or question.type
+    return render_message(f"QUESTION {question.id} ({kind}) - {question.text}")[:max_length].strip()
