@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("registered", PAIRS, ids=lambda each: each.name)
 def test_pairs_react_only_to_events_of_their_source(registered: ReactionPair) -> None:
     catalog = build_catalog_without_plugins()
-    catalog.simulator(registered.target)
+    catalog.component(registered.target)
     assert set(registered.load()) <= set(catalog.event_kinds(registered.source))
 
 
