@@ -1,0 +1,39 @@
+"""Parse the body of a request, or a file, into interchanges."""
+
+from clerkship.sandbox.request import Refusal
+from clerkship.simulators.x12.config import X12Config
+from clerkship.x12.envelope_problem import EnvelopeProblem
+from clerkship.x12.header import parse_header
+from clerkship.x12.interchange import Interchange, InterchangeTooLarge, NotX12, ParseLimits, parse_interchanges
+
+MAX_INTERCHANGES = 100
+"""Interchanges in one request or file."""
+_HEADER_BYTES = 1000
+"""The beginning of a file that is too large, in which its ISA segment is looked for."""
+
+
+def parse_content(data: bytes, config: X12Config) -> list[Interchange]:
+    """Parse the interchanges of a request. Refuse what is not X12, and what is too large."""
+    limits = ParseLimits(config.max_interchange, MAX_INTERCHANGES, config.max_sets)
+    try:
+        return parse_interchanges(data, limits)
+    except InterchangeTooLarge as error:
+        raise Refusal(413, "too_large", str(error)) from None
+    except NotX12 as error:
+        raise Refusal(400, "not_x12", f"not an X12 interchange: {error}") from None
+
+
+def parse_file(data: bytes, config: X12Config) -> list[Interchange]:
+    """Parse the interchanges of a file.
+
+    Of a file that is too large, only the header is parsed: its interchange is refused with a TA1. Refuse what is not
+    X12: there is no header to which a reply could refer.
+    """
+    try:
+        return parse_content(data, config)
+    except Refusal as refusal:
+        text = data[:_HEADER_BYTES].decode("latin-1")
+        header = parse_header(text, len(text) - len(text.lstrip()))
+        if refusal.code != "too_large" or header is None:
+            raise
+        return [Interchange(header.segment, header.delimiters, [EnvelopeProblem("024", refusal.reason)])]

@@ -1,0 +1,251 @@
+"""Events of a clearinghouse.
+
+`requested` means that the agent sent a transaction set and it was accepted; `answered`, that the payer answered it. The
+EDI of each transaction is in one event: an interchange is its envelopes, in the events about the interchange, with
+the transactions that they name.
+"""
+
+from typing import ClassVar, Literal
+
+from clerkship.events.event import Payload
+from clerkship.model.frozen import Frozen
+
+ReceivedAs = Literal["real_time", "core", "batch"]
+"""How an interchange was received: over HTTP, over HTTP in a CORE envelope, or as a file."""
+ReplyPart = Literal["reply", "acknowledgments", "answers"]
+"""Which interchange of a reply. A batch has two, in this order: acknowledgments and answers."""
+
+
+class InterchangeAccepted(Payload):
+    """An interchange was accepted; its transaction sets are accepted or refused on their own."""
+
+    kind: ClassVar[str] = "x12.interchange.accepted"
+    id: str
+    """The number of the interchange in this run: `1`, `2`, …"""
+    control_number: str
+    """ISA13."""
+    sender: str
+    """Qualifier and id: `ZZ CLINIC01`."""
+    receiver: str
+    received_as: ReceivedAs
+    file: str = ""
+    """The path of the file of a batch."""
+    header: str
+    """The ISA segment."""
+    delimiters: str
+    """Separators of elements, repetitions, components and segments."""
+    sets: int
+
+
+class InterchangeRefused(Payload):
+    """An interchange was refused with a TA1; nothing in it was processed."""
+
+    kind: ClassVar[str] = "x12.interchange.refused"
+    holds_body: ClassVar[bool] = True
+    id: str
+    control_number: str
+    sender: str
+    receiver: str
+    received_as: ReceivedAs
+    file: str = ""
+    header: str
+    delimiters: str
+    code: str
+    """TA105, such as `025` for a control number that was used before."""
+    reason: str
+    edi: str
+    """The interchange; only its beginning if it is long."""
+
+
+class X12Requested(Payload):
+    """The agent sent a transaction set, and it was accepted."""
+
+    holds_body: ClassVar[bool] = True
+    id: str
+    """The number of the transaction in this run: `1`, `2`, … Requests and answers are numbered together."""
+    interchange: str
+    """The id of the interchange."""
+    group: str
+    """GS06."""
+    transaction: str
+    """ST01, such as `270`."""
+    control_number: str
+    """ST02."""
+    trace: str
+    """The first TRN02; empty if there is none."""
+    delimiters: str
+    """Separators of elements, repetitions, components and segments."""
+    edi: str
+    """The set, from ST to SE."""
+
+
+class X12EligibilityRequested(X12Requested):
+    """The agent asked about eligibility (270)."""
+
+    kind: ClassVar[str] = "x12.eligibility.requested"
+
+
+class X12ClaimStatusRequested(X12Requested):
+    """The agent asked about the status of claims (276)."""
+
+    kind: ClassVar[str] = "x12.claim_status.requested"
+
+
+class X12AuthorizationRequested(X12Requested):
+    """The agent requested, changed, cancelled or asked about an authorization (278)."""
+
+    kind: ClassVar[str] = "x12.authorization.requested"
+
+
+class X12Answered(Payload):
+    """A payer answered a transaction set."""
+
+    id: str
+    interchange: str
+    request: str
+    """The id of the transaction that it answers."""
+    transaction: str
+    control_number: str
+    trace: str
+    delimiters: str
+    edi: str
+
+
+class X12EligibilityAnswered(X12Answered):
+    """The answer about eligibility (271)."""
+
+    kind: ClassVar[str] = "x12.eligibility.answered"
+
+
+class X12ClaimStatusAnswered(X12Answered):
+    """The answer about the status of claims (277)."""
+
+    kind: ClassVar[str] = "x12.claim_status.answered"
+
+
+class X12AuthorizationAnswered(X12Answered):
+    """The answer about an authorization (278 response)."""
+
+    kind: ClassVar[str] = "x12.authorization.answered"
+
+
+class TransactionRefused(Payload):
+    """The agent sent a transaction set, and it was refused with a 999."""
+
+    kind: ClassVar[str] = "x12.transaction.refused"
+    holds_body: ClassVar[bool] = True
+    id: str
+    interchange: str
+    group: str
+    transaction: str
+    control_number: str
+    trace: str
+    codes: tuple[str, ...]
+    """IK502 to IK506, such as `5` for segments in error; of a refused group, AK905 and the following."""
+    reasons: tuple[str, ...]
+    delimiters: str
+    edi: str
+
+
+class AcknowledgmentReceived(Payload):
+    """The agent sent a TA1 or a 999. It is not answered."""
+
+    kind: ClassVar[str] = "x12.acknowledgment.received"
+    holds_body: ClassVar[bool] = True
+    id: str
+    interchange: str
+    transaction: str
+    """`TA1` or `999`."""
+    control_number: str
+    """Of a TA1: the ISA13 that it acknowledges. Of a 999: its own ST02."""
+    delimiters: str
+    edi: str
+
+
+class AcknowledgmentSent(Payload):
+    """A TA1 or a 999 for the agent was written."""
+
+    kind: ClassVar[str] = "x12.acknowledgment.sent"
+    id: str
+    interchange: str
+    transaction: str
+    control_number: str
+    code: str
+    """A, E, P or R: TA104, or AK901."""
+    delimiters: str
+    edi: str
+
+
+class ReplyGroup(Frozen):
+    """A functional group of a reply."""
+
+    code: str
+    """GS01."""
+    control_number: str
+    """GS06."""
+    version: str
+    """GS08."""
+    sender: str
+    """GS02."""
+    receiver: str
+    """GS03."""
+    transactions: tuple[str, ...]
+    """The ids of its sets, in order."""
+
+
+class InterchangeReplied(Payload):
+    """The reply to an interchange was written: its envelopes, and which transactions are in it."""
+
+    kind: ClassVar[str] = "x12.interchange.replied"
+    id: str
+    """The id of the interchange that it replies to."""
+    part: ReplyPart
+    control_number: str
+    """ISA13 of the reply."""
+    ta1: str
+    """The id of the TA1; empty if there is none."""
+    groups: tuple[ReplyGroup, ...]
+
+
+class BatchReplied(Payload):
+    """The reply to a batch, or the first part of it, was delivered."""
+
+    kind: ClassVar[str] = "x12.batch.replied"
+    id: str
+    """The id of the interchange that it replies to."""
+    part: ReplyPart
+    path: str
+    """The path of the file with the reply."""
+
+
+class EnvelopeRefused(Payload):
+    """A CORE envelope was refused. Its payload was not processed."""
+
+    kind: ClassVar[str] = "x12.envelope.refused"
+    code: str
+    """The error code of the CORE connectivity rule, such as `PayloadTypeRequired`."""
+    reason: str
+
+
+REQUESTED_EVENTS: dict[str, type[X12Requested]] = {
+    "270": X12EligibilityRequested,
+    "276": X12ClaimStatusRequested,
+    "278": X12AuthorizationRequested,
+}
+ANSWERED_EVENTS: dict[str, type[X12Answered]] = {
+    "271": X12EligibilityAnswered,
+    "277": X12ClaimStatusAnswered,
+    "278": X12AuthorizationAnswered,
+}
+EVENTS: tuple[type[Payload], ...] = (
+    InterchangeAccepted,
+    InterchangeRefused,
+    *REQUESTED_EVENTS.values(),
+    *ANSWERED_EVENTS.values(),
+    TransactionRefused,
+    AcknowledgmentReceived,
+    AcknowledgmentSent,
+    InterchangeReplied,
+    BatchReplied,
+    EnvelopeRefused,
+)

@@ -1,0 +1,314 @@
+"""Process an interchange: accept or refuse it and its sets, have the payer answer, and write the reply."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.x12.events import (
+    ANSWERED_EVENTS,
+    REQUESTED_EVENTS,
+    AcknowledgmentReceived,
+    AcknowledgmentSent,
+    InterchangeAccepted,
+    InterchangeRefused,
+    InterchangeReplied,
+    ReceivedAs,
+    ReplyGroup,
+    ReplyPart,
+    TransactionRefused,
+)
+from clerkship.simulators.x12.intake import (
+    ANSWERED_SETS,
+    SetVerdict,
+    check_group,
+    check_transaction,
+    find_interchange_problem,
+)
+from clerkship.simulators.x12.payer_request import ANSWERS
+from clerkship.simulators.x12.records import TA1, X12Interchange
+from clerkship.simulators.x12.state import X12State, receiver_of, sender_of
+from clerkship.simulators.x12.transactions.reply import ReplyHeader
+from clerkship.x12.ack_999 import ACK_999_VERSION, build_999
+from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS
+from clerkship.x12.envelope_checks import FUNCTIONAL_CODES
+from clerkship.x12.envelope_problem import EnvelopeProblem
+from clerkship.x12.interchange import FunctionalGroup, Interchange
+from clerkship.x12.ta1 import build_ta1
+from clerkship.x12.transaction_set import TransactionSet
+
+MAX_LOGGED_EDI = 100_000
+"""Characters of a refused interchange that are logged."""
+MAX_TRACE = 80
+DELIMITERS = "".join(DEFAULT_X12_DELIMITERS)
+"""The separators of acknowledgments; a reply is written with those of its request."""
+
+
+class Receipt(NamedTuple):
+    """How an interchange was received."""
+
+    received_as: ReceivedAs = "real_time"
+    file: str = ""
+
+
+def receive_interchange(
+    state: X12State, action: ActionContext, interchange: Interchange, receipt: Receipt
+) -> X12Interchange:
+    """Process an interchange, and return its record, which has the reply."""
+    return _InterchangeProcess(state, action, interchange, receipt).run()
+
+
+@dataclass
+class _Reply:
+    """The parts of a reply while an interchange is processed."""
+
+    ta1: str = ""
+    acknowledgments: list[str] = field(default_factory=list)
+    """The ids of the 999s."""
+    groups: list[tuple[FunctionalGroup, list[str]]] = field(default_factory=list)
+    """Each group of the request with the ids of the answers to it."""
+
+
+class _InterchangeProcess:
+    """Processes one interchange."""
+
+    def __init__(self, state: X12State, action: ActionContext, interchange: Interchange, receipt: Receipt) -> None:
+        self._state, self._action = state, action
+        self._interchange, self._receipt = interchange, receipt
+        self._id = str(len(state.interchanges) + 1)
+        self._reply = _Reply()
+
+    def run(self) -> X12Interchange:
+        """Process it."""
+        interchange = self._interchange
+        problem = find_interchange_problem(interchange, self._state.settings, self._state.used_numbers(interchange))
+        if problem is not None:
+            self._refuse(problem)
+        else:
+            self._accept()
+            for segment in interchange.acknowledgments:
+                self._note(TA1, segment.raw(1), segment.render() + interchange.delimiters.segment)
+            for group in interchange.groups:
+                self._process_group(group)
+        if self._is_ta1_due(problem):
+            self._acknowledge_interchange(problem)
+        self._write_replies()
+        return self._state.interchanges[self._id]
+
+    # The interchange.
+
+    def _accept(self) -> None:
+        interchange = self._interchange
+        self._action.emit(
+            InterchangeAccepted(
+                id=self._id,
+                control_number=interchange.control_number,
+                sender=sender_of(interchange),
+                receiver=receiver_of(interchange),
+                received_as=self._receipt.received_as,
+                file=self._receipt.file,
+                header=interchange.header.render(),
+                delimiters="".join(interchange.delimiters),
+                sets=len(interchange.sets),
+            )
+        )
+
+    def _refuse(self, problem: EnvelopeProblem) -> None:
+        interchange = self._interchange
+        self._action.emit(
+            InterchangeRefused(
+                id=self._id,
+                control_number=interchange.control_number,
+                sender=sender_of(interchange),
+                receiver=receiver_of(interchange),
+                received_as=self._receipt.received_as,
+                file=self._receipt.file,
+                header=interchange.header.render(),
+                delimiters="".join(interchange.delimiters),
+                code=problem.code,
+                reason=problem.text,
+                edi=interchange.render()[:MAX_LOGGED_EDI],
+            )
+        )
+
+    def _is_ta1_due(self, problem: EnvelopeProblem | None) -> bool:
+        """Return whether a TA1 is sent: if it is asked for or the interchange is refused, never for a TA1 or 999."""
+        interchange = self._interchange
+        holds_acknowledgments = bool(interchange.acknowledgments or interchange.groups) and all(
+            group.is_acknowledgment for group in interchange.groups
+        )
+        return not holds_acknowledgments and (problem is not None or interchange.wants_ta1)
+
+    def _acknowledge_interchange(self, problem: EnvelopeProblem | None) -> None:
+        segment = build_ta1(self._interchange, problem)
+        self._reply.ta1 = self._send_acknowledgment(TA1, segment.raw(1), segment.raw(4), segment.render() + "~")
+
+    # Groups and sets.
+
+    def _process_group(self, group: FunctionalGroup) -> None:
+        if group.is_acknowledgment:
+            for transaction in group.sets:
+                self._note(transaction.code, transaction.control_number, transaction.render())
+            return
+        check_group(group)
+        answers: list[str] = []
+        verdicts = [self._process_set(group, transaction, answers) for transaction in group.sets]
+        is_refused = bool(group.problems) or not all(verdict.is_accepted for verdict in verdicts)
+        if is_refused or self._receipt.received_as == "batch":
+            self._acknowledge_group(group, verdicts)
+        if answers:
+            self._reply.groups.append((group, answers))
+
+    def _process_set(self, group: FunctionalGroup, transaction: TransactionSet, answers: list[str]) -> SetVerdict:
+        if group.problems:
+            verdict = SetVerdict(transaction, None, ())
+        else:
+            verdict = check_transaction(transaction, self._state.settings.character_set)
+        if group.problems or not verdict.is_accepted:
+            self._refuse_set(group, verdict)
+        else:
+            answers.append(self._answer_set(group, verdict, len(answers) + 1))
+        return verdict
+
+    def _refuse_set(self, group: FunctionalGroup, verdict: SetVerdict) -> None:
+        transaction, problems = verdict.transaction, group.problems
+        self._action.emit(
+            TransactionRefused(
+                id=self._new_id(),
+                interchange=self._id,
+                group=group.control_number,
+                transaction=transaction.code,
+                control_number=transaction.control_number,
+                trace=find_trace(transaction),
+                codes=(*(problem.code for problem in problems), *verdict.codes),
+                reasons=(*(problem.text for problem in problems), *verdict.reasons),
+                delimiters="".join(transaction.delimiters),
+                edi=transaction.render(),
+            )
+        )
+
+    def _answer_set(self, group: FunctionalGroup, verdict: SetVerdict, number: int) -> str:
+        transaction, trace, id = verdict.transaction, find_trace(verdict.transaction), self._new_id()
+        assert verdict.tree is not None
+        self._action.emit(
+            REQUESTED_EVENTS[transaction.code](
+                id=id,
+                interchange=self._id,
+                group=group.control_number,
+                transaction=transaction.code,
+                control_number=transaction.control_number,
+                trace=trace,
+                delimiters="".join(transaction.delimiters),
+                edi=transaction.render(),
+            )
+        )
+        sent, charset = self._state.local_time(self._action.now), self._state.settings.character_set
+        header = ReplyHeader(f"{number:04}", sent, transaction.delimiters, charset)
+        answer_set = ANSWERS[transaction.code](verdict.tree, self._action, header)
+        answer, answer_id = ANSWERED_SETS[transaction.code], self._new_id()
+        self._action.emit(
+            ANSWERED_EVENTS[answer](
+                id=answer_id,
+                interchange=self._id,
+                request=id,
+                transaction=answer,
+                control_number=header.control_number,
+                trace=trace,
+                delimiters="".join(answer_set.delimiters),
+                edi=answer_set.render(),
+            )
+        )
+        return answer_id
+
+    def _acknowledge_group(self, group: FunctionalGroup, verdicts: Sequence[SetVerdict]) -> None:
+        number = f"{len(self._reply.acknowledgments) + 1:04}"
+        acknowledgment = build_999(group, [verdict.errors for verdict in verdicts], number)
+        code = next(segment.raw(1) for segment in reversed(acknowledgment.segments) if segment.id == "AK9")
+        self._reply.acknowledgments.append(self._send_acknowledgment("999", number, code, acknowledgment.render()))
+
+    # Acknowledgments.
+
+    def _note(self, transaction: str, control_number: str, edi: str) -> None:
+        self._action.emit(
+            AcknowledgmentReceived(
+                id=self._new_id(),
+                interchange=self._id,
+                transaction=transaction,
+                control_number=control_number,
+                delimiters="".join(self._interchange.delimiters),
+                edi=edi,
+            )
+        )
+
+    def _send_acknowledgment(self, transaction: str, control_number: str, code: str, edi: str) -> str:
+        id = self._new_id()
+        self._action.emit(
+            AcknowledgmentSent(
+                id=id,
+                interchange=self._id,
+                transaction=transaction,
+                control_number=control_number,
+                code=code,
+                delimiters=DELIMITERS,
+                edi=edi,
+            )
+        )
+        return id
+
+    # Replies.
+
+    def _write_replies(self) -> None:
+        """Write one interchange in real time; for a batch, one with the acknowledgments and one with the answers."""
+        acknowledgments, answers = self._acknowledgment_groups(), self._reply.groups
+        if self._receipt.received_as == "batch":
+            self._write_reply("acknowledgments", self._reply.ta1, acknowledgments)
+            self._write_reply(
+                "answers", "", [self._answer_group(*each, place) for place, each in enumerate(answers, 1)]
+            )
+        else:
+            first = len(acknowledgments) + 1
+            groups = [self._answer_group(*each, place) for place, each in enumerate(answers, first)]
+            self._write_reply("reply", self._reply.ta1, [*acknowledgments, *groups])
+
+    def _write_reply(self, part: ReplyPart, ta1: str, groups: Sequence[ReplyGroup]) -> None:
+        if not ta1 and not groups:
+            return
+        number = f"{self._state.last_control_number + 1:09}"
+        self._action.emit(
+            InterchangeReplied(id=self._id, part=part, control_number=number, ta1=ta1, groups=tuple(groups))
+        )
+
+    def _acknowledgment_groups(self) -> list[ReplyGroup]:
+        """Return the group of the 999s, if there are any."""
+        if not self._reply.acknowledgments:
+            return []
+        group = self._interchange.groups[0]
+        return [self._reply_group("FA", ACK_999_VERSION, group, self._reply.acknowledgments, 1)]
+
+    def _answer_group(self, group: FunctionalGroup, answers: Sequence[str], place: int) -> ReplyGroup:
+        code = FUNCTIONAL_CODES[self._state.transactions[answers[0]].transaction]
+        return self._reply_group(code, group.version, group, answers, place)
+
+    def _reply_group(
+        self, code: str, version: str, group: FunctionalGroup, transactions: Sequence[str], place: int
+    ) -> ReplyGroup:
+        """Return a group of a reply, which goes back from the receiver of a group to its sender."""
+        return ReplyGroup(
+            code=code,
+            control_number=str(self._state.last_group_number + place),
+            version=version,
+            sender=group.receiver,
+            receiver=group.sender,
+            transactions=tuple(transactions),
+        )
+
+    def _new_id(self) -> str:
+        return str(len(self._state.transactions) + 1)
+
+
+def find_trace(transaction: TransactionSet) -> str:
+    """Return the first TRN02 of a set; empty if there is none."""
+    start = f"TRN{transaction.delimiters.element}"
+    text = next((text for text in transaction.segment_texts if text.startswith(start)), "")
+    parts = text.split(transaction.delimiters.element)
+    return parts[2][:MAX_TRACE] if len(parts) > 2 else ""

@@ -1,0 +1,276 @@
+"""The state of a clearinghouse: the interchanges and transactions of the run, and the replies that are due."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any, cast
+
+from clerkship.events.event import Event
+from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.state import ActionContext, DueWork, State
+from clerkship.simulators.x12.config import X12Config
+from clerkship.simulators.x12.events import (
+    AcknowledgmentReceived,
+    AcknowledgmentSent,
+    BatchReplied,
+    InterchangeAccepted,
+    InterchangeRefused,
+    InterchangeReplied,
+    ReplyPart,
+    TransactionRefused,
+    X12Answered,
+    X12Requested,
+)
+from clerkship.simulators.x12.records import InterchangeReply, X12Interchange, X12Transaction
+from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
+from clerkship.x12.header import NO_SEPARATOR
+from clerkship.x12.interchange import Interchange
+from clerkship.x12.segment import X12Segment
+from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
+
+_FILE_ENDINGS: dict[ReplyPart, str] = {"reply": "reply", "acknowledgments": "ack", "answers": "reply"}
+
+
+class X12State(State):
+    """The interchanges that the agent sent, their transactions, and the replies."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.interchanges: dict[str, X12Interchange] = {}
+        self.transactions: dict[str, X12Transaction] = {}
+        self.interchange_numbers: dict[str, set[str]] = {}
+        """The control numbers (ISA13) of accepted interchanges, by sender."""
+        self.last_control_number = 0
+        """ISA13 of the last reply."""
+        self.last_group_number = 0
+        """GS06 of the last group in a reply."""
+        self._pending: dict[tuple[str, ReplyPart], InterchangeReply] = {}
+        """Replies to batches that are not delivered yet, in the order in which they were written."""
+
+    @property
+    def settings(self) -> X12Config:
+        """The config."""
+        return cast(X12Config, self.config)
+
+    # What the agent asks for.
+
+    def find_interchange(self, id: str) -> X12Interchange:
+        """Return an interchange; refused if it does not exist."""
+        if id not in self.interchanges:
+            raise Refusal(404, "no_such_interchange", f"there is no interchange {id[:40]}; {_ids(self.interchanges)}")
+        return self.interchanges[id]
+
+    def find_transaction(self, id: str) -> X12Transaction:
+        """Return a transaction that the agent sent or has received; refused if there is none."""
+        transaction = self.transactions.get(id)
+        if transaction is None or not transaction.is_delivered:
+            raise Refusal(404, "no_such_transaction", f"there is no transaction {id[:40]}")
+        return transaction
+
+    def visible_transactions(self) -> Iterator[X12Transaction]:
+        """Iterate over the transactions that the agent sent or has received, in order."""
+        return (each for each in self.transactions.values() if each.is_delivered)
+
+    def used_numbers(self, interchange: Interchange) -> set[str]:
+        """Return the control numbers that the sender of an interchange has used."""
+        return self.interchange_numbers.get(sender_of(interchange), set())
+
+    def local_time(self, at: datetime) -> datetime:
+        """Return a time in the zone of the clearinghouse."""
+        return at.astimezone(timezone(timedelta(minutes=self.settings.zone or 0)))
+
+    # Replies.
+
+    def render_reply(self, interchange: X12Interchange, reply: InterchangeReply) -> str:
+        """Write a reply: its envelopes, with the transactions in them."""
+        settings, header = self.settings, interchange.header.split(interchange.header[3])
+        envelope = OutgoingEnvelope(
+            sender=settings.receiver.id,
+            sender_qualifier=settings.receiver.qualifier,
+            receiver=header[6],
+            receiver_qualifier=header[5],
+            control_number=int(reply.control_number),
+            created=self.local_time(reply.at),
+            usage=settings.usage,
+            delimiters=DEFAULT_X12_DELIMITERS if NO_SEPARATOR in interchange.delimiters else interchange.delimiters,
+            charset=settings.character_set,
+        )
+        groups = [
+            OutgoingGroup(
+                control_number=int(group.control_number),
+                version=group.version,
+                sets=[self.transactions[id].parse() for id in group.transactions],
+                functional_code=group.code,
+                sender=group.sender,
+                receiver=group.receiver,
+            )
+            for group in reply.groups
+        ]
+        return render_interchange(envelope, groups, list(self._ta1_segments(reply)))
+
+    def _ta1_segments(self, reply: InterchangeReply) -> Iterator[X12Segment]:
+        if reply.ta1:
+            yield self.transactions[reply.ta1].parse().segments[0]
+
+    def find_reply(self, id: str, part: ReplyPart) -> tuple[X12Interchange, InterchangeReply]:
+        """Return an interchange and one part of its reply."""
+        interchange = self.interchanges[id]
+        return interchange, next(reply for reply in interchange.replies if reply.part == part)
+
+    def next_due(self) -> DueWork | None:
+        """Return the first reply to a batch that is to be delivered."""
+        pending = [(reply.due, reply.seq) for reply in self._pending.values() if reply.due is not None]
+        return DueWork(*min(pending)) if pending else None
+
+    def run_due(self, action: ActionContext) -> None:
+        """Deliver the first reply that is due."""
+        id, part = min(self._pending, key=lambda key: (self._pending[key].due, self._pending[key].seq))
+        interchange, reply = self.find_reply(id, part)
+        action.emit(BatchReplied(id=id, part=part, path=self._reply_path(interchange, reply)))
+
+    def _reply_path(self, interchange: X12Interchange, reply: InterchangeReply) -> str:
+        name = interchange.file.rpartition("/")[2]
+        stem = name.rpartition(".")[0] or name
+        ending = _FILE_ENDINGS[reply.part]
+        return f"{self.settings.batch.inbound}/{stem}.{reply.control_number}.{ending}.edi"
+
+    # Changes.
+
+    def apply(self, event: Event) -> None:
+        """Change the state by an event."""
+        match event.payload:
+            case InterchangeAccepted() as accepted:
+                self._add_interchange(event, accepted)
+                self.interchange_numbers.setdefault(accepted.sender, set()).add(accepted.control_number)
+            case InterchangeRefused() as refused:
+                interchange = self._add_interchange(event, refused)
+                interchange.code, interchange.reason = refused.code, refused.reason
+            case X12Requested() as requested:
+                self._add_sent(event, requested)
+            case TransactionRefused() as refused_set:
+                self._add_sent(event, refused_set)
+            case AcknowledgmentReceived() as noted:
+                self._add_sent(event, noted)
+            case X12Answered() as answered:
+                self._add_received(event, answered, request=answered.request)
+                self.transactions[answered.request].other = answered.id
+            case AcknowledgmentSent() as acknowledgment:
+                self._add_received(event, acknowledgment)
+            case InterchangeReplied() as replied:
+                self._add_reply(event, replied)
+            case BatchReplied() as delivered:
+                self._deliver(delivered)
+
+    def _add_interchange(self, event: Event, payload: InterchangeAccepted | InterchangeRefused) -> X12Interchange:
+        interchange = X12Interchange(
+            payload.id,
+            event.seq,
+            event.at,
+            payload.control_number,
+            payload.sender,
+            payload.receiver,
+            payload.received_as,
+            payload.file,
+            payload.header,
+            X12Delimiters(*payload.delimiters),
+        )
+        self.interchanges[payload.id] = interchange
+        return interchange
+
+    def _add_sent(self, event: Event, payload: X12Requested | TransactionRefused | AcknowledgmentReceived) -> None:
+        is_refused = isinstance(payload, TransactionRefused)
+        is_noted = isinstance(payload, AcknowledgmentReceived)
+        self.transactions[payload.id] = X12Transaction(
+            payload.id,
+            event.seq,
+            event.at,
+            payload.interchange,
+            payload.transaction,
+            payload.control_number,
+            "" if isinstance(payload, AcknowledgmentReceived) else payload.trace,
+            "refused" if is_refused else "noted" if is_noted else "accepted",
+            X12Delimiters(*payload.delimiters),
+            payload.edi,
+            payload.reasons if isinstance(payload, TransactionRefused) else (),
+        )
+        self.interchanges[payload.interchange].transactions.append(payload.id)
+
+    def _add_received(self, event: Event, payload: X12Answered | AcknowledgmentSent, request: str = "") -> None:
+        is_answer = isinstance(payload, X12Answered)
+        self.transactions[payload.id] = X12Transaction(
+            payload.id,
+            event.seq,
+            event.at,
+            payload.interchange,
+            payload.transaction,
+            payload.control_number,
+            payload.trace if isinstance(payload, X12Answered) else "",
+            "answer" if is_answer else "acknowledgment",
+            X12Delimiters(*payload.delimiters),
+            payload.edi,
+            other=request,
+            is_delivered=self.interchanges[payload.interchange].received_as != "batch",
+        )
+
+    def _add_reply(self, event: Event, replied: InterchangeReplied) -> None:
+        interchange = self.interchanges[replied.id]
+        reply = InterchangeReply(event.seq, event.at, replied.part, replied.control_number, replied.ta1, replied.groups)
+        self.last_control_number = int(replied.control_number)
+        self.last_group_number = max([self.last_group_number, *(int(group.control_number) for group in replied.groups)])
+        if interchange.received_as == "batch":
+            batch = self.settings.batch
+            delay = batch.answer_after if replied.part == "answers" else batch.acknowledge_after
+            reply.due = event.at + delay
+            self._pending[replied.id, replied.part] = reply
+        interchange.replies.append(reply)
+
+    def _deliver(self, delivered: BatchReplied) -> None:
+        reply = self._pending.pop((delivered.id, delivered.part))
+        reply.due = None
+        for id in reply.transactions:
+            self.transactions[id].is_delivered = True
+
+    def dump(self) -> Any:
+        """Return the state as plain data."""
+        return {
+            "interchanges": [_dump_interchange(each) for each in self.interchanges.values()],
+            "transactions": [_dump_transaction(each) for each in self.transactions.values()],
+            "numbers": {sender: sorted(numbers) for sender, numbers in self.interchange_numbers.items()},
+            "last": [self.last_control_number, self.last_group_number],
+            "pending": [list(key) for key in self._pending],
+        }
+
+
+def sender_of(interchange: Interchange) -> str:
+    """Return qualifier and id of the sender: `ZZ CLINIC01`."""
+    return f"{interchange.sender_qualifier} {interchange.sender}"
+
+
+def receiver_of(interchange: Interchange) -> str:
+    """Return qualifier and id of the receiver."""
+    return f"{interchange.receiver_qualifier} {interchange.receiver}"
+
+
+def _ids(ids: Iterable[str]) -> str:
+    last = max(map(int, ids), default=0)
+    return f"there are 1 to {last}" if last else "none was received"
+
+
+def _dump_interchange(interchange: X12Interchange) -> list[Any]:
+    replies = [
+        [reply.part, reply.control_number, str(reply.due or ""), *reply.transactions] for reply in interchange.replies
+    ]
+    return [
+        interchange.id,
+        interchange.control_number,
+        interchange.sender,
+        interchange.received_as,
+        interchange.file,
+        interchange.code,
+        list(interchange.transactions),
+        replies,
+    ]
+
+
+def _dump_transaction(each: X12Transaction) -> list[Any]:
+    facts = [each.id, each.interchange, each.transaction, each.control_number, each.trace, each.outcome, each.other]
+    return [*facts, each.is_delivered, list(each.reasons), "".join(each.delimiters), each.edi]
