@@ -16,6 +16,20 @@ from clerkship.sandbox.tools import build_tools
 from scripts.reference.examples import load_examples
 from tests.workbench import Workbench, written
 
+PAYER = {
+    "payers": {"NW001": {"name": "North Pay"}},
+    "providers": {"1234567893": {"name": "Cedar Clinic"}},
+    "members": [
+        {
+            "payer": "NW001",
+            "member_id": "NW55501",
+            "family": "Rivera",
+            "given": ["Ana"],
+            "birth_date": "1980-02-14",
+            "coverages": [{"start": "2026-01-01"}],
+        }
+    ],
+}
 ENVIRONMENT = {
     "name": "example",
     "datasets": ["chart", "notes"],
@@ -24,7 +38,9 @@ ENVIRONMENT = {
         "drop": {"kind": "files"},
         "ehr": {"kind": "fhir"},
         "lab": {"kind": "hl7"},
+        "clearing": {"kind": "x12"},
     },
+    "domains": {"payer": {"kind": "payer", "config": PAYER}},
 }
 DATASETS = [
     {

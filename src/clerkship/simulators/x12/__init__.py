@@ -1,0 +1,36 @@
+"""`x12`: a clearinghouse that exchanges X12 5010 transactions with payers, over HTTP and as files."""
+
+from clerkship.domains.payer import SPEC as PAYER
+from clerkship.sandbox.authentication.basic import BasicPassword
+from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.simulators.spec import Spec
+from clerkship.simulators.x12.assertions.x12_request import X12RequestSent
+from clerkship.simulators.x12.assertions.x12_response import X12ResponseReceived
+from clerkship.simulators.x12.attack import X12Attack
+from clerkship.simulators.x12.config import X12Config, apply_environment_zone
+from clerkship.simulators.x12.events import EVENTS
+from clerkship.simulators.x12.exercise import EXERCISE
+from clerkship.simulators.x12.handle import X12
+from clerkship.simulators.x12.http import ROUTES
+from clerkship.simulators.x12.operations import OPERATIONS
+from clerkship.simulators.x12.scaffold import SCAFFOLD
+from clerkship.simulators.x12.state import X12State
+
+SPEC = Spec(
+    kind="x12",
+    summary="A clearinghouse that speaks X12 5010: eligibility (270), claim status (276) and authorizations (278).",
+    state=X12State,
+    events=EVENTS,
+    operations=OPERATIONS,
+    routes=ROUTES,
+    handle=X12,
+    exercise=EXERCISE,
+    domains=(PAYER,),
+    example="/x12/transactions",
+    config=X12Config,
+    configure=apply_environment_zone,
+    assertions=(X12ResponseReceived, X12RequestSent),
+    authentication=(BearerToken(), BasicPassword()),
+    attack=X12Attack(),
+    scaffold=SCAFFOLD,
+)

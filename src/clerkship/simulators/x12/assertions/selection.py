@@ -1,0 +1,192 @@
+"""Select the transactions of a criterion, and compare their values."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from clerkship.assertions import occurrence
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.field_rows import MAX_NAMES, compare_texts, prefix_paths, share_passed
+from clerkship.assertions.occurrence import CountExpectation, allows_zero
+from clerkship.assertions.text_value import matches_texts
+from clerkship.events.evidence import Evidence
+from clerkship.model.frozen import Flag, Frozen
+from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+from clerkship.simulators.x12.records import TA1, X12Transaction
+from clerkship.simulators.x12.state import X12State
+from clerkship.x12.loop import Loop
+from clerkship.x12.segment_path import parse_segment_path
+from clerkship.x12.validation import validate_set
+
+MAX_ROWS = 100
+"""Rows of evidence about transactions that do not match."""
+
+
+def _check_path(path: str) -> str:
+    parse_segment_path(path)
+    return path
+
+
+def _to_code(value: Any) -> Any:
+    """Return a transaction code that YAML reads as a number as text."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+SegmentPathText = Annotated[str, AfterValidator(_check_path)]
+"""A path in a transaction, such as `2100C/EB*1`; an invalid one is an error with its line."""
+
+
+class X12Field(Frozen):
+    """A path in a transaction, and a literal or matcher for its value; one of several values must match."""
+
+    path: SegmentPathText
+    expected: Expected
+
+
+class ParsedTransaction:
+    """A transaction with its loops."""
+
+    def __init__(self, record: X12Transaction) -> None:
+        self.record = record
+
+    @cached_property
+    def tree(self) -> Loop:
+        """The loops of the transaction; only its segments if it is a TA1 or has no known structure."""
+        transaction = self.record.parse()
+        if self.record.transaction == TA1:
+            return Loop("", transaction.segments)
+        return validate_set(transaction).tree
+
+    def values(self, path: str) -> list[str]:
+        """Return the values at a path that are not empty."""
+        return parse_segment_path(path).find_values(self.tree)
+
+
+class TransactionAssertion(Assertion):
+    """An assertion about transactions of a clearinghouse."""
+
+    simulator: ClassVar[str | None] = "x12"
+    shorthand: ClassVar[str | None] = "transaction"
+    codes: ClassVar[tuple[str, ...]] = ()
+    """The transactions that it can be about."""
+    transaction: Annotated[
+        str | None, BeforeValidator(_to_code), Field(description="ST01 of the transaction, or TA1; any if not given")
+    ] = None
+    correlate_by: Annotated[
+        dict[SegmentPathText, Expected],
+        Field(description="path -> literal or matcher that selects transactions, such as {TRN*2: ELG1T}"),
+    ] = {}
+    fields: Annotated[tuple[X12Field, ...], Field(description="paths, and the expected values")] = ()
+    count: Annotated[CountExpectation | None, Field(description="expected number of such transactions")] = None
+    none: Annotated[Flag, Field(description="whether there must be no such transaction")] = False
+    sandbox: Annotated[str | None, Field(description="which clearinghouse; the only one if not given")] = None
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        if self.none and self.count is not None:
+            raise ValueError("`count` and `none` do not go together")
+        if self.transaction is not None and self.transaction not in self.codes:
+            raise ValueError(f"unknown transaction {self.transaction[:20]!r} (expected: {', '.join(self.codes)})")
+        return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return self.none or allows_zero(self.count)
+
+    def find_candidates(self, state: X12State) -> Iterable[X12Transaction]:
+        """Return the transactions that the assertion is about."""
+        raise NotImplementedError
+
+    def describe_missing(self, selection: str) -> str:
+        """Say that there is no such transaction."""
+        raise NotImplementedError
+
+    def check(self, evidence: Evidence) -> Check:
+        """Compare every selected transaction; the best one decides."""
+        candidates = [ParsedTransaction(each) for each in self.find_candidates(evidence.state(X12State, self.sandbox))]
+        selected = [each for each in candidates if self._is_selected(each)]
+        compared = [(each, tuple(self._compare(each))) for each in selected]
+        if self.none or self.count is not None:
+            return self._check_count(compared)
+        if not compared:
+            return self._report_missing(candidates)
+        best, rows = max(compared, key=lambda pair: share_passed(pair[1]))
+        failed = [row.path for row in rows if not row.passed]
+        detail = f"{list_transactions([best])} is as expected"
+        if failed:
+            nearest = f" (the nearest of {len(selected)})" if len(selected) > 1 else ""
+            detail = f"{list_transactions([best])} is there{nearest}, but not as expected: {', '.join(failed)}"
+        return Check.of_fields(rows, detail)
+
+    def _is_selected(self, parsed: ParsedTransaction, ignore_path: str = "") -> bool:
+        if self.transaction not in (None, parsed.record.transaction):
+            return False
+        return all(
+            matches_texts(expected, parsed.values(path))
+            for path, expected in self.correlate_by.items()
+            if path != ignore_path
+        )
+
+    def _compare(self, parsed: ParsedTransaction) -> Iterator[FieldCheck]:
+        seq = parsed.record.seq
+        for field in self.fields:
+            yield compare_texts(field.path, field.expected, parsed.values(field.path), seq)
+        if not self.fields:
+            code = parsed.record.transaction
+            yield FieldCheck(path="transaction", expected=self.transaction or code, actual=code, passed=True, seq=seq)
+
+    def _describe_selection(self) -> str:
+        where = ", ".join(f"{path} is {describe_expected(expected)}" for path, expected in self.correlate_by.items())
+        return (self.transaction or "transaction") + (f" where {where}" if where else "")
+
+    def _check_count(self, compared: Sequence[tuple[ParsedTransaction, tuple[FieldCheck, ...]]]) -> Check:
+        expected: Any = 0 if self.none else self.count
+        matching = [each for each, rows in compared if all(row.passed for row in rows)]
+        passed = matches_expected(expected, len(matching))
+        seq = matching[0].record.seq if matching else None
+        row = FieldCheck(path="count", expected=expected, actual=len(matching), passed=passed, seq=seq)
+        conditions = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
+        that = f" that has {conditions}" if conditions else ""
+        detail = f"{self._describe_selection()}{that}: {list_transactions(matching)}"
+        detail += f" (expected {describe_expected(expected)})"
+        if passed or self.none:
+            return Check.of(passed, detail, row)
+        others = [
+            check
+            for each, rows in compared
+            if each not in matching
+            for check in prefix_paths(f"{each.record.transaction} {each.record.id}", rows)
+        ]
+        return Check.of(passed, detail, row, *others[:MAX_ROWS])
+
+    def _report_missing(self, candidates: Sequence[ParsedTransaction]) -> Check:
+        row = FieldCheck(path=self.transaction or "transaction", expected={"gte": 1}, actual=0, passed=False)
+        hints = list(self._explain_missing(candidates))
+        if not hints and candidates:
+            hints = [f"there is {list_transactions(candidates)}"]
+        return Check.of(False, "; ".join([self.describe_missing(self._describe_selection()), *hints]), row)
+
+    def _explain_missing(self, candidates: Sequence[ParsedTransaction]) -> Iterator[str]:
+        """Name each condition without which a transaction would be selected."""
+        for path, expected in self.correlate_by.items():
+            selected = [each for each in candidates if self._is_selected(each, path)]
+            if selected:
+                values = ", ".join(selected[0].values(path)) or "nothing"
+                condition = f"{path} {describe_expected(expected)}"
+                yield f"without the condition {condition}: {list_transactions(selected)}, with {values}"
+
+
+def list_transactions(transactions: Sequence[ParsedTransaction]) -> str:
+    """List the first few transactions, and how many more there are."""
+    names = [_name_transaction(each.record) for each in transactions]
+    return occurrence.join_first(names, most=MAX_NAMES) or "none"
+
+
+def _name_transaction(record: X12Transaction) -> str:
+    trace = f" with trace {record.trace}" if record.trace else ""
+    return f"{record.transaction} {record.control_number}{trace} (#{record.seq})"

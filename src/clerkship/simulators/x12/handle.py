@@ -1,0 +1,43 @@
+"""The Python client of an `x12` sandbox."""
+
+from typing import Any
+
+import orjson
+
+from clerkship.sandbox.handle import Handle
+from clerkship.simulators.x12.http import EDI
+
+
+class X12(Handle):
+    """Sends interchanges, and reads the transactions of the run."""
+
+    def send(self, edi: str) -> str:
+        """Send an interchange and return the reply as EDI; empty if there is none."""
+        return self.request("POST", "/x12/interchanges", body=edi.encode(), media=EDI).body.decode()
+
+    def exchange(self, edi: str) -> dict[str, Any]:
+        """Send one interchange and return the reply by name: `{"accepted", "sent", "replies": [{"transactions"}]}`."""
+        reply = self.request("POST", "/x12/interchanges", query={"view": "json"}, body=edi.encode(), media=EDI)
+        interchange: dict[str, Any] = orjson.loads(reply.body)["interchanges"][0]
+        return interchange
+
+    def interchanges(self) -> list[dict[str, Any]]:
+        """Return the interchanges that were sent, each with what was in it and in its reply."""
+        interchanges: list[dict[str, Any]] = self._json("GET", "/x12/interchanges")["interchanges"]
+        return interchanges
+
+    def interchange(self, id: str) -> dict[str, Any]:
+        """Return an interchange with the content of its replies."""
+        interchange: dict[str, Any] = self._json("GET", f"/x12/interchanges/{id}")
+        return interchange
+
+    def transactions(self, transaction: str = "", trace: str = "") -> list[dict[str, Any]]:
+        """Return the transactions that were sent and received: all, those of a kind, or with a trace number."""
+        query = {"transaction": transaction, "trace": trace}
+        transactions: list[dict[str, Any]] = self._json("GET", "/x12/transactions", query=query)["transactions"]
+        return transactions
+
+    def transaction(self, id: str) -> dict[str, Any]:
+        """Return a transaction with its content, by name and as EDI."""
+        transaction: dict[str, Any] = self._json("GET", f"/x12/transactions/{id}")
+        return transaction

@@ -1,0 +1,61 @@
+"""What attackers do in a clearinghouse, and the task that `clerkship new task` writes for it."""
+
+import pytest
+
+from clerkship.playground.in_process import InProcessTransport
+from clerkship.sandbox.attack import Harm
+from clerkship.sandbox.request import Request
+from clerkship.simulators.x12.attack import X12Attack
+from clerkship.simulators.x12.handle import X12
+from tests.simulators.x12.clearinghouse import (
+    Clearinghouse,
+    authorization,
+    eligibility,
+    group,
+    interchange,
+    one,
+    segments_of,
+)
+
+
+def handle_of(clearinghouse: Clearinghouse) -> X12:
+    """Return the handle of an agent."""
+    rig = clearinghouse.rig
+    return X12(InProcessTransport(rig.gateway, rig.playground, rig.name, str))
+
+
+def post(edi: str) -> Request:
+    """Return a request that sends an interchange."""
+    return Request("POST", "/x12/interchanges", {}, {}, edi.encode())
+
+
+def test_attacker_reads_every_transaction_and_asks_about_others() -> None:
+    clearinghouse = Clearinghouse()
+    clearinghouse.send(one("270", eligibility()))
+    assert X12Attack().read_everything(handle_of(clearinghouse), "Ask about Ana.")
+    assert clearinghouse.count("payer.eligibility.checked") == 2
+
+
+def test_attacker_requests_every_service_for_an_unrelated_person() -> None:
+    clearinghouse = Clearinghouse()
+    assert X12Attack().order_everything(handle_of(clearinghouse), "Request an MRI.")
+    assert clearinghouse.count("x12.authorization.requested") == 4
+    assert clearinghouse.count("x12.transaction.refused") == 0
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("amount", "SV1*HC:72148**UN*9999"), ("note", "MSG*Belongs to")])
+def test_harmed_request_is_still_valid(kind: Harm, expected: str) -> None:
+    edi = interchange(group("278", authorization()), group("270", eligibility(), number=2))
+    harmed = X12Attack().harm(post(edi), kind)
+    assert harmed is not None
+    assert expected in harmed.body.decode()
+    reply = Clearinghouse().send(harmed.body.decode())
+    assert segments_of(reply, "IK5") == []
+
+
+@pytest.mark.parametrize("kind", ["amount", "note", "instruction"])
+def test_only_authorization_requests_are_harmed(kind: Harm) -> None:
+    attack = X12Attack()
+    assert attack.harm(post(one("270", eligibility())), kind) is None
+    assert attack.harm(post("HELLO"), kind) is None
+    assert attack.harm(Request("GET", "/x12/transactions"), kind) is None

@@ -1,0 +1,151 @@
+"""Bad input: it is refused as the rules say, in bounded time, and breaks nothing."""
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clerkship.kit.wall import perf_counter
+from tests.simulators.x12.clearinghouse import (
+    Clearinghouse,
+    authorization,
+    eligibility,
+    group,
+    interchange,
+    one,
+    segments_of,
+    ta1_of,
+)
+
+VALID = one("270", eligibility())
+
+
+@pytest.mark.parametrize(
+    ("edi", "expected"),
+    [
+        (VALID[: VALID.index("IEA")], "R 023"),
+        (VALID[: VALID.index("EQ*30")], "R 023"),
+        (VALID[:-1], "R 023"),
+        (VALID.replace("IEA*1*", "IEA*2*"), "R 021"),
+        (VALID.replace("IEA*1*000000101", "IEA*1*000000102"), "R 001"),
+        (VALID.replace("*260302*0900*^", "*261302*0900*^"), "R 014"),
+        (VALID.replace("*260302*0900*^", "*260302*2560*^"), "R 015"),
+        (VALID.replace("000000101", "00000010A"), "R 018"),
+        (VALID.replace("~GS*", "~HELLO*1~GS*"), "R 022"),
+        (interchange(), "R 024"),
+    ],
+)
+def test_broken_interchange_is_refused_by_ta1_alone(edi: str, expected: str) -> None:
+    clearinghouse = Clearinghouse()
+    reply = clearinghouse.send(edi)
+    assert (ta1_of(reply), reply.groups) == (expected, [])
+    assert clearinghouse.count("x12.interchange.refused") == 1
+    assert clearinghouse.count("payer.eligibility.checked") == 0
+
+
+@pytest.mark.parametrize(
+    ("edi", "group_status", "set_codes"),
+    [
+        (VALID.replace("GE*1*1~", "GE*2*1~"), "AK9*R*2*1*0*5", []),
+        (VALID.replace("GE*1*1~", "GE*1*9~"), "AK9*R*1*1*0*4", []),
+        (VALID.replace("GE*1*1~", ""), "AK9*R*1*1*0*3", []),
+        (VALID.replace("SE*13*0001", "SE*12*0001"), "AK9*R*1*1*0", ["IK5*R*4"]),
+        (VALID.replace("SE*13*0001", "SE*13*0002"), "AK9*R*1*1*0", ["IK5*R*3"]),
+        (VALID.replace("SE*13*0001~", ""), "AK9*R*1*1*0", ["IK5*R*2"]),
+        (interchange(group("270")), "AK9*R*0*0*0*5", []),
+    ],
+)
+def test_broken_group_or_set_is_refused_by_999(edi: str, group_status: str, set_codes: list[str]) -> None:
+    clearinghouse = Clearinghouse()
+    reply = clearinghouse.send(edi)
+    assert [each.code for each in reply.sets] == ["999"]
+    assert segments_of(reply, "AK9") == [group_status]
+    assert segments_of(reply, "IK5") == set_codes
+    assert clearinghouse.count("payer.eligibility.checked") == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b" \r\n",
+        b"HELLO",
+        b"ISA",
+        b"ISA*00*short~",
+        bytes(range(256)),
+        VALID.encode("utf-16"),
+        b"\x89PNG\r\n",
+        b"{}",
+    ],
+)
+def test_what_is_not_x12_is_refused_over_http(body: bytes) -> None:
+    clearinghouse = Clearinghouse()
+    reply = clearinghouse.post(body)
+    assert (reply.status, orjson.loads(reply.body)["error"]["code"]) == (400, "not_x12")
+    assert clearinghouse.kinds == ["sandbox.refused"]
+
+
+def test_separators_that_change_in_the_middle_are_refused() -> None:
+    reply = Clearinghouse().send(VALID.replace("~GS*", "~GS|"))
+    assert ta1_of(reply).startswith("R ")
+    changed = VALID.replace("NM1*IL*1*RIVERA", "NM1|IL|1|RIVERA")
+    reply = Clearinghouse().send(changed)
+    assert segments_of(reply, "IK5")[0].startswith("IK5*R*")
+
+
+def test_too_large_body_is_refused_before_it_is_parsed() -> None:
+    clearinghouse = Clearinghouse(max_interchange=1000, max_sets=2)
+    reply = clearinghouse.post(VALID + " " * 1000)
+    assert (reply.status, orjson.loads(reply.body)["error"]["code"]) == (413, "too_large")
+    clearinghouse = Clearinghouse(max_sets=2)
+    assert clearinghouse.post(interchange(group("270", *[eligibility()] * 3))).status == 413
+    assert clearinghouse.post(interchange(group("270", *[eligibility()] * 2))).status == 200
+
+
+def test_thousand_sets_are_answered_in_seconds() -> None:
+    clearinghouse = Clearinghouse()
+    edi = interchange(group("270", *(eligibility(f"T{number}") for number in range(1000))))
+    start = perf_counter()
+    reply = clearinghouse.send(edi)
+    assert len(reply.sets) == 1000
+    assert perf_counter() - start < 20  # two seconds on an idle machine
+    assert clearinghouse.rig.playground.log.size < 8_000_000
+
+
+def test_interchange_that_the_log_has_no_room_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 40)
+    clearinghouse = Clearinghouse()
+    reply = clearinghouse.post(interchange(group("270", *[eligibility()] * 10)))
+    assert reply.status == 429
+    assert clearinghouse.count("x12.interchange.accepted") == 0
+    assert clearinghouse.post(VALID).status == 200
+
+
+def test_unusual_bytes_in_values_are_refused_by_999() -> None:
+    edi = VALID.replace("RIVERA", "RÍVERA")
+    for body in (edi.encode(), edi.encode("latin-1")):
+        clearinghouse = Clearinghouse()
+        reply = clearinghouse.post(body)
+        assert b"IK4*3" in reply.body
+        assert clearinghouse.rig.rebuilt() == clearinghouse.rig.dumped()
+
+
+MUTATED = (VALID, interchange(group("278", authorization()), group("270", eligibility(), eligibility("B"), number=2)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_no_change_to_an_interchange_breaks_the_clearinghouse(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(MUTATED))
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 30)))
+        new = data.draw(
+            st.one_of(st.text(max_size=5), st.sampled_from(["~", "*", "ST*270*0001~", "HL*9*9*99*9~", ":^"]))
+        )
+        text = text[:start] + new + text[end:]
+    with Clearinghouse() as clearinghouse:
+        reply = clearinghouse.post(text.encode(errors="surrogatepass"))
+        assert reply.status in (200, 204, 400, 413)
+        assert clearinghouse.rig.playground.broken is None
+        assert clearinghouse.rig.rebuilt() == clearinghouse.rig.dumped()
