@@ -1,0 +1,186 @@
+"""Batches: interchanges in files of a file drop, and their replies."""
+
+from typing import Any
+
+import pytest
+
+from clerkship.domains.payer import SPEC as PAYER
+from clerkship.domains.payer.config import PayerConfig
+from clerkship.events.event import Event
+from clerkship.model.environment import Environment
+from clerkship.playground.component import PreparedComponent
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.in_process import InProcessTransport
+from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog, replay
+from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.state import ActionContext
+from clerkship.simulators import files, x12
+from clerkship.simulators.files.config import FilesConfig
+from clerkship.simulators.files.handle import Files
+from clerkship.simulators.files.state import FilesState
+from clerkship.simulators.x12.config import X12Config
+from clerkship.simulators.x12.handle import X12
+from clerkship.x12.interchange import Interchange, parse_interchanges
+from tests.simulators.x12.clearinghouse import MEMBERS, eligibility, group, interchange, one, segments_of, ta1_of
+
+REACTIONS = ["drop.file -> clearing", "clearing.batch.replied -> drop"]
+
+
+class Exchange:
+    """A clearinghouse with a file drop."""
+
+    def __init__(self, **config: Any) -> None:
+        simulators = {"drop": {"kind": "files"}, "clearing": {"kind": "x12"}}
+        written = {"name": "exchange", "simulators": simulators, "domains": {"payer": {"kind": "payer"}}}
+        environment = Environment.model_validate(written | {"reactions": REACTIONS})
+        prepared = {
+            "drop": PreparedSimulator(files.SPEC, FilesConfig()),
+            "clearing": PreparedSimulator(x12.SPEC, X12Config.model_validate(config)),
+        }
+        domains = {"payer": PreparedComponent(PAYER, PayerConfig.model_validate(MEMBERS), PAYER.prepare(()))}
+        self.prepared = {**prepared, **domains}
+        self.playground = Playground(environment, prepared, "x", PlaygroundOptions(domains=domains))
+        gateway = Gateway()
+        self.drop = Files(InProcessTransport(gateway, self.playground, "drop", str))
+        self.clearing = X12(InProcessTransport(gateway, self.playground, "clearing", str))
+
+    def write(self, path: str, edi: str | bytes) -> None:
+        """Write a file as the agent does."""
+        self.drop.write(path, edi)
+
+    def advance(self, minutes: float) -> None:
+        """Let time pass."""
+        now = self.playground.now
+        self.playground.advance(now.resolution * int(minutes * 60_000_000))
+
+    def inbound(self) -> list[str]:
+        """Return the files for the agent."""
+        return self.drop.list("inbound")
+
+    def read(self, path: str) -> Interchange:
+        """Parse a file for the agent."""
+        [parsed] = parse_interchanges(self.drop.read(path))
+        assert not parsed.problems
+        return parsed
+
+    def kinds(self, source: str) -> list[str]:
+        """Return the kinds of the events of a sandbox."""
+        return [event.kind for event in self.playground.log.events if event.source == source]
+
+
+def test_batch_is_acknowledged_first_and_answered_later() -> None:
+    exchange = Exchange()
+    exchange.write("outbound/elig-17.edi", interchange(group("270", eligibility("A"), eligibility("B"))))
+    assert exchange.inbound() == []
+    exchange.advance(1)
+    [acknowledgment] = exchange.inbound()
+    assert acknowledgment == "inbound/elig-17.000000001.ack.edi"
+    assert segments_of(exchange.read(acknowledgment), "AK9") == ["AK9*A*2*2*2"]
+    assert [each["transaction"] for each in exchange.clearing.transactions()] == ["270", "270", "999"]
+    exchange.advance(9)
+    [_, reply] = exchange.inbound()
+    assert reply == "inbound/elig-17.000000002.reply.edi"
+    assert [each.split("*")[2] for each in segments_of(exchange.read(reply), "TRN")] == ["A", "B"]
+    assert len(exchange.clearing.transactions(transaction="271")) == 2
+
+
+def test_delays_and_folders_are_a_matter_of_config() -> None:
+    batch = {"outbound": "to/payer", "inbound": "from/payer", "acknowledge_after": "5s", "answer_after": "2h"}
+    exchange = Exchange(batch=batch)
+    exchange.write("outbound/a.edi", one("270", eligibility()))
+    exchange.write("to/payer/a.edi", one("270", eligibility()))
+    exchange.write("to/payer/old/b.edi", one("270", eligibility(), 102))
+    exchange.advance(1)
+    assert exchange.drop.list("from") == ["from/payer/a.000000001.ack.edi"]
+    exchange.advance(120)
+    assert len(exchange.drop.list("from")) == 2
+
+
+def test_refused_interchange_gets_a_ta1_and_no_999() -> None:
+    exchange = Exchange()
+    edi = one("270", eligibility())
+    exchange.write("outbound/a.edi", edi.replace("IEA*1", "IEA*3"))
+    exchange.write("outbound/b.edi", edi)
+    exchange.write("outbound/c.edi", edi)
+    exchange.advance(20)
+    by_name = {
+        path.split("/")[1].split(".")[0] + path.split(".")[2]: exchange.read(path) for path in exchange.inbound()
+    }
+    assert sorted(by_name) == ["aack", "back", "breply", "cack"]
+    assert (ta1_of(by_name["aack"]), ta1_of(by_name["cack"])) == ("R 021", "R 025")
+    assert not by_name["aack"].groups
+    assert exchange.kinds("payer") == ["payer.eligibility.checked"]
+
+
+def test_refused_set_is_acknowledged_and_the_others_are_answered() -> None:
+    exchange = Exchange()
+    bad = [segment.replace("DMG*D8", "DMG*D9") for segment in eligibility("BAD1")]
+    exchange.write("outbound/a.edi", interchange(group("270", bad, eligibility("GOOD1")), ta1="1"))
+    exchange.advance(20)
+    acknowledgment, reply = (exchange.read(path) for path in exchange.inbound())
+    assert ta1_of(acknowledgment) == "A 000"
+    assert segments_of(acknowledgment, "AK9") == ["AK9*P*2*2*1"]
+    assert segments_of(reply, "TRN") == ["TRN*2*GOOD1*9CEDAR0001"]
+
+
+def test_file_is_received_when_it_gets_its_final_name() -> None:
+    exchange = Exchange()
+    exchange.write("outbound/a.edi.part", one("270", eligibility("A"), 1))
+    exchange.write("staging/b.edi", one("270", eligibility("B"), 2))
+    assert exchange.kinds("clearing") == []
+    exchange.drop.rename("outbound/a.edi.part", "outbound/a.edi")
+    exchange.drop.rename("staging/b.edi", "outbound/b.edi")
+    exchange.drop.rename("outbound/b.edi", "outbound/c.edi")
+    assert [each["file"] for each in exchange.clearing.interchanges()] == ["outbound/a.edi", "outbound/b.edi"]
+
+
+def test_interrupted_upload_is_not_received() -> None:
+    exchange = Exchange()
+    state = exchange.playground.sandboxes["drop"].state
+    assert isinstance(state, FilesState)
+    context: ActionContext = exchange.playground.context_for("drop", "agent")
+    state.write(context, "outbound/a.edi", one("270", eligibility()).encode(), complete=False)
+    state.rename(context, "outbound/a.edi", "other.edi")
+    state.rename(context, "other.edi", "outbound/a.edi")
+    assert exchange.kinds("clearing") == []
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", bytes(range(256))])
+def test_file_that_is_not_x12_is_refused_in_the_log(data: bytes) -> None:
+    exchange = Exchange()
+    exchange.write("outbound/a.edi", data)
+    exchange.advance(20)
+    assert (exchange.kinds("clearing"), exchange.inbound()) == (["sandbox.refused"], [])
+
+
+def test_file_that_is_too_large_gets_a_ta1() -> None:
+    exchange = Exchange(max_interchange=1000)
+    exchange.write("outbound/a.edi", one("270", eligibility()) + " " * 100_000)
+    exchange.advance(20)
+    [path] = exchange.inbound()
+    assert ta1_of(exchange.read(path)) == "R 024"
+    assert exchange.playground.log.size < 200_000
+
+
+def test_acknowledgment_in_a_file_is_noted() -> None:
+    exchange = Exchange()
+    exchange.write("outbound/a.edi", interchange("TA1*000000001*260302*1400*A*000~").replace("IEA*1", "IEA*0"))
+    exchange.advance(20)
+    assert exchange.inbound() == []
+    assert [each["outcome"] for each in exchange.clearing.transactions()] == ["noted"]
+
+
+def test_fork_delivers_the_replies_that_are_due() -> None:
+    original, fork = Exchange(), Exchange()
+    original.write("outbound/a.edi", one("270", eligibility()))
+    original.advance(2)
+    events: list[Event] = list(original.playground.log.events)
+    log = original.playground.log
+    fork.playground.rewind(SavedLog(events, log.lines, log.blobs))
+    fork.playground.advance(original.playground.now - fork.playground.now)
+    for exchange in (original, fork):
+        exchange.advance(10)
+    assert fork.playground.log.lines == original.playground.log.lines
+    assert len(fork.inbound()) == 2
+    states = replay(fork.prepared, fork.playground.log.events)
+    assert states["clearing"].dump() == fork.playground.sandboxes["clearing"].state.dump()
