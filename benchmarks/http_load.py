@@ -3,6 +3,7 @@
 import selectors
 import socket
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -30,8 +31,9 @@ def render_request(method: str, url: str, token: str, body: bytes = b"") -> byte
     return f"{head}Accept: application/fhir+json\r\nUser-Agent: load\r\n{media}\r\n".encode() + body
 
 
-def keep_asking(netloc: str, request: bytes, connections: int, seconds: float, most: int) -> Load:
-    """Send a request repeatedly, until the time is over or so many were sent."""
+def keep_asking(netloc: str, request: bytes | Callable[[], bytes], connections: int, seconds: float, most: int) -> Load:
+    """Send a request repeatedly, or requests that a function returns, until the time is over or so many were sent."""
+    next_request = (lambda: request) if isinstance(request, bytes) else request
     host, _, port = netloc.partition(":")
     with selectors.DefaultSelector() as waiting:
         for _ in range(connections):
@@ -40,20 +42,24 @@ def keep_asking(netloc: str, request: bytes, connections: int, seconds: float, m
             waiting.register(opened, selectors.EVENT_READ)
         lines = [key.fileobj for key in waiting.get_map().values() if isinstance(key.fileobj, socket.socket)]
         try:
-            return _ask(waiting, lines, request, seconds, most)
+            return _ask(waiting, lines, next_request, seconds, most)
         finally:
             for line in lines:
                 line.close()
 
 
 def _ask(
-    waiting: selectors.BaseSelector, lines: list[socket.socket], request: bytes, seconds: float, most: int
+    waiting: selectors.BaseSelector,
+    lines: list[socket.socket],
+    next_request: Callable[[], bytes],
+    seconds: float,
+    most: int,
 ) -> Load:
     asked = done = 0
     sample = b""
     began = time.perf_counter()
     for line in lines[:most]:
-        line.sendall(request)
+        line.sendall(next_request())
         asked += 1
     while done < asked:
         for key, _ in waiting.select(timeout=60):
@@ -62,7 +68,7 @@ def _ask(
             sample = _read(answered)
             done += 1
             if asked < most and time.perf_counter() - began < seconds:
-                answered.sendall(request)
+                answered.sendall(next_request())
                 asked += 1
     return Load(done, time.perf_counter() - began, sample)
 

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 CACHE = Path(__file__).parent.parent.parent / ".cache" / "clients"
 MAX_INSTALL_SECONDS = 300
+
+
+class CannotInstall(Exception):
+    """A program could not be installed, because there is no network or no such program."""
 
 
 @contextmanager
@@ -26,7 +28,7 @@ def install_lock(folder: Path) -> Iterator[None]:
 
 
 def python_environment(name: str, requirements: Path) -> Path:
-    """Return the Python of an environment that has what the file requires; skip the test if it cannot be installed."""
+    """Return the Python of an environment that has what the file requires. Raises `CannotInstall`."""
     folder = CACHE / f"{name}-py{sys.version_info.major}.{sys.version_info.minor}"
     done, wanted = folder / "installed.txt", requirements.read_text(encoding="utf-8")
     python = folder / "bin" / "python"
@@ -68,6 +70,6 @@ def run_installer(name: str, command: list[str]) -> None:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as problem:
-            pytest.skip(f"{name} cannot be installed: {problem}")
+            raise CannotInstall(f"{name} cannot be installed: {problem}") from None
     if done.returncode != 0:
-        pytest.skip(f"{name} cannot be installed: {done.stderr.strip()[-300:]}")
+        raise CannotInstall(f"{name} cannot be installed: {done.stderr.strip()[-300:]}")

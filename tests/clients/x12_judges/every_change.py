@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from tests.clients.x12_judges.messages import interchange, valid_message
 from tests.clients.x12_judges.mutations import recount
 
-WRONG = "Q9Q"
-"""In no code list; neither a number nor a date."""
+WRONG = "Q9" * 40
+"""Of any length, it is in no code list, and neither a number nor a date."""
 
 
 def changed_messages(name: str) -> dict[str, str]:
@@ -30,7 +30,8 @@ def changes(valid: list[str]) -> Iterator[tuple[str, list[str]]]:
             yield f"{labels[place]} comes one segment earlier", [*before[:-1], segment, before[-1], *after]
         for position, value in enumerate(segment.split("*")):
             if position and value:
-                for what, instead in (("empty", ""), ("wrong", WRONG)):
+                # As long as the right value, so that it is not refused for its length.
+                for what, instead in (("empty", ""), ("wrong", WRONG[: len(value)])):
                     yield f"{labels[place]} {position} is {what}", [*before, put(segment, position, instead), *after]
 
 

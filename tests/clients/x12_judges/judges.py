@@ -2,14 +2,15 @@
 
 import json
 import subprocess
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from tests.clients.conftest import NODE, installed
-from tests.clients.installs import python_environment
+import pytest
 
-PROGRAMS = Path(__file__).parent / "programs"
+from tests.clients.conftest import NODE, installed
+from tests.clients.installs import CannotInstall
+from tests.clients.x12_judges.environments import PROGRAMS, linuxforhealth_python, pyx12_python
+
 MAX_SECONDS = 120
 
 JudgeName = Literal["linuxforhealth-x12", "pyx12", "node-x12"]
@@ -17,14 +18,12 @@ JudgeName = Literal["linuxforhealth-x12", "pyx12", "node-x12"]
 
 def linuxforhealth_errors(messages: Sequence[str]) -> list[list[str]]:
     """Return the errors that linuxforhealth-x12 finds in each message."""
-    python = python_environment("linuxforhealth-x12", PROGRAMS / "linuxforhealth.txt")
-    return run_judge([str(python), str(PROGRAMS / "linuxforhealth_validate.py")], messages)
+    return run_judge([find_python(linuxforhealth_python), str(PROGRAMS / "linuxforhealth_validate.py")], messages)
 
 
 def pyx12_errors(messages: Sequence[str]) -> list[list[str]]:
     """Return the errors that pyx12 finds in each message."""
-    python = python_environment("pyx12", PROGRAMS / "pyx12.txt")
-    return run_judge([str(python), str(PROGRAMS / "pyx12_validate.py")], messages)
+    return run_judge([find_python(pyx12_python), str(PROGRAMS / "pyx12_validate.py")], messages)
 
 
 def node_x12_errors(messages: Sequence[str]) -> list[list[str]]:
@@ -42,6 +41,14 @@ def node_x12_parse(messages: Sequence[str]) -> list[dict[str, Any]]:
     return run_judge(["node", str(NODE / "x12_parse.mjs"), str(installed("node-x12"))], messages)
 
 
+def find_python(find: Callable[[], str]) -> str:
+    """Return the Python of a judge; skip the test if it cannot be installed."""
+    try:
+        return find()
+    except CannotInstall as problem:
+        pytest.skip(str(problem))
+
+
 def run_judge(command: list[str], messages: Sequence[str]) -> list[Any]:
     """Run a program that reads a JSON list of messages and prints a JSON list with one result for each."""
     done = subprocess.run(
@@ -53,7 +60,7 @@ def run_judge(command: list[str], messages: Sequence[str]) -> list[Any]:
     return results
 
 
-JUDGES = {
+JUDGES: dict[JudgeName, Callable[[Sequence[str]], list[list[str]]]] = {
     "linuxforhealth-x12": linuxforhealth_errors,
     "pyx12": pyx12_errors,
     "node-x12": node_x12_errors,

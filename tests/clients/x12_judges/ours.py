@@ -15,5 +15,7 @@ def find_our_errors(text: str) -> list[str]:
         errors += [problem.text for problem in group.problems]
         for transaction in group.sets:
             errors += [problem.text for problem in transaction.problems]
-            errors += [error.text for error in validate_set(transaction).errors]
+            validated = validate_set(transaction)
+            errors += [validated.unsupported.text] if validated.unsupported else []
+            errors += [error.text for error in validated.errors]
     return errors
