@@ -13,6 +13,7 @@ from clerkship.x12.ack_999 import (
 from clerkship.x12.envelope_problem import EnvelopeProblem
 from clerkship.x12.interchange import FunctionalGroup
 from clerkship.x12.set_errors import ElementError, SegmentError
+from clerkship.x12.validation import validate_set
 from tests.x12.messages import ACKNOWLEDGMENT, ELIGIBILITY, acknowledgment, eligibility_request, eligibility_set
 from tests.x12.parsing import parse_one
 
@@ -102,8 +103,25 @@ def test_group_with_a_problem_of_its_envelope_is_rejected_as_a_whole() -> None:
     assert acknowledge(group, [UNEXPECTED])[-2:] == ["IK5*R*5", "AK9*R*4*1*0*4*5"]
 
 
-@pytest.mark.parametrize(("trailer", "expected"), [("", "AK9*R*1*1*0*3"), ("GE*x*101~", "AK9*R*1*1*0*5")])
-def test_declared_count_that_is_missing_is_the_received_one(trailer: str, expected: str) -> None:
+def test_each_code_is_reported_once_and_five_at_most() -> None:
+    group = build_group()
+    problems = [EnvelopeProblem(code, "text") for code in ("1", "5", "3", "4", "6", "7")]
+    group.sets[0].problems += problems[:2]
+    assert acknowledge(group, [UNEXPECTED, GUIDE])[-2] == "IK5*R*1*5*I5"
+    group.sets[0].problems += problems[2:]
+    group.problems += problems
+    assert acknowledge(group, [UNEXPECTED, GUIDE])[-2:] == ["IK5*R*1*5*3*4*6", "AK9*R*1*1*0*1*5*3*4*6"]
+
+
+@pytest.mark.parametrize(
+    ("trailer", "expected"),
+    [
+        ("", "AK9*R*1*1*0*3"),
+        ("GE*x*101~", "AK9*R*1*1*0*5"),
+        ("GE*1000000*101~", "AK9*R*999999*1*0*5"),
+    ],
+)
+def test_declared_count_that_ak902_cannot_hold_is_replaced(trailer: str, expected: str) -> None:
     group = parse_one(eligibility_request().replace("GE*1*101~", trailer)).groups[0]
     assert acknowledge(group)[-1] == expected
 
@@ -120,6 +138,14 @@ def test_unreadable_identifiers_do_not_break_the_999() -> None:
     assert written.segments[1].elements == ["AK1", "HS", "0", ELIGIBILITY]
     assert written.segments[2].elements[1:3] == ["000", "0000"]
     assert written.segments[3].elements == ["IK3", "??", "5", "", "2"]
+
+
+def test_written_999_fits_its_grammar() -> None:
+    elements = (MISSING, ElementError(1, "7", "text", 2, 3, "1271", "Z9"))
+    errors = [[NM1._replace(elements=elements), UNEXPECTED], [GUIDE], ()]
+    for accepts_errors in (True, False):
+        written = build_999(build_group(3), errors, accepts_errors=accepts_errors)
+        assert validate_set(written).errors == []
 
 
 def test_number_of_reported_errors_is_limited() -> None:

@@ -72,3 +72,4 @@ def test_separators_decide_what_is_cleaned() -> None:
 
 def test_value_for_the_basic_set_has_capitals() -> None:
     assert clean_value("Peña #4 straße", charset="basic") == "PENA  4 STRASSE"
+    assert clean_value("1ª", charset="basic") == "1A"

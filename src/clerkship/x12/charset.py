@@ -31,7 +31,7 @@ def _outside(charset: X12Charset, extra: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=64)
-def _unusable(charset: X12Charset, delimiters: X12Delimiters) -> re.Pattern[str]:
+def unusable_pattern(delimiters: X12Delimiters, charset: X12Charset) -> re.Pattern[str]:
     """Return a pattern for characters that a value cannot contain: outside the character set, or a separator."""
     usable = "".join(character for character in _CHARACTERS[charset] if character not in delimiters)
     return re.compile(f"[^{re.escape(usable)}]")
@@ -45,7 +45,7 @@ def clean_value(
     In the basic set, letters become capitals. Accents are left out (`Muñoz` becomes `Munoz`). Every other character
     outside the set, and every separator, becomes a space. Spaces at the start and end are left out.
     """
-    unusable = _unusable(charset, delimiters)
+    unusable = unusable_pattern(delimiters, charset)
     if unusable.search(value):
         if charset == "basic":
             value = value.upper()

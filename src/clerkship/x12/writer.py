@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from clerkship.x12.charset import X12Charset, clean_value
+from clerkship.x12.charset import X12Charset, clean_value, unusable_pattern
 from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
 from clerkship.x12.envelope_checks import FUNCTIONAL_CODES, is_set_number
 from clerkship.x12.envelope_problem import show_value
@@ -98,7 +98,15 @@ def encode_segment(
     id: str, elements: Sequence[X12Element], delimiters: X12Delimiters, charset: X12Charset = "extended"
 ) -> list[str]:
     """Return the id and the encoded elements of a segment, without empty elements at its end."""
-    values = [id, *(_encode_element(element, delimiters, charset) for element in elements)]
+    needs_cleaning = unusable_pattern(delimiters, charset).search
+    values = [id]
+    for element in elements:
+        if not element and element != 0:
+            values.append("")
+        elif isinstance(element, str) and not needs_cleaning(element) and " " not in (element[0], element[-1]):
+            values.append(element)  # as nearly all values are
+        else:
+            values.append(_encode_element(element, delimiters, charset))
     while len(values) > 1 and not values[-1]:
         values.pop()
     return values
