@@ -58,6 +58,12 @@ def test_element_error_has_component_repeat_and_value() -> None:
     assert lines[1:5] == ["IK3*HI*3**8", "IK4*1:2:3*1271*7*Z9", "IK4*3::2**6*a b c d e", f"IK4*4**5*{'x' * 99}"]
 
 
+def test_long_values_are_cut_to_what_the_elements_hold() -> None:
+    element = ElementError(120, "3", "text", value="ﬁ" * 60)
+    lines = acknowledge(build_group(), [NM1._replace(elements=(element,), trace="T" * 50)])
+    assert lines[2:4] == [f"CTX*TRN02:{'T' * 35}", f"IK4*99**3*{('fi' * 60)[:99]}"]
+
+
 @pytest.mark.parametrize(
     ("errors", "codes"),
     [

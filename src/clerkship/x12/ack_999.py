@@ -6,6 +6,7 @@ One 999 answers one functional group. A group of 999 sets (`FunctionalGroup.is_a
 from collections.abc import Sequence
 from typing import Literal
 
+from clerkship.x12.charset import clean_value
 from clerkship.x12.envelope_checks import is_group_number, parse_count
 from clerkship.x12.envelope_problem import EnvelopeProblem
 from clerkship.x12.interchange import FunctionalGroup
@@ -26,6 +27,10 @@ MAX_LOOP_LENGTH = 4
 """IK303 has at most 4 characters in version 5010, so `2100C` is reported as `2100`."""
 MAX_VALUE_LENGTH = 99
 """IK404 has at most 99 characters."""
+MAX_TRACE_LENGTH = 35
+"""The reference in CTX01 has at most 35 characters, TRN02 up to 50."""
+MAX_ELEMENT_POSITION = 99
+"""The position in IK401 has at most 2 digits."""
 MAX_DECLARED_SETS = 999_999
 """AK902 has at most 6 digits."""
 MAX_CODES = 5
@@ -102,10 +107,11 @@ def _write_set(
 def _write_segment_error(writer: SetWriter, error: SegmentError) -> None:
     writer.add("IK3", error.segment[:3] or "??", error.position, error.loop[:MAX_LOOP_LENGTH], error.code)
     if error.trace:
-        writer.add("CTX", ("TRN02", error.trace))
+        writer.add("CTX", ("TRN02", clean_value(error.trace)[:MAX_TRACE_LENGTH]))
     for element in error.elements[:MAX_ELEMENTS_PER_SEGMENT]:
-        place = (element.position, element.component, element.repeat)
-        writer.add("IK4", place, element.element_number, element.code, element.value[:MAX_VALUE_LENGTH])
+        place = (min(element.position, MAX_ELEMENT_POSITION), element.component, element.repeat)
+        value = clean_value(element.value)[:MAX_VALUE_LENGTH]
+        writer.add("IK4", place, element.element_number, element.code, value)
 
 
 def _is_guide_error(error: SegmentError) -> bool:
