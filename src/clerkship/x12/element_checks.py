@@ -55,12 +55,8 @@ def _find_errors(segment: X12Segment, spec: SegmentSpec) -> Iterator[ElementErro
         )
     elif len(values) > 1 and not values[-1]:
         # X12.6: separators at the end of a segment are left out.
-        yield ElementError(
-            len(values) - 1,
-            "3",
-            f"{spec.id} ends with an element separator",
-            element_number=spec.elements[len(values) - 2].number,
-        )
+        last = spec.elements[len(values) - 2]
+        yield _error(last, "3", f"{spec.id} ends with an element separator")
     for element in spec.elements:
         value = values[element.position] if element.position < len(values) else ""
         if not value:

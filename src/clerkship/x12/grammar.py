@@ -127,7 +127,7 @@ class LoopSpec:
 class Grammar:
     """The grammar of one transaction in one direction."""
 
-    def __init__(self, key: str, name: str, root: LoopSpec, segment_ids: frozenset[str]) -> None:
+    def __init__(self, key: str, name: str, root: LoopSpec) -> None:
         self.key = key
         """The name of the grammar, such as `278_request`."""
         self.name = name
@@ -136,8 +136,9 @@ class Grammar:
         self.purposes: tuple[str, ...] = ()
         """The values of BHT02 that select this grammar among those of the same transaction and version."""
         self.root = root
-        self.segment_ids = segment_ids
-        """The ids of all segments it uses."""
+        self.element_counts: dict[str, int] = {}
+        """The number of elements of each segment it uses, by id."""
+        self.segment_ids: frozenset[str] = frozenset()
         self.known_segments: frozenset[str] = frozenset()
         """The ids of all X12 segments in the tables, of this transaction or another."""
         self.loops: dict[str, LoopSpec] = {}

@@ -28,10 +28,12 @@ class GrammarCompiler:
         root = LoopSpec("", table["name"])
         builder = _LoopBuilder(self, table)
         builder.fill(root, table["items"])
-        grammar = Grammar(key, table["name"], root, frozenset(builder.segment_ids))
+        grammar = Grammar(key, table["name"], root)
         grammar.known_segments = self.known_segments
         grammar.loops = builder.loops
         self._add_levels(grammar, builder, table)
+        grammar.element_counts = builder.element_counts
+        grammar.segment_ids = frozenset(builder.element_counts)
         return grammar
 
     def _add_levels(self, grammar: Grammar, builder: "_LoopBuilder", table: Mapping[str, Any]) -> None:
@@ -56,7 +58,6 @@ class GrammarCompiler:
         grammar.parents = {loop_id: frozenset(ids) for loop_id, ids in parents.items()}
         # The levels stand between the other segments of the root and SE, which is the last.
         grammar.level_place = grammar.root.items[-1].place if levels else 0
-        grammar.segment_ids = frozenset(builder.segment_ids)
 
     def build_segment(self, segment_id: str, use: Mapping[str, Any]) -> SegmentSpec:
         """Compile the use of a segment: the shared table, and what the transaction says about this place."""
@@ -137,7 +138,7 @@ class _LoopBuilder:
         self._shared: Mapping[str, Any] = table.get("segments", {})
         self._sources: dict[str, Mapping[str, Any]] = {}
         self.loops: dict[str, LoopSpec] = {}
-        self.segment_ids: set[str] = set()
+        self.element_counts: dict[str, int] = {}
 
     def build_loop(self, source: Mapping[str, Any]) -> LoopSpec:
         """Build one loop and the loops inside it."""
@@ -186,7 +187,7 @@ class _LoopBuilder:
             loop = self.build_loop(use)
             return LoopItem(0, 0, loop.items[0].segment, loop, loop.max)
         spec = self._compiler.build_segment(use["segment"], use)
-        self.segment_ids.add(spec.id)
+        self.element_counts[spec.id] = len(spec.elements)
         return LoopItem(0, 0, spec, None, spec.max)
 
     def _expand(self, source: Any) -> Mapping[str, Any]:

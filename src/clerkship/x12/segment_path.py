@@ -78,6 +78,10 @@ class SegmentPath(NamedTuple):
             where = f"loop {self.loops[-1]} of transaction" if self.loops else "transaction"
             expected = ", ".join(sorted(ids))
             raise BadSegmentPath(f"{where} {grammar.key} has no segment {self.segment} (expected one of: {expected})")
+        count = grammar.element_counts[self.segment]
+        for element in [self.element, *(condition.element for condition in self.conditions)]:
+            if element is not None and element > count:
+                raise BadSegmentPath(f"segment {self.segment} has {count} elements; there is no element {element}")
 
     def _find_loops(self, tree: Loop) -> list[Loop]:
         loops = [tree]

@@ -88,6 +88,7 @@ class _SetReader:
     def read(self) -> list[SegmentError]:
         """Divide the segments into loops and return the errors, by position."""
         has_levels = bool(self._grammar.levels)
+        reported = self._errors
         for position, segment in enumerate(self._segments, 1):
             hl_errors: list[ElementError] = []
             if has_levels and segment.id == "HL":
@@ -95,7 +96,7 @@ class _SetReader:
             else:
                 spec = self._find_place(segment, position)
             self._frame.loop.segments.append(segment)
-            if spec is None:
+            if spec is None or len(reported) >= MAX_SET_ERRORS:
                 continue
             delimiters, elements = segment.delimiters, segment.elements
             match = spec.match if spec.delimiters is delimiters else spec.use_delimiters(delimiters)
