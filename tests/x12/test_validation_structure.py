@@ -121,6 +121,22 @@ def test_code_3_for_a_level_that_is_left_out_and_no_error_for_what_follows() -> 
     assert segment_places(validate_text(text)) == [("HL", 5, "2000B", "3")]
 
 
+@pytest.mark.parametrize(
+    ("segments", "missing"),
+    [
+        (("LS*2120", "NM1*PR*2*OTHER PAYER", "LE*2120"), []),
+        (("LS*2120", "NM1*PR*2*OTHER PAYER"), [("LE", 15, "2110C", "3")]),
+        (("NM1*PR*2*OTHER PAYER", "LE*2120"), [("LS", 15, "2110C", "3")]),
+        (("LS*2120", "LE*2120"), [("NM1", 15, "2120C", "3")]),
+    ],
+)
+def test_the_parties_of_a_benefit_stand_between_ls_and_le(
+    segments: tuple[str, ...], missing: list[tuple[str, int, str, str]]
+) -> None:
+    result = validate_text(eligibility_answer_set("EB*R**30", *segments, *["EB*1**30"] * (len(segments) == 2)))
+    assert segment_places(result) == missing
+
+
 def test_code_4_for_a_loop_that_occurs_too_often() -> None:
     text = replace_segment(eligibility_set(), PARTIES.subscriber, PARTIES.subscriber, PARTIES.subscriber)
     assert segment_places(validate_text(text)) == [("NM1", 10, "2100C", "4")]

@@ -105,6 +105,8 @@ class LoopSpec:
         self.items: tuple[LoopItem, ...] = ()
         self.items_by_id: Mapping[str, tuple[LoopItem, ...]] = {}
         self.required: tuple[RequiredItem, ...] = ()
+        self.together: tuple[RequiredItem, ...] = ()
+        """Items of which all must be there if one is: LS, the loop between, and LE."""
         self.levels: tuple[LoopSpec, ...] = ()
         """The hierarchical levels directly below."""
         self.needs_level_below = False

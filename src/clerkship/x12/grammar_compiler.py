@@ -150,6 +150,8 @@ class _LoopBuilder:
         self._sources[loop.id] = source
         self.loops[loop.id] = loop
         self.fill(loop, source["items"])
+        together = source.get("together", ())
+        loop.together = tuple(_to_required(item) for item in loop.items if item.segment.id in together)
         return loop
 
     def _copied(self, source: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -157,7 +159,7 @@ class _LoopBuilder:
         if "same_as" not in source:
             return source
         other = self._sources[source["same_as"]]
-        return {**source, "items": [_rename(item, source["loop"][-1]) for item in other["items"]]}
+        return {**other, **source, "items": [_rename(item, source["loop"][-1]) for item in other["items"]]}
 
     def fill(self, loop: LoopSpec, sources: Sequence[Any]) -> None:
         """Compile the items of a loop."""
@@ -217,7 +219,11 @@ def _list_required(items: Iterable[LoopItem]) -> Iterable[RequiredItem]:
     for item in items:
         required = item.loop.is_required if item.loop is not None else item.segment.is_required
         if required:
-            yield RequiredItem(item.place, item.key, item.segment.id, item.loop.id if item.loop is not None else "")
+            yield _to_required(item)
+
+
+def _to_required(item: LoopItem) -> RequiredItem:
+    return RequiredItem(item.place, item.key, item.segment.id, item.loop.id if item.loop is not None else "")
 
 
 def _by_position(overrides: Mapping[str, Any]) -> dict[int, dict[int, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from clerkship.x12.element_checks import check_elements, check_rules
-from clerkship.x12.grammar import Grammar, LoopItem, LoopSpec, SegmentSpec
+from clerkship.x12.grammar import Grammar, LoopItem, LoopSpec, RequiredItem, SegmentSpec
 from clerkship.x12.grammar_tables import UnsupportedSet, find_grammar
 from clerkship.x12.loop import Loop
 from clerkship.x12.segment import X12Segment
@@ -17,6 +17,9 @@ from clerkship.x12.transaction_set import TransactionSet
 
 MAX_SET_ERRORS = 100
 """Errors reported for one set. The rest of the set is still divided into loops."""
+
+MAX_ID_LENGTH = 20
+"""Characters of the id of an unknown segment that an error keeps."""
 
 
 class ValidatedSet(NamedTuple):
@@ -269,6 +272,9 @@ class _SetReader:
         spec = frame.spec
         if frame.next_required < len(spec.required):
             self._report_missing(frame, len(spec.items), position)
+        if spec.together and any(item.key in frame.counts for item in spec.together):
+            for item in spec.together:
+                self._report_if_missing(frame, item, position)
         if spec.level or frame is self.root:
             self._finish_level(frame, position)
 
@@ -300,23 +306,24 @@ class _SetReader:
         """Report the required items before a place that did not occur."""
         required = frame.spec.required
         while frame.next_required < len(required) and required[frame.next_required].place < place:
-            item = required[frame.next_required]
+            self._report_if_missing(frame, required[frame.next_required], position)
             frame.next_required += 1
-            if not frame.counts.get(item.key):
-                loop_id = item.loop or frame.spec.id
-                where = f" (loop {loop_id})" if loop_id else ""
-                self._add(
-                    SegmentError(item.segment, position, loop_id, "3", f"{item.segment}{where} is missing"), frame
-                )
+
+    def _report_if_missing(self, frame: _Frame, item: RequiredItem, position: int) -> None:
+        if item.key not in frame.counts:
+            loop_id = item.loop or frame.spec.id
+            where = f" (loop {loop_id})" if loop_id else ""
+            text = f"{item.segment}{where} is missing"
+            self._add(SegmentError(item.segment, position, loop_id, "3", text), frame)
 
     def _report_elements(self, segment: X12Segment, position: int, elements: list[ElementError]) -> None:
         elements.sort(key=lambda error: error.position)
         text = "; ".join(error.text for error in elements[:3]) + (" …" if len(elements) > 3 else "")
         loop_id = self._frame.spec.id
-        self._add(SegmentError(segment.id[:3], position, loop_id, "8", text, tuple(elements)), self._frame)
+        self._add(SegmentError(segment.id, position, loop_id, "8", text, tuple(elements)), self._frame)
 
     def _report(self, segment: X12Segment, position: int, code: str, text: str) -> None:
-        self._add(SegmentError(segment.id, position, self._frame.spec.id, code, text), self._frame)
+        self._add(SegmentError(segment.id[:MAX_ID_LENGTH], position, self._frame.spec.id, code, text), self._frame)
 
     def _add(self, error: SegmentError, frame: _Frame) -> None:
         if len(self._errors) < MAX_SET_ERRORS:
