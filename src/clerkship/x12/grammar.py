@@ -31,13 +31,12 @@ class SegmentSpec:
 
     __slots__ = (
         "_patterns",
-        "delimiters",
+        "compiled",
         "elements",
         "first_rule_position",
         "id",
         "is_required",
         "label",
-        "match",
         "max",
         "qualifier",
         "qualifiers",
@@ -58,19 +57,18 @@ class SegmentSpec:
         self.qualifier = 0
         """The element that tells the uses of this segment apart; 0 if none does."""
         self.qualifiers: frozenset[str] | None = None
-        self.delimiters: X12Delimiters | None = None
-        self.match: SegmentMatch = _match_nothing
-        """Matches only valid texts of this segment with `delimiters`; some valid texts do not match."""
+        self.compiled: tuple[X12Delimiters | None, SegmentMatch] = (None, _match_nothing)
+        """The delimiters used last, and what matches only valid texts with them; some valid texts do not match."""
         self._patterns: dict[X12Delimiters, SegmentMatch] = {}
 
     def use_delimiters(self, delimiters: X12Delimiters) -> SegmentMatch:
-        """Set `match` for these delimiters and return it."""
+        """Return what matches valid texts with these delimiters, and keep it in `compiled`."""
         match = self._patterns.get(delimiters)
         if match is None:
             if len(self._patterns) >= MAX_CACHED_DELIMITERS:
                 self._patterns.clear()
             match = self._patterns[delimiters] = build_segment_pattern(self.id, self.elements, delimiters)
-        self.match, self.delimiters = match, delimiters
+        self.compiled = delimiters, match
         return match
 
 

@@ -88,17 +88,19 @@ def find_grammar(code: str, version: str, segments: Sequence[X12Segment]) -> Gra
 
     If no grammar is for its BHT02, the first one is returned: its check of BHT02 then reports the value.
     """
-    choices = {
-        key: grammar
-        for key, grammar in _load_directory()["grammars"].items()
-        if grammar["code"] == code and version in grammar["versions"]
-    }
+    choices = _find_choices(code, version)
+    if len(choices) == 1:
+        return choices[0]
     if not choices:
         return _describe_unsupported(code, version)
-    if len(choices) == 1:
-        return load_grammar(next(iter(choices)))
     purpose = next((segment.raw(2) for segment in segments[:3] if segment.id == "BHT"), "")
-    return load_grammar(next((key for key in choices if purpose in choices[key]["purposes"]), next(iter(choices))))
+    return next((grammar for grammar in choices if purpose in grammar.purposes), choices[0])
+
+
+@lru_cache(maxsize=64)
+def _find_choices(code: str, version: str) -> tuple[Grammar, ...]:
+    grammars = _load_directory()["grammars"].items()
+    return tuple(load_grammar(key) for key, entry in grammars if entry["code"] == code and version in entry["versions"])
 
 
 def _describe_unsupported(code: str, version: str) -> UnsupportedSet:

@@ -93,8 +93,9 @@ class _SetReader:
         has_levels = bool(self._grammar.levels)
         reported = self._errors
         for position, segment in enumerate(self._segments, 1):
-            hl_errors: list[ElementError] = []
+            hl_errors: list[ElementError] | None = None
             if has_levels and segment.id == "HL":
+                hl_errors = []
                 spec: SegmentSpec | None = self._open_level(segment, position, hl_errors)
             else:
                 spec = self._find_place(segment, position)
@@ -102,7 +103,9 @@ class _SetReader:
             if spec is None or len(reported) >= MAX_SET_ERRORS:
                 continue
             delimiters, elements = segment.delimiters, segment.elements
-            match = spec.match if spec.delimiters is delimiters else spec.use_delimiters(delimiters)
+            compiled_for, match = spec.compiled
+            if compiled_for is not delimiters:
+                match = spec.use_delimiters(delimiters)
             if match(delimiters.element.join(elements)) is None:
                 errors = check_elements(segment, spec)
             elif len(elements) > spec.first_rule_position:
@@ -112,14 +115,14 @@ class _SetReader:
             else:
                 errors = []
             if errors or hl_errors:
-                self._report_elements(segment, position, errors + hl_errors)
+                self._report_elements(segment, position, errors + (hl_errors or []))
         self._close_until(self.root, len(self._segments))
         self._finish(self.root, len(self._segments))
         return _finish_errors(self._errors)
 
     def _find_place(self, segment: X12Segment, position: int) -> SegmentSpec | None:
         """Open or close loops so that the current one is the loop of the segment; return its specification there."""
-        segment_id = segment.id
+        segment_id, elements = segment.id, segment.elements
         frame: _Frame | None = self._frame
         while frame is not None:
             items = frame.spec.items_by_id.get(segment_id)
@@ -129,7 +132,8 @@ class _SetReader:
                     place, key, spec, _loop, limit = item
                     if place < current_place or (key in counts and counts[key] >= limit):
                         continue
-                    if spec.qualifiers is None or segment.raw(spec.qualifier) in spec.qualifiers:
+                    qualifiers, qualifier = spec.qualifiers, spec.qualifier
+                    if qualifiers is None or (qualifier < len(elements) and elements[qualifier] in qualifiers):
                         return self._enter(frame, item, position)
             frame = frame.outer
         return self._place_wrong(segment, position)
@@ -272,11 +276,17 @@ class _SetReader:
         spec = frame.spec
         if frame.next_required < len(spec.required):
             self._report_missing(frame, len(spec.items), position)
-        if spec.together and any(item.key in frame.counts for item in spec.together):
-            for item in spec.together:
-                self._report_if_missing(frame, item, position)
+        # The place reached is not before the first of them if one of them is there.
+        if spec.together and frame.place >= spec.together[0].place:
+            self._finish_together(frame, position)
         if spec.level or frame is self.root:
             self._finish_level(frame, position)
+
+    def _finish_together(self, frame: _Frame, position: int) -> None:
+        items = frame.spec.together
+        if any(item.key in frame.counts for item in items):
+            for item in items:
+                self._report_if_missing(frame, item, position)
 
     def _finish_level(self, frame: _Frame, position: int) -> None:
         spec = frame.spec
