@@ -4,6 +4,8 @@ import pytest
 
 from clerkship.x12.delimiters import X12Delimiters
 from clerkship.x12.element_checks import MAX_ELEMENT_ERRORS
+from clerkship.x12.grammar_tables import load_grammar
+from clerkship.x12.segment_pattern import MAX_CACHED_DELIMITERS
 from clerkship.x12.transaction_set import parse_transaction_set
 from clerkship.x12.validation import MAX_SET_ERRORS, validate_set
 from tests.x12.answers import authorization_answer_set, claim_status_answer_set, eligibility_answer_set
@@ -157,11 +159,22 @@ def test_other_separators_give_the_same_errors() -> None:
     assert validate_set(parse_transaction_set(valid, delimiters)).errors == []
 
 
-def test_many_separators_do_not_grow_memory_without_limit() -> None:
-    for code in range(0x21, 0x7F):
-        if not chr(code).isalnum() and chr(code) not in "*:~.-":
-            text = with_delimiters(eligibility_set(), X12Delimiters("*", chr(code), ":", "~"))
-            assert validate_set(parse_transaction_set(text, X12Delimiters("*", chr(code), ":", "~"))).errors == []
+def test_a_digit_as_separator_is_never_part_of_a_value() -> None:
+    text = with_delimiters(eligibility_set(), X12Delimiters("*", "^", "6", "~"))
+    result = validate_set(parse_transaction_set(text, X12Delimiters("*", "^", "6", "~")))
+    codes = {(error.segment, element.position, element.code) for error in result.errors for element in error.elements}
+    assert {("BHT", 4, "13"), ("DTP", 3, "13"), ("NM1", 9, "13")} <= codes
+
+
+def test_patterns_are_kept_for_a_limited_number_of_separators() -> None:
+    separators = [chr(code) for code in range(0x21, 0x7F) if not chr(code).isalnum() and chr(code) not in "*:~.-"]
+    assert len(separators) > MAX_CACHED_DELIMITERS
+    for separator in separators:
+        delimiters = X12Delimiters("*", separator, ":", "~")
+        text = with_delimiters(eligibility_set(), delimiters)
+        assert validate_set(parse_transaction_set(text, delimiters)).errors == []
+    spec = load_grammar("270").root.items[0].segment
+    assert len(spec._patterns) <= MAX_CACHED_DELIMITERS
 
 
 def test_errors_are_limited_for_a_segment_and_a_set() -> None:

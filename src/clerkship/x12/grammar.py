@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from clerkship.x12.delimiters import X12Delimiters
 from clerkship.x12.segment import X12Segment
-from clerkship.x12.segment_pattern import MAX_CACHED_DELIMITERS, build_segment_pattern
+from clerkship.x12.segment_pattern import MAX_CACHED_DELIMITERS, build_segment_pattern, match_nothing
 from clerkship.x12.specs import ElementSpec, SegmentMatch, SegmentRule, Situation
 
 NO_RULES = 1_000_000
@@ -20,10 +20,6 @@ class RequiredItem(NamedTuple):
     """The number of the item in its loop, under which its occurrences are counted."""
     segment: str
     loop: str
-
-
-def _match_nothing(text: str) -> None:
-    """Match no text: the pattern of a segment before it is compiled."""
 
 
 class SegmentSpec:
@@ -57,7 +53,7 @@ class SegmentSpec:
         self.qualifier = 0
         """The element that tells the uses of this segment apart; 0 if none does."""
         self.qualifiers: frozenset[str] | None = None
-        self.compiled: tuple[X12Delimiters | None, SegmentMatch] = (None, _match_nothing)
+        self.compiled: tuple[X12Delimiters | None, SegmentMatch] = (None, match_nothing)
         """The delimiters used last, and what matches only valid texts with them; some valid texts do not match."""
         self._patterns: dict[X12Delimiters, SegmentMatch] = {}
 

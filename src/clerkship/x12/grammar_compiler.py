@@ -1,4 +1,16 @@
-"""Compile tables to grammars."""
+"""Compile tables to grammars.
+
+`tables/elements.json` has the elements of the X12 dictionary: type and length; `closed` if only the codes in
+`codes.json` are valid. `segments.json` has the elements of segments and composites: number, usage (R required,
+S situational, N not used), label and, if it repeats, how often; the rules between them; and the element that tells
+uses apart (`qualifier`).
+
+The table of a transaction lists the items of its root and of each hierarchical level (`levels`, each `below` others).
+An item is a segment or a loop. What it says about `elements` replaces the shared table: a usage, a list of codes, or
+both; `1.2` is component 2 of element 1, `2-8` a range. `N3 S 2` is short for a segment, its usage and its maximum;
+names in capitals stand for `segments` of the same table. A loop with `same_as` has the items of another one. A table
+with `based_on` is another one with `changes`.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -17,8 +17,17 @@ _DATE = r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|1[0-9]|2[0-8])"
 _TIME = r"(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9](?:[0-9]{1,2})?)?"
 
 
+def match_nothing(text: str) -> None:
+    """Match no text."""
+
+
 def build_segment_pattern(segment_id: str, elements: Sequence[ElementSpec], delimiters: X12Delimiters) -> SegmentMatch:
-    """Compile the pattern of a segment and return its matching function."""
+    """Compile the pattern of a segment and return its matching function.
+
+    Letters, digits and the characters of numbers and dates are separators only by mistake: with them, nothing matches.
+    """
+    if any(separator.isalnum() or separator in ".- " for separator in delimiters):
+        return match_nothing
     return re.compile(_Writer(delimiters).write(segment_id, elements)).fullmatch
 
 
