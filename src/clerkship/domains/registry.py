@@ -6,13 +6,13 @@ from functools import cached_property
 
 from clerkship.by_name import load
 from clerkship.domains.component import InvalidSpec, find_misnamed
+from clerkship.domains.component_names import ComponentNames, list_names
 from clerkship.domains.contract import DomainSpec
-from clerkship.domains.entry import ComponentEntry, list_names
 from clerkship.kit.registry import Deferred, Registry
 
 
 @dataclass(frozen=True, kw_only=True)
-class DomainEntry(ComponentEntry):
+class DomainEntry(ComponentNames):
     """The names that a domain defines."""
 
     @cached_property

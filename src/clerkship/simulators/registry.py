@@ -9,7 +9,7 @@ from functools import cached_property
 
 from clerkship.by_name import load
 from clerkship.domains.component import InvalidSpec, find_misnamed
-from clerkship.domains.entry import ComponentEntry, list_names
+from clerkship.domains.component_names import ComponentNames, list_names
 from clerkship.kit.registry import Deferred, Registry
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
@@ -20,7 +20,7 @@ class BrokenSimulator(InvalidSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KindEntry(ComponentEntry):
+class KindEntry(ComponentNames):
     """The names that a kind of simulator defines."""
 
     @cached_property

@@ -11,7 +11,7 @@ from clerkship.domains.payer.determination_rule import ClaimRule
 from clerkship.domains.payer.members import ChartClaim
 from clerkship.domains.payer.money import to_cents
 from clerkship.domains.payer.numbers import build_number
-from clerkship.domains.payer.plan import Plan, find_service_type
+from clerkship.domains.payer.plan import BenefitPlan, find_service_type
 
 PAYMENT_DAYS = 14
 """Days from the receipt of a claim to its payment, at most."""
@@ -20,7 +20,7 @@ REVIEW_DAYS = 3
 PAID = ClaimRule(status="paid")
 
 
-def adjudicate(claim: ChartClaim, config: PayerConfig, plan: Plan, member: Member, as_of: date) -> PayerClaim:
+def adjudicate(claim: ChartClaim, config: PayerConfig, plan: BenefitPlan, member: Member, as_of: date) -> PayerClaim:
     """Return a claim of the dataset with the status that it has on a day."""
     rule = next((rule for rule in config.claim_rules if _matches(rule, claim, member, as_of)), PAID)
     number = build_number(config.numbers.claim, claim.payer_id, claim.key)
@@ -67,7 +67,7 @@ def _matches(rule: ClaimRule, claim: ChartClaim, member: Member, as_of: date) ->
     )
 
 
-def pay_claim(claim: PayerClaim, plan: Plan, config: PayerConfig, on: date) -> PayerClaim:
+def pay_claim(claim: PayerClaim, plan: BenefitPlan, config: PayerConfig, on: date) -> PayerClaim:
     """Return a claim as paid: the allowed part of each charge, less what the member pays by the plan."""
     lines = tuple(_pay_line(line, plan, config.allowed_share) for line in claim.lines)
     bare = () if lines else _split(claim.charge, "medical", plan, config.allowed_share)
@@ -113,13 +113,13 @@ def _deny(reason: str, amount: float) -> Adjustment:
     return Adjustment(group="other", reason=reason or "denied", amount=amount)
 
 
-def _pay_line(line: ClaimLine, plan: Plan, allowed_share: float) -> ClaimLine:
+def _pay_line(line: ClaimLine, plan: BenefitPlan, allowed_share: float) -> ClaimLine:
     adjustments = _split(line.charge, line.procedure_code, plan, allowed_share)
     paid = to_cents(line.charge - sum(item.amount for item in adjustments))
     return line.model_copy(update={"status": "paid", "paid": paid, "adjustments": adjustments})
 
 
-def _split(charge: float, procedure_code: str, plan: Plan, allowed_share: float) -> tuple[Adjustment, ...]:
+def _split(charge: float, procedure_code: str, plan: BenefitPlan, allowed_share: float) -> tuple[Adjustment, ...]:
     """Return what is not paid of a charge: the contractual part, and the member's part of the rest."""
     allowed = to_cents(charge * allowed_share)
     copay = plan.in_network.copays.get(find_service_type(procedure_code))

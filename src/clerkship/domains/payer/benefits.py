@@ -8,7 +8,7 @@ from clerkship.domains.payer.config import Accumulators
 from clerkship.domains.payer.determination import needs_authorization
 from clerkship.domains.payer.inquiry import EligibilityInquiry, ServiceType
 from clerkship.domains.payer.money import to_cents
-from clerkship.domains.payer.plan import Plan, PlanAmounts, find_service_type
+from clerkship.domains.payer.plan import BenefitPlan, PlanAmounts, find_service_type
 from clerkship.domains.payer.records import PayerRecords
 
 SERVICE_TYPES: tuple[ServiceType, ...] = get_args(ServiceType)
@@ -65,7 +65,7 @@ def _list_amounts(
         yield Benefit(kind=kind, service_types=WHOLE_PLAN, level=level, period="remaining", amount=remaining)
 
 
-def _list_terms(plan: Plan, covered: Sequence[ServiceType], *, is_whole: bool) -> Iterator[Benefit]:
+def _list_terms(plan: BenefitPlan, covered: Sequence[ServiceType], *, is_whole: bool) -> Iterator[Benefit]:
     """Yield copays and coinsurance, in and out of network."""
     for terms, in_network in ((plan.in_network, True), (plan.out_of_network, False)):
         if terms is None:
@@ -84,7 +84,7 @@ def _list_terms(plan: Plan, covered: Sequence[ServiceType], *, is_whole: bool) -
             yield Benefit(kind="coinsurance", service_types=shared, share=terms.coinsurance, in_network=in_network)
 
 
-def _list_limits(plan: Plan, covered: Sequence[ServiceType], used: Accumulators) -> Iterator[Benefit]:
+def _list_limits(plan: BenefitPlan, covered: Sequence[ServiceType], used: Accumulators) -> Iterator[Benefit]:
     """Yield how much of a service is paid for in a year, and what remains."""
     for limit in plan.limits:
         if limit.service_type not in covered:
@@ -97,7 +97,7 @@ def _list_limits(plan: Plan, covered: Sequence[ServiceType], used: Accumulators)
         yield Benefit(kind="limit", service_types=types, period="remaining", quantity=remaining, unit=limit.unit)
 
 
-def _describe_procedure(records: PayerRecords, coverage: Coverage, plan: Plan, code: str) -> Benefit:
+def _describe_procedure(records: PayerRecords, coverage: Coverage, plan: BenefitPlan, code: str) -> Benefit:
     """Return whether a procedure is covered, and whether it needs an authorization."""
     type = find_service_type(code)
     if type in plan.not_covered:

@@ -25,7 +25,7 @@ from clerkship.domains.payer.members import (
     read_providers,
 )
 from clerkship.domains.payer.person_name import normalise_name
-from clerkship.domains.payer.plan import DEFAULT_PLAN, Plan, merge_plans
+from clerkship.domains.payer.plan import DEFAULT_PLAN, BenefitPlan, merge_plans
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 
@@ -81,7 +81,7 @@ class PayerBook:
     config: PayerConfig
     payers: Mapping[str, PayerEntry]
     providers: Mapping[str, ProviderOnFile]
-    plans: Mapping[str, Plan]
+    plans: Mapping[str, BenefitPlan]
     members: Mapping[str, Member]
     claims: Mapping[str, PayerClaim]
     """By number."""
@@ -95,7 +95,7 @@ class PayerBook:
     numbers_by_member: Mapping[str, tuple[str, ...]]
     """Key of the member -> numbers of its claims, oldest first."""
 
-    def find_plan(self, id: str) -> Plan:
+    def find_plan(self, id: str) -> BenefitPlan:
         """Return a plan; the default one if the id is unknown."""
         return self.plans.get(id) or self.plans[DEFAULT_PLAN]
 
@@ -149,8 +149,13 @@ def _index(pairs: Iterable[tuple[K, str]]) -> dict[K, tuple[str, ...]]:
     return {key: tuple(values) for key, values in lists.items()}
 
 
-def _plan_of(plans: Mapping[str, Plan], id: str) -> Plan:
+def _plan_of(plans: Mapping[str, BenefitPlan], id: str) -> BenefitPlan:
     return plans.get(id) or plans[DEFAULT_PLAN]
+
+
+def name_plan(plans: Mapping[str, BenefitPlan], id: str) -> str:
+    """Return the name of a plan; its id if it is unknown or has no name."""
+    return (plans[id].name if id in plans else None) or id
 
 
 def _build_payers(names: Mapping[str, str], config: PayerConfig) -> dict[str, PayerEntry]:
@@ -170,13 +175,13 @@ def _build_providers(providers: Mapping[str, ProviderOnFile], config: PayerConfi
     return known
 
 
-def _build_members(entries: Sequence[MemberEntry], plans: Mapping[str, Plan]) -> Iterator[Member]:
+def _build_members(entries: Sequence[MemberEntry], plans: Mapping[str, BenefitPlan]) -> Iterator[Member]:
     for entry in entries:
         coverages = order_coverages(
             Coverage(
                 id=f"{entry.payer}/{entry.member_id}/{number}",
                 payer_id=entry.payer,
-                plan_name=_plan_of(plans, policy.plan).name or policy.plan,
+                plan_name=name_plan(plans, policy.plan),
                 **policy.model_dump(),
             )
             for number, policy in enumerate(entry.coverages, 1)

@@ -12,7 +12,7 @@ from clerkship.domains.payer.code_pattern import CodePatterns
 from clerkship.domains.payer.determination_rule import AppealRule, AuthorizationRule, ClaimRule, Determination
 from clerkship.domains.payer.inquiry import ServiceType
 from clerkship.domains.payer.money import find_sum_mistake
-from clerkship.domains.payer.plan import DEFAULT_PLAN, Amount, Dollars, Plan, Share, read_table
+from clerkship.domains.payer.plan import DEFAULT_PLAN, Amount, BenefitPlan, Dollars, Share, read_table
 from clerkship.model.duration import Duration
 from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Frozen, Whole
@@ -171,7 +171,7 @@ class PayerConfig(Frozen):
 
     payers: Annotated[dict[str, PayerEntry], Field(description="payers by number, beside those of the dataset")] = {}
     plans: Annotated[
-        dict[str, Plan], Field(description="plans by id; their keys replace those of the shipped plan")
+        dict[str, BenefitPlan], Field(description="plans by id; their keys replace those of the shipped plan")
     ] = {}
     members: Annotated[tuple[MemberEntry, ...], Field(description="members beside those of the dataset")] = ()
     providers: Annotated[

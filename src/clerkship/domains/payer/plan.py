@@ -59,7 +59,7 @@ class VisitLimit(Frozen):
     used: Annotated[Amount, Field(description="how many were used; `accumulators` can differ")] = 0.0
 
 
-class Plan(Frozen):
+class BenefitPlan(Frozen):
     """The benefits of a plan. The keys that are given replace those of the shipped plan with this id, or else of the
     shipped plan `default`.
     """
@@ -83,12 +83,12 @@ class Plan(Frozen):
 
 
 @cache
-def load_shipped_plans() -> dict[str, Plan]:
+def load_shipped_plans() -> dict[str, BenefitPlan]:
     """Return the plans that ship, by id."""
-    return {id: Plan.model_validate(fields) for id, fields in read_table("plans").items()}
+    return {id: BenefitPlan.model_validate(fields) for id, fields in read_table("plans").items()}
 
 
-def merge_plans(plans: dict[str, Plan]) -> dict[str, Plan]:
+def merge_plans(plans: dict[str, BenefitPlan]) -> dict[str, BenefitPlan]:
     """Return the shipped plans, with those of the config over them."""
     merged = dict(load_shipped_plans())
     for id, plan in plans.items():

@@ -9,7 +9,7 @@ from clerkship.domains.payer.code_pattern import matches_any_code
 from clerkship.domains.payer.config import Accumulators, PayerConfig, PayerEntry
 from clerkship.domains.payer.determination_rule import Determination
 from clerkship.domains.payer.members import ProviderOnFile
-from clerkship.domains.payer.plan import Plan
+from clerkship.domains.payer.plan import BenefitPlan
 from clerkship.model.frozen import Frozen
 
 D = TypeVar("D", Authorization, Appeal)
@@ -89,7 +89,7 @@ class PayerRecords:
         """Return a provider; None if it is not on file."""
         return self.book.providers.get(npi)
 
-    def find_plan(self, id: str) -> Plan:
+    def find_plan(self, id: str) -> BenefitPlan:
         """Return a plan; the default one if it is unknown."""
         return self.book.find_plan(id)
 

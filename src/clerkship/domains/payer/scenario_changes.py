@@ -13,7 +13,7 @@ from clerkship.domains.payer.authorizations import (
     find_plan_id,
     list_contexts,
 )
-from clerkship.domains.payer.book import normalise_member_id
+from clerkship.domains.payer.book import name_plan, normalise_member_id
 from clerkship.domains.payer.config import Accumulators
 from clerkship.domains.payer.coverage import find_coverage
 from clerkship.domains.payer.determination import matches_request
@@ -94,8 +94,7 @@ def change_coverage(records: PayerRecords, member: Member, changes: Mapping[str,
         raise InputError.of(f"{member.key} has no policy to change")
     updated = found[0].model_copy(update=dict(changes))
     if "plan" in changes:
-        plan = records.find_plan(changes["plan"])
-        updated = updated.model_copy(update={"plan_name": plan.name or changes["plan"]})
+        updated = updated.model_copy(update={"plan_name": name_plan(records.book.plans, changes["plan"])})
     if updated.end is not None and updated.end < updated.start:
         raise InputError.of(f"the policy of {member.key} would end ({updated.end}) before it starts ({updated.start})")
     others = [each for each in member.coverages if each.id != updated.id]

@@ -10,7 +10,7 @@ NamesWithAliases = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComponentEntry:
+class ComponentNames:
     """The names under which files use the assertions, steps, dataset types and filters of a kind.
 
     They are repeated here so that a name can be found without importing the kind. A test compares them with the

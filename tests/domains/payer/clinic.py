@@ -1,0 +1,97 @@
+"""A playground with the payers of a small clinic, for tests of the payer."""
+
+from datetime import date, timedelta
+from functools import cache
+from typing import Any, cast
+
+from clerkship.domains.payer import SPEC
+from clerkship.domains.payer.book import PayerDataset
+from clerkship.domains.payer.config import PayerConfig
+from clerkship.domains.payer.inquiry import (
+    AuthorizationQuery,
+    ClaimQuery,
+    EligibilityInquiry,
+    PartyQuery,
+    PersonQuery,
+    RequestedService,
+)
+from clerkship.domains.payer.state import PayerState
+from clerkship.events.event import Event
+from clerkship.model.dataset import Dataset
+from clerkship.model.environment import Environment
+from clerkship.playground.component import PreparedComponent
+from clerkship.playground.playground import Playground, PlaygroundOptions
+from clerkship.sandbox.state import ActionContext
+from clerkship.synthetic.generator import generate_lines
+
+NAME = "payer"
+ENVIRONMENT = Environment(name="clinic")
+CLINIC, HOSPITAL, DOCTOR = "9999900019", "9999900027", "9999910000"
+"""NPIs of the dataset clinic-100. The doctor works for the clinic."""
+JANE = {
+    "payer": "CM002",
+    "member_id": "CM-555 000 111",
+    "family": "Doe",
+    "given": ["Jane", "Ann"],
+    "birth_date": "1980-05-17",
+    "gender": "female",
+    "coverages": [{"plan": "cedar-select-epo", "start": "2024-01-01"}],
+    "dependents": [
+        {"family": "Doe", "given": ["Tim"], "birth_date": "2015-03-01", "gender": "male"},
+        {"family": "Doe", "given": ["Tom"], "birth_date": "2015-03-01", "gender": "male"},
+    ],
+}
+JANE_ASKED = PersonQuery(member_id="CM555000111", family="Doe", given="Jane", birth_date=date(1980, 5, 17))
+TODAY = date(2026, 3, 2)
+
+
+@cache
+def load_dataset() -> PayerDataset:
+    """Return the payers of clinic-100, read once."""
+    return PayerDataset([Dataset(name="clinic-100", type="fhir", lines=generate_lines(100, 7))])
+
+
+class PayerClinic:
+    """A playground with a payer and nothing else."""
+
+    def __init__(self, members: list[Any] | None = None, **config: Any) -> None:
+        parsed = PayerConfig.model_validate({"members": [JANE] if members is None else members, **config})
+        self.prepared = PreparedComponent(SPEC, SPEC.configure(parsed, ENVIRONMENT), load_dataset())
+        self.playground = Playground(ENVIRONMENT, {}, "seed", PlaygroundOptions(domains={NAME: self.prepared}))
+
+    @property
+    def payer(self) -> PayerState:
+        return cast(PayerState, self.playground.components[NAME].state)
+
+    @property
+    def action(self) -> ActionContext:
+        return self.playground.context_for(NAME, "agent")
+
+    @property
+    def events(self) -> list[Event]:
+        return list(self.playground.log.events)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events]
+
+    def advance(self, **duration: float) -> None:
+        self.playground.advance(timedelta(**duration))
+
+
+def party(subscriber: PersonQuery = JANE_ASKED, **fields: Any) -> PartyQuery:
+    return PartyQuery(**{"payer_id": "CM002", "provider_id": CLINIC, "subscriber": subscriber, **fields})
+
+
+def inquiry(subscriber: PersonQuery = JANE_ASKED, **fields: Any) -> EligibilityInquiry:
+    return EligibilityInquiry(**{"payer_id": "CM002", "provider_id": CLINIC, "subscriber": subscriber, **fields})
+
+
+def claim_query(subscriber: PersonQuery = JANE_ASKED, **fields: Any) -> ClaimQuery:
+    return ClaimQuery(**{"payer_id": "CM002", "provider_id": CLINIC, "subscriber": subscriber, **fields})
+
+
+def request(*codes: str, quantity: float = 1, **fields: Any) -> AuthorizationQuery:
+    services = tuple(RequestedService(procedure_code=code, quantity=quantity) for code in codes)
+    asked = {"payer_id": "CM002", "provider_id": CLINIC, "subscriber": JANE_ASKED, "services": services, **fields}
+    return AuthorizationQuery(**asked)
