@@ -4,6 +4,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Any, cast
 
+from clerkship.assertions.contract import Assertion, Check
 from clerkship.domains.payer import SPEC
 from clerkship.domains.payer.book import PayerDataset
 from clerkship.domains.payer.config import PayerConfig
@@ -17,11 +18,14 @@ from clerkship.domains.payer.inquiry import (
 )
 from clerkship.domains.payer.state import PayerState
 from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
+from clerkship.model.task import Task
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import Playground, PlaygroundOptions
 from clerkship.sandbox.state import ActionContext
+from clerkship.steps.contract import Step
 from clerkship.synthetic.generator import generate_lines
 
 NAME = "payer"
@@ -74,6 +78,19 @@ class PayerClinic:
     @property
     def kinds(self) -> list[str]:
         return [event.kind for event in self.events]
+
+    def run_step(self, step: Step) -> None:
+        """Run a step of a scenario; raise an error if it is the author's mistake."""
+        self.playground.steps.run(step)
+        if self.playground.steps.errors:
+            raise AssertionError(self.playground.steps.errors)
+
+    def check(self, assertion: Assertion, patient: dict[str, Any] | None = None) -> Check:
+        """Check an assertion on the payers as they are now."""
+        states = {NAME: self.payer}
+        entities = {"patient": patient} if patient else {}
+        evidence = Evidence(Task(name="t"), self.playground.log.ordered(), states, "agent_done", entities=entities)
+        return assertion.check(evidence.for_entity("patient") if patient else evidence)
 
     def advance(self, **duration: float) -> None:
         self.playground.advance(timedelta(**duration))
