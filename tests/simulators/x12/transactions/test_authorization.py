@@ -239,7 +239,7 @@ def test_request_for_information_asks_questions_and_documents() -> None:
     assert segments[11:15] == [
         "HCR*A4**90",
         "REF*NT*NWP3001",
-        "PWK*77*EL***AC*notes",
+        "PWK*77*EL***AC*NWP3001-notes",
         "MSG*QUESTION red_flags (boolean) - Are there warning signs? QUESTION side (left/right) - Which side? "
         "QUESTION notes (attachment) - Send therapy notes.",
     ]

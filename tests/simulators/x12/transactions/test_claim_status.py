@@ -105,6 +105,15 @@ def test_dependent_is_read_from_its_own_level() -> None:
     assert asked.query.account == "ACCT78"
 
 
+def test_provider_with_two_ids_is_asked_for_by_its_npi() -> None:
+    second = "NM1*1P*2*CEDAR*****FI*840000001"
+    tree = parse_request("276", VERSION, *START[:-1], second, PROVIDER, *PATIENT, *QUESTION)
+    [asked] = read_claim_status(tree)
+    assert asked.query.provider_id == "1234567893"
+    segments = list_segments(write_claim_status(tree, [ClaimAnswer(member=ANA)], HEADER))
+    assert segments[7:9] == [second, PROVIDER]
+
+
 def test_period_of_services_is_asked_if_the_claim_has_none() -> None:
     lines = ("SVC*HC:72148*250*****1", "DTP*472*D8*20261007", "SVC*HC:99213*100*****1", "DTP*472*D8*20261005")
     [asked] = read_claim_status(ask(*PATIENT, "TRN*1*CS1T", *lines))

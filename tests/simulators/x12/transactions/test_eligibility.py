@@ -201,7 +201,7 @@ def test_benefit_is_written_as_eb(benefit: Benefit, segment: str) -> None:
 
 def test_text_of_a_benefit_follows_it() -> None:
     benefit = Benefit(kind="active", service_types=("plan",), text="Call us:\nany ~ day")
-    assert answer_with(benefit) == ["EB*1**30**NORTH PPO", "MSG*Call us  any   day"]
+    assert answer_with(benefit) == ["EB*1**30**NORTH PPO", "MSG*Call us any day"]
 
 
 def test_name_of_the_plan_is_not_repeated_as_a_text() -> None:
@@ -233,6 +233,13 @@ def test_dependent_is_answered_in_its_own_level() -> None:
         "DTP*346*D8*20260101",
         "EB*1**30**NORTH PPO",
     ]
+
+
+def test_trace_of_a_subscriber_comes_back_with_the_answer_about_its_dependent() -> None:
+    levels = [DEPENDENT_LEVELS[0], "TRN*1*SUB1*9CEDAR0001", *DEPENDENT_LEVELS[1:]]
+    answer = ACTIVE.model_copy(update={"member": BEN})
+    reply = parse_reply(write_eligibility(ask(*levels), [answer], HEADER))
+    assert [each.raw(2) for each in reply.all_segments() if each.id == "TRN"] == ["SUB1", "DEP1"]
 
 
 def test_every_patient_gets_an_answer_in_the_order_of_the_request() -> None:

@@ -20,7 +20,14 @@ from clerkship.simulators.x12.transactions.codes import CODES, REVIEW_CODES, SER
 from clerkship.simulators.x12.transactions.dates import read_period, write_period
 from clerkship.simulators.x12.transactions.people import read_id, read_person, write_member_name
 from clerkship.simulators.x12.transactions.references import read_reference
-from clerkship.simulators.x12.transactions.reply import ReplyHeader, begin_reply, repeat_segment, repeat_traces
+from clerkship.simulators.x12.transactions.reply import (
+    ReplyHeader,
+    begin_reply,
+    repeat_segment,
+    repeat_traces,
+    write_message,
+    write_reference,
+)
 from clerkship.simulators.x12.transactions.services import (
     find_service_segment,
     read_place,
@@ -28,7 +35,6 @@ from clerkship.simulators.x12.transactions.services import (
     read_service,
     write_decided_service,
 )
-from clerkship.simulators.x12.transactions.text import MAX_REFERENCE, render_message
 from clerkship.x12.loop import Loop
 from clerkship.x12.segment import X12Segment
 from clerkship.x12.transaction_set import TransactionSet
@@ -40,6 +46,9 @@ CANCELLATION_PURPOSE = "01"
 URGENT_LEVELS = ("03", "U")
 # Principal before other and admitting diagnoses.
 DIAGNOSIS_QUALIFIERS = ("ABK", "ABF", "ABJ")
+MAX_ATTACHMENTS = 10
+"""PWK segments in an event."""
+MAX_ATTACHMENT_NUMBER = 80
 # BHT06.
 FINAL_RESPONSE, MORE_TO_FOLLOW = "18", "19"
 OPEN_STATUSES = ("pending", "need_more_info")
@@ -224,8 +233,8 @@ def _write_rejected_event(writer: SetWriter, parent: int, tree: Loop, rejection:
     is_about_event = rejection.subject == "request"
     write_aaa(writer, [rejection] if is_about_event else [], "278")
     _repeat_review(writer, event)
-    if is_about_event and rejection.text:
-        writer.add("MSG", render_message(rejection.text))
+    if is_about_event:
+        write_message(writer, rejection.text)
 
 
 def _repeat_review(writer: SetWriter, event: Loop) -> None:
@@ -252,8 +261,7 @@ def _write_undecided_event(writer: SetWriter, parent: int, tree: Loop, answer: A
     repeat_traces(writer, event)
     _repeat_review(writer, event)
     writer.add("HCR", NO_ACTION, "", CODES.decision_reasons[NOT_REQUIRED])
-    if answer.text:
-        writer.add("MSG", render_message(answer.text))
+    write_message(writer, answer.text)
     for loop in tree.find_all("2000F"):
         writer.add_level("SS", level)
         repeat_traces(writer, loop)
@@ -269,8 +277,8 @@ def _write_appeal(writer: SetWriter, parent: int, tree: Loop, appeal: Appeal) ->
     repeat_traces(writer, event)
     _repeat_review(writer, event)
     writer.add("HCR", CODES.appeal_decisions[appeal.status])
-    writer.add("REF", "NT", appeal.id[:MAX_REFERENCE])
-    writer.add("MSG", render_message(appeal.text or f"Appeal {appeal.status}."))
+    write_reference(writer, "NT", appeal.id)
+    write_message(writer, appeal.text or f"Appeal {appeal.status}.")
 
 
 def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Authorization, zone: tzinfo | None) -> None:
@@ -290,20 +298,15 @@ def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Auth
         write_period(writer, "102", decided.astimezone(zone).date() if decided else None)
         write_period(writer, "036", authorization.valid_to)
         write_period(writer, "007", authorization.valid_from)
-    for question in authorization.questions:
-        if question.type == "attachment":
-            writer.add("PWK", "77", "EL", "", "", "AC", question.id)
+    documents = [question for question in authorization.questions if question.type == "attachment"]
+    for question in documents[:MAX_ATTACHMENTS]:
+        writer.add("PWK", "77", "EL", "", "", "AC", f"{authorization.id}-{question.id}"[:MAX_ATTACHMENT_NUMBER])
     texts = iter(pack_messages(authorization.text, authorization.questions, 1 + len(authorization.services)))
-    _write_message(writer, next(texts, ""))
+    write_message(writer, next(texts, ""))
     asked = tree.find_all("2000F")
     for service in authorization.services:
         _write_service(writer, level, authorization, service, _take_matching(asked, service))
-        _write_message(writer, next(texts, ""))
-
-
-def _write_message(writer: SetWriter, text: str) -> None:
-    if text:
-        writer.add("MSG", text)
+        write_message(writer, next(texts, ""))
 
 
 def _find_event_code(authorization: Authorization) -> str:
@@ -324,9 +327,9 @@ def _write_reference(writer: SetWriter, code: str, authorization: Authorization)
     if code in CERTIFIED:
         return
     if authorization.number:
-        writer.add("REF", "BB", authorization.number[:MAX_REFERENCE])
+        write_reference(writer, "BB", authorization.number)
     else:
-        writer.add("REF", "NT", authorization.id[:MAX_REFERENCE])
+        write_reference(writer, "NT", authorization.id)
 
 
 def _take_matching(asked: list[Loop], service: DecidedService) -> Loop | None:

@@ -2,7 +2,8 @@
 
 from clerkship.domains.payer.answer import Benefit, EligibilityAnswer, OtherCoverage
 from clerkship.simulators.x12.transactions.codes import CODES, SERVICE_TYPE_CODES
-from clerkship.simulators.x12.transactions.text import MAX_PLAN_NAME, render_decimal, render_message, render_name
+from clerkship.simulators.x12.transactions.reply import write_message, write_reference
+from clerkship.simulators.x12.transactions.text import MAX_PLAN_NAME, render_decimal, render_name
 from clerkship.x12.writer import SetWriter
 
 STATUS_KINDS = ("active", "inactive")
@@ -50,7 +51,7 @@ def _write_benefit(writer: SetWriter, benefit: Benefit, answer: EligibilityAnswe
         ("HC", benefit.procedure_code) if has_procedure else "",
     )
     if benefit.text and benefit.text != plan_name:
-        writer.add("MSG", render_message(benefit.text))
+        write_message(writer, benefit.text)
 
 
 def _render_flag(value: bool | None) -> str:
@@ -66,8 +67,7 @@ def _render_network(benefit: Benefit) -> str:
 def _write_other_payer(writer: SetWriter, coverage: OtherCoverage) -> None:
     """Write another payer of the same person: EB R with its name in loop 2120."""
     writer.add("EB", CODES.benefits["other_payer"], "", SERVICE_TYPE_CODES["plan"])
-    if coverage.member_id:
-        writer.add("REF", "1W", coverage.member_id)
+    write_reference(writer, "1W", coverage.member_id)
     if coverage.order in ORDER_TEXTS:
         writer.add("MSG", ORDER_TEXTS[coverage.order])
     writer.add("LS", "2120")

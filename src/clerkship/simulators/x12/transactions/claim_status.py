@@ -11,8 +11,15 @@ from clerkship.simulators.x12.transactions.dates import read_period, render_date
 from clerkship.simulators.x12.transactions.grouping import group_by_loop
 from clerkship.simulators.x12.transactions.people import read_id, read_person, write_member_name
 from clerkship.simulators.x12.transactions.references import read_reference
-from clerkship.simulators.x12.transactions.reply import ReplyHeader, begin_reply, repeat_segment, repeat_traces
-from clerkship.simulators.x12.transactions.text import MAX_REFERENCE, parse_decimal, render_decimal
+from clerkship.simulators.x12.transactions.reply import (
+    ReplyHeader,
+    begin_reply,
+    repeat_segment,
+    repeat_traces,
+    write_reference,
+)
+from clerkship.simulators.x12.transactions.text import parse_decimal, render_decimal
+from clerkship.x12.charset import clean_value
 from clerkship.x12.loop import Loop
 from clerkship.x12.transaction_set import TransactionSet
 from clerkship.x12.writer import SetWriter
@@ -75,7 +82,7 @@ def _read_claim(
     charges = [parse_decimal(each.raw(2)) for each in claim.segments if each.id == "AMT" and each.raw(1) == "T3"]
     query = ClaimQuery(
         payer_id=read_id(source.first("2100A")),
-        provider_id=read_id(provider.first("2100C")),
+        provider_id=_read_provider_id(provider),
         # In a 276, DMG stands before NM1, in the loop of the level.
         subscriber=read_person(subscriber.first("2100D"), subscriber),
         dependent=None if dependent is None else read_person(dependent.first("2100E"), dependent),
@@ -87,6 +94,13 @@ def _read_claim(
     )
     trace = claim.segment("TRN")
     return AskedClaim(query, trace.raw(2) if trace else "", source, receiver, provider, subscriber, claim, dependent)
+
+
+def _read_provider_id(provider: Loop) -> str:
+    """Return the NPI of a provider, which may be named twice, by different ids."""
+    names = provider.find_all("2100C")
+    by_npi = [loop for loop in names if (name := loop.segment("NM1")) and name.raw(8) == "XX"]
+    return read_id(next(iter(by_npi or names), None))
 
 
 def _read_service_period(claim: Loop) -> tuple[date | None, date | None]:
@@ -148,7 +162,8 @@ def _write_rejection(writer: SetWriter, rejection: Rejection, today: date) -> No
 def _write_provider(writer: SetWriter, parent: int, provider: Loop, answered: list[_Answered], today: date) -> None:
     """Write level 19 with the provider, and the levels of the patients."""
     level = writer.add_level("19", parent)
-    repeat_segment(writer, provider.first("2100C"), "NM1")
+    for name in provider.find_all("2100C"):
+        repeat_segment(writer, name, "NM1")
     if rejection := _find_common_rejection(answered, "provider"):
         # 2200C has a trace of its own; that of the first question lets its sender find it.
         writer.add("TRN", "1", answered[0].asked.trace or "0")
@@ -194,8 +209,7 @@ def _write_missing_claim(writer: SetWriter, asked: AskedClaim, rejection: Reject
     else:
         codes = CODES.claim_not_found
         writer.add("STC", (codes.category, codes.status), render_date(today))
-    if asked.query.account:
-        writer.add("REF", "EJ", asked.query.account)
+    write_reference(writer, "EJ", asked.query.account)
     write_period(writer, "472", asked.query.start, asked.query.end)
 
 
@@ -211,11 +225,10 @@ def _write_claim(writer: SetWriter, asked: AskedClaim, claim: PayerClaim) -> Non
         render_date(claim.status_date) if is_final else "",
         "",
         render_date(claim.paid_date) if claim.paid_date else "",
-        (claim.payment_number or "")[:MAX_PAYMENT_NUMBER],
+        clean_value(claim.payment_number or "")[:MAX_PAYMENT_NUMBER],
     )
-    writer.add("REF", "1K", claim.number[:MAX_REFERENCE])
-    if claim.account:
-        writer.add("REF", "EJ", claim.account[:MAX_REFERENCE])
+    write_reference(writer, "1K", claim.number)
+    write_reference(writer, "EJ", claim.account)
     write_period(writer, "472", claim.start, claim.end)
     _write_lines(writer, asked, claim)
 
@@ -247,6 +260,5 @@ def _write_line(writer: SetWriter, claim: PayerClaim, line: ClaimLine, question:
     writer.add("SVC", ("HC", line.procedure_code), render_decimal(line.charge), render_decimal(line.paid))
     status = line.status or claim.status
     writer.add("STC", _find_codes(status, claim.reason, line.paid), render_date(claim.status_date))
-    if question is not None and (number := read_reference(question, "FJ")):
-        writer.add("REF", "FJ", number)
+    write_reference(writer, "FJ", None if question is None else read_reference(question, "FJ"))
     write_period(writer, "472", line.service_date or claim.start)

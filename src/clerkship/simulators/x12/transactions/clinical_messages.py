@@ -45,11 +45,11 @@ def pack_messages(text: str, questions: Sequence[ClinicalQuestion], slots: int) 
 
     If there is not enough space, the explanation is left out, then the questions are shortened. Every id is there.
     """
-    whole = [_render_question(question, MAX_MESSAGE) for question in questions]
+    whole = [_render_question(question) for question in questions]
     if packed := _pack([*([render_message(text)] if text else []), *whole], slots):
         return packed
     for max_length in range(MAX_MESSAGE, MIN_QUESTION, -1):
-        if packed := _pack([_render_question(question, max_length) for question in questions], slots):
+        if packed := _pack([question[:max_length].strip() for question in whole], slots):
             return packed
     return [render_message(" ".join(whole))] if whole else []
 
@@ -65,6 +65,6 @@ def _pack(texts: Sequence[str], slots: int) -> list[str]:
     return messages if len(messages) <= slots else []
 
 
-def _render_question(question: ClinicalQuestion, max_length: int) -> str:
+def _render_question(question: ClinicalQuestion) -> str:
     kind = "/".join(question.choices) or question.type
-    return render_message(f"QUESTION {question.id} ({kind}) - {question.text}")[:max_length].strip()
+    return render_message(f"QUESTION {question.id} ({kind}) - {question.text}")

@@ -17,8 +17,13 @@ from clerkship.simulators.x12.transactions.people import (
     write_demographics,
     write_member_name,
 )
-from clerkship.simulators.x12.transactions.reply import ReplyHeader, begin_reply, repeat_segment, repeat_traces
-from clerkship.simulators.x12.transactions.text import MAX_REFERENCE
+from clerkship.simulators.x12.transactions.reply import (
+    ReplyHeader,
+    begin_reply,
+    repeat_segment,
+    repeat_traces,
+    write_reference,
+)
 from clerkship.x12.loop import Loop
 from clerkship.x12.transaction_set import TransactionSet
 from clerkship.x12.writer import SetWriter
@@ -149,6 +154,7 @@ def _write_subscriber(writer: SetWriter, parent: int, answered: list[_Answered])
         _write_patient(writer, first, first.asked.subscriber, rejections)
     else:
         dependents = answered
+        repeat_traces(writer, first.asked.subscriber)
         _write_as_asked(writer, first.asked.subscriber.first("2100C"), rejections)
     for item in dependents:
         if item.asked.dependent is not None:
@@ -186,8 +192,7 @@ def _write_person_on_file(writer: SetWriter, answer: EligibilityAnswer, member: 
     """Write loop 2100C or 2100D as the payer has the person on file, with the days of the policy."""
     write_member_name(writer, "03" if is_dependent else "IL", member, with_id=not is_dependent)
     coverage = answer.coverage
-    if coverage and coverage.group:
-        writer.add("REF", "6P", coverage.group[:MAX_REFERENCE])
+    write_reference(writer, "6P", coverage.group if coverage else None)
     write_demographics(writer, member)
     if is_dependent:
         writer.add("INS", "N", CODES.relationships[member.relationship])

@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from clerkship.simulators.x12.transactions.dates import render_date
-from clerkship.x12.charset import X12Charset
+from clerkship.simulators.x12.transactions.text import MAX_REFERENCE, render_message
+from clerkship.x12.charset import X12Charset, clean_value
 from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
 from clerkship.x12.loop import Loop
 from clerkship.x12.writer import SetWriter, decode_elements
@@ -47,3 +48,15 @@ def repeat_traces(writer: SetWriter, loop: Loop) -> None:
     for segment in loop.segments:
         if segment.id == "TRN":
             writer.add("TRN", "2", *decode_elements(segment)[1:])
+
+
+def write_message(writer: SetWriter, text: str) -> None:
+    """Write MSG with free text, unless nothing remains of it in the character set of the reply."""
+    if clean_value(message := render_message(text), writer.delimiters, writer.charset):
+        writer.add("MSG", message)
+
+
+def write_reference(writer: SetWriter, qualifier: str, number: str | None) -> None:
+    """Write REF with a number, if there is one."""
+    if number and (cleaned := clean_value(number, writer.delimiters, writer.charset)):
+        writer.add("REF", qualifier, cleaned[:MAX_REFERENCE])

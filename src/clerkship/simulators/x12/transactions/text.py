@@ -1,4 +1,9 @@
-"""Encode names, amounts and quantities as elements of a reply. `SetWriter` replaces what X12 cannot carry."""
+"""Encode texts, names, amounts and quantities as elements of a reply.
+
+Text is cleaned before it is cut, because a character may become several: `ß` becomes `ss`.
+"""
+
+from clerkship.x12.charset import clean_value
 
 MAX_NAME = 60
 MAX_GIVEN_NAME = 35
@@ -10,12 +15,12 @@ MAX_REFERENCE = 50
 
 def render_name(name: str, max_length: int = MAX_NAME) -> str:
     """Return the name of a person, an organization or a plan in capital letters, as payers write them."""
-    return " ".join(name.split())[:max_length].upper()
+    return " ".join(clean_value(name).split())[:max_length].upper()
 
 
 def render_message(text: str) -> str:
     """Return free text for MSG01, on one line and cut to its length."""
-    return " ".join(text.split())[:MAX_MESSAGE]
+    return " ".join(clean_value(text).split())[:MAX_MESSAGE]
 
 
 def render_decimal(value: float | None) -> str:
