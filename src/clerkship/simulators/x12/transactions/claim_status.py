@@ -118,7 +118,7 @@ def _find_lines(claim: Loop) -> list[Loop]:
     return [*claim.find_all("2210D"), *claim.find_all("2210E")]
 
 
-class _Answered(NamedTuple):
+class _AnsweredClaim(NamedTuple):
     asked: AskedClaim
     answer: ClaimAnswer
 
@@ -129,7 +129,7 @@ def write_claim_status(tree: Loop, answers: Sequence[ClaimAnswer], header: Reply
     If the payer or the provider is rejected, the status stands in loop 2200B or 2200C, and there is no level below.
     """
     writer = begin_reply("277", tree, header, "0010", "08", "DG")
-    answered = [_Answered(*pair) for pair in zip(read_claim_status(tree), answers, strict=True)]
+    answered = [_AnsweredClaim(*pair) for pair in zip(read_claim_status(tree), answers, strict=True)]
     today = header.sent.date()
     for source, of_source in group_by_loop(answered, lambda item: item.asked.source):
         source_level = writer.add_level("20")
@@ -148,7 +148,7 @@ def write_claim_status(tree: Loop, answers: Sequence[ClaimAnswer], header: Reply
     return writer.build()
 
 
-def _find_common_rejection(answered: list[_Answered], subject: RejectionSubject) -> Rejection | None:
+def _find_common_rejection(answered: list[_AnsweredClaim], subject: RejectionSubject) -> Rejection | None:
     """Return the rejection of a party, if all questions below it are rejected because of it."""
     rejections = [item.answer.rejection for item in answered]
     return rejections[0] if all(each and each.subject == subject for each in rejections) else None
@@ -159,7 +159,9 @@ def _write_rejection(writer: SetWriter, rejection: Rejection, today: date) -> No
     writer.add("STC", (category, status, ENTITIES.get(rejection.subject)), render_date(today))
 
 
-def _write_provider(writer: SetWriter, parent: int, provider: Loop, answered: list[_Answered], today: date) -> None:
+def _write_provider(
+    writer: SetWriter, parent: int, provider: Loop, answered: list[_AnsweredClaim], today: date
+) -> None:
     """Write level 19 with the provider, and the levels of the patients."""
     level = writer.add_level("19", parent)
     for name in provider.find_all("2100C"):
@@ -182,7 +184,7 @@ def _write_provider(writer: SetWriter, parent: int, provider: Loop, answered: li
             _write_claims(writer, items, today)
 
 
-def _write_person(writer: SetWriter, answered: list[_Answered], entity: str, asked: Loop | None) -> None:
+def _write_person(writer: SetWriter, answered: list[_AnsweredClaim], entity: str, asked: Loop | None) -> None:
     """Write the NM1 of a patient: as on file if the payer found the person, else as asked."""
     members = [item.answer.member for item in answered if item.answer.member and not item.answer.rejection]
     if members:
@@ -191,7 +193,7 @@ def _write_person(writer: SetWriter, answered: list[_Answered], entity: str, ask
         repeat_segment(writer, asked, "NM1")
 
 
-def _write_claims(writer: SetWriter, answered: list[_Answered], today: date) -> None:
+def _write_claims(writer: SetWriter, answered: list[_AnsweredClaim], today: date) -> None:
     """Write loop 2200D or 2200E for each claim that matches a question, or one that tells why there is none."""
     for asked, answer in answered:
         if answer.rejection or not answer.claims:

@@ -110,7 +110,7 @@ def _read_procedures(questions: list[Loop]) -> Iterator[str]:
                 yield segment.value(2, 2)
 
 
-class _Answered(NamedTuple):
+class _AnsweredEligibility(NamedTuple):
     asked: AskedEligibility
     answer: EligibilityAnswer
 
@@ -122,7 +122,7 @@ def write_eligibility(tree: Loop, answers: Sequence[EligibilityAnswer], header: 
     asked, so that every trace comes back.
     """
     writer = begin_reply("271", tree, header, "0022", "11")
-    answered = [_Answered(*pair) for pair in zip(read_eligibility(tree), answers, strict=True)]
+    answered = [_AnsweredEligibility(*pair) for pair in zip(read_eligibility(tree), answers, strict=True)]
     for source, of_source in group_by_loop(answered, lambda item: item.asked.source):
         source_level = writer.add_level("20")
         _write_party(writer, source.first("2100A"), of_source, "payer")
@@ -134,18 +134,20 @@ def write_eligibility(tree: Loop, answers: Sequence[EligibilityAnswer], header: 
     return writer.build()
 
 
-def _write_party(writer: SetWriter, loop: Loop | None, answered: list[_Answered], subject: RejectionSubject) -> None:
+def _write_party(
+    writer: SetWriter, loop: Loop | None, answered: list[_AnsweredEligibility], subject: RejectionSubject
+) -> None:
     """Write loop 2100A or 2100B: the name as asked, and why the payer or the provider is rejected."""
     repeat_segment(writer, loop, "NM1")
     write_aaa(writer, _find_rejections(answered, subject), "271")
 
 
-def _find_rejections(answered: Iterable[_Answered], *subjects: RejectionSubject) -> list[Rejection]:
+def _find_rejections(answered: Iterable[_AnsweredEligibility], *subjects: RejectionSubject) -> list[Rejection]:
     rejections = (item.answer.rejection for item in answered)
     return [rejection for rejection in rejections if rejection and rejection.subject in subjects]
 
 
-def _write_subscriber(writer: SetWriter, parent: int, answered: list[_Answered]) -> None:
+def _write_subscriber(writer: SetWriter, parent: int, answered: list[_AnsweredEligibility]) -> None:
     """Write level 22 with the subscriber, and level 23 with each dependent."""
     level = writer.add_level("22", parent)
     rejections = _find_rejections((item for item in answered if item.asked.dependent is not None), "subscriber")
@@ -162,7 +164,9 @@ def _write_subscriber(writer: SetWriter, parent: int, answered: list[_Answered])
             _write_patient(writer, item, item.asked.dependent, [])
 
 
-def _write_patient(writer: SetWriter, answered: _Answered, patient: Loop, rejections: list[Rejection]) -> None:
+def _write_patient(
+    writer: SetWriter, answered: _AnsweredEligibility, patient: Loop, rejections: list[Rejection]
+) -> None:
     """Write a patient: the traces, then the person as on file with its benefits, or as asked with the rejections."""
     repeat_traces(writer, patient)
     answer, is_dependent = answered.answer, answered.asked.dependent is not None

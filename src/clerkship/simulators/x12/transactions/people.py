@@ -9,6 +9,8 @@ from clerkship.simulators.x12.transactions.text import MAX_GIVEN_NAME, MAX_MIDDL
 from clerkship.x12.loop import Loop
 from clerkship.x12.writer import SetWriter
 
+UNKNOWN_NAME = "UNKNOWN"
+
 
 def read_id(loop: Loop | None) -> str:
     """Return the id of the person or organization of a loop (NM109); empty if there is none."""
@@ -40,7 +42,9 @@ def _read_member_id(loop: Loop | None) -> str | None:
 def write_member_name(writer: SetWriter, entity: str, member: Member, *, with_id: bool) -> None:
     """Write the NM1 of a person as the payer has them on file."""
     given, middle = [*member.given, "", ""][:2]
-    names = (render_name(member.family), render_name(given, MAX_GIVEN_NAME), render_name(middle, MAX_MIDDLE_NAME))
+    # A family name in letters that X12 does not have leaves nothing, and the element is required.
+    family = render_name(member.family) or UNKNOWN_NAME
+    names = (family, render_name(given, MAX_GIVEN_NAME), render_name(middle, MAX_MIDDLE_NAME))
     id = ("MI", member.member_id) if with_id else ()
     writer.add("NM1", entity, "1", *names, "", "", *id)
 
