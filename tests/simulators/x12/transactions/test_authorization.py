@@ -304,6 +304,14 @@ def test_services_without_traces_are_matched_by_procedure() -> None:
     ]
 
 
+def test_decisions_on_the_same_procedure_belong_to_different_services() -> None:
+    services = tuple(DecidedService(procedure_code="72148", status="approved", quantity=1) for _ in range(3))
+    asked = ("HL*5*4*SS*0", "TRN*1*A*9CEDAR0001", "SV1*HC:72148", "HL*6*4*SS*0", "TRN*1*B*9CEDAR0001", "SV1*HC:72148")
+    reply = parse_reply(write_authorization(ask(*EVENT, *asked), decide("approved", services=services), HEADER))
+    traces = [loop.segment("TRN") for loop in reply.find_all("2000F")]
+    assert [trace.raw(2) if trace else None for trace in traces] == ["A", "B", None]
+
+
 def test_cancellation_is_confirmed_with_the_number() -> None:
     answer = decide("cancelled", number="NWA7001")
     segments = list_segments(write_authorization(ask_to_change("3", "REF*BB*NWA7001"), answer, HEADER))

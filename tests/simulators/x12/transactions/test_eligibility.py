@@ -208,6 +208,12 @@ def test_name_of_the_plan_is_not_repeated_as_a_text() -> None:
     assert answer_with(Benefit(kind="active", service_types=("plan",), text="North PPO")) == ["EB*1**30**NORTH PPO"]
 
 
+def test_provider_outside_the_network_is_told_so_with_the_status() -> None:
+    answer = ACTIVE.model_copy(update={"in_network": False})
+    segments = list_segments(write_eligibility(ask_about_plan(), [answer], HEADER))
+    assert segments[-3:-1] == ["EB*1**30**NORTH PPO", "MSG*The provider is not in the network of the plan."]
+
+
 def test_other_payer_is_named_in_its_loop() -> None:
     other = OtherCoverage(payer_id="SW002", payer_name="Southpay", member_id="SW1", order=2)
     answer = ACTIVE.model_copy(update={"other_coverages": (other,)})

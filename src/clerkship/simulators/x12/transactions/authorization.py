@@ -303,9 +303,9 @@ def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Auth
         writer.add("PWK", "77", "EL", "", "", "AC", f"{authorization.id}-{question.id}"[:MAX_ATTACHMENT_NUMBER])
     texts = iter(pack_messages(authorization.text, authorization.questions, 1 + len(authorization.services)))
     write_message(writer, next(texts, ""))
-    asked = tree.find_all("2000F")
+    asked = _AskedServices(tree.find_all("2000F"))
     for service in authorization.services:
-        _write_service(writer, level, authorization, service, _take_matching(asked, service))
+        _write_service(writer, level, authorization, service, asked.take(service))
         write_message(writer, next(texts, ""))
 
 
@@ -332,16 +332,28 @@ def _write_reference(writer: SetWriter, code: str, authorization: Authorization)
         write_reference(writer, "NT", authorization.id)
 
 
-def _take_matching(asked: list[Loop], service: DecidedService) -> Loop | None:
-    """Remove and return the requested service to which a decision belongs: by its trace, else by its procedure."""
-    for loop in asked:
-        trace = loop.segment("TRN")
-        requested = read_service(loop, loop)
-        is_same = requested.procedure_code == service.procedure_code
-        if service.trace == trace.raw(2) if service.trace and trace else is_same:
-            asked.remove(loop)
-            return loop
-    return None
+class _AskedServices:
+    """The services of a request, each to be taken once for the decision that belongs to it."""
+
+    def __init__(self, loops: Sequence[Loop]) -> None:
+        self._by_trace: dict[str, list[Loop]] = {}
+        self._by_procedure: dict[str, list[Loop]] = {}
+        self._taken: set[int] = set()
+        for loop in reversed(loops):
+            service = read_service(loop, loop)
+            self._by_trace.setdefault(service.trace, []).append(loop)
+            self._by_procedure.setdefault(service.procedure_code, []).append(loop)
+
+    def take(self, service: DecidedService) -> Loop | None:
+        """Return the requested service to which a decision belongs: by its trace, else by its procedure."""
+        by_trace = self._by_trace.get(service.trace) if service.trace else None
+        candidates = by_trace or self._by_procedure.get(service.procedure_code, [])
+        while candidates:
+            loop = candidates.pop()
+            if id(loop) not in self._taken:
+                self._taken.add(id(loop))
+                return loop
+        return None
 
 
 def _write_service(

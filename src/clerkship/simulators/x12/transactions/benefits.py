@@ -9,19 +9,27 @@ from clerkship.x12.writer import SetWriter
 STATUS_KINDS = ("active", "inactive")
 # EB12 of a benefit that is the same in and out of network: not applicable.
 SAME_IN_AND_OUT_OF_NETWORK = "W"
+OUT_OF_NETWORK = "The provider is not in the network of the plan."
 ORDER_TEXTS = {1: "Primary payer", 2: "Secondary payer", 3: "Tertiary payer"}
 
 
 def write_benefits(writer: SetWriter, answer: EligibilityAnswer) -> None:
     """Write loops 2110C or 2110D: the status of the coverage, its benefits, and other payers."""
-    if not any(benefit.kind in STATUS_KINDS for benefit in answer.benefits):
-        kind = "active" if answer.status == "active" else "inactive"
-        _write_benefit(writer, Benefit.model_validate({"kind": kind, "service_types": ("plan",)}), answer)
-    for benefit in answer.benefits:
-        if benefit.kind != "other_payer" or not answer.other_coverages:
-            _write_benefit(writer, benefit, answer)
+    for place, benefit in enumerate(_list_benefits(answer)):
+        _write_benefit(writer, benefit, answer)
+        if place == 0 and answer.in_network is False:
+            write_message(writer, OUT_OF_NETWORK)
     for coverage in answer.other_coverages:
         _write_other_payer(writer, coverage)
+
+
+def _list_benefits(answer: EligibilityAnswer) -> list[Benefit]:
+    """Return the benefits, after the status of the coverage if they do not state it."""
+    benefits = [each for each in answer.benefits if each.kind != "other_payer" or not answer.other_coverages]
+    if any(benefit.kind in STATUS_KINDS for benefit in benefits):
+        return benefits
+    status = Benefit(kind="active" if answer.status == "active" else "inactive", service_types=("plan",))
+    return [status, *benefits]
 
 
 def write_unprocessed_benefit(writer: SetWriter, service_type_codes: list[str]) -> None:

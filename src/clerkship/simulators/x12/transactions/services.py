@@ -1,12 +1,11 @@
 """Services of a 278 (loop 2000F): what is requested, and what is decided."""
 
-from datetime import date
 from typing import NamedTuple
 
 from clerkship.domains.payer.answer import DecidedService
 from clerkship.domains.payer.inquiry import RequestedService, Unit
 from clerkship.simulators.x12.transactions.codes import CODES
-from clerkship.simulators.x12.transactions.dates import read_period, write_period
+from clerkship.simulators.x12.transactions.dates import read_period
 from clerkship.simulators.x12.transactions.text import parse_decimal, render_decimal
 from clerkship.x12.loop import Loop
 from clerkship.x12.segment import X12Segment
@@ -97,11 +96,6 @@ def _read_performer(loop: Loop, prefix: str) -> str | None:
     providers = [each for each in loop.loops if each.id.startswith(prefix)]
     names = [name for each in providers if (name := each.segment("NM1")) and name.raw(1) in ("SJ", "FA", "72", "82")]
     return next((name.raw(9) for name in names if name.raw(8) == "XX"), None)
-
-
-def write_service_dates(writer: SetWriter, start: date | None, end: date | None) -> None:
-    """Write when a service may be performed."""
-    write_period(writer, "472", start, end)
 
 
 def write_decided_service(writer: SetWriter, service: DecidedService, asked: X12Segment | None) -> None:
