@@ -9,8 +9,9 @@ import pytest
 
 from clerkship.domains.payer.answer import Member
 from clerkship.domains.payer.inquiry import EligibilityInquiry
+from tests.domains.payer.comparison import Direct, Way
 from tests.domains.payer.office import Office, build_inquiry
-from tests.domains.payer.ways import WAYS, Direct, Way
+from tests.domains.payer.ways import WAYS
 
 TODAY = date(2026, 3, 2)
 CONFIG: dict[str, Any] = {
@@ -34,7 +35,7 @@ CONFIG: dict[str, Any] = {
 @cache
 def open_office() -> Office:
     """Return the practice that all tests ask from: eligibility changes nothing."""
-    return Office(**CONFIG)
+    return Office(simulators={"clearinghouse": {"kind": "x12"}}, **CONFIG)
 
 
 @cache
@@ -55,9 +56,11 @@ def list_days(member: Member) -> Iterator[date]:
 def list_questions() -> Iterator[EligibilityInquiry]:
     """Yield questions about every member on several days, and about some members in detail."""
     for number, member in enumerate(list_members()):
-        for day in list_days(member):
-            yield build_inquiry(member, service_date=day)
-        if number % 5 == 0:
+        yield build_inquiry(member)
+        if number % 4 == 0 or len(member.coverages) > 1 or member.coverages[0].end is not None:
+            for day in list_days(member):
+                yield build_inquiry(member, service_date=day)
+        if number % 8 == 0:
             for service_types in (("office_visit", "mri_ct"), ("physical_therapy", "dental", "vision"), ("emergency",)):
                 yield build_inquiry(member, service_date=TODAY, service_types=service_types)
             yield build_inquiry(member, service_date=TODAY, procedure_codes=("72148", "99213", "J1745"))
@@ -118,7 +121,7 @@ def check_agreement(way: Way, inquiries: Iterator[EligibilityInquiry]) -> list[s
 @pytest.mark.parametrize("kind", WAYS, ids=lambda kind: kind.name)
 def test_members_are_answered_alike(kind: type[Way]) -> None:
     outcomes = check_agreement(kind(open_office()), list_questions())
-    assert len(outcomes) > 300
+    assert len(outcomes) > 200
     assert {"active", "terminated", "future", "79"} <= set(outcomes)
 
 
