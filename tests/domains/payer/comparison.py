@@ -30,6 +30,8 @@ class ComparableAnswer:
     """Service types that are not covered, by network."""
     authorizations: dict[str, bool] = field(default_factory=dict)
     """Whether an authorization is needed, by service type or procedure code."""
+    others: set[str] = field(default_factory=set)
+    """Names of other payers of the patient, in upper case."""
 
 
 class Way(ABC):
@@ -71,6 +73,7 @@ def describe_answer(answer: EligibilityAnswer) -> ComparableAnswer:
         status=answer.status,
         plan=answer.coverage.plan_name.upper(),
         period=(answer.coverage.start, answer.coverage.end),
+        others={other.payer_name.upper() for other in answer.other_coverages},
     )
     if answer.status == "active":
         describe_benefits(comparable, answer.benefits)

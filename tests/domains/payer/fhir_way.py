@@ -1,5 +1,6 @@
 """Asking a payer with a CoverageEligibilityRequest."""
 
+import re
 from datetime import date
 from typing import Any
 
@@ -115,6 +116,7 @@ def describe_response(response: Resource) -> ComparableAnswer:
         status=status,
         plan=insurance["coverage"]["display"].upper(),
         period=(start, date.fromisoformat(end) if end else None),
+        others={name.upper() for name in re.findall(r"\. ([^.]+?) also covers the patient", response["disposition"])},
     )
     for item in insurance.get("item", ()):
         _describe_item(comparable, item)

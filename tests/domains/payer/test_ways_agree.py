@@ -9,6 +9,7 @@ import pytest
 
 from clerkship.domains.payer.answer import Member
 from clerkship.domains.payer.inquiry import EligibilityInquiry
+from clerkship.domains.payer.steps.set_eligibility import PayerSetEligibility
 from tests.domains.payer.comparison import Direct, Way
 from tests.domains.payer.office import Office, build_inquiry
 from tests.domains.payer.ways import WAYS
@@ -146,3 +147,19 @@ def test_direct_answers_hold_what_is_compared() -> None:
     assert any(remaining not in (None, total) for answer in answers for total, remaining in answer.amounts.values())
     assert {True, False} <= {needed for answer in answers for needed in answer.authorizations.values()}
     assert any(answer.excluded for answer in answers)
+    assert any(answer.others for answer in answers)
+
+
+@pytest.mark.parametrize("kind", WAYS, ids=lambda kind: kind.name)
+def test_every_way_sees_what_the_scenario_changes(kind: type[Way]) -> None:
+    office = Office(simulators={"clearinghouse": {"kind": "x12"}})
+    member = next(each for each in office.members.values() if each.coverages[0].plan == "cedar-select-epo")
+    way, inquiry = kind(office), build_inquiry(member, service_date=TODAY)
+    before = way.ask(inquiry)
+    assert (before.status, before.amounts["deductible", "plan", "individual", None]) == ("active", (1200, 820))
+    PayerSetEligibility(member_id=member.member_id, deductible_met=1200).run(office.playground)
+    assert way.ask(inquiry).amounts["deductible", "plan", "individual", None] == (1200, 0)
+    PayerSetEligibility(member_id=member.member_id, end=TODAY - timedelta(days=1)).run(office.playground)
+    after = way.ask(inquiry)
+    assert (after.status, after.amounts) == ("terminated", {})
+    check_agreement(way, iter([inquiry]))

@@ -110,10 +110,21 @@ def describe_reply(edi: str, inquiry: EligibilityInquiry) -> ComparableAnswer:
         if "plan" in inquiry.service_types
         else None,
         period=(start, _parse_date(dates.get("347", ""))),
+        others={other[3] for other in _list_other_payers(reply)},
     )
     for statement in statements if is_active else ():
         _describe_statement(comparable, statement, reply)
     return comparable
+
+
+def _list_other_payers(reply: _Reply) -> list[list[str]]:
+    """Return the NM1 segments in loops 2120, which an LS begins."""
+    ids = [elements[0] for elements in reply.segments]
+    return [
+        elements
+        for before, elements in zip(["", *ids], reply.segments, strict=False)
+        if (before, elements[0]) == ("LS", "NM1")
+    ]
 
 
 def _parse_date(text: str) -> date | None:
