@@ -14,6 +14,7 @@ PAIRS = (
     ReactionPair(source="fhir", target="payer", module="clerkship.reactions.fhir_to_payer"),
     ReactionPair(source="hl7", target="fhir", module="clerkship.reactions.hl7_to_fhir"),
     ReactionPair(source="payer", target="fhir", module="clerkship.reactions.payer_to_fhir"),
+    ReactionPair(source="payer", target="x12", module="clerkship.reactions.payer_to_x12"),
     ReactionPair(source="x12", target="files", module="clerkship.reactions.x12_to_files"),
 )
 

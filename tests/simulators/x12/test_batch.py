@@ -21,15 +21,28 @@ from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.x12.config import X12Config
 from clerkship.simulators.x12.handle import X12
 from clerkship.x12.interchange import Interchange, parse_interchanges
-from tests.simulators.x12.clearinghouse import MEMBERS, eligibility, group, interchange, one, segments_of, ta1_of
+from tests.simulators.x12.clearinghouse import (
+    MEMBERS,
+    authorization,
+    eligibility,
+    group,
+    interchange,
+    one,
+    segments_of,
+    ta1_of,
+)
 
-REACTIONS = ["drop.file -> clearing", "clearing.batch.replied -> drop"]
+REACTIONS = [
+    "drop.file -> clearing",
+    "clearing.batch.replied -> drop",
+    "payer.authorization.determined -> clearing",
+]
 
 
 class Exchange:
     """A clearinghouse with a file drop."""
 
-    def __init__(self, **config: Any) -> None:
+    def __init__(self, payer: dict[str, Any] | None = None, **config: Any) -> None:
         simulators = {"drop": {"kind": "files"}, "clearing": {"kind": "x12"}}
         written = {"name": "exchange", "simulators": simulators, "domains": {"payer": {"kind": "payer"}}}
         environment = Environment.model_validate(written | {"reactions": REACTIONS})
@@ -37,7 +50,9 @@ class Exchange:
             "drop": PreparedSimulator(files.SPEC, FilesConfig()),
             "clearing": PreparedSimulator(x12.SPEC, X12Config.model_validate(config)),
         }
-        domains = {"payer": PreparedComponent(PAYER, PayerConfig.model_validate(MEMBERS), PAYER.prepare(()))}
+        domains = {
+            "payer": PreparedComponent(PAYER, PayerConfig.model_validate(MEMBERS | (payer or {})), PAYER.prepare(()))
+        }
         self.prepared = {**prepared, **domains}
         self.playground = Playground(environment, prepared, "x", PlaygroundOptions(domains=domains))
         gateway = Gateway()
@@ -184,3 +199,32 @@ def test_fork_delivers_the_replies_that_are_due() -> None:
     assert len(fork.inbound()) == 2
     states = replay(fork.prepared, fork.playground.log.events)
     assert states["clearing"].dump() == fork.playground.sandboxes["clearing"].state.dump()
+
+
+@pytest.mark.parametrize("way", ["file", "http"])
+def test_later_decision_is_sent_as_a_response_of_its_own(way: str) -> None:
+    pending = {"match": {"procedure_code": "72148"}, "status": "approved", "delay": "2h"}
+    exchange = Exchange(payer={"determinations": [pending]})
+    edi = one("278", authorization("PA1E"))
+    if way == "file":
+        exchange.write("outbound/pa.edi", edi)
+        exchange.advance(20)
+    else:
+        assert "HCR*A4" in exchange.clearing.send(edi)
+    [first] = exchange.clearing.transactions("278", "PA1E")[1:]
+    exchange.advance(130)
+    [_, _, second] = exchange.clearing.transactions("278", "PA1E")
+    assert (second["outcome"], second["request"]) == ("answer", first["request"])
+    assert "HCR*A1*" in exchange.clearing.transaction(second["id"])["edi"]
+    replies = exchange.clearing.interchange("1")["replies"]
+    assert parse_interchanges(replies[-1]["edi"])[0].problems == []
+    decisions = [path for path in exchange.inbound() if ".decision." in path]
+    assert decisions == (["inbound/pa.000000003.decision.edi"] if way == "file" else [])
+    assert exchange.kinds("clearing").count("x12.authorization.answered") == 2
+
+
+def test_decision_at_once_is_sent_once() -> None:
+    exchange = Exchange()
+    exchange.clearing.send(one("278", authorization()))
+    exchange.advance(1000)
+    assert exchange.kinds("clearing").count("x12.authorization.answered") == 1

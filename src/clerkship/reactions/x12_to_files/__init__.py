@@ -11,7 +11,7 @@ def write_reply(state: FilesState, action: ActionContext, event: Event) -> None:
     """Write one part of the reply to a batch to the inbound folder."""
     if isinstance(event.payload, BatchReplied):
         clearinghouse = action.source(X12State)
-        interchange, reply = clearinghouse.find_reply(event.payload.id, event.payload.part)
+        interchange, reply = clearinghouse.find_reply(event.payload.id, event.payload.control_number)
         state.write(action, event.payload.path, clearinghouse.render_reply(interchange, reply).encode())
 
 

@@ -12,8 +12,8 @@ from clerkship.model.frozen import Frozen
 
 ReceivedAs = Literal["real_time", "core", "batch"]
 """How an interchange was received: over HTTP, over HTTP in a CORE envelope, or as a file."""
-ReplyPart = Literal["reply", "acknowledgments", "answers"]
-"""Which interchange of a reply. A batch has two, in this order: acknowledgments and answers."""
+ReplyPart = Literal["reply", "acknowledgments", "answers", "decision"]
+"""What an interchange for the agent is: the reply in real time; the two replies to a batch; a later decision."""
 
 
 class InterchangeAccepted(Payload):
@@ -107,6 +107,8 @@ class X12Answered(Payload):
     transaction: str
     control_number: str
     trace: str
+    reference: str = ""
+    """The payer's reference number of the authorization that was requested or changed; empty for other answers."""
     delimiters: str
     edi: str
 
@@ -208,12 +210,14 @@ class InterchangeReplied(Payload):
 
 
 class BatchReplied(Payload):
-    """The reply to a batch, or the first part of it, was delivered."""
+    """The reply to a batch, a part of it, or a later decision on a request in it was delivered."""
 
     kind: ClassVar[str] = "x12.batch.replied"
     id: str
     """The id of the interchange that it replies to."""
     part: ReplyPart
+    control_number: str
+    """ISA13 of the reply."""
     path: str
     """The path of the file with the reply."""
 

@@ -1,6 +1,7 @@
 """Ask the payer what a transaction set asks, and write the payer's answer as a set."""
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from clerkship.domains.payer.answer import Appeal, AuthorizationAnswer, Rejection
 from clerkship.domains.payer.state import PayerState
@@ -16,29 +17,41 @@ from clerkship.simulators.x12.transactions.reply import ReplyHeader
 from clerkship.x12.loop import Loop
 from clerkship.x12.transaction_set import TransactionSet
 
-AnswerSet = Callable[[Loop, ActionContext, ReplyHeader], TransactionSet]
+
+class PayerReply(NamedTuple):
+    """The answer of a payer as a set."""
+
+    answer: TransactionSet
+    reference: str = ""
+    """The payer's reference number of the authorization that was requested or changed."""
+
+
+AnswerSet = Callable[[Loop, ActionContext, ReplyHeader], PayerReply]
 """Asks the payer, and returns the answer."""
 
 
-def answer_eligibility(tree: Loop, action: ActionContext, header: ReplyHeader) -> TransactionSet:
+def answer_eligibility(tree: Loop, action: ActionContext, header: ReplyHeader) -> PayerReply:
     """Answer a 270 with a 271."""
     payer, payer_action = action.domain(PayerState)
     answers = [payer.check_eligibility(payer_action, asked.inquiry) for asked in read_eligibility(tree)]
-    return write_eligibility(tree, answers, header)
+    return PayerReply(write_eligibility(tree, answers, header))
 
 
-def answer_claim_status(tree: Loop, action: ActionContext, header: ReplyHeader) -> TransactionSet:
+def answer_claim_status(tree: Loop, action: ActionContext, header: ReplyHeader) -> PayerReply:
     """Answer a 276 with a 277."""
     payer, payer_action = action.domain(PayerState)
     answers = [payer.find_claims(payer_action, asked.query) for asked in read_claim_status(tree)]
-    return write_claim_status(tree, answers, header)
+    return PayerReply(write_claim_status(tree, answers, header))
 
 
-def answer_authorization(tree: Loop, action: ActionContext, header: ReplyHeader) -> TransactionSet:
+def answer_authorization(tree: Loop, action: ActionContext, header: ReplyHeader) -> PayerReply:
     """Answer a 278 request or inquiry with a 278 response."""
     asked = read_authorization(tree)
     answer = asked.rejection or _ask_about_authorization(asked, action)
-    return write_authorization(tree, answer, header)
+    reference = ""
+    if isinstance(answer, AuthorizationAnswer) and answer.authorizations and asked.kind in ("request", "update"):
+        reference = answer.authorizations[0].id
+    return PayerReply(write_authorization(tree, answer, header), reference)
 
 
 def _ask_about_authorization(

@@ -127,7 +127,7 @@ class _InterchangeProcess:
                 delimiters="".join(interchange.delimiters),
                 code=problem.code,
                 reason=problem.text,
-                edi=interchange.render()[:MAX_LOGGED_EDI],
+                edi=interchange.received[:MAX_LOGGED_EDI],
             )
         )
 
@@ -204,7 +204,7 @@ class _InterchangeProcess:
         )
         sent, charset = self._state.local_time(self._action.now), self._state.settings.character_set
         header = ReplyHeader(f"{number:04}", sent, transaction.delimiters, charset)
-        answer_set = ANSWERS[transaction.code](verdict.tree, self._action, header)
+        reply = ANSWERS[transaction.code](verdict.tree, self._action, header)
         answer, answer_id = ANSWERED_SETS[transaction.code], self._new_id()
         self._action.emit(
             ANSWERED_EVENTS[answer](
@@ -214,8 +214,9 @@ class _InterchangeProcess:
                 transaction=answer,
                 control_number=header.control_number,
                 trace=trace,
-                delimiters="".join(answer_set.delimiters),
-                edi=answer_set.render(),
+                reference=reply.reference,
+                delimiters="".join(reply.answer.delimiters),
+                edi=reply.answer.render(),
             )
         )
         return answer_id

@@ -33,6 +33,8 @@ class X12Transaction:
     """Why it was refused."""
     other: str = ""
     """The id of the answer to a request, or of the request that an answer answers; empty if there is none."""
+    reference: str = ""
+    """Of an answer: the payer's reference number of the authorization."""
     is_delivered: bool = True
     """Whether the agent has it. What was written for a batch is delivered later."""
 
@@ -56,6 +58,8 @@ class InterchangeReply:
     control_number: str
     ta1: str
     groups: tuple[ReplyGroup, ...]
+    interchange: str
+    """The id of the interchange that it replies to."""
     due: datetime | None = None
     """When it is to be delivered; None once it is."""
 

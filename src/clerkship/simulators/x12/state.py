@@ -27,7 +27,12 @@ from clerkship.x12.interchange import Interchange
 from clerkship.x12.segment import X12Segment
 from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 
-_FILE_ENDINGS: dict[ReplyPart, str] = {"reply": "reply", "acknowledgments": "ack", "answers": "reply"}
+_FILE_ENDINGS: dict[ReplyPart, str] = {
+    "reply": "reply",
+    "acknowledgments": "ack",
+    "answers": "reply",
+    "decision": "decision",
+}
 
 
 class X12State(State):
@@ -43,8 +48,10 @@ class X12State(State):
         """ISA13 of the last reply."""
         self.last_group_number = 0
         """GS06 of the last group in a reply."""
-        self._pending: dict[tuple[str, ReplyPart], InterchangeReply] = {}
-        """Replies to batches that are not delivered yet, in the order in which they were written."""
+        self._pending: dict[str, InterchangeReply] = {}
+        """Replies to batches that are not delivered yet, by their control number."""
+        self._requests: dict[str, str] = {}
+        """Reference number of an authorization -> id of the transaction that last requested or changed it."""
 
     @property
     def settings(self) -> X12Config:
@@ -111,10 +118,14 @@ class X12State(State):
         if reply.ta1:
             yield self.transactions[reply.ta1].parse().segments[0]
 
-    def find_reply(self, id: str, part: ReplyPart) -> tuple[X12Interchange, InterchangeReply]:
-        """Return an interchange and one part of its reply."""
+    def find_reply(self, id: str, control_number: str) -> tuple[X12Interchange, InterchangeReply]:
+        """Return an interchange and one of its replies."""
         interchange = self.interchanges[id]
-        return interchange, next(reply for reply in interchange.replies if reply.part == part)
+        return interchange, next(reply for reply in interchange.replies if reply.control_number == control_number)
+
+    def find_authorization_request(self, reference: str) -> X12Transaction | None:
+        """Return the 278 that last requested or changed an authorization; None if none was sent here."""
+        return self.transactions.get(self._requests.get(reference, ""))
 
     def next_due(self) -> DueWork | None:
         """Return the first reply to a batch that is to be delivered."""
@@ -123,9 +134,10 @@ class X12State(State):
 
     def run_due(self, action: ActionContext) -> None:
         """Deliver the first reply that is due."""
-        id, part = min(self._pending, key=lambda key: (self._pending[key].due, self._pending[key].seq))
-        interchange, reply = self.find_reply(id, part)
-        action.emit(BatchReplied(id=id, part=part, path=self._reply_path(interchange, reply)))
+        reply = min(self._pending.values(), key=lambda each: (each.due, each.seq))
+        interchange, number = self.interchanges[reply.interchange], reply.control_number
+        path = self._reply_path(interchange, reply)
+        action.emit(BatchReplied(id=interchange.id, part=reply.part, control_number=number, path=path))
 
     def _reply_path(self, interchange: X12Interchange, reply: InterchangeReply) -> str:
         name = interchange.file.rpartition("/")[2]
@@ -151,8 +163,10 @@ class X12State(State):
             case AcknowledgmentReceived() as noted:
                 self._add_sent(event, noted)
             case X12Answered() as answered:
-                self._add_received(event, answered, request=answered.request)
+                self._add_received(event, answered)
                 self.transactions[answered.request].other = answered.id
+                if answered.reference:
+                    self._requests[answered.reference] = answered.request
             case AcknowledgmentSent() as acknowledgment:
                 self._add_received(event, acknowledgment)
             case InterchangeReplied() as replied:
@@ -194,7 +208,7 @@ class X12State(State):
         )
         self.interchanges[payload.interchange].transactions.append(payload.id)
 
-    def _add_received(self, event: Event, payload: X12Answered | AcknowledgmentSent, request: str = "") -> None:
+    def _add_received(self, event: Event, payload: X12Answered | AcknowledgmentSent) -> None:
         is_answer = isinstance(payload, X12Answered)
         self.transactions[payload.id] = X12Transaction(
             payload.id,
@@ -207,24 +221,26 @@ class X12State(State):
             "answer" if is_answer else "acknowledgment",
             X12Delimiters(*payload.delimiters),
             payload.edi,
-            other=request,
+            other=payload.request if isinstance(payload, X12Answered) else "",
+            reference=payload.reference if isinstance(payload, X12Answered) else "",
             is_delivered=self.interchanges[payload.interchange].received_as != "batch",
         )
 
     def _add_reply(self, event: Event, replied: InterchangeReplied) -> None:
         interchange = self.interchanges[replied.id]
-        reply = InterchangeReply(event.seq, event.at, replied.part, replied.control_number, replied.ta1, replied.groups)
+        number, groups = replied.control_number, replied.groups
+        reply = InterchangeReply(event.seq, event.at, replied.part, number, replied.ta1, groups, replied.id)
         self.last_control_number = int(replied.control_number)
         self.last_group_number = max([self.last_group_number, *(int(group.control_number) for group in replied.groups)])
         if interchange.received_as == "batch":
             batch = self.settings.batch
             delay = batch.answer_after if replied.part == "answers" else batch.acknowledge_after
             reply.due = event.at + delay
-            self._pending[replied.id, replied.part] = reply
+            self._pending[replied.control_number] = reply
         interchange.replies.append(reply)
 
     def _deliver(self, delivered: BatchReplied) -> None:
-        reply = self._pending.pop((delivered.id, delivered.part))
+        reply = self._pending.pop(delivered.control_number)
         reply.due = None
         for id in reply.transactions:
             self.transactions[id].is_delivered = True
@@ -236,7 +252,8 @@ class X12State(State):
             "transactions": [_dump_transaction(each) for each in self.transactions.values()],
             "numbers": {sender: sorted(numbers) for sender, numbers in self.interchange_numbers.items()},
             "last": [self.last_control_number, self.last_group_number],
-            "pending": [list(key) for key in self._pending],
+            "pending": list(self._pending),
+            "requests": self._requests,
         }
 
 

@@ -1,0 +1,25 @@
+"""Send the decisions that a payer makes later to the clearinghouse through which they were requested."""
+
+from clerkship.domains.payer.answer import AuthorizationAnswer
+from clerkship.domains.payer.events import AuthorizationDetermined
+from clerkship.domains.payer.state import PayerState
+from clerkship.events.event import Event
+from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.x12.decisions import send_decision
+from clerkship.simulators.x12.state import X12State
+
+LATER = ("system", "scenario")
+"""The actors of decisions that do not answer a request at once: the payer after a delay, and the scenario."""
+
+
+def send_determination(state: X12State, action: ActionContext, event: Event) -> None:
+    """Send a decision that was made later, as a 278 response."""
+    if isinstance(event.payload, AuthorizationDetermined) and event.actor in LATER:
+        payer, authorization = action.source(PayerState), event.payload.authorization
+        answer = AuthorizationAnswer(
+            member=payer.current.find_member(authorization.member_key), authorizations=(authorization,)
+        )
+        send_decision(state, action, answer)
+
+
+REACTIONS = {AuthorizationDetermined.kind: send_determination}
