@@ -96,12 +96,17 @@ def _write_set(
     writer.add("AK2", transaction.code[:3] or "000", number, transaction.header.raw(3)[:35])
     for error in errors[:reported]:
         _write_segment_error(writer, error)
+    writer.add("IK5", status, *find_set_codes(transaction, errors))
+
+
+def find_set_codes(transaction: TransactionSet, errors: Sequence[SegmentError]) -> list[str]:
+    """Return the codes of IK502 and the following for a set."""
     codes = _first_codes(transaction.problems)
     if errors:
         # 5 stands for errors of the standard's syntax, I5 for those of the implementation guide.
         kinds = {_is_guide_error(error) for error in errors}
         codes += [code for code, kind in (("5", False), ("I5", True)) if kind in kinds and code not in codes]
-    writer.add("IK5", status, *codes[:MAX_CODES])
+    return codes[:MAX_CODES]
 
 
 def _write_segment_error(writer: SetWriter, error: SegmentError) -> None:

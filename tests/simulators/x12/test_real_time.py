@@ -103,11 +103,14 @@ def test_faulty_set_is_refused_by_999_and_the_others_are_answered() -> None:
 
 def test_999_names_segment_and_element_in_error() -> None:
     bad = [segment.replace("DMG*D8*19800214*F", "DMG*D8*19801314*F") for segment in eligibility()]
-    reply = Clearinghouse().send(one("270", bad))
+    clearinghouse = Clearinghouse()
+    reply = clearinghouse.send(one("270", bad))
     assert [each.code for each in reply.sets] == ["999"]
     assert segments_of(reply, "IK3")[0].startswith("IK3*DMG*10*")
     assert segments_of(reply, "IK4")[0].startswith("IK4*2*")
     assert segments_of(reply, "IK5") == ["IK5*R*5"]
+    [refused] = [event for event in clearinghouse.rig.playground.log.events if event.kind == "x12.transaction.refused"]
+    assert refused.payload.model_dump()["codes"] == ("5",)
 
 
 def test_claims_are_refused_by_name() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from clerkship.simulators.x12.config import X12Config
+from clerkship.x12.ack_999 import find_set_codes
 from clerkship.x12.charset import X12Charset, check_characters
 from clerkship.x12.envelope_problem import EnvelopeProblem, show_value
 from clerkship.x12.interchange import FunctionalGroup, Interchange
@@ -48,7 +49,7 @@ class SetVerdict(NamedTuple):
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes of IK502 and the following."""
-        return (*(problem.code for problem in self.transaction.problems), *(("5",) if self.errors else ()))
+        return tuple(find_set_codes(self.transaction, self.errors))
 
     @property
     def reasons(self) -> tuple[str, ...]:
