@@ -1,4 +1,4 @@
-"""What attackers do in a clearinghouse, and the task that `clerkship new task` writes for it."""
+"""What attackers do in a clearinghouse."""
 
 import pytest
 

@@ -9,6 +9,7 @@ from clerkship.kit.wall import perf_counter
 from tests.simulators.x12.clearinghouse import (
     Clearinghouse,
     authorization,
+    claim_status,
     eligibility,
     group,
     interchange,
@@ -148,4 +149,53 @@ def test_no_change_to_an_interchange_breaks_the_clearinghouse(data: st.DataObjec
         reply = clearinghouse.post(text.encode(errors="surrogatepass"))
         assert reply.status in (200, 204, 400, 413)
         assert clearinghouse.rig.playground.broken is None
+        assert clearinghouse.rig.rebuilt() == clearinghouse.rig.dumped()
+
+
+ODD_VALUES = (
+    *("", "0", "1", "-1", ".5", "1.5", "99999999999999", "00010101", "99991231", "20260230", "20260302-20260301"),
+    *("A" * 60, "é", "HC", "HC:72148:26:TC", "ABK:M54.16^ABF:Z00", "IL", "03", "QC", "22", "23", "11:B", "30^1^98"),
+    *(
+        "20260101-20261231",
+        "RD8",
+        "D8",
+        "I",
+        "S",
+        "3",
+        "N",
+        "R",
+        "4",
+        "BB",
+        "NT",
+        "XX",
+        "Y",
+        "U",
+        "HS",
+        "SC",
+        "AR",
+        "VS",
+    ),
+)
+ODD_SEGMENTS = (
+    *("REF*BB*AUTH1", "REF*NT*R1", "REF*1K*NWC451", "MSG*HELLO", "PWK*77*EL***AC*A1", "DTP*AAH*D8*20260401"),
+    *("HSD*VS*12*WK*1*34*3", "HL*6*5*SS*0", "HL*9*1*23*0", "NM1*QC*1*X*Y", "NM1*SJ*2*LAB*****XX*1234567893"),
+    *("SV2*0300*HC:72148**UN*3", "EQ**HC:72148", "EQ*30", "TRN*1*ZZZ*9X", "AMT*T3*0", "SVC*HC:99213*100"),
+)
+REQUESTS = {"270": eligibility(), "276": claim_status(), "278": authorization()}
+
+
+@settings(max_examples=150, deadline=None)
+@given(code=st.sampled_from(list(REQUESTS)), data=st.data())
+def test_no_odd_value_or_segment_breaks_the_clearinghouse(code: str, data: st.DataObject) -> None:
+    segments = list(REQUESTS[code])
+    place = data.draw(st.integers(0, len(segments) - 1))
+    if data.draw(st.booleans()):
+        elements = segments[place].split("*")
+        elements[data.draw(st.integers(1, len(elements) - 1))] = data.draw(st.sampled_from(ODD_VALUES))
+        segments[place] = "*".join(elements)
+    else:
+        segments.insert(place, data.draw(st.sampled_from(ODD_SEGMENTS)))
+    with Clearinghouse() as clearinghouse:
+        reply = clearinghouse.send(one(code, segments))
+        assert [each.code for each in reply.sets] in (["999"], [{"270": "271", "276": "277", "278": "278"}[code]])
         assert clearinghouse.rig.rebuilt() == clearinghouse.rig.dumped()
