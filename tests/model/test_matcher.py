@@ -1,6 +1,6 @@
 """Matchers in `expected`."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -16,6 +16,10 @@ HOLD = [
     ({"a": [1, {"b": None}]}, {"a": (1.0, {"b": None})}),
     ({}, {}),
     ("text", b"text"),
+    ("2026-03-02", date(2026, 3, 2)),
+    ("2026-03-02T14:00:00Z", datetime(2026, 3, 2, 14, tzinfo=UTC)),
+    ({"in": ["2026-03-02", None]}, date(2026, 3, 2)),
+    ({"not": {"matches": "^2025"}}, date(2026, 3, 2)),
     ({"equals": {"gt": 5}}, {"gt": 5}),
     ({"in": [1, "a", None]}, None),
     ({"matches": "^a.c$"}, "abc"),

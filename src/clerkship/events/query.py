@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import date
 from fnmatch import translate
 from functools import lru_cache
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import orjson
 
 from clerkship.events.event import Event
-from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.matcher import describe_expected, matches_expected, render_date
 from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
@@ -67,9 +68,11 @@ def find_nearest(events: Iterable[Event], match: EventMatch) -> Event | None:
 
 
 def to_evidence_value(value: object, limit: int = 2000) -> object:
-    """Return a value as evidence stores it: long text cut, bytes decoded."""
+    """Return a value as evidence stores it: long text cut, bytes decoded, dates and times as text."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
+    if isinstance(value, date):
+        value = render_date(value)
     if isinstance(value, str):
         return value if len(value) <= limit else f"{value[:limit]}… ({len(value)} characters)"
     if isinstance(value, bool | int | float | None):

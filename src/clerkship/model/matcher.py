@@ -75,6 +75,12 @@ def to_datetime(value: Any) -> datetime | None:
     return datetime(value.year, value.month, value.day, tzinfo=UTC) if isinstance(value, date) else None
 
 
+def render_date(value: date) -> str:
+    """Return a date, or a date and time, as the JSON of an event has it: UTC is written as Z."""
+    text = value.isoformat()
+    return f"{text.removesuffix('+00:00')}Z" if text.endswith("+00:00") else text
+
+
 def _approx(expected: Any, actual: Any) -> bool:
     if isinstance(expected, Mapping):
         value, tolerance = expected["value"], expected["tolerance"]
@@ -118,9 +124,11 @@ def is_matcher(expected: Any) -> bool:
 
 
 def matches_expected(expected: Any, actual: Any) -> bool:
-    """Return whether a value is as expected. Bytes are compared as text."""
+    """Return whether a value is as expected. Bytes, dates and times are compared as the text that JSON has for them."""
     if type(actual) is bytes:
         actual = actual.decode(errors="replace")
+    elif isinstance(actual, date):
+        actual = render_date(actual)
     if not is_matcher(expected):
         return actual is not MISSING and equals(expected, actual)
     for name, argument in expected.items():  # noqa: SIM110  (as in events.query.matches)
