@@ -184,13 +184,14 @@ def test_services_that_are_asked_about_are_answered() -> None:
         ClaimLine(procedure_code="99213", charge=50, status="denied", service_date=date(2026, 10, 5)),
     )
     answer = ClaimAnswer(member=ANA, claims=(PAID.model_copy(update={"lines": lines}),))
-    tree = ask(*PATIENT, *QUESTION, "SVC*HC:99213*50*****1", "REF*FJ*LINE2", "DTP*472*D8*20261005")
+    tree = ask(*PATIENT, *QUESTION, "SVC*HC:99213*50*****3", "REF*FJ*LINE2", "DTP*472*D8*20261005")
     reply = parse_reply(write_claim_status(tree, [answer], HEADER))
     assert [[segment.render() for segment in loop.segments] for loop in reply.find_all("2220D")] == [
-        ["SVC*HC:99213*50*0", "STC*F2:585*20261101", "REF*FJ*LINE2", "DTP*472*D8*20261005"]
+        ["SVC*HC:99213*50*0****3", "STC*F2:585*20261101", "REF*FJ*LINE2", "DTP*472*D8*20261005"]
     ]
     everything = parse_reply(write_claim_status(ask(*PATIENT, *QUESTION), [answer], HEADER))
-    assert len(everything.find_all("2220D")) == 2
+    # SVC07 is required: the units of the question, or 1.
+    assert [loop.segments[0].raw(7) for loop in everything.find_all("2220D")] == ["1", "1"]
 
 
 def test_dependent_is_answered_without_a_statement_of_levels_below() -> None:

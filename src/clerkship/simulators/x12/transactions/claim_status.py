@@ -258,8 +258,15 @@ def _read_procedure(line: Loop) -> str:
     return service.value(1, 2) if service else ""
 
 
+def _read_units(question: Loop | None) -> str:
+    """Return SVC07, which is required: the units of the question, because a payer keeps none. 1 if it states none."""
+    service = question.segment("SVC") if question else None
+    return (service.raw(7) if service else "") or "1"
+
+
 def _write_line(writer: SetWriter, claim: PayerClaim, line: ClaimLine, question: Loop | None) -> None:
-    writer.add("SVC", ("HC", line.procedure_code), render_decimal(line.charge), render_decimal(line.paid))
+    amounts = render_decimal(line.charge), render_decimal(line.paid)
+    writer.add("SVC", ("HC", line.procedure_code), *amounts, "", "", "", _read_units(question))
     status = line.status or claim.status
     writer.add("STC", _find_codes(status, claim.reason, line.paid), render_date(claim.status_date))
     write_reference(writer, "FJ", None if question is None else read_reference(question, "FJ"))
