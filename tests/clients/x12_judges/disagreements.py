@@ -60,7 +60,7 @@ DISAGREEMENTS = (
     Disagreement(
         "linuxforhealth-x12",
         "clerkship",
-        "It checks a date only if it consists of digits, and does not check the range of a time.",
+        "It checks a date only if it has as many characters as a date, and never a time.",
         {
             "270": (
                 "BHT05 is no time",
