@@ -12,6 +12,7 @@ from scripts.reference.payers import fhir_to_payer_page
 from scripts.reference.plugins import plugins_page
 from scripts.reference.render import render_page
 from scripts.reference.usage import commands_page, prompts_page, pytest_page, reports_page, settings_page
+from scripts.reference.x12 import x12_page
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "reference"
 
@@ -31,6 +32,7 @@ def build_pages() -> dict[str, str]:
         "domains.md": domains_page(catalog),
         "fhir.md": fhir_page(),
         "hl7.md": hl7_page(),
+        "x12.md": x12_page(),
         "fhir_to_payer.md": fhir_to_payer_page(),
         "agents.md": agents_page(),
         "commands.md": commands_page(),

@@ -83,6 +83,14 @@ def list_grammars() -> list[str]:
     return sorted(_load_directory()["grammars"])
 
 
+def list_unsupported() -> list[tuple[str, str]]:
+    """Return the guides and transactions that are known by name and have no grammar, each with its name."""
+    directory = _load_directory()
+    supported = {grammar["code"] for grammar in directory["grammars"].values()}
+    others = {code: name for code, name in directory["transactions"].items() if code not in supported}
+    return sorted({**directory["guides"], **others}.items())
+
+
 def find_grammar(code: str, version: str, segments: Sequence[X12Segment]) -> Grammar | UnsupportedSet:
     """Return the grammar for a set: by ST01, by ST03 and, where both are shared, by BHT02.
 

@@ -22,7 +22,8 @@ MAX_REASONS = 20
 
 ANSWERED_SETS: Mapping[str, str] = {"270": "271", "276": "277", "278": "278"}
 """ST01 of the sets that are answered -> ST01 of the answer."""
-_REQUEST_GRAMMARS = ("270", "276", "278_request", "278_inquiry")
+REQUEST_GRAMMARS = ("270", "276", "278_request", "278_inquiry")
+"""Grammars of the sets that are answered."""
 _FUNCTIONAL_CODES = {"HS", "HR", "HI", "HB", "HN", "HC", "HP", "PI", "BE", "RA", "FA"}
 """GS01 of the groups whose sets are supported, or known."""
 SUPPORTED_RELEASE = "005010X"
@@ -152,7 +153,7 @@ def _find_unsupported(code: str, validated: ValidatedSet) -> EnvelopeProblem | N
     if code in ANSWERED_SETS:
         if validated.unsupported is not None:
             return EnvelopeProblem(validated.unsupported.error, validated.unsupported.text)
-        if validated.grammar is not None and validated.grammar.key in _REQUEST_GRAMMARS:
+        if validated.grammar is not None and validated.grammar.key in REQUEST_GRAMMARS:
             return None
     reason = validated.unsupported.text if validated.unsupported else f"transaction {code} is an answer of a payer"
     return EnvelopeProblem(UNSUPPORTED_SET, f"{reason} (expected: {', '.join(ANSWERED_SETS)})")
