@@ -254,6 +254,7 @@ def test_a_request_and_a_response_are_told_apart_by_bht02() -> None:
         ("837", "005010X222A1", "1", "professional claim"),
         ("835", "005010X221A1", "1", "remittance advice"),
         ("277", "005010X214", "I6", "277CA"),
+        ("278", "005010X216", "I6", "services review notification"),
         ("270", "004010X092A1", "I6", "use 005010X279 or 005010X279A1"),
         ("278", "005010X999", "I6", "use 005010X215 or 005010X217"),
         ("123", "", "1", "transaction `123`"),
