@@ -103,6 +103,17 @@ def test_too_large_body_is_refused_before_it_is_parsed() -> None:
     assert clearinghouse.post(interchange(group("270", *[eligibility()] * 2))).status == 200
 
 
+def test_set_with_too_many_patients_is_refused_before_it_is_checked() -> None:
+    patients = [f"HL*{number}*2*22*0" for number in range(4, 20)]
+    reply = Clearinghouse(max_levels=10).send(one("270", [*eligibility(), *patients]))
+    assert segments_of(reply, "IK3") == ["IK3*HL*20**4"]
+    assert segments_of(reply, "IK5") == ["IK5*R*5"]
+
+
+def test_too_many_segments_are_refused() -> None:
+    assert Clearinghouse().post(one("270", [*eligibility(), *["EQ*30"] * 200_000])).status == 413
+
+
 def test_thousand_sets_are_answered_in_seconds() -> None:
     clearinghouse = Clearinghouse()
     edi = interchange(group("270", *(eligibility(f"T{number}") for number in range(1000))))

@@ -65,6 +65,9 @@ class X12Config(Frozen):
         10_000_000
     )
     max_sets: Annotated[Whole, Field(ge=1, le=10_000, description="transaction sets in one request or file")] = 5000
+    max_levels: Annotated[
+        Whole, Field(ge=10, le=10_000, description="levels (HL) in one transaction set: parties, patients and services")
+    ] = 300
     batch: Annotated[BatchConfig, Field(description="batches through a file drop")] = BatchConfig()
     zone: Annotated[
         Whole | None,

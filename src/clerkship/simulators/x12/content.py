@@ -8,13 +8,15 @@ from clerkship.x12.interchange import Interchange, InterchangeTooLarge, NotX12, 
 
 MAX_INTERCHANGES = 100
 """Interchanges in one request or file."""
+MAX_SEGMENTS = 200_000
+"""Segments in one request or file."""
 _HEADER_BYTES = 1000
 """The beginning of a file that is too large, in which its ISA segment is looked for."""
 
 
 def parse_content(data: bytes, config: X12Config) -> list[Interchange]:
     """Parse the interchanges of a request. Refuse what is not X12, and what is too large."""
-    limits = ParseLimits(config.max_interchange, MAX_INTERCHANGES, config.max_sets)
+    limits = ParseLimits(config.max_interchange, MAX_INTERCHANGES, config.max_sets, MAX_SEGMENTS)
     try:
         return parse_interchanges(data, limits)
     except InterchangeTooLarge as error:

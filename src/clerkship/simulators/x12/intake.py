@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from clerkship.simulators.x12.config import X12Config
 from clerkship.x12.ack_999 import find_set_codes
-from clerkship.x12.charset import X12Charset, check_characters
+from clerkship.x12.charset import check_characters
 from clerkship.x12.envelope_problem import EnvelopeProblem, show_value
 from clerkship.x12.interchange import FunctionalGroup, Interchange
 from clerkship.x12.loop import Loop
@@ -30,6 +30,8 @@ SUPPORTED_RELEASE = "005010X"
 """The beginning of each supported GS08."""
 UNSUPPORTED_SET = "1"
 """IK502 (X12 code list 718)."""
+LOOP_OVER_LIMIT = "4"
+"""IK304 (X12 code list 620)."""
 UNSUPPORTED_GROUP, UNSUPPORTED_VERSION = "1", "2"
 """AK905 (X12 code list 716)."""
 
@@ -136,16 +138,29 @@ def check_group(group: FunctionalGroup) -> None:
         group.problems.append(EnvelopeProblem(UNSUPPORTED_VERSION, text))
 
 
-def check_transaction(transaction: TransactionSet, charset: X12Charset) -> SetVerdict:
+def check_transaction(transaction: TransactionSet, config: X12Config) -> SetVerdict:
     """Check one set of a group that is accepted. The problems that this receiver finds are added to the set."""
+    excess = _find_excess_level(transaction, config.max_levels)
+    if excess is not None:
+        return SetVerdict(transaction, None, (excess,))
     validated = validate_set(transaction)
     problem = _find_unsupported(transaction.code, validated)
     if problem is not None:
         transaction.problems.append(problem)
     if transaction.problems:
         return SetVerdict(transaction, None, ())
-    errors = check_characters(transaction, charset) or validated.errors
+    errors = check_characters(transaction, config.character_set) or validated.errors
     return SetVerdict(transaction, validated.tree, tuple(errors))
+
+
+def _find_excess_level(transaction: TransactionSet, limit: int) -> SegmentError | None:
+    """Return an error for the first HL segment above the limit."""
+    start = f"HL{transaction.delimiters.element}"
+    places = [place for place, text in enumerate(transaction.segment_texts, 1) if text.startswith(start)]
+    if len(places) <= limit:
+        return None
+    text = f"the set has {len(places)} levels (expected: at most {limit}); send fewer patients or services at once"
+    return SegmentError("HL", places[limit], "", LOOP_OVER_LIMIT, text)
 
 
 def _find_unsupported(code: str, validated: ValidatedSet) -> EnvelopeProblem | None:

@@ -163,7 +163,7 @@ class _InterchangeProcess:
         if group.problems:
             verdict = SetVerdict(transaction, None, ())
         else:
-            verdict = check_transaction(transaction, self._state.settings.character_set)
+            verdict = check_transaction(transaction, self._state.settings)
         if group.problems or not verdict.is_accepted:
             self._refuse_set(group, verdict)
         else:
