@@ -114,6 +114,14 @@ def test_too_many_segments_are_refused() -> None:
     assert Clearinghouse().post(one("270", [*eligibility(), *["EQ*30"] * 200_000])).status == 413
 
 
+def test_long_set_that_is_refused_is_logged_in_part() -> None:
+    clearinghouse = Clearinghouse()
+    reply = clearinghouse.send(one("270", [*eligibility(), "EQ" + "*30" * 1_000_000]))
+    assert segments_of(reply, "IK3")[0].startswith("IK3*EQ*13")
+    assert clearinghouse.rig.playground.log.size < 200_000
+    assert clearinghouse.get("/x12/transactions/1")["reasons"]
+
+
 def test_thousand_sets_are_answered_in_seconds() -> None:
     clearinghouse = Clearinghouse()
     edi = interchange(group("270", *(eligibility(f"T{number}") for number in range(1000))))

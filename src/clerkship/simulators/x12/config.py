@@ -64,7 +64,7 @@ class X12Config(Frozen):
     max_interchange: Annotated[Whole, Field(ge=1000, le=20_000_000, description="bytes in one request or file")] = (
         10_000_000
     )
-    max_sets: Annotated[Whole, Field(ge=1, le=10_000, description="transaction sets in one request or file")] = 5000
+    max_sets: Annotated[Whole, Field(ge=1, le=10_000, description="transaction sets in one request or file")] = 2000
     max_levels: Annotated[
         Whole, Field(ge=10, le=10_000, description="levels (HL) in one transaction set: parties, patients and services")
     ] = 300

@@ -147,6 +147,7 @@ class TransactionRefused(Payload):
     reasons: tuple[str, ...]
     delimiters: str
     edi: str
+    """The set; only its beginning if it is long."""
 
 
 class AcknowledgmentReceived(Payload):

@@ -38,7 +38,7 @@ from clerkship.x12.ta1 import build_ta1
 from clerkship.x12.transaction_set import TransactionSet
 
 MAX_LOGGED_EDI = 100_000
-"""Characters of a refused interchange that are logged."""
+"""Characters of a refused interchange or set that are logged."""
 MAX_TRACE = 80
 DELIMITERS = "".join(DEFAULT_X12_DELIMITERS)
 """The separators of acknowledgments; a reply is written with those of its request."""
@@ -183,7 +183,7 @@ class _InterchangeProcess:
                 codes=(*(problem.code for problem in problems), *verdict.codes),
                 reasons=(*(problem.text for problem in problems), *verdict.reasons),
                 delimiters="".join(transaction.delimiters),
-                edi=transaction.render(),
+                edi=transaction.render()[:MAX_LOGGED_EDI],
             )
         )
 
