@@ -4,7 +4,7 @@ import io
 import runpy
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -12,65 +12,13 @@ from typing import Any
 import paramiko
 
 from clerkship.hl7.message import parse_message
+from tests.suites import overridden_solutions
+from tests.suites.overridden_solutions import Agent, Verb, call_twice, do_nothing
 from tests.suites.test_shipped import ROOT
 
 FEEDS = ROOT / "suites" / "feeds"
-Agent = Callable[[Any, Any], Any]
-Verb = Callable[..., Any]
-"""Called with what it stands for and its arguments."""
-
-
-def load_solution(name: str) -> Agent:
-    """Load a reference solution."""
-    found: Agent = runpy.run_path(str(FEEDS / "solutions" / f"{name}.py"))["on_task"]
-    return found
-
-
-class OverriddenHandle:
-    """A handle with some methods overridden."""
-
-    def __init__(self, handle: Any, verbs: Mapping[str, Verb]) -> None:
-        self._handle, self._verbs = handle, verbs
-
-    def __getattr__(self, name: str) -> Any:
-        """Return the overriding method, or the original one."""
-        straight = getattr(self._handle, name)
-        return partial(self._verbs[name], straight) if name in self._verbs else straight
-
-
-class OverriddenSandboxes:
-    """All sandboxes, with some methods (`lab.acknowledge`) overridden."""
-
-    def __init__(self, sandboxes: Any, verbs: Mapping[str, Verb]) -> None:
-        self._sandboxes, self._verbs = sandboxes, verbs
-
-    def __getitem__(self, name: str) -> OverriddenHandle:
-        """One of them."""
-        own = {verb.partition(".")[2]: how for verb, how in self._verbs.items() if verb.partition(".")[0] == name}
-        return OverriddenHandle(self._sandboxes[name], own)
-
-    def __getattr__(self, name: str) -> Any:
-        """The clock."""
-        return getattr(self._sandboxes, name)
-
-
-def override_solution(name: str, **verbs: Verb) -> Agent:
-    """Return a reference solution with some methods overridden: `ehr_create=…`."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        return load_solution(name)(
-            task_item, OverriddenSandboxes(sandboxes, {key.replace("_", ".", 1): how for key, how in verbs.items()})
-        )
-
-    return on_task
-
-
-def do_nothing(_: Verb, *__: Any, **___: Any) -> None: ...
-
-
-def call_twice(verb: Verb, *args: Any, **kwargs: Any) -> Any:
-    verb(*args, **kwargs)
-    return verb(*args, **kwargs)
+load_solution = partial(overridden_solutions.load_solution, FEEDS)
+override_solution = partial(overridden_solutions.override_solution, FEEDS)
 
 
 def acknowledge_with_aa(acknowledge: Verb, id: str, code: str = "AA", text: str = "") -> Any:

@@ -9,12 +9,15 @@ from tests.suites.test_shipped import ROOT
 from tests.suites.wrapped_solutions import ALTERNATIVES, HARMS, REVERTED_HARMS, Solution
 from tests.workbench import Workbench
 
-SUITES = [ROOT / "suites" / name for name in ("chart", "feeds")]
-WRITES = ("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted", "files.file.written")
+SUITES = [ROOT / "suites" / name for name in ("chart", "feeds", "revenue")]
+WRITES = (
+    *("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted", "files.file.written"),
+    *("payer.authorization.requested", "payer.authorization.updated", "payer.appeal.filed"),
+)
 
 
 def writes(bench: Workbench, run: TaskRun) -> bool:
-    """Return whether the agent changed the chart, directly or by a message, or left a file."""
+    """Return whether the agent changed the chart, directly or by a message, left a file or asked for a decision."""
     return any(event["kind"] in WRITES and event["actor"] in ("agent", "reaction") for event in bench.events(run))
 
 
