@@ -22,13 +22,13 @@ class Load(NamedTuple):
         return self.requests / self.seconds
 
 
-def render_request(method: str, url: str, token: str, body: bytes = b"") -> bytes:
-    """Return the bytes of a FHIR request."""
+def render_request(method: str, url: str, token: str, body: bytes = b"", media: str = "application/fhir+json") -> bytes:
+    """Return the bytes of a request, by default of FHIR."""
     place = urlsplit(url)
     target = place.path + (f"?{place.query}" if place.query else "")
-    media = f"Content-Type: application/fhir+json\r\nContent-Length: {len(body)}\r\n" if body else ""
+    content = f"Content-Type: {media}\r\nContent-Length: {len(body)}\r\n" if body else ""
     head = f"{method} {target} HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {token}\r\n"
-    return f"{head}Accept: application/fhir+json\r\nUser-Agent: load\r\n{media}\r\n".encode() + body
+    return f"{head}Accept: {media}\r\nUser-Agent: load\r\n{content}\r\n".encode() + body
 
 
 def keep_asking(netloc: str, request: bytes | Callable[[], bytes], connections: int, seconds: float, most: int) -> Load:

@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks.x12_library import OPERATIONS, PEERS, X12Peer, build_batch, compare, table
+from benchmarks.x12_sandbox import REQUESTS, measure, measure_http, run_batch
 from clerkship.x12.interchange import parse_interchanges
 from tests.clients.installs import CannotInstall
 from tests.clients.x12_judges.ours import find_our_errors
@@ -34,3 +35,19 @@ def test_batches_are_valid(kind: str) -> None:
     (interchange,) = parse_interchanges(text)
     assert [each.control_number for each in interchange.sets] == [f"{number:04d}" for number in range(1, 13)]
     assert find_our_errors(text) == []
+
+
+def test_sandbox_answers_every_kind_over_http() -> None:
+    rates = measure_http(0.05, 200)  # which asserts that each answer has as many sets as the request
+    assert [rate.name for rate in rates] == list(REQUESTS)
+    assert all(rate.sets >= rate.interchanges > 0 for rate in rates)
+
+
+def test_batch_is_answered_completely() -> None:
+    figures = run_batch(3)  # which asserts that the reply has as many sets
+    assert 0 < figures["acknowledged"] <= figures["answered"]
+    assert figures["peak"] > 0
+
+
+def test_idle_playgrounds_are_measured() -> None:
+    assert set(measure("idle", 2)) == {"idle", "used"}
