@@ -203,6 +203,13 @@ def test_a_request_with_open_questions_is_decided_by_the_answers() -> None:
     assert (partly.status, [each.id for each in partly.questions]) == ("need_more_info", ["urgent_signs"])
     [decided] = update(clinic, authorization.id, answers={"urgent_signs": "No"}).authorizations
     assert (decided.id, decided.status, decided.questions) == (authorization.id, "approved", ())
+    assert decided.query.answers == {"weeks": 8.0, "urgent_signs": False}
+
+
+def test_an_answer_that_does_not_fit_its_question_is_kept_as_sent() -> None:
+    clinic = clinic_with(ASK_FIRST)
+    [asked] = update(clinic, send(clinic, "72148").id, answers={"weeks": "some"}).authorizations
+    assert (asked.status, asked.query.answers) == ("need_more_info", {"weeks": "some"})
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from clerkship.domains.payer.determination import (
     decide_service,
     matches_request,
     needs_authorization,
+    read_answers,
 )
 from clerkship.domains.payer.determination_rule import Determination
 from clerkship.domains.payer.eligibility import check_service_date
@@ -271,7 +272,10 @@ def combine_statuses(statuses: Sequence[AuthorizationStatus]) -> AuthorizationSt
 
 
 def merge_update(authorization: Authorization, query: AuthorizationQuery) -> AuthorizationQuery:
-    """Return the request with what an update adds or replaces. What an update does not give stays."""
+    """Return the request with what an update adds or replaces. What an update does not give stays.
+
+    An answer gets the type of its question: X12 has only text, and the record should be the same for every protocol.
+    """
     earlier = authorization.query
     given = {
         name: getattr(query, name)
@@ -279,9 +283,8 @@ def merge_update(authorization: Authorization, query: AuthorizationQuery) -> Aut
         if getattr(query, name)
     }
     attachments = tuple(dict.fromkeys((*earlier.attachments, *query.attachments)))
-    return earlier.model_copy(
-        update={**given, "answers": {**earlier.answers, **query.answers}, "attachments": attachments}
-    )
+    typed = {**query.answers, **read_answers(authorization.questions, query.answers)}
+    return earlier.model_copy(update={**given, "answers": {**earlier.answers, **typed}, "attachments": attachments})
 
 
 def approve_on_appeal(records: PayerRecords, authorization: Authorization, moment: Moment) -> Authorization:
