@@ -74,6 +74,19 @@ def test_one_wrong_element_gives_one_error_with_its_place(old: str, new: str, pl
     assert element_places(result.errors[0]) == [place]
 
 
+def test_code_10_for_a_state_and_a_country_subdivision() -> None:
+    address = ("N3*1 ELM ST", "N4*DENVER*CO*80202*CA***ON")
+    result = validate_text(replace_segment(eligibility_set(), BIRTH, *address, BIRTH))
+    assert segment_places(result) == [("N4", 11, "2100C", "8")]
+    assert element_places(result.errors[0]) == [(7, None, None, "10", "1715", "ON")]
+
+
+def test_code_2_for_a_country_subdivision_without_its_country() -> None:
+    result = validate_text(replace_segment(eligibility_set(), BIRTH, "N4*TORONTO******ON", BIRTH))
+    assert segment_places(result) == [("N4", 10, "2100C", "8")]
+    assert element_places(result.errors[0]) == [(4, None, None, "2", "26", "")]
+
+
 def test_a_wrong_date_and_time_in_the_header() -> None:
     header = segments_of(eligibility_set())[0]
     result = validate_text(replace_segment(eligibility_set(), header, "BHT*0022*13*T270A*20261315*2500"))

@@ -95,7 +95,9 @@ def test_code_1_for_a_segment_that_x12_does_not_have() -> None:
 
 def test_code_2_for_a_segment_that_is_not_expected_at_a_level() -> None:
     text = replace_segment(eligibility_set(), "HL*2*1*21*1", "EQ*30", "HL*2*1*21*1")
-    assert segment_places(validate_text(text)) == [("EQ", 5, "2100A", "2")]
+    result = validate_text(text)
+    assert segment_places(result) == [("EQ", 5, "2100A", "2")]
+    assert result.errors[0].text == "EQ*30 is not expected in loop 2000A"
 
 
 def test_code_3_for_a_mandatory_segment_that_is_missing_at_the_place_where_it_was_expected() -> None:

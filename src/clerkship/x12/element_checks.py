@@ -217,11 +217,6 @@ def _break_situations(segment: X12Segment, spec: SegmentSpec) -> Iterator[Elemen
             if not segment.raw(position):
                 element = spec.elements[position - 1]
                 yield _error(element, "I9", f"{_place(spec, element)} is missing; it is needed {reason}")
-        for position in situation.forbids:
-            if segment.raw(position):
-                element = spec.elements[position - 1]
-                text = f"{_place(spec, element)} is not allowed {reason}"
-                yield _error(element, "I13", text, segment.raw(position))
 
 
 def _find_missing(kind: str, positions: Sequence[int], present: Sequence[int]) -> Sequence[int]:

@@ -285,7 +285,7 @@ def _find_first_rule_position(spec: SegmentSpec) -> int:
 
 def _build_situation(table: Mapping[str, Any]) -> Situation:
     ((element, values),) = table["if"].items()
-    return Situation(int(element), frozenset(values), tuple(table.get("needs", ())), tuple(table.get("forbids", ())))
+    return Situation(int(element), frozenset(values), tuple(table["needs"]))
 
 
 def _to_max(value: str | int) -> int:

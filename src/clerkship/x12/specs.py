@@ -44,12 +44,11 @@ class SegmentRule(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """A rule of the guide: if an element has one of these values, others are needed or not allowed."""
+    """A rule of the guide: if an element has one of these values, others are needed."""
 
     element: int
     values: frozenset[str]
     needs: tuple[int, ...]
-    forbids: tuple[int, ...]
 
 
 def parse_rule(text: str) -> SegmentRule:

@@ -194,15 +194,17 @@ class _SetReader:
         return None
 
     def _describe_misplaced(self, segment: X12Segment) -> tuple[str, str]:
-        segment_id = segment.id
-        shown = segment_id[:10]
+        segment_id, level = segment.id, self._level.spec
+        shown = segment_id[:MAX_ID_LENGTH]
         if segment_id not in self._grammar.known_segments:
             return "1", f"`{shown}` is not a segment of X12"
         if segment_id not in self._grammar.segment_ids:
             return "6", f"{shown} is not a segment of transaction {self._grammar.code}"
-        if segment_id in self._level.spec.inner_segment_ids or segment_id in self._grammar.root.items_by_id:
-            return "7", f"{shown} is out of order"
-        where = f"in loop {self._level.spec.id}" if self._level.spec.id else "before the first level"
+        # With its first element, which tells the uses of most segments apart: `NM1*1P`.
+        shown += f"*{segment.raw(1)[:MAX_ID_LENGTH]}" if segment.raw(1) else ""
+        where = f"in loop {level.id}" if level.id else "before the first level" if self._grammar.levels else "here"
+        if segment_id in level.inner_segment_ids or segment_id in self._grammar.root.items_by_id:
+            return "7", f"{shown} is out of order {where}"
         return "2", f"{shown} is not expected {where}"
 
     def _open_level(self, segment: X12Segment, position: int, errors: list[ElementError]) -> SegmentSpec:
