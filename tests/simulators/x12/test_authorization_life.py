@@ -106,6 +106,16 @@ def test_answer_that_does_not_suffice_leads_to_a_denial(clearinghouse: Clearingh
     assert find(denied, "MSG") == ["MSG*Six weeks are required."]
 
 
+def test_questions_can_be_answered_in_the_basic_character_set() -> None:
+    with Clearinghouse(RULES, character_set="basic") as clearinghouse:
+        pended = send(clearinghouse, request("72148"))
+        reference = find_reference(pended)
+        assert "QUESTION THERAPY-WEEKS (NUMBER) - " in find(pended, "MSG")[0]
+        answers = ("PWK*PN*EL***AC*DOC1", "MSG*THERAPY-WEEKS=8")
+        approved = send(clearinghouse, change("S", f"REF*NT*{reference}", *answers))
+        assert find(approved, "HCR")[0].startswith("HCR*A1*")
+
+
 def test_fewer_units_are_approved_than_requested(clearinghouse: Clearinghouse) -> None:
     reply = send(clearinghouse, request("97110", units=20))
     assert find(reply, "HCR")[0].endswith("*87")

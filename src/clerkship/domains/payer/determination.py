@@ -141,16 +141,22 @@ def find_open_questions(
 def read_answers(questions: Sequence[ClinicalQuestion], answers: Answers) -> dict[str, str | bool | float]:
     """Return the answers as the questions define their types; an answer of another type is left out.
 
-    Protocols without types send `yes` and `6` as texts.
+    Protocols without types send `yes` and `6` as texts. X12 may have capital letters only, and no `_`.
     """
     typed: dict[str, str | bool | float] = dict(answers)
+    ids = {_simplify_id(id): id for id in answers}
     for question in questions:
-        if question.id in answers:
-            value = _read_answer(question, answers[question.id])
-            typed.pop(question.id)
+        given = question.id if question.id in answers else ids.get(_simplify_id(question.id))
+        if given is not None:
+            value = _read_answer(question, answers[given])
+            typed.pop(given, None)
             if value is not None:
                 typed[question.id] = value
     return typed
+
+
+def _simplify_id(id: str) -> str:
+    return id.lower().replace("-", "_")
 
 
 def _read_answer(question: ClinicalQuestion, value: str | bool | float) -> str | bool | float | None:

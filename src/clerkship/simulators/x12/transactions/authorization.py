@@ -15,7 +15,7 @@ from clerkship.domains.payer.answer import (
 )
 from clerkship.domains.payer.inquiry import AuthorizationQuery
 from clerkship.simulators.x12.transactions.aaa import write_aaa
-from clerkship.simulators.x12.transactions.clinical_messages import pack_messages, read_messages
+from clerkship.simulators.x12.transactions.clinical_messages import pack_messages, read_messages, render_question_id
 from clerkship.simulators.x12.transactions.codes import CODES, REVIEW_CODES, SERVICE_TYPE_CODES, RequestKind
 from clerkship.simulators.x12.transactions.dates import read_period, write_period
 from clerkship.simulators.x12.transactions.people import read_id, read_person, write_member_name
@@ -300,8 +300,10 @@ def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Auth
         write_period(writer, "007", authorization.valid_from)
     documents = [question for question in authorization.questions if question.type == "attachment"]
     for question in documents[:MAX_ATTACHMENTS]:
-        writer.add("PWK", "77", "EL", "", "", "AC", f"{authorization.id}-{question.id}"[:MAX_ATTACHMENT_NUMBER])
-    texts = iter(pack_messages(authorization.text, authorization.questions, 1 + len(authorization.services)))
+        number = f"{authorization.id}-{render_question_id(question.id, writer.charset)}"
+        writer.add("PWK", "77", "EL", "", "", "AC", number[:MAX_ATTACHMENT_NUMBER])
+    slots = 1 + len(authorization.services)
+    texts = iter(pack_messages(authorization.text, authorization.questions, slots, writer.charset))
     write_message(writer, next(texts, ""))
     asked = _AskedServices(tree.find_all("2000F"))
     for service in authorization.services:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from clerkship.domains.payer.answer import ClinicalQuestion
 from clerkship.simulators.x12.transactions.text import MAX_MESSAGE, render_message
+from clerkship.x12.charset import X12Charset
 from clerkship.x12.loop import Loop
 
 MIN_QUESTION = 20
@@ -40,12 +41,19 @@ def read_messages(loops: Iterable[Loop]) -> tuple[dict[str, str | bool | float],
     return answers, "; ".join(notes)
 
 
-def pack_messages(text: str, questions: Sequence[ClinicalQuestion], slots: int) -> list[str]:
+def render_question_id(id: str, charset: X12Charset) -> str:
+    """Return the id of a question. The basic character set has no `_`; the payer takes `-` for it."""
+    return id.replace("_", "-") if charset == "basic" else id
+
+
+def pack_messages(
+    text: str, questions: Sequence[ClinicalQuestion], slots: int, charset: X12Charset = "extended"
+) -> list[str]:
     """Return the texts of at most `slots` MSG segments: an explanation, and all questions.
 
     If there is not enough space, the explanation is left out, then the questions are shortened. Every id is there.
     """
-    whole = [_render_question(question) for question in questions]
+    whole = [_render_question(question, charset) for question in questions]
     if packed := _pack([*([render_message(text)] if text else []), *whole], slots):
         return packed
     for max_length in range(MAX_MESSAGE, MIN_QUESTION, -1):
@@ -65,6 +73,6 @@ def _pack(texts: Sequence[str], slots: int) -> list[str]:
     return messages if len(messages) <= slots else []
 
 
-def _render_question(question: ClinicalQuestion) -> str:
+def _render_question(question: ClinicalQuestion, charset: X12Charset) -> str:
     kind = "/".join(question.choices) or question.type
-    return render_message(f"QUESTION {question.id} ({kind}) - {question.text}")
+    return render_message(f"QUESTION {render_question_id(question.id, charset)} ({kind}) - {question.text}")
