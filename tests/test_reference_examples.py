@@ -29,6 +29,18 @@ PAYER = {
             "coverages": [{"start": "2026-01-01"}],
         }
     ],
+    "claims": [
+        {
+            "number": "NW900",
+            "payer": "NW001",
+            "member_id": "NW55501",
+            "provider_id": "1234567893",
+            "account": "NW-7731",
+            "charge": 140,
+            "start": "2026-02-10",
+            "received": "2026-02-12",
+        }
+    ],
 }
 ENVIRONMENT = {
     "name": "example",

@@ -70,7 +70,7 @@ def steps_page(catalog: RegisteredCatalog) -> str:
     """Return the page of steps and chaos profiles."""
     sections = "\n".join(
         f"## {name}\n\n{docstring(model)}\n\n{_aliases(model.aliases)}"
-        f"{show_example('steps', name)}\n{describe_model(model)}"
+        f"{show_example('steps', name)}\n{describe_model(model)}{describe_nested_models(model)}"
         for name, model in catalog.steps.items()
     )
     chaos = rows(
@@ -164,4 +164,5 @@ def domains_page(catalog: RegisteredCatalog) -> str:
 def _domain(spec: DomainSpec) -> str:
     config = describe_model(spec.config) if spec.config.model_fields else "It has no config.\n"
     dataset = f"It is loaded from datasets of type `{spec.dataset}`." if spec.dataset else "It has no datasets."
+    config += describe_nested_models(spec.config)
     return f"### {spec.kind}\n\n{spec.summary} {dataset}\n\nConfig:\n\n{config}"

@@ -4,11 +4,13 @@ import inspect
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
+from datetime import timedelta
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from clerkship.model.duration import render_duration
 from clerkship.model.scenario import EventMatch
 
 _TYPE_NAMES = {
@@ -18,6 +20,7 @@ _TYPE_NAMES = {
     "bool": "true or false",
     "timedelta": "duration",
     "datetime": "date and time",
+    "date": "date",
     "Any": "anything",
     "StepCall": "step",
     "AssertionCall": "assertion",
@@ -50,11 +53,22 @@ def describe_model(model: type[BaseModel]) -> str:
 
 def describe_nested_models(model: type[BaseModel]) -> str:
     """Return the tables of the models in the fields of a model, unless another page has them."""
-    nested = {inner for info in model.model_fields.values() for inner in _models_in(info.annotation)}
+    nested: set[type[BaseModel]] = set()
+    _collect_models(model, nested)
     shown = {inner for inner in nested - {EventMatch} if inner.__name__ not in _TYPE_NAMES}
     return "".join(
-        f"\n{inner.__name__}: {docstring(inner)}\n\n{describe_model(inner)}" for inner in sorted(shown, key=str)
+        f"\n{inner.__name__}: {docstring(inner)}\n\n{describe_model(inner)}"
+        for inner in sorted(shown, key=lambda inner: inner.__name__)
     )
+
+
+def _collect_models(model: type[BaseModel], collected: set[type[BaseModel]]) -> None:
+    """Add the models in the fields of a model, and in theirs, at any depth."""
+    for info in model.model_fields.values():
+        for inner in _models_in(info.annotation):
+            if inner not in collected:
+                collected.add(inner)
+                _collect_models(inner, collected)
 
 
 def describe_members(handle: type) -> Iterator[tuple[str, str]]:
@@ -94,7 +108,16 @@ def _field_cells(name: str, info: FieldInfo) -> tuple[str, str, str, str]:
 def _show_default(value: object) -> str:
     if value is None or value in ("", (), {}) or isinstance(value, BaseModel):
         return ""
+    if isinstance(value, timedelta):
+        return f"`{render_duration(value)}`"
+    if isinstance(value, tuple) and any(_is_nested(item) for item in value):
+        return "as shipped"
     return f"`[{', '.join(map(str, value))}]`" if isinstance(value, tuple) else f"`{value}`"
+
+
+def _is_nested(value: object) -> bool:
+    """Return whether a value has several fields and no short text of its own."""
+    return isinstance(value, BaseModel) and type(value).__str__ is BaseModel.__str__
 
 
 def _type_name(annotation: Any) -> str:
@@ -108,7 +131,8 @@ def _type_name(annotation: Any) -> str:
     if origin in (tuple, list):
         return f"list of {_type_name(arguments[0])}"
     if origin is dict:
-        return "map"
+        value = arguments[1] if arguments else None
+        return f"map of {value.__name__}" if isinstance(value, type) and issubclass(value, BaseModel) else "map"
     if hasattr(annotation, "__metadata__"):
         return _type_name(arguments[0])
     if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation.__name__ not in _TYPE_NAMES:

@@ -1,7 +1,9 @@
 """What a payer answers: members, benefits, authorizations, appeals and claims, in words of no protocol."""
 
 from datetime import date, datetime
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from clerkship.domains.payer.inquiry import AuthorizationQuery, ServiceType, Unit
 from clerkship.model.frozen import Frozen
@@ -147,10 +149,13 @@ AuthorizationStatus = Literal["approved", "modified", "denied", "pending", "need
 class ClinicalQuestion(Frozen):
     """A question that a payer asks before it decides."""
 
-    id: str
-    text: str
-    type: Literal["text", "boolean", "number", "choice", "attachment"] = "text"
-    choices: tuple[str, ...] = ()
+    id: Annotated[str, Field(description="its id, by which answers name it")]
+    text: Annotated[str, Field(description="the question")]
+    type: Annotated[
+        Literal["text", "boolean", "number", "choice", "attachment"],
+        Field(description="type of the answer; any document that is sent answers an `attachment`"),
+    ] = "text"
+    choices: Annotated[tuple[str, ...], Field(description="the possible answers, with `type: choice`")] = ()
 
 
 class DecidedService(Frozen):
@@ -226,21 +231,25 @@ class Appeal(Frozen):
 class Adjustment(Frozen):
     """A difference between what was charged and what was paid."""
 
-    group: Literal["contractual", "patient_responsibility", "other"]
-    reason: str
-    """A code of the payer's own, such as `deductible` or `missing_authorization`."""
-    amount: float
+    group: Annotated[
+        Literal["contractual", "patient_responsibility", "other"],
+        Field(description="who bears it: the provider by contract, or the patient"),
+    ]
+    reason: Annotated[str, Field(description="a code of the payer's own, such as deductible or missing_authorization")]
+    amount: Annotated[float, Field(description="dollars that are not paid")]
 
 
 class ClaimLine(Frozen):
     """One service of a claim."""
 
-    procedure_code: str
-    charge: float
-    paid: float = 0
-    service_date: date | None = None
-    status: Literal["received", "pended", "denied", "paid"] | None = None
-    adjustments: tuple[Adjustment, ...] = ()
+    procedure_code: Annotated[str, Field(description="code of the service")]
+    charge: Annotated[float, Field(description="dollars charged")]
+    paid: Annotated[float, Field(description="dollars paid")] = 0
+    service_date: Annotated[date | None, Field(description="day of service")] = None
+    status: Annotated[
+        Literal["received", "pended", "denied", "paid"] | None, Field(description="its status, if it has its own")
+    ] = None
+    adjustments: Annotated[tuple[Adjustment, ...], Field(description="why less was paid than charged")] = ()
 
 
 class PayerClaim(Frozen):
@@ -266,6 +275,7 @@ class PayerClaim(Frozen):
     paid_date: date | None = None
     payment_number: str | None = None
     adjustments: tuple[Adjustment, ...] = ()
+    """Adjustments of the claim as a whole; those of single services are in `lines`."""
     lines: tuple[ClaimLine, ...] = ()
 
 

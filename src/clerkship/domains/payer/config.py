@@ -194,9 +194,9 @@ class PayerConfig(Frozen):
             description="decisions on authorization requests; the first that matches applies",
         ),
     ]
-    default_determination: Annotated[Determination, Field(description="the decision if no other matches")] = (
-        Determination(status="approved")
-    )
+    default_determination: Annotated[
+        Determination, Field(description="the decision if no other matches; approved if not given")
+    ] = Determination(status="approved")
     validity: Annotated[Duration, Field(description="how long approvals are valid, if their rule does not say")] = (
         timedelta(days=90)
     )
