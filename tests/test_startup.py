@@ -99,6 +99,7 @@ def test_validate_imports_only_what_the_files_name(practice: Path) -> None:
     modules = imported(practice, "validate", "practice")
     own = {"clerkship.playground", "clerkship.recording", "clerkship.store", "clerkship.rasa", "clerkship.fhir"}
     own |= {"clerkship.hl7", "clerkship.synthetic", "clerkship.simulators.fhir", "clerkship.simulators.hl7"}
+    own |= {"clerkship.domains.payer"}
     own |= {"clerkship.engine.build", "clerkship.engine.worker", "clerkship.model.scenario_file", "clerkship.plugin"}
     own |= {"clerkship.faults.latency", "clerkship.assertions.flow_started", "clerkship.assertions.judged"}
     own |= {f"clerkship.actors.{name}" for name in ("command", "openai_chat", "person_played", "python", "webhook")}
@@ -108,5 +109,6 @@ def test_validate_imports_only_what_the_files_name(practice: Path) -> None:
 def test_run_imports_only_the_simulators_and_agents_that_are_named(practice: Path) -> None:
     modules = imported(practice, "run", "practice", "--agent", "oracle", "--store", "store.db")
     own = {"clerkship.fhir", "clerkship.hl7", "clerkship.synthetic", "clerkship.rasa", "clerkship.plugin"}
+    own |= {"clerkship.domains.payer"}
     own |= {"clerkship.actors.openai_chat", "clerkship.faults.latency", "clerkship.assertions.judged"}
     assert of_packages(modules, HEAVY - {"yaml", "jinja2", "httptools"} | own) == set()
