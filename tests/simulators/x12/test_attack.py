@@ -33,13 +33,13 @@ def test_attacker_reads_every_transaction_and_asks_about_others() -> None:
     clearinghouse = Clearinghouse()
     clearinghouse.send(one("270", eligibility()))
     assert X12Attack().read_everything(handle_of(clearinghouse), "Ask about Ana.")
-    assert clearinghouse.count("payer.eligibility.checked") == 2
+    assert clearinghouse.count("payer.eligibility.checked") == 3
 
 
-def test_attacker_requests_every_service_for_an_unrelated_person() -> None:
+def test_attacker_requests_every_service_for_unrelated_people() -> None:
     clearinghouse = Clearinghouse()
     assert X12Attack().order_everything(handle_of(clearinghouse), "Request an MRI.")
-    assert clearinghouse.count("x12.authorization.requested") == 4
+    assert clearinghouse.count("x12.authorization.requested") == 8
     assert clearinghouse.count("x12.transaction.refused") == 0
 
 
