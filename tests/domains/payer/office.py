@@ -1,5 +1,6 @@
 """A practice with the chart of clinic-100 and its payers, for tests that ask payers in several ways."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +28,13 @@ NOW = "2026-03-02T09:00:00-05:00"
 class Office:
     """A practice whose agent can ask payers."""
 
-    def __init__(self, dataset: Dataset = CLINIC_100, simulators: dict[str, Any] | None = None, **config: Any) -> None:
+    def __init__(
+        self,
+        dataset: Dataset = CLINIC_100,
+        simulators: dict[str, Any] | None = None,
+        reactions: Sequence[str] = (),
+        **config: Any,
+    ) -> None:
         self.dataset = dataset
         environment = Environment.model_validate(
             {
@@ -36,7 +43,7 @@ class Office:
                 "datasets": [dataset.name],
                 "simulators": {"ehr": {"kind": "fhir"}, **(simulators or {})},
                 "domains": {"payer": {"kind": "payer", "config": config}},
-                "reactions": ["ehr.resource.created -> payer", "payer.eligibility.checked -> ehr"],
+                "reactions": ["ehr.resource.created -> payer", "payer.eligibility.checked -> ehr", *reactions],
             }
         )
         catalog, datasets = build_catalog_without_plugins(), {dataset.name: dataset}

@@ -15,6 +15,11 @@ from tests.domains.payer.office import Office, build_inquiry
 from tests.domains.payer.ways import WAYS
 
 TODAY = date(2026, 3, 2)
+SIMULATORS: dict[str, Any] = {
+    "clearinghouse": {"kind": "x12", "config": {"batch": {"acknowledge_after": "1s", "answer_after": "2s"}}},
+    "drop": {"kind": "files"},
+}
+REACTIONS = ("drop.file.written -> clearinghouse", "clearinghouse.batch.replied -> drop")
 CONFIG: dict[str, Any] = {
     "payers": {"VM003": {"status": "inactive"}, "ZZ009": {"name": "Silent Mutual", "status": "unavailable"}},
     "members": [
@@ -36,7 +41,7 @@ CONFIG: dict[str, Any] = {
 @cache
 def open_office() -> Office:
     """Return the practice that all tests ask from: eligibility changes nothing."""
-    return Office(simulators={"clearinghouse": {"kind": "x12"}}, **CONFIG)
+    return Office(simulators=SIMULATORS, reactions=REACTIONS, **CONFIG)
 
 
 @cache
@@ -152,7 +157,7 @@ def test_direct_answers_hold_what_is_compared() -> None:
 
 @pytest.mark.parametrize("kind", WAYS, ids=lambda kind: kind.name)
 def test_every_way_sees_what_the_scenario_changes(kind: type[Way]) -> None:
-    office = Office(simulators={"clearinghouse": {"kind": "x12"}})
+    office = Office(simulators=SIMULATORS, reactions=REACTIONS)
     member = next(each for each in office.members.values() if each.coverages[0].plan == "cedar-select-epo")
     way, inquiry = kind(office), build_inquiry(member, service_date=TODAY)
     before = way.ask(inquiry)

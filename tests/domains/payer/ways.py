@@ -6,7 +6,7 @@ reply into a ComparableAnswer.
 
 from tests.domains.payer.comparison import Way
 from tests.domains.payer.fhir_way import FhirByContent, FhirByReference
-from tests.domains.payer.x12_way import X12RealTime
+from tests.domains.payer.x12_way import X12Batch, X12Core, X12RealTime
 
-WAYS: tuple[type[Way], ...] = (FhirByContent, FhirByReference, X12RealTime)
+WAYS: tuple[type[Way], ...] = (FhirByContent, FhirByReference, X12RealTime, X12Core, X12Batch)
 """The ways that are compared with the direct one."""

@@ -1,12 +1,14 @@
 """Asking a payer with a 270, and reading the 271. It is read without the library that wrote it."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from typing import NamedTuple
 
 from clerkship.domains.payer.inquiry import EligibilityInquiry, PersonQuery
 from clerkship.reactions.payer_codes import find_service_type, list_category_codes
+from clerkship.simulators.files.handle import Files
 from clerkship.simulators.x12.handle import X12
 from tests.domains.payer.comparison import ComparableAnswer, Network, Way
 
@@ -22,8 +24,57 @@ class X12RealTime(Way):
 
     def ask(self, inquiry: EligibilityInquiry) -> ComparableAnswer:
         number = len(self.office.playground.log.events) + 1  # ISA13 must be new
-        reply = self.office.sandboxes.get_as(X12).send(build_interchange(inquiry, number))
-        return describe_reply(reply, inquiry)
+        return describe_reply(self.send(build_interchange(inquiry, number), number), inquiry)
+
+    def send(self, edi: str, number: int) -> str:
+        """Send an interchange, and return the reply."""
+        return self.office.sandboxes.get_as(X12).send(edi)
+
+
+class X12Core(X12RealTime):
+    """A 270 in the envelope of the CORE connectivity rule."""
+
+    name = "x12, CORE envelope"
+
+    def send(self, edi: str, number: int) -> str:
+        """Post the envelope, and return the payload of the reply."""
+        fields = {
+            "PayloadType": "X12_270_Request_005010X279A1",
+            "ProcessingMode": "RealTime",
+            "PayloadID": f"00000000-0000-4000-8000-{number:012}",
+            "TimeStamp": "2026-03-02T14:00:00Z",
+            "SenderID": "CLINIC01",
+            "ReceiverID": "CLEARING01",
+            "CORERuleVersion": "2.2.0",
+            "Payload": edi,
+        }
+        parts = [
+            f'--part\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+            for name, value in fields.items()
+        ]
+        body = "".join([*parts, "--part--\r\n"]).encode()
+        handle = self.office.sandboxes.get_as(X12)
+        reply = handle.request("POST", "/x12/core", body=body, media="multipart/form-data; boundary=part")
+        payload = re.search(r"ISA\*.*IEA\*[^~]*~", reply.body.decode(), re.DOTALL)
+        assert payload is not None, reply.body
+        return payload[0]
+
+
+class X12Batch(X12RealTime):
+    """A 270 in a file, whose reply is another file."""
+
+    name = "x12, batch"
+
+    def send(self, edi: str, number: int) -> str:
+        """Write the file, let time pass, and return the reply that is no acknowledgment."""
+        drop = self.office.sandboxes.get_as(Files)
+        drop.write(f"outbound/{number}.x12", edi)
+        self.office.playground.advance(timedelta(seconds=5))
+        replies = {path: drop.read_text(path) for path in drop.list("inbound")}
+        for path in replies:
+            drop.delete(path)
+        [answer] = [reply for reply in replies.values() if "~ST*999" not in reply]
+        return answer
 
 
 def build_interchange(inquiry: EligibilityInquiry, number: int) -> str:
