@@ -132,6 +132,21 @@ def test_copay_and_coinsurance_of_a_network_are_one_item() -> None:
     assert (code_of(outside["network"]), outside["benefit"][0]["allowedUnsignedInt"]) == ("out", 40)
 
 
+def test_numbers_that_are_not_whole_are_texts() -> None:
+    shared: dict[str, Any] = {"kind": "limit", "service_types": ("physical_therapy",), "unit": "visits"}
+    response = respond(
+        answer(
+            Benefit(kind="coinsurance", service_types=("dental",), share=0.125),
+            Benefit(kind="coinsurance", service_types=("vision",), share=0.29),
+            Benefit(**shared, period="calendar_year", quantity=20),
+            Benefit(**shared, period="remaining", quantity=17.5),
+        )
+    )
+    eighth, percent, visits = (item["benefit"][0] for item in items_of(response))
+    assert (eighth["allowedString"], percent["allowedUnsignedInt"]) == ("12.5", 29)
+    assert (visits["allowedUnsignedInt"], visits["usedString"]) == (20, "2.5")
+
+
 def test_deductible_states_what_is_allowed_and_used() -> None:
     shared: dict[str, Any] = {"kind": "deductible", "service_types": ("plan",), "level": "individual"}
     response = respond(

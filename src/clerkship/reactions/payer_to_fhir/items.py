@@ -137,16 +137,22 @@ def _build_statements(benefits: Sequence[Benefit]) -> list[dict[str, Any]]:
 def _build_statement(benefit: Benefit, remaining: Benefit | None) -> dict[str, Any]:
     statement: dict[str, Any] = {"type": _build_benefit_type(benefit)}
     if benefit.share is not None:
-        statement["allowedUnsignedInt"] = round(benefit.share * 100)
+        statement |= _build_number("allowed", benefit.share * 100)
     elif benefit.amount is not None:
         statement["allowedMoney"] = build_money(benefit.amount)
         if remaining is not None and remaining.amount is not None:
             statement["usedMoney"] = build_money(benefit.amount - remaining.amount)
     elif benefit.quantity is not None:
-        statement["allowedUnsignedInt"] = round(benefit.quantity)
+        statement |= _build_number("allowed", benefit.quantity)
         if remaining is not None and remaining.quantity is not None:
-            statement["usedUnsignedInt"] = round(benefit.quantity - remaining.quantity)
+            statement |= _build_number("used", benefit.quantity - remaining.quantity)
     return statement
+
+
+def _build_number(name: str, value: float) -> dict[str, Any]:
+    """Return `allowed[x]` or `used[x]` with a number. R4 has only whole ones, so any other is written as a text."""
+    number = round(float(value), 6)
+    return {f"{name}UnsignedInt": int(number)} if number.is_integer() else {f"{name}String": f"{number:g}"}
 
 
 def _build_benefit_type(benefit: Benefit) -> dict[str, Any]:
