@@ -110,10 +110,10 @@ def test_a_mistake_in_the_assertion_is_an_error(fields: dict[str, Any], message:
 @pytest.mark.parametrize(
     ("fields", "passes"),
     [
-        ({"record": "authorization"}, False),
-        ({"record": "authorization", "none": True}, True),
-        ({"record": "authorization", "count": {"lte": 1}}, True),
-        ({"record": "authorization", "count": 1}, False),
+        ({"record": "authorization", "where": {"status": "approved"}}, True),
+        ({"record": "appeal", "none": True}, True),
+        ({"record": "appeal", "count": {"lte": 1}}, True),
+        ({"record": "appeal", "count": 1}, False),
         ({"record": "claim", "where": {"status": "paid"}}, True),
         ({"record": "appeal", "where": {"status": "upheld"}}, False),
     ],

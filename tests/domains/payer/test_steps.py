@@ -6,14 +6,27 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.domains.payer.answer import Authorization, EligibilityAnswer
+from clerkship.domains.payer.answer import Appeal, Authorization, EligibilityAnswer
 from clerkship.domains.payer.steps.determine import PayerDetermine
+from clerkship.domains.payer.steps.set_authorization import PayerSetAuthorization
 from clerkship.domains.payer.steps.set_claim import PayerSetClaim
 from clerkship.domains.payer.steps.set_eligibility import PayerSetEligibility
-from tests.domains.payer.clinic import JANE, TODAY, PayerClinic, inquiry, request
+from tests.domains.payer.clinic import CLINIC, JANE, TODAY, PayerClinic, inquiry, party, request
 from tests.domains.payer.test_claims import CLAIM, get_claim
 
 PENDING = [{"status": "pending", "text": "In review."}]
+RECORDED = {
+    "reference": "R1",
+    "member_id": JANE["member_id"],
+    "provider_id": CLINIC,
+    "status": "approved",
+    "number": "AUTH1",
+    "services": [{"procedure_code": "70551", "quantity": 2}],
+    "requested": "2026-02-10",
+    "decided": "2026-02-12",
+    "valid_to": "2026-04-30",
+}
+DENIED = {"status": "denied", "number": None, "valid_to": None, "reason": "not_medically_necessary"}
 
 
 def determine(clinic: PayerClinic, **fields: Any) -> None:
@@ -144,9 +157,69 @@ def test_set_claim_reports_what_it_cannot_change(fields: dict[str, Any], message
         PayerClinic(claims=[CLAIM]).run_step(PayerSetClaim.model_validate(fields))
 
 
+def record(clinic: PayerClinic, **fields: Any) -> None:
+    clinic.run_step(PayerSetAuthorization.model_validate({**RECORDED, **fields}))
+
+
+def test_set_authorization_records_one_that_providers_find_and_do_not_request_again() -> None:
+    clinic = PayerClinic()
+    record(clinic)
+    [found] = clinic.payer.find_authorizations(clinic.action, party()).authorizations
+    assert (found.id, found.number, found.status, found.services[0].quantity) == ("R1", "AUTH1", "approved", 2)
+    assert (found.valid_from, found.valid_to) == (date(2026, 2, 12), date(2026, 4, 30))
+    rejected = clinic.payer.request_authorization(clinic.action, request("70551")).rejection
+    assert rejected is not None
+    assert rejected.reason == "duplicate_request"
+    [cancelled] = clinic.payer.cancel_authorization(clinic.action, "AUTH1", party()).authorizations
+    assert cancelled.status == "cancelled"
+
+
+@pytest.mark.parametrize(("decided", "status"), [("2025-09-03", "received"), ("2025-09-02", "dismissed")])
+def test_denial_of_an_earlier_day_can_be_appealed_until_its_deadline(decided: str, status: str) -> None:
+    clinic = PayerClinic()
+    record(clinic, **DENIED, requested="2025-08-20", decided=decided)
+    appeal = clinic.payer.appeal(clinic.action, party(), "R1", "Eight weeks of therapy did not help.", ("ATT1",))
+    assert isinstance(appeal, Appeal)
+    assert appeal.status == status
+
+
+def test_set_authorization_replaces_the_record_with_the_same_reference() -> None:
+    clinic = PayerClinic()
+    record(clinic)
+    record(clinic, **DENIED)
+    assert [each.status for each in clinic.payer.current.authorizations.values()] == ["denied"]
+
+
+def test_pending_request_of_an_earlier_day_can_be_determined() -> None:
+    clinic = PayerClinic()
+    record(clinic, status="pending", number=None, valid_to=None, decided=None)
+    determine(clinic, status="approved", applies_to="open")
+    assert clinic.payer.current.authorizations["R1"].status == "approved"
+
+
+def test_two_authorizations_cannot_have_the_same_number() -> None:
+    clinic = PayerClinic()
+    record(clinic)
+    with pytest.raises(AssertionError, match="R1 has the authorization number AUTH1 already"):
+        record(clinic, reference="R2")
+
+
+def test_determination_can_give_the_authorization_number() -> None:
+    clinic = PayerClinic()
+    determine(clinic, status="approved", number="AUTH7")
+    assert send(clinic, "70551").number == "AUTH7"
+    assert send(clinic, "70553").number not in (None, "AUTH7")
+
+
 @pytest.mark.parametrize(
     ("step", "fields", "message"),
     [
+        (PayerSetAuthorization, {**RECORDED, "member_id": None}, "expected `member_id` or `patient`"),
+        (PayerSetAuthorization, {**RECORDED, "number": None}, "an approved request has a `number`"),
+        (PayerSetAuthorization, {**RECORDED, "status": "denied"}, "a denied request has no `number`"),
+        (PayerSetAuthorization, {**RECORDED, "decided": "2026-02-01"}, "`decided` .2026-02-01. is before"),
+        (PayerSetAuthorization, {**RECORDED, "services": []}, "at least 1 item"),
+        (PayerDetermine, {"status": "denied", "number": "A1"}, "`number` goes with"),
         (PayerSetEligibility, {"end": "2026-01-01"}, "expected `member_id` or `patient`"),
         (PayerSetEligibility, {"patient": "Patient/1"}, "nothing to change"),
         (PayerSetClaim, {"status": "paid"}, "expected `number` or `account`"),

@@ -8,6 +8,7 @@ from clerkship.domains.payer.events import EVENTS
 from clerkship.domains.payer.exercise import DATASET, EXERCISE
 from clerkship.domains.payer.state import PayerState
 from clerkship.domains.payer.steps.determine import PayerDetermine
+from clerkship.domains.payer.steps.set_authorization import PayerSetAuthorization
 from clerkship.domains.payer.steps.set_claim import PayerSetClaim
 from clerkship.domains.payer.steps.set_eligibility import PayerSetEligibility
 
@@ -21,7 +22,7 @@ SPEC = DomainSpec(
     prepare=PayerDataset,
     configure=apply_environment_time,
     assertions=(PayerRecordState,),
-    steps=(PayerDetermine, PayerSetEligibility, PayerSetClaim),
+    steps=(PayerDetermine, PayerSetAuthorization, PayerSetEligibility, PayerSetClaim),
     exercise=EXERCISE,
     exercise_datasets=(DATASET,),
 )

@@ -226,7 +226,7 @@ def _record_decisions(
     return authorization.model_copy(
         update={
             "status": status,
-            "number": _find_number(records, authorization) if is_approved else None,
+            "number": _find_number(records, authorization, approved) if is_approved else None,
             "services": tuple(_to_decided(context, each, period) for context, each in decided if context.service),
             "reason": main.reason,
             "text": main.text,
@@ -240,9 +240,14 @@ def _record_decisions(
     )
 
 
-def _find_number(records: PayerRecords, authorization: Authorization) -> str:
-    """Return the authorization number. It follows from the reference number, so a revised approval has the same."""
+def _find_number(records: PayerRecords, authorization: Authorization, rules: Sequence[Determination]) -> str:
+    """Return the authorization number: that of a rule, if it is not taken.
+
+    Others follow from the reference number, so a revised approval has the same.
+    """
     taken = {each.number or "" for each in records.authorizations.values() if each.id != authorization.id}
+    if given := next((rule.number for rule in rules if rule.number and rule.number not in taken), None):
+        return given
     return build_unused_number(records.config.numbers.authorization, taken, authorization.id)
 
 

@@ -64,6 +64,13 @@ class Determination(Frozen):
     reason: Annotated[str, Field(description="a code of the payer, such as not_medically_necessary")] = ""
     text: Annotated[str, Field(description="an explanation for people")] = ""
     units: Annotated[Amount | None, Field(description="the approved quantity; by default the requested one")] = None
+    number: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Z0-9][A-Z0-9-]{0,49}$",
+            description="the authorization number of an approval, unless another has it; by default a new one",
+        ),
+    ] = None
     validity: Annotated[
         Duration | None, Field(description="how long an approval is valid, in days; by default 90d")
     ] = None
@@ -88,6 +95,8 @@ class Determination(Frozen):
             raise ValueError("`pending` has both `delay` and `then`, or neither if a step of the scenario decides")
         if self.status == "need_more_info" and not (self.questions or self.text):
             raise ValueError("`need_more_info` needs `questions`, or a `text` that says what to send")
+        if self.number and self.status not in ("approved", "modified"):
+            raise ValueError("`number` goes with `status: approved` or `modified`")
         if self.status == "modified" and self.units is None and self.validity is None:
             raise ValueError("`modified` needs `units` or `validity`: it says what differs from the request")
         return self

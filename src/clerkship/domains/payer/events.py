@@ -88,6 +88,12 @@ class AuthorizationCancelled(AuthorizationEvent):
     kind: ClassVar[str] = "payer.authorization.cancelled"
 
 
+class AuthorizationSet(AuthorizationEvent):
+    """The scenario recorded an authorization."""
+
+    kind: ClassVar[str] = "payer.authorization.set"
+
+
 class AuthorizationNotRequired(PayerEvent):
     """A provider requested services that need no authorization. Nothing is stored."""
 
@@ -200,6 +206,7 @@ EVENTS: tuple[type[Payload], ...] = (
     AuthorizationUpdated,
     AuthorizationDetermined,
     AuthorizationCancelled,
+    AuthorizationSet,
     AuthorizationNotRequired,
     AuthorizationRejected,
     AuthorizationInquired,

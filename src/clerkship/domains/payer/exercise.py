@@ -15,6 +15,7 @@ from clerkship.domains.payer.inquiry import (
     PersonQuery,
     RequestedService,
 )
+from clerkship.domains.payer.scenario_changes import RecordedAuthorization
 from clerkship.domains.payer.state import PayerState
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.state import ActionContext
@@ -136,6 +137,13 @@ EXERCISE: tuple[DomainCall, ...] = (
     lambda payer, action: payer.request_authorization(action, _request("97110")),
     _cancel,
     _cancel,
+    lambda payer, action: payer.set_authorization(
+        action,
+        payer.current.get_member(MEMBER_KEY),
+        RecordedAuthorization(
+            reference="R1", provider_id=CLINIC, status="denied", services=(RequestedService(procedure_code="71250"),)
+        ),
+    ),
     lambda payer, action: payer.find_authorizations(action, PartyQuery(**PARTY)),
     lambda payer, action: payer.find_claims(action, ClaimQuery(**PARTY)),
     _deny_claim,

@@ -1,11 +1,11 @@
-"""What steps of a scenario change: decisions, coverage, and claims."""
+"""What steps of a scenario change: decisions, authorizations, coverage, and claims."""
 
 from collections.abc import Mapping
-from datetime import date
-from typing import Any
+from datetime import date, datetime, time, timedelta, timezone
+from typing import Any, Literal
 
 from clerkship.domains.payer.adjudication import deny_claim, pay_claim
-from clerkship.domains.payer.answer import Member, PayerClaim
+from clerkship.domains.payer.answer import Authorization, DecidedService, Member, PayerClaim
 from clerkship.domains.payer.authorizations import (
     OPEN_STATUSES,
     Moment,
@@ -20,17 +20,99 @@ from clerkship.domains.payer.determination import matches_request
 from clerkship.domains.payer.determination_rule import Determination
 from clerkship.domains.payer.events import (
     AuthorizationDetermined,
+    AuthorizationSet,
     ClaimChanged,
     DeterminationSet,
     EligibilityChanged,
     describe_authorization,
     describe_claim,
 )
+from clerkship.domains.payer.inquiry import AuthorizationQuery, PersonQuery, RequestedService, ReviewType
 from clerkship.domains.payer.members import order_coverages
 from clerkship.domains.payer.money import find_sum_mistake
 from clerkship.domains.payer.records import PayerRecords
 from clerkship.model.errors import InputError
+from clerkship.model.frozen import Frozen
 from clerkship.sandbox.state import ActionContext
+
+NOON = time(12)
+"""The time of requests and decisions of which only the day is known."""
+
+
+class RecordedAuthorization(Frozen):
+    """A request from an earlier day, with its decision, as a scenario describes it."""
+
+    reference: str
+    provider_id: str
+    status: Literal["approved", "denied", "pending", "cancelled"]
+    number: str | None = None
+    services: tuple[RequestedService, ...]
+    diagnoses: tuple[str, ...] = ()
+    review: ReviewType = "services"
+    reason: str = ""
+    text: str = ""
+    requested: date | None = None
+    decided: date | None = None
+    valid_from: date | None = None
+    valid_to: date | None = None
+
+
+def set_authorization(
+    records: PayerRecords, action: ActionContext, member: Member, recorded: RecordedAuthorization, today: date
+) -> None:
+    """Record an authorization of a member, in place of the one with the same reference number."""
+    same_number = records.find_authorization(recorded.number) if recorded.number else None
+    if same_number is not None and same_number.id != recorded.reference:
+        raise InputError.of(f"{same_number.id} has the authorization number {recorded.number} already")
+    authorization = _build_authorization(records, member, recorded, today)
+    action.emit(AuthorizationSet(**describe_authorization(authorization, member)))
+
+
+def _build_authorization(
+    records: PayerRecords, member: Member, recorded: RecordedAuthorization, today: date
+) -> Authorization:
+    requested = recorded.requested or today
+    decided = None if recorded.status == "pending" else recorded.decided or requested
+    zone = timezone(timedelta(minutes=records.config.zone or 0))
+    valid_from = (recorded.valid_from or decided) if recorded.number else None
+    subscriber = PersonQuery(
+        member_id=member.member_id, family=member.family, given=" ".join(member.given), birth_date=member.birth_date
+    )
+    query = AuthorizationQuery(
+        payer_id=member.payer_id,
+        provider_id=recorded.provider_id,
+        subscriber=subscriber,
+        review=recorded.review,
+        services=recorded.services,
+        diagnoses=recorded.diagnoses,
+    )
+    return Authorization(
+        id=recorded.reference,
+        number=recorded.number,
+        payer_id=member.payer_id,
+        member_key=member.key,
+        query=query,
+        status=recorded.status,
+        services=tuple(
+            DecidedService(
+                procedure_code=service.procedure_code,
+                status=recorded.status,
+                quantity=0.0 if recorded.status == "denied" else float(service.quantity),
+                unit=service.unit,
+                start=service.start or valid_from,
+                end=service.end or recorded.valid_to,
+                reason=recorded.reason,
+                trace=service.trace,
+            )
+            for service in recorded.services
+        ),
+        reason=recorded.reason,
+        text=recorded.text,
+        requested=datetime.combine(requested, NOON, zone),
+        decided=datetime.combine(decided, NOON, zone) if decided else None,
+        valid_from=valid_from,
+        valid_to=recorded.valid_to,
+    )
 
 
 def set_determination(

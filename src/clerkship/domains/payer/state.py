@@ -142,6 +142,12 @@ class PayerState(State):
         moment = self._find_moment(action)
         scenario_changes.set_determination(self.current, action, rule, moment, is_open=is_open, is_lasting=is_lasting)
 
+    def set_authorization(
+        self, action: ActionContext, member: Member, recorded: scenario_changes.RecordedAuthorization
+    ) -> None:
+        """Record an authorization from an earlier day."""
+        scenario_changes.set_authorization(self.current, action, member, recorded, self.find_today(action.now))
+
     def set_eligibility(
         self, action: ActionContext, member: Member, changes: Mapping[str, Any], used: Mapping[str, Any]
     ) -> None:

@@ -77,8 +77,8 @@ class PayerRecordState(Assertion):
 
     @property
     def passes_on_inaction(self) -> bool:
-        """Whether it can pass when the agent does nothing. Only claims exist before an agent does something."""
-        return self.none or allows_zero(self.count) or self.record == "claim"
+        """Whether it can pass when the agent does nothing. Only appeals do not exist before an agent does something."""
+        return self.none or allows_zero(self.count) or self.record != "appeal"
 
     def check(self, evidence: Evidence) -> Check:
         """Select the records and compare their fields."""
