@@ -169,7 +169,7 @@ DISAGREEMENTS = (
     Disagreement(
         "linuxforhealth-x12",
         "judge",
-        "It requires BHT03 in 270 and 271. It is required in real time only.",
+        "It requires BHT03 in 270 and 271. It is situational, as in pyx12's maps of 4010.",
         {
             "270": ("BHT*0022 3 is empty",),
             "270 for a dependent": ("BHT*0022 3 is empty",),
@@ -180,7 +180,7 @@ DISAGREEMENTS = (
     Disagreement(
         "linuxforhealth-x12",
         "judge",
-        "It requires a name of every party (NM103). An id is enough where the guide leaves the name open.",
+        "It requires a name of every party (NM103). It is situational where pyx12's maps say so too.",
         {
             "270": (
                 "NM1*PR 3 is empty",
@@ -206,7 +206,7 @@ DISAGREEMENTS = (
     Disagreement(
         "linuxforhealth-x12",
         "judge",
-        "It requires the first name of a patient. A payer can also search without it.",
+        "It requires the first name of a patient. It is situational: a payer can also search without it.",
         {
             "270": ("NM1*IL 4 is empty",),
             "270 for a dependent": ("NM1*03 4 is empty",),
@@ -288,7 +288,7 @@ DISAGREEMENTS = (
     Disagreement(
         "pyx12",
         "judge",
-        "It knows the forms of CTX and where each may stand. We check that there is a content.",
+        "It knows the forms of CTX and where each may stand. Clerkship checks that a CTX is not empty.",
         {
             "999 that rejects": (
                 "CTX*TRN02:PA1E stands twice",
