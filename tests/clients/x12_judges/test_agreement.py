@@ -47,6 +47,18 @@ def test_only_listed_messages_are_judged_differently(judge: JudgeName) -> None:
     assert find_disagreements(judge) == listed
 
 
+def test_clerkship_refuses_every_flaw() -> None:
+    accepted = [key for key, text in broken_messages().items() if key[0] != "TA1" and not find_our_errors(text)]
+    listed = [
+        (name, flaw)
+        for each in DISAGREEMENTS
+        if each.refused_by == "judge"
+        for name in each.cases
+        for flaw in each.cases[name]
+    ]
+    assert [key for key in accepted if key not in listed] == []
+
+
 def test_each_disagreement_is_listed_once() -> None:
     cases = [(each.judge, name, change) for each in DISAGREEMENTS for name in each.cases for change in each.cases[name]]
     assert len(cases) == len(set(cases))
