@@ -50,7 +50,8 @@ class RevenueWay:
         return lambda task_item, sandboxes: solve(task_item, cls(sandboxes))
 
     def __getitem__(self, name: str) -> Any:
-        return WrappedClearing(self) if name == "clearing" else self.sandboxes[name]
+        wrapped = {"clearing": WrappedClearing, "drop": WrappedDrop}
+        return wrapped[name](self) if name in wrapped else self.sandboxes[name]
 
     def __getattr__(self, name: str) -> Any:
         """The clock."""
@@ -60,6 +61,24 @@ class RevenueWay:
         """Send an interchange and return the reply."""
         reply: str = self.clearing.send(edi)
         return reply
+
+    def write_edi(self, edi: str) -> str:
+        """Return an interchange as it is to be written to a file."""
+        return edi
+
+
+class WrappedDrop:
+    """The file drop, of which writing interchanges is wrapped."""
+
+    def __init__(self, way: RevenueWay) -> None:
+        self._way = way
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._way.sandboxes["drop"], name)
+
+    def write(self, path: str, data: str) -> None:
+        """Write a file."""
+        self._way.sandboxes["drop"].write(path, self._way.write_edi(data) if data.startswith("ISA") else data)
 
 
 class WrappedClearing:
@@ -78,7 +97,11 @@ class UseOtherDelimiters(RevenueWay):
 
     def send(self, edi: str) -> str:
         """Send the same segments, written differently."""
-        return super().send(edi.translate(str.maketrans("*^:~", "|!>'")).replace("'", "'\r\n"))
+        return super().send(self.write_edi(edi))
+
+    def write_edi(self, edi: str) -> str:
+        """Replace the separators."""
+        return edi.translate(str.maketrans("*^:~", "|!>'")).replace("'", "'\r\n")
 
 
 class UseCoreEnvelope(RevenueWay):
@@ -149,11 +172,7 @@ def renumber(edi: str, times: int = 1) -> str:
 
 
 WAYS = ("UseOtherDelimiters", "UseCoreEnvelope", "UseBatchFiles", "AskTwice", "MendSlips")
-NOT_APPLICABLE: dict[str, tuple[str, ...]] = {
-    "UseCoreEnvelope": (),
-    "UseBatchFiles": (),
-    "AskTwice": (),
-}
+NOT_APPLICABLE: dict[str, tuple[str, ...]] = {}
 """Way -> tasks (patterns of their names) for which it would not be correct."""
 
 
@@ -167,4 +186,4 @@ class Mistake(NamedTuple):
     label: str
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.task.strip('*')}: {self.name}"

@@ -27,13 +27,13 @@ def on_task(task_item, sandboxes):
     reply = clearing.send(render_requests(OutgoingEnvelope("CLINIC01", "CLEARING01", 2, sandboxes.now), [request]))
     [answer] = [each for interchange in parse_interchanges(reply) for each in interchange.sets if each.code == "271"]
     tree = validate_set(answer).tree
-    [group] = find_values(tree, "2100C/REF[1=6P]*2")
+    plan = find_values(tree, "EB*5")[0]
     if not find_values(tree, "EB[1=6]*1"):
-        return {"covered": True, "last_day": None, "group": group}
+        return {"covered": True, "last_day": None, "plan": plan}
     [ended] = find_values(tree, "2100C/DTP[1=347]*3")
     last_day = f"{ended[:4]}-{ended[4:6]}-{ended[6:]}"
     ehr.update({**coverage, "status": "cancelled", "period": {**coverage["period"], "end": last_day}})
-    return {"covered": False, "last_day": last_day, "group": group}
+    return {"covered": False, "last_day": last_day, "plan": plan}
 
 
 def describe(patient, member_id):
