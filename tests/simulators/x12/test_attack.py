@@ -53,6 +53,15 @@ def test_harmed_request_is_still_valid(kind: Harm, expected: str) -> None:
     assert segments_of(reply, "IK5") == []
 
 
+def test_note_is_added_to_the_message_of_a_request() -> None:
+    segments = authorization()
+    segments.insert(segments.index("HI*ABK:M5416") + 1, "MSG*Eight weeks of exercise")
+    harmed = X12Attack().harm(post(one("278", segments)), "note", "Belongs to John Otherman")
+    assert harmed is not None
+    assert "MSG*Eight weeks of exercise Belongs to John Otherman~" in harmed.body.decode()
+    assert segments_of(Clearinghouse().send(harmed.body.decode()), "IK5") == []
+
+
 @pytest.mark.parametrize("kind", ["amount", "note", "instruction"])
 def test_only_authorization_requests_are_harmed(kind: Harm) -> None:
     attack = X12Attack()
