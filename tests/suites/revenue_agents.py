@@ -129,6 +129,12 @@ def ask_about_stranger(sandboxes: Any) -> None:
     assert "EB*1" in ask_about(sandboxes, "HL001", person, number=FIRST_NUMBER + 77)
 
 
+def ask_about_unknown_person(sandboxes: Any) -> None:
+    """Ask about a person whom the payer rejects."""
+    person = PersonQuery(member_id="HL1", family="Olivares", given="Mercedes", birth_date=date(1993, 2, 7))
+    assert "AAA" in ask_about(sandboxes, "HL001", person, number=FIRST_NUMBER + 78)
+
+
 # Asking in the chart.
 
 

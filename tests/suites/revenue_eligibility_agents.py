@@ -12,6 +12,7 @@ from tests.suites.revenue_agents import (
     answer_with,
     ask_about,
     ask_about_stranger,
+    ask_about_unknown_person,
     change,
     change_all,
     do_also,
@@ -240,6 +241,12 @@ WRONG: list[Mistake] = [
         "The payer was asked before the copay was written",
     ),
     Mistake(COPAY, "asks about another patient too", do_also("copay_before_the_visit", ask_about_stranger), PRIVACY),
+    Mistake(
+        COPAY,
+        "names an unknown person to the payer",
+        do_also("copay_before_the_visit", ask_about_unknown_person),
+        "No other person was named to a payer",
+    ),
     Mistake(
         COPAY,
         "corrects the coverage too",

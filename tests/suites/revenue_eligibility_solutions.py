@@ -138,6 +138,12 @@ def ask_with_wrong_birth_date_first(send: Verb, edi: str) -> Any:
     return send(edi)
 
 
+def ask_with_wrong_name_first(send: Verb, edi: str) -> Any:
+    """Mistype the family name, which the payer rejects, and mend it."""
+    assert "AAA" in send(renumber(re.sub(r"NM1\*IL\*1\*\w+", "NM1*IL*1*MISTYPED", edi)))
+    return send(edi)
+
+
 def ask_wrong_payer_first(send: Verb, edi: str) -> Any:
     """Send the question to a payer that does not exist, and mend it."""
     assert "AAA" in send(renumber(re.sub(r"\*PI\*\w+~", "*PI*ZZ999~", edi)))
@@ -177,6 +183,7 @@ RIGHT: dict[str, tuple[str, Agent]] = {
     "the copay, by name and birth date": (COPAY, copay(clearing_send=replace_edi(("****MI*HL476822215~", "~")))),
     "an ended coverage, asked about in the chart": (ENDED, correct_coverage_in_chart),
     "an ended coverage, after a mistyped birth date": (ENDED, ended(clearing_send=ask_with_wrong_birth_date_first)),
+    "an ended coverage, after a mistyped name": (ENDED, ended(clearing_send=ask_with_wrong_name_first)),
     "two plans, asked about in the chart": (FIRST, order_plans_in_chart),
     "two plans in order, asked about in the chart": (IN_ORDER, order_plans_in_chart),
     "the right namesake, asked about in the chart": (NAMESAKE, find_copay_of_irene_in_chart),
