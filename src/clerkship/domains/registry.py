@@ -39,7 +39,12 @@ DOMAINS: tuple[DomainEntry, ...] = (
     DomainEntry(
         kind="payer",
         assertions={"payer_state": ()},
-        steps={"payer.determine": (), "payer.set_eligibility": (), "payer.set_claim": ()},
+        steps={
+            "payer.determine": (),
+            "payer.set_authorization": (),
+            "payer.set_eligibility": (),
+            "payer.set_claim": (),
+        },
     ),
 )
 
