@@ -50,6 +50,8 @@ def test_a_mistake_in_the_config_is_an_error(config: dict[str, Any], message: st
         ("M54.5", "m545", True),
         ("D0100-D9999", "D0120", True),
         ("site-of-service", "SITE-OF-SERVICE", True),
+        ("acme-gold", "acme-gold", True),
+        ("acme-gold", "beta", False),
         ("*", "anything", True),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.domains.payer.answer import Appeal, Authorization, EligibilityAnswer
+from clerkship.domains.payer.inquiry import PersonQuery
 from clerkship.domains.payer.steps.determine import PayerDetermine
 from clerkship.domains.payer.steps.set_authorization import PayerSetAuthorization
 from clerkship.domains.payer.steps.set_claim import PayerSetClaim
@@ -98,6 +99,15 @@ def test_set_eligibility_ends_and_reopens_a_policy() -> None:
     assert clinic.payer.request_authorization(clinic.action, request("70551")).rejection is not None
     clinic.run_step(PayerSetEligibility.model_validate({"member_id": "CM555000111", "end": None}))
     assert ask(clinic).status == "active"
+
+
+def test_set_eligibility_ends_the_policy_of_the_dependents_too() -> None:
+    clinic = PayerClinic()
+    tim = PersonQuery(given="Tim", birth_date=date(2015, 3, 1))
+    clinic.run_step(PayerSetEligibility.model_validate({"member_id": "CM555000111", "end": "2026-02-28"}))
+    assert clinic.payer.check_eligibility(clinic.action, inquiry(dependent=tim)).status == "terminated"
+    clinic.run_step(PayerSetEligibility.model_validate({"member_id": "CM555000111", "deductible_met": 10}))
+    assert clinic.kinds.count("payer.eligibility.changed") == 4
 
 
 def test_set_eligibility_changes_the_plan_and_what_was_used() -> None:

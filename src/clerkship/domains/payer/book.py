@@ -120,6 +120,7 @@ def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
         for claim in dataset.claims.values()
     ]
     claims += [_build_claim(entry) for entry in config.claims]
+    used = {normalise_member_id(id): amounts for id, amounts in config.accumulators.items()}
     by_number = {claim.number: claim for claim in sorted(claims, key=lambda claim: (claim.start, claim.number))}
     return PayerBook(
         config=config,
@@ -129,7 +130,7 @@ def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
         members=members,
         claims=by_number,
         accumulators={
-            key: used for key, member in members.items() if (used := config.accumulators.get(member.member_id))
+            key: used[id] for key, member in members.items() if (id := normalise_member_id(member.member_id)) in used
         },
         keys_by_id=_index(
             ((member.payer_id, normalise_member_id(member.member_id)), key) for key, member in members.items()

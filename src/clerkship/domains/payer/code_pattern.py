@@ -36,8 +36,11 @@ CodePatterns = Annotated[
 def matches_code(pattern: str, code: str) -> bool:
     """Return whether a code matches a pattern. A range covers codes of the same length."""
     wanted, code = normalise_code(pattern), normalise_code(code)
-    first, dash, last = wanted.partition("-")
-    if dash and len(first) == len(last):
+    if wanted == code:
+        return True
+    first, _, last = wanted.partition("-")
+    # Both ends of a range end with a digit: `acme-gold` is the id of a plan.
+    if len(first) == len(last) and first[-1:].isdigit() and last[-1:].isdigit():
         return len(code) == len(first) and first <= code <= last
     return fnmatchcase(code, wanted)
 

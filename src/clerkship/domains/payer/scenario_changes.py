@@ -191,18 +191,34 @@ def set_eligibility(
     used: Mapping[str, Any],
     today: date,
 ) -> None:
-    """Change a policy of a member, and what the member has used this year."""
+    """Change a policy of a member, for all whom it covers, and what the member has used this year."""
     changed = change_coverage(records, member, changes, today) if changes else member
     earlier = records.get_accumulators(member.key)
     accumulators = Accumulators.model_validate(
         {**earlier.model_dump(), **used, "used": {**earlier.used, **used.get("used", {})}}
     )
+    _log_change(action, changed, accumulators)
+    for other in _find_covered(records, member) if changes else ():
+        shared = {each.id: each for each in changed.coverages}
+        coverages = order_coverages(shared.get(each.id, each) for each in other.coverages)
+        _log_change(action, other.model_copy(update={"coverages": coverages}), records.get_accumulators(other.key))
+
+
+def _find_covered(records: PayerRecords, member: Member) -> list[Member]:
+    """Return the other people whom a policy of a member covers: dependents, or their subscriber."""
+    policies = {each.id for each in member.coverages}
+    keys = records.book.keys_by_id[member.payer_id, normalise_member_id(member.member_id)]
+    others = [records.get_member(key) for key in keys if key != member.key]
+    return [other for other in others if any(each.id in policies for each in other.coverages)]
+
+
+def _log_change(action: ActionContext, member: Member, accumulators: Accumulators) -> None:
     action.emit(
         EligibilityChanged(
             payer_id=member.payer_id,
             member_id=member.member_id,
             patient=member.patient or None,
-            member=changed,
+            member=member,
             accumulators=accumulators,
         )
     )
