@@ -55,12 +55,19 @@ def load_dataset() -> PayerDataset:
     return PayerDataset([Dataset(name="clinic-100", type="fhir", lines=generate_lines(100, 7))])
 
 
+def prepare(**config: Any) -> PreparedComponent:
+    """Prepare the payers with a config, as an environment does once for all its playgrounds."""
+    parsed = SPEC.configure(PayerConfig.model_validate(config), ENVIRONMENT)
+    return PreparedComponent(SPEC, parsed, load_dataset())
+
+
 class PayerClinic:
     """A playground with a payer and nothing else."""
 
-    def __init__(self, members: list[Any] | None = None, **config: Any) -> None:
-        parsed = PayerConfig.model_validate({"members": [JANE] if members is None else members, **config})
-        self.prepared = PreparedComponent(SPEC, SPEC.configure(parsed, ENVIRONMENT), load_dataset())
+    def __init__(
+        self, members: list[Any] | None = None, prepared: PreparedComponent | None = None, **config: Any
+    ) -> None:
+        self.prepared = prepared or prepare(members=[JANE] if members is None else members, **config)
         self.playground = Playground(ENVIRONMENT, {}, "seed", PlaygroundOptions(domains={NAME: self.prepared}))
 
     @property

@@ -22,6 +22,7 @@ from tests.domains.payer.clinic import (
     claim_query,
     inquiry,
     party,
+    prepare,
     request,
 )
 from tests.domains.payer.test_authorizations import ASK_FIRST
@@ -32,7 +33,7 @@ RULES: list[dict[str, Any]] = [
     {"match": {"procedure_code": "70553"}, "status": "denied"},
     {"match": {"procedure_code": "71250"}, "status": "approved", "delay": "2h"},
 ]
-CONFIG: dict[str, Any] = {"members": [JANE], "determinations": RULES, "claims": [CLAIM]}
+PREPARED = prepare(members=[JANE], determinations=RULES, claims=[CLAIM])
 CODES = st.sampled_from(["70551", "70553", "71250", "72148", "99213", ""])
 PEOPLE = st.sampled_from(
     [
@@ -96,7 +97,7 @@ def call(clinic: PayerClinic, name: str, *arguments: Any) -> Any:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(CALLS, max_size=12))
 def test_the_same_calls_give_the_same_log_and_a_replay_gives_the_same_state(calls: list[Any]) -> None:
-    first, second = PayerClinic(**CONFIG), PayerClinic(**CONFIG)
+    first, second = PayerClinic(prepared=PREPARED), PayerClinic(prepared=PREPARED)
     for each in calls:
         assert call(first, *each) == call(second, *each)
     assert first.playground.log.lines == second.playground.log.lines
@@ -108,7 +109,7 @@ def test_the_same_calls_give_the_same_log_and_a_replay_gives_the_same_state(call
 @settings(max_examples=40, deadline=None)
 @given(st.lists(CALLS, max_size=12))
 def test_a_rejected_call_changes_nothing_and_reveals_no_member(calls: list[Any]) -> None:
-    clinic = PayerClinic(**CONFIG)
+    clinic = PayerClinic(prepared=PREPARED)
     for each in calls:
         before, events = clinic.payer.dump(), len(clinic.events)
         answer = call(clinic, *each)
@@ -129,7 +130,7 @@ def test_a_rejected_call_changes_nothing_and_reveals_no_member(calls: list[Any])
 @settings(max_examples=40, deadline=None)
 @given(st.lists(CALLS, max_size=12))
 def test_only_approvals_have_numbers_and_claims_add_up(calls: list[Any]) -> None:
-    clinic = PayerClinic(**CONFIG)
+    clinic = PayerClinic(prepared=PREPARED)
     for each in calls:
         call(clinic, *each)
     numbers = [each.number for each in clinic.payer.current.authorizations.values() if each.number]
