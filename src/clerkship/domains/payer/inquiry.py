@@ -62,18 +62,18 @@ class EligibilityInquiry(PartyQuery):
 class RequestedService(Frozen):
     """One service of an authorization request."""
 
-    procedure_code: str
-    modifiers: tuple[str, ...] = ()
-    quantity: Annotated[Number | Whole, Field(gt=0)] = 1
-    unit: Unit = "units"
-    start: date | None = None
-    end: date | None = None
-    performer_id: str | None = None
-    """The NPI of the provider that is to perform it."""
-    place: str | None = None
-    """The place of service code, such as `11` for an office, if it differs from the request's."""
-    trace: str = ""
-    """The requester's own number for this service, which the answer repeats."""
+    procedure_code: Annotated[str, Field(description="code of the service, such as 72148")]
+    modifiers: Annotated[tuple[str, ...], Field(description="modifiers of the code")] = ()
+    quantity: Annotated[Number | Whole, Field(gt=0, description="how many")] = 1
+    unit: Annotated[Unit, Field(description="of what")] = "units"
+    start: Annotated[date | None, Field(description="first day of service")] = None
+    end: Annotated[date | None, Field(description="last day of service")] = None
+    performer_id: Annotated[str | None, Field(description="NPI of the provider that is to perform it")] = None
+    place: Annotated[
+        str | None,
+        Field(description="place of service code, such as 11 for an office, if it differs from the request's"),
+    ] = None
+    trace: Annotated[str, Field(description="the requester's own number for it, which the answer repeats")] = ""
 
 
 class AuthorizationQuery(PartyQuery):
