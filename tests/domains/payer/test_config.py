@@ -7,7 +7,9 @@ from pydantic import ValidationError
 
 from clerkship.domains.payer.code_pattern import matches_code
 from clerkship.domains.payer.config import PayerConfig
-from tests.domains.payer.clinic import JANE
+from clerkship.model.errors import InputError
+from tests.domains.payer.clinic import JANE, PayerClinic
+from tests.domains.payer.test_claims import CLAIM
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,16 @@ def test_a_mistake_in_the_config_is_an_error(config: dict[str, Any], message: st
     with pytest.raises(ValidationError) as caught:
         PayerConfig.model_validate(config)
     assert message in str(caught.value)
+
+
+def test_a_claim_or_accumulators_for_an_unknown_member_are_an_error() -> None:
+    claim = {**CLAIM, "member_id": "CM0"}
+    with pytest.raises(InputError) as caught:
+        PayerClinic(claims=[claim], accumulators={"HL0": {"deductible_met": 5}})
+    assert [problem.message for problem in caught.value.problems] == [
+        "config of the payer: claims: CLM1 is for CM002/CM0/0, who is not a member",
+        "config of the payer: accumulators: HL0 is not a member",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from clerkship.domains.payer.person_name import normalise_name
 from clerkship.domains.payer.plan import DEFAULT_PLAN, BenefitPlan, merge_plans
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
+from clerkship.model.errors import InputError, InputProblem
 
 K = TypeVar("K", bound=Hashable)
 DEFAULT_DAY = Environment.model_fields["now"].get_default().date()
@@ -120,6 +121,7 @@ def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
         for claim in dataset.claims.values()
     ]
     claims += [_build_claim(entry) for entry in config.claims]
+    _check_members(config, members)
     used = {normalise_member_id(id): amounts for id, amounts in config.accumulators.items()}
     by_number = {claim.number: claim for claim in sorted(claims, key=lambda claim: (claim.start, claim.number))}
     return PayerBook(
@@ -141,6 +143,21 @@ def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
         keys_by_patient=_index((member.patient, key) for key, member in members.items() if member.patient),
         numbers_by_member=_index((claim.member_key, number) for number, claim in by_number.items()),
     )
+
+
+def _check_members(config: PayerConfig, members: Mapping[str, Member]) -> None:
+    """Raise InputError if the config names members that neither it nor the dataset has."""
+    ids = {normalise_member_id(member.member_id) for member in members.values()}
+    claims = [
+        (claim.number, build_member_key(claim.payer, claim.member_id, claim.dependent)) for claim in config.claims
+    ]
+    problems = [
+        *(f"claims: {number} is for {key}, who is not a member" for number, key in claims if key not in members),
+        *(f"accumulators: {id} is not a member" for id in config.accumulators if normalise_member_id(id) not in ids),
+    ]
+    if problems:
+        hint = "add it to `members`, or correct the id"
+        raise InputError([InputProblem(message=f"config of the payer: {text}", hint=hint) for text in problems])
 
 
 def _index(pairs: Iterable[tuple[K, str]]) -> dict[K, tuple[str, ...]]:
