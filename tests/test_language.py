@@ -155,7 +155,7 @@ def _glossary() -> set[str]:
     return {term.strip("`").lower() for term in re.findall(r"^\| ([^|]+?) \|", text, re.MULTILINE)}
 
 
-PROPER_NAMES = {"fhir eligibility requests", "fhir r4", "hl7 v2", "pytest", "reference", "files", "conftest", "x12"}
+PROPER_NAMES = {"fhir eligibility requests", "fhir r4", "hl7 v2", "x12", "pytest", "reference", "files", "conftest"}
 
 
 def _terms_of_reference() -> Iterator[str]:
