@@ -209,6 +209,10 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         Mutation("DMG02 is no date", replace("DMG*D8*19800214", "DMG*D8*19800231")),
         Mutation("DTP03 is no period", replace("DTP*472*RD8*20261201-20261231", "DTP*472*RD8*20261201")),
         Mutation("DTP follows SV1", swap("DTP*472", "SV1*")),
+        Mutation("HSD precedes SV1", swap("HSD*", "SV1*")),
+        Mutation("HSD01 is an unknown code", replace("HSD*VS", "HSD*QQ")),
+        Mutation("HSD02 is no number", replace("HSD*VS*2", "HSD*VS*two")),
+        Mutation("HSD05 is an unknown code", replace("HSD*VS*2*WK*1*34", "HSD*VS*2*WK*1*99")),
         Mutation("PWK02 is an unknown code", replace("PWK*77*EL", "PWK*77*QQ")),
     ),
     "278 response": (
