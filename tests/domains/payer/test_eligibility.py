@@ -227,5 +227,5 @@ def test_the_event_has_the_inquiry_the_answer_and_the_request_that_caused_it() -
     answer = clinic.payer.check_eligibility(clinic.action, asked, "CoverageEligibilityRequest/12")
     payload = clinic.events[-1].payload
     assert isinstance(payload, EligibilityChecked)
-    assert (payload.inquiry, payload.answer) == (asked, answer)
+    assert (payload.inquiry, payload.read_answer()) == (asked, answer)
     assert (payload.reference, payload.status) == ("CoverageEligibilityRequest/12", "active")

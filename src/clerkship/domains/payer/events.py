@@ -39,7 +39,12 @@ class EligibilityChecked(PayerEvent):
     reference: str | None = None
     """The request that caused it, such as `CoverageEligibilityRequest/12`."""
     inquiry: EligibilityInquiry
-    answer: EligibilityAnswer
+    answer: dict[str, Any]
+    """The EligibilityAnswer as JSON, without values that are as by default: an answer has dozens of benefits."""
+
+    def read_answer(self) -> EligibilityAnswer:
+        """Return the answer as a model."""
+        return EligibilityAnswer.model_validate(self.answer)
 
 
 class EligibilityChanged(PayerEvent):
@@ -279,7 +284,7 @@ def build_eligibility_event(inquiry: EligibilityInquiry, answer: EligibilityAnsw
         rejection=answer.rejection.reason if answer.rejection else None,
         reference=reference,
         inquiry=inquiry,
-        answer=answer,
+        answer=answer.model_dump(mode="json", exclude_defaults=True),
     )
 
 

@@ -23,7 +23,7 @@ def file_answer(state: FhirState, action: ActionContext, event: Event) -> str | 
     if request is None:
         return None
     with Transaction(state, action) as transaction:
-        response = build_response(request, checked.answer, transaction.local_time, transaction.exists)
+        response = build_response(request, checked.read_answer(), transaction.local_time, transaction.exists)
         return create_resource(transaction, response, operation=event.kind)
 
 
