@@ -1,6 +1,5 @@
 """One segment of an interchange."""
 
-from collections.abc import Iterable
 
 from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
 
@@ -44,8 +43,3 @@ def build_x12_segment(*elements: str | None, delimiters: X12Delimiters = DEFAULT
     while len(values) > 1 and not values[-1]:
         values.pop()
     return X12Segment(values, delimiters)
-
-
-def join_components(components: Iterable[str | None], delimiters: X12Delimiters = DEFAULT_X12_DELIMITERS) -> str:
-    """Return a composite element; trailing empty components are left out."""
-    return delimiters.component.join(component or "" for component in components).rstrip(delimiters.component)

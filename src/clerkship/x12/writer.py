@@ -81,11 +81,6 @@ class SetWriter:
             self._levels[parent][4] = "1"
         return self._level_count
 
-    @property
-    def segment_count(self) -> int:
-        """How many segments there are, with ST and without SE."""
-        return len(self._segments)
-
     def build(self) -> TransactionSet:
         """Return the set with its SE segment. The writer can be used further."""
         element = self.delimiters.element

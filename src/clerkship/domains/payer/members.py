@@ -47,7 +47,6 @@ class ChartClaim(Frozen):
     member_key: str
     provider_id: str
     account: str
-    is_institutional: bool
     plan: str
     diagnoses: tuple[str, ...]
     start: date
@@ -201,7 +200,6 @@ def read_claims(records: DatasetRecords, members: Mapping[str, Member]) -> dict[
             member_key=member_key,
             provider_id=provider_id,
             account=_get_identifier(claim) or key.partition("/")[2],
-            is_institutional="institutional" in _list_codes([claim.get("type")]),
             plan=coverage.plan,
             diagnoses=tuple(_list_diagnoses(claim)),
             start=start,
