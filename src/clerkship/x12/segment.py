@@ -1,6 +1,5 @@
 """One segment of an interchange."""
 
-
 from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
 
 

@@ -94,7 +94,7 @@ def _read_procedure(service: X12Segment | None) -> tuple[str, ...]:
 def _read_performer(loop: Loop, prefix: str) -> str | None:
     """Return the NPI of the first provider of a loop: the one that performs the service, or the facility."""
     providers = [each for each in loop.loops if each.id.startswith(prefix)]
-    names = [name for each in providers if (name := each.segment("NM1")) and name.raw(1) in ("SJ", "FA", "72", "82")]
+    names = [name for each in providers if (name := each.segment("NM1")) and name.raw(1) in ("SJ", "FA", "72")]
     return next((name.raw(9) for name in names if name.raw(8) == "XX"), None)
 
 
