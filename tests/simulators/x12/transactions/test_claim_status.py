@@ -237,3 +237,10 @@ def test_each_patient_of_a_request_is_answered() -> None:
     reply = parse_reply(write_claim_status(ask(*PATIENT, *QUESTION, *second), answers, HEADER))
     statuses = [segment.raw(1) for segment in reply.all_segments() if segment.id == "STC"]
     assert statuses == ["F1:65", "D0:33:IL"]
+
+
+def test_family_name_without_a_character_of_the_basic_set_is_unknown() -> None:
+    member = ANA.model_copy(update={"family": "%", "given": ()})
+    header = HEADER._replace(charset="basic")
+    reply = list_segments(write_claim_status(ask(*PATIENT, *QUESTION), [ClaimAnswer(member=member)], header))
+    assert "NM1*IL*1*UNKNOWN*****MI*NW55501" in reply

@@ -6,6 +6,7 @@ from clerkship.simulators.x12.transactions.codes import CODES, GENDER_CODES
 from clerkship.simulators.x12.transactions.dates import parse_date, render_date
 from clerkship.simulators.x12.transactions.references import read_reference
 from clerkship.simulators.x12.transactions.text import MAX_GIVEN_NAME, MAX_MIDDLE_NAME, render_name
+from clerkship.x12.charset import clean_value
 from clerkship.x12.loop import Loop
 from clerkship.x12.writer import SetWriter
 
@@ -42,8 +43,8 @@ def _read_member_id(loop: Loop | None) -> str | None:
 def write_member_name(writer: SetWriter, entity: str, member: Member, *, with_id: bool) -> None:
     """Write the NM1 of a person as the payer has them on file."""
     given, middle = [*member.given, "", ""][:2]
-    # A family name in letters that X12 does not have leaves nothing, and the element is required.
-    family = render_name(member.family) or UNKNOWN_NAME
+    # A family name in characters that the reply cannot have leaves nothing, and the element is required.
+    family = clean_value(render_name(member.family), writer.delimiters, writer.charset) or UNKNOWN_NAME
     names = (family, render_name(given, MAX_GIVEN_NAME), render_name(middle, MAX_MIDDLE_NAME))
     id = ("MI", member.member_id) if with_id else ()
     writer.add("NM1", entity, "1", *names, "", "", *id)
