@@ -12,9 +12,12 @@ from clerkship.x12.transaction_set import TransactionSet
 FUNCTIONAL_CODES: Final = {
     "270": "HS",
     "271": "HB",
+    "275": "PI",
     "276": "HR",
     "277": "HN",
     "278": "HI",
+    "820": "RA",
+    "834": "BE",
     "835": "HP",
     "837": "HC",
     "997": "FA",

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from clerkship.simulators.x12.config import X12Config
 from clerkship.x12.ack_999 import find_set_codes
 from clerkship.x12.charset import check_characters
+from clerkship.x12.envelope_checks import FUNCTIONAL_CODES
 from clerkship.x12.envelope_problem import EnvelopeProblem, show_value
 from clerkship.x12.interchange import FunctionalGroup, Interchange
 from clerkship.x12.loop import Loop
@@ -18,14 +19,10 @@ from clerkship.x12.validation import ValidatedSet, validate_set
 
 MAX_REASONS = 20
 """Errors of one set that the log explains."""
-
-
 ANSWERED_SETS: Mapping[str, str] = {"270": "271", "276": "277", "278": "278"}
 """ST01 of the sets that are answered -> ST01 of the answer."""
 REQUEST_GRAMMARS = ("270", "276", "278_request", "278_inquiry")
 """Grammars of the sets that are answered."""
-_FUNCTIONAL_CODES = {"HS", "HR", "HI", "HB", "HN", "HC", "HP", "PI", "BE", "RA", "FA"}
-"""GS01 of the groups whose sets are supported, or known."""
 SUPPORTED_RELEASE = "005010X"
 """The beginning of each supported GS08."""
 UNSUPPORTED_SET = "1"
@@ -130,7 +127,7 @@ def _check_control_number(
 
 def check_group(group: FunctionalGroup) -> None:
     """Add the problems of a group for which this receiver refuses it: its functional code or its version."""
-    if group.functional_code not in _FUNCTIONAL_CODES:
+    if group.functional_code not in FUNCTIONAL_CODES.values():
         text = f"groups {show_value(group.functional_code)} (GS01) are not supported (expected: HS, HR or HI)"
         group.problems.append(EnvelopeProblem(UNSUPPORTED_GROUP, text))
     elif not group.version.startswith(SUPPORTED_RELEASE):
