@@ -98,6 +98,15 @@ def test_an_appeal_after_the_deadline_is_dismissed() -> None:
     assert (dismissed.status, dismissed.text) == ("dismissed", "The deadline for an appeal was 2026-03-12.")
 
 
+@pytest.mark.parametrize(("minutes", "status"), [(24 * 60 + 20, "received"), (24 * 60 + 40, "dismissed")])
+def test_the_deadline_counts_from_the_day_of_the_denial_at_the_payer(minutes: int, status: str) -> None:
+    clinic = PayerClinic(determinations=DENY, appeals={"deadline": 1}, zone=-300)
+    clinic.advance(hours=14, minutes=30)  # half past eleven in the evening at the payer; the next day in UTC
+    [denied] = clinic.payer.request_authorization(clinic.action, request("70553")).authorizations
+    clinic.advance(minutes=minutes)
+    assert appeal(clinic, denied.id).status == status
+
+
 def test_an_appeal_against_no_denial_is_dismissed() -> None:
     clinic, _ = deny()
     [approved] = clinic.payer.request_authorization(clinic.action, request("70551")).authorizations
