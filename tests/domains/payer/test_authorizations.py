@@ -247,6 +247,16 @@ def test_the_same_request_is_rejected_with_the_number_of_the_earlier_one() -> No
     assert send(clinic, "70551", "70553", start=date(2026, 3, 9)).status == "approved"
 
 
+def test_the_number_of_another_providers_request_is_not_told() -> None:
+    clinic = clinic_with()
+    first = send(clinic, "70551")
+    answer = clinic.payer.request_authorization(clinic.action, request("70551", provider_id=HOSPITAL))
+    assert answer.rejection is not None
+    assert answer.rejection.reason == "duplicate_request"
+    assert first.id not in answer.rejection.text
+    assert first.status not in answer.rejection.text
+
+
 def test_a_request_can_be_repeated_after_a_denial_a_cancellation_and_the_end_of_its_validity() -> None:
     clinic = clinic_with(
         {"match": {"procedure_code": "70553"}, "status": "denied"}, {"status": "approved", "validity": "10d"}

@@ -62,6 +62,8 @@ def _check_duplicate(
     if earlier is None:
         return None
     text = f"The same request exists already: {earlier.id} ({earlier.status})."
+    if not _may_read(records, query.provider_id, earlier):
+        text = "The same request of another provider exists already."
     return reject("duplicate_request", "request", text)
 
 
