@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple
+from itertools import chain, count
+from typing import NamedTuple
 
 from clerkship.domains.payer.answer import (
     Authorization,
@@ -25,7 +26,7 @@ from clerkship.domains.payer.determination_rule import Determination
 from clerkship.domains.payer.eligibility import check_service_date
 from clerkship.domains.payer.inquiry import AuthorizationQuery, RequestedService
 from clerkship.domains.payer.matching import reject
-from clerkship.domains.payer.numbers import build_unused_number
+from clerkship.domains.payer.numbers import build_number, build_unused_number
 from clerkship.domains.payer.records import PayerRecords
 
 OPEN_STATUSES: tuple[AuthorizationStatus, ...] = ("pending", "need_more_info")
@@ -78,23 +79,10 @@ def find_duplicate(
     records: PayerRecords, query: AuthorizationQuery, member: Member, today: date
 ) -> Authorization | None:
     """Return an earlier request for the same services and days that is open or valid; None if there is none."""
-    wanted = _to_request_key(query)
-    for earlier in records.list_authorizations(member.key):
-        is_current = earlier.status in OPEN_STATUSES or (
-            earlier.status in APPROVED_STATUSES and not is_expired(earlier, today)
-        )
-        if is_current and _to_request_key(earlier.query) == wanted:
+    for earlier in records.list_same_requests(member.key, query):
+        if earlier.status in OPEN_STATUSES or (earlier.status in APPROVED_STATUSES and not is_expired(earlier, today)):
             return earlier
     return None
-
-
-def _to_request_key(query: AuthorizationQuery) -> Any:
-    services = [
-        (each.procedure_code, each.modifiers, each.start or query.start, each.end or query.end)
-        for each in query.services
-    ]
-    keys = sorted((code, modifiers, str(start), str(end)) for code, modifiers, start, end in services)
-    return query.review, keys, str(query.start) if not keys else "", query.service_type if not keys else None
 
 
 def is_expired(authorization: Authorization, today: date) -> bool:
@@ -130,8 +118,8 @@ def open_authorization(
 ) -> Authorization:
     """Build the record of a new request, not decided yet."""
     prefix = records.config.numbers.reference
-    count = len(records.authorizations)
-    reference = build_unused_number(prefix, records.authorizations, member.key, count, moment.now.isoformat())
+    place = len(records.authorizations)
+    reference = build_unused_number(prefix, records.authorizations, member.key, place, moment.now.isoformat())
     return Authorization(
         id=reference,
         payer_id=query.payer_id,
@@ -245,10 +233,10 @@ def _find_number(records: PayerRecords, authorization: Authorization, rules: Seq
 
     Others follow from the reference number, so a revised approval has the same.
     """
-    taken = {each.number or "" for each in records.authorizations.values() if each.id != authorization.id}
-    if given := next((rule.number for rule in rules if rule.number and rule.number not in taken), None):
-        return given
-    return build_unused_number(records.config.numbers.authorization, taken, authorization.id)
+    prefix, id = records.config.numbers.authorization, authorization.id
+    given = (rule.number for rule in rules if rule.number)
+    derived = (build_number(prefix, id, attempt) for attempt in count())
+    return next(number for number in chain(given, derived) if records.is_number_free(number, id))
 
 
 def _to_decided(context: ServiceContext, decision: Decision, period: tuple[date | None, date | None]) -> DecidedService:

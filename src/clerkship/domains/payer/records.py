@@ -1,6 +1,8 @@
 """The current records of the payers: those of the book, and what has changed since."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from datetime import datetime
+from heapq import heappop, heappush
 from typing import Any, TypeVar
 
 from clerkship.domains.payer.answer import Appeal, Authorization, Member, PayerClaim
@@ -8,6 +10,7 @@ from clerkship.domains.payer.book import PayerBook
 from clerkship.domains.payer.code_pattern import matches_any_code
 from clerkship.domains.payer.config import Accumulators, PayerConfig, PayerEntry
 from clerkship.domains.payer.determination_rule import Determination
+from clerkship.domains.payer.inquiry import AuthorizationQuery
 from clerkship.domains.payer.members import ProviderOnFile
 from clerkship.domains.payer.plan import BenefitPlan
 from clerkship.model.frozen import Frozen
@@ -33,6 +36,15 @@ class PayerRecords:
         """All appeals, by number, oldest first."""
         self.waiting: dict[str, Authorization | Appeal] = {}
         """The authorizations and appeals whose decision is due later, by number."""
+        self._agenda: list[tuple[datetime, int, str]] = []
+        """A heap of (time, cause, number) for `waiting`. What was decided or postponed meanwhile stays until it is
+        the first."""
+        self._references_by_number: dict[str, str] = {}
+        """Authorization number -> reference number."""
+        self._references_by_member: dict[str, dict[str, None]] = {}
+        """Key of a member -> the reference numbers of its authorizations, oldest first."""
+        self._references_by_request: dict[Hashable, dict[str, None]] = {}
+        """Key of a request -> the reference numbers of the authorizations with the same services and days."""
         self.determinations: list[Determination] = []
         """Rules that the scenario added, newest first. They come before those of the config."""
         self.determinations_by_reference: dict[str, list[Determination]] = {}
@@ -40,7 +52,25 @@ class PayerRecords:
 
     def store_authorization(self, record: Authorization, seq: int) -> None:
         """Store an authorization. If its decision is due later, the event with this seq is the cause."""
+        earlier = self.authorizations.get(record.id)
+        if earlier is not None:
+            self._remove_from_indexes(earlier, record)
         self.authorizations[record.id] = self._schedule(record, seq)
+        if record.number:
+            self._references_by_number[record.number] = record.id
+        self._references_by_member.setdefault(record.member_key, {})[record.id] = None
+        key = build_request_key(record.member_key, record.query)
+        self._references_by_request.setdefault(key, {})[record.id] = None
+
+    def _remove_from_indexes(self, earlier: Authorization, record: Authorization) -> None:
+        """Remove the entries of a record that the next version of it does not have."""
+        if earlier.number and earlier.number != record.number:
+            self._references_by_number.pop(earlier.number, None)
+        if earlier.member_key != record.member_key:
+            self._references_by_member[earlier.member_key].pop(earlier.id)
+        key = build_request_key(earlier.member_key, earlier.query)
+        if key != build_request_key(record.member_key, record.query):
+            self._references_by_request[key].pop(earlier.id)
 
     def store_appeal(self, record: Appeal, seq: int) -> None:
         """Store an appeal. If its decision is due later, the event with this seq is the cause."""
@@ -52,7 +82,18 @@ class PayerRecords:
             return record
         scheduled = record.model_copy(update={"cause": seq})
         self.waiting[record.id] = scheduled
+        heappush(self._agenda, (record.decision_due, seq, record.id))
         return scheduled
+
+    def find_due(self) -> Authorization | Appeal | None:
+        """Return the authorization or appeal that is decided next; None if none is waiting."""
+        while self._agenda:
+            due, cause, id = self._agenda[0]
+            record = self.waiting.get(id)
+            if record is not None and (record.decision_due, record.cause) == (due, cause):
+                return record
+            heappop(self._agenda)
+        return None
 
     def add_determination(self, rule: Determination, references: Iterable[str], *, is_lasting: bool) -> None:
         """Add a rule of the scenario, for some requests and, if it lasts, for all later ones."""
@@ -120,13 +161,22 @@ class PayerRecords:
 
     def find_authorization(self, reference: str) -> Authorization | None:
         """Return an authorization by its reference number or its authorization number."""
-        if reference in self.authorizations:
-            return self.authorizations[reference]
-        return next((each for each in self.authorizations.values() if each.number == reference), None)
+        return self.authorizations.get(reference) or self.authorizations.get(
+            self._references_by_number.get(reference, "")
+        )
+
+    def is_number_free(self, number: str, reference: str) -> bool:
+        """Return whether no other authorization than the one with a reference number has an authorization number."""
+        return self._references_by_number.get(number, reference) == reference
 
     def list_authorizations(self, member_key: str) -> list[Authorization]:
         """Return the authorizations for a member, oldest first."""
-        return [each for each in self.authorizations.values() if each.member_key == member_key]
+        return [self.authorizations[each] for each in self._references_by_member.get(member_key, ())]
+
+    def list_same_requests(self, member_key: str, query: AuthorizationQuery) -> list[Authorization]:
+        """Return the authorizations for a member with the services and days of a request."""
+        references = self._references_by_request.get(build_request_key(member_key, query), ())
+        return [self.authorizations[each] for each in references]
 
     def is_in_network(self, npi: str, plan: str) -> bool:
         """Return whether a provider on file is in the network of a plan."""
@@ -143,6 +193,22 @@ class PayerRecords:
         ours = {npi, asking.organization if asking else ""} - {""}
         theirs = {owner, owning.organization if owning else ""} - {""}
         return bool(ours & theirs)
+
+
+def build_request_key(member_key: str, query: AuthorizationQuery) -> Hashable:
+    """Return what two requests for the same services and days of a member have in common."""
+    services = [
+        (each.procedure_code, each.modifiers, each.start or query.start, each.end or query.end)
+        for each in query.services
+    ]
+    keys = tuple(sorted((code, modifiers, str(start), str(end)) for code, modifiers, start, end in services))
+    return (
+        member_key,
+        query.review,
+        keys,
+        str(query.start) if not keys else "",
+        query.service_type if not keys else None,
+    )
 
 
 def _dump_all(records: Mapping[str, Frozen]) -> dict[str, Any]:

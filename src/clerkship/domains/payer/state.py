@@ -161,16 +161,12 @@ class PayerState(State):
 
     def next_due(self) -> DueWork | None:
         """Return the earliest decision on a pending request or an appeal."""
-        record = self._find_due()
+        record = self.current.find_due()
         return DueWork(record.decision_due, record.cause) if record is not None and record.decision_due else None
-
-    def _find_due(self) -> Authorization | Appeal | None:
-        waiting: list[Authorization | Appeal] = list(self.current.waiting.values())
-        return min(waiting, key=lambda each: (each.decision_due, each.cause), default=None)
 
     def run_due(self, action: ActionContext) -> None:
         """Make the earliest decision."""
-        record, moment = self._find_due(), self._find_moment(action)
+        record, moment = self.current.find_due(), self._find_moment(action)
         if isinstance(record, Authorization):
             authorization_requests.decide_due(self.current, action, record, moment)
         elif record is not None:
