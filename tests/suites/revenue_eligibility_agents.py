@@ -1,11 +1,13 @@
 """Wrong solutions of the eligibility tasks of `suites/revenue`."""
 
 import re
+from contextlib import suppress
 from datetime import date
 from functools import partial
 from typing import Any
 
 from clerkship.domains.payer.inquiry import PersonQuery
+from clerkship.sandbox.handle import Dropped
 from tests.suites.overridden_solutions import Agent, Verb, do_nothing
 from tests.suites.revenue_agents import (
     Resource,
@@ -29,6 +31,7 @@ from tests.suites.revenue_ways import Mistake, renumber
 COPAY, ENDED, FIRST = "Find out the copay*", "Correct a coverage*", "Find out which of two plans*"
 IN_ORDER, NAMESAKE, CHILD = "Leave two plans*", "Ask about the right one*", "Ask about a child*"
 YESTERDAY, BATCH = "Tell which of two visits*", "Check the coverage of tomorrow*"
+LOST = "Get the answer to a question*"
 ASKED = "The payer was asked about the right person and the day of the visit"
 PRIVACY = "No payer was asked about another person"
 NOTHING_ELSE = "Nothing else was changed in the chart"
@@ -61,6 +64,7 @@ VISIT, SUNDAY, MONDAY = (
     "Appointment/home-visit-of-sunday",
     "Appointment/appt-0057-next",
 )
+lost = partial(override_solution, "a_lost_reply")
 
 
 # Wrong.
@@ -197,6 +201,31 @@ def answer_before_the_reply(task_item: Any, sandboxes: Any) -> Any:
         answer["not_covered"][mrn] = day
     batch(drop_list=lambda _, folder: [])(task_item, sandboxes)
     return answer
+
+
+def send_until_a_reply_arrives(number: int) -> Verb:
+    """Return a way to send that repeats an interchange after a lost reply, `number` renumberings later; 0 for none."""
+
+    def send(verb: Verb, edi: str) -> Any:
+        try:
+            return verb(edi)
+        except Dropped:
+            return verb(renumber(edi, number))
+
+    return send
+
+
+def ask_again_after_same_number(verb: Verb, edi: str) -> Any:
+    """Repeat an interchange under its number, which is refused, and then under another."""
+    send_until_a_reply_arrives(0)(verb, edi)
+    return verb(renumber(edi))
+
+
+def answer_by_the_chart(task_item: Any, sandboxes: Any) -> Any:
+    """Send the question, lose the reply, and answer with the plan in the chart and the amounts of a new year."""
+    with suppress(ValueError):
+        lost(clearing_interchanges=lambda _: [])(task_item, sandboxes)
+    return {"active": True, "plan": "Harborlight Gold PPO", "copay": 20, "deductible_remaining": 750}
 
 
 WRONG: list[Mistake] = [
@@ -499,5 +528,21 @@ WRONG: list[Mistake] = [
         "leaves a file elsewhere",
         do_also("tomorrow_in_one_batch", leave_file),
         "Files were written to outbound only",
+    ),
+    Mistake(LOST, "asks again", lost(clearing_send=send_until_a_reply_arrives(1)), "The payer was asked once"),
+    Mistake(
+        LOST,
+        "sends the same interchange again",
+        lost(clearing_send=ask_again_after_same_number),
+        "Nothing was sent twice under one control number",
+    ),
+    Mistake(LOST, "answers by the chart", answer_by_the_chart, PAYER_SAID),
+    Mistake(LOST, "asks about today", lost(clearing_send=replace_edi(("291*D8*20260318", "291*D8*20260302"))), ASKED),
+    Mistake(LOST, "asks about another patient too", do_also("a_lost_reply", ask_about_stranger), PRIVACY),
+    Mistake(
+        LOST,
+        "writes the copay into the appointment",
+        do_also("a_lost_reply", lambda all: change(all, "Appointment/appt-0100-next", comment="Copay 20.00")),
+        NOTHING,
     ),
 ]

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from clerkship.sandbox.handle import Dropped
 from tests.suites.overridden_solutions import Agent, Verb
 from tests.suites.revenue_agents import (
     Resource,
@@ -20,6 +21,7 @@ from tests.suites.revenue_eligibility_agents import (
     ENDED,
     FIRST,
     IN_ORDER,
+    LOST,
     MONDAY,
     NAMESAKE,
     VISIT,
@@ -28,6 +30,7 @@ from tests.suites.revenue_eligibility_agents import (
     child,
     copay,
     ended,
+    lost,
 )
 from tests.suites.revenue_ways import renumber
 
@@ -131,6 +134,33 @@ def ask_about_both_days_in_chart(task_item: Any, sandboxes: Any) -> Any:
     return {"home_visit_covered": days[0]["inforce"], "todays_visit_covered": days[1]["inforce"], "last_day": last_day}
 
 
+def ask_once_in_chart(task_item: Any, sandboxes: Any) -> Any:
+    """Ask about the visit with a CoverageEligibilityRequest, which needs no connection to the clearinghouse."""
+    [coverage] = list_coverages(sandboxes, "pat-0100")
+    response = ask_in_chart(sandboxes, coverage, "2026-03-18")
+    return {
+        "active": response["insurance"][0]["inforce"],
+        "plan": find_plan(response),
+        "copay": find_copay(response),
+        "deductible_remaining": find_remaining(response, "deductible"),
+    }
+
+
+def find_lost_reply_by_trace(task_item: Any, sandboxes: Any) -> Any:
+    """Find the transaction that was received by its trace, and put an envelope around it."""
+    clearing = sandboxes["clearing"]
+
+    def send(verb: Verb, edi: str) -> Any:
+        try:
+            return verb(edi)
+        except Dropped:
+            [answer] = clearing.transactions("271", "ELG9")
+            header = f"{edi.partition('GS*')[0]}GS*HB*CLEARING01*CLINIC01*20260302*0900*1*X*005010X279A1~"
+            return f"{header}{clearing.transaction(answer['id'])['edi']}GE*1*1~IEA*1*000000009~"
+
+    return lost(clearing_send=send)(task_item, sandboxes)
+
+
 def ask_with_wrong_birth_date_first(send: Verb, edi: str) -> Any:
     """Mistype the birth date, which the payer rejects, and mend it."""
     mistyped = renumber(re.sub(r"DMG\*D8\*\d{4}", "DMG*D8*1904", edi))
@@ -190,6 +220,8 @@ RIGHT: dict[str, tuple[str, Agent]] = {
     "a child, asked about in the chart": (CHILD, ask_about_child_in_chart),
     "a child, asked about as a subscriber first": (CHILD, child(clearing_send=ask_as_subscriber_first)),
     "two days, asked about in the chart": (YESTERDAY, ask_about_both_days_in_chart),
+    "a lost reply, found by its trace": (LOST, find_lost_reply_by_trace),
+    "no lost reply, asked in the chart": (LOST, ask_once_in_chart),
     "a batch under a temporary name": (BATCH, write_under_temporary_name),
     "a batch after one that is refused": (BATCH, batch(drop_write=mend_batch)),
 }

@@ -172,7 +172,10 @@ def renumber(edi: str, times: int = 1) -> str:
 
 
 WAYS = ("UseOtherDelimiters", "UseCoreEnvelope", "UseBatchFiles", "AskTwice", "MendSlips")
-NOT_APPLICABLE: dict[str, tuple[str, ...]] = {}
+NOT_APPLICABLE: dict[str, tuple[str, ...]] = {
+    "AskTwice": ("Get the answer to a question*",),
+    "MendSlips": ("Get the answer to a question*",),
+}
 """Way -> tasks (patterns of their names) for which it would not be correct."""
 
 

@@ -1,0 +1,50 @@
+"""The clearinghouse has the answer, also if its reply was lost on the way."""
+
+import re
+from datetime import date
+
+from clerkship.domains.payer.inquiry import EligibilityInquiry, PersonQuery
+from clerkship.sandbox.handle import Dropped
+from clerkship.simulators.x12.requests import RequestHeader, build_eligibility_request, render_requests
+from clerkship.x12.interchange import parse_interchanges
+from clerkship.x12.segment_path import find_values
+from clerkship.x12.validation import validate_set
+from clerkship.x12.writer import OutgoingEnvelope
+
+
+def on_task(task_item, sandboxes):
+    ehr, clearing = sandboxes["ehr"], sandboxes["clearing"]
+    [patient] = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", task_item["instruction"])[1])
+    [coverage] = ehr.search("Coverage", patient=patient["id"], status="active")
+    payer = ehr.read(*coverage["payor"][0]["reference"].split("/"))
+    [practice] = ehr.search("Organization", name="Riverbend Family Health Center")
+    inquiry = EligibilityInquiry(
+        payer_id=payer["identifier"][0]["value"],
+        provider_id=practice["identifier"][0]["value"],
+        subscriber=PersonQuery(
+            member_id=coverage["subscriberId"],
+            family=patient["name"][0]["family"],
+            given=patient["name"][0]["given"][0],
+            birth_date=date.fromisoformat(patient["birthDate"]),
+            gender=patient["gender"],
+        ),
+        service_date=date(2026, 3, 18),
+    )
+    request = build_eligibility_request([inquiry], RequestHeader("ELG9", sandboxes.now))
+    edi = render_requests(OutgoingEnvelope("CLINIC01", "CLEARING01", 9, sandboxes.now), [request])
+    try:
+        reply = clearing.send(edi)
+    except Dropped:
+        [sent] = clearing.interchanges()
+        reply = clearing.interchange(sent["id"])["replies"][0]["edi"]
+    [answer] = [each for interchange in parse_interchanges(reply) for each in interchange.sets if each.code == "271"]
+    tree = validate_set(answer).tree
+    plan = find_values(tree, "EB[1=1]*5")
+    [copay] = find_values(tree, "EB[1=B][3=98][12=Y]*7")
+    [remaining] = find_values(tree, "EB[1=C][2=IND][6=29]*7")
+    return {
+        "active": bool(plan),
+        "plan": plan[0],
+        "copay": float(copay),
+        "deductible_remaining": float(remaining),
+    }
