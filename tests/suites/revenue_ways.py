@@ -25,16 +25,16 @@ _FORM = f"multipart/form-data; boundary={_BOUNDARY}"
 
 
 class RevenueSolution(Oracle):
-    """The reference solution, with its clearinghouse wrapped by a class of this module."""
+    """The reference solution, with its sandboxes wrapped by a class of this module, or of another one."""
 
-    def __init__(self, way: str) -> None:
-        self.way = way
+    def __init__(self, way: str, module: str = "revenue_ways") -> None:
+        self.way, self.module = way, module
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Load the solution with the wrapper."""
         assert solution is not None
-        more = f"\n\nfrom tests.suites.revenue_ways import {self.way} as _way\non_task = _way.wrap(on_task)\n"
-        return load_source(solution + more, "solution.py")
+        more = f"from tests.suites.{self.module} import {self.way} as _way\non_task = _way.wrap(on_task)\n"
+        return load_source(f"{solution}\n\n{more}", "solution.py")
 
 
 class RevenueWay:
