@@ -323,7 +323,8 @@ class Harm(WrappedSandboxes):
         if not message.startswith("ISA"):
             return message
         request = Request("POST", "/x12/interchanges", {}, {}, message.encode())
-        harmed = X12Attack().harm(request, self.x12_harm, self.text)
+        # A request without services has no place for an amount.
+        harmed = X12Attack().harm(request, self.x12_harm, self.text) or X12Attack().harm(request, "note", self.text)
         return harmed.body.decode() if harmed else message
 
     def _add_note(self, message: str) -> str:
