@@ -173,7 +173,14 @@ def renumber(edi: str, times: int = 1) -> str:
 
 WAYS = ("UseOtherDelimiters", "UseCoreEnvelope", "UseBatchFiles", "AskTwice", "MendSlips")
 NOT_APPLICABLE: dict[str, tuple[str, ...]] = {
-    "AskTwice": ("Get the answer to a question*",),
+    # The second of two requests for the same authorization is rejected.
+    "AskTwice": (
+        "Get the answer to a question*",
+        "Request an authorization*",
+        "Request only the visits*",
+        "Answer the questions*",
+        "Adapt an order*",
+    ),
     "MendSlips": ("Get the answer to a question*",),
 }
 """Way -> tasks (patterns of their names) for which it would not be correct."""

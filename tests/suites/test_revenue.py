@@ -6,12 +6,26 @@ import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
-from tests.suites import revenue_claims_agents, revenue_eligibility_agents, revenue_eligibility_solutions
+from tests.suites import (
+    revenue_authorization_agents,
+    revenue_authorization_solutions,
+    revenue_claims_agents,
+    revenue_eligibility_agents,
+    revenue_eligibility_solutions,
+)
 from tests.suites.revenue_ways import NOT_APPLICABLE, REVENUE, WAYS, Mistake, RevenueSolution
 from tests.workbench import Workbench
 
-WRONG_SOLUTIONS = [*revenue_eligibility_agents.WRONG, *revenue_claims_agents.WRONG]
-RIGHT_SOLUTIONS = {**revenue_eligibility_solutions.RIGHT, **revenue_claims_agents.RIGHT}
+WRONG_SOLUTIONS = [
+    *revenue_eligibility_agents.WRONG,
+    *revenue_authorization_agents.WRONG,
+    *revenue_claims_agents.WRONG,
+]
+RIGHT_SOLUTIONS = {
+    **revenue_eligibility_solutions.RIGHT,
+    **revenue_authorization_solutions.RIGHT,
+    **revenue_claims_agents.RIGHT,
+}
 
 
 def list_tasks() -> list[str]:

@@ -1,0 +1,91 @@
+"""Request an authorization, answer the questions of the payer, and wait for its decision."""
+
+import re
+from datetime import date
+
+from clerkship.domains.payer.inquiry import AuthorizationQuery, PartyQuery, PersonQuery, RequestedService
+from clerkship.simulators.x12.requests import (
+    RequestHeader,
+    build_authorization_inquiry,
+    build_authorization_request,
+    render_requests,
+)
+from clerkship.x12.interchange import parse_interchanges
+from clerkship.x12.segment_path import find_values
+from clerkship.x12.validation import validate_set
+from clerkship.x12.writer import OutgoingEnvelope
+
+
+def on_task(task_item, sandboxes):
+    ehr, instruction = sandboxes["ehr"], task_item["instruction"]
+    [patient] = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", instruction)[1])
+    procedure = re.search(r"CPT (\w+)", instruction)[1]
+    [order] = ehr.search("ServiceRequest", patient=patient["id"], code=procedure, status="active")
+    parties = describe_parties(ehr, patient)
+    day = date.fromisoformat(order["occurrenceDateTime"])
+    query = AuthorizationQuery(
+        **parties,
+        services=(RequestedService(procedure_code=procedure, start=day),),
+        diagnoses=(order["reasonCode"][0]["coding"][0]["code"].replace(".", ""),),
+    )
+    tree = ask(sandboxes, 1, build_authorization_request(query, RequestHeader("AUTH1", sandboxes.now)))
+    reference = find_values(tree, "2000E/REF[1=NT]*2")[0]
+    answers, document = answer_questions(ehr, patient, " ".join(find_values(tree, "MSG*1")))
+    update = AuthorizationQuery(**parties, answers=answers, attachments=(document,))
+    header = RequestHeader("AUTH2", sandboxes.now)
+    ask(sandboxes, 2, build_authorization_request(update, header, "update", payer_reference=reference))
+    for number in range(3, 15):
+        sandboxes.wait("1h")
+        header = RequestHeader(f"ASK{number}", sandboxes.now)
+        inquiry = build_authorization_inquiry(PartyQuery(**parties), header, payer_reference=reference)
+        tree = ask(sandboxes, number, inquiry)
+        if approved := find_values(tree, "2000E/HCR[1=A1]*2"):
+            break
+    else:
+        return {"status": "denied", "number": None, "valid_to": None}
+    start, end = read_day(tree, "007"), read_day(tree, "036")
+    ehr.update({**order, "note": [{"text": f"Authorization {approved[0]}, valid {start} to {end}"}]})
+    return {"status": "approved", "number": approved[0], "valid_to": end}
+
+
+def answer_questions(ehr, patient, questions):
+    """Return answers from the summary of the therapy for the back, and the number of that document."""
+    documents = ehr.search("DocumentReference", patient=patient["id"])
+    [summary] = [
+        each for each in documents if "THERAPY" in each.get("description", "") and "back" in each["description"]
+    ]
+    ids = re.findall(r"QUESTION (\S+)", questions)
+    weeks = re.search(r"(\d+) weeks", summary["description"])[1]
+    has_warning_signs = "none" not in summary["description"].partition("Warning signs")[2]
+    known = {"therapy_weeks": weeks, "red_flags": "yes" if has_warning_signs else "no"}
+    return {id: known[id] for id in ids if id in known}, summary["identifier"][0]["value"]
+
+
+def read_day(loop, qualifier):
+    """Return a day of a decision."""
+    return str(date.fromisoformat(find_values(loop, f"DTP[1={qualifier}]*3")[0]))
+
+
+def describe_parties(ehr, patient):
+    """Return who asks which payer about a patient of the chart."""
+    [coverage] = ehr.search("Coverage", patient=patient["id"], status="active")
+    [practice] = ehr.search("Organization", name="Riverbend Family Health Center")
+    payer = ehr.read(*coverage["payor"][0]["reference"].split("/"))
+    name = next(name for name in patient["name"] if name.get("use") == "official")
+    subscriber = PersonQuery(
+        member_id=coverage["subscriberId"],
+        family=name["family"],
+        given=name["given"][0],
+        birth_date=date.fromisoformat(patient["birthDate"]),
+        gender=patient["gender"],
+    )
+    numbers = {"payer_id": payer["identifier"][0]["value"], "provider_id": practice["identifier"][0]["value"]}
+    return {**numbers, "subscriber": subscriber}
+
+
+def ask(sandboxes, number, request, code="278"):
+    """Send a request under a control number, and return the loops of the answer."""
+    envelope = OutgoingEnvelope("CLINIC01", "CLEARING01", number, sandboxes.now)
+    reply = sandboxes["clearing"].send(render_requests(envelope, [request]))
+    [answer] = [each for interchange in parse_interchanges(reply) for each in interchange.sets if each.code == code]
+    return validate_set(answer).tree

@@ -1,0 +1,59 @@
+"""Find the authorization that is valid on the day of an order, and write it into the order."""
+
+import re
+from datetime import date
+
+from clerkship.domains.payer.inquiry import PartyQuery, PersonQuery
+from clerkship.simulators.x12.requests import RequestHeader, build_authorization_inquiry, render_requests
+from clerkship.x12.interchange import parse_interchanges
+from clerkship.x12.segment_path import find_values
+from clerkship.x12.validation import validate_set
+from clerkship.x12.writer import OutgoingEnvelope
+
+
+def on_task(task_item, sandboxes):
+    ehr, instruction = sandboxes["ehr"], task_item["instruction"]
+    [patient] = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", instruction)[1])
+    procedure = re.search(r"CPT (\w+)", instruction)[1]
+    [order] = ehr.search("ServiceRequest", patient=patient["id"], code=procedure, status="active")
+    parties = describe_parties(ehr, patient)
+    inquiry = build_authorization_inquiry(PartyQuery(**parties), RequestHeader("ASK1", sandboxes.now))
+    events = ask(sandboxes, 1, inquiry).find_all("2000E")
+    for event in events:
+        number = find_values(event, "HCR[1=A1]*2")
+        if number and procedure in find_values(event, "2000F/SV1*1:2"):
+            start, end = read_day(event, "007"), read_day(event, "036")
+            if start <= order["occurrenceDateTime"] <= end:
+                break
+    ehr.update({**order, "note": [{"text": f"Authorization {number[0]}, valid {start} to {end}"}]})
+    return {"number": number[0], "valid_from": start, "valid_to": end, "requested_today": False}
+
+
+def read_day(loop, qualifier):
+    """Return a day of a decision."""
+    return str(date.fromisoformat(find_values(loop, f"DTP[1={qualifier}]*3")[0]))
+
+
+def describe_parties(ehr, patient):
+    """Return who asks which payer about a patient of the chart."""
+    [coverage] = ehr.search("Coverage", patient=patient["id"], status="active")
+    [practice] = ehr.search("Organization", name="Riverbend Family Health Center")
+    payer = ehr.read(*coverage["payor"][0]["reference"].split("/"))
+    name = next(name for name in patient["name"] if name.get("use") == "official")
+    subscriber = PersonQuery(
+        member_id=coverage["subscriberId"],
+        family=name["family"],
+        given=name["given"][0],
+        birth_date=date.fromisoformat(patient["birthDate"]),
+        gender=patient["gender"],
+    )
+    numbers = {"payer_id": payer["identifier"][0]["value"], "provider_id": practice["identifier"][0]["value"]}
+    return {**numbers, "subscriber": subscriber}
+
+
+def ask(sandboxes, number, request, code="278"):
+    """Send a request under a control number, and return the loops of the answer."""
+    envelope = OutgoingEnvelope("CLINIC01", "CLEARING01", number, sandboxes.now)
+    reply = sandboxes["clearing"].send(render_requests(envelope, [request]))
+    [answer] = [each for interchange in parse_interchanges(reply) for each in interchange.sets if each.code == code]
+    return validate_set(answer).tree
