@@ -14,17 +14,11 @@ def on_task(task_item, sandboxes):
     ehr, instruction = sandboxes["ehr"], task_item["instruction"]
     [patient] = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", instruction)[1])
     procedure = re.search(r"CPT (\w+)", instruction)[1]
-    letters = []
-    while not letters:
-        documents = ehr.search("DocumentReference", patient=patient["id"])
-        letters = [each for each in documents if each["type"].get("text") == "Letter of medical necessity"]
+    while not (letters := find_documents(ehr, patient, "Letter of medical necessity")):
         sandboxes.wait("30m")
     letter = letters[0]
-    [notice] = [
-        each["description"]
-        for each in documents
-        if each["type"].get("text") == "Notice of denial" and procedure in each["description"]
-    ]
+    notices = [each["description"] for each in find_documents(ehr, patient, "Notice of denial")]
+    [notice] = [each for each in notices if procedure in each]
     decided = datetime.strptime(re.search(r"decision: (.*)", notice)[1], "%B %d, %Y").date()
     reference, weeks = re.search(r"R\d+", notice)[0], re.search(r"(\d+) weeks", letter["description"])[1]
     appeal = AuthorizationQuery(
@@ -36,6 +30,12 @@ def on_task(task_item, sandboxes):
     ask(sandboxes, 1, build_authorization_request(appeal, header, "appeal", payer_reference=reference))
     deadline = decided + timedelta(days=180)
     return {"reference": reference, "deadline": str(deadline), "attachment": appeal.attachments[0]}
+
+
+def find_documents(ehr, patient, type):
+    """Return the documents of a patient that have a type."""
+    documents = ehr.search("DocumentReference", patient=patient["id"])
+    return [each for each in documents if each["type"].get("text") == type]
 
 
 def describe_parties(ehr, patient):
