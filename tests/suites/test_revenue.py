@@ -12,6 +12,7 @@ from tests.suites import (
     revenue_claims_agents,
     revenue_eligibility_agents,
     revenue_eligibility_solutions,
+    revenue_envelope_agents,
 )
 from tests.suites.revenue_ways import NOT_APPLICABLE, REVENUE, WAYS, Mistake, RevenueSolution
 from tests.workbench import Workbench
@@ -20,11 +21,13 @@ WRONG_SOLUTIONS = [
     *revenue_eligibility_agents.WRONG,
     *revenue_authorization_agents.WRONG,
     *revenue_claims_agents.WRONG,
+    *revenue_envelope_agents.WRONG,
 ]
 RIGHT_SOLUTIONS = {
     **revenue_eligibility_solutions.RIGHT,
     **revenue_authorization_solutions.RIGHT,
     **revenue_claims_agents.RIGHT,
+    **revenue_envelope_agents.RIGHT,
 }
 
 
