@@ -7,7 +7,7 @@ from typing import Any
 from tests.suites import overridden_solutions
 from tests.suites.overridden_solutions import Agent, Verb
 from tests.suites.revenue_claims_agents import answer_with, replace_in_request
-from tests.suites.revenue_ways import REVENUE, Mistake
+from tests.suites.revenue_ways import REVENUE, Mistake, renumber
 
 override_solution = partial(overridden_solutions.override_solution, REVENUE)
 
@@ -135,5 +135,111 @@ SET_MISTAKES = [
 ]
 
 
-WRONG: list[Mistake] = [*SET_MISTAKES]
-RIGHT: dict[str, tuple[str, Agent]] = {}
+TA1, RECEIVER = "Send an interchange again that a TA1 refused", "Send an interchange to the right receiver"
+ONCE, NOTHING_ELSE = "The interchange was sent again exactly once", "Nothing else was sent again"
+BOTH_CLAIMS, CLAIMS_SAID = "The payers were asked about both claims of the file", "The answer is what the payers said"
+send_interchange_again = partial(override_solution, "interchange_refused_by_ta1")
+
+
+def send_twice(send: Verb, edi: str) -> Any:
+    """Send the interchange again under the next two numbers."""
+    send(renumber(edi))
+    return send(edi)
+
+
+def send_all_files_again(task_item: Any, sandboxes: Any) -> Any:
+    """Send all three files again, under new numbers."""
+    drop = sandboxes["drop"]
+    for path in ("outbound/status-0227.x12", "outbound/eligibility-0227.x12"):
+        sandboxes["clearing"].send(renumber(drop.read_text(path)))
+    return send_interchange_again()(task_item, sandboxes)
+
+
+def send_first_claim_only(send: Verb, edi: str) -> Any:
+    """Leave out the second claim, and report it as it was at the first."""
+    end = edi.index("HL*5**20")
+    reply: str = send(
+        edi[:end] + re.sub(r"SE\*\d+", f"SE*{edi[edi.index('ST*') : end].count('~') + 1}", edi[edi.index("SE*") :])
+    )
+    return reply
+
+
+def describe_claim_instead(task_item: Any, sandboxes: Any) -> Any:
+    """Write into the chart that the file was refused."""
+    answer = send_interchange_again()(task_item, sandboxes)
+    [claim] = sandboxes["ehr"].search("Claim", identifier=next(iter(answer["claims"])))
+    focus, patient = {"reference": f"Claim/{claim['id']}"}, {"reference": claim["patient"]["reference"]}
+    work = {"code": {"text": "Sent again"}, "focus": focus, "for": patient}
+    sandboxes["ehr"].create({"resourceType": "Task", "status": "completed", "intent": "order", **work})
+    return answer
+
+
+def delete_refused_file(task_item: Any, sandboxes: Any) -> Any:
+    """Delete the file that was refused."""
+    answer = send_interchange_again()(task_item, sandboxes)
+    sandboxes["drop"].delete("outbound/status-0302.x12")
+    return answer
+
+
+def overwrite_file(task_item: Any, sandboxes: Any) -> Any:
+    """Write the corrected interchange over the refused file, and wait for the reply."""
+
+    def overwrite(_: Verb, edi: str) -> str:
+        drop = sandboxes["drop"]
+        earlier = set(drop.list("inbound"))
+        drop.write("outbound/status-0302.x12", edi)
+        sandboxes.wait("15m")
+        return "".join(drop.read_text(path) for path in sorted(set(drop.list("inbound")) - earlier))
+
+    return send_interchange_again(clearing_send=overwrite)(task_item, sandboxes)
+
+
+def list_interchange_mistakes(task: str, other_code: str) -> list[Mistake]:
+    """Return the mistakes that are possible in both tasks about a TA1."""
+    return [
+        Mistake(task, "sent twice", send_interchange_again(clearing_send=send_twice), ONCE),
+        Mistake(task, "all files sent again", send_all_files_again, NOTHING_ELSE),
+        Mistake(task, "one claim left out", send_interchange_again(clearing_send=send_first_claim_only), BOTH_CLAIMS),
+        Mistake(
+            task,
+            "wrong code answered",
+            answer_with(send_interchange_again(), code=other_code),
+            "The answer says what was refused and why",
+        ),
+        Mistake(
+            task,
+            "another file answered",
+            answer_with(send_interchange_again(), file="outbound/status-0227.x12"),
+            "The answer says what was refused and why",
+        ),
+        Mistake(task, "chart changed", describe_claim_instead, "Nothing was changed in the chart"),
+        Mistake(task, "refused file deleted", delete_refused_file, "No file was deleted"),
+        Mistake(
+            task,
+            "other claims answered",
+            answer_with(send_interchange_again(), claims={"C001805": {"number": "CLM564986562", "paid": 0}}),
+            CLAIMS_SAID,
+        ),
+    ]
+
+
+def use_first_number(task_item: Any, sandboxes: Any) -> Any:
+    """Send it unchanged; the refusal is taken for an answer."""
+    drop = sandboxes["drop"]
+    sandboxes["clearing"].send(drop.read_text("outbound/status-0302.x12"))
+    return {"file": "status-0302.x12", "code": "025", "claims": {}}
+
+
+INTERCHANGE_MISTAKES = [
+    *list_interchange_mistakes(TA1, "008"),
+    *list_interchange_mistakes(RECEIVER, "025"),
+    Mistake(TA1, "sent unchanged", use_first_number, BOTH_CLAIMS),
+    Mistake(RECEIVER, "sent unchanged", use_first_number, BOTH_CLAIMS),
+]
+
+
+WRONG: list[Mistake] = [*SET_MISTAKES, *INTERCHANGE_MISTAKES]
+RIGHT: dict[str, tuple[str, Agent]] = {
+    "file with another number overwritten": (TA1, overwrite_file),
+    "file to another receiver overwritten": (RECEIVER, overwrite_file),
+}

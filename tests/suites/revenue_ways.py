@@ -180,6 +180,7 @@ NOT_APPLICABLE: dict[str, tuple[str, ...]] = {
         "Request only the visits*",
         "Answer the questions*",
         "Adapt an order*",
+        "Send an interchange *",
     ),
     "MendSlips": ("Get the answer to a question*",),
 }
