@@ -1,12 +1,17 @@
-"""Codes that FHIR has for the words of the payer domain: `payer_codes.json`."""
+"""Codes of FHIR for the words of the payer domain.
+
+R4 and the guides for payers use codes of X12, which are taken from the X12 simulator. `payer_codes.json` has the
+names of service types and the codes that only R4 has.
+"""
 
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, get_args
 
 import orjson
 
 from clerkship.domains.payer.answer import Rejection, RejectionReason
 from clerkship.domains.payer.inquiry import ServiceType
+from clerkship.simulators.x12.transactions.codes import CODES, SERVICE_TYPE_CODES, to_aaa
 
 _TABLES: Final[dict[str, dict[str, Any]]] = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
 HL7_SYSTEM = "http://terminology.hl7.org/CodeSystem"
@@ -15,14 +20,9 @@ CATEGORY_SYSTEM = f"{HL7_SYSTEM}/ex-benefitcategory"
 SERVICE_TYPE_SYSTEM = "https://x12.org/codes/service-type-codes"
 REJECTION_SYSTEM = "https://codesystem.x12.org/005010/901"
 """The reject reasons of X12, by the name that the Da Vinci guides use."""
-
-
-def _map_codes() -> dict[str, ServiceType]:
-    by_code = {row["code"]: name for name, row in _TABLES["service_types"].items()}
-    return cast(dict[str, ServiceType], {**_TABLES["categories"], **by_code})
-
-
-_SERVICE_TYPE_BY_CODE = _map_codes()
+SERVICE_TYPES: tuple[ServiceType, ...] = get_args(ServiceType)
+REJECTION_REASONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
+_SERVICE_TYPE_BY_CODE: dict[str, ServiceType] = {**CODES.service_types, **_TABLES["categories"]}
 
 
 def find_service_type(code: str) -> ServiceType | None:
@@ -32,27 +32,16 @@ def find_service_type(code: str) -> ServiceType | None:
 
 def list_category_codes(service_type: ServiceType) -> list[str]:
     """Return the codes that name a service type in a request; the first names it in a response."""
-    return sorted(
-        (code for code, name in _SERVICE_TYPE_BY_CODE.items() if name == service_type),
-        key=lambda code: code != _TABLES["service_types"][service_type]["code"],
-    )
+    return [code for code, name in _SERVICE_TYPE_BY_CODE.items() if name == service_type]
 
 
 def build_category(service_type: ServiceType) -> dict[str, Any]:
     """Return a service type as a CodeableConcept, in R4's list if it is there, and in that of X12."""
-    row = _TABLES["service_types"][service_type]
+    row, code = _TABLES["service_types"][service_type], SERVICE_TYPE_CODES[service_type]
     systems = [CATEGORY_SYSTEM, SERVICE_TYPE_SYSTEM] if row.get("in_r4") else [SERVICE_TYPE_SYSTEM]
-    return {"coding": [{"system": system, "code": row["code"]} for system in systems], "text": row["text"]}
+    return {"coding": [{"system": system, "code": code} for system in systems], "text": row["text"]}
 
 
 def get_rejection_code(rejection: Rejection) -> str:
-    """Return the reject reason of X12 for a rejection. Some have codes for subscribers and for dependents."""
-    codes = _TABLES["rejections"]
-    if rejection.subject == "dependent":
-        codes = codes | _TABLES["dependent_rejections"]
-    code: str = codes[rejection.reason]
-    return code
-
-
-SERVICE_TYPES: tuple[ServiceType, ...] = get_args(ServiceType)
-REJECTION_REASONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
+    """Return the reject reason of X12 for a rejection, which is that of a 271."""
+    return to_aaa(rejection, "271").reason

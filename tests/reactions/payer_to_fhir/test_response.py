@@ -13,11 +13,8 @@ from clerkship.reactions.payer_codes import (
     SERVICE_TYPES,
     build_category,
     find_service_type,
-    get_rejection_code,
-    list_category_codes,
 )
 from clerkship.reactions.payer_to_fhir.response import build_response
-from clerkship.simulators.x12.transactions.codes import SERVICE_TYPE_CODES, to_aaa
 
 NOW = datetime(2026, 3, 2, 14, 0, tzinfo=UTC)
 REQUEST: Resource = {
@@ -260,18 +257,6 @@ def test_response_refers_only_to_resources_in_the_chart() -> None:
     response = respond(answer(), missing=("Organization/cedar", "Coverage/ana-1"), insurance=[])
     assert response["insurer"] == {"display": "Organization/cedar"}
     assert response["insurance"][0]["coverage"] == {"display": "Cedar Select EPO"}
-
-
-@pytest.mark.parametrize("reason", REJECTION_REASONS)
-@pytest.mark.parametrize("subject", ["subscriber", "dependent"])
-def test_rejections_have_the_codes_of_a_271(reason: Any, subject: Any) -> None:
-    rejection = Rejection(reason=reason, subject=subject, text="")
-    assert get_rejection_code(rejection) == to_aaa(rejection, "271").reason
-
-
-@pytest.mark.parametrize("service_type", SERVICE_TYPES)
-def test_service_types_have_the_codes_of_a_271(service_type: Any) -> None:
-    assert list_category_codes(service_type)[0] == SERVICE_TYPE_CODES[service_type]
 
 
 @pytest.mark.parametrize("service_type", SERVICE_TYPES)
