@@ -56,7 +56,7 @@ def check_interchange(
     groups: int,
     problems: list[EnvelopeProblem],
     *,
-    has_content: bool = True,
+    has_content: bool,
 ) -> None:
     """Compare IEA with ISA and with the number of groups. A missing IEA is reported by the parser."""
     if trailer is None:

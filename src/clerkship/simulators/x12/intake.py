@@ -74,18 +74,11 @@ def find_interchange_problem(
     problem = next(iter(interchange.problems), None)
     return (
         problem
-        or _check_content(interchange)
         or _check_sender(interchange, config)
         or _check_receiver(interchange, config)
         or _check_usage(interchange, config)
         or _check_control_number(interchange, config, used)
     )
-
-
-def _check_content(interchange: Interchange) -> EnvelopeProblem | None:
-    if interchange.groups or interchange.acknowledgments:
-        return None
-    return EnvelopeProblem("024", "the interchange is empty (expected: at least one group, or a TA1)")
 
 
 def _check_sender(interchange: Interchange, config: X12Config) -> EnvelopeProblem | None:
