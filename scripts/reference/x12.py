@@ -4,19 +4,19 @@ from collections.abc import Iterator
 from typing import get_args
 
 from clerkship.domains.payer.answer import RejectionReason
+from clerkship.reactions.files_to_x12 import UNFINISHED
 from clerkship.simulators.x12.config import X12Config
+from clerkship.simulators.x12.content import MAX_INTERCHANGES, MAX_SEGMENTS
 from clerkship.simulators.x12.core_envelope import OPTIONAL_FIELDS, REQUIRED_FIELDS, RULE_VERSION
 from clerkship.simulators.x12.intake import ANSWERED_SETS, REQUEST_GRAMMARS
 from clerkship.simulators.x12.transactions.codes import CODES, RejectionCodes
 from clerkship.x12.grammar import Grammar, LoopSpec
+from clerkship.x12.grammar_compiler import UNLIMITED
 from clerkship.x12.grammar_tables import list_grammars, list_unsupported, load_grammar
-from clerkship.x12.interchange import MAX_INTERCHANGES, MAX_SEGMENTS
 from scripts.reference.render import render_page
 from scripts.reference.tables import rows
 
 _DECISION = "../decisions/0020-x12-clearinghouse.md"
-_UNBOUNDED = 10_000
-"""A repetition limit from which a grammar has none."""
 
 
 def x12_page() -> str:
@@ -29,6 +29,7 @@ def x12_page() -> str:
         MAX_SEGMENTS=MAX_SEGMENTS,
         RULE_VERSION=RULE_VERSION,
         config=X12Config(),
+        unfinished=", ".join(f"`{ending}`" for ending in UNFINISHED),
         required_fields=", ".join(f"`{name}`" for name in REQUIRED_FIELDS),
         optional_fields=", ".join(f"`{name}`" for name in OPTIONAL_FIELDS),
         taken=rows(_list_taken(grammars)),
@@ -105,5 +106,5 @@ def _describe_loop(loop: LoopSpec, depth: int) -> Iterator[str]:
 
 
 def _describe_usage(id: str, label: str, most: int, *, required: bool) -> str:
-    repeat = "" if most == 1 else ", any number" if most >= _UNBOUNDED else f", up to {most}"
+    repeat = "" if most == 1 else ", any number" if most >= UNLIMITED else f", up to {most}"
     return f"{id:<6} {'required' if required else 'optional'}{repeat}: {label}"
