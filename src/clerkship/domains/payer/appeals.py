@@ -1,6 +1,6 @@
 """Appeals against denied authorizations and claims."""
 
-from datetime import date, timedelta, timezone
+from datetime import date, timedelta
 from typing import NamedTuple
 
 from clerkship.domains.payer.adjudication import pay_claim
@@ -50,7 +50,7 @@ def find_denied(records: PayerRecords, of: str, today: date) -> DeniedRecord | N
     authorization = records.find_authorization(of)
     if authorization is not None:
         codes = tuple(service.procedure_code for service in authorization.query.services)
-        zone = timezone(timedelta(minutes=records.config.zone or 0))
+        zone = records.config.local_zone
         decided = authorization.decided.astimezone(zone).date() if authorization.decided else today
         return DeniedRecord(authorization, decided, codes)
     claim = records.find_claim(of)

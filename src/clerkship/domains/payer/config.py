@@ -229,6 +229,11 @@ class PayerConfig(Frozen):
         ),
     ] = None
 
+    @property
+    def local_zone(self) -> timezone:
+        """The zone of the payers' days."""
+        return timezone(timedelta(minutes=self.zone or 0))
+
     @model_validator(mode="after")
     def _check_members(self) -> Self:
         ids = Counter((member.payer, member.member_id) for member in self.members)

@@ -1,7 +1,7 @@
 """What steps of a scenario change: decisions, authorizations, coverage, and claims."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time
 from typing import Any, Literal
 
 from clerkship.domains.payer.adjudication import deny_claim, pay_claim
@@ -73,12 +73,30 @@ def _build_authorization(
 ) -> Authorization:
     requested = recorded.requested or today
     decided = None if recorded.status == "pending" else recorded.decided or requested
-    zone = timezone(timedelta(minutes=records.config.zone or 0))
+    zone = records.config.local_zone
     valid_from = (recorded.valid_from or decided) if recorded.number else None
+    return Authorization(
+        id=recorded.reference,
+        number=recorded.number,
+        payer_id=member.payer_id,
+        member_key=member.key,
+        query=_build_query(member, recorded),
+        status=recorded.status,
+        services=tuple(_build_service(service, recorded, valid_from) for service in recorded.services),
+        reason=recorded.reason,
+        text=recorded.text,
+        requested=datetime.combine(requested, NOON, zone),
+        decided=datetime.combine(decided, NOON, zone) if decided else None,
+        valid_from=valid_from,
+        valid_to=recorded.valid_to,
+    )
+
+
+def _build_query(member: Member, recorded: RecordedAuthorization) -> AuthorizationQuery:
     subscriber = PersonQuery(
         member_id=member.member_id, family=member.family, given=" ".join(member.given), birth_date=member.birth_date
     )
-    query = AuthorizationQuery(
+    return AuthorizationQuery(
         payer_id=member.payer_id,
         provider_id=recorded.provider_id,
         subscriber=subscriber,
@@ -86,32 +104,20 @@ def _build_authorization(
         services=recorded.services,
         diagnoses=recorded.diagnoses,
     )
-    return Authorization(
-        id=recorded.reference,
-        number=recorded.number,
-        payer_id=member.payer_id,
-        member_key=member.key,
-        query=query,
+
+
+def _build_service(
+    service: RequestedService, recorded: RecordedAuthorization, valid_from: date | None
+) -> DecidedService:
+    return DecidedService(
+        procedure_code=service.procedure_code,
         status=recorded.status,
-        services=tuple(
-            DecidedService(
-                procedure_code=service.procedure_code,
-                status=recorded.status,
-                quantity=0.0 if recorded.status == "denied" else float(service.quantity),
-                unit=service.unit,
-                start=service.start or valid_from,
-                end=service.end or recorded.valid_to,
-                reason=recorded.reason,
-                trace=service.trace,
-            )
-            for service in recorded.services
-        ),
+        quantity=0.0 if recorded.status == "denied" else float(service.quantity),
+        unit=service.unit,
+        start=service.start or valid_from,
+        end=service.end or recorded.valid_to,
         reason=recorded.reason,
-        text=recorded.text,
-        requested=datetime.combine(requested, NOON, zone),
-        decided=datetime.combine(decided, NOON, zone) if decided else None,
-        valid_from=valid_from,
-        valid_to=recorded.valid_to,
+        trace=service.trace,
     )
 
 

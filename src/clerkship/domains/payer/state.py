@@ -4,7 +4,7 @@ See docs/decisions/0019-payer-domain.md.
 """
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime
 from typing import Any, cast
 
 from clerkship.domains.payer import appeals, authorization_requests, scenario_changes
@@ -74,7 +74,7 @@ class PayerState(State):
 
     def find_today(self, now: datetime) -> date:
         """Return the day at the payers."""
-        return now.astimezone(timezone(timedelta(minutes=self.settings.zone or 0))).date()
+        return now.astimezone(self.settings.local_zone).date()
 
     def _find_moment(self, action: ActionContext) -> Moment:
         return Moment(action.now, self.find_today(action.now))
