@@ -14,7 +14,6 @@ from clerkship.domains.payer.answer import (
     ClaimAnswer,
     ClaimLine,
     ClinicalQuestion,
-    Coverage,
     DecidedService,
     EligibilityAnswer,
     Member,
@@ -34,27 +33,10 @@ from clerkship.x12.transaction_set import TransactionSet
 from clerkship.x12.validation import validate_set
 from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 from tests.clients.x12_judges.messages import CLINIC, PAYER, interchange, valid_message
+from tests.simulators.x12.transactions.messages import ANA, COVERAGE
 
 SENT = datetime(2026, 11, 15, 9, 1, tzinfo=UTC)
 HEADER = ReplyHeader("0001", SENT)
-COVERAGE = Coverage(
-    id="Coverage/1",
-    payer_id="NW001",
-    plan="north-ppo",
-    plan_name="North PPO",
-    group="G-100",
-    start=date(2026, 1, 1),
-)
-ANA = Member(
-    key="NW001/NW55501/0",
-    payer_id="NW001",
-    member_id="NW55501",
-    family="Rivera",
-    given=("Ana", "Maria"),
-    birth_date=date(1980, 2, 14),
-    gender="female",
-    coverages=(COVERAGE,),
-)
 LEO = ANA.model_copy(update={"key": "NW001/NW55501/1", "given": ("Leo",), "gender": "male", "relationship": "child"})
 REJECTED: dict[RejectionSubject, tuple[RejectionReason, ...]] = {
     "payer": ("unknown_payer", "inactive_payer", "payer_unavailable"),

@@ -11,6 +11,7 @@ from clerkship.fhir.resource import Resource, render_resource
 from clerkship.model.dataset import Dataset
 from clerkship.playground.playground import replay
 from tests.domains.payer.office import CLINIC_NPI, Office
+from tests.reactions.eligibility import REQUEST
 from tests.workbench import Workbench
 
 NPI = "http://hl7.org/fhir/sid/us-npi"
@@ -66,16 +67,6 @@ CHART: tuple[Resource, ...] = (
     build_coverage("ana-1", "ana", "CM974622051", relationship=_relate("self")),
     build_coverage("ben-1", "ben", "CM974622051", relationship=_relate("child")),
 )
-REQUEST: Resource = {
-    "resourceType": "CoverageEligibilityRequest",
-    "status": "active",
-    "purpose": ["benefits"],
-    "patient": {"reference": "Patient/ana"},
-    "created": "2026-03-02",
-    "provider": {"reference": "Organization/clinic"},
-    "insurer": {"reference": "Organization/cedar"},
-    "insurance": [{"coverage": {"reference": "Coverage/ana-1"}}],
-}
 SMALL = Dataset(name="small", type="fhir", lines=tuple(map(render_resource, CHART)))
 
 

@@ -13,6 +13,7 @@ from clerkship.reactions.fhir_to_payer.inquiry import build_inquiry
 from clerkship.simulators import fhir
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.state import FhirState
+from tests.reactions.eligibility import REQUEST
 
 NPI = "http://hl7.org/fhir/sid/us-npi"
 ANA: Resource = {
@@ -44,17 +45,6 @@ COVERAGE: Resource = {
     "subscriberId": "CM974622051",
     "beneficiary": {"reference": "Patient/ana"},
     "payor": [{"reference": "Organization/cedar"}],
-}
-REQUEST: Resource = {
-    "resourceType": "CoverageEligibilityRequest",
-    "id": "1",
-    "status": "active",
-    "purpose": ["benefits"],
-    "patient": {"reference": "Patient/ana"},
-    "created": "2026-03-02",
-    "provider": {"reference": "Organization/clinic"},
-    "insurer": {"reference": "Organization/cedar"},
-    "insurance": [{"coverage": {"reference": "Coverage/ana-1"}}],
 }
 
 

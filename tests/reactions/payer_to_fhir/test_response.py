@@ -15,19 +15,9 @@ from clerkship.reactions.payer_codes import (
     find_service_type,
 )
 from clerkship.reactions.payer_to_fhir.response import build_response
+from tests.reactions.eligibility import REQUEST
 
 NOW = datetime(2026, 3, 2, 14, 0, tzinfo=UTC)
-REQUEST: Resource = {
-    "resourceType": "CoverageEligibilityRequest",
-    "id": "1",
-    "status": "active",
-    "purpose": ["benefits"],
-    "patient": {"reference": "Patient/ana"},
-    "created": "2026-03-02",
-    "provider": {"reference": "Organization/clinic"},
-    "insurer": {"reference": "Organization/cedar"},
-    "insurance": [{"coverage": {"reference": "Coverage/ana-1"}}],
-}
 COVERAGE = Coverage(
     id="Coverage/ana-1",
     payer_id="CM002",
