@@ -16,7 +16,7 @@ class X12(Handle):
         return self.request("POST", "/x12/interchanges", body=edi.encode(), media=EDI).body.decode()
 
     def exchange(self, edi: str) -> dict[str, Any]:
-        """Send one interchange and return the reply by name: `{"accepted", "sent", "replies": [{"transactions"}]}`."""
+        """Send one interchange and return the reply as JSON: `{"accepted", "sent", "replies": [{"transactions"}]}`."""
         reply = self.request("POST", "/x12/interchanges", query={"view": "json"}, body=edi.encode(), media=EDI)
         interchange: dict[str, Any] = orjson.loads(reply.body)["interchanges"][0]
         return interchange
@@ -38,6 +38,6 @@ class X12(Handle):
         return transactions
 
     def transaction(self, id: str) -> dict[str, Any]:
-        """Return a transaction with its content, by name and as EDI."""
+        """Return a transaction with its content, as JSON and as EDI."""
         transaction: dict[str, Any] = self._json("GET", f"/x12/transactions/{id}")
         return transaction

@@ -36,9 +36,9 @@ class NewInterchange(Frozen):
         bytes,
         WithJsonSchema({"type": "string", "description": "the interchange, from ISA to IEA; several may follow"}),
     ]
-    view: Annotated[
-        Literal["edi", "json"], Field(description="how to return the reply: as it is, or also as JSON by name")
-    ] = "edi"
+    view: Annotated[Literal["edi", "json"], Field(description="how to return the reply: as it is, or also as JSON")] = (
+        "edi"
+    )
 
 
 class InterchangeFilter(Frozen):
@@ -116,7 +116,7 @@ def list_interchanges(context: Context, page: InterchangeFilter) -> dict[str, An
 
 @operation()
 def read_interchange(context: Context, interchange: RecordId) -> dict[str, Any]:
-    """Return an interchange you have sent, with the reply as EDI and by name."""
+    """Return an interchange you have sent, with the reply as EDI and as JSON."""
     return view_interchange(context.state, context.state.find_interchange(interchange.id))
 
 
@@ -135,7 +135,7 @@ def list_transactions(context: Context, filter: TransactionFilter) -> dict[str, 
 
 @operation()
 def read_transaction(context: Context, transaction: RecordId) -> dict[str, Any]:
-    """Return a transaction with its loops, segments and elements by name, and as EDI."""
+    """Return a transaction as JSON, with named loops, segments and elements, and as EDI."""
     return view_transaction(context.state, context.state.find_transaction(transaction.id))
 
 

@@ -40,7 +40,7 @@ def view_transaction(state: X12State, transaction: X12Transaction) -> dict[str, 
 
 
 def view_content(transaction: X12Transaction) -> Mapping[str, Any]:
-    """Return the loops, segments and elements of a transaction by name."""
+    """Return the loops, segments and elements of a transaction with their names."""
     parsed = transaction.parse()
     if transaction.transaction == TA1:
         return dict(zip(_TA1_ELEMENTS, parsed.header.elements[1:], strict=False))
