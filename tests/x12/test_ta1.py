@@ -23,10 +23,6 @@ def test_rejected_interchange_names_the_problem() -> None:
     assert ta1.render() == "TA1*000000101*261115*0900*R*025"
 
 
-def test_interchange_accepted_with_errors() -> None:
-    assert build_ta1(REQUEST, EnvelopeProblem("014", "date"), "E").render() == "TA1*000000101*261115*0900*E*014"
-
-
 def test_ta1_stands_before_the_groups() -> None:
     group = OutgoingGroup(7, ELIGIBILITY, REQUEST.sets)
     text = render_interchange(ENVELOPE, [group], [build_ta1(REQUEST)])

@@ -170,8 +170,8 @@ class Interchange:
 
     @property
     def is_acknowledgment(self) -> bool:
-        """Whether the interchange holds only TA1 segments. It is never answered with a TA1."""
-        return bool(self.acknowledgments) and not self.groups
+        """Whether the interchange holds only TA1 segments and groups of 999 sets. It is never answered with a TA1."""
+        return bool(self.acknowledgments or self.groups) and all(group.is_acknowledgment for group in self.groups)
 
     @property
     def sets(self) -> list[TransactionSet]:

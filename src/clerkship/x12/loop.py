@@ -34,20 +34,13 @@ class Loop:
         """Return the first loop with this id, at any depth, this one included."""
         return next((loop for loop in self.walk() if loop.id == loop_id), None)
 
-    def segment(self, segment_id: str, qualifier: str | None = None) -> X12Segment | None:
-        """Return the first of the loop's own segments with this id and, if given, this value of element 1."""
-        for segment in self.segments:
-            if segment.id == segment_id and (qualifier is None or segment.raw(1) == qualifier):
-                return segment
-        return None
+    def segment(self, segment_id: str) -> X12Segment | None:
+        """Return the first of the loop's own segments with this id; None if there is none."""
+        return next((segment for segment in self.segments if segment.id == segment_id), None)
 
-    def segments_with_id(self, segment_id: str, qualifier: str | None = None) -> list[X12Segment]:
-        """Return all of the loop's own segments with this id and, if given, this value of element 1."""
-        return [
-            segment
-            for segment in self.segments
-            if segment.id == segment_id and (qualifier is None or segment.raw(1) == qualifier)
-        ]
+    def segments_with_id(self, segment_id: str) -> list[X12Segment]:
+        """Return all of the loop's own segments with this id."""
+        return [segment for segment in self.segments if segment.id == segment_id]
 
     def all_segments(self) -> Iterator[X12Segment]:
         """Yield the segments of this loop and of the loops inside it: those of a loop before those of its children."""

@@ -36,19 +36,10 @@ class ValidatedSet(NamedTuple):
 
 def validate_set(transaction: TransactionSet) -> ValidatedSet:
     """Check a set against the grammar for its ST01, ST03 and BHT02. It never raises."""
-    return validate_segments(transaction.code, transaction.version, transaction.segments)
-
-
-def validate_segments(code: str, version: str, segments: Sequence[X12Segment]) -> ValidatedSet:
-    """Check the segments of a set, ST and SE included. It never raises."""
-    grammar = find_grammar(code, version, segments)
+    segments = transaction.segments
+    grammar = find_grammar(transaction.code, transaction.version, segments)
     if isinstance(grammar, UnsupportedSet):
         return ValidatedSet(Loop("", list(segments)), [], None, segments, grammar)
-    return validate_with_grammar(grammar, segments)
-
-
-def validate_with_grammar(grammar: Grammar, segments: Sequence[X12Segment]) -> ValidatedSet:
-    """Check segments against one grammar."""
     reader = _SetReader(grammar, segments)
     return ValidatedSet(reader.root.loop, reader.read(), grammar, segments)
 

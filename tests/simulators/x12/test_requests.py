@@ -173,15 +173,15 @@ def test_interchange_groups_the_sets_of_each_guide() -> None:
     envelope = OutgoingEnvelope(
         "CLINIC01", "CLEARING01", 77, CREATED, delimiters=X12Delimiters("|", "!", ">", "\n"), line_break=""
     )
-    [parsed] = parse_interchanges(render_requests(envelope, sets, first_group=5))
+    [parsed] = parse_interchanges(render_requests(envelope, sets))
     assert parsed.problems == []
     assert parsed.control_number == "000000077"
     described = [(each.functional_code, each.version, each.control_number, len(each.sets)) for each in parsed.groups]
     assert described == [
-        ("HS", "005010X279A1", "5", 2),
-        ("HI", "005010X217", "6", 1),
-        ("HI", "005010X215", "7", 1),
-        ("HR", "005010X212", "8", 1),
+        ("HS", "005010X279A1", "1", 2),
+        ("HI", "005010X217", "2", 1),
+        ("HI", "005010X215", "3", 1),
+        ("HR", "005010X212", "4", 1),
     ]
     assert [list(validate_set(each).errors) for group in parsed.groups for each in group.sets] == [[]] * 5
     assert [group.problems for group in parsed.groups] == [[]] * 4

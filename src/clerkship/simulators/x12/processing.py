@@ -134,10 +134,7 @@ class _InterchangeProcess:
     def _is_ta1_due(self, problem: EnvelopeProblem | None) -> bool:
         """Return whether a TA1 is sent: if it is asked for or the interchange is refused, never for a TA1 or 999."""
         interchange = self._interchange
-        holds_acknowledgments = bool(interchange.acknowledgments or interchange.groups) and all(
-            group.is_acknowledgment for group in interchange.groups
-        )
-        return not holds_acknowledgments and (problem is not None or interchange.wants_ta1)
+        return not interchange.is_acknowledgment and (problem is not None or interchange.wants_ta1)
 
     def _acknowledge_interchange(self, problem: EnvelopeProblem | None) -> None:
         segment = build_ta1(self._interchange, problem)

@@ -1,7 +1,7 @@
 """Write requests to payers as X12: 270, 276 and 278 sets, and the interchange around them.
 
-The questions are the payer's own (`clerkship.domains.payer.inquiry`), so that a program asks by name and needs no
-knowledge of loops and qualifiers:
+The questions are the payer's own (`clerkship.domains.payer.inquiry`), so that a program needs no knowledge of loops and
+qualifiers:
 
     ana = PersonQuery(member_id="NW55501", family="Rivera", given="Ana", birth_date=date(1980, 2, 14))
     inquiry = EligibilityInquiry(payer_id="NW001", provider_id="1234567893", subscriber=ana)
@@ -73,10 +73,10 @@ class RequestHeader:
         return self.reference if count == 1 else f"{self.reference}-{place}"
 
 
-def render_requests(envelope: OutgoingEnvelope, sets: Sequence[TransactionSet], first_group: int = 1) -> str:
+def render_requests(envelope: OutgoingEnvelope, sets: Sequence[TransactionSet]) -> str:
     """Return an interchange with requests. Sets of one guide that follow each other are one group, in their order."""
     groups = [list(group) for _, group in groupby(sets, key=lambda each: (each.code, each.version))]
-    outgoing = [OutgoingGroup(number, group[0].version, group) for number, group in enumerate(groups, first_group)]
+    outgoing = [OutgoingGroup(number, group[0].version, group) for number, group in enumerate(groups, 1)]
     return render_interchange(envelope, outgoing)
 
 

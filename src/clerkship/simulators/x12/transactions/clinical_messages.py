@@ -32,7 +32,7 @@ def read_messages(loops: Iterable[Loop]) -> tuple[dict[str, str | bool | float],
     """
     answers: dict[str, str | bool | float] = {}
     notes: list[str] = []
-    texts = [segment.raw(1) for loop in loops for segment in loop.segments if segment.id == "MSG"]
+    texts = [segment.raw(1) for loop in loops for segment in loop.segments_with_id("MSG")]
     for part in (part.strip() for text in texts for part in text.split(";")):
         if match := _ANSWER.fullmatch(part):
             answers[match[1]] = match[2]

@@ -19,7 +19,7 @@ def render_date(day: date) -> str:
 
 def read_period(loop: Loop | None, *qualifiers: str) -> tuple[date | None, date | None]:
     """Return the first and last day of the first DTP of a loop with one of the qualifiers, tried in their order."""
-    dates = {} if loop is None else {each.raw(1): each.raw(3) for each in reversed(loop.segments) if each.id == "DTP"}
+    dates = {} if loop is None else {each.raw(1): each.raw(3) for each in reversed(loop.segments_with_id("DTP"))}
     for qualifier in qualifiers:
         if qualifier in dates:
             start, _, end = dates[qualifier].partition("-")

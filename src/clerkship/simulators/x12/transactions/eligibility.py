@@ -68,7 +68,7 @@ def _find_patients(subscriber: Loop) -> list[Loop | None]:
 def _read_patient(source: Loop, receiver: Loop, subscriber: Loop, dependent: Loop | None) -> AskedEligibility:
     patient = subscriber if dependent is None else dependent
     questions = patient.find_all("2110C" if dependent is None else "2110D")
-    traces = [segment for segment in patient.segments if segment.id == "TRN"]
+    traces = patient.segments_with_id("TRN")
     inquiry = EligibilityInquiry(
         payer_id=read_id(source.first("2100A")),
         provider_id=read_id(receiver.first("2100B")),
@@ -99,7 +99,7 @@ def _read_service_types(questions: list[Loop]) -> tuple[ServiceType, ...]:
 
 
 def _read_service_type_codes(questions: list[Loop]) -> list[str]:
-    segments = [segment for loop in questions for segment in loop.segments if segment.id == "EQ"]
+    segments = [segment for loop in questions for segment in loop.segments_with_id("EQ")]
     return list(dict.fromkeys(code for segment in segments for code in segment.repeats(1)))
 
 

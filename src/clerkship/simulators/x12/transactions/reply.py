@@ -45,9 +45,8 @@ def repeat_segment(writer: SetWriter, loop: Loop | None, id: str) -> None:
 
 def repeat_traces(writer: SetWriter, loop: Loop) -> None:
     """Write the traces of a loop of the request, as those of its sender (TRN01 2)."""
-    for segment in loop.segments:
-        if segment.id == "TRN":
-            writer.add("TRN", "2", *decode_elements(segment)[1:])
+    for segment in loop.segments_with_id("TRN"):
+        writer.add("TRN", "2", *decode_elements(segment)[1:])
 
 
 def write_message(writer: SetWriter, text: str) -> None:
