@@ -1,32 +1,12 @@
 """The cost of a request does not grow with the requests before it."""
 
-import sys
-from collections.abc import Callable
 from datetime import date, timedelta
-from types import FrameType
-from typing import Any
 
 import pytest
 
 from clerkship.domains.payer.answer import AuthorizationAnswer
+from tests.call_count import count_calls
 from tests.domains.payer.clinic import PayerClinic, party, request
-
-
-def count_calls(run: Callable[[], object]) -> int:
-    """Return how many Python functions a call runs, which is the same each time, unlike its duration."""
-    calls = 0
-
-    def count(frame: FrameType, event: str, arg: Any) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    earlier = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        run()
-    finally:
-        sys.setprofile(earlier)
-    return calls
 
 
 @pytest.mark.parametrize("delay", ["0s", "30d"])

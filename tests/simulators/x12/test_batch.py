@@ -21,6 +21,7 @@ from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.x12.config import X12Config
 from clerkship.simulators.x12.handle import X12
 from clerkship.x12.interchange import Interchange, parse_interchanges
+from tests.call_count import count_calls
 from tests.simulators.x12.clearinghouse import (
     MEMBERS,
     authorization,
@@ -199,6 +200,21 @@ def test_fork_delivers_the_replies_that_are_due() -> None:
     assert len(fork.inbound()) == 2
     states = replay(fork.prepared, fork.playground.log.events)
     assert states["clearing"].dump() == fork.playground.sandboxes["clearing"].state.dump()
+
+
+def test_cost_of_a_delivery_does_not_grow_with_what_waits() -> None:
+    exchange = Exchange(batch={"acknowledge_after": "1m", "answer_after": "10d"})
+
+    def deliver(number: int) -> int:
+        exchange.write(f"outbound/{number}.edi", one("270", eligibility(), number))
+        return count_calls(lambda: exchange.advance(1))
+
+    deliver(1)
+    first = deliver(2)
+    for number in range(3, 100):
+        exchange.write(f"outbound/{number}.edi", one("270", eligibility(), number))
+    exchange.advance(1)
+    assert deliver(100) < first + 50
 
 
 @pytest.mark.parametrize("way", ["file", "http"])

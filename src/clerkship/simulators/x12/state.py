@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
+from heapq import heappop, heappush
 from typing import Any, cast
 
 from clerkship.events.event import Event
@@ -50,6 +51,8 @@ class X12State(State):
         """GS06 of the last group in a reply."""
         self._pending: dict[str, InterchangeReply] = {}
         """Replies to batches that are not delivered yet, by their control number."""
+        self._agenda: list[tuple[datetime, int, str]] = []
+        """A heap of (time, seq, control number) for `_pending`. What was delivered stays until it is the first."""
         self._requests: dict[str, str] = {}
         """Reference number of an authorization -> id of the transaction that last requested or changed it."""
 
@@ -129,12 +132,11 @@ class X12State(State):
 
     def next_due(self) -> DueWork | None:
         """Return the first reply to a batch that is to be delivered."""
-        pending = [(reply.due, reply.seq) for reply in self._pending.values() if reply.due is not None]
-        return DueWork(*min(pending)) if pending else None
+        return DueWork(*self._agenda[0][:2]) if self._agenda else None
 
     def run_due(self, action: ActionContext) -> None:
         """Deliver the first reply that is due."""
-        reply = min(self._pending.values(), key=lambda each: (each.due, each.seq))
+        reply = self._pending[self._agenda[0][2]]
         interchange, number = self.interchanges[reply.interchange], reply.control_number
         path = self._reply_path(interchange, reply)
         action.emit(BatchReplied(id=interchange.id, part=reply.part, control_number=number, path=path))
@@ -237,11 +239,14 @@ class X12State(State):
             delay = batch.answer_after if replied.part == "answers" else batch.acknowledge_after
             reply.due = event.at + delay
             self._pending[replied.control_number] = reply
+            heappush(self._agenda, (reply.due, reply.seq, replied.control_number))
         interchange.replies.append(reply)
 
     def _deliver(self, delivered: BatchReplied) -> None:
         reply = self._pending.pop(delivered.control_number)
         reply.due = None
+        while self._agenda and self._agenda[0][2] not in self._pending:
+            heappop(self._agenda)
         for id in reply.transactions:
             self.transactions[id].is_delivered = True
 
