@@ -343,6 +343,25 @@ def test_updates_that_cannot_be_processed_are_rejected() -> None:
     assert reason_of(update(clinic, approved.id, note="x")) == ("authorization_closed", "request")
 
 
+def test_an_update_with_nothing_but_other_traces_is_rejected() -> None:
+    clinic = clinic_with({"status": "approved", "delay": "2h"})
+    sent = RequestedService(procedure_code="70551", trace="T1S")
+    first = send(clinic, services=(sent,), trace="T1")
+    clinic.advance(hours=1)
+    again = sent.model_copy(update={"trace": "T2S"})
+    answer = update(clinic, first.id, services=(again,), trace="T2")
+    assert reason_of(answer) == ("missing_request_data", "request")
+    clinic.advance(hours=1)
+    assert clinic.payer.current.authorizations[first.id].status == "approved"
+
+
+def test_an_update_can_make_a_request_urgent() -> None:
+    clinic = clinic_with({"match": {"urgent": True}, "status": "approved"}, {"status": "denied", "delay": "2d"})
+    first = send(clinic, "70551")
+    [urgent] = update(clinic, first.id, is_urgent=True).authorizations
+    assert urgent.status == "approved"
+
+
 def test_an_update_does_not_wait_for_a_decision_that_was_due() -> None:
     clinic = clinic_with({"match": {"attachments": True}, "status": "approved"}, {"status": "denied", "delay": "1d"})
     first = send(clinic, "70551")

@@ -10,6 +10,7 @@ from clerkship.domains.payer.authorizations import (
     find_plan_id,
     is_expired,
     is_required,
+    is_same_request,
     list_contexts,
     merge_update,
     open_authorization,
@@ -151,7 +152,7 @@ def _check_update(
     if is_expired(authorization, moment.today):
         text = f"{authorization.id} was valid until {authorization.valid_to}. Send a new request."
         return reject("authorization_closed", "request", text)
-    if updated.query == authorization.query:
+    if is_same_request(updated.query, authorization.query):
         return reject("missing_request_data", "request", "The update contains nothing new.")
     return check_services(updated.query, moment.today) or check_coverage(updated.query, member, moment.today)
 

@@ -272,12 +272,22 @@ def merge_update(authorization: Authorization, query: AuthorizationQuery) -> Aut
     earlier = authorization.query
     given = {
         name: getattr(query, name)
-        for name in ("service_type", "services", "diagnoses", "place", "start", "end", "note", "trace")
+        for name in ("service_type", "services", "diagnoses", "place", "is_urgent", "start", "end", "note", "trace")
         if getattr(query, name)
     }
     attachments = tuple(dict.fromkeys((*earlier.attachments, *query.attachments)))
     typed = {**query.answers, **read_answers(authorization.questions, query.answers)}
     return earlier.model_copy(update={**given, "answers": {**earlier.answers, **typed}, "attachments": attachments})
+
+
+def is_same_request(query: AuthorizationQuery, other: AuthorizationQuery) -> bool:
+    """Return whether two requests differ in their traces at most."""
+    return _without_traces(query) == _without_traces(other)
+
+
+def _without_traces(query: AuthorizationQuery) -> AuthorizationQuery:
+    services = tuple(service.model_copy(update={"trace": ""}) for service in query.services)
+    return query.model_copy(update={"trace": "", "services": services})
 
 
 def approve_on_appeal(records: PayerRecords, authorization: Authorization, moment: Moment) -> Authorization:
