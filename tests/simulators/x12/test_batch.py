@@ -6,6 +6,8 @@ import pytest
 
 from clerkship.domains.payer import SPEC as PAYER
 from clerkship.domains.payer.config import PayerConfig
+from clerkship.domains.payer.determination_rule import Determination
+from clerkship.domains.payer.state import PayerState
 from clerkship.events.event import Event
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
@@ -236,6 +238,20 @@ def test_later_decision_is_sent_as_a_response_of_its_own(way: str) -> None:
     assert parse_interchanges(replies[-1]["edi"])[0].problems == []
     decisions = [path for path in exchange.inbound() if ".decision." in path]
     assert decisions == (["inbound/pa.000000003.decision.edi"] if way == "file" else [])
+    assert exchange.kinds("clearing").count("x12.authorization.answered") == 2
+
+
+def test_step_that_only_schedules_a_decision_sends_nothing_yet() -> None:
+    exchange = Exchange(payer={"determinations": [{"match": {"procedure_code": "72148"}, "status": "pending"}]})
+    exchange.clearing.send(one("278", authorization()))
+    payer = exchange.playground.components["payer"].state
+    assert isinstance(payer, PayerState)
+    rule = Determination.model_validate({"status": "approved", "delay": "2h"})
+    payer.set_determination(exchange.playground.context_for("payer", "scenario"), rule)
+    assert exchange.kinds("clearing").count("x12.authorization.answered") == 1
+    exchange.advance(130)
+    [*_, last] = exchange.clearing.transactions("278")
+    assert "HCR*A1*" in exchange.clearing.transaction(last["id"])["edi"]
     assert exchange.kinds("clearing").count("x12.authorization.answered") == 2
 
 

@@ -13,9 +13,11 @@ LATER = ("system", "scenario")
 
 
 def send_determination(state: X12State, action: ActionContext, event: Event) -> None:
-    """Send a decision that was made later, as a 278 response."""
-    if isinstance(event.payload, AuthorizationDetermined) and event.actor in LATER:
-        payer, authorization = action.source(PayerState), event.payload.authorization
+    """Send a decision that was made later, as a 278 response. A request that is still pending has none yet."""
+    if not isinstance(event.payload, AuthorizationDetermined) or event.actor not in LATER:
+        return
+    payer, authorization = action.source(PayerState), event.payload.authorization
+    if authorization.status != "pending":
         answer = AuthorizationAnswer(
             member=payer.current.find_member(authorization.member_key), authorizations=(authorization,)
         )
