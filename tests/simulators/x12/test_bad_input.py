@@ -110,6 +110,21 @@ def test_set_with_too_many_patients_is_refused_before_it_is_checked() -> None:
     assert segments_of(reply, "IK5") == ["IK5*R*5"]
 
 
+def test_many_sets_with_many_patients_each_are_too_large_together() -> None:
+    patients = [
+        segment
+        for number in range(4, 14)
+        for segment in (f"HL*{number}*2*22*0", "NM1*IL*1*RIVERA*ANA****MI*NW55501", "DMG*D8*19800214*F", "EQ*30")
+    ]
+    clearinghouse = Clearinghouse(max_sets=5, max_levels=20)
+    edi = interchange(group("270", *[[*eligibility(), *patients]] * 5))
+    reply = clearinghouse.post(edi)
+    assert (reply.status, b"at most 30 are accepted" in reply.body) == (413, True)
+    assert clearinghouse.count("payer.eligibility.checked") == 0
+    clearinghouse.send(interchange(group("270", *[[*eligibility(), *patients]] * 2)))
+    assert clearinghouse.count("payer.eligibility.checked") == 22
+
+
 def test_too_many_segments_are_refused() -> None:
     assert Clearinghouse().post(one("270", [*eligibility(), *["EQ*30"] * 200_000])).status == 413
 

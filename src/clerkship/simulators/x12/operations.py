@@ -8,7 +8,7 @@ from pydantic import Field, WithJsonSchema
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import OperationContext, operation
 from clerkship.sandbox.request import Refusal
-from clerkship.simulators.x12.content import parse_content
+from clerkship.simulators.x12.content import count_levels, parse_content
 from clerkship.simulators.x12.core_envelope import CoreEnvelope, CoreError, CoreReply, build_core_reply, check_envelope
 from clerkship.simulators.x12.events import EnvelopeRefused
 from clerkship.simulators.x12.processing import Receipt, receive_interchange
@@ -23,7 +23,8 @@ from clerkship.simulators.x12.views import (
 from clerkship.x12.interchange import Interchange
 
 MAX_EVENTS_PER_SET = 5
-"""Events that a transaction set may cause: itself, those of the payer, its answer, and effects in other sandboxes."""
+"""Events that a transaction set about one patient may cause: itself, those of the payer, its answer, and effects in
+other sandboxes. Each further patient, which is a level, may cause one."""
 MAX_LISTED = 1000
 """Interchanges or transactions in one list."""
 Context = OperationContext[X12State]
@@ -81,7 +82,7 @@ def send_interchange(context: Context, sent: NewInterchange) -> InterchangeRepli
 
 def _receive(context: Context, interchanges: Sequence[Interchange], receipt: Receipt) -> list[X12Interchange]:
     sets = sum(len(interchange.sets) for interchange in interchanges)
-    if sets > 1 and sets * MAX_EVENTS_PER_SET > context.events_left:
+    if sets > 1 and sets * MAX_EVENTS_PER_SET + count_levels(interchanges) > context.events_left:
         reason = f"the log of this run has no room for {sets} more transaction sets; nothing was processed"
         raise Refusal(429, "too_many_requests", reason)
     return [receive_interchange(context.state, context.action, each, receipt) for each in interchanges]
