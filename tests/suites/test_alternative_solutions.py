@@ -10,15 +10,18 @@ from tests.suites.wrapped_solutions import ALTERNATIVES, HARMS, REVERTED_HARMS, 
 from tests.workbench import Workbench
 
 SUITES = [ROOT / "suites" / name for name in ("chart", "feeds", "revenue")]
-WRITES = (
-    *("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted", "files.file.written"),
-    *("payer.authorization.requested", "payer.authorization.updated", "payer.appeal.filed"),
-)
+CHART_WRITES = ("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted")
+PAYER_REQUESTS = ("payer.authorization.requested", "payer.authorization.updated", "payer.appeal.filed")
+WRITES = {
+    "agent": (*CHART_WRITES, *PAYER_REQUESTS, "files.file.written"),
+    # A file that a reaction writes is the reply of a clearinghouse, perhaps to a file of the scenario.
+    "reaction": (*CHART_WRITES, *PAYER_REQUESTS),
+}
 
 
 def writes(bench: Workbench, run: TaskRun) -> bool:
     """Return whether the agent changed the chart, directly or by a message, left a file or asked for a decision."""
-    return any(event["kind"] in WRITES and event["actor"] in ("agent", "reaction") for event in bench.events(run))
+    return any(event["kind"] in WRITES.get(event["actor"], ()) for event in bench.events(run))
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
