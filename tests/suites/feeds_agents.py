@@ -240,7 +240,7 @@ def read_frame(line: socket.socket) -> str:
 
 def solve_over_sftp(task_item: Any, sandboxes: Any) -> Any:
     """Access all files over SFTP."""
-    with _sftp(sandboxes["drop"].sftp) as client:
+    with open_sftp(sandboxes["drop"].sftp) as client:
         verbs: dict[str, Verb] = {
             "drop_list": lambda _, folder: [f"{folder}/{name}" for name in client.listdir(folder)],
             "drop_read_text": lambda _, path: client.open(path).read().decode(),
@@ -251,7 +251,8 @@ def solve_over_sftp(task_item: Any, sandboxes: Any) -> Any:
 
 
 @contextmanager
-def _sftp(told: Any) -> Iterator[paramiko.SFTPClient]:
+def open_sftp(told: Any) -> Iterator[paramiko.SFTPClient]:
+    """Connect to the SFTP listener of a file drop, by the connection info of its handle."""
     with paramiko.SSHClient() as ssh:
         ssh.set_missing_host_key_policy(paramiko.RejectPolicy())
         known = paramiko.hostkeys.HostKeyEntry.from_line(told["host_key"])

@@ -1,9 +1,11 @@
 """Correct solutions of the eligibility tasks of `suites/revenue` that differ from the reference solutions."""
 
+import io
 import re
 from typing import Any
 
 from clerkship.sandbox.handle import Dropped
+from tests.suites.feeds_agents import open_sftp
 from tests.suites.overridden_solutions import Agent, Verb
 from tests.suites.revenue_agents import (
     Resource,
@@ -200,6 +202,17 @@ def write_under_temporary_name(task_item: Any, sandboxes: Any) -> Any:
     return batch(drop_write=write)(task_item, sandboxes)
 
 
+def exchange_over_sftp(task_item: Any, sandboxes: Any) -> Any:
+    """Leave the batch and fetch the reply over SFTP."""
+    with open_sftp(sandboxes["drop"].sftp) as client:
+        verbs: dict[str, Verb] = {
+            "drop_write": lambda _, path, text: client.putfo(io.BytesIO(text.encode()), path),
+            "drop_list": lambda _, folder: [f"{folder}/{name}" for name in client.listdir(folder)],
+            "drop_read_text": lambda _, path: client.open(path).read().decode(),
+        }
+        return batch(**verbs)(task_item, sandboxes)
+
+
 def mend_batch(write: Verb, path: str, edi: str) -> None:
     """Write a file that is refused, and then the right one under a new control number."""
     write(f"{path}.first", re.sub(r"~SE\*\d+", "~SE*3", edi))
@@ -223,6 +236,7 @@ RIGHT: dict[str, tuple[str, Agent]] = {
     "a lost reply, found by its trace": (LOST, find_lost_reply_by_trace),
     "no lost reply, asked in the chart": (LOST, ask_once_in_chart),
     "a batch under a temporary name": (BATCH, write_under_temporary_name),
+    "a batch over SFTP": (BATCH, exchange_over_sftp),
     "a batch after one that is refused": (BATCH, batch(drop_write=mend_batch)),
 }
 """Each with the task that it solves."""
