@@ -124,7 +124,7 @@ def send_inquiries(sandboxes: Any, inquiries: Sequence[EligibilityInquiry], numb
 
 
 def ask_about_stranger(sandboxes: Any) -> None:
-    """Ask about a patient of the practice whom no task of the suite is about."""
+    """Ask about a patient of the practice whom no task about eligibility is about."""
     person = PersonQuery(member_id="HL283393860", family="Olivares", given="Mercedes", birth_date=date(1993, 2, 7))
     assert "EB*1" in ask_about(sandboxes, "HL001", person, number=FIRST_NUMBER + 77)
 

@@ -14,12 +14,10 @@ from clerkship.simulators.x12.requests import (
 )
 from clerkship.x12.transaction_set import TransactionSet
 from clerkship.x12.writer import OutgoingEnvelope
-from tests.suites import overridden_solutions
 from tests.suites.overridden_solutions import Agent, Verb, call_twice, do_nothing
-from tests.suites.revenue_ways import REVENUE, Mistake, renumber
+from tests.suites.revenue_agents import CLINIC, override_solution, replace_edi
+from tests.suites.revenue_ways import Mistake, renumber
 
-override_solution = partial(overridden_solutions.override_solution, REVENUE)
-load_solution = partial(overridden_solutions.load_solution, REVENUE)
 follow_up = partial(override_solution, "claim_follow_up")
 
 NOTES, DENIED, PAID = "Follow up claim C005203", "Follow up claim C008904", "Follow up claim C006004"
@@ -27,18 +25,12 @@ LOST, IN_PROCESS = "Follow up claim C001704", "Follow up claim C008104"
 ASKED, SAID = "The payer was asked about this claim", "The answer is what the payer said"
 OTHER_PERSON, OTHER_CHANGES = "No payer was asked about another person", "Nothing else was changed in the chart"
 CLAIMS_ONLY = "Payers were asked about claims only"
-CLINIC = "9999900019"
 RADHA = PersonQuery(member_id="CM232420990", family="Chopra", given="Radha", birth_date=date(1964, 5, 16))
 
 
 def render(number: int, request: TransactionSet, sandboxes: Any) -> str:
     """Return an interchange of the practice."""
     return render_requests(OutgoingEnvelope("CLINIC01", "CLEARING01", number, sandboxes.now), [request])
-
-
-def replace_in_request(old: str, new: str) -> Verb:
-    """Override `clearing.send` so that a part of each interchange differs."""
-    return lambda send, edi: send(edi.replace(old, new))
 
 
 def ask_about_diego_first(send: Verb, edi: str) -> Any:
@@ -278,7 +270,7 @@ FOLLOW_UP_MISTAKES = [
     Mistake(
         LOST,
         "lost: asked as the hospital",
-        follow_up(clearing_send=replace_in_request("XX*9999900019", "XX*9999900027")),
+        follow_up(clearing_send=replace_edi(("XX*9999900019", "XX*9999900027"))),
         ASKED,
     ),
     Mistake(IN_PROCESS, "in process: notes sent", leave_notes_task, "Nothing was changed in the chart"),

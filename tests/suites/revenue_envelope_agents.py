@@ -1,15 +1,27 @@
 """Agents for the tasks of `suites/revenue` about refused files and payers: wrong solutions, and other correct ones."""
 
 import re
+from datetime import date
 from functools import partial
 from typing import Any
 
-from tests.suites import overridden_solutions
-from tests.suites.overridden_solutions import Agent, Verb
-from tests.suites.revenue_claims_agents import answer_with, replace_in_request
-from tests.suites.revenue_ways import REVENUE, Mistake, renumber
-
-override_solution = partial(overridden_solutions.override_solution, REVENUE)
+from clerkship.domains.payer.inquiry import PersonQuery
+from tests.suites.overridden_solutions import Agent, Verb, do_nothing
+from tests.suites.revenue_agents import (
+    ask_about,
+    ask_about_stranger,
+    ask_in_chart,
+    change,
+    do_also,
+    do_first,
+    find_copay,
+    find_remaining,
+    override_solution,
+    replace_edi,
+    replace_elements,
+)
+from tests.suites.revenue_claims_agents import answer_with
+from tests.suites.revenue_ways import Mistake, renumber
 
 REFUSED_SET = "Send a refused transaction set again"
 send_set_again = partial(override_solution, "set_refused_by_999")
@@ -64,7 +76,7 @@ def ask_in_chart_instead(task_item: Any, sandboxes: Any) -> Any:
 
 def use_number_again(task_item: Any, sandboxes: Any) -> Any:
     """Send the set under the control number of the file, which is refused, and answer what is likely."""
-    use_again = replace_in_request("000000312", "000000311")
+    use_again = replace_edi(("000000312", "000000311"))
     answer: Any = send_set_again(clearing_send=use_again)(task_item, sandboxes)
     return answer
 
@@ -82,7 +94,7 @@ SET_MISTAKES = [
         "refused set: birth date guessed",
         answer_with(
             send_set_again(
-                clearing_send=replace_in_request("DMG*D8*20001228", "DMG*D8*20001231"),
+                clearing_send=replace_edi(("DMG*D8*20001228", "DMG*D8*20001231")),
             ),
             covered={"8417606": True, "5816301": False, "1020820": False, "5703949": True},
         ),
@@ -98,13 +110,13 @@ SET_MISTAKES = [
     Mistake(
         REFUSED_SET,
         "refused set: other traces",
-        send_set_again(clearing_send=replace_in_request("RB0302B-2", "RB0302C-2")),
+        send_set_again(clearing_send=replace_edi(("RB0302B-2", "RB0302C-2"))),
         "The set was sent again with the right birth date",
     ),
     Mistake(
         REFUSED_SET,
         "refused set: another day",
-        send_set_again(clearing_send=replace_in_request("D8*20260305", "D8*20260302")),
+        send_set_again(clearing_send=replace_edi(("D8*20260305", "D8*20260302"))),
         "The payer was asked about the patient whose birth date was wrong",
     ),
     Mistake(REFUSED_SET, "refused set: chart changed", correct_chart_too, "Nothing was changed in the chart"),
@@ -238,8 +250,109 @@ INTERCHANGE_MISTAKES = [
 ]
 
 
-WRONG: list[Mistake] = [*SET_MISTAKES, *INTERCHANGE_MISTAKES]
+INACTIVE, COVERAGE = "Ask the payer that took over from an inactive one", "Coverage/cov-0087-1"
+ask_successor = partial(override_solution, "payer_that_is_inactive")
+SARAH = PersonQuery(member_id="CM764243305", family="Chilton", given="Sarah", birth_date=date(1978, 3, 27))
+RIGHT_PAYER = "The right payer was asked about the right person and the day of the visit"
+
+
+def ask_inactive_payer_again(task_item: Any, sandboxes: Any) -> Any:
+    """Send the question again as it was, and answer from the chart."""
+    sandboxes["clearing"].send(renumber(sandboxes["drop"].read_text("outbound/eligibility-0227.x12")))
+    change(sandboxes, COVERAGE, payor=[{"reference": "Organization/org-cedar"}])
+    return {"rejection": "79", "payer_id": "CM002", "active": True, "copay": 20, "deductible_remaining": 225}
+
+
+def ask_dental_payer(sandboxes: Any) -> None:
+    """Ask the payer of dental plans about the patient."""
+    assert "AAA" in ask_about(sandboxes, "CM022", SARAH, date(2026, 3, 6))
+
+
+def refer_to(*organizations: str) -> Verb:
+    """Override `ehr.update` so that the Coverage has other payors."""
+    return replace_elements(payor=[{"reference": f"Organization/{each}"} for each in organizations])
+
+
+def retire_organization(sandboxes: Any) -> None:
+    """Mark the Organization of the former payer as inactive, which was not asked for."""
+    change(sandboxes, "Organization/org-cedar-company", active=False)
+
+
+def ask_successor_in_chart(task_item: Any, sandboxes: Any) -> Any:
+    """Correct the Coverage first, and ask with a CoverageEligibilityRequest."""
+    change(sandboxes, COVERAGE, payor=[{"reference": "Organization/org-cedar", "display": "Cedar Mutual Insurance"}])
+    response = ask_in_chart(sandboxes, sandboxes["ehr"].read(*COVERAGE.split("/")), "2026-03-06")
+    return {
+        "rejection": "79",
+        "payer_id": "CM002",
+        "active": response["insurance"][0]["inforce"],
+        "copay": find_copay(response),
+        "deductible_remaining": find_remaining(response, "deductible"),
+    }
+
+
+PAYER_MISTAKES = [
+    Mistake(INACTIVE, "inactive payer asked again", ask_inactive_payer_again, RIGHT_PAYER),
+    Mistake(
+        INACTIVE,
+        "dental payer asked first",
+        do_first("payer_that_is_inactive", ask_dental_payer),
+        "No other payer was asked about her",
+    ),
+    Mistake(
+        INACTIVE,
+        "stranger asked about",
+        do_also("payer_that_is_inactive", ask_about_stranger),
+        "No payer was asked about another person",
+    ),
+    Mistake(
+        INACTIVE,
+        "payer asked for another day",
+        ask_successor(clearing_send=replace_edi(("D8*20260306", "D8*20260302"))),
+        RIGHT_PAYER,
+    ),
+    Mistake(
+        INACTIVE,
+        "coverage not corrected",
+        ask_successor(ehr_update=do_nothing),
+        "The Coverage refers to the right payer",
+    ),
+    Mistake(
+        INACTIVE,
+        "coverage with the dental payer",
+        ask_successor(ehr_update=refer_to("org-cedar-dental")),
+        "The Coverage refers to the right payer",
+    ),
+    Mistake(
+        INACTIVE,
+        "coverage with both payers",
+        ask_successor(ehr_update=refer_to("org-cedar", "org-cedar-company")),
+        "The Coverage refers to the right payer",
+    ),
+    Mistake(
+        INACTIVE,
+        "organization of the former payer changed",
+        do_also("payer_that_is_inactive", retire_organization),
+        "Nothing else was changed in the chart",
+    ),
+    Mistake(
+        INACTIVE,
+        "plan of the chart answered",
+        answer_with(ask_successor(), copay=20, deductible_remaining=225),
+        "The answer is what the payer said",
+    ),
+    Mistake(
+        INACTIVE,
+        "unknown member answered as the reason",
+        answer_with(ask_successor(), rejection="75"),
+        "The answer names the rejection and the right payer",
+    ),
+]
+
+
+WRONG: list[Mistake] = [*SET_MISTAKES, *INTERCHANGE_MISTAKES, *PAYER_MISTAKES]
 RIGHT: dict[str, tuple[str, Agent]] = {
     "file with another number overwritten": (TA1, overwrite_file),
     "file to another receiver overwritten": (RECEIVER, overwrite_file),
+    "payer that took over asked in the chart": (INACTIVE, ask_successor_in_chart),
 }
