@@ -15,7 +15,7 @@ from clerkship.simulators.x12.requests import (
 from clerkship.x12.transaction_set import TransactionSet
 from clerkship.x12.writer import OutgoingEnvelope
 from tests.suites.overridden_solutions import Agent, Verb, call_twice, do_nothing
-from tests.suites.revenue_agents import CLINIC, override_solution, replace_edi
+from tests.suites.revenue_agents import CLINIC, ask_about_stranger, do_also, override_solution, replace_edi
 from tests.suites.revenue_ways import Mistake, renumber
 
 follow_up = partial(override_solution, "claim_follow_up")
@@ -153,9 +153,15 @@ def delete_remittance(task_item: Any, sandboxes: Any) -> Any:
     return answer
 
 
-def ask_by_day(edi: str) -> str:
-    """Return a 276 without our claim number."""
-    return re.sub(r"REF\*EJ\*[^~]*~(.*~SE\*)(\d+)", lambda match: f"{match[1]}{int(match[2]) - 1}", edi)
+def ask_by_day(send: Verb, edi: str) -> Any:
+    """Ask without our claim number."""
+    return send(re.sub(r"REF\*EJ\*[^~]*~(.*~SE\*)(\d+)", lambda match: f"{match[1]}{int(match[2]) - 1}", edi))
+
+
+def mistype_birth_date_first(send: Verb, edi: str) -> Any:
+    """Ask with a wrong birth date, which the payer rejects, and then with the right one."""
+    send(re.sub(r"DMG\*D8\*\d{8}", "DMG*D8*19010101", renumber(edi)))
+    return send(edi)
 
 
 FOLLOW_UP_MISTAKES = [
@@ -164,12 +170,6 @@ FOLLOW_UP_MISTAKES = [
         "notes: payer not asked",
         write_without_asking("claim-0052-3", "Send notes", "Notes of 2026-02-20 for CLM230513367"),
         ASKED,
-    ),
-    Mistake(
-        NOTES,
-        "notes: another patient asked about",
-        follow_up(clearing_send=ask_about_diego_first),
-        OTHER_PERSON,
     ),
     Mistake(NOTES, "notes: no Task", follow_up(ehr_create=do_nothing), "A Task asks for the notes of the visit"),
     Mistake(NOTES, "notes: two Tasks", follow_up(ehr_create=call_twice), "A Task asks for the notes of the visit"),
@@ -282,19 +282,21 @@ FOLLOW_UP_MISTAKES = [
         answer_with(follow_up(), claim_number="C008104"),
         SAID,
     ),
-    Mistake(
-        IN_PROCESS,
-        "in process: another patient asked about",
-        follow_up(clearing_send=ask_about_diego_first),
-        OTHER_PERSON,
-    ),
 ]
 
 
-WRONG: list[Mistake] = [*FOLLOW_UP_MISTAKES]
+WRONG: list[Mistake] = [
+    *FOLLOW_UP_MISTAKES,
+    *(
+        Mistake(task, "another patient asked about", follow_up(clearing_send=ask_about_diego_first), OTHER_PERSON)
+        for task in (NOTES, PAID, LOST, IN_PROCESS)
+    ),
+    Mistake(DENIED, "stranger asked about", do_also("claim_follow_up", ask_about_stranger), OTHER_PERSON),
+]
 RIGHT: dict[str, tuple[str, Agent]] = {
-    "claims found by charge and day": (
+    "claims found by their day": ("Follow up claim *", follow_up(clearing_send=ask_by_day)),
+    "claims asked about after a wrong birth date": (
         "Follow up claim *",
-        follow_up(clearing_send=lambda send, edi: send(ask_by_day(edi))),
+        follow_up(clearing_send=mistype_birth_date_first),
     ),
 }

@@ -20,7 +20,7 @@ from tests.suites.revenue_agents import (
     replace_edi,
     replace_elements,
 )
-from tests.suites.revenue_claims_agents import answer_with
+from tests.suites.revenue_claims_agents import answer_with, mistype_birth_date_first
 from tests.suites.revenue_ways import Mistake, renumber
 
 REFUSED_SET = "Send a refused transaction set again"
@@ -301,12 +301,6 @@ PAYER_MISTAKES = [
     ),
     Mistake(
         INACTIVE,
-        "stranger asked about",
-        do_also("payer_that_is_inactive", ask_about_stranger),
-        "No payer was asked about another person",
-    ),
-    Mistake(
-        INACTIVE,
         "payer asked for another day",
         ask_successor(clearing_send=replace_edi(("D8*20260306", "D8*20260302"))),
         RIGHT_PAYER,
@@ -350,9 +344,28 @@ PAYER_MISTAKES = [
 ]
 
 
-WRONG: list[Mistake] = [*SET_MISTAKES, *INTERCHANGE_MISTAKES, *PAYER_MISTAKES]
+ASKED_ABOUT_OTHERS = [
+    Mistake(
+        task, "stranger asked about", do_also(solution, ask_about_stranger), "No payer was asked about another person"
+    )
+    for task, solution in (
+        (REFUSED_SET, "set_refused_by_999"),
+        (TA1, "interchange_refused_by_ta1"),
+        (RECEIVER, "interchange_refused_by_ta1"),
+        (INACTIVE, "payer_that_is_inactive"),
+    )
+]
+WRONG: list[Mistake] = [*SET_MISTAKES, *INTERCHANGE_MISTAKES, *PAYER_MISTAKES, *ASKED_ABOUT_OTHERS]
 RIGHT: dict[str, tuple[str, Agent]] = {
+    "refused set with a wrong birth date first": (
+        REFUSED_SET,
+        send_set_again(clearing_send=mistype_birth_date_first),
+    ),
     "file with another number overwritten": (TA1, overwrite_file),
     "file to another receiver overwritten": (RECEIVER, overwrite_file),
     "payer that took over asked in the chart": (INACTIVE, ask_successor_in_chart),
+    "payer that took over asked after a wrong birth date": (
+        INACTIVE,
+        ask_successor(clearing_send=mistype_birth_date_first),
+    ),
 }
