@@ -194,6 +194,14 @@ def test_services_that_are_asked_about_are_answered() -> None:
     assert [loop.segments[0].raw(7) for loop in everything.find_all("2220D")] == ["1", "1"]
 
 
+def test_payment_that_is_not_divided_among_services_is_stated_for_the_claim_only() -> None:
+    lines = (ClaimLine(procedure_code="72148", charge=200), ClaimLine(procedure_code="99213", charge=50))
+    answer = ClaimAnswer(member=ANA, claims=(PAID.model_copy(update={"lines": lines}),))
+    reply = parse_reply(write_claim_status(ask(*PATIENT, *QUESTION), [answer], HEADER))
+    assert [loop.segments[1].render()[:10] for loop in reply.find_all("2200D")] == ["STC*F1:65*"]
+    assert reply.find_all("2220D") == []
+
+
 def test_dependent_is_answered_without_a_statement_of_levels_below() -> None:
     answer = ClaimAnswer(member=BEN, claims=(PAID,))
     segments = list_segments(write_claim_status(ask(*DEPENDENT), [answer], HEADER))

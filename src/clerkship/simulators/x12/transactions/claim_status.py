@@ -246,7 +246,12 @@ def _find_codes(status: str, reason: str, paid: float) -> tuple[str | None, str]
 
 
 def _write_lines(writer: SetWriter, asked: AskedClaim, claim: PayerClaim) -> None:
-    """Write loop 2220D or 2220E for the services of a claim: those that are asked about, else all."""
+    """Write loop 2220D or 2220E for the services of a claim: those that are asked about, else all.
+
+    A payment that is not divided among the services is stated for the claim only: they would all look unpaid.
+    """
+    if claim.paid and not any(line.paid for line in claim.lines):
+        return
     questions = {_read_procedure(line): line for line in _find_lines(asked.claim)}
     lines = [line for line in claim.lines if line.procedure_code in questions] or claim.lines
     for line in lines:
