@@ -22,6 +22,12 @@ from tests.domains.payer.test_claims import CLAIM
         ({"members": [{**JANE, "coverages": []}]}, "at least 1 item"),
         ({"members": [JANE, JANE]}, "two members of CM002 have the id CM-555 000 111"),
         ({"members": [{**JANE, "coverages": [{"start": "2024-01-01", "end": "2023-01-01"}]}]}, "is before `start`"),
+        (
+            {"members": [{**JANE, "coverages": [{"plan": "cedar-select-ep", "start": "2024-01-01"}]}]},
+            "CM-555 000 111 has the unknown plan `cedar-select-ep`",
+        ),
+        ({"claims": [{**CLAIM, "start": "2026-01-10", "end": "2026-01-09"}]}, "`end` (2026-01-09) is before `start`"),
+        ({"claims": [{**CLAIM, "received": "2020-01-01"}]}, "`received` (2020-01-01) is before `start`"),
         ({"determinations": [{"status": "approved", "questions": [{"id": "a", "text": "b"}]}]}, "`questions` go with"),
         ({"determinations": [{"status": "approved", "then": [{"status": "denied"}]}]}, "`then` goes with"),
         ({"determinations": [{"status": "need_more_info"}]}, "`need_more_info` needs `questions`"),
@@ -38,6 +44,12 @@ def test_a_mistake_in_the_config_is_an_error(config: dict[str, Any], message: st
     with pytest.raises(ValidationError) as caught:
         PayerConfig.model_validate(config)
     assert message in str(caught.value)
+
+
+def test_a_member_can_have_a_plan_of_the_config() -> None:
+    coverage = {"plan": "house-plan", "start": "2024-01-01"}
+    config = {"plans": {"house-plan": {}}, "members": [{**JANE, "coverages": [coverage]}]}
+    assert PayerConfig.model_validate(config).members[0].coverages[0].plan == "house-plan"
 
 
 def test_a_claim_or_accumulators_for_an_unknown_member_are_an_error() -> None:

@@ -55,8 +55,9 @@ def test_a_person_with_an_id_of_its_own_is_asked_for_as_a_subscriber_also_if_ano
     assert {member.relationship for member in load_dataset().members.values()} == {"self"}
 
 
-def test_an_unknown_plan_has_the_benefits_of_the_default_plan() -> None:
-    answer = ask(PayerClinic(members=with_coverages({"plan": "acme-gold", "start": "2024-01-01"})))
+def test_a_plan_without_rules_has_the_benefits_of_the_default_plan() -> None:
+    members = with_coverages({"plan": "acme-gold", "start": "2024-01-01"})
+    answer = ask(PayerClinic(members=members, plans={"acme-gold": {}}))
     assert answer.coverage is not None
     assert answer.coverage.plan_name == "acme-gold"
     [deductible] = find(answer, kind="deductible", level="individual", period="calendar_year")

@@ -12,10 +12,11 @@ from clerkship.domains.payer.code_pattern import CodePatterns
 from clerkship.domains.payer.determination_rule import AppealRule, AuthorizationRule, ClaimRule, Determination
 from clerkship.domains.payer.inquiry import ServiceType
 from clerkship.domains.payer.money import find_sum_mistake
-from clerkship.domains.payer.plan import DEFAULT_PLAN, Amount, BenefitPlan, Dollars, Share, read_table
+from clerkship.domains.payer.plan import DEFAULT_PLAN, Amount, BenefitPlan, Dollars, Share, merge_plans, read_table
 from clerkship.model.duration import Duration
 from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Frozen, Whole
+from clerkship.model.names import did_you_mean
 
 Gender = Literal["male", "female", "unknown"]
 _RULES: dict[str, TypeAdapter[Any]] = {
@@ -133,6 +134,13 @@ class ClaimEntry(Frozen):
     lines: Annotated[tuple[ClaimLine, ...], Field(description="its services; their charges add up to `charge`")] = ()
 
     @model_validator(mode="after")
+    def _check_dates(self) -> Self:
+        for name, day in (("end", self.end), ("received", self.received)):
+            if day is not None and day < self.start:
+                raise ValueError(f"`{name}` ({day}) is before `start` ({self.start})")
+        return self
+
+    @model_validator(mode="after")
     def _check_sums(self) -> Self:
         mistake = find_sum_mistake(self)
         if mistake:
@@ -240,6 +248,14 @@ class PayerConfig(Frozen):
         numbers = Counter(claim.number for claim in self.claims)
         mistakes = [f"two members of {payer} have the id {id}" for (payer, id), count in ids.items() if count > 1]
         mistakes += [f"two claims have the number {number}" for number, count in numbers.items() if count > 1]
+        plans = merge_plans(dict(self.plans))
+        mistakes += [
+            f"the member {member.member_id} has the unknown plan `{coverage.plan}`"
+            f"; {did_you_mean(coverage.plan, plans) or 'add it to `plans`'}"
+            for member in self.members
+            for coverage in member.coverages
+            if coverage.plan not in plans
+        ]
         if mistakes:
             raise ValueError("; ".join(mistakes))
         return self
