@@ -188,3 +188,17 @@ def test_declaration_of_an_unknown_event_stops_a_run(shop: LibraryFolder, declar
 
     with pytest.raises(InputError, match=message):
         plan_shop(shop, PythonSolver("agent", Wrong))
+
+
+def test_config_of_a_domain_is_checked_against_the_records_of_its_datasets(tmp_path: Path) -> None:
+    folder = LibraryFolder(tmp_path)
+    claim = "{number: C1, payer: CM002, member_id: CM0, provider_id: '1', charge: 5, start: 2026-01-05"
+    claim += ", received: 2026-01-08}"
+    payer = f"{{kind: payer, config: {{claims: [{claim}]}}}}"
+    folder.write("office.yml", f"environment: {{name: office, datasets: [clinic-100], domains: {{payer: {payer}}}}}\n")
+    folder.write("t.yml", "task: {name: T, environment: office}\n")
+    validation = validate(ValidationRequest(path=folder.root), Settings(), CATALOG)
+    [problem] = validation.problems
+    assert problem.file == str(folder.root)
+    assert problem.message.startswith("environment office, domain payer: ")
+    assert problem.message.endswith("claims: C1 is for CM002/CM0/0, who is not a member")

@@ -59,10 +59,26 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
             load_calibrations(calibration)
     except InputError as error:
         return Validation(None, error.problems)
+    problems = tuple(_check_domains(library, catalog))
+    if problems:
+        return Validation(None, problems)
     file = request.path if request.path.is_file() else None
     tasks = library.select(file=file)
     warnings = (*library.warnings_for(tasks), *_warn_ungraded(tasks))
     return Validation(replace(library, warnings=warnings), ())
+
+
+def _check_domains(library: Library, catalog: RegisteredCatalog) -> Iterator[InputProblem]:
+    """Yield mistakes in the configs of domains that only the records of the datasets show, such as unknown members."""
+    for environment in library.environments.values():
+        prepare = load("clerkship.engine.build:prepare_domains") if environment.domains else None
+        for name, prepared in (prepare(environment, library.datasets, catalog) if prepare else {}).items():
+            try:
+                prepared.new_state()
+            except InputError as error:
+                for problem in error.problems:
+                    message = f"environment {environment.name}, domain {name}: {problem.message}"
+                    yield problem.model_copy(update={"file": problem.file or str(library.root), "message": message})
 
 
 def _warn_ungraded(tasks: Iterable[LoadedTask]) -> Iterator[InputProblem]:
