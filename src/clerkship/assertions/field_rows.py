@@ -1,10 +1,11 @@
 """Build rows of evidence, each of which compares a field with an expectation."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.query import to_evidence_value
+from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 
@@ -22,6 +23,30 @@ def compare_texts(path: str, expected: Any, values: Sequence[str], seq: int | No
     """Compare the texts at a path with the expectation, and return the row."""
     actual = to_evidence_value(one_or_all(values))
     return FieldCheck(path=path, expected=expected, actual=actual, passed=matches_texts(expected, values), seq=seq)
+
+
+def compare_count(expected: Any, number: int, seq: int | None = None) -> FieldCheck:
+    """Compare the number of records with the expectation, and return the row."""
+    passed = matches_expected(expected, number)
+    return FieldCheck(path="count", expected=expected, actual=number, passed=passed, seq=seq)
+
+
+class ExpectedField(Protocol):
+    """A path, and a literal or matcher for the value there."""
+
+    @property
+    def path(self) -> Any:
+        """Where the value is."""
+
+    @property
+    def expected(self) -> Any:
+        """The literal or matcher."""
+
+
+def describe_fields(fields: Sequence[ExpectedField]) -> str:
+    """Return the expected fields as the end of a sentence: ` that has status denied`; empty if there are none."""
+    conditions = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in fields)
+    return f" that has {conditions}" if conditions else ""
 
 
 def share_passed(rows: Sequence[FieldCheck]) -> float:

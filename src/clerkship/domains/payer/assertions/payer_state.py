@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, FieldMatch
-from clerkship.assertions.field_rows import MAX_NAMES, Rows, prefix_paths, share_passed
+from clerkship.assertions.field_rows import MAX_NAMES, Rows, compare_count, describe_fields, prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
 from clerkship.domains.payer.answer import Appeal, Authorization, Member, PayerClaim
 from clerkship.domains.payer.state import PayerState
@@ -111,14 +111,8 @@ class PayerRecordState(Assertion):
     def _check_count(self, rows_by_key: Mapping[str, Rows], patient: str | None) -> Check:
         expected: Any = 0 if self.none else self.count
         matching = [key for key, rows in rows_by_key.items() if all(row.passed for row in rows)]
-        row = FieldCheck(
-            path="count",
-            expected=expected,
-            actual=len(matching),
-            passed=matches_expected(expected, len(matching)),
-        )
-        fields = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
-        detail = f"{self._describe(patient)}{f' that has {fields}' if fields else ''}: "
+        row = compare_count(expected, len(matching))
+        detail = f"{self._describe(patient)}{describe_fields(self.fields)}: "
         detail += f"{join_first(matching, most=MAX_NAMES) or 'none'} (expected {describe_expected(expected)})"
         if row.passed or self.none:
             return Check.of(row.passed, detail, row)

@@ -7,14 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.field_rows import MAX_NAMES, Rows, prefix_paths, share_passed
+from clerkship.assertions.field_rows import MAX_NAMES, Rows, compare_count, describe_fields, prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.resource import Resource, get_key
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
-from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.field import FhirField
 from clerkship.simulators.fhir.assertions.search_field import (
@@ -130,18 +130,15 @@ class FhirResourceState(Assertion):
     def _check_count(self, rows_by_key: dict[str, Rows], subject: CriterionSubject | None) -> Check:
         expected: Any = 0 if self.none else self.count
         matching = [key for key, rows in rows_by_key.items() if _all_passed(rows)]
-        passed = matches_expected(expected, len(matching))
-        described = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
-        fields = f" that has {described}" if described else ""
-        row = FieldCheck(path="count", expected=expected, actual=len(matching), passed=passed)
-        found = join_first(matching, most=MAX_NAMES) or "none"
-        detail = f"{self._describe_search(subject)}{fields}: {found} (expected {describe_expected(expected)})"
-        if passed or not self.fields or self.none:
-            return Check.of(passed, detail, row)
+        row = compare_count(expected, len(matching))
+        detail = f"{self._describe_search(subject)}{describe_fields(self.fields)}: "
+        detail += f"{join_first(matching, most=MAX_NAMES) or 'none'} (expected {describe_expected(expected)})"
+        if row.passed or not self.fields or self.none:
+            return Check.of(row.passed, detail, row)
         failed_rows = [
             check for key, rows in rows_by_key.items() if not _all_passed(rows) for check in prefix_paths(key, rows)
         ]
-        return Check.of(passed, detail, row, *failed_rows[:MAX_ROWS])
+        return Check.of(False, detail, row, *failed_rows[:MAX_ROWS])
 
     def _check_one(self, rows_by_key: dict[str, Rows], subject: CriterionSubject | None) -> Check:
         keys = list(rows_by_key)

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Check
+from clerkship.assertions.field_rows import compare_count
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import to_evidence_value
@@ -82,15 +83,13 @@ class Hl7Acknowledged(MessageAssertion):
     def _check_count(self, selection: str, selected: Sequence[InboxEntry], rows: Sequence[FieldCheck]) -> Check:
         expected: Any = 0 if self.none else self.count
         matching = [entry for entry, row in zip(selected, rows, strict=True) if row.passed]
-        passed = matches_expected(expected, len(matching))
-        seq = self._find_match(matching[0]).seq if matching else None
-        row = FieldCheck(path="count", expected=expected, actual=len(matching), passed=passed, seq=seq)
+        row = compare_count(expected, len(matching), self._find_match(matching[0]).seq if matching else None)
         detail = f"{selection} acknowledged {self._describe_expected()}: {list_messages(matching)}"
         detail += f" (expected {describe_expected(expected)})"
-        if passed or self.none:
-            return Check.of(passed, detail, row)
+        if row.passed or self.none:
+            return Check.of(row.passed, detail, row)
         failed = [entry for entry in selected if entry not in matching]
-        return Check.of(passed, detail + (f"; not {self._describe_others(failed)}" if failed else ""), row, *rows)
+        return Check.of(False, detail + (f"; not {self._describe_others(failed)}" if failed else ""), row, *rows)
 
     def _compare_entry(self, entry: InboxEntry) -> FieldCheck:
         match = next((ack for ack in entry.acks if self._matches(entry, ack)), None)

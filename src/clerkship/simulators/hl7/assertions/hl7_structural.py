@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Check
-from clerkship.assertions.field_rows import Rows, prefix_paths, share_passed
+from clerkship.assertions.field_rows import Rows, compare_count, describe_fields, prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Hl7Message
@@ -109,24 +109,15 @@ class Hl7Structural(MessageAssertion):
     ) -> Check:
         expected: Any = 0 if self.none else self.count
         matching = [each for each, rows in compared if all(row.passed for row in rows)]
-        passed = matches_expected(expected, len(matching))
-        row = FieldCheck(
-            path="count",
-            expected=expected,
-            actual=len(matching),
-            passed=passed,
-            seq=matching[0].seq if matching else None,
-        )
-        conditions = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
-        that = f" that has {conditions}" if conditions else ""
-        detail = f"{self.describe_selection(patient)}{that}, {self.direction}: {list_messages(matching)}"
-        detail += f" (expected {describe_expected(expected)})"
-        if passed or self.none:
-            return Check.of(passed, detail, row)
+        row = compare_count(expected, len(matching), matching[0].seq if matching else None)
+        selection = f"{self.describe_selection(patient)}{describe_fields(self.fields)}"
+        detail = f"{selection}, {self.direction}: {list_messages(matching)} (expected {describe_expected(expected)})"
+        if row.passed or self.none:
+            return Check.of(row.passed, detail, row)
         others = [
             check for each, rows in compared if each not in matching for check in prefix_paths(each.control_id, rows)
         ]
-        return Check.of(passed, detail + self._describe_refused(state, patient), row, *others[:100])
+        return Check.of(False, detail + self._describe_refused(state, patient), row, *others[:100])
 
     def _report_missing(self, state: Hl7State, patient: PatientSubject | None) -> Check:
         row = FieldCheck(path=self.type or "message", expected={"gte": 1}, actual=0, passed=False)

@@ -8,12 +8,19 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Assertion, Check
-from clerkship.assertions.field_rows import MAX_NAMES, compare_texts, prefix_paths, share_passed
+from clerkship.assertions.field_rows import (
+    MAX_NAMES,
+    compare_count,
+    compare_texts,
+    describe_fields,
+    prefix_paths,
+    share_passed,
+)
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag, Frozen
-from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.x12.records import TA1, X12Transaction
@@ -147,22 +154,18 @@ class TransactionAssertion(Assertion):
     def _check_count(self, compared: Sequence[tuple[ParsedTransaction, tuple[FieldCheck, ...]]]) -> Check:
         expected: Any = 0 if self.none else self.count
         matching = [each for each, rows in compared if all(row.passed for row in rows)]
-        passed = matches_expected(expected, len(matching))
-        seq = matching[0].record.seq if matching else None
-        row = FieldCheck(path="count", expected=expected, actual=len(matching), passed=passed, seq=seq)
-        conditions = ", ".join(f"{field.path} {describe_expected(field.expected)}" for field in self.fields)
-        that = f" that has {conditions}" if conditions else ""
-        detail = f"{self._describe_selection()}{that}: {list_transactions(matching)}"
+        row = compare_count(expected, len(matching), matching[0].record.seq if matching else None)
+        detail = f"{self._describe_selection()}{describe_fields(self.fields)}: {list_transactions(matching)}"
         detail += f" (expected {describe_expected(expected)})"
-        if passed or self.none:
-            return Check.of(passed, detail, row)
+        if row.passed or self.none:
+            return Check.of(row.passed, detail, row)
         others = [
             check
             for each, rows in compared
             if each not in matching
             for check in prefix_paths(f"{each.record.transaction} {each.record.id}", rows)
         ]
-        return Check.of(passed, detail, row, *others[:MAX_ROWS])
+        return Check.of(False, detail, row, *others[:MAX_ROWS])
 
     def _report_missing(self, candidates: Sequence[ParsedTransaction]) -> Check:
         row = FieldCheck(path=self.transaction or "transaction", expected={"gte": 1}, actual=0, passed=False)
