@@ -120,6 +120,12 @@ def test_names_of_codes_fit_the_elements_they_are_for() -> None:
                 assert name
 
 
+def test_codes_are_named_only_for_elements_that_a_grammar_uses() -> None:
+    elements = [element for key in KEYS for _, element in walk_elements(load_grammar(key)) if element.usage != "N"]
+    named = {frozenset(element.meanings) for element in elements}
+    assert [number for number, codes in load_table("codes").items() if frozenset(codes) not in named] == []
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_the_patterns_of_all_segments_compile(key: str) -> None:
     for _, segment in walk_segments(load_grammar(key)):
