@@ -33,6 +33,7 @@ from clerkship.domains.payer.money import find_sum_mistake
 from clerkship.domains.payer.records import PayerRecords
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
+from clerkship.model.names import did_you_mean
 from clerkship.sandbox.state import ActionContext
 
 NOON = time(12)
@@ -182,6 +183,9 @@ def change_coverage(records: PayerRecords, member: Member, changes: Mapping[str,
         raise InputError.of(f"{member.key} has no policy to change")
     updated = found[0].model_copy(update=dict(changes))
     if "plan" in changes:
+        if changes["plan"] not in records.book.plans:
+            hint = did_you_mean(changes["plan"], records.book.plans)
+            raise InputError.of(f"there is no plan {changes['plan']}", hint=hint or "add it to `plans`")
         updated = updated.model_copy(update={"plan_name": name_plan(records.book.plans, changes["plan"])})
     if updated.end is not None and updated.end < updated.start:
         raise InputError.of(f"the policy of {member.key} would end ({updated.end}) before it starts ({updated.start})")
