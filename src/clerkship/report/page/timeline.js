@@ -147,8 +147,9 @@ function payloadPanel(trial, event) {
     ...Object.entries(event.blobs || {}).map(([field, kept]) => [
       field, `${plural(kept.size, "byte")} stored outside the log, SHA-256 ${kept.sha256}`]),
   ].filter(Boolean);
-  const texts = Object.entries(event.payload).filter(([, value]) => hasLines(value));
-  const rest = Object.fromEntries(Object.entries(event.payload).filter(([, value]) => !hasLines(value)));
+  const payload = breakSegments(event.payload);
+  const texts = Object.entries(payload).filter(([, value]) => hasLines(value));
+  const rest = Object.fromEntries(Object.entries(payload).filter(([, value]) => !hasLines(value)));
   return [
     el("dl", {}, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
     el("pre", { tabindex: "0" }, JSON.stringify(rest, null, 2)),
@@ -173,6 +174,14 @@ function requestBody(event) {
   const kept = blob ? blob.size : new TextEncoder().encode(body || "").length;
   const note = kept === size ? "" : kept === 0 ? ", not kept" : `, cut to ${kept}`;
   return [body ? el("pre", { tabindex: "0" }, body.replace(/\r\n?/g, "\n")) : null, `${plural(size, "byte")}${note}`];
+}
+
+// X12 is usually sent without line breaks: each segment is shown on a line of its own.
+function breakSegments(payload) {
+  const { edi, delimiters } = payload;
+  if (typeof edi !== "string" || typeof delimiters !== "string") return payload;
+  const terminator = delimiters.slice(-1);
+  return { ...payload, edi: edi.split(terminator).join(`${terminator}\n`).replace(/\s*[\r\n]+/g, "\n").trim() };
 }
 
 // A message of HL7, a letter, a table: what has lines is shown in them.
