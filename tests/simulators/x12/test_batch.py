@@ -102,6 +102,18 @@ def test_batch_is_acknowledged_first_and_answered_later() -> None:
     assert len(exchange.clearing.transactions(transaction="271")) == 2
 
 
+def test_answer_is_not_named_before_it_is_delivered() -> None:
+    exchange = Exchange()
+    exchange.write("outbound/a.edi", one("270", eligibility()))
+    [request] = exchange.clearing.transactions()
+    assert "answer" not in request
+    assert "answer" not in exchange.clearing.interchanges()[0]["sent"][0]
+    assert "answer" not in exchange.clearing.transaction(request["id"])
+    exchange.advance(10)
+    [answer] = exchange.clearing.transactions("271")
+    assert exchange.clearing.transactions("270")[0]["answer"] == answer["id"]
+
+
 def test_delays_and_folders_are_a_matter_of_config() -> None:
     batch = {"outbound": "to/payer", "inbound": "from/payer", "acknowledge_after": "5s", "answer_after": "2h"}
     exchange = Exchange(batch=batch)

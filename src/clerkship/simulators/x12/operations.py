@@ -130,7 +130,7 @@ def list_transactions(context: Context, filter: TransactionFilter) -> dict[str, 
         for each in context.state.visible_transactions()
         if int(each.id) > first and filter.transaction in ("", each.transaction) and filter.trace in ("", each.trace)
     ]
-    listed = [summarize_transaction(each) for each in selected[:MAX_LISTED]]
+    listed = [summarize_transaction(context.state, each) for each in selected[:MAX_LISTED]]
     return {"transactions": listed, **({"next": selected[MAX_LISTED - 1].id} if len(selected) > MAX_LISTED else {})}
 
 

@@ -11,8 +11,8 @@ from clerkship.x12.validation import validate_set
 _TA1_ELEMENTS = ("interchange_control_number", "interchange_date", "interchange_time", "status", "note_code")
 
 
-def summarize_transaction(transaction: X12Transaction) -> dict[str, Any]:
-    """Describe a transaction in one line."""
+def summarize_transaction(state: X12State, transaction: X12Transaction) -> dict[str, Any]:
+    """Describe a transaction in one line. An answer that is not delivered yet is not named."""
     summary: dict[str, Any] = {
         "id": transaction.id,
         "direction": "sent" if transaction.is_from_agent else "received",
@@ -23,7 +23,8 @@ def summarize_transaction(transaction: X12Transaction) -> dict[str, Any]:
         "interchange": transaction.interchange,
         "at": transaction.at.isoformat(),
     }
-    if transaction.other:
+    other = state.transactions.get(transaction.other)
+    if other is not None and other.is_delivered:
         summary["request" if transaction.outcome == "answer" else "answer"] = transaction.other
     if transaction.reasons:
         summary["reasons"] = list(transaction.reasons)
@@ -32,11 +33,7 @@ def summarize_transaction(transaction: X12Transaction) -> dict[str, Any]:
 
 def view_transaction(state: X12State, transaction: X12Transaction) -> dict[str, Any]:
     """Describe a transaction with its content."""
-    summary = summarize_transaction(transaction)
-    other = state.transactions.get(transaction.other)
-    if other is not None and not other.is_delivered:
-        del summary["answer"]
-    return {**summary, "content": view_content(transaction), "edi": transaction.edi}
+    return {**summarize_transaction(state, transaction), "content": view_content(transaction), "edi": transaction.edi}
 
 
 def view_content(transaction: X12Transaction) -> Mapping[str, Any]:
@@ -60,9 +57,9 @@ def summarize_interchange(state: X12State, interchange: X12Interchange) -> dict[
         "at": interchange.at.isoformat(),
         "accepted": interchange.is_accepted,
         **({} if interchange.is_accepted else {"code": interchange.code, "reason": interchange.reason}),
-        "sent": [summarize_transaction(state.transactions[id]) for id in interchange.transactions],
+        "sent": [summarize_transaction(state, state.transactions[id]) for id in interchange.transactions],
         "received": [
-            summarize_transaction(state.transactions[id])
+            summarize_transaction(state, state.transactions[id])
             for reply in _delivered(interchange)
             for id in reply.transactions
         ],
@@ -85,6 +82,8 @@ def _view_reply(state: X12State, interchange: X12Interchange, reply: Interchange
     transactions = [state.transactions[id] for id in reply.transactions]
     return {
         "control_number": reply.control_number,
-        "transactions": [{**summarize_transaction(each), "content": view_content(each)} for each in transactions],
+        "transactions": [
+            {**summarize_transaction(state, each), "content": view_content(each)} for each in transactions
+        ],
         "edi": state.render_reply(interchange, reply),
     }
