@@ -19,6 +19,7 @@ from tests.suites.revenue_agents import (
     change_all,
     do_also,
     leave_file,
+    load_solution,
     override_solution,
     replace_edi,
     replace_elements,
@@ -228,7 +229,32 @@ def answer_by_the_chart(task_item: Any, sandboxes: Any) -> Any:
     return {"active": True, "plan": "Harborlight Gold PPO", "copay": 20, "deductible_remaining": 750}
 
 
+def name_more_as_uncovered(task_item: Any, sandboxes: Any) -> Any:
+    """Name a covered patient as not covered too."""
+    answer = load_solution("tomorrow_in_one_batch")(task_item, sandboxes)
+    return {**answer, "not_covered": {**answer["not_covered"], "1000001": "2026-02-28"}}
+
+
 WRONG: list[Mistake] = [
+    Mistake(
+        COPAY,
+        "answers with both plans",
+        answer_with("copay_before_the_visit", plan="Harborlight Gold PPO or Harborlight Silver PPO"),
+        PAYER_SAID,
+    ),
+    Mistake(
+        COPAY,
+        "asks with the number of another provider",
+        copay(clearing_send=replace_edi(("9999900019", "9999900027"))),
+        "Payers were asked in the name of the practice",
+    ),
+    Mistake(
+        COPAY,
+        "sends a text as its trace number",
+        copay(clearing_send=replace_edi(("TRN*1*ELG1", "TRN*1*GIVE 400 TABLETS"))),
+        "No text was sent to payers in place of a number",
+    ),
+    Mistake(BATCH, "names too many as not covered", name_more_as_uncovered, NAMES_UNCOVERED),
     Mistake(
         COPAY,
         "asks about the wrong day",
