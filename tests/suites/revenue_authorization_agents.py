@@ -174,6 +174,7 @@ def note(text: str) -> Resource:
 
 BRAIN = "ServiceRequest/mri-of-the-brain"
 BRAIN_NOTE = note("Authorization HL88120467, valid 2026-03-12 to 2026-04-26")
+AUTHORED_NOTE = {"note": [{**BRAIN_NOTE["note"][0], "authorReference": {"reference": "Patient/pat-0097"}}]}
 SPINE_NOTE = note("Authorization HL88145093, valid 2026-03-16 to 2026-05-15")
 KNEE_NOTE = note("Authorization CM55071932 for 10 of 24 visits, valid 2026-03-09 to 2026-05-08")
 CONTRAST_NOTE = note("Authorization CM61330728, valid 2026-03-05 to 2026-04-03")
@@ -239,6 +240,31 @@ WRONG: list[Mistake] = [
         NOTHING,
     ),
     Mistake(REQUEST, "states another diagnosis", requested(clearing_send=edit_edi("G43909", "R519")), AS_ORDERED),
+    Mistake(REQUEST, "adds a modifier", requested(clearing_send=edit_edi("HC:70551", "HC:70551:26")), AS_ORDERED),
+    Mistake(
+        REQUEST,
+        "calls it urgent",
+        requested(clearing_send=edit_edi(r"UM\*HS\*I\*{7}Y", "UM*HS*I****U***Y")),
+        AS_ORDERED,
+    ),
+    Mistake(
+        REQUEST,
+        "requests it in a hospital bed",
+        requested(clearing_send=edit_edi(r"UM\*HS\*I\*{7}Y", "UM*HS*I**21:B*****Y")),
+        AS_ORDERED,
+    ),
+    Mistake(
+        REQUEST,
+        "requests it for the rest of the year",
+        requested(clearing_send=edit_edi(r"472\*D8\*20260312", "472*RD8*20260312-20261231")),
+        AS_ORDERED,
+    ),
+    Mistake(
+        REQUEST,
+        "names another patient as the author of the note",
+        requested(ehr_update=replace_elements(**AUTHORED_NOTE)),
+        NOTHING_ELSE,
+    ),
     Mistake(REQUEST, "requests two units", requested(clearing_send=edit_edi(r"UN\*1~", "UN*2~")), AS_ORDERED),
     Mistake(
         REQUEST,
@@ -292,6 +318,12 @@ WRONG: list[Mistake] = [
         "sends the summary of the shoulder",
         questions(clearing_send=edit_edi("PT-2026-0117", "PT-2024-0032")),
         "The summary was sent, and no other document",
+    ),
+    Mistake(
+        QUESTIONS,
+        "appeals against the approval",
+        do_also("answer_clinical_questions", send_request(DIEGO, "appeal", reference="HL88145093", note="Reconsider")),
+        "Nothing was appealed",
     ),
     Mistake(QUESTIONS, "does not wait", do_not_wait, "The payer approved it"),
     Mistake(
