@@ -355,7 +355,13 @@ ASKED_ABOUT_OTHERS = [
         (INACTIVE, "payer_that_is_inactive"),
     )
 ]
-WRONG: list[Mistake] = [*SET_MISTAKES, *INTERCHANGE_MISTAKES, *PAYER_MISTAKES, *ASKED_ABOUT_OTHERS]
+QUESTION_MISTAKE = Mistake(
+    REFUSED_SET,
+    "asks for more than before",
+    send_set_again(clearing_send=replace_edi(("EQ*30~", "EQ*30^98~"))),
+    "The question of the set was left as it was",
+)
+WRONG: list[Mistake] = [QUESTION_MISTAKE, *SET_MISTAKES, *INTERCHANGE_MISTAKES, *PAYER_MISTAKES, *ASKED_ABOUT_OTHERS]
 RIGHT: dict[str, tuple[str, Agent]] = {
     "refused set with a wrong birth date first": (
         REFUSED_SET,
