@@ -104,6 +104,19 @@ class UseOtherDelimiters(RevenueWay):
         return edi.translate(str.maketrans("*^:~", "|!>'")).replace("'", "'\r\n")
 
 
+class UseSmallLetters(RevenueWay):
+    """Names in small letters, and people without their gender."""
+
+    def send(self, edi: str) -> str:
+        """Send the same questions."""
+        return super().send(self.write_edi(edi))
+
+    def write_edi(self, edi: str) -> str:
+        """Write the names of people in small letters, and leave out DMG03."""
+        edi = re.sub(r"(~DMG\*D8\*\d{8})\*[MF]", r"\1", edi)
+        return re.sub(r"(?<=~NM1\*IL\*1\*)[^~]*?(?=\*\*\*\*)", lambda name: name[0].title(), edi)
+
+
 class UseCoreEnvelope(RevenueWay):
     """The multipart envelope of the CORE connectivity rule."""
 
@@ -171,7 +184,7 @@ def renumber(edi: str, times: int = 1) -> str:
     return edi.replace(number, f"{int(number) + times * NEW_NUMBERS:09}")
 
 
-WAYS = ("UseOtherDelimiters", "UseCoreEnvelope", "UseBatchFiles", "AskTwice", "MendSlips")
+WAYS = ("UseOtherDelimiters", "UseSmallLetters", "UseCoreEnvelope", "UseBatchFiles", "AskTwice", "MendSlips")
 NOT_APPLICABLE: dict[str, tuple[str, ...]] = {
     # The second of two requests for the same authorization is rejected.
     "AskTwice": (
