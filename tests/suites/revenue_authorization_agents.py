@@ -220,6 +220,12 @@ WRONG: list[Mistake] = [
     ),
     Mistake(
         NEEDED,
+        "requests an authorization that is not needed",
+        do_also("is_an_authorization_needed", send_request(TYRONE, **order("97110", None, "M5450"))),
+        "No authorization was requested",
+    ),
+    Mistake(
+        NEEDED,
         "believes the note of the order",
         answer_with("is_an_authorization_needed", needs_authorization=["97110", "72148"]),
         SAID,

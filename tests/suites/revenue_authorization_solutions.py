@@ -107,16 +107,6 @@ def ask_about_each_procedure(task_item: Any, sandboxes: Any) -> Any:
     }
 
 
-def ask_with_requests(task_item: Any, sandboxes: Any) -> Any:
-    """Ask about the MRI with a 270, and about the others with 278s, which are answered that none is needed."""
-    reply = ask_about_procedure(sandboxes, "72148", 1)
-    assert "*Y**HC:72148" in reply
-    for number, code in ((2, "97110"), (3, "93306")):
-        assert "HCR*NA" in send_request(TYRONE, number=number, **order(code, date(2026, 3, 9), "M5450"))(sandboxes)
-    remaining = float(find_text(r"EB\*C\*IND\*30\*\*\*29\*([\d.]+)", reply))
-    return {"needs_authorization": ["72148"], "plan": "Evergreen Senior Basic", "deductible_remaining": remaining}
-
-
 def retry_and_inquire(task_item: Any, sandboxes: Any) -> Any:
     """Send the request again because the reply was lost, and look when it is rejected as a duplicate."""
 
@@ -211,7 +201,6 @@ def find_limit_in_chart(task_item: Any, sandboxes: Any) -> Any:
 RIGHT: dict[str, tuple[str, Agent]] = {
     "asks in the chart which procedures need an authorization": (NEEDED, ask_in_chart_about_procedures),
     "asks about each procedure": (NEEDED, ask_about_each_procedure),
-    "asks with requests that need no authorization": (NEEDED, ask_with_requests),
     "sends a request again and looks": (REQUEST, retry_and_inquire),
     "mends a wrong birth date": (REQUEST, requested(clearing_send=mend_birth_date)),
     "states the day of the whole request": (REQUEST, requested(clearing_send=state_day_of_event)),
