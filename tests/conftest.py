@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.workbench import Workbench
 
 os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, messages name the command alike
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each command that a guide runs would be compiled anew
+
+
+# On a busy machine, inputs are generated slowly; that is no defect of a test.
+settings.register_profile("shared_machine", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared_machine")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
