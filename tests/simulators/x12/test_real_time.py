@@ -299,3 +299,18 @@ def test_log_has_the_edi_of_a_transaction_once() -> None:
     assert log.count(b"BHT*0022*13*UNIQUE7") == 1
     assert log.count(b"BHT*0022*11*UNIQUE7") == 1
     assert clearinghouse.rig.rebuilt() == clearinghouse.rig.dumped()
+
+
+def test_profile_states_what_an_accepted_interchange_has() -> None:
+    clearinghouse = Clearinghouse(receiver={"id": "HUB", "qualifier": "30"}, senders=[{"id": "DESK"}])
+    profile = clearinghouse.get("/x12")
+    assert (profile["receiver"], profile["senders"]) == (
+        {"qualifier": "30", "id": "HUB"},
+        [{"qualifier": "ZZ", "id": "DESK"}],
+    )
+    assert [(each["transaction"], each["guide"], each["answer"]) for each in profile["transactions"]] == [
+        ("270", "005010X279A1", "271"),
+        ("276", "005010X212", "277"),
+        ("278", "005010X217", "278"),
+        ("278", "005010X215", "278"),
+    ]

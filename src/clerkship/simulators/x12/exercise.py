@@ -118,6 +118,7 @@ def _submit(edi: str, **changed: str) -> Request:
 
 
 EXERCISE = (
+    Request("GET", "/x12"),
     Request("GET", "/x12/transactions"),
     _post(ELIGIBILITY),
     _post(ELIGIBILITY),

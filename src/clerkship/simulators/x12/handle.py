@@ -11,6 +11,11 @@ from clerkship.simulators.x12.http import EDI
 class X12(Handle):
     """Sends interchanges, and reads the transactions of the run."""
 
+    def profile(self) -> dict[str, Any]:
+        """Return what an interchange must state: ids of sender and receiver, usage, guides of the transactions."""
+        profile: dict[str, Any] = self._json("GET", "/x12")
+        return profile
+
     def send(self, edi: str) -> str:
         """Send an interchange and return the reply as EDI; empty if there is none."""
         return self.request("POST", "/x12/interchanges", body=edi.encode(), media=EDI).body.decode()

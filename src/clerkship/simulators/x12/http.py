@@ -73,6 +73,7 @@ def _is_big(request: Any) -> bool:
 
 
 ROUTES = (
+    Route("GET", "/x12", ops.read_profile),
     Route(
         "POST",
         "/x12/interchanges",

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, WithJsonSchema
 
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.operation import OperationContext, operation
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.x12.content import count_levels, parse_content
 from clerkship.simulators.x12.core_envelope import CoreEnvelope, CoreError, CoreReply, build_core_reply, check_envelope
@@ -18,6 +18,7 @@ from clerkship.simulators.x12.views import (
     summarize_interchange,
     summarize_transaction,
     view_interchange,
+    view_profile,
     view_transaction,
 )
 from clerkship.x12.interchange import Interchange
@@ -68,6 +69,14 @@ class InterchangeReplies(NamedTuple):
     edi: str
     """All replies; empty if there is none."""
     is_json: bool
+
+
+@operation()
+def read_profile(context: Context, nothing: NoInput) -> dict[str, Any]:
+    """Return what an interchange must state: the ids of sender and receiver, the usage indicator, and the guides of the
+    transactions that are answered.
+    """
+    return view_profile(context.state.settings)
 
 
 @operation(shorter_hint="send fewer transaction sets at once")
@@ -141,6 +150,6 @@ def read_transaction(context: Context, transaction: RecordId) -> dict[str, Any]:
 
 
 OPERATIONS = (
-    *(send_interchange, submit_envelope),
+    *(read_profile, send_interchange, submit_envelope),
     *(list_interchanges, read_interchange, list_transactions, read_transaction),
 )

@@ -3,12 +3,45 @@
 from collections.abc import Mapping
 from typing import Any
 
+from clerkship.simulators.x12.config import TradingPartner, X12Config
+from clerkship.simulators.x12.intake import ANSWERED_SETS, REQUEST_GRAMMARS
 from clerkship.simulators.x12.records import TA1, InterchangeReply, X12Interchange, X12Transaction
 from clerkship.simulators.x12.state import X12State
+from clerkship.x12.envelope_checks import FUNCTIONAL_CODES
+from clerkship.x12.grammar_tables import load_grammar
+from clerkship.x12.header import SUPPORTED_CONTROL_VERSION
 from clerkship.x12.json_view import view_set
 from clerkship.x12.validation import validate_set
 
 _TA1_ELEMENTS = ("interchange_control_number", "interchange_date", "interchange_time", "status", "note_code")
+
+
+def view_profile(config: X12Config) -> dict[str, Any]:
+    """Describe what an interchange must state to be accepted, and which transactions are answered."""
+    grammars = [load_grammar(key) for key in REQUEST_GRAMMARS]
+    return {
+        "senders": [_view_partner(partner) for partner in config.senders],
+        "receiver": _view_partner(config.receiver),
+        "usage": config.usage,
+        "version": SUPPORTED_CONTROL_VERSION,
+        "character_set": config.character_set,
+        "control_numbers": config.control_numbers,
+        "transactions": [
+            {
+                "transaction": grammar.code,
+                "name": grammar.name,
+                "guide": grammar.versions[0],
+                "functional_code": FUNCTIONAL_CODES[grammar.code],
+                "answer": ANSWERED_SETS[grammar.code],
+            }
+            for grammar in grammars
+        ],
+        "limits": {"bytes": config.max_interchange, "transaction_sets": config.max_sets},
+    }
+
+
+def _view_partner(partner: TradingPartner) -> dict[str, str]:
+    return {"qualifier": partner.qualifier, "id": partner.id}
 
 
 def summarize_transaction(state: X12State, transaction: X12Transaction) -> dict[str, Any]:
