@@ -148,7 +148,7 @@ def _describe_route(route: Route) -> str:
     query = [f"`?{name}=`: {fields[name].get('description', name)}" for name in route.query]
     query += [f"`?…`: {fields[route.free_query].get('description', '')}"] if route.free_query else []
     body = [f"body: {_BODY_TYPES.get(route.body_type, 'JSON')}"] if route.body else []
-    body += ["body: JSON"] if route.json_fields else []
+    body += [f"body: {route.media or 'JSON'}"] if route.json_fields else []
     details = f" ({'; '.join(query + body)})" if query or body else ""
     return " ".join(route.operation.description.split()).replace("|", "\\|") + details
 

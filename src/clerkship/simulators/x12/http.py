@@ -89,6 +89,7 @@ ROUTES = (
         "POST",
         "/x12/core",
         ops.submit_envelope,
+        media="multipart/form-data",
         parse=parse_envelope,
         render=render_envelope,
         refuse=refuse_envelope,
