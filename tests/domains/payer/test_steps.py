@@ -130,7 +130,7 @@ def test_set_eligibility_changes_the_plan_and_what_was_used() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"member_id": "CM0", "end": "2026-01-01"}, "there is no member for member CM0"),
+        ({"member_id": "CM0", "end": "2026-01-01"}, "there is no member with member id CM0"),
         ({"patient": "Patient/jane", "plan": "x"}, "is a member of several payers"),
         ({"member_id": "CM555000111", "end": "2020-01-01"}, "before it starts"),
         ({"member_id": "CM555000111", "plan": "cedar-select-ep"}, "there is no plan cedar-select-ep"),

@@ -169,10 +169,10 @@ def select_member(records: PayerRecords, payer: str | None, member_id: str | Non
     if len(keys) == 1:
         return records.get_member(keys[0])
     wanted = ", ".join(
-        f"{name} {value}" for name, value in (("payer", payer), ("member", member_id), ("patient", patient)) if value
+        f"{name} {value}" for name, value in (("payer", payer), ("member id", member_id), ("patient", patient)) if value
     )
     if not keys:
-        raise InputError.of(f"there is no member for {wanted}")
+        raise InputError.of(f"there is no member with {wanted}")
     raise InputError.of(f"{wanted} is a member of several payers: {', '.join(keys)}", hint="add `payer`")
 
 
