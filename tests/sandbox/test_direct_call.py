@@ -7,8 +7,9 @@ import orjson
 import pytest
 
 from clerkship.actors.openai_chat import Toolbox
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.conformance.rig import SimulatorRig, prepare_domains
 from clerkship.playground.in_process import open_sandboxes
+from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.recording import agent_actions
 from clerkship.sandbox.direct_call import DirectCall, decode_bytes, encode_bytes
 from clerkship.sandbox.handle import Sandboxes
@@ -17,6 +18,7 @@ from clerkship.simulators import files
 from clerkship.simulators.files.exercise import HALF
 from clerkship.simulators.files.operations import NewFile, write_file
 from clerkship.simulators.files.sftp.call import SftpCall
+from clerkship.simulators.registry import KINDS
 from clerkship.simulators.spec import Spec
 from tests.conformance.pager import SPEC, parse_line, send_page
 
@@ -89,3 +91,23 @@ def test_replayed_call_produces_the_same_log(spec: Spec, call: OperationCall[Any
         agent_actions.repeat_action(act, open_sandboxes(again.gateway, again.playground, lambda: "http://127.0.0.1:1"))
         assert again.lines == first.lines
         assert first.playground.broken is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "operation", "arguments"),
+    [
+        (entry.kind, operation.name, {})
+        for entry in KINDS
+        for operation in entry.load().operations
+        if not operation.schema.get("required")
+    ]
+    + [("fhir", "read", {"type": "Patient", "id": "p1"}), ("x12", "send_interchange", {"edi": b"ISA"})],
+)
+def test_no_direct_call_breaks_a_trial(kind: str, operation: str, arguments: dict[str, Any]) -> None:
+    spec = next(entry for entry in KINDS if entry.kind == kind).load()
+    prepared = PreparedSimulator(spec, spec.config(), spec.prepare(spec.exercise_datasets))
+    with SimulatorRig(spec, prepared=prepared, domains=prepare_domains(spec)) as rig:
+        sandboxes = open_sandboxes(rig.gateway, rig.playground, lambda: "http://127.0.0.1:1")
+        reply = sandboxes["box"].call(operation, arguments)
+        assert rig.playground.broken is None
+        assert reply.status < 500

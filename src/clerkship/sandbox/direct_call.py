@@ -44,8 +44,33 @@ class DirectCall(OperationCall[Any, Any]):
         return validate_input(self.operation, self.input)
 
     def render(self, context: OperationContext[Any], result: Any) -> Reply:
-        """Write bytes and text as they are, and everything else as JSON."""
-        return replace(to_reply(OK, result), result=result)
+        """Write bytes and text as they are, and everything else as JSON.
+
+        A result that only the route of the operation can write is refused: it must not break the trial.
+        """
+        try:
+            return replace(to_reply(OK, result), result=result)
+        except orjson.JSONEncodeError:
+            return replace(_render_as_json(self.operation.name, result), result=result)
+
+
+def _render_as_json(name: str, result: Any) -> Reply:
+    """Write a result that has tuples with names, mappings and bytes in it; raises Refusal for other objects."""
+    try:
+        return Reply(OK, orjson.dumps(result, default=_encode_part))
+    except orjson.JSONEncodeError:
+        reason = f"the result of `{name}` has no JSON form here; send the request of its route instead"
+        raise Refusal(406, "no_json_form", reason) from None
+
+
+def _encode_part(value: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return value._asdict()
+    if isinstance(value, bytes):
+        return encode_bytes(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return encode_model(value)
 
 
 class RecordedCall(OperationCall[Any, Any]):
