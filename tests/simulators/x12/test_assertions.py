@@ -125,6 +125,15 @@ def test_reply_to_a_batch_counts_once_it_is_delivered(bench: Workbench) -> None:
         ({"x12_response": {"transaction": 270}}, "unknown transaction '270'"),
         ({"x12_response": {"fields": [{"path": "2100C-EB", "expected": 1}]}}, "is not a path into a transaction set"),
         ({"x12_request": {"correlate_by": {"TRN": 1, "oops": 2}}}, "`oops` is not a path"),
+        (
+            {"x12_request": {"transaction": 276, "correlate_by": {"2200Z/REF*2": "x"}, "none": True}},
+            "transaction 276 has no loop 2200Z",
+        ),
+        (
+            {"x12_request": {"transaction": 270, "fields": [{"path": "2100C/UM*2", "expected": "I"}]}},
+            "loop 2100C of transaction 270 has no segment UM",
+        ),
+        ({"x12_response": {"fields": [{"path": "UM*99", "expected": 1}]}}, "has no segment UM"),
         ({"x12_request": {"count": 1, "none": True}}, "`count` and `none` do not go together"),
     ],
 )

@@ -20,13 +20,16 @@ from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag, Frozen
+from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.x12.records import TA1, X12Transaction
 from clerkship.simulators.x12.state import X12State
+from clerkship.x12.grammar import Grammar
+from clerkship.x12.grammar_tables import load_grammar
 from clerkship.x12.loop import Loop
-from clerkship.x12.segment_path import parse_segment_path
+from clerkship.x12.segment_path import BadSegmentPath, parse_segment_path
 from clerkship.x12.validation import validate_set
 
 MAX_ROWS = 100
@@ -41,6 +44,15 @@ def _check_path(path: str) -> str:
 def _to_code(value: Any) -> Any:
     """Return a transaction code that YAML reads as a number as text."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _find_mistake(path: str, grammar: Grammar) -> str:
+    """Return what a grammar lacks of a path; empty if it has all of it."""
+    try:
+        parse_segment_path(path).check(grammar)
+    except BadSegmentPath as mistake:
+        return str(mistake)
+    return ""
 
 
 SegmentPathText = Annotated[str, AfterValidator(_check_path)]
@@ -80,6 +92,8 @@ class TransactionAssertion(Assertion):
     shorthand: ClassVar[str | None] = "transaction"
     codes: ClassVar[tuple[str, ...]] = ()
     """The transactions that it can be about."""
+    grammars: ClassVar[tuple[str, ...]] = ()
+    """The grammars of these transactions, as far as there are any."""
     transaction: Annotated[
         str | None, BeforeValidator(_to_code), Field(description="ST01 of the transaction, or TA1; any if not given")
     ] = None
@@ -98,7 +112,20 @@ class TransactionAssertion(Assertion):
             raise ValueError("`count` and `none` do not go together")
         if self.transaction is not None and self.transaction not in self.codes:
             raise ValueError(f"unknown transaction {self.transaction[:20]!r} (expected: {', '.join(self.codes)})")
+        mistakes = list(self._find_path_mistakes())
+        if mistakes:
+            raise build_located_error(mistakes)
         return self
+
+    def _find_path_mistakes(self) -> Iterator[tuple[FieldPath, str]]:
+        """Find paths that no such transaction can have. With `none`, a criterion with one would pass every agent."""
+        paths: list[tuple[FieldPath, str]] = [(("correlate_by", path), path) for path in self.correlate_by]
+        paths += [(("fields", place, "path"), field.path) for place, field in enumerate(self.fields)]
+        grammars = [load_grammar(key) for key in self.grammars if self.transaction in (None, key[:3])] if paths else []
+        for place, path in paths:
+            mistakes = [mistake for grammar in grammars if (mistake := _find_mistake(path, grammar))]
+            if grammars and len(mistakes) == len(grammars) and not (self.transaction is None and path.startswith(TA1)):
+                yield place, mistakes[0]
 
     @property
     def passes_on_inaction(self) -> bool:

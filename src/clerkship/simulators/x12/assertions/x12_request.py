@@ -17,6 +17,7 @@ class X12RequestSent(TransactionAssertion):
 
     name: ClassVar[str] = "x12_request"
     codes: ClassVar[tuple[str, ...]] = ("270", "276", "278", "837", "999", "TA1")
+    grammars: ClassVar[tuple[str, ...]] = ("270", "276", "278_request", "278_inquiry", "999")
     outcome: Annotated[
         Literal["accepted", "refused", "any"], Field(description="accepted ones, those refused with a 999, or both")
     ] = "accepted"

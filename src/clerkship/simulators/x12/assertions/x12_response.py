@@ -15,6 +15,7 @@ class X12ResponseReceived(TransactionAssertion):
 
     name: ClassVar[str] = "x12_response"
     codes: ClassVar[tuple[str, ...]] = ("271", "277", "278", "999", "TA1")
+    grammars: ClassVar[tuple[str, ...]] = ("271", "277", "278_response", "278_inquiry_response", "999")
 
     def find_candidates(self, state: X12State) -> Iterable[X12Transaction]:
         """Return what the agent received."""
