@@ -10,12 +10,14 @@ from clerkship.simulators.x12.content import MAX_INTERCHANGES, MAX_SEGMENTS
 from clerkship.simulators.x12.core_envelope import OPTIONAL_FIELDS, REQUIRED_FIELDS, RULE_VERSION
 from clerkship.simulators.x12.intake import ANSWERED_SETS, REQUEST_GRAMMARS
 from clerkship.simulators.x12.transactions.codes import CODES, RejectionCodes
-from clerkship.x12.grammar import Grammar, LoopSpec
+from clerkship.x12.grammar import Grammar, LoopSpec, SegmentSpec
 from clerkship.x12.grammar_compiler import UNLIMITED
 from clerkship.x12.grammar_tables import list_grammars, list_unsupported, load_grammar
 from scripts.reference.render import render_page
 from scripts.reference.tables import rows
 
+MAX_SHOWN_CODES = 4
+"""Codes that the structures show of one element."""
 _DECISION = "../decisions/0020-x12-clearinghouse.md"
 
 
@@ -95,7 +97,8 @@ def _describe_loop(loop: LoopSpec, depth: int) -> Iterator[str]:
     for item in loop.items:
         if item.loop is None:
             segment = item.segment
-            yield f"{indent}{_describe_usage(segment.id, segment.label, item.max, required=segment.is_required)}"
+            label = f"{segment.label}{_describe_codes(segment)}"
+            yield f"{indent}{_describe_usage(segment.id, label, item.max, required=segment.is_required)}"
             continue
         yield f"{indent}{_describe_usage(item.loop.id, item.loop.label, item.max, required=item.loop.is_required)}"
         yield from _describe_loop(item.loop, depth + 1)
@@ -103,6 +106,16 @@ def _describe_loop(loop: LoopSpec, depth: int) -> Iterator[str]:
         label = f"{level.label}, HL {level.level}"
         yield f"{indent}{_describe_usage(level.id, label, level.max, required=level.is_required)}"
         yield from _describe_loop(level, depth + 1)
+
+
+def _describe_codes(segment: SegmentSpec) -> str:
+    """Return the codes of the first elements that have few of them: what a newcomer would have to guess."""
+    parts = [
+        f"{segment.id}{element.position:02} {' or '.join(sorted(element.codes))}"
+        for element in segment.elements[:2]
+        if element.codes and len(element.codes) <= MAX_SHOWN_CODES
+    ]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _describe_usage(id: str, label: str, most: int, *, required: bool) -> str:
