@@ -1,0 +1,1 @@
+"""`messages`: the text messages, e-mail and portal messages of an organization."""

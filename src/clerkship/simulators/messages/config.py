@@ -1,0 +1,48 @@
+"""The configuration of a `messages` simulator."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from clerkship.model.duration import Duration
+from clerkship.model.frozen import Flag, Frozen, Whole
+
+PhoneNumber = Annotated[str, Field(pattern=r"^\+[1-9]\d{6,14}$", description="phone number in E.164: +15550100123")]
+EmailAddress = Annotated[str, Field(pattern=r"^[^@\s<>,;\"]+@[^@\s<>,;\"]+$", max_length=254)]
+
+
+class Contact(Frozen):
+    """A person or office that can be written to, besides the patients of the datasets."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    phone: PhoneNumber | None = None
+    email: EmailAddress | None = None
+    portal: Annotated[str | None, Field(description="their portal account, such as `Patient/pat-0001`")] = None
+    landline: Annotated[Flag, Field(description="whether the phone number cannot receive text messages")] = False
+    unreachable: Annotated[Flag, Field(description="whether text messages to them are not delivered")] = False
+    opted_out: Annotated[Flag, Field(description="whether they opted out of text messages")] = False
+
+
+class MessagesConfig(Frozen):
+    """The configuration: the organization's own numbers and addresses, whom it can reach, and limits."""
+
+    organization: Annotated[str, Field(description="name of the organization, on the portal and in e-mail")] = "Clinic"
+    numbers: Annotated[
+        tuple[PhoneNumber, ...], Field(min_length=1, max_length=20, description="its own phone numbers")
+    ] = ("+15550100100",)
+    addresses: Annotated[
+        tuple[EmailAddress, ...], Field(min_length=1, max_length=20, description="its own e-mail addresses")
+    ] = ("frontdesk@clinic.example",)
+    contacts: Annotated[tuple[Contact, ...], Field(max_length=10_000)] = ()
+    use_patients: Annotated[
+        Flag, Field(description="whether patients of the FHIR datasets can be written to at their telecom entries")
+    ] = True
+    deliver_after: Annotated[Duration, Field(description="simulated time until a sent message is delivered")] = (
+        timedelta(seconds=5)
+    )
+    webhook: Annotated[str | None, Field(description="URL of the agent that is called for each inbound SMS")] = None
+    help_text: Annotated[str, Field(description="the automatic reply to HELP")] = ""
+    max_message_bytes: Annotated[
+        Whole, Field(ge=1_000, le=100_000_000, description="largest e-mail or portal message, with attachments")
+    ] = 25_000_000
