@@ -16,7 +16,21 @@ code = main()
 print("\\n".join(sys.modules), file=open({place!r}, "w"))
 sys.exit(code)
 """
-HEAVY = {"yaml", "jinja2", "httpx", "httptools", "regex", "fhirpathpy", "antlr4", "asyncssh", "websockets", "anthropic"}
+HEAVY = {
+    "yaml",
+    "jinja2",
+    "httpx",
+    "httptools",
+    "regex",
+    "fhirpathpy",
+    "antlr4",
+    "asyncssh",
+    "websockets",
+    "anthropic",
+    "joserfc",
+    "cryptography",
+    "aiosmtpd",
+}
 """Packages of others that few commands need."""
 MACHINERY = {
     "clerkship.engine",
