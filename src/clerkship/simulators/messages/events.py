@@ -11,6 +11,8 @@ from clerkship.simulators.messages.records import Channel, DeliveryStatus, Messa
 class MessageSent(Utterance):
     """The organization sent a message; the actor is `agent`, or `scenario` for one that lies in the past.
 
+    An automatic reply to STOP, START or HELP has the actor `system`.
+
     `text` is the body as the recipient reads it. `turn` is the turn of the conversation with a simulated person, and 0
     outside of one.
     """
@@ -20,6 +22,7 @@ class MessageSent(Utterance):
     html: str | None = None
     segments: Annotated[int | None, Field(description="SMS only: in how many parts it is sent")] = None
     status: DeliveryStatus = "queued"
+    automatic: Annotated[bool, Field(description="whether it is the automatic reply to STOP, START or HELP")] = False
 
 
 class MessageArrived(Utterance):

@@ -1,9 +1,12 @@
 """Messages, their attachments and their channels, in words of no protocol."""
 
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clerkship.events.event import Event
 from clerkship.model.frozen import Frozen
 
 Channel = Literal["sms", "email", "portal"]
@@ -32,9 +35,47 @@ class MessageHeader(Frozen):
     subject: str | None = None
     thread: Annotated[str, Field(description="id of the thread")]
     in_reply_to: Annotated[str | None, Field(description="id of the message that it answers")] = None
+    message_id: Annotated[str | None, Field(description="e-mail: the Message-ID of RFC 5322, with its brackets")] = None
     attachments: tuple[MessageAttachment, ...] = ()
 
     @property
     def recipients(self) -> tuple[str, ...]:
         """All addresses to which it goes."""
         return (*self.to, *self.cc, *self.bcc)
+
+
+@dataclass(slots=True)
+class MessageRecord:
+    """A message that was sent or has arrived, with what became of it. `event` is its MessageSent or MessageArrived."""
+
+    number: int
+    """Its position among all messages of the sandbox, from 1."""
+    event: Event
+    header: MessageHeader
+    status: DeliveryStatus
+    error_code: str | None = None
+    unread: bool = False
+    due: tuple[datetime, int] | None = None
+    """When its status changes next, and the seq of the event that leads to it."""
+    status_at: datetime | None = None
+    """When its status changed last."""
+
+    @property
+    def id(self) -> str:
+        """The id of the message."""
+        return self.header.id
+
+    @property
+    def is_inbound(self) -> bool:
+        """Whether it is a message to the organization."""
+        return self.status == "received"
+
+    @property
+    def payload(self) -> Any:
+        """The MessageSent or MessageArrived of the message."""
+        return self.event.payload
+
+    @property
+    def correspondents(self) -> tuple[str, ...]:
+        """The addresses at the other end: the sender of a message that arrived, the recipients of one that was sent."""
+        return (self.header.sender,) if self.is_inbound else self.header.recipients

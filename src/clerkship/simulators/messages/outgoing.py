@@ -1,0 +1,62 @@
+"""Messages before they have an id and a thread: what a protocol, a step or a person hands to the state."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from clerkship.model.frozen import Frozen
+from clerkship.simulators.messages.records import Channel
+
+TEXT_TYPE = "text/plain"
+BINARY_TYPE = "application/octet-stream"
+
+
+class NewAttachment(Frozen):
+    """A file of a message that is not stored yet."""
+
+    name: str
+    content_type: str = BINARY_TYPE
+    data: bytes = b""
+
+
+class OutgoingMessage(Frozen):
+    """A message that the organization wants to send. `MessagesState.send` checks it and gives it an id and a thread."""
+
+    channel: Channel
+    sender: Annotated[
+        str, Field(description="one of its own numbers or addresses; empty for the first, and on the portal")
+    ] = ""
+    to: tuple[str, ...]
+    cc: tuple[str, ...] = ()
+    bcc: tuple[str, ...] = ()
+    subject: str | None = None
+    text: str = ""
+    html: str | None = None
+    attachments: tuple[NewAttachment, ...] = ()
+    thread: Annotated[str | None, Field(description="portal: the thread to continue; a new one if not given")] = None
+    in_reply_to: Annotated[str | None, Field(description="id of the message in the sandbox that it answers")] = None
+    message_id: Annotated[str | None, Field(description="e-mail: its Message-ID; generated if not given")] = None
+    references: Annotated[
+        tuple[str, ...], Field(description="e-mail: the Message-IDs of In-Reply-To and References, newest first")
+    ] = ()
+
+
+class IncomingMessage(Frozen):
+    """A message to the organization. `MessagesState.receive` gives it an id and a thread."""
+
+    channel: Channel
+    sender: str
+    to: Annotated[
+        tuple[str, ...], Field(description="its own numbers or addresses; empty for the first, and on the portal")
+    ] = ()
+    cc: tuple[str, ...] = ()
+    subject: str | None = None
+    text: str = ""
+    html: str | None = None
+    attachments: tuple[NewAttachment, ...] = ()
+    thread: Annotated[str | None, Field(description="portal: the thread to continue; a new one if not given")] = None
+    in_reply_to: Annotated[str | None, Field(description="id of the message in the sandbox that it answers")] = None
+    message_id: Annotated[str | None, Field(description="e-mail: its Message-ID; generated if not given")] = None
+    references: Annotated[
+        tuple[str, ...], Field(description="e-mail: the Message-IDs of In-Reply-To and References, newest first")
+    ] = ()
