@@ -1,0 +1,1 @@
+"""CDS Hooks 2.0: services, hook requests, cards, feedback, validation and prefetch templates."""
