@@ -1,10 +1,13 @@
 """Cards, suggestions and actions: what a CDS service answers."""
 
+import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from clerkship.cds.coding import CdsCoding
+from clerkship.cds.hooks import is_reference
 from clerkship.cds.wire_model import Extension, Text, WireModel
 from clerkship.model.frozen import Flag
 
@@ -15,6 +18,16 @@ ActionType = Literal["create", "update", "delete"]
 LinkType = Literal["absolute", "smart"]
 MAX_SUMMARY = 140
 """The specification wants fewer characters than this in a summary."""
+_ABSOLUTE_URL = re.compile(r"https?://[^\s/?#]+", re.IGNORECASE)
+
+
+def _check_url(text: str) -> str:
+    if not _ABSOLUTE_URL.match(text):
+        raise PydanticCustomError("url", "expected an absolute URL with http or https")
+    return text
+
+
+AbsoluteUrl = Annotated[Text, AfterValidator(_check_url)]
 
 
 class SuggestedAction(WireModel):
@@ -30,10 +43,14 @@ class SuggestedAction(WireModel):
     @model_validator(mode="after")
     def _check_resource(self) -> Self:
         if self.type == "delete":
-            if self.resource_id is None:
-                raise ValueError("a delete needs a resourceId, such as ServiceRequest/123")
+            if not is_reference(self.resource_id):
+                raise PydanticCustomError("action-resource", "a delete needs a resourceId, such as ServiceRequest/123")
         elif self.resource is None:
-            raise ValueError(f"a {self.type} needs a resource")
+            raise PydanticCustomError("action-resource", f"a {self.type} needs a resource")
+        elif not isinstance(self.resource.get("resourceType"), str):
+            raise PydanticCustomError("action-resource", "the resource has no resourceType")
+        elif self.type == "update" and not is_reference(self.target):
+            raise PydanticCustomError("action-resource", "an update needs a resource with an id")
         return self
 
     @property
@@ -55,13 +72,19 @@ class Suggestion(WireModel):
     actions: tuple[SuggestedAction, ...] = ()
     extension: Extension | None = None
 
+    @model_validator(mode="after")
+    def _check_actions(self) -> Self:
+        if any(action.description is None for action in self.actions):
+            raise PydanticCustomError("action-description", "each action of a suggestion needs a description")
+        return self
+
 
 class CardSource(WireModel):
     """Where the advice of a card comes from."""
 
     label: Text
-    url: Text | None = None
-    icon: Text | None = None
+    url: AbsoluteUrl | None = None
+    icon: AbsoluteUrl | None = None
     topic: CdsCoding | None = None
     extension: Extension | None = None
 
@@ -70,7 +93,7 @@ class CardLink(WireModel):
     """A page to open, or a SMART app to launch."""
 
     label: Text
-    url: Text
+    url: AbsoluteUrl
     type: LinkType
     app_context: Annotated[Text | None, Field(description="given to the SMART app at its launch")] = None
     extension: Extension | None = None
@@ -78,7 +101,7 @@ class CardLink(WireModel):
     @model_validator(mode="after")
     def _check_context(self) -> Self:
         if self.app_context is not None and self.type != "smart":
-            raise ValueError("appContext is only for links of type smart")
+            raise PydanticCustomError("link-context", "appContext is only for links of type smart")
         return self
 
 
@@ -99,9 +122,9 @@ class Card(WireModel):
     @model_validator(mode="after")
     def _check_conditions(self) -> Self:
         if self.suggestions and self.selection_behavior is None:
-            raise ValueError("selectionBehavior is required with suggestions")
+            raise PydanticCustomError("selection-behavior", "selectionBehavior is required with suggestions")
         if any(reason.display is None for reason in self.override_reasons):
-            raise ValueError("an override reason needs a display text")
+            raise PydanticCustomError("override-reasons", "an override reason needs a display text")
         return self
 
 
