@@ -74,6 +74,7 @@ KINDS: tuple[KindEntry, ...] = (
         steps={"hl7.send": ()},
         filters=("hl7", "hl7date"),
     ),
+    KindEntry(kind="messages", steps={"messages.receive": ()}),
     KindEntry(kind="x12", assertions={"x12_response": (), "x12_request": ()}),
 )
 

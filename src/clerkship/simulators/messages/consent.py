@@ -28,6 +28,18 @@ def find_keyword(text: str) -> tuple[KeywordKind, str] | None:
     return None if kind is None else (kind, word.upper())
 
 
+def find_effective_keyword(text: str, consent: Consent) -> tuple[KeywordKind, str] | None:
+    """Return the keyword of a text message if it has an effect.
+
+    START and YES have none for a contact who has not opted out, so that "reply YES to confirm" works. STOP and HELP
+    have none for one who has.
+    """
+    found = find_keyword(text)
+    if found is None or (consent == "opted_out") != (found[0] == "start"):
+        return None
+    return found
+
+
 def build_automatic_reply(kind: KeywordKind, organization: str, help_text: str = "") -> str:
     """Return the text of the automatic reply to a keyword."""
     if kind == "stop":

@@ -26,7 +26,7 @@ class OutgoingMessage(Frozen):
     sender: Annotated[
         str, Field(description="one of its own numbers or addresses; empty for the first, and on the portal")
     ] = ""
-    to: tuple[str, ...]
+    to: Annotated[tuple[str, ...], Field(description="may be empty in an answer: then it goes to the sender")] = ()
     cc: tuple[str, ...] = ()
     bcc: tuple[str, ...] = ()
     subject: str | None = None
@@ -39,6 +39,11 @@ class OutgoingMessage(Frozen):
     references: Annotated[
         tuple[str, ...], Field(description="e-mail: the Message-IDs of In-Reply-To and References, newest first")
     ] = ()
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """All addresses to which it goes."""
+        return (*self.to, *self.cc, *self.bcc)
 
 
 class IncomingMessage(Frozen):

@@ -1,6 +1,6 @@
 """Messages, their attachments and their channels, in words of no protocol."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -79,3 +79,15 @@ class MessageRecord:
     def correspondents(self) -> tuple[str, ...]:
         """The addresses at the other end: the sender of a message that arrived, the recipients of one that was sent."""
         return (self.header.sender,) if self.is_inbound else self.header.recipients
+
+
+@dataclass(slots=True)
+class ConversationRecord:
+    """A conversation with a simulated person at an address: the messages to and from it since it was started."""
+
+    person: str
+    channel: Channel
+    address: str
+    is_open: bool = True
+    turns: int = 0
+    messages: list[Event] = field(default_factory=list)

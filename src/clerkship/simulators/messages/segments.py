@@ -1,4 +1,4 @@
-"""The parts of a text message: GSM 7-bit or UCS-2, alone or with a header that joins the parts (3GPP TS 23.038, 23.040)."""
+"""The parts of a text message in GSM 7-bit or UCS-2 (3GPP TS 23.038), alone or joined by headers (23.040)."""
 
 from typing import Literal
 

@@ -1,0 +1,219 @@
+"""Checks of a message before it is accepted, with the codes of Twilio for text messages and of SMTP for e-mail."""
+
+import re
+from collections.abc import Iterable
+
+from clerkship.sandbox.request import Refusal
+from clerkship.simulators.messages.config import MessagesConfig
+from clerkship.simulators.messages.contacts import ContactDirectory, normalise_address, normalise_phone
+from clerkship.simulators.messages.outgoing import IncomingMessage, NewAttachment, OutgoingMessage
+from clerkship.simulators.messages.records import Channel
+from clerkship.simulators.messages.segments import MAX_SMS_LENGTH
+from clerkship.simulators.messages.threads import MessageThread
+
+MAX_RECIPIENTS = 100
+MAX_ATTACHMENTS = 50
+MAX_MEDIA = 10
+"""The attachments of one text message, as in Twilio."""
+MAX_MEDIA_BYTES = 5_000_000
+MAX_SUBJECT = 998
+"""The longest line of an e-mail (RFC 5322 §2.1.1)."""
+MAX_NAME = 255
+MAX_ADDRESS = 254
+"""The longest e-mail address (RFC 5321 §4.5.3.1.3, without its brackets)."""
+MAX_REFERENCES = 1000
+_NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")
+"""Line breaks would begin another header (RFC 5322 §2.2); other control characters are not allowed either."""
+_EMAIL = re.compile(r"[^@\s<>,;:\"()\[\]\\]{1,64}@[^@\s<>,;:\"()\[\]\\.][^@\s<>,;:\"()\[\]\\]{0,252}")
+_MESSAGE_ID = re.compile(r"<[^\s<>]{1,990}>")
+
+
+def check_texts(message: OutgoingMessage | IncomingMessage) -> None:
+    """Refuse text that is not Unicode, and line breaks and control characters where a header would have them."""
+    for name, text in _list_texts(message):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise Refusal(400, "invalid_text", f"{name} is not valid Unicode text") from None
+    for name, text in _list_header_texts(message):
+        match = _NOT_IN_HEADERS.search(text)
+        if match is not None:
+            character = f"U+{ord(match[0]):04X}"
+            raise Refusal(400, "invalid_header", f"{name} contains a line break or control character ({character})")
+
+
+def _list_header_texts(message: OutgoingMessage | IncomingMessage) -> Iterable[tuple[str, str]]:
+    yield "sender", message.sender
+    bcc = message.bcc if isinstance(message, OutgoingMessage) else ()
+    for name, addresses in (("to", message.to), ("cc", message.cc), ("bcc", bcc)):
+        for address in addresses[: MAX_RECIPIENTS + 1]:
+            yield f"an address in {name}", address
+    yield "subject", message.subject or ""
+    yield "message_id", message.message_id or ""
+    for reference in message.references[:MAX_REFERENCES]:
+        yield "references", reference
+    for attachment in message.attachments[: MAX_ATTACHMENTS + 1]:
+        yield "the name of an attachment", attachment.name
+        yield "the content type of an attachment", attachment.content_type
+
+
+def _list_texts(message: OutgoingMessage | IncomingMessage) -> Iterable[tuple[str, str]]:
+    yield from _list_header_texts(message)
+    yield from (("text", message.text), ("html", message.html or ""))
+    yield from (("thread", message.thread or ""), ("in_reply_to", message.in_reply_to or ""))
+
+
+def check_size(message: OutgoingMessage | IncomingMessage, config: MessagesConfig) -> None:
+    """Refuse a message with too many recipients or attachments, or that is too large."""
+    count = len(message.to) + len(message.cc) + (len(message.bcc) if isinstance(message, OutgoingMessage) else 0)
+    if count > MAX_RECIPIENTS:
+        code = "452" if message.channel == "email" else "too_many_recipients"
+        raise Refusal(400, code, f"a message may have {MAX_RECIPIENTS} recipients, not {count}")
+    if len(message.attachments) > MAX_ATTACHMENTS:
+        count = len(message.attachments)
+        raise Refusal(400, "too_many_attachments", f"a message may have {MAX_ATTACHMENTS} attachments, not {count}")
+    if message.subject is not None and len(message.subject) > MAX_SUBJECT:
+        raise Refusal(400, "too_long", f"a subject may have {MAX_SUBJECT} characters, not {len(message.subject)}")
+    for attachment in message.attachments:
+        _check_attachment(attachment)
+    size = measure_message(message)
+    if size > config.max_message_bytes:
+        code = "552" if message.channel == "email" else "too_large"
+        raise Refusal(413, code, f"a message may have {config.max_message_bytes} bytes with attachments, not {size}")
+
+
+def measure_message(message: OutgoingMessage | IncomingMessage) -> int:
+    """Return the bytes of the text, the HTML and the attachments of a message."""
+    texts = len(message.text.encode()) + len((message.html or "").encode())
+    return texts + sum(len(attachment.data) for attachment in message.attachments)
+
+
+def _check_attachment(attachment: NewAttachment) -> None:
+    if not attachment.name.strip() or len(attachment.name) > MAX_NAME:
+        raise Refusal(400, "invalid_name", f"the name of an attachment has 1 to {MAX_NAME} characters")
+    if "/" not in attachment.content_type or len(attachment.content_type) > MAX_NAME:
+        raise Refusal(400, "invalid_type", "the content type of an attachment has the form type/subtype")
+
+
+def check_sms(message: OutgoingMessage, config: MessagesConfig) -> OutgoingMessage:
+    """Refuse what Twilio refuses, in its order; return the message with both numbers in E.164."""
+    if not message.to:
+        raise Refusal(400, "21604", "a 'To' phone number is required")
+    if len(message.recipients) > 1 or message.cc or message.bcc:
+        raise Refusal(400, "one_recipient", "a text message has one recipient; send one message to each")
+    number = normalise_phone(message.to[0])
+    if number is None:
+        raise Refusal(400, "21211", f"the 'To' number {message.to[0][:40]} is not a valid phone number")
+    sender = normalise_phone(message.sender or config.numbers[0])
+    if sender is None:
+        raise Refusal(400, "21212", f"the 'From' number {message.sender[:40]} is not a valid phone number")
+    if sender not in config.numbers:
+        owned = ", ".join(config.numbers)
+        raise Refusal(400, "21606", f"the 'From' number {sender} is not a number of this account (expected: {owned})")
+    if sender == number:
+        raise Refusal(400, "21266", "the 'To' and 'From' numbers are the same")
+    if not message.text and not message.attachments:
+        raise Refusal(400, "21602", "a message body is required")
+    if len(message.text) > MAX_SMS_LENGTH:
+        raise Refusal(400, "21617", f"the body has {len(message.text)} characters; the limit is {MAX_SMS_LENGTH}")
+    if len(message.attachments) > MAX_MEDIA:
+        raise Refusal(400, "21623", f"a text message may have {MAX_MEDIA} attachments, not {len(message.attachments)}")
+    media = sum(len(attachment.data) for attachment in message.attachments)
+    if media > MAX_MEDIA_BYTES:
+        raise Refusal(400, "11751", f"the attachments of a text message may have {MAX_MEDIA_BYTES} bytes, not {media}")
+    if message.subject is not None or message.html is not None or message.thread is not None:
+        raise Refusal(400, "not_in_sms", "a text message has no subject, HTML or explicit thread")
+    return message.model_copy(update={"sender": sender, "to": (number,)})
+
+
+def check_email(message: OutgoingMessage, config: MessagesConfig, directory: ContactDirectory) -> OutgoingMessage:
+    """Refuse what an SMTP server refuses (RFC 5321 §4.2.3, RFC 3463); return the message with its sender."""
+    sender = message.sender or config.addresses[0]
+    if not is_email_address(sender):
+        raise Refusal(400, "553", f"5.1.7 the sender {sender[:80]} is not an e-mail address")
+    owned = {normalise_address("email", address) for address in config.addresses}
+    if normalise_address("email", sender) not in owned:
+        listed = ", ".join(config.addresses)
+        raise Refusal(400, "550", f"5.7.1 {sender[:80]} is not an address of this organization (expected: {listed})")
+    if not message.recipients:
+        raise Refusal(400, "503", "5.5.1 an e-mail needs a recipient")
+    domains = {address.rpartition("@")[2] for address in owned}
+    for address in message.recipients:
+        if not is_email_address(address):
+            raise Refusal(400, "553", f"5.1.3 {address[:80]} is not an e-mail address")
+        normalised = normalise_address("email", address)
+        is_local = normalised.rpartition("@")[2] in domains
+        if is_local and normalised not in owned and not directory.find("email", normalised):
+            raise Refusal(400, "550", f"5.1.1 there is no mailbox {address[:80]}")
+    if message.thread is not None:
+        raise Refusal(400, "not_in_email", "an e-mail has no explicit thread; set in_reply_to")
+    for id in filter(None, (message.message_id, *message.references)):
+        if not _MESSAGE_ID.fullmatch(id):
+            raise Refusal(400, "553", f"5.6.0 {id[:80]} is not a Message-ID")
+    return message.model_copy(update={"sender": sender})
+
+
+def check_portal(message: OutgoingMessage, config: MessagesConfig, directory: ContactDirectory) -> OutgoingMessage:
+    """Refuse a portal message that no portal would accept; return it with its sender, the organization."""
+    if message.sender not in ("", config.organization):
+        raise Refusal(400, "wrong_sender", f"portal messages are from {config.organization}; leave out the sender")
+    if message.cc or message.bcc:
+        raise Refusal(400, "not_on_portal", "a portal message has no cc or bcc")
+    if not message.to:
+        raise Refusal(400, "no_recipient", "a portal message needs a portal account such as Patient/pat-0001")
+    for account in message.to:
+        if not directory.find("portal", account):
+            raise Refusal(400, "no_such_account", f"there is no portal account {account[:80]}")
+    if not message.text.strip() and not message.attachments:
+        raise Refusal(400, "empty", "a portal message needs a text or an attachment")
+    return message.model_copy(update={"sender": config.organization})
+
+
+def check_thread(thread: MessageThread, accounts: Iterable[str]) -> None:
+    """Refuse an answer in a closed portal thread, or to an account that is not in the thread."""
+    if thread.is_closed:
+        raise Refusal(409, "thread_closed", f"thread {thread.id} is closed; open it again or begin a new one")
+    strangers = [account for account in accounts if account not in thread.correspondents]
+    if strangers:
+        raise Refusal(400, "not_in_thread", f"{strangers[0][:80]} is not in thread {thread.id}")
+
+
+def is_email_address(text: str) -> bool:
+    """Return whether a text is a bare e-mail address."""
+    return len(text) <= MAX_ADDRESS and _EMAIL.fullmatch(text) is not None
+
+
+def check_incoming(message: IncomingMessage, config: MessagesConfig) -> IncomingMessage:
+    """Check a message to the organization; return it with normalised addresses."""
+    check_texts(message)
+    check_size(message, config)
+    if message.channel == "portal":
+        return message.model_copy(update={"to": (config.organization,)})
+    if message.channel == "email":
+        return _check_incoming_email(message, config)
+    sender = normalise_phone(message.sender)
+    if sender is None:
+        raise Refusal(400, "21211", f"{message.sender[:40]} is not a phone number")
+    owned = message.to or config.numbers[:1]
+    _check_owned("sms", owned, config.numbers)
+    if len(owned) != 1 or message.cc:
+        raise Refusal(400, "one_recipient", "a text message has one recipient")
+    return message.model_copy(update={"sender": sender, "to": (normalise_address("sms", owned[0]),)})
+
+
+def _check_incoming_email(message: IncomingMessage, config: MessagesConfig) -> IncomingMessage:
+    if not is_email_address(message.sender):
+        raise Refusal(400, "553", f"5.1.7 {message.sender[:80]} is not an e-mail address")
+    owned = message.to or config.addresses[:1]
+    _check_owned("email", [*owned, *message.cc], config.addresses, any_is_enough=True)
+    return message.model_copy(update={"to": tuple(owned)})
+
+
+def _check_owned(
+    channel: Channel, addresses: Iterable[str], owned: Iterable[str], *, any_is_enough: bool = False
+) -> None:
+    known = {normalise_address(channel, address) for address in owned}
+    matches = [normalise_address(channel, address) in known for address in addresses]
+    if not (any(matches) if any_is_enough else all(matches)):
+        listed = ", ".join(owned)
+        raise Refusal(400, "no_such_recipient", f"none of the recipients is the organization (expected: {listed})")

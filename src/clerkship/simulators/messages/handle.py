@@ -1,0 +1,84 @@
+"""The Python client of a `messages` sandbox."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clerkship.sandbox.handle import Handle
+
+
+class Messages(Handle):
+    """Sends and reads text messages, e-mail and portal messages."""
+
+    def send(self, channel: str, to: str | Sequence[str], text: str, **fields: Any) -> dict[str, Any]:
+        """Send a message; return it with its id. `fields` are those of `POST /messages`, such as `subject`.
+
+        `attachments` may be a mapping of names to bytes.
+        """
+        recipients = [to] if isinstance(to, str) else list(to)
+        message = {"channel": channel, "to": recipients, "text": text, **_encode_attachments(fields)}
+        sent: dict[str, Any] = self._json("POST", "/messages", message)
+        return sent
+
+    def reply(self, id: str, text: str, **fields: Any) -> dict[str, Any]:
+        """Answer a message on its channel; return the answer."""
+        message = {"in_reply_to": id, "text": text, **_encode_attachments(fields)}
+        sent: dict[str, Any] = self._json("POST", "/messages", message)
+        return sent
+
+    def inbox(self, *, unread: bool = True, **filters: str) -> list[dict[str, Any]]:
+        """Return the messages that arrived: unread ones, or all."""
+        return self.messages(direction="inbound", **({"unread": "true"} if unread else {}), **filters)
+
+    def messages(self, **filters: str) -> list[dict[str, Any]]:
+        """Return messages, oldest first; filters are `channel`, `direction`, `address`, `thread`, `unread`, `since`."""
+        return self._list("/messages", "messages", filters)
+
+    def read(self, id: str) -> dict[str, Any]:
+        """Return a message with its whole text; one that arrived is then marked as read."""
+        message: dict[str, Any] = self._json("GET", f"/messages/{id}")
+        return message
+
+    def threads(self, **filters: str) -> list[dict[str, Any]]:
+        """Return the threads, the one with the latest message first."""
+        return self._list("/threads", "threads", filters)
+
+    def thread(self, id: str) -> dict[str, Any]:
+        """Return a thread with its messages."""
+        thread: dict[str, Any] = self._json("GET", f"/threads/{id}")
+        return thread
+
+    def close(self, id: str) -> dict[str, Any]:
+        """Close a portal thread."""
+        thread: dict[str, Any] = self._json("POST", f"/threads/{id}/close", {})
+        return thread
+
+    def attachment(self, id: str) -> bytes:
+        """Return the content of an attachment."""
+        return self.request("GET", f"/attachments/{id}").body
+
+    def contacts(self, name: str = "", address: str = "") -> list[dict[str, Any]]:
+        """Return the contacts whose name contains a text, or who have an address."""
+        return self._list("/contacts", "contacts", {"name": name, "address": address})
+
+    def consents(self) -> list[dict[str, Any]]:
+        """Return who opted out of text messages, or in again."""
+        consents: list[dict[str, Any]] = self._json("GET", "/consents")["consents"]
+        return consents
+
+    def _list(self, path: str, name: str, filters: Mapping[str, str]) -> list[dict[str, Any]]:
+        query, entries = {"count": "1000", **filters}, []
+        while True:
+            page = self._json("GET", path, query=query)
+            entries += page[name]
+            if "next" not in page:
+                return entries
+            query["after"] = page["next"]
+
+
+def _encode_attachments(fields: dict[str, Any]) -> dict[str, Any]:
+    attachments = fields.get("attachments")
+    if not isinstance(attachments, Mapping):
+        return fields
+    encoded = [{"name": name, "base64": base64.b64encode(data).decode()} for name, data in attachments.items()]
+    return {**fields, "attachments": encoded}

@@ -1,0 +1,29 @@
+"""The HTTP routes of messages."""
+
+from clerkship.sandbox.request import Reply
+from clerkship.sandbox.route import HttpCall, Route
+from clerkship.simulators.messages import operations as ops
+from clerkship.simulators.messages.operations import Context
+
+
+def render_attachment(call: HttpCall, context: Context, data: bytes) -> Reply:
+    """Render an attachment with its content type. A browser must not run it, so it is a download."""
+    stored = context.state.attachment(call.params["id"])
+    headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
+    media = stored.content_type if stored.content_type.isascii() else "application/octet-stream"
+    return Reply(200, data, media, headers)
+
+
+ROUTES = (
+    Route("GET", "/", ops.show_organization),
+    Route("GET", "/messages", ops.list_messages),
+    Route("POST", "/messages", ops.send_message, status=201),
+    Route("GET", "/messages/{id}", ops.read_message),
+    Route("POST", "/messages/{id}/read", ops.mark_message),
+    Route("GET", "/threads", ops.list_threads),
+    Route("GET", "/threads/{id}", ops.read_thread),
+    Route("POST", "/threads/{id}/close", ops.close_thread),
+    Route("GET", "/attachments/{id}", ops.read_attachment, render=render_attachment),
+    Route("GET", "/contacts", ops.list_contacts),
+    Route("GET", "/consents", ops.list_consents),
+)
