@@ -42,7 +42,7 @@ from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
 from clerkship.settings import Settings
-from clerkship.simulators.chat.events import MessageSent
+from clerkship.simulators.chat.events import ChatMessageSent
 from clerkship.store.sqlite import SqliteStore
 
 CATALOG = RegisteredCatalog()
@@ -162,14 +162,14 @@ def history(count: int) -> list[Event]:
     def a_turn(name: str, words: str) -> None:
         nonlocal turn
         turn += 1
-        add("chat", MessageSent(text=f"Question {turn}", turn=turn), "person")
+        add("chat", ChatMessageSent(text=f"Question {turn}", turn=turn), "person")
         add("agent", FlowStarted(flow_id=f"{name}_flow"), "agent")
         add("agent", ClarificationOffered(flow_ids=(f"{name}_flow",)), "agent")
         add("agent", ActionExecuted(name=f"{name}_action"), "agent")
         add("agent", SlotSet(name=f"{name}_slot", value="x"), "agent")
         add("agent", FlowCancelled(flow_id=f"{name}_flow"), "agent")
         add("agent", FlowCompleted(flow_id=f"{name}_flow", flow_step_id="end"), "agent")
-        add("chat", MessageSent(text=words, turn=turn, utter_name=f"utter_{name}"), "agent")
+        add("chat", ChatMessageSent(text=words, turn=turn, utter_name=f"utter_{name}"), "agent")
 
     while len(log.events) + 16 <= count:
         a_turn("some", "a reply among many others")

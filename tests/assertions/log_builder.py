@@ -9,7 +9,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.model.task import Task
 from clerkship.playground.overlay import Overlay
-from clerkship.simulators.chat.events import MessageSent
+from clerkship.simulators.chat.events import ChatMessageSent
 from clerkship.simulators.files.config import FilesConfig
 from clerkship.simulators.files.events import FileRead, FileWritten
 from clerkship.simulators.files.state import FilesState
@@ -38,7 +38,7 @@ class LogBuilder:
         """Add a message; one of the person starts a turn."""
         self._turn += actor != "agent"
         return self.add_event(
-            MessageSent(text=text, turn=max(self._turn, 1), **extra), source=source, actor=actor, at=at
+            ChatMessageSent(text=text, turn=max(self._turn, 1), **extra), source=source, actor=actor, at=at
         )
 
     def read(self, path: str, *, actor: str = "agent", source: str = "drop", at: float | None = None) -> Event:

@@ -21,7 +21,7 @@ from clerkship.model.run import CriterionRun, Ending
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
-from clerkship.simulators.chat.events import MessageSent
+from clerkship.simulators.chat.events import ChatMessageSent
 
 EVENTS: dict[str, type[Payload]] = {kind.kind.removeprefix("agent.").replace(".", "_"): kind for kind in AGENT_EVENTS}
 """The events that an agent reports, by their names in labelled sets, such as `slot_set` for `agent.slot.set`."""
@@ -50,12 +50,12 @@ def build_events(item: LabelledItem) -> Sequence[Event]:
     for turn, agent_events in zip(item.conversation.turns, item.events, strict=True):
         number += turn.user is not None
         if turn.user is not None:
-            append(MessageSent(text=turn.user, turn=number), _CHAT, "person")
+            append(ChatMessageSent(text=turn.user, turn=number), _CHAT, "person")
         for payload in cast(Iterable[Payload], agent_events):
             append(payload, "agent", "agent")
         for text in turn.agent:
             # A greeting before the first message has turn 1 here, unlike in a run, where it has turn 0.
-            append(MessageSent(text=text, turn=max(number, 1)), _CHAT, "agent")
+            append(ChatMessageSent(text=text, turn=max(number, 1)), _CHAT, "agent")
     return log.ordered()
 
 

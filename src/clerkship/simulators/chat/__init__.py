@@ -1,7 +1,7 @@
 """`chat`: a conversation with a simulated person."""
 
 from clerkship.simulators.chat.attack import ChatAttack
-from clerkship.simulators.chat.events import MessageSent, SessionEnded, SessionStarted
+from clerkship.simulators.chat.events import ChatMessageSent, SessionEnded, SessionStarted
 from clerkship.simulators.chat.exercise import EXERCISE
 from clerkship.simulators.chat.handle import Chat
 from clerkship.simulators.chat.http import ROUTES
@@ -14,7 +14,7 @@ SPEC = Spec(
     kind="chat",
     summary="A conversation with a simulated person: send a message, read what was said.",
     state=ChatState,
-    events=(SessionStarted, MessageSent, SessionEnded),
+    events=(SessionStarted, ChatMessageSent, SessionEnded),
     operations=OPERATIONS,
     routes=ROUTES,
     handle=Chat,

@@ -12,7 +12,7 @@ class SessionStarted(Payload):
     person: str
 
 
-class MessageSent(Utterance):
+class ChatMessageSent(Utterance):
     """A message of the person or the agent; the event's actor is the sender."""
 
     kind: ClassVar[str] = "chat.message.sent"

@@ -5,7 +5,7 @@ from typing import Any
 from clerkship.events.event import Event
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
-from clerkship.simulators.chat.events import MessageSent, SessionEnded, SessionStarted
+from clerkship.simulators.chat.events import ChatMessageSent, SessionEnded, SessionStarted
 
 
 class ChatState(State):
@@ -32,7 +32,7 @@ class ChatState(State):
         if not self.open:
             raise Refusal(409, "not_open", "the conversation is not open")
         turn = self.turns + (action.actor != "agent")
-        return action.emit(MessageSent(text=text, turn=turn, **extra))
+        return action.emit(ChatMessageSent(text=text, turn=turn, **extra))
 
     def end(self, action: ActionContext, reason: str, detail: str | None = None) -> Event:
         """End the conversation; refuse if it is not open."""
@@ -47,7 +47,7 @@ class ChatState(State):
     def apply(self, event: Event) -> None:
         """Apply an event to the state."""
         match event.payload:
-            case MessageSent(turn=turn):
+            case ChatMessageSent(turn=turn):
                 self.messages.append(event)
                 self.turns = turn
             case SessionStarted(person=person):

@@ -94,7 +94,7 @@ class AckArrived(Hl7MessageArrived):
     kind: ClassVar[str] = "hl7.ack.arrived"
 
 
-class MessageRefused(Payload):
+class Hl7MessageRefused(Payload):
     """The agent sent a message, and it was refused."""
 
     kind: ClassVar[str] = "hl7.message.refused"
@@ -188,7 +188,7 @@ ARRIVED_EVENTS: dict[str, type[Hl7MessageArrived]] = {
 EVENTS: tuple[type[Payload], ...] = (
     *SENT_EVENTS.values(),
     *ARRIVED_EVENTS.values(),
-    MessageRefused,
+    Hl7MessageRefused,
     MessageObjected,
     MessageRepeated,
     InboxListed,

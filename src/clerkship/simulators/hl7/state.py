@@ -19,13 +19,13 @@ from clerkship.simulators.hl7.events import (
     ARRIVED_EVENTS,
     SENT_EVENTS,
     Hl7MessageArrived,
+    Hl7MessageRefused,
     Hl7MessageSent,
     InboxListed,
     ListenerGone,
     ListenerNamed,
     MessageAcknowledged,
     MessageObjected,
-    MessageRefused,
     MessageRepeated,
     MessageTaken,
 )
@@ -156,7 +156,7 @@ class Hl7State(State):
                 return self._handle_objections(action, message, plan, objections)
         else:
             action.emit(
-                MessageRefused(
+                Hl7MessageRefused(
                     control_id=message.control_id,
                     type=message_type(message),
                     ack=plan.code,
@@ -280,7 +280,7 @@ class Hl7State(State):
         match event.payload:
             case Hl7MessageSent() as sent:
                 self._add_sent(event, sent)
-            case MessageRefused() as refused:
+            case Hl7MessageRefused() as refused:
                 self.sent.append(
                     SentMessage(
                         event.seq,
