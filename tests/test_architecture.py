@@ -185,7 +185,7 @@ def test_reactions_are_imported_only_by_the_registry() -> None:
 
 
 KINDS = sorted(path.name for path in (ROOT / "simulators").iterdir() if (path / "__init__.py").exists())
-WORDS = {"chat", "files"}
+WORDS = {"chat", "files", "messages"}
 """Kinds that are common words: a text may contain one, but not be one, nor start with one and a dot."""
 NAMED = {
     # The environment of a project that has none is a conversation, so the model has to say which kind that is.

@@ -50,6 +50,7 @@ ENVIRONMENT = {
         "drop": {"kind": "files"},
         "ehr": {"kind": "fhir"},
         "lab": {"kind": "hl7"},
+        "desk": {"kind": "messages"},
         "clearing": {"kind": "x12"},
     },
     "domains": {"payer": {"kind": "payer", "config": PAYER}},

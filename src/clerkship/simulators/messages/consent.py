@@ -16,13 +16,13 @@ _KINDS: dict[str, KeywordKind] = {
     **dict.fromkeys(START_WORDS, "start"),
     **dict.fromkeys(HELP_WORDS, "help"),
 }
-_LONGEST = max(map(len, _KINDS))
+MAX_KEYWORD = max(map(len, _KINDS))
 
 
 def find_keyword(text: str) -> tuple[KeywordKind, str] | None:
     """Return the kind of keyword that a text message consists of, and the word in capitals; None if it is none."""
     word = text.strip()
-    if len(word) > _LONGEST:
+    if len(word) > MAX_KEYWORD:
         return None
     kind = _KINDS.get(word.upper())
     return None if kind is None else (kind, word.upper())

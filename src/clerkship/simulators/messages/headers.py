@@ -6,6 +6,7 @@ from typing import Any
 
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.events import AttachmentStored
 from clerkship.simulators.messages.mailbox import Mailbox
 from clerkship.simulators.messages.outgoing import IncomingMessage, NewAttachment, OutgoingMessage
@@ -13,14 +14,12 @@ from clerkship.simulators.messages.records import Channel, MessageAttachment, Me
 
 
 def build_header(
-    action: ActionContext, mailbox: Mailbox, message: OutgoingMessage | IncomingMessage, domain: str
+    action: ActionContext, mailbox: Mailbox, message: OutgoingMessage | IncomingMessage, config: MessagesConfig
 ) -> MessageHeader:
-    """Store the attachments of a message, and return its header with a new id and its thread.
-
-    `domain` is that of the Message-IDs which are generated.
-    """
+    """Store the attachments of a message, and return its header with a new id and its thread."""
     channel, is_inbound = message.channel, isinstance(message, IncomingMessage)
     id = new_message_id(action, mailbox, channel, has_media=bool(message.attachments))
+    domain = config.addresses[0].rpartition("@")[2]
     header = MessageHeader(
         id=id,
         channel=channel,

@@ -86,10 +86,6 @@ class MessagesState(State):
         """All threads by id; the one with the latest message is the last."""
         return self.mailbox.threads
 
-    @property
-    def _domain(self) -> str:
-        return self.settings.addresses[0].rpartition("@")[2]
-
     def find_message(self, id: str) -> MessageRecord:
         """Return a message; refused if it does not exist."""
         return self.mailbox.find_message(id)
@@ -128,7 +124,7 @@ class MessagesState(State):
         except Refusal as refusal:
             action.emit(_build_refused(message, refusal))
             raise
-        header = build_header(action, self.mailbox, checked, self._domain)
+        header = build_header(action, self.mailbox, checked, self.settings)
         return action.emit(
             MessageSent(
                 header=header,
@@ -147,8 +143,8 @@ class MessagesState(State):
         """
         checked = check_incoming(message, self.settings)
         checked = checked.model_copy(update=complete_answer(self.mailbox, checked))
-        header = build_header(action, self.mailbox, checked, self._domain)
-        handled = self._find_keyword(header, checked.text)
+        header = build_header(action, self.mailbox, checked, self.settings)
+        handled = _find_keyword(self, header, checked.text)
         conversation = self.conversations.find_open(checked.channel, checked.sender)
         event = action.emit(
             MessageArrived(
@@ -305,22 +301,23 @@ class MessagesState(State):
 
     def _apply_arrived(self, event: Event, arrived: MessageArrived) -> None:
         record = self.mailbox.add(event, is_inbound=True)
-        handled = self._find_keyword(arrived.header, arrived.text)
+        handled = _find_keyword(self, arrived.header, arrived.text)
         if handled is not None:
             self._replies[record.id] = handled[0]
             self._agenda.schedule(record, event.at, event.seq)
         self.conversations.add(event, arrived.header.channel, (arrived.header.sender,), arrived.turn)
-
-    def _find_keyword(self, header: MessageHeader, text: str) -> tuple[KeywordKind, str] | None:
-        if header.channel != "sms":
-            return None
-        return find_effective_keyword(text, self.consent_of(header.to[0], header.sender))
 
     def dump(self) -> Any:
         """Return plain data."""
         consents = {" ".join(numbers): consent for numbers, consent in self.consents.items()}
         conversations = dump_conversations(self.conversations)
         return {**dump_mailbox(self.mailbox), "consents": consents, "conversations": conversations}
+
+
+def _find_keyword(state: MessagesState, header: MessageHeader, text: str) -> tuple[KeywordKind, str] | None:
+    if header.channel != "sms":
+        return None
+    return find_effective_keyword(text, state.consent_of(header.to[0], header.sender))
 
 
 def _build_refused(message: OutgoingMessage, refusal: Refusal) -> MessageRefused:
