@@ -67,8 +67,8 @@ class Gateway:
         self._addresses = SecretTable[tuple[Playground, Sandbox]]()
         self.unmatched = UnloggedRequests()
         """Requests whose address belongs to no running trial."""
-        self.on_registered: Callable[[Playground, Sandbox], None] | None = None
-        """Called when an agent has registered an address."""
+        self.on_registered: Callable[[Playground, Sandbox, str], None] | None = None
+        """Called when an agent has registered an address, with its name."""
         self.on_run_ended: Callable[[str], None] | None = None
         """Called with the address of each sandbox that had one, when its trial has ended."""
         self.listener_ports: Callable[[], Iterable[int]] = tuple
@@ -132,7 +132,7 @@ class Gateway:
                 raise Refusal(400, refused.code, refused.reason) from None
         sandbox.callbacks[name] = value  # if empty, the agent is not called, whatever the config says
         if self.on_registered is not None:
-            self.on_registered(playground, sandbox)
+            self.on_registered(playground, sandbox, name)
 
     def _own_ports(self) -> set[str]:
         """Return the ports of the HTTP server and of the protocol listeners."""

@@ -205,6 +205,7 @@ def run_operation(context: RequestContext) -> None:
             playground.log.events_left,
             call.transport,
             sandbox.credentials,
+            sandbox.callbacks,
         )
     else:
         operation_context = OperationContext(sandbox.state, build_unlogged_context(playground, sandbox), call.base)

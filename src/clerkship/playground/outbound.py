@@ -43,17 +43,21 @@ class OutboundPool:
             if any(kind.configured(sandbox.state.config) for kind in sandbox.spec.outbound):
                 self.start(playground, sandbox)
 
-    def start(self, playground: Playground, sandbox: Sandbox) -> None:
-        """Start the deliveries of a sandbox, or restart them after the agent registered or removed an address.
+    def start(self, playground: Playground, sandbox: Sandbox, name: str = "") -> None:
+        """Start the deliveries of a sandbox, or restart those for which the agent registered or removed an address.
 
-        Can be called from any thread.
+        `name` is the name of the address. The address of some messages, such as `listener/1`, does not restart a
+        delivery: what it has delivered stays delivered. Can be called from any thread.
         """
         address = self._gateway.assign_address(playground, sandbox)
+        link, _, messages = name.partition("/")
         for kind in sandbox.spec.outbound:
+            if link not in ("", kind.link):
+                continue
             order = list(playground.sandboxes).index(sandbox.name), kind.name
             hold = playground.clock_hold.join(f"{sandbox.name}/{kind.name}", order)
             client = DeliveryClient(self._gateway, self._workers, playground, sandbox, address, kind.name, hold)
-            self._submit(partial(self._start, kind, client))
+            self._submit(partial(self._start, kind, client, is_restart=not messages))
 
     def stop(self, address: str) -> None:
         """Stop the deliveries of a sandbox whose trial is over. Can be called from any thread; does not wait."""
@@ -78,7 +82,7 @@ class OutboundPool:
                 self._thread.start(partial(asyncio.sleep, 0), self._close, MAX_START_SECONDS)
         self._thread.submit(work)
 
-    async def _start(self, kind: type[OutboundDelivery], client: DeliveryClient) -> None:
+    async def _start(self, kind: type[OutboundDelivery], client: DeliveryClient, *, is_restart: bool) -> None:
         key = client.address, kind.name
         if key not in self._running and not client.hold.is_joined:  # a failed delivery may have left since `start`
             await client.run_locked(client.hold.join)  # without waiting for the lock in the event loop
@@ -90,8 +94,10 @@ class OutboundPool:
             self._running[key] = running
         if running is None:
             client.hold.leave()
-        else:
+        elif is_restart:
             running.delivery.reset()
+        else:
+            running.delivery.wake()
 
     async def _run(self, delivery: OutboundDelivery, client: DeliveryClient) -> None:
         """Run a delivery until the trial is over.

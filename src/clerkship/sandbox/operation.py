@@ -9,6 +9,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, get_origin
 
 from pydantic import BaseModel
@@ -49,13 +50,18 @@ class OperationContext(NamedTuple, Generic[StateT]):
     secret_address: str = ""
     """Its address in protocols other than HTTP. It is secret: an operation must not log it."""
     register_callback: Callable[[str, str], None] = ignore_callback
-    """Register where the agent can be called (a name, and `host:port`, a URL or nothing), outside the log."""
+    """Register where the agent can be called (a name, and `host:port`, a URL or nothing), outside the log.
+
+    A name may have a second part, as in `status/SM1`: an address for some messages only.
+    """
     events_left: int = sys.maxsize
     """The number of events that still fit in the log; one request may emit many."""
     transport: str = ""
     """The protocol of the request, such as `mllp`; empty for HTTP and for calls in process."""
     credentials: SandboxCredentials | None = None
     """The credentials of the sandbox, to issue and withdraw sessions and tokens; None for a client without any."""
+    callbacks: Mapping[str, str] = MappingProxyType({})
+    """The addresses that the agent registered, by name. An operation must not log them."""
 
 
 OperationFunction = Callable[[OperationContext[Any], InputT], ResultT]

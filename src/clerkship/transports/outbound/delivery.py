@@ -91,7 +91,10 @@ class OutboundDelivery(ABC):
     name: ClassVar[str]
     """Its name in the log, such as `mllp`."""
     link: ClassVar[str] = "listener"
-    """The name under which the agent registers its address, with `OperationContext.register_callback`."""
+    """The name under which the agent registers its address, with `OperationContext.register_callback`.
+
+    A name such as `listener/1` is the address for some messages only; see `find_address`.
+    """
     wakes_on: ClassVar[str] = ".arrived"
     """The ending of the event kinds after which there may be a message to deliver."""
     in_order: ClassVar[bool] = True
@@ -138,6 +141,15 @@ class OutboundDelivery(ABC):
         """The agent's address as it was registered, else as configured; empty if there is none."""
         return self.client.callbacks.get(self.link, self.configured(self.client.config)) or ""
 
+    @property
+    def has_address(self) -> bool:
+        """Whether there is an address to which some message may be sent."""
+        return bool(self.address)
+
+    async def find_address(self, message_id: str) -> str:
+        """Return the address for one message. Override it, and `has_address`, if messages have their own."""
+        return self.address
+
     def hear(self, kind: str) -> None:
         """Wake the delivery if an event of the sandbox may have added a message. Called in the thread that logs the
         event.
@@ -171,7 +183,7 @@ class OutboundDelivery(ABC):
                 begun = self.client.begun
                 while await self._deliver_next():
                     pass
-                if not self.address:
+                if not self.has_address:
                     await self.disconnect()
                 await self.client.finish(begun)
         finally:
@@ -189,7 +201,7 @@ class OutboundDelivery(ABC):
 
     async def _next(self) -> str | None:
         """Return the oldest message that may be sent now."""
-        if not self.address or not self.client.open:
+        if not self.has_address or not self.client.open:
             return None
         message_id = await self.client.read_state(self._first_pending)
         return None if message_id in self._backing_off else message_id
@@ -217,7 +229,8 @@ class OutboundDelivery(ABC):
     async def _try(self, message_id: str) -> DeliveryFailed | None:
         """Make one attempt; return the failure, or None."""
         try:
-            await self.send(message_id, await self.client.resolve(OutboundAddress.parse(self.address)))
+            address = await self.find_address(message_id)
+            await self.send(message_id, await self.client.resolve(OutboundAddress.parse(address)))
         except DeliveryFailed as failed:
             return failed
         except OutboundRefused as refused:
