@@ -1,0 +1,37 @@
+"""Requests that use every operation of the Twilio API, for the conformance suite."""
+
+from urllib.parse import urlencode
+
+from clerkship.sandbox.request import Request
+from clerkship.simulators.messages.config import DEFAULT_ACCOUNT_SID, MessagesConfig
+from clerkship.simulators.messages.twilio import operations as ops
+from clerkship.simulators.messages.twilio.deliveries import TwilioCall
+from clerkship.simulators.messages.twilio.form import FORM
+from clerkship.simulators.messages.twilio.resources import VERSION, build_number_sid
+
+_ACCOUNT = f"/{VERSION}/Accounts/{DEFAULT_ACCOUNT_SID}"
+_OWN = MessagesConfig().numbers[0]
+_NUMBER = f"{_ACCOUNT}/IncomingPhoneNumbers/{build_number_sid(_OWN)}.json"
+_UNKNOWN = f"SM{'0' * 32}"
+
+
+def _post(path: str, **parameters: str) -> Request:
+    return Request("POST", path, headers={"content-type": FORM}, body=urlencode(parameters).encode())
+
+
+TWILIO_EXERCISE = (
+    Request("GET", f"{_ACCOUNT}.json"),
+    _post(f"{_ACCOUNT}/Messages.json", To="+15550100199", From=_OWN, Body="Your visit is on Tuesday at 9:00."),
+    _post(f"{_ACCOUNT}/Messages.json", To="nobody", From=_OWN, Body="Hello"),
+    Request("GET", f"{_ACCOUNT}/Messages.json", {"PageSize": "1", "DateSent>": "2020-01-01"}),
+    Request("GET", f"{_ACCOUNT}/Messages/{_UNKNOWN}.json"),
+    _post(f"{_ACCOUNT}/Messages/{_UNKNOWN}.json", Status="canceled"),
+    Request("DELETE", f"{_ACCOUNT}/Messages/{_UNKNOWN}.json"),
+    Request("GET", f"{_ACCOUNT}/IncomingPhoneNumbers.json"),
+    Request("GET", _NUMBER),
+    _post(_NUMBER, SmsUrl=""),
+    Request("GET", f"{_ACCOUNT}/Calls.json"),
+    TwilioCall(ops.read_sms_webhook, ops.SmsCallback(id=_UNKNOWN)),
+    TwilioCall(ops.read_sms_status, ops.SmsCallback(id=_UNKNOWN, status="sent")),
+    TwilioCall(ops.answer_sms_webhook, ops.SmsAnswer(id=_UNKNOWN, text="Hello")),
+)

@@ -1,0 +1,381 @@
+"""The operations of the Twilio API. They are not tools: models get the operations of the sandbox itself."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from clerkship.model.frozen import Frozen, Whole
+from clerkship.sandbox.operation import OperationContext, operation
+from clerkship.sandbox.request import Refusal
+from clerkship.simulators.messages.contacts import normalise_address
+from clerkship.simulators.messages.outgoing import OutgoingMessage
+from clerkship.simulators.messages.records import MessageRecord
+from clerkship.simulators.messages.state import MessagesState
+from clerkship.simulators.messages.twilio.events import WebhookRegistered
+from clerkship.simulators.messages.twilio.resources import (
+    PAGE_PREFIX,
+    VERSION,
+    PageOfList,
+    build_number_sid,
+    get_date_sent,
+    render_account,
+    render_message,
+    render_number,
+    render_page,
+)
+from clerkship.transports.outbound.address import BadAddress, OutboundAddress
+
+Context = OperationContext[MessagesState]
+SMS_LINK, STATUS_LINK = "sms", "status"
+"""Names of callback addresses: `sms/` and an own number, `status/` and the id of a message."""
+MAX_PAGE_SIZE = 1000
+DEFAULT_PAGE_SIZE = 50
+DAY = timedelta(days=1)
+
+
+class TwilioAccount(Frozen):
+    """An account."""
+
+    account: Annotated[str, Field(description="Account SID")]
+
+
+class NewSms(TwilioAccount):
+    """A text message to send."""
+
+    to: str = ""
+    sender: str = ""
+    body: str = ""
+    status_callback: str = ""
+
+
+class SmsFilter(TwilioAccount):
+    """Which text messages to list, the newest first. Times are dates, or dates with a time in UTC."""
+
+    to: str = ""
+    sender: str = ""
+    date_sent: str = ""
+    date_sent_before: str = ""
+    date_sent_after: str = ""
+    page: Annotated[Whole, Field(ge=0)] = 0
+    page_size: Annotated[Whole, Field(ge=1, le=MAX_PAGE_SIZE)] = DEFAULT_PAGE_SIZE
+    page_token: str = ""
+
+
+class SmsId(TwilioAccount):
+    """A text message."""
+
+    sid: str
+
+
+class SmsUpdate(SmsId):
+    """A change of a text message."""
+
+    body: str | None = None
+    status: str | None = None
+
+
+class NumberFilter(TwilioAccount):
+    """Which of the own numbers to list."""
+
+    number: str = ""
+
+
+class NumberId(TwilioAccount):
+    """One of the own numbers."""
+
+    sid: str
+
+
+class NumberUpdate(NumberId):
+    """Where the agent is called for text messages to a number; None does not change it."""
+
+    sms_url: str | None = None
+
+
+class TwilioResource(Frozen):
+    """A resource that is not simulated."""
+
+    path: str
+
+
+class SmsCallback(Frozen):
+    """A text message that the agent is called for, and for a status callback the status."""
+
+    id: str
+    status: str = ""
+
+
+class SmsAnswer(Frozen):
+    """A message that the agent answered a webhook with."""
+
+    id: Annotated[str, Field(description="id of the message that it answers")]
+    text: str
+    to: str = ""
+    sender: str = ""
+
+
+class DateRange(NamedTuple):
+    """A range of times, both ends included."""
+
+    start: datetime
+    end: datetime
+
+
+def _check_account(context: Context, account: str) -> str:
+    """Return the Account SID; refused if it is another one."""
+    own = context.state.settings.account_sid
+    if account != own:
+        raise Refusal(404, "20404", f"there is no account {account[:40]} (expected: {own})")
+    return own
+
+
+def _find_sms(context: Context, sid: str) -> MessageRecord:
+    record = context.state.messages.get(sid)
+    if record is None or record.header.channel != "sms":
+        raise Refusal(404, "20404", f"there is no message {sid[:40]}")
+    return record
+
+
+@operation(tool=False, logs_body=False)
+def create_sms(context: Context, new: NewSms) -> dict[str, Any]:
+    """Send a text message."""
+    account = _check_account(context, new.account)
+    if not new.sender:
+        raise Refusal(400, "21603", "a 'From' phone number is required")
+    if new.status_callback:
+        _check_url(new.status_callback, "StatusCallback", "21609")
+        context.register_callback(
+            f"{STATUS_LINK}/new", new.status_callback
+        )  # may refuse it, before the message is sent
+    to = (new.to,) if new.to else ()
+    event = context.state.send(context.action, OutgoingMessage(channel="sms", sender=new.sender, to=to, text=new.body))
+    record = context.state.messages[event.payload.header.id]  # type: ignore[attr-defined]
+    if new.status_callback:
+        context.register_callback(f"{STATUS_LINK}/{record.id}", new.status_callback)
+    return render_message(account, record)
+
+
+def _check_url(url: str, name: str, code: str) -> None:
+    try:
+        scheme = OutboundAddress.parse(url).scheme
+    except BadAddress as error:
+        raise Refusal(400, code, f"{name}: {error}") from None
+    if scheme == "tcp":
+        raise Refusal(400, code, f"{name}: expected an http or https URL")
+
+
+@operation(tool=False)
+def list_sms(context: Context, wanted: SmsFilter) -> dict[str, Any]:
+    """List text messages, the newest first, in pages."""
+    account = _check_account(context, wanted.account)
+    records = _select_sms(context, wanted)
+    if not wanted.page_token:
+        records = islice(records, wanted.page * wanted.page_size, None)
+    page = list(islice(records, wanted.page_size + 1))
+    query = {
+        "To": wanted.to,
+        "From": wanted.sender,
+        "DateSent": wanted.date_sent,
+        "DateSent<": wanted.date_sent_before,
+        "DateSent>": wanted.date_sent_after,
+    }
+    place = PageOfList(
+        f"/{VERSION}/Accounts/{account}/Messages.json",
+        wanted.page,
+        wanted.page_size,
+        {name: value for name, value in query.items() if value},
+        has_next=len(page) > wanted.page_size,
+    )
+    return render_page(place, "messages", [render_message(account, record) for record in page[: wanted.page_size]])
+
+
+def _select_sms(context: Context, wanted: SmsFilter) -> Iterator[MessageRecord]:
+    """Return the wanted messages after the one that the page token names, the newest first."""
+    before = None
+    if wanted.page_token:
+        before = _find_sms(context, wanted.page_token.removeprefix(PAGE_PREFIX)).number
+    to, sender = (normalise_address("sms", number) if number else "" for number in (wanted.to, wanted.sender))
+    range = _build_date_range(wanted)
+    for record in reversed(context.state.mailbox.messages.values()):
+        header = record.header
+        if header.channel != "sms" or (before is not None and record.number >= before):
+            continue
+        if (to and header.to[0] != to) or (sender and header.sender != sender):
+            continue
+        if range is None or range.start <= (get_date_sent(record) or record.event.at) <= range.end:
+            yield record
+
+
+def _build_date_range(wanted: SmsFilter) -> DateRange | None:
+    """Return the range of DateSent, DateSent> (on or after) and DateSent< (on or before); None for all."""
+    exact = _parse_date_range(wanted.date_sent, "DateSent")
+    after = _parse_date_range(wanted.date_sent_after, "DateSent>")
+    before = _parse_date_range(wanted.date_sent_before, "DateSent<")
+    starts = [each.start for each in (exact, after) if each is not None]
+    ends = [each.end for each in (exact, before) if each is not None]
+    if not starts and not ends:
+        return None
+    earliest, latest = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    return DateRange(max(starts, default=earliest), min(ends, default=latest))
+
+
+def _parse_date_range(text: str, name: str) -> DateRange | None:
+    """Return the second, or for a date and for midnight the day, that a text states.
+
+    SDKs send a date as its midnight.
+    """
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise Refusal(400, "20001", f"{name}: expected 2026-03-02 or 2026-03-02T09:00:00Z, not {text[:40]!r}") from None
+    at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    is_day = (at.hour, at.minute, at.second) == (0, 0, 0)
+    try:
+        return DateRange(at, at + (DAY if is_day else timedelta(seconds=1)) - timedelta(microseconds=1))
+    except OverflowError:
+        return DateRange(at, datetime.max.replace(tzinfo=UTC))
+
+
+@operation(tool=False)
+def fetch_sms(context: Context, message: SmsId) -> dict[str, Any]:
+    """Return one text message."""
+    return render_message(_check_account(context, message.account), _find_sms(context, message.sid))
+
+
+@operation(tool=False)
+def update_sms(context: Context, update: SmsUpdate) -> dict[str, Any]:
+    """Refuse to change a text message: it is kept as it was sent."""
+    _check_account(context, update.account)
+    _find_sms(context, update.sid)
+    if update.status == "canceled" and update.body is None:
+        raise Refusal(409, "30409", "this message cannot be canceled; only scheduled messages can")
+    if update.body == "" and update.status is None:
+        raise Refusal(403, "20403", "redacting messages is not simulated; messages are kept")
+    raise Refusal(400, "30400", "expected Status=canceled or an empty Body")
+
+
+@operation(tool=False)
+def delete_sms(context: Context, message: SmsId) -> None:
+    """Refuse to delete a text message."""
+    _check_account(context, message.account)
+    _find_sms(context, message.sid)
+    raise Refusal(405, "20004", "deleting messages is not simulated; messages are kept")
+
+
+@operation(tool=False)
+def fetch_account(context: Context, account: TwilioAccount) -> dict[str, Any]:
+    """Return the account."""
+    sid = _check_account(context, account.account)
+    return render_account(sid, context.state.settings.organization, context.action.now)
+
+
+@operation(tool=False)
+def list_numbers(context: Context, wanted: NumberFilter) -> dict[str, Any]:
+    """List the own numbers, with the addresses that are called for text messages to them."""
+    account, settings = _check_account(context, wanted.account), context.state.settings
+    number = normalise_address("sms", wanted.number) if wanted.number else ""
+    numbers = [each for each in settings.numbers if number in ("", each)]
+    place = PageOfList(f"/{VERSION}/Accounts/{account}/IncomingPhoneNumbers.json", 0, DEFAULT_PAGE_SIZE)
+    return render_page(place, "incoming_phone_numbers", [_render_number(context, account, each) for each in numbers])
+
+
+@operation(tool=False)
+def fetch_number(context: Context, number: NumberId) -> dict[str, Any]:
+    """Return one of the own numbers."""
+    account = _check_account(context, number.account)
+    return _render_number(context, account, _find_number(context, number.sid))
+
+
+@operation(tool=False, logs_body=False)
+def update_number(context: Context, update: NumberUpdate) -> dict[str, Any]:
+    """Register where the agent is called for text messages to a number; an empty SmsUrl removes it."""
+    account, number = _check_account(context, update.account), _find_number(context, update.sid)
+    url = update.sms_url
+    if url is not None:
+        if url:
+            _check_url(url, "SmsUrl", "21402")
+        context.register_callback(f"{SMS_LINK}/{number}", url)  # first, because it may refuse the address
+        context.action.emit(WebhookRegistered(number=number, registered=bool(url)))
+        return render_number(account, number, url, context.action.now)
+    return _render_number(context, account, number)
+
+
+def _find_number(context: Context, sid: str) -> str:
+    for number in context.state.settings.numbers:
+        if build_number_sid(number) == sid:
+            return number
+    raise Refusal(404, "20404", f"there is no phone number {sid[:40]}")
+
+
+def _render_number(context: Context, account: str, number: str) -> dict[str, Any]:
+    url = context.callbacks.get(f"{SMS_LINK}/{number}", context.state.settings.webhook) or ""
+    return render_number(account, number, url, context.action.now)
+
+
+@operation(tool=False)
+def refuse_resource(context: Context, resource: TwilioResource) -> None:
+    """Refuse a resource of Twilio that is not simulated."""
+    raise Refusal(404, "20404", f"the resource {resource.path[:200]} was not found; it is not simulated")
+
+
+@operation(tool=False)
+def read_sms_webhook(context: Context, call: SmsCallback) -> dict[str, str]:
+    """Return the parameters of the webhook of a text message that arrived."""
+    record = _find_sms(context, call.id)
+    header, account = record.header, context.state.settings.account_sid
+    return {
+        "AccountSid": account,
+        "ApiVersion": VERSION,
+        "Body": record.payload.text,
+        "From": header.sender,
+        "MessageSid": record.id,
+        "NumMedia": str(len(header.attachments)),
+        "NumSegments": str(record.payload.segments or 1),
+        "SmsMessageSid": record.id,
+        "SmsSid": record.id,
+        "SmsStatus": "received",
+        "To": header.to[0],
+    }
+
+
+@operation(tool=False)
+def read_sms_status(context: Context, call: SmsCallback) -> dict[str, str]:
+    """Return the parameters of the status callback of a text message."""
+    record = _find_sms(context, call.id)
+    parameters = {
+        "AccountSid": context.state.settings.account_sid,
+        "ApiVersion": VERSION,
+        "From": record.header.sender,
+        "MessageSid": record.id,
+        "MessageStatus": call.status,
+        "SmsSid": record.id,
+        "SmsStatus": call.status,
+        "To": record.header.to[0],
+    }
+    is_failure = call.status in ("undelivered", "failed")
+    return parameters | ({"ErrorCode": record.error_code} if is_failure and record.error_code else {})
+
+
+@operation(tool=False)
+def answer_sms_webhook(context: Context, answer: SmsAnswer) -> str:
+    """Send a message that the agent answered a webhook with; return its id."""
+    header = _find_sms(context, answer.id).header
+    sender, to = answer.sender or header.to[0], answer.to or header.sender
+    is_reply = normalise_address("sms", to) == header.sender
+    message = OutgoingMessage(
+        channel="sms", sender=sender, to=(to,), text=answer.text, in_reply_to=answer.id if is_reply else None
+    )
+    sent: str = context.state.send(context.action, message).payload.header.id  # type: ignore[attr-defined]
+    return sent
+
+
+TWILIO_OPERATIONS = (
+    *(create_sms, list_sms, fetch_sms, update_sms, delete_sms),
+    *(fetch_account, list_numbers, fetch_number, update_number, refuse_resource),
+    *(read_sms_webhook, read_sms_status, answer_sms_webhook),
+)
