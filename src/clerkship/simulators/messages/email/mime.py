@@ -1,0 +1,244 @@
+"""Read e-mail from bytes of RFC 5322 and MIME, within limits.
+
+The parts of a message are split here and not by the `email` package, whose time grows with the product of nesting depth
+and number of lines. Headers and their parameters are read by that package.
+"""
+
+import binascii
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.message import Message
+from email.utils import getaddresses
+from typing import Any
+
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.request import Refusal
+from clerkship.simulators.messages.email.text import decode_text, decode_words, html_to_text
+from clerkship.simulators.messages.outgoing import BINARY_TYPE, NewAttachment
+
+MAX_DEPTH = 10
+"""Multiparts within multiparts."""
+MAX_PARTS = 100
+MAX_HEADER_BYTES = 65_536
+"""All headers of a message or a part."""
+MAX_HEADERS = 500
+MAX_FIELD_LENGTH = 8_000
+"""Characters of one header, except those with addresses and references."""
+MAX_COMMENTS = 50
+"""Parentheses in a header with addresses; they may be nested."""
+MAX_REFERENCES = 100
+LONG_FIELDS = frozenset({"from", "to", "cc", "bcc", "sender", "reply-to", "references", "in-reply-to", "received"})
+SINGLE_FIELDS = ("from", "sender", "reply-to", "to", "cc", "bcc", "message-id", "in-reply-to", "references", "subject")
+"""Headers of which a message has one at most (RFC 5322 §3.6): of two, programs would show different ones."""
+_FIELD_NAME = re.compile(r"[!-9;-~]+")
+_MESSAGE_ID = re.compile(r"<[^\s<>]{1,990}>")
+_ENCODINGS = ("", "7bit", "8bit", "binary", "base64", "quoted-printable")
+
+
+class InvalidEmail(Refusal):
+    """Content that is not a valid e-mail, or exceeds a limit."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(400, "554", f"5.6.0 {reason}")
+
+
+class Email(Frozen):
+    """The content of an e-mail: its headers, its text, and the files in it."""
+
+    sender: str = ""
+    """The address in From; empty if there is no such header."""
+    other_senders: tuple[str, ...] = ()
+    """The addresses in Sender and Reply-To."""
+    to: tuple[str, ...] = ()
+    cc: tuple[str, ...] = ()
+    subject: str | None = None
+    text: str = ""
+    html: str | None = None
+    attachments: tuple[NewAttachment, ...] = ()
+    message_id: str | None = None
+    references: tuple[str, ...] = ()
+    """The Message-IDs of In-Reply-To and References, newest first."""
+
+
+@dataclass
+class _Bodies:
+    """The parts of a message, while they are read."""
+
+    texts: list[str] = field(default_factory=list)
+    htmls: list[str] = field(default_factory=list)
+    attachments: list[NewAttachment] = field(default_factory=list)
+    count: int = 0
+
+
+def parse_email(data: bytes, *, allow_utf8_headers: bool = False) -> Email:
+    """Read an e-mail with CRLF line ends; raises InvalidEmail. UTF-8 in headers needs SMTPUTF8 (RFC 6532)."""
+    head, body = _split_head(data)
+    headers = _parse_headers(head, allow_utf8=allow_utf8_headers)
+    for name in SINGLE_FIELDS:
+        if len(headers.get_all(name, ())) > 1:
+            raise InvalidEmail(f"there is more than one {name.title()} header")
+    senders = _read_addresses(headers, "from")
+    if len(senders) > 1:
+        raise InvalidEmail(f"From has {len(senders)} addresses; one is expected")
+    bodies = _Bodies()
+    _read_part(headers, body, bodies, depth=0)
+    html = "\n".join(bodies.htmls) if bodies.htmls else None
+    text = "\n".join(bodies.texts) if bodies.texts else html_to_text(html or "")
+    return Email(
+        sender=senders[0] if senders else "",
+        other_senders=(*_read_addresses(headers, "sender"), *_read_addresses(headers, "reply-to")),
+        to=_read_addresses(headers, "to"),
+        cc=_read_addresses(headers, "cc"),
+        subject=decode_words(_unfold(headers["subject"]).strip()) if "subject" in headers else None,
+        text=text,
+        html=html,
+        attachments=tuple(bodies.attachments),
+        message_id=next(iter(_read_ids(headers, "message-id")), None),
+        references=_read_references(headers),
+    )
+
+
+def _split_head(data: bytes) -> tuple[bytes, bytes]:
+    """Return the headers and the body. A message may begin with its body, after an empty line."""
+    if data.startswith(b"\r\n"):
+        return b"", data[2:]
+    end = data.find(b"\r\n\r\n", 0, MAX_HEADER_BYTES + 4)
+    if end < 0 and len(data) > MAX_HEADER_BYTES:
+        raise InvalidEmail(f"the headers are longer than {MAX_HEADER_BYTES} bytes")
+    return (data, b"") if end < 0 else (data[:end], data[end + 4 :])
+
+
+def _parse_headers(head: bytes, *, allow_utf8: bool) -> "Message[str, str]":
+    """Parse headers; each line must be a header or the continuation of one."""
+    try:
+        text = head.decode("utf-8" if allow_utf8 else "ascii")
+    except UnicodeDecodeError:
+        raise InvalidEmail("a header has 8-bit characters that are not announced, or not UTF-8") from None
+    fields: list[list[str]] = []
+    for line in text.removesuffix("\r\n").split("\r\n") if text.strip("\r\n") else ():
+        if line[:1] in (" ", "\t") and fields:
+            fields[-1].append(line)
+            continue
+        name, colon, _ = line.partition(":")
+        if not colon or not _FIELD_NAME.fullmatch(name.rstrip(" \t")):
+            raise InvalidEmail("the headers have a line that is not a header")
+        fields.append([line])
+    if len(fields) > MAX_HEADERS:
+        raise InvalidEmail(f"there are {len(fields)} headers; the limit is {MAX_HEADERS}")
+    message: Message[str, str] = Message()
+    for lines in fields:
+        name, _, value = "".join(lines).partition(":")
+        name = name.rstrip(" \t")
+        _check_field(name, value)
+        message[name] = value.strip(" \t")
+    return message
+
+
+def _check_field(name: str, value: str) -> None:
+    if any((character < " " and character != "\t") or character in "\x7f\x85\u2028\u2029" for character in value):
+        raise InvalidEmail(f"the header {name[:40]} has a line break or control character")
+    if len(value) > MAX_FIELD_LENGTH and name.lower() not in LONG_FIELDS:
+        raise InvalidEmail(f"the header {name[:40]} is longer than {MAX_FIELD_LENGTH} characters")
+
+
+def _unfold(value: str) -> str:
+    return value.replace("\t", " ")
+
+
+def _read_addresses(headers: "Message[str, str]", name: str) -> tuple[str, ...]:
+    """Return the addresses of a header without display names, each once."""
+    value = str(headers.get(name, ""))
+    if not value.strip():
+        return ()
+    if value.count("(") > MAX_COMMENTS:
+        raise InvalidEmail(f"{name.title()} has more than {MAX_COMMENTS} comments")
+    addresses = [address for _, address in getaddresses([value]) if address]
+    if any("@" not in address for address in addresses) or (not addresses and not _is_empty_group(value)):
+        raise InvalidEmail(f"{name.title()} is not a list of e-mail addresses")
+    return tuple(dict.fromkeys(addresses))
+
+
+def _is_empty_group(value: str) -> bool:
+    """Return whether it is a group without members, such as `undisclosed-recipients:;` (RFC 5322 §3.4)."""
+    return re.fullmatch(r"[^:;@<>]*:\s*;\s*", value) is not None
+
+
+def _read_ids(headers: "Message[str, str]", name: str) -> list[str]:
+    return _MESSAGE_ID.findall(str(headers.get(name, "")))
+
+
+def _read_references(headers: "Message[str, str]") -> tuple[str, ...]:
+    newest_first = [*_read_ids(headers, "in-reply-to"), *reversed(_read_ids(headers, "references"))]
+    return tuple(dict.fromkeys(newest_first))[:MAX_REFERENCES]
+
+
+def _read_part(headers: "Message[str, str]", body: bytes, bodies: _Bodies, depth: int) -> None:
+    """Read a part and the parts in it."""
+    bodies.count += 1
+    if bodies.count > MAX_PARTS:
+        raise InvalidEmail(f"there are more than {MAX_PARTS} parts")
+    boundary = headers.get_boundary() if headers.get_content_maintype() == "multipart" else None
+    if boundary:
+        if depth >= MAX_DEPTH:
+            raise InvalidEmail(f"parts are nested deeper than {MAX_DEPTH}")
+        for part in _split_parts(body, boundary):
+            head, content = _split_head(part)
+            _read_part(_parse_headers(head, allow_utf8=True), content, bodies, depth + 1)
+        return
+    data = _decode_body(headers, body)
+    kind, name = headers.get_content_type(), _read_file_name(headers)
+    is_attachment = headers.get_content_disposition() == "attachment" or bool(name)
+    if kind in ("text/plain", "text/html") and not is_attachment:
+        charset = headers.get_param("charset")
+        text = decode_text(data, charset if isinstance(charset, str) else None)
+        text = text.replace("\r\n", "\n").removesuffix("\n")
+        (bodies.texts if kind == "text/plain" else bodies.htmls).append(text)
+        return
+    name = name or f"attachment-{len(bodies.attachments) + 1}"
+    kind = BINARY_TYPE if headers.get_content_maintype() == "multipart" else kind
+    bodies.attachments.append(NewAttachment(name=name, content_type=kind, data=data))
+
+
+def _split_parts(body: bytes, boundary: str) -> Iterator[bytes]:
+    """Yield the parts between boundary lines (RFC 2046 §5.1.1); the last one may lack its end."""
+    separator = re.escape(boundary.encode("utf-8", "surrogateescape"))
+    pattern = re.compile(rb"(?:\A|\r\n)--" + separator + rb"(--)?[ \t]*(?:\r\n|\Z)")
+    start: int | None = None
+    at = 0
+    while (match := pattern.search(body, at)) is not None:
+        if start is not None:
+            yield body[start : match.start()] if match.start() >= start else b""
+        if match[1]:
+            return
+        start = match.end()
+        # The line break after a boundary is also the one before the next, if the part between them is empty.
+        at = max(match.end() - 2, match.start() + 1)
+    if start is not None:
+        yield body[start:]
+
+
+def _decode_body(headers: "Message[str, str]", body: bytes) -> bytes:
+    encoding = str(headers.get("content-transfer-encoding", "")).split(";")[0].strip().lower()
+    if encoding not in _ENCODINGS:
+        raise InvalidEmail(f"the content transfer encoding {encoding[:40]!r} is not supported")
+    if encoding == "quoted-printable":
+        return binascii.a2b_qp(body)
+    if encoding != "base64":
+        return body
+    try:
+        return binascii.a2b_base64(body)
+    except binascii.Error:
+        raise InvalidEmail("a part is not valid base64") from None
+
+
+def _read_file_name(headers: "Message[str, str]") -> str:
+    """Return the name of a part's file, without folders; empty if it has none."""
+    missing = object()
+    value: Any = headers.get_param("filename", missing, "content-disposition")
+    value = headers.get_param("name", "") if value is missing else value
+    if isinstance(value, tuple):  # with a character set and percent-encoded (RFC 2231)
+        name = decode_text(value[2].encode("raw-unicode-escape"), value[0] or None)
+    else:
+        name = decode_words(str(value))
+    return name.replace("\\", "/").rpartition("/")[2].strip()

@@ -1,0 +1,73 @@
+"""Texts of e-mail: character sets, encoded words of headers, and HTML as plain text."""
+
+import codecs
+import html
+import re
+from email.errors import HeaderParseError
+from email.header import decode_header
+
+FALLBACK_CHARSET = "utf-8"
+_TEXT_CHARSET = re.compile(
+    r"ascii|utf-8|utf-8-sig|utf-(16|32)(-[bl]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|gb2312|gbk|gb18030|hz|big5(hkscs)?"
+    r"|euc_\w+|shift_ji\w+|iso2022_\w+|mac-\w+|tis-620|johab|ptcp154|kz1048"
+)
+"""Character sets, by Python's names. Other codecs of Python are not for mail, and some take quadratic time."""
+_TAG = re.compile(r"<(/?[a-zA-Z!?][^<>]*)>")
+_LINE_BREAKING = frozenset(
+    {"br", "p", "div", "tr", "li", "ul", "ol", "table", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "hr", "pre"}
+)
+_NOT_SHOWN = frozenset({"script", "style", "head", "title", "template"})
+_SPACES = re.compile(r"[^\S\n]+")
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+
+def decode_text(data: bytes, charset: str | None) -> str:
+    """Decode text; what the character set does not define becomes U+FFFD, and an unknown one is read as UTF-8."""
+    return data.decode(_find_codec(charset or FALLBACK_CHARSET), errors="replace")
+
+
+def _find_codec(charset: str) -> str:
+    try:
+        name = codecs.lookup(charset).name
+    except (LookupError, ValueError, UnicodeError):  # ValueError: a NUL in the name
+        return FALLBACK_CHARSET
+    # Text in US-ASCII that has bytes above 127 is UTF-8 more often than anything else.
+    return name if _TEXT_CHARSET.fullmatch(name) and name != "ascii" else FALLBACK_CHARSET
+
+
+def decode_words(value: str) -> str:
+    """Decode the encoded words of a header (RFC 2047); a word that cannot be decoded stays as it is."""
+    if "=?" not in value:
+        return value
+    try:
+        parts = decode_header(value)
+    except (HeaderParseError, ValueError):  # broken base64
+        return value
+    return "".join(_decode_part(part, charset) for part, charset in parts)
+
+
+def _decode_part(part: bytes | str, charset: str | None) -> str:
+    if isinstance(part, str):
+        return part
+    # decode_header returns text between encoded words in this encoding of Python.
+    return part.decode("raw-unicode-escape") if charset is None else decode_text(part, charset)
+
+
+def html_to_text(markup: str) -> str:
+    """Return HTML as a reader sees it, without markup. Takes linear time, unlike a parser of invalid HTML."""
+    pieces: list[str] = []
+    hidden = ""
+    for place, piece in enumerate(_TAG.split(markup)):
+        if place % 2 == 0:
+            if not hidden:
+                pieces.append(_SPACES.sub(" ", html.unescape(piece).replace("\n", " ")))
+            continue
+        name = re.split(r"[\s/>]", piece.lstrip("/"), maxsplit=1)[0].lower()
+        if hidden:
+            hidden = "" if piece.startswith("/") and name == hidden else hidden
+        elif name in _NOT_SHOWN and not piece.startswith("/"):
+            hidden = name
+        elif name in _LINE_BREAKING:
+            pieces.append("\n")
+    lines = "".join(pieces).split("\n")
+    return _BLANK_LINES.sub("\n\n", "\n".join(line.strip() for line in lines)).strip()
