@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 EntryPointName = Literal["on_start", "on_history", "on_turn", "on_task"]
 
 
+def build_conversation_key(sandbox: str, channel: str | None, address: str | None) -> str:
+    """Return the key of a conversation."""
+    return sandbox if channel is None else f"{sandbox}/{channel}:{address}"
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """A message of a person to the agent."""
@@ -27,6 +32,17 @@ class Message:
     """Metadata that is not shown."""
     slots: "Mapping[str, JsonValue]" = field(default_factory=dict)
     """Slots that the scenario set before the conversation."""
+    channel: str | None = None
+    """`sms`, `email` or `portal`, on a sandbox where people write from an address; None on a chat."""
+    address: str | None = None
+    """The address of the person on that channel."""
+    subject: str | None = None
+    """The subject of an e-mail or a portal message."""
+
+    @property
+    def conversation(self) -> str:
+        """The key of the conversation: the name of the sandbox, with channel and address if there are any."""
+        return build_conversation_key(self.sandbox, self.channel, self.address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +55,15 @@ class Start:
     """Stubbed actions by name, each with the events and responses to use instead."""
     sandbox: str = ""
     """The sandbox of the conversation."""
+    channel: str | None = None
+    """`sms`, `email` or `portal`, on a sandbox where people write from an address; None on a chat."""
+    address: str | None = None
+    """The address of the person on that channel."""
+
+    @property
+    def conversation(self) -> str:
+        """The key of the conversation: the name of the sandbox, with channel and address if there are any."""
+        return build_conversation_key(self.sandbox, self.channel, self.address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +109,15 @@ class History:
     sandbox: str = ""
     """The sandbox of the conversation."""
     task_item: "Mapping[str, JsonValue] | None" = None
+    channel: str | None = None
+    """`sms`, `email` or `portal`, on a sandbox where people write from an address; None on a chat."""
+    address: str | None = None
+    """The address of the person on that channel."""
+
+    @property
+    def conversation(self) -> str:
+        """The key of the conversation: the name of the sandbox, with channel and address if there are any."""
+        return build_conversation_key(self.sandbox, self.channel, self.address)
 
 
 class AgentError(Exception):

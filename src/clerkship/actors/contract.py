@@ -197,6 +197,10 @@ class SimulatedPerson(Protocol):
     """Whether a model plays them, which takes time and may raise PersonUnavailable."""
     leaving: bool
     """Whether they have said goodbye and only wait for the reply."""
+    subject: str | None
+    """The subject of the first e-mail or portal message that they write."""
+    answers_after: timedelta | None
+    """How long they take to read and answer a message, in simulated time; None if they answer at once."""
 
     def join(self, messages: Sequence[Event]) -> None:
         """Join the conversation; `messages` grows with everything that is said in it."""

@@ -34,6 +34,13 @@ def _render_reply_part(part: ReplyPart) -> dict[str, Any]:
     return report_fields(part)
 
 
+def _describe_channel(message: Message) -> dict[str, Any]:
+    """Return channel, address and subject of a message; nothing on a chat."""
+    if message.channel is None:
+        return {}
+    return {"channel": message.channel, "address": message.address, "subject": message.subject}
+
+
 def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> dict[str, Any]:
     """Return the message that gives an agent a task."""
     return {"type": "task", "task_item": task_item, **describe_sandboxes(sandboxes)}
@@ -104,11 +111,11 @@ class MessageAgent:
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
         """Store the history for the next message of its conversation."""
-        self._histories[history.sandbox] = history
+        self._histories[history.conversation] = history
 
     def turn_message(self, message: Message, sandboxes: Sandboxes) -> dict[str, Any]:
         """Return the message for a turn; with the conversation so far, if another agent had it."""
-        history = self._histories.pop(message.sandbox, None)
+        history = self._histories.pop(message.conversation, None)
         return ({"history": _history_message(history)} if history is not None else {}) | {
             "type": "turn",
             "text": message.text,
@@ -117,6 +124,7 @@ class MessageAgent:
             "task_item": message.task_item,
             "slots": dict(message.slots),
             "metadata": message.metadata,
+            **_describe_channel(message),
             **describe_sandboxes(sandboxes),
         }
 

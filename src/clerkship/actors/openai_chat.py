@@ -75,7 +75,7 @@ class ChatAgent:
         """Take over the messages so far. Results of earlier tool calls are in no log; the model may call the tools
         again.
         """
-        self._brief(history.task_item or {}, sandboxes)
+        self._brief(history.task_item or {}, sandboxes, _render_channel(history))
         for turn in history.turns:
             if turn.text is not None:
                 self._history.append({"role": "user", "content": turn.text})
@@ -86,9 +86,9 @@ class ChatAgent:
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Return the model's next reply, after the tool calls it makes."""
         if not self._history:
-            self._brief(message.task_item or {}, sandboxes)
+            self._brief(message.task_item or {}, sandboxes, _render_channel(message))
         self._history.append({"role": "user", "content": message.text})
-        tools = Toolbox(sandboxes, besides=message.sandbox)
+        tools = Toolbox(sandboxes, besides=message.sandbox if message.channel is None else None)
         return parse_replies(await self._loop(tools))
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
@@ -104,10 +104,10 @@ class ChatAgent:
         """Return the tokens used; no connection is open between messages."""
         return {"model_usage": {"model": self._model, **self._usage}}
 
-    def _brief(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> None:
+    def _brief(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes, channel: str = "") -> None:
         time = f"It is {sandboxes.now:%A %Y-%m-%d %H:%M %Z}."
         self._history.append(
-            {"role": "system", "content": "\n\n".join(filter(None, (_render_task_item(task_item), time)))}
+            {"role": "system", "content": "\n\n".join(filter(None, (_render_task_item(task_item), channel, time)))}
         )
 
     async def _loop(self, tools: "Toolbox") -> str | None:
@@ -250,6 +250,13 @@ def _cut_result(result: str, less: str) -> str:
         return result
     notice = f"cut at {MAX_RESULT_LENGTH:,} of {len(result):,} characters: {less or 'the rest cannot be shown'}"
     return f"[{notice}]\n{result[:MAX_RESULT_LENGTH]}\n[… {notice}]"
+
+
+def _render_channel(conversation: Message | History) -> str:
+    """Return how the person writes; empty on a chat."""
+    if conversation.channel is None:
+        return ""
+    return f"You answer a person who writes by {conversation.channel} from {conversation.address}."
 
 
 def _render_task_item(task_item: Mapping[str, JsonValue]) -> str:

@@ -27,33 +27,33 @@ class ConversationAgents:
         self.entries = self._spare.entries - {"on_task"}
         self._agents: dict[str, Agent] = {}
 
-    def _agent(self, sandbox: str) -> Agent:
-        if sandbox not in self._agents:
-            self._agents[sandbox], self._spare = self._spare or self._open(), None
-        return self._agents[sandbox]
+    def _agent(self, conversation: str) -> Agent:
+        if conversation not in self._agents:
+            self._agents[conversation], self._spare = self._spare or self._open(), None
+        return self._agents[conversation]
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Pass it to the agent of the conversation."""
-        return await cast(AgentWithStart, self._agent(start.sandbox)).on_start(start, sandboxes)
+        return await cast(AgentWithStart, self._agent(start.conversation)).on_start(start, sandboxes)
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
         """Pass it to the agent of the conversation."""
-        await cast(AgentWithHistory, self._agent(history.sandbox)).on_history(history, sandboxes)
+        await cast(AgentWithHistory, self._agent(history.conversation)).on_history(history, sandboxes)
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Pass it to the agent of the conversation."""
-        return await self._agent(message.sandbox).on_turn(message, sandboxes)
+        return await self._agent(message.conversation).on_turn(message, sandboxes)
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Not called: it is not among the entry points."""
         raise NotImplementedError
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Close all agents; the names of the returned facts include the sandbox."""
+        """Close all agents; the names of the returned facts include the conversation."""
         if self._spare is not None:
             self._spare.close()
-        closed = {sandbox: agent.close() for sandbox, agent in self._agents.items()}
-        return {f"{name} ({sandbox})": fact for sandbox, facts in closed.items() for name, fact in facts.items()}
+        closed = {key: agent.close() for key, agent in self._agents.items()}
+        return {f"{name} ({key})": fact for key, facts in closed.items() for name, fact in facts.items()}
 
 
 class PerConversation:

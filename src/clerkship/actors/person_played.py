@@ -17,7 +17,7 @@ from pydantic import BaseModel, JsonValue
 from clerkship.actors.contract import ContractBreach, PersonAction, PersonUnavailable
 from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, check_early_end, find_breach
 from clerkship.actors.person_patterns import Breach
-from clerkship.events.event import Event, Utterance
+from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.events.ledger import quote_text, to_json
 from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
 from clerkship.llm.prompts import BUILT_IN, Prompts, RenderedPrompt, section
@@ -229,7 +229,7 @@ class PersonPrompt:
         progress: ScriptProgress = NO_SCRIPT,
     ) -> "PersonPrompt":
         """Build the prompt from the messages so far."""
-        sides = [(agents, list(part)) for agents, part in groupby(messages, lambda event: event.actor == "agent")]
+        sides = [(agents, list(part)) for agents, part in groupby(messages, is_by_agent)]
         open_end = sides.pop()[1] if sides and sides[-1][0] else []
         said = [cast(Utterance, event.payload) for event in open_end]
         return cls(
@@ -243,7 +243,7 @@ class PersonPrompt:
                     [*sides, (True, open_end)] if open_end else sides, progress, approached=approached
                 ),
                 may_leave=progress.ends_by_script,
-                own=tuple(_render_person_message(event) for event in messages if event.actor != "agent"),
+                own=tuple(_render_person_message(event) for event in messages if not is_by_agent(event)),
             ),
             buttons=tuple(button for utterance in said for button in utterance.buttons),
         )

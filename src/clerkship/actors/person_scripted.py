@@ -10,7 +10,7 @@ from typing import Any, cast
 from clerkship.actors.contract import AgentReply, PastPersonTurn, PersonAction
 from clerkship.actors.person_played import Improviser, ScriptProgress, press_button
 from clerkship.actors.script_replay import RecordedImproviser, ScriptReplay
-from clerkship.events.event import Event, Utterance
+from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.events.query import matches
 from clerkship.model.pattern import PatternTooSlow, has_match_in_time
 from clerkship.model.scenario import EventMatch, Improvisation, ScenarioPerson, ScriptLine, ScriptRule
@@ -25,6 +25,7 @@ class ScriptedPerson:
 
     def __init__(self, script: ScenarioPerson, voice: Improviser | None = None) -> None:
         self.name = script.name
+        self.subject, self.answers_after = script.subject, script.answers_after
         self._script = script
         self._voice: Improviser | RecordedImproviser | None = voice
         self.uses_model = voice is not None
@@ -168,7 +169,7 @@ class ScriptedPerson:
         """Return the buttons of the agent's last messages."""
         buttons: list[Mapping[str, Any]] = []
         for event in reversed(self._messages):
-            if event.actor != "agent":
+            if not is_by_agent(event):
                 break
             buttons[:0] = cast(Utterance, event.payload).buttons
         return tuple(buttons)

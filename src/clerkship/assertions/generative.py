@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from clerkship.assertions.contract import Assertion, Check, Difference
 from clerkship.assertions.judge_input import build_judge_row
-from clerkship.events.event import Event, Utterance
+from clerkship.events.event import Event, Utterance, find_conversations, is_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer
 from clerkship.llm.prompts import Prompt
@@ -188,7 +188,9 @@ def find_previous_message(reply: Event, evidence: Evidence) -> str | None:
     texts = [
         cast(Utterance, event.payload).text
         for event in evidence.utterances
-        if event.actor != "agent" and event.source == reply.source and (event.at, event.seq) < (reply.at, reply.seq)
+        if not is_by_agent(event)
+        and find_conversations(event)[0] in find_conversations(reply)
+        and (event.at, event.seq) < (reply.at, reply.seq)
     ]
     return texts[-1] if texts else None
 

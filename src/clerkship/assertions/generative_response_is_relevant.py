@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from clerkship.assertions.contract import Difference
 from clerkship.assertions.generative import SHARED_DIFFERENCES, GenerativeResponse, ReplyRating, find_previous_message
-from clerkship.events.event import Event, Utterance
+from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text
 from clerkship.llm.contract import Question
@@ -59,7 +59,7 @@ class GenerativeResponseIsRelevant(GenerativeResponse):
         return ReplyRating(answer.data.score, answer.data.reasoning, answer.model, prompt)
 
     def _by_embeddings(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
-        messages = [cast(Utterance, event.payload).text for event in evidence.utterances if event.actor != "agent"]
+        messages = [cast(Utterance, event.payload).text for event in evidence.utterances if not is_by_agent(event)]
         if not messages:
             return None
         prompt = evidence.prompts["variations"]

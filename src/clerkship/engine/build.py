@@ -20,6 +20,7 @@ from clerkship.kit.rng import derive_seed, shuffle
 from clerkship.llm.prompts import Prompts
 from clerkship.llm.trial_model import TrialModel
 from clerkship.model.call import AssertionCall
+from clerkship.model.conversation_key import ConversationKey, normalise_address
 from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import ComponentConfig, Environment
@@ -57,7 +58,7 @@ class BuiltTask:
     checks: tuple[tuple[Criterion, Assertion], ...]
     """Each criterion as its author wrote it, and its assertion with environment variables expanded."""
     people: Mapping[str, ScenarioPerson]
-    """The people of the scenario by sandbox, in the order of the file."""
+    """The people of the scenario by the key of their conversation, in the order of the file."""
     task_item: bytes
     """As JSON, like the slots and stubs, because parsing it gives each agent its own copy."""
     slots: bytes
@@ -72,20 +73,20 @@ class BuiltTask:
     def people_for_trial(self, trial: int) -> dict[str, ScenarioPerson]:
         """Return the people of a trial. A fork has the people of the trial that it continues."""
         number = trial if self.fork_point is None else self.fork_point.fork.trial
-        return {sandbox: person.for_trial(number) for sandbox, person in self.people.items()}
+        return {key: person.for_trial(number) for key, person in self.people.items()}
 
     def build_people(
         self, seed: str, model: TrialModel | None, prompts: Prompts, trial: int = 1
     ) -> dict[str, SimulatedPerson]:
-        """Build the people of one trial, by sandbox. The seed decides in which order they take turns."""
+        """Build the people of one trial, by conversation. The seed decides in which order they take turns."""
         people = list(self.people_for_trial(trial).items())
         return {
-            sandbox: ScriptedPerson(person, self._build_improviser(sandbox, person, model, prompts))
-            for sandbox, person in (people if len(people) < 2 else shuffle(people, derive_seed(seed, "people")))
+            key: ScriptedPerson(person, self._build_improviser(key, person, model, prompts))
+            for key, person in (people if len(people) < 2 else shuffle(people, derive_seed(seed, "people")))
         }
 
     def _build_improviser(
-        self, sandbox: str, person: ScenarioPerson, model: TrialModel | None, prompts: Prompts
+        self, key: str, person: ScenarioPerson, model: TrialModel | None, prompts: Prompts
     ) -> Improviser | None:
         """Build what generates the messages of a person that are not scripted; return None if all are scripted.
 
@@ -98,7 +99,7 @@ class BuiltTask:
         known_text = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}"
         is_approached = self.scenario.starts == "agent" or not person.can_begin
         return Improviser(
-            PlayedRole(person, known_text, is_approached), model, prompts, sandbox if len(self.people) > 1 else ""
+            PlayedRole(person, known_text, is_approached), model, prompts, key if len(self.people) > 1 else ""
         )
 
     @lazy_property
@@ -165,7 +166,7 @@ def _build_task(
             (original, _build_assertion(criterion.assertion, task, catalog))
             for original, criterion in zip(snapshot.task.criteria, task.criteria, strict=True)
         ),
-        people={_find_sandbox(person, simulators): person for person in scenario.all_people},
+        people={_find_conversation(person, simulators): person for person in scenario.all_people},
         task_item=orjson.dumps(task.task_item),
         slots=orjson.dumps(scenario.initial_slots),
         stubs=orjson.dumps(scenario.stubs),
@@ -251,9 +252,15 @@ def _prepare_component(
     return spec.configure(spec.config.model_validate(choice.config), environment), spec.prepare(matching)
 
 
-def _find_sandbox(person: ScenarioPerson, simulators: Mapping[str, PreparedSimulator]) -> str:
-    """Return the sandbox of a person: the one that the person names, or the only one that carries a conversation."""
-    return person.sandbox or next(name for name, simulator in simulators.items() if simulator.spec.converses)
+def _find_conversation(person: ScenarioPerson, simulators: Mapping[str, PreparedSimulator]) -> str:
+    """Return the key of a person's conversation, on the sandbox that they name or the only one that can hold it."""
+    channel, address = person.channel, person.address
+    if channel is None or address is None:
+        return person.sandbox or next(name for name, simulator in simulators.items() if simulator.spec.converses)
+    sandbox = person.sandbox or next(
+        name for name, simulator in simulators.items() if channel in simulator.spec.channels
+    )
+    return str(ConversationKey(sandbox, channel, normalise_address(channel, address)))
 
 
 def build_solver(reference: str, catalog: RegisteredCatalog, settings: Settings) -> Solver:

@@ -92,7 +92,10 @@ class RegisteredCatalog(Registrations):
     def operations(self, kind: str) -> Collection[str]:
         """Return the operations of a kind of simulator, which faults may name."""
         spec = self.simulators.get(kind)
-        return [*dict.fromkeys(operation.name for operation in spec.operations), *([ON_TURN] if spec.converses else [])]
+        return [
+            *dict.fromkeys(operation.name for operation in spec.operations),
+            *([ON_TURN] if spec.converses or spec.channels else []),
+        ]
 
     def reactions(self, source: str, target: str) -> Collection[str]:
         """Return the events of one kind of simulator that another kind reacts to."""

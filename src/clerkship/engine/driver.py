@@ -7,18 +7,19 @@ without a new message is skipped.
 import math
 from collections import deque
 from collections.abc import Awaitable, Iterable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 import orjson
 
-from clerkship.actors.contract import Agent, AgentWithStart, Message, Say, SimulatedPerson, Start
+from clerkship.actors.contract import Agent, AgentWithStart, Say, SimulatedPerson, Start
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.fork_point import ForkPoint
+from clerkship.engine.message_to_agent import build_message
 from clerkship.engine.setup import open_conversations
 from clerkship.engine.watchdog import Watchdog
-from clerkship.events.event import Event, Utterance
+from clerkship.events.event import Event, Utterance, is_by_agent
+from clerkship.model.conversation_key import parse_key
 from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.model.run import Ending
 from clerkship.playground.agent_clock import skip_to_next_event
@@ -68,11 +69,11 @@ class TurnState:
     turns: int = 0
     """The number of messages that the agent got."""
     replied: dict[str, bool] = field(default_factory=dict)
-    """Whether the agent ever replied to a message, by the sandboxes from which it got messages."""
+    """Whether the agent ever replied to a message, by the conversations from which it got messages."""
     handled: dict[str, int] = field(default_factory=dict)
-    """The number of messages of each conversation that were handled, by sandbox."""
+    """The number of messages of each conversation that were handled, by conversation."""
     last: str = ""
-    """The sandbox of the last message that the agent got."""
+    """The conversation of the last message that the agent got."""
 
 
 class ConversationDriver:
@@ -92,7 +93,7 @@ class ConversationDriver:
         if "on_start" in self._agent.entries:
             for start in self._build_starts(people.participants):
                 starting = cast(AgentWithStart, self._agent).on_start(start, self._sandboxes)
-                people.record_greeting(start.sandbox, await self._with_timeout(starting))
+                people.record_greeting(start.conversation, await self._with_timeout(starting))
         open_conversations(self._playground, self._built)
         return await self._drive(TurnState())
 
@@ -104,16 +105,16 @@ class ConversationDriver:
             await fork_point.inform(agent, self._sandboxes, playground, starts, self._with_timeout)
         finally:  # even if the agent fails, the trial ends at the fork point
             fork_point.restore(playground, agent, self._built.steps, people, trial)
-        handled = {sandbox: fork_point.conversation(sandbox).messages_handled for sandbox in people}
-        last = fork_point.turns[-1].sandbox if fork_point.turns else ""
+        handled = {key: fork_point.conversation(key).messages_handled for key in people}
+        last = fork_point.turns[-1].conversation if fork_point.turns else ""
         return await self._drive(TurnState(len(fork_point.turns), fork_point.replied, handled, last))
 
-    def _build_starts(self, sandboxes: Iterable[str]) -> Iterable[Start]:
+    def _build_starts(self, conversations: Iterable[str]) -> Iterable[Start]:
         """Yield the initial data of each conversation, as copies that the agent may change."""
         built = self._built
-        for sandbox in sandboxes:
+        for sandbox, channel, address in map(parse_key, conversations):
             slots, task_item, stubs = map(orjson.loads, (built.slots, built.task_item, built.stubs))
-            yield Start(slots, task_item, stubs, sandbox)
+            yield Start(slots, task_item, stubs, sandbox, channel, address)
 
     async def _with_timeout(self, reply: Awaitable[T]) -> T:
         self._time.start_turn(self._turn_timeout)
@@ -141,29 +142,33 @@ class ConversationDriver:
             if state.turns >= max_turns:
                 return "turn_limit"
             state.turns += 1
-            utterance, sandbox = cast(Utterance, message.payload), message.source
-            playground.sidecar.record_message(len(playground.log.events), sandbox if len(queue) > 1 else None)
-            metadata = deepcopy(utterance.metadata)  # the agent may change its copy
-            to_agent = Message(utterance.text, utterance.turn, sandbox, task_item, metadata, slots)
+            participant, key = queue[-1], queue[-1].key
+            playground.sidecar.record_message(len(playground.log.events), key if len(queue) > 1 else None)
+            to_agent = build_message(cast(Utterance, message.payload), key, task_item, slots)
+            sent = participant.messages_sent_by_agent()
             self._time.start_turn(self._turn_timeout)
             turn = await self._agent.on_turn(to_agent, self._sandboxes)
             self._time.end_turn()
-            state.replied[sandbox] = state.replied.get(sandbox) or any(isinstance(part, Say) for part in turn)
-            if queue[-1].conversation.open and not people.deliver(sandbox, turn, last=state.turns >= max_turns):
+            has_sent = participant.messages_sent_by_agent() > sent
+            state.replied[key] = state.replied.get(key) or has_sent or any(isinstance(part, Say) for part in turn)
+            if has_sent and not any(isinstance(part, Say) for part in turn):
+                people.record_greeting(key, turn)  # it replied through the sandbox, and the person has heard that
+                continue
+            if participant.conversation.open and not people.deliver(key, turn, last=state.turns >= max_turns):
                 if sum(each.conversation.open for each in queue) == 1:
                     return "agent_silent"
-                people.leave(sandbox, "agent_silent")  # the other conversations go on
+                people.leave(key, "agent_silent")  # the other conversations go on
         return _ending(state, people.participants.values())
 
 
 def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:
     """Return the next message for the agent, and move its sender to the end of the queue; None if there is none."""
     for index, participant in enumerate(queue):
-        messages, handled = participant.conversation.messages, state.handled.get(participant.sandbox, 0)
+        messages, handled = participant.conversation.messages, state.handled.get(participant.key, 0)
         while participant.conversation.open and handled < len(messages):
             message = messages[handled]
-            handled = state.handled[participant.sandbox] = handled + 1
-            if message.actor != "agent":
+            handled = state.handled[participant.key] = handled + 1
+            if not is_by_agent(message):
                 queue.rotate(-1 - index)
                 return message
     return None

@@ -15,13 +15,15 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, cast
 
-from clerkship.actors.contract import Agent, AgentWithHistory, AgentWithStart, History, Message, SimulatedPerson, Start
+from clerkship.actors.contract import Agent, AgentWithHistory, AgentWithStart, History, SimulatedPerson, Start
+from clerkship.engine.message_to_agent import build_message
 from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, find_messages_to_agent
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan
 from clerkship.faults.contract import ON_TURN
 from clerkship.kit.rng import Rng, derive_seed
+from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import ForkOrigin
 from clerkship.playground.faults import ActiveFault
 from clerkship.playground.playground import Playground, SavedLog
@@ -35,10 +37,10 @@ WithTurnTimeout = Callable[[Awaitable[Any]], Awaitable[Any]]
 
 
 class HandedMessage(NamedTuple):
-    """A message that was passed to the agent: the number of events at that time, and the sandbox of the message."""
+    """A message that was passed to the agent: the number of events at that time, and the key of its conversation."""
 
     events: int
-    sandbox: str
+    conversation: str
 
 
 @dataclass(frozen=True)
@@ -65,26 +67,28 @@ class ForkPoint:
             AnsweredTurn(name, next(messages[name]), start, end) for (start, name), (end, _) in pairwise(self.handed)
         ]
 
-    def conversation(self, sandbox: str) -> PastConversation:
-        """Return the conversation of a sandbox so far."""
-        return PastConversation(self.log.events, sandbox, self.turns)
+    def conversation(self, key: str) -> PastConversation:
+        """Return a conversation so far."""
+        return PastConversation(self.log.events, key, self.turns)
 
     @property
     def replied(self) -> dict[str, bool]:
-        """Whether the agent ever replied to a message, by the sandboxes from which it got messages."""
+        """Whether the agent ever replied to a message, by the conversations from which it got messages."""
         replied: dict[str, bool] = {}
         for turn in self.turns:
-            replied[turn.sandbox] = replied.get(turn.sandbox) or self.conversation(turn.sandbox).was_answered(turn)
+            key = turn.conversation
+            replied[key] = replied.get(key) or self.conversation(key).was_answered(turn)
         return replied
 
-    def history(self, sandbox: str, start: Start) -> History:
-        """Return the conversation of a sandbox so far, in the form that an agent gets."""
+    def history(self, start: Start) -> History:
+        """Return a conversation so far, in the form that an agent gets."""
         slots = {
             event.payload.name: event.payload.value
             for event in self.log.events
             if event.source == "agent" and isinstance(event.payload, SlotSet)
         }
-        return History(deepcopy(tuple(self.conversation(sandbox).history())), deepcopy(slots), sandbox, start.task_item)
+        turns = deepcopy(tuple(self.conversation(start.conversation).history()))
+        return History(turns, deepcopy(slots), start.sandbox, start.task_item, start.channel, start.address)
 
     async def inform(
         self,
@@ -110,17 +114,13 @@ class ForkPoint:
         if self.choose_briefing(agent) == "history":
             for start in starts:
                 playground.rewind(self.log)
-                await with_timeout(
-                    cast(AgentWithHistory, agent).on_history(self.history(start.sandbox, start), sandboxes)
-                )
+                await with_timeout(cast(AgentWithHistory, agent).on_history(self.history(start), sandboxes))
             return
         task_item, slots = starts[0].task_item, starts[0].slots
         for turn in self.turns:
             playground.rewind(self._log_until(turn.start))
             utterance = cast(Utterance, events[turn.message].payload)
-            message = Message(
-                utterance.text, utterance.turn, turn.sandbox, task_item, deepcopy(utterance.metadata), slots
-            )
+            message = build_message(utterance, turn.conversation, task_item, slots)
             await with_timeout(agent.on_turn(message, sandboxes))
 
     def _log_until(self, count: int) -> SavedLog:
@@ -144,13 +144,13 @@ class ForkPoint:
             texts = (*self.log.lines, *self.log.blobs.values())  # no new id may equal one that occurs in the log
             playground.ids.skip_used(text.decode(errors="replace") for text in texts)
             self._restore_steps(playground, steps)
-            for sandbox, person in people.items():
-                past = self.conversation(sandbox)
+            for key, person in people.items():
+                past = self.conversation(key)
                 person.recall(past.person_history())
-                playground.people.restore_person(person, sandbox, *past.pending_turns())
-                playground.people.participants[sandbox].leave_reason = past.leave_reason
-            for events, sandbox in self.handed[:-1]:
-                playground.sidecar.record_message(events, sandbox if len(people) > 1 else None)
+                playground.people.restore_person(person, key, *past.pending_turns())
+                playground.people.participants[key].leave_reason = past.leave_reason
+            for events, key in self.handed[:-1]:
+                playground.sidecar.record_message(events, key if len(people) > 1 else None)
             briefing, fork = self.choose_briefing(agent), self.fork
             playground.sidecar.facts["fork"] = {**fork.model_dump(mode="json"), "told": briefing}
             playground.emit("run", RunForked(run=fork.run, trial=fork.trial, turn=fork.turn, told=briefing), "run")
@@ -207,7 +207,11 @@ class ForkPoint:
         seen = [(sandbox, operation) for events, sandbox, operation in self.requests if events >= since]
         if fault.affects_turns:
             turns = [turn for turn in self.turns if turn.end > since]
-            seen += [(turn.sandbox, ON_TURN) for turn in turns if self.conversation(turn.sandbox).was_answered(turn)]
+            seen += [
+                (parse_key(turn.conversation).sandbox, ON_TURN)
+                for turn in turns
+                if self.conversation(turn.conversation).was_answered(turn)
+            ]
         matches = [
             (sandbox, operation)
             for sandbox, operation in seen

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple, cast
 
 from clerkship.actors.contract import AgentReply, PastPersonTurn, ReplyPart, Say, Turn
-from clerkship.events.event import Event, Utterance
+from clerkship.events.event import Event, Utterance, find_conversations, is_by_agent
 from clerkship.events.lifecycle import FaultInjected, StepFailed, StepRan
 from clerkship.playground.conversation import join_replies
 
@@ -14,7 +14,8 @@ from clerkship.playground.conversation import join_replies
 class AnsweredTurn(NamedTuple):
     """A message of a person that the agent got and answered."""
 
-    sandbox: str
+    conversation: str
+    """The key of the conversation."""
     message: int
     """The position of the message in the log."""
     start: int
@@ -24,25 +25,36 @@ class AnsweredTurn(NamedTuple):
 
 
 class PastConversation:
-    """The conversation of one sandbox up to a fork point."""
+    """One conversation up to a fork point."""
 
-    def __init__(self, events: Sequence[Event], sandbox: str, turns: Sequence[AnsweredTurn]) -> None:
-        self._events, self._sandbox = events, sandbox
-        self._turns = [turn for turn in turns if turn.sandbox == sandbox]
+    def __init__(self, events: Sequence[Event], key: str, turns: Sequence[AnsweredTurn]) -> None:
+        self._events, self._key = events, key
+        self._turns = [turn for turn in turns if turn.conversation == key]
         self._first_turn = turns[0].start if turns else len(events)
 
     @cached_property
     def _messages(self) -> list[int]:
         """The positions of the person's messages in the log."""
-        return find_messages_to_agent(self._events, self._sandbox)
+        return find_messages_to_agent(self._events, self._key)
 
     @property
     def messages_handled(self) -> int:
         """The number of messages in the conversation up to the last one that was answered."""
         end = self._turns[-1].message + 1 if self._turns else 0
         return sum(
-            isinstance(event.payload, Utterance) and event.source == self._sandbox for event in self._events[:end]
+            isinstance(event.payload, Utterance) and self._key in find_conversations(event)
+            for event in self._events[self._start : end]
         )
+
+    @property
+    def _start(self) -> int:
+        """The position after the event that started the conversation; messages before it are not part of it."""
+        starts = (
+            index
+            for index, event in enumerate(self._events, 1)
+            if event.kind.endswith(".conversation.started") and self._key in find_conversations(event)
+        )
+        return next(starts, 0)
 
     def person_history(self) -> list[PastPersonTurn]:
         """Return each message of the person with what followed it. The last one is not answered yet."""
@@ -94,7 +106,9 @@ class PastConversation:
     def leave_reason(self) -> str | None:
         """Why the person left; None if they have not."""
         ends = [
-            event for event in self._events if event.source == self._sandbox and event.kind.endswith(".session.ended")
+            event
+            for event in self._events
+            if event.kind.endswith((".session.ended", ".conversation.ended")) and self._key in find_conversations(event)
         ]
         return getattr(ends[-1].payload, "reason", None) if ends else None
 
@@ -126,7 +140,8 @@ class PastConversation:
         return [_to_say(cast(Utterance, event.payload)) for event in events if self._is_reply(event)]
 
     def _is_reply(self, event: Event) -> bool:
-        return event.actor == "agent" and event.source == self._sandbox and isinstance(event.payload, Utterance)
+        is_utterance = event.actor == "agent" and isinstance(event.payload, Utterance)
+        return is_utterance and self._key in find_conversations(event)
 
     def _answer(self, start: int, end: int, until: int, *, with_lost: bool = False) -> tuple[ReplyPart, ...]:
         """Return what the agent did and said in this conversation.
@@ -157,25 +172,25 @@ def is_lost_reply(event: Event) -> bool:
 def _is_sent_by_step(events: Sequence[Event], index: int) -> bool:
     """Return whether a step sent a message. If so, the next event records that the step has run."""
     after = events[index + 1].payload if index + 1 < len(events) else None
-    return isinstance(after, StepRan) and after.step.endswith(".say")
+    return isinstance(after, StepRan) and after.step.endswith((".say", ".receive"))
 
 
-def find_messages_to_agent(events: Sequence[Event], sandbox: str) -> list[int]:
-    """Return the positions of the messages that were sent to the agent in a sandbox."""
+def find_messages_to_agent(events: Sequence[Event], key: str) -> list[int]:
+    """Return the positions of the messages that were sent to the agent in a conversation."""
     return [
         index
         for index, event in enumerate(events)
-        if event.source == sandbox and event.actor != "agent" and isinstance(event.payload, Utterance)
+        if isinstance(event.payload, Utterance) and not is_by_agent(event) and key in find_conversations(event)
     ]
 
 
-def find_handed_messages(events: Sequence[Event], sandbox: str) -> list[int]:
+def find_handed_messages(events: Sequence[Event], key: str) -> list[int]:
     """Return the number of events when the agent got each message.
 
     This is for a trial without that number in its sidecar: it is found from the order of the events.
     """
     counts: list[int] = []
-    for message in find_messages_to_agent(events, sandbox):
+    for message in find_messages_to_agent(events, key):
         end = message + 1
         while end < len(events) and isinstance(events[end].payload, StepRan | StepFailed):
             end += 1  # a step sent the message, and its own event follows

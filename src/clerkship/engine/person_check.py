@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple, cast
 from pydantic import BaseModel, Field
 
 from clerkship.assertions.citation import normalise_text, remove_label
-from clerkship.events.event import Utterance
+from clerkship.events.event import Utterance, find_conversations, is_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text, render_transcript, to_json
 from clerkship.llm.contract import BadAnswer, NoModel, Question
@@ -87,9 +87,13 @@ def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResul
     raise PersonCheckFailed(f"the person check failed: {flaw}")
 
 
-def only_conversation(evidence: Evidence, sandbox: str) -> Evidence:
-    """Return the evidence without the messages in other sandboxes."""
-    events = [event for event in evidence.events if event.source == sandbox or not isinstance(event.payload, Utterance)]
+def only_conversation(evidence: Evidence, conversation: str) -> Evidence:
+    """Return the evidence without the messages of other conversations."""
+    events = [
+        event
+        for event in evidence.events
+        if not isinstance(event.payload, Utterance) or conversation in find_conversations(event)
+    ]
     return replace(evidence, events=events)
 
 
@@ -131,5 +135,5 @@ def _was_said(line: Cited, evidence: Evidence) -> bool:
     return bool(quote) and any(
         quote in normalise_text(cast(Utterance, event.payload).text).casefold()
         for event in evidence.utterances
-        if event.actor != "agent" and evidence.turn_of(event) == line.turn
+        if not is_by_agent(event) and evidence.turn_of(event) == line.turn
     )

@@ -13,8 +13,8 @@ def set_up(playground: Playground, built: BuiltTask, people: Mapping[str, Simula
     """Add the people, run the steps, and schedule the steps with a later time."""
     task, environment = built.snapshot.task, built.snapshot.environment
     playground.emit("run", RunStarted(task=task.name, environment=environment.name, seed=playground.seed), "run")
-    for sandbox, person in people.items():
-        playground.people.add_person(person, sandbox)
+    for key, person in people.items():
+        playground.people.add_person(person, key)
     for at, step in built.steps:
         if at is not None:
             playground.steps.schedule(at, step)
@@ -30,6 +30,6 @@ def open_conversations(playground: Playground, built: BuiltTask) -> None:
     with playground.lock:
         for name, value in built.scenario.initial_slots.items():
             playground.emit("agent", SlotSet(name=name, value=value), "scenario")
-        for sandbox in playground.people.participants:
-            playground.people.open(sandbox)
+        for key in playground.people.participants:
+            playground.people.open(key)
         playground.people.listening = True

@@ -16,6 +16,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import PersonBrokeContract, PersonChecked
 from clerkship.kit.text import replace_surrogates
 from clerkship.kit.wall import perf_counter
+from clerkship.model.conversation_key import parse_key
 from clerkship.model.errors import PlatformError
 from clerkship.model.run import Ending
 from clerkship.model.scenario import ScenarioPerson
@@ -116,7 +117,7 @@ class TrialGrader(Grader):
         with self._playground.lock:
             self._playground.people.listening = False
             self._playground.emit(
-                sandbox if self._has_several_people else "run",
+                parse_key(sandbox).sandbox if self._has_several_people else "run",
                 PersonChecked(reason=result.reason, **fields)
                 if breach is None
                 else PersonBrokeContract(rule=breach.rule, reason=breach.reason, **fields),

@@ -47,6 +47,21 @@ class Utterance(Payload):
     metadata: dict[str, Any] | None = None
     custom: dict[str, Any] | None = None
     """Content other than text: an image, an attachment, a payload for the channel."""
+    is_outgoing: ClassVar[bool] = False
+    """Whether it is always from the agent's side, even if a step or the sandbox itself sent it."""
+
+    @property
+    def subject(self) -> str | None:
+        """The subject, for channels that have one."""
+        return None
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversations within the sandbox that it belongs to, such as `sms:+15550100123`.
+
+        Empty on a sandbox that has only one conversation.
+        """
+        return ()
 
 
 class Event(NamedTuple):
@@ -61,6 +76,17 @@ class Event(NamedTuple):
     payload: Payload
     request: AgentRequest | None = None
     """The agent's request that this event records."""
+
+
+def find_conversations(event: Event) -> tuple[str, ...]:
+    """Return the keys of the conversations that an event belongs to; that of its sandbox if it has only one."""
+    places: tuple[str, ...] = getattr(event.payload, "places", ())
+    return tuple(f"{event.source}/{place}" for place in places) or (event.source,)
+
+
+def is_by_agent(event: Event) -> bool:
+    """Return whether an utterance is from the agent's side; all others are from a person."""
+    return event.actor == "agent" or (isinstance(event.payload, Utterance) and event.payload.is_outgoing)
 
 
 def freeze_payload(payload: Payload) -> Payload:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, JsonValue
 
-from clerkship.events.event import Event, Utterance
+from clerkship.events.event import Event, Utterance, find_conversations, is_by_agent
 from clerkship.events.states import find_state
 from clerkship.llm.contract import Model, ModelAnswer, NoModel, Question, is_instant
 from clerkship.llm.prompts import BUILT_IN, Prompts
@@ -108,13 +108,13 @@ class Evidence:
     @lazy_property
     def _turns(self) -> list[tuple[datetime, int]]:
         """The time and number of the message that begins each turn, which is a message of a person."""
-        return [(event.at, event.seq) for event in self.utterances if event.actor != "agent"]
+        return [(event.at, event.seq) for event in self.utterances if not is_by_agent(event)]
 
     @lazy_property
-    def _turn_sandboxes(self) -> list[str]:
-        """The sandbox of the message that begins each turn; empty if there is only one conversation."""
-        sandboxes = [event.source for event in self.utterances if event.actor != "agent"]
-        return sandboxes if len(set(sandboxes)) > 1 else []
+    def _turn_conversations(self) -> list[str]:
+        """The conversation of the message that begins each turn; empty if there is only one conversation."""
+        keys = [find_conversations(event)[0] for event in self.utterances if not is_by_agent(event)]
+        return keys if len(set(keys)) > 1 else []
 
     def turn_of(self, event: Event) -> int:
         """Return the turn in which an event happened; 0 before the first message of a person.
@@ -123,8 +123,9 @@ class Evidence:
         own conversation.
         """
         turn = bisect_right(self._turns, (event.at, event.seq))
-        if self._turn_sandboxes and isinstance(event.payload, Utterance):
-            own = (number for number in range(turn, 0, -1) if self._turn_sandboxes[number - 1] == event.source)
+        if self._turn_conversations and isinstance(event.payload, Utterance):
+            keys, turns = find_conversations(event), self._turn_conversations
+            own = (number for number in range(turn, 0, -1) if turns[number - 1] in keys)
             return next(own, turn)
         return turn
 

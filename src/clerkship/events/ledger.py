@@ -19,7 +19,7 @@ from clerkship.events.agent import (
     SlotSet,
     ToolExecuted,
 )
-from clerkship.events.event import Event, Payload, Utterance
+from clerkship.events.event import Event, Payload, Utterance, find_conversations, is_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import (
     AgentAnswered,
@@ -87,7 +87,7 @@ class LedgerEntry(NamedTuple):
 
 def list_utterances(evidence: Evidence) -> list[LedgerEntry]:
     """Return all utterances with turn, position in the turn, and speaker."""
-    several = len({event.source for event in evidence.utterances}) > 1
+    several = len({key for event in evidence.utterances for key in find_conversations(event)}) > 1
     times = [event.at for event in evidence.utterances]
     gaps = ["", *(_render_gap(after - before) for before, after in pairwise(times))] if times else []
     numbers: Counter[int] = Counter()
@@ -126,8 +126,8 @@ def render_transcript(evidence: Evidence) -> str:
 def _build_utterance(event: Event, place: tuple[int, int], gap: str, *, several: bool) -> LedgerEntry:
     turn, number = place
     utterance = cast(Utterance, event.payload)
-    speaker = "agent" if event.actor == "agent" else "user"
-    where = f" on {_render_name(event.source)}" if several else ""
+    speaker = "agent" if is_by_agent(event) else "user"
+    where = f" on {', '.join(map(_render_name, find_conversations(event)))}" if several else ""
     extras = {"buttons": [button.get("title", button) for button in utterance.buttons], "custom": utterance.custom}
     extras_text = "".join(
         f" {name}={render_value(extra, MAX_ANSWER_LENGTH)}" for name, extra in extras.items() if extra
@@ -144,7 +144,7 @@ def _build_utterance(event: Event, place: tuple[int, int], gap: str, *, several:
 
 def render_ledger(evidence: Evidence) -> str:
     """Return the actions of each turn; turns without actions are left out."""
-    opened = {evidence.turn_of(event): event for event in reversed(evidence.utterances) if event.actor != "agent"}
+    opened = {evidence.turn_of(event): event for event in reversed(evidence.utterances) if not is_by_agent(event)}
     parts: list[str] = []
     for turn, group in groupby(list_actions(evidence), key=lambda entry: entry.turn):
         parts.append(_render_turn_header(turn, opened.get(turn)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, JsonValue
@@ -15,7 +16,8 @@ from clerkship.library.record_check import TimedStep, find_missing_records
 from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.yaml import KeyPath
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
-from clerkship.model.environment import CONVERSATION_KIND
+from clerkship.model.conversation_key import build_place
+from clerkship.model.environment import CONVERSATION_KIND, MESSAGES_KIND
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import split_path
 from clerkship.model.scenario import ScenarioPerson
@@ -63,15 +65,30 @@ class CallCheck:
         """Check the person of a scenario: the sandbox, and the names in the script."""
         person = read_as(ScenarioPerson, written)
         if person is not None:
-            self._check_sandbox(self._converses, person.sandbox, CONVERSATION_KIND, path)
+            if person.channel is None:
+                self._check_sandbox(self._converses, person.sandbox, CONVERSATION_KIND, path)
+            else:
+                self._check_sandbox(partial(self._has_channel, person.channel), person.sandbox, MESSAGES_KIND, path)
             self._check_names(person.model_dump(exclude={"persona"}), path)
 
-    def check_one_per_sandbox(self, people: Sequence[WrittenPart]) -> None:
-        """Report a second person on the same sandbox: a conversation has one person."""
+    def check_one_per_conversation(self, people: Sequence[WrittenPart]) -> None:
+        """Report a second person on the same sandbox or at the same address: a conversation has one person."""
         sandboxes = self.environment.sandboxes if self.environment is not None else {}
         conversing = [name for name, kind in sandboxes.items() if self._converses(kind)]
         taken: set[str] = set()
+        addresses: set[tuple[str | None, str]] = set()
         for path, person in people:
+            channel, address = person.get("channel"), person.get("address")
+            if isinstance(channel, str) and isinstance(address, str):
+                place = (person.get("sandbox"), build_place(channel, address))
+                if place in addresses:
+                    self.definition.problem(
+                        [*path, "address"],
+                        f"two people are at the address {address} on {channel}",
+                        "give each person their own address",
+                    )
+                addresses.add(place)
+                continue
             named = person.get("sandbox") or (conversing[0] if len(conversing) == 1 else None)
             if named in taken:
                 here = [*path, "sandbox"] if "sandbox" in person else path
@@ -163,6 +180,9 @@ class CallCheck:
 
     def _converses(self, kind: str) -> bool:
         return is_known(self.catalog.simulator, kind) and self.catalog.simulator(kind).converses
+
+    def _has_channel(self, channel: str, kind: str) -> bool:
+        return is_known(self.catalog.simulator, kind) and channel in self.catalog.simulator(kind).channels
 
     def _check_sandbox(self, fits: Callable[[str], bool], named: str | None, kind: str, path: KeyPath) -> None:
         """Check that the given sandbox or domain is of the right kind, or that there is only one of that kind.

@@ -41,6 +41,10 @@ class SimulatorEntry(ComponentEntry, Protocol):
     def converses(self) -> bool:
         """Whether a person can talk to the agent through it."""
 
+    @property
+    def channels(self) -> Sequence[str]:
+        """The channels on which people can be reached at an address through it."""
+
 
 class Catalog(Protocol):
     """All names that a file may use. Lookups raise UnknownName."""

@@ -38,7 +38,7 @@ class TaskCheck:
         people = _list_people(scenario)
         for path, person in people:
             self.calls.check_person(person, path)
-        self.calls.check_one_per_sandbox(people)
+        self.calls.check_one_per_conversation(people)
         if scenario.get("starts", "agent") == "agent":
             self._check_unused(scenario, people)
         self._check_slots(scenario, "scenario")

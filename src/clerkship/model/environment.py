@@ -155,6 +155,7 @@ class Environment(Frozen):
 
 
 CONVERSATION_KIND = "chat"
+MESSAGES_KIND = "messages"
 CONVERSATION_ENVIRONMENT = Environment(
     name="conversation", simulators={CONVERSATION_KIND: Simulator(kind=CONVERSATION_KIND)}
 )

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from clerkship.model.call import StepCall
+from clerkship.model.conversation_key import ADDRESS_FORMS, PersonChannel, is_address
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.matcher import check_expected
@@ -173,6 +174,25 @@ class ScenarioPerson(Frozen):
     sandbox: Annotated[str | None, Field(description="sandbox of the conversation; default: the only chat sandbox")] = (
         None
     )
+    channel: Annotated[
+        PersonChannel | None,
+        Field(description="how they write, on a sandbox for messages; none on a chat"),
+    ] = None
+    address: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=254,
+            description="where they are reached on the channel: a phone number, an e-mail address, or `Patient/…`",
+        ),
+    ] = None
+    subject: Annotated[
+        str | None,
+        Field(min_length=1, max_length=200, description="subject of the first e-mail or portal message they write"),
+    ] = None
+    answers_after: Annotated[
+        Duration | None, Field(description="simulated time until they read and answer a message; none: at once")
+    ] = None
     simulation_context: Annotated[str | None, Field(description="who they are and what they want, in plain words")] = (
         None
     )
@@ -281,6 +301,24 @@ class ScenarioPerson(Frozen):
             or (self.resolved_persona.language if self.resolved_persona is not None else None)
             or DEFAULT_LANGUAGE
         )
+
+    @model_validator(mode="after")
+    def _check_channel(self) -> "ScenarioPerson":
+        if self.channel is None:
+            given = [key for key in ("address", "subject", "answers_after") if getattr(self, key) is not None]
+            if given:
+                raise ValueError(f"`{given[0]}` needs a `channel`: sms, email or portal")
+            return self
+        if self.address is None:
+            raise ValueError(f"a person on {self.channel} needs an `address`: {ADDRESS_FORMS[self.channel]}")
+        is_complete = "{{" not in self.address and "${" not in self.address
+        if is_complete and not is_address(self.channel, self.address):
+            raise ValueError(f"`address` is not {ADDRESS_FORMS[self.channel]}: {self.address[:80]!r}")
+        if self.subject is not None and self.channel == "sms":
+            raise ValueError("`subject` has no effect on sms: text messages have none")
+        if self.subject is None and self.channel != "sms" and self.can_begin:
+            raise ValueError(f"a person who may write first on {self.channel} needs a `subject`")
+        return self
 
     @model_validator(mode="after")
     def _check_interrupts(self) -> "ScenarioPerson":

@@ -59,6 +59,9 @@ class Snapshot(ContentAddressed):
         scenario = data["task"]["scenario"] or {}
         _remove_if_empty(scenario, "people")
         _remove_if_empty(scenario.get("person") or {}, "by_trial")
+        for person in (scenario.get("person") or {}, *scenario.get("people", ())):
+            for key in ("channel", "address", "subject", "answers_after"):
+                _remove_if_empty(person, key)
         for limit in ("max_turns", "turn_timeout"):
             scenario.pop(limit, None)
         _remove_if_empty(data["environment"], "domains")

@@ -1,10 +1,10 @@
-"""The simulated people of a playground, each in the conversation of one sandbox."""
+"""The simulated people of a playground, each in their own conversation."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from clerkship.actors.contract import (
     AgentReply,
@@ -16,15 +16,17 @@ from clerkship.actors.contract import (
     SimulatedPerson,
 )
 from clerkship.actors.reply import check_log_capacity
-from clerkship.events.event import Event, Utterance
+from clerkship.events.event import Event, Utterance, find_conversations, is_by_agent
 from clerkship.events.lifecycle import PersonBrokeContract
 from clerkship.faults.contract import ON_TURN
 from clerkship.kit.stopwatch import Stopwatch
 from clerkship.kit.wall import monotonic
+from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import Ending
 from clerkship.playground.faults import FaultInjector
 from clerkship.playground.host import PlaygroundHost
-from clerkship.sandbox.state import Conversation
+from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.state import Conversation, ConversationHost
 
 REPEAT_AFTER = timedelta(minutes=1)
 """How long a person waits for a reply that was lost before they repeat their last message."""
@@ -34,8 +36,10 @@ D = TypeVar("D")
 
 @dataclass(slots=True)
 class Participant:
-    """A person in the conversation of one sandbox."""
+    """A person in a conversation."""
 
+    key: str
+    """The key of the conversation: the sandbox, with channel and address if it holds several conversations."""
     sandbox: str
     person: SimulatedPerson
     conversation: Conversation
@@ -47,10 +51,21 @@ class Participant:
     """Events while a turn of the agent is recorded; the person notices them after the turn. None outside of a turn."""
     leave_reason: str | None = None
     """Why the person left; None if they have not."""
+    unread: list[tuple[AgentReply, Event]] = field(default_factory=list)
+    """Replies that a person with `answers_after` has not read yet."""
+
+    @property
+    def has_address(self) -> bool:
+        """Whether the person is reached at an address, on a sandbox with several conversations."""
+        return self.key != self.sandbox
+
+    def messages_sent_by_agent(self) -> int:
+        """Return how many messages the agent sent to the address of the person; 0 on a chat."""
+        return sum(map(is_by_agent, self.conversation.messages)) if self.has_address else 0
 
 
 class People:
-    """The people of a playground, by sandbox."""
+    """The people of a playground, by the key of their conversation."""
 
     def __init__(self, host: PlaygroundHost, faults: FaultInjector) -> None:
         self._host = host
@@ -69,48 +84,67 @@ class People:
 
     @property
     def leave_reasons(self) -> dict[str, str]:
-        """Why people left, by sandbox, without those who are still there."""
+        """Why people left, by conversation, without those who are still there."""
         return {name: each.leave_reason for name, each in self.participants.items() if each.leave_reason is not None}
 
-    def add_person(self, person: SimulatedPerson, sandbox: str) -> None:
-        """Start a conversation between a person and the agent in a sandbox."""
-        self._conversation(sandbox).start(self._host.context_for(sandbox, "person"), person.name)
-        self.restore_person(person, sandbox)
+    def add_person(self, person: SimulatedPerson, key: str) -> None:
+        """Start a conversation between a person and the agent."""
+        self._conversation(key).start(self._host.context_for(parse_key(key).sandbox, "person"), person.name)
+        self.restore_person(person, key)
 
     def restore_person(
-        self, person: SimulatedPerson, sandbox: str, messages_ahead: int = 0, queued_replies: Sequence[Say] = ()
+        self, person: SimulatedPerson, key: str, messages_ahead: int = 0, queued_replies: Sequence[Say] = ()
     ) -> None:
         """Add a person to a conversation that has already begun. See Participant for the last two parameters."""
-        conversation = self._conversation(sandbox)
+        conversation = self._conversation(key)
         person.join(conversation.messages)
-        self.participants[sandbox] = Participant(sandbox, person, conversation, messages_ahead, list(queued_replies))
+        participant = Participant(
+            key, parse_key(key).sandbox, person, conversation, messages_ahead, list(queued_replies)
+        )
+        self.participants[key] = participant
         self.uses_model = self.uses_model or person.uses_model
+        if person.answers_after is not None:
+            self._restore_unread(participant)
 
-    def _conversation(self, sandbox: str) -> Conversation:
-        return cast(Conversation, self._host.components[sandbox].state)
+    def _restore_unread(self, participant: Participant) -> None:
+        """Let a person read what the agent sent since their last message, each at the time when they would have."""
+        for event in reversed(participant.conversation.messages):
+            if not is_by_agent(event):
+                break
+            if event.actor == "agent":
+                participant.unread.insert(0, (_to_reply(cast(Utterance, event.payload)), event))
+        if participant.unread:
+            self._schedule_reading(participant, participant.unread[0][1].at)
 
-    def open(self, sandbox: str) -> None:
-        """Have the person of a sandbox send their first message."""
-        participant = self.participants[sandbox]
+    def _conversation(self, key: str) -> Conversation:
+        sandbox, channel, address = parse_key(key)
+        state = self._host.components[sandbox].state
+        if channel is None or address is None:
+            return cast(Conversation, state)
+        return cast(ConversationHost, state).conversation(channel, address)
+
+    def open(self, key: str) -> None:
+        """Have a person send their first message."""
+        participant = self.participants[key]
         self._perform(participant, self._decide(participant, participant.person.open))
 
-    def leave(self, sandbox: str, reason: str) -> None:
-        """Have the person of a sandbox leave."""
+    def leave(self, key: str, reason: str) -> None:
+        """Have a person leave."""
         with self._host.lock:
-            self._perform(self.participants[sandbox], PersonAction(leaves=True, reason=reason))
+            self._perform(self.participants[key], PersonAction(leaves=True, reason=reason))
 
-    def record_greeting(self, sandbox: str, turn: Sequence[ReplyPart]) -> None:
-        """Record what the agent did and said before the person's first message."""
+    def record_greeting(self, key: str, turn: Sequence[ReplyPart]) -> None:
+        """Record what the agent did and said without having the person answer, as before their first message."""
         with self._host.lock:
-            self._record(self.participants[sandbox], turn)
+            self._record(self.participants[key], turn)
 
-    def deliver(self, sandbox: str, turn: Sequence[ReplyPart], *, last: bool = False) -> bool:
+    def deliver(self, key: str, turn: Sequence[ReplyPart], *, last: bool = False) -> bool:
         """Record what the agent did and said in one turn, and have the person answer it.
 
         After the `last` turn that the scenario allows, no model is asked for an answer that could not be sent.
         Returns false if the agent said nothing and the person does not continue.
         """
-        participant = self.participants[sandbox]
+        participant = self.participants[key]
         with self._host.lock:
             replies = [part for part in turn if isinstance(part, Say)]
             if self._faults.active and replies and not self._apply_faults(participant, replies):
@@ -146,6 +180,27 @@ class People:
         return True
 
     def _hear(self, participant: Participant, reply: AgentReply, message: Event) -> None:
+        """Have a person answer a reply, at once or when they read it."""
+        if participant.person.answers_after is None:
+            self._answer_reply(participant, reply, message)
+            return
+        participant.unread.append((reply, message))
+        if len(participant.unread) == 1:
+            self._schedule_reading(participant, message.at)
+
+    def _schedule_reading(self, participant: Participant, sent_at: datetime) -> None:
+        assert participant.person.answers_after is not None
+        self._host.clock.schedule(sent_at + participant.person.answers_after, partial(self._read, participant))
+
+    def _read(self, participant: Participant) -> None:
+        """Have a person read all that they were sent, and answer it together."""
+        unread, participant.unread = participant.unread, []
+        if not unread or not self.listening or not participant.conversation.open:
+            return
+        with self._host.lock:
+            self._answer_reply(participant, _join([reply for reply, _ in unread]), unread[-1][1])
+
+    def _answer_reply(self, participant: Participant, reply: AgentReply, message: Event) -> None:
         action = self._decide(participant, partial(participant.person.hear, reply))
         self._perform(participant, action, message.seq)
 
@@ -170,7 +225,9 @@ class People:
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
         host.clock.tick()  # a scheduled event may end the conversation
         if action.text and conversation.open:
-            extra = {"metadata": dict(action.metadata)} if action.metadata else {}
+            extra: dict[str, Any] = {"metadata": dict(action.metadata)} if action.metadata else {}
+            if participant.has_address:
+                extra["subject"] = participant.person.subject
             conversation.say(host.context_for(sandbox, "person", cause), action.text, **extra)
         if action.leaves and conversation.open:
             participant.leave_reason = action.reason
@@ -209,7 +266,12 @@ class People:
                 continue
             host.clock.tick()  # a scheduled event may end the conversation
             if conversation.open:
-                message = conversation.say(host.context_for(sandbox, "agent"), **part.fields())
+                try:
+                    message = conversation.say(host.context_for(sandbox, "agent"), **part.fields())
+                except Refusal:
+                    if not participant.has_address:
+                        raise
+                    # The sandbox has logged the refusal. What is not sent, such as after STOP, is not heard.
         participant.held_events = None
         return message, events
 
@@ -241,15 +303,14 @@ class People:
         for participant in self.participants.values():
             if participant.held_events is not None:
                 participant.held_events.append(event)
-            elif not self._notice(participant, event) and participant.sandbox == event.source:
+            elif not self._notice(participant, event) and participant.key in find_conversations(event):
                 self._hear_message(participant, event)
 
     def _hear_message(self, participant: Participant, event: Event) -> None:
         message = event.payload
-        if isinstance(message, Utterance):
+        if isinstance(message, Utterance) and (event.actor == "agent" or not participant.has_address):
             participant.messages_ahead = 0
-            reply = AgentReply(message.text, message.buttons, (message.custom,) if message.custom is not None else ())
-            self._hear(participant, reply, event)
+            self._hear(participant, _to_reply(message), event)
 
     def _notice(self, participant: Participant, event: Event) -> bool:
         """Have a person notice an event; return whether it was in their conversation and they answered."""
@@ -258,20 +319,30 @@ class People:
         if action is None:
             return False
         self._perform(participant, action, event.seq)
-        return participant.sandbox == event.source
+        return participant.key in find_conversations(event)
 
 
 def join_replies(replies: Sequence[Say]) -> AgentReply:
     """Join the replies of a turn into what the person hears."""
-    if len(replies) == 1 and replies[0].custom is None:
-        return AgentReply(replies[0].text, replies[0].buttons)
+    return _join(
+        [AgentReply(said.text, said.buttons, (said.custom,) if said.custom is not None else ()) for said in replies]
+    )
+
+
+def _join(replies: Sequence[AgentReply]) -> AgentReply:
+    if len(replies) == 1:
+        return replies[0]
     return AgentReply(
         "\n".join(reply.text for reply in replies if reply.text),
         tuple(button for reply in replies for button in reply.buttons),
-        tuple(reply.custom for reply in replies if reply.custom is not None),
+        tuple(custom for reply in replies for custom in reply.custom),
     )
+
+
+def _to_reply(message: Utterance) -> AgentReply:
+    return AgentReply(message.text, message.buttons, (message.custom,) if message.custom is not None else ())
 
 
 def _last_message(conversation: Conversation, *, by_agent: bool) -> Event | None:
     messages = reversed(conversation.messages)
-    return next((event for event in messages if (event.actor == "agent") == by_agent), None)
+    return next((event for event in messages if is_by_agent(event) == by_agent), None)

@@ -49,7 +49,7 @@ class AgentRecording:
 
     def heard(self, message: Message) -> JsonValue:
         """Return the part of a message that identifies a turn."""
-        heard: dict[str, JsonValue] = {"sandbox": message.sandbox} if self._names_sandbox else {}
+        heard: dict[str, JsonValue] = {"sandbox": message.conversation} if self._names_sandbox else {}
         return {**heard, "text": message.text, **({"metadata": dict(message.metadata)} if message.metadata else {})}
 
     def has_start(self) -> bool:

@@ -174,6 +174,7 @@ def _build_brief(snapshot: Snapshot, trial: int) -> dict[str, Any]:
             {
                 "name": person.name,
                 "sandbox": person.sandbox if len(people) > 1 else None,
+                "reached": f"{person.channel} {person.address}" if person.channel else None,
                 "variant": describe_variant(written, trial),
                 "context": clip(person.simulation_context, MAX_VALUE_LENGTH),
             }

@@ -144,11 +144,19 @@ S = TypeVar("S", bound=State)
 
 
 class Conversation(Protocol):
-    """A state that holds a conversation with a simulated person."""
+    """A conversation with a simulated person: the state of a sandbox that holds only one, or a part of a state."""
 
-    open: bool
-    turns: int
-    messages: list[Event]
+    @property
+    def open(self) -> bool:
+        """Whether a person is in it."""
+
+    @property
+    def turns(self) -> int:
+        """How many messages of the person it has."""
+
+    @property
+    def messages(self) -> Sequence[Event]:
+        """Its messages in order; grows during the trial."""
 
     def start(self, action: ActionContext, person: str) -> Event:
         """Start the conversation with a person."""
@@ -158,3 +166,10 @@ class Conversation(Protocol):
 
     def end(self, action: ActionContext, reason: str, **extra: Any) -> Event:
         """End the conversation."""
+
+
+class ConversationHost(Protocol):
+    """A state that holds a conversation with each person who has an address on one of its channels."""
+
+    def conversation(self, channel: str, address: str) -> Conversation:
+        """Return the conversation with the person at an address, before and after it is started."""

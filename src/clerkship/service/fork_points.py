@@ -8,7 +8,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint, HandedMessage
 from clerkship.engine.past_conversation import find_handed_messages
 from clerkship.engine.regrade import parse_log
-from clerkship.events.event import Event
+from clerkship.events.event import Event, find_conversations
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import compute_head
 from clerkship.model.errors import InputError
@@ -47,7 +47,7 @@ def read_fork_point(
     if compute_head(lines) != ran.head:
         raise InputError.of(f"the log of {which} is damaged: it is not the one that was graded")
     events = parse_log(lines, catalog.events, store.blob)
-    place, beside = _find_first_sandbox(events, which), orjson.loads(store.sidecar(ran))
+    place, beside = _find_first_conversation(events, which), orjson.loads(store.sidecar(ran))
     handed = beside.get("handed") or find_handed_messages(events, place)
     if not 1 <= turn <= len(handed):
         turns = len(handed)
@@ -65,8 +65,8 @@ def read_fork_point(
     return ForkPoint(before, fork, messages, [touch for touch in touches if touch[0] <= end])
 
 
-def _find_first_sandbox(events: Sequence[Event], which: str) -> str:
-    """Return the sandbox of the person who starts the conversation: people are added before anything else happens."""
+def _find_first_conversation(events: Sequence[Event], which: str) -> str:
+    """Return the conversation of the person who starts: people are added before anything else happens."""
     entries = [event.payload.entry for event in events if isinstance(event.payload, AgentStarted)]
     if "on_task" in entries:
         raise InputError.of(
@@ -74,7 +74,7 @@ def _find_first_sandbox(events: Sequence[Event], which: str) -> str:
         )
     if not entries or not any(isinstance(event.payload, RunStarted) for event in events):
         raise InputError.of(f"{which} ended before its conversation started; it has 0 turns")
-    return next(event.source for event in events if event.actor == "person")
+    return next(find_conversations(event)[0] for event in events if event.actor == "person")
 
 
 def _list_blob_digests(lines: Iterable[bytes]) -> set[str]:

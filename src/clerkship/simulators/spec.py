@@ -61,6 +61,8 @@ class Spec(ComponentSpec):
     """Which web origins may read its responses; none by default."""
     converses: bool = False
     """Whether a person can talk on it. Its state must then be a Conversation."""
+    channels: tuple[str, ...] = ()
+    """Channels on which people can be reached at an address. Its state must then be a ConversationHost."""
     attack: SandboxAttack = NO_ATTACK
     """What the attack agents of `clerkship suite attack` do in this sandbox."""
     scaffold: TaskScaffold | None = None

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from clerkship.events.event import Payload, Utterance
+from clerkship.model.conversation_key import build_place
 from clerkship.simulators.messages.records import Channel, DeliveryStatus, MessageHeader
 
 
@@ -22,6 +23,13 @@ class MessageSent(Utterance):
     html: str | None = None
     segments: Annotated[int | None, Field(description="SMS only: in how many parts it is sent")] = None
     status: DeliveryStatus = "queued"
+    is_outgoing: ClassVar[bool] = True
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation with each recipient."""
+        return tuple(build_place(self.header.channel, address) for address in self.header.recipients)
+
     automatic: Annotated[bool, Field(description="whether it is the automatic reply to STOP, START or HELP")] = False
 
 
@@ -32,6 +40,16 @@ class MessageArrived(Utterance):
     header: MessageHeader
     html: str | None = None
     segments: int | None = None
+
+    @property
+    def subject(self) -> str | None:
+        """The subject of an e-mail or a portal message."""
+        return self.header.subject
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation with the sender."""
+        return (build_place(self.header.channel, self.header.sender),)
 
 
 class MessageRefused(Payload):
@@ -101,6 +119,11 @@ class ConversationStarted(Payload):
     channel: Channel
     address: str
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation."""
+        return (build_place(self.channel, self.address),)
+
 
 class ConversationEnded(Payload):
     """A simulated person no longer answers at an address, with the reason."""
@@ -110,6 +133,11 @@ class ConversationEnded(Payload):
     address: str
     reason: str
     detail: str | None = None
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation."""
+        return (build_place(self.channel, self.address),)
 
 
 EVENTS: tuple[type[Payload], ...] = (

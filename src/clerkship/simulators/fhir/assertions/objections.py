@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from clerkship.events.event import Utterance
+from clerkship.events.event import Utterance, is_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.fhir import exact
 from clerkship.fhir.chart import ChartView
@@ -67,7 +67,7 @@ class ChangeChecker:
     def __init__(self, view: ChartView, evidence: Evidence) -> None:
         self._view, self._chart = view, view.chart
         self._task = evidence.task
-        payloads = (event.payload for event in evidence.utterances if event.actor != "agent")
+        payloads = (event.payload for event in evidence.utterances if not is_by_agent(event))
         self._task_texts = [
             self._task.task_item,
             *(payload.text for payload in payloads if isinstance(payload, Utterance)),
