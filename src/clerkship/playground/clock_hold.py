@@ -60,9 +60,9 @@ class DeliveryHold:
         self.begun += 1
         self.extend()
 
-    def extend(self) -> None:
-        """Hold the clock for another attempt."""
-        self.deadline = monotonic() + MAX_HOLD_SECONDS
+    def extend(self, seconds: float | None = None) -> None:
+        """Hold the clock for another attempt, for at most this wall time; never for less than was asked before."""
+        self.deadline = max(self.deadline, monotonic() + (MAX_HOLD_SECONDS if seconds is None else seconds))
 
     def finish(self, begun: int) -> None:
         """Mark the work as done that was begun up to the given count of `begin` calls."""

@@ -57,9 +57,9 @@ class DeliveryClient(GatewayClient):
         """Hold a stepped clock."""
         self.hold.begin()
 
-    def extend(self) -> None:
+    def extend(self, seconds: float | None = None) -> None:
         """Hold the clock for one more attempt."""
-        self.hold.extend()
+        self.hold.extend(seconds)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

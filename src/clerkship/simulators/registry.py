@@ -44,6 +44,7 @@ class KindEntry(ComponentNames):
 
 
 KINDS: tuple[KindEntry, ...] = (
+    KindEntry(kind="cds", steps={"cds.fire": ()}),
     KindEntry(kind="chat", steps={"chat.say": ()}),
     KindEntry(
         kind="fhir",

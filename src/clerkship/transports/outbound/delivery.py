@@ -53,8 +53,8 @@ class OutboundClient(SandboxClient, Protocol):
     def begin(self) -> None:
         """Hold a stepped clock, because there may be a message to deliver. Can be called from any thread."""
 
-    def extend(self) -> None:
-        """Hold the clock for one more attempt; each attempt holds it for a limited wall time."""
+    def extend(self, seconds: float | None = None) -> None:
+        """Hold the clock for one more attempt, for at most this wall time; by default two seconds."""
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """Wait until this delivery may make an attempt.

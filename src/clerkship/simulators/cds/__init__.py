@@ -1,0 +1,27 @@
+"""`cds`: an EHR that calls the CDS services of the agent (CDS Hooks 2.0)."""
+
+from clerkship.simulators.cds.config import CdsConfig
+from clerkship.simulators.cds.delivery import CdsDelivery
+from clerkship.simulators.cds.events import EVENTS
+from clerkship.simulators.cds.exercise import EXERCISE
+from clerkship.simulators.cds.handle import Cds
+from clerkship.simulators.cds.http import ROUTES
+from clerkship.simulators.cds.operations import OPERATIONS
+from clerkship.simulators.cds.state import CdsState
+from clerkship.simulators.cds.steps.fire import CdsFire
+from clerkship.simulators.spec import Spec
+
+SPEC = Spec(
+    kind="cds",
+    summary="An EHR that calls your CDS services: register them, answer hooks with cards, see what became of them.",
+    state=CdsState,
+    events=EVENTS,
+    operations=OPERATIONS,
+    routes=ROUTES,
+    handle=Cds,
+    exercise=EXERCISE,
+    example="/hooks",
+    config=CdsConfig,
+    steps=(CdsFire,),
+    outbound=(CdsDelivery,),
+)

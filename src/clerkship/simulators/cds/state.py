@@ -1,0 +1,409 @@
+"""The state of an EHR that calls CDS services. Only events change it."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, cast
+from uuid import UUID
+
+from clerkship.cds.card import Card, SuggestedAction
+from clerkship.cds.feedback import AcceptedSuggestion, CardFeedback, OverrideReason
+from clerkship.cds.hook_request import HookRequest
+from clerkship.cds.hooks import check_context
+from clerkship.cds.patient import find_patients
+from clerkship.cds.prefetch import MAX_TEMPLATES, UnresolvedTemplate, parse_query, resolve_template
+from clerkship.cds.service import CdsService
+from clerkship.cds.validation import CdsProblem, ValidatedDiscovery, ValidatedResponse
+from clerkship.events.event import Event
+from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.state import ActionContext, State
+from clerkship.simulators.cds.clinician import ChosenOutcome, decide
+from clerkship.simulators.cds.config import CardDecision, CdsConfig
+from clerkship.simulators.cds.events import (
+    ActionRefused,
+    CardDecided,
+    DiscoveryFailed,
+    FailureReason,
+    FeedbackSent,
+    HookAnswered,
+    HookFailed,
+    HookFired,
+    HookRequested,
+    HookTriggered,
+    Json,
+    PrefetchRequest,
+    ServiceRefused,
+    ServicesDiscovered,
+    ServicesRegistered,
+    ServicesRemoved,
+    SuggestionAccepted,
+)
+from clerkship.simulators.cds.records import Prefetch, ServiceCall, TriggeredHook, list_drafts
+
+MAX_HOOKS = 2_000
+"""Hooks that one run may trigger."""
+
+
+class CdsState(State):
+    """The agent's services, the hooks that fired, and what became of the cards."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.services: tuple[CdsService, ...] = ()
+        self.is_discovered = False
+        """Whether the discovery endpoint has answered."""
+        self.needs_discovery = self.settings.url is not None
+        self.discoveries = 0
+        self.hooks: dict[str, TriggeredHook] = {}
+        self._calls: dict[str, ServiceCall] = {}
+
+    @property
+    def settings(self) -> CdsConfig:
+        """The config."""
+        return cast(CdsConfig, self.config)
+
+    # The agent's services.
+
+    def register(self, action: ActionContext) -> None:
+        """Log that the agent registered its services; they are then discovered."""
+        action.emit(ServicesRegistered())
+
+    def remove(self, action: ActionContext) -> None:
+        """Log that the agent removed its services."""
+        action.emit(ServicesRemoved())
+
+    def discover(self, action: ActionContext, found: ValidatedDiscovery) -> None:
+        """Store the services that the agent offers."""
+        if not found.is_readable:
+            self.fail_discovery(action, "invalid_response", 200, found.problems)
+            return
+        action.emit(ServicesDiscovered(services=tuple(service.to_wire() for service in found.services)))
+        if found.problems:
+            action.emit(ServiceRefused(problems=found.problems))
+
+    def fail_discovery(
+        self,
+        action: ActionContext,
+        reason: FailureReason,
+        status: int | None = None,
+        problems: tuple[CdsProblem, ...] = (),
+    ) -> None:
+        """Log that the discovery endpoint could not be read. The agent may register again."""
+        action.emit(DiscoveryFailed(reason=reason, status=status, problems=problems))
+
+    # Hooks.
+
+    def trigger(
+        self,
+        action: ActionContext,
+        hook: str,
+        context: Json,
+        service: str | None = None,
+        decisions: tuple[CardDecision, ...] = (),
+    ) -> str:
+        """Trigger a hook and return its instance. Raises ValueError if the context lacks a field of the hook."""
+        if problems := check_context(hook, context):
+            raise ValueError("; ".join(f"{problem.field}: {problem.text}" for problem in problems))
+        if len(self.hooks) >= MAX_HOOKS:
+            raise ValueError(f"a run triggers at most {MAX_HOOKS} hooks")
+        instance = new_uuid(action)
+        action.emit(HookTriggered(instance=instance, hook=hook, context=context, service=service, decisions=decisions))
+        return instance
+
+    def find_hook(self, instance: str) -> TriggeredHook:
+        """Return a hook by its instance; refused if it does not exist."""
+        hook = self.hooks.get(instance)
+        if hook is None:
+            raise Refusal(404, "no_such_hook", f"no hook with the instance {instance[:60]}; GET /hooks lists them")
+        return hook
+
+    def find_call(self, id: str) -> ServiceCall:
+        """Return a call by its id; refused if it does not exist."""
+        call = self._calls.get(id)
+        if call is None:
+            raise Refusal(404, "no_such_call", f"no call with the id {id[:80]}")
+        return call
+
+    def list_pending(self) -> Iterator[str]:
+        """Iterate over the outbound work, the oldest first: `discover/1`, `call/…`, `feedback/…`."""
+        if self.needs_discovery:
+            yield f"discover/{self.discoveries + 1}"
+            return
+        for hook in self.hooks.values():
+            for call in hook.calls or ():
+                if call.is_open:
+                    yield f"call/{call.id}"
+                elif call.wants_feedback:
+                    yield f"feedback/{call.id}"
+
+    def fire(self, action: ActionContext, id: str) -> HookRequest:
+        """Ask the chart for the prefetch, and return the request for a service."""
+        call = self.find_call(id)
+        hook = self.hooks[call.instance]
+        requested = action.emit(
+            HookRequested(
+                call=id,
+                instance=hook.instance,
+                hook=hook.hook,
+                service=call.service.id,
+                patient=hook.patient,
+                prefetch=tuple(_resolve_prefetch(call.service, hook)),
+            )
+        )
+        values: dict[str, Any] = {}
+        for prefetch in action.results(requested, Prefetch):
+            values |= prefetch.values
+        request = HookRequest(
+            hook=hook.hook, hook_instance=hook.instance, context=hook.context, prefetch=values or None
+        )
+        action.emit(HookFired(call=id, service=call.service.id, request=request.to_wire()))
+        return request
+
+    def answer(self, action: ActionContext, id: str, status: int, response: ValidatedResponse) -> None:
+        """Record the answer of a service."""
+        call = self.find_call(id)
+        if not response.is_readable:
+            reason: FailureReason = "invalid_json" if response.problems[0].rule == "json" else "invalid_response"
+            self.fail(action, id, reason, status, response.problems)
+            return
+        action.emit(
+            HookAnswered(
+                call=id,
+                instance=call.instance,
+                hook=call.hook,
+                service=call.service.id,
+                status=status,
+                cards=tuple(card.to_wire() for card in response.cards),
+                system_actions=tuple(each.to_wire() for each in response.system_actions),
+                problems=response.problems,
+            )
+        )
+
+    def fail(
+        self,
+        action: ActionContext,
+        id: str,
+        reason: FailureReason,
+        status: int | None = None,
+        problems: tuple[CdsProblem, ...] = (),
+    ) -> None:
+        """Record that a service did not answer as it should."""
+        call = self.find_call(id)
+        action.emit(
+            HookFailed(
+                call=id,
+                instance=call.instance,
+                hook=call.hook,
+                service=call.service.id,
+                reason=reason,
+                status=status,
+                problems=problems,
+            )
+        )
+
+    # What the clinician does.
+
+    def decide_cards(self, action: ActionContext, id: str) -> None:
+        """Have the clinician deal with the cards of an answer, and apply what was accepted."""
+        call = self.find_call(id)
+        hook = self.hooks[call.instance]
+        if call.system_actions and self.settings.apply_system_actions:
+            self._accept(action, call, None, None, "system actions", call.system_actions)
+        decisions = (*hook.decisions, *self.settings.decisions)
+        for number, card in enumerate(call.cards):
+            outcome = decide(card, call, decisions)
+            self._log_decision(action, call, number, card, outcome)
+            for index in outcome.accepted:
+                suggestion = card.suggestions[index]
+                self._accept(action, call, number, index, suggestion.label, suggestion.actions)
+
+    def _log_decision(
+        self, action: ActionContext, call: ServiceCall, number: int, card: Card, outcome: ChosenOutcome
+    ) -> None:
+        action.emit(
+            CardDecided(
+                call=call.id,
+                card=number,
+                uuid=card.uuid,
+                outcome="accepted" if outcome.accepted else "overridden" if outcome.is_overridden else "ignored",
+                suggestions=outcome.accepted,
+                reason=None if outcome.reason is None else outcome.reason.to_wire(),
+                comment=outcome.comment,
+            )
+        )
+
+    def _accept(
+        self,
+        action: ActionContext,
+        call: ServiceCall,
+        card: int | None,
+        suggestion: int | None,
+        label: str,
+        actions: tuple[SuggestedAction, ...],
+    ) -> None:
+        """Apply actions: to the drafts of the context, or by a reaction of the chart, which may refuse them."""
+        hook = self.hooks[call.instance]
+        drafted = [each for each in actions if each.target in hook.drafts]
+        charted = [each for each in actions if each.target not in hook.drafts]
+        accepted = action.emit(
+            SuggestionAccepted(
+                call=call.id,
+                card=card,
+                suggestion=suggestion,
+                label=label,
+                patient=hook.patient,
+                actions=tuple(each.to_wire() for each in charted),
+                draft_actions=tuple(each.to_wire() for each in drafted),
+            )
+        )
+        for refusal in action.reaction_refusals(accepted):
+            action.emit(
+                ActionRefused(
+                    call=call.id, card=card, suggestion=suggestion, code=refusal.code, reason=refusal.reason[:500]
+                )
+            )
+
+    def log_feedback(self, action: ActionContext, id: str, *, delivered: bool, status: int | None) -> None:
+        """Record that feedback was sent."""
+        call = self.find_call(id)
+        action.emit(FeedbackSent(call=id, feedback=call.feedback, delivered=delivered, status=status))
+
+    # Events.
+
+    def apply(self, event: Event) -> None:
+        """Change the state by an event."""
+        match event.payload:
+            case ServicesRegistered():
+                self.needs_discovery, self.is_discovered = True, False
+            case ServicesRemoved():
+                self.needs_discovery, self.is_discovered, self.services = False, False, ()
+            case ServicesDiscovered(services=services):
+                self._store_services(tuple(CdsService.model_validate(service) for service in services))
+            case DiscoveryFailed():
+                self.needs_discovery, self.discoveries = False, self.discoveries + 1
+            case HookTriggered() as triggered:
+                self._add_hook(event, triggered)
+            case HookFired(call=id):
+                self._calls[id].status = "fired"
+            case HookAnswered() as answered:
+                self._add_answer(answered)
+            case HookFailed() as failed:
+                call = self._calls[failed.call]
+                call.status, call.failure, call.http_status = "failed", failed.reason, failed.status
+                call.problems = failed.problems
+            case CardDecided() as decided:
+                self._add_decision(event, decided)
+            case SuggestionAccepted() as accepted:
+                self._change_drafts(accepted)
+            case FeedbackSent(call=id):
+                self._calls[id].wants_feedback = False
+
+    def _store_services(self, services: tuple[CdsService, ...]) -> None:
+        self.services, self.is_discovered, self.needs_discovery = services, True, False
+        self.discoveries += 1
+        for hook in self.hooks.values():
+            if hook.calls is None:
+                self._route(hook)
+
+    def _route(self, hook: TriggeredHook) -> None:
+        hook.route(self.services)
+        self._calls.update({call.id: call for call in hook.calls or ()})
+
+    def _add_hook(self, event: Event, triggered: HookTriggered) -> None:
+        hook = TriggeredHook(
+            triggered.instance,
+            event.at,
+            triggered.hook,
+            triggered.context,
+            triggered.service,
+            triggered.decisions,
+            list_drafts(triggered.context),
+        )
+        self.hooks[triggered.instance] = hook
+        if self.is_discovered:
+            self._route(hook)
+
+    def _add_answer(self, answered: HookAnswered) -> None:
+        call = self._calls[answered.call]
+        call.status, call.http_status, call.problems = "answered", answered.status, answered.problems
+        call.cards = tuple(Card.model_validate(card) for card in answered.cards)
+        call.system_actions = tuple(SuggestedAction.model_validate(each) for each in answered.system_actions)
+
+    def _add_decision(self, event: Event, decided: CardDecided) -> None:
+        call = self._calls[decided.call]
+        call.decided.append(decided)
+        feedback = _build_feedback(call.cards[decided.card], decided, event)
+        if feedback is not None and self.settings.send_feedback:
+            call.feedback = (*call.feedback, feedback.to_wire())
+            call.wants_feedback = True
+
+    def _change_drafts(self, accepted: SuggestionAccepted) -> None:
+        drafts = self.hooks[self._calls[accepted.call].instance].drafts
+        for data in accepted.draft_actions:
+            each = SuggestedAction.model_validate(data)
+            if each.type == "delete":
+                drafts.pop(each.target or "", None)
+            else:
+                drafts[each.target or ""] = each.resource or {}
+
+    def dump(self) -> Any:
+        """Return the state as plain data."""
+        return {
+            "services": [service.to_wire() for service in self.services],
+            "discoveries": self.discoveries,
+            "hooks": [_dump_hook(hook) for hook in self.hooks.values()],
+        }
+
+
+def _dump_hook(hook: TriggeredHook) -> list[Any]:
+    calls = [
+        [
+            call.id,
+            call.service.id,
+            call.status,
+            call.failure,
+            [card.to_wire() for card in call.cards],
+            [[each.card, each.outcome, list(each.suggestions)] for each in call.decided],
+            call.wants_feedback,
+        ]
+        for call in hook.calls or ()
+    ]
+    return [hook.instance, hook.hook, hook.context, hook.drafts, calls]
+
+
+def _resolve_prefetch(service: CdsService, hook: TriggeredHook) -> Iterator[PrefetchRequest]:
+    """Yield the queries of a service. A template that cannot be resolved is left out, as the specification says."""
+    for key, template in list(service.prefetch.items())[:MAX_TEMPLATES]:
+        try:
+            query = resolve_template(template, hook.hook, hook.context)
+            parse_query(query)
+        except UnresolvedTemplate:
+            continue
+        yield PrefetchRequest(key=key, query=query)
+
+
+def _build_feedback(card: Card, decided: CardDecided, event: Event) -> CardFeedback | None:
+    """Return the feedback on a card; None if it was ignored, or a uuid is missing (specification: Feedback)."""
+    if card.uuid is None or decided.outcome == "ignored":
+        return None
+    at = event.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if decided.outcome == "overridden":
+        reason = None
+        if decided.reason is not None or decided.comment is not None:
+            reason = OverrideReason.model_validate({"reason": decided.reason, "userComment": decided.comment})
+        return CardFeedback(card=card.uuid, outcome="overridden", outcome_timestamp=at, override_reason=reason)
+    uuids = [card.suggestions[number].uuid for number in decided.suggestions]
+    accepted = tuple(AcceptedSuggestion(id=uuid) for uuid in uuids if uuid is not None)
+    if not accepted:
+        return None
+    return CardFeedback(card=card.uuid, outcome="accepted", outcome_timestamp=at, accepted_suggestions=accepted)
+
+
+def new_uuid(action: ActionContext) -> str:
+    """Return a UUID that follows from the seed of the run."""
+    digest = hashlib.blake2b(action.ids.new("hook").encode(), digest_size=16).digest()
+    return str(UUID(bytes=digest, version=4))
+
+
+def names_other_patient(action: SuggestedAction, patient: str | None) -> bool:
+    """Return whether an action has a resource of another patient."""
+    return bool(find_patients(action.resource or {}) - {patient})
