@@ -9,6 +9,7 @@ from clerkship.model.environment import Reaction
 from clerkship.reactions.contract import BrokenReactions, React, ReactionPair, pair_name
 
 PAIRS = (
+    ReactionPair(source="cds", target="fhir", module="clerkship.reactions.cds_to_fhir"),
     ReactionPair(source="files", target="files", module="clerkship.reactions.files_to_files"),
     ReactionPair(source="files", target="x12", module="clerkship.reactions.files_to_x12"),
     ReactionPair(source="fhir", target="payer", module="clerkship.reactions.fhir_to_payer"),

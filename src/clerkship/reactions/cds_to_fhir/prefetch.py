@@ -1,0 +1,57 @@
+"""Answer the prefetch queries of a CDS service from the chart."""
+
+from typing import Any
+
+import orjson
+
+from clerkship.cds.prefetch import PrefetchQuery, ReadQuery, UnresolvedTemplate, parse_query
+from clerkship.events.event import Event
+from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.cds.events import HookRequested
+from clerkship.simulators.cds.records import Prefetch
+from clerkship.simulators.fhir.read import ReadInput, read
+from clerkship.simulators.fhir.search import TypeSearch, search_type
+from clerkship.simulators.fhir.state import FhirState
+from clerkship.simulators.fhir.transaction import Transaction
+
+NOT_FOUND, GONE = 404, 410
+
+
+def fetch_resources(state: FhirState, action: ActionContext, event: Event) -> Prefetch | None:
+    """Return a resource, a searchset Bundle or None by key. A key whose query the chart refuses is left out."""
+    requested = event.payload
+    if not isinstance(requested, HookRequested):
+        return None
+    values: dict[str, Any] = {}
+    for request in requested.prefetch:
+        try:
+            values[request.key] = _run_query(state, action, parse_query(request.query))
+        except (Refusal, UnresolvedTemplate):  # the specification: a query that failed has no key
+            continue
+    return Prefetch(values)
+
+
+def _run_query(state: FhirState, action: ActionContext, query: PrefetchQuery) -> Any:
+    """Run one query. Without data the value is null, not an empty Bundle (specification: prefetch template)."""
+    with Transaction(state, action) as transaction:
+        if isinstance(query, ReadQuery):
+            return _read(transaction, query)
+        parameters = query.parameters
+        if not any(name == "_count" for name, _ in parameters):
+            # All at once: a service cannot follow a link to the next page.
+            parameters = (*parameters, ("_count", str(state.settings.max_page_size)))
+        search = TypeSearch(type=query.type, query=parameters)
+        bundle: dict[str, Any] = orjson.loads(search_type.execute(transaction, search).body)
+    if not bundle.get("entry"):
+        return None
+    return {name: value for name, value in bundle.items() if name != "link"}
+
+
+def _read(transaction: Transaction, query: ReadQuery) -> Any:
+    try:
+        return orjson.loads(read.execute(transaction, ReadInput(type=query.type, id=query.id)).body)
+    except Refusal as error:
+        if error.status in (NOT_FOUND, GONE):
+            return None
+        raise
