@@ -62,7 +62,7 @@ def test_reaction_without_pair_is_an_error() -> None:
 
 
 def test_duplicate_pair_is_an_error() -> None:
-    with pytest.raises(NameTaken, match="two reactions are called `files to files`"):
+    with pytest.raises(NameTaken, match=f"two reactions are called `{PAIRS[0].name}`"):
         ReactionRegistry([*PAIRS, PAIRS[0]])
 
 

@@ -34,7 +34,7 @@ class ReadQuery(NamedTuple):
     interaction: Literal["read"] = "read"
 
 
-class SearchQuery(NamedTuple):
+class TypeQuery(NamedTuple):
     """Search the resources of one type."""
 
     type: str
@@ -42,7 +42,7 @@ class SearchQuery(NamedTuple):
     interaction: Literal["search"] = "search"
 
 
-PrefetchQuery = ReadQuery | SearchQuery
+PrefetchQuery = ReadQuery | TypeQuery
 
 
 def resolve_template(template: str, hook: str, context: Mapping[str, Any]) -> str:
@@ -78,7 +78,7 @@ def parse_query(url: str) -> PrefetchQuery:
     if match := _READ.fullmatch(url):
         return ReadQuery(match[1], match[2])
     if match := _SEARCH.fullmatch(url):
-        return SearchQuery(match[1], tuple(parse_qsl(match[2], keep_blank_values=True, max_num_fields=100)))
+        return TypeQuery(match[1], tuple(parse_qsl(match[2], keep_blank_values=True, max_num_fields=100)))
     raise UnresolvedTemplate("expected a read, such as Patient/123, or a search, such as Condition?patient=123")
 
 

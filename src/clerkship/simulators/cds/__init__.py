@@ -1,5 +1,6 @@
 """`cds`: an EHR that calls the CDS services of the agent (CDS Hooks 2.0)."""
 
+from clerkship.simulators.cds.attack import CdsAttack
 from clerkship.simulators.cds.config import CdsConfig
 from clerkship.simulators.cds.delivery import CdsDelivery
 from clerkship.simulators.cds.events import EVENTS
@@ -7,6 +8,7 @@ from clerkship.simulators.cds.exercise import EXERCISE
 from clerkship.simulators.cds.handle import Cds
 from clerkship.simulators.cds.http import ROUTES
 from clerkship.simulators.cds.operations import OPERATIONS
+from clerkship.simulators.cds.scaffold import SCAFFOLD
 from clerkship.simulators.cds.state import CdsState
 from clerkship.simulators.cds.steps.fire import CdsFire
 from clerkship.simulators.spec import Spec
@@ -24,4 +26,6 @@ SPEC = Spec(
     config=CdsConfig,
     steps=(CdsFire,),
     outbound=(CdsDelivery,),
+    attack=CdsAttack(),
+    scaffold=SCAFFOLD,
 )
