@@ -35,11 +35,17 @@ class Grader:
         return self._models.model_for(role, self._built.snapshot, self._trial, self.usage)
 
     def evidence(
-        self, events: Sequence[Event], states: Mapping[str, object], ending: Ending, answers: Sequence[Any]
+        self,
+        events: Sequence[Event],
+        states: Mapping[str, object],
+        ending: Ending,
+        answers: Sequence[Any],
+        call_times: Mapping[int, float],
     ) -> Evidence:
         """Build the evidence for the criteria.
 
-        `answers` is empty if the agent gave no answer. It is a sequence because None is a valid answer.
+        `answers` is empty if the agent gave no answer. It is a sequence because None is a valid answer. `call_times`
+        are those of the sidecar.
         """
         built, models = self._built, self._models
         return Evidence(
@@ -55,6 +61,7 @@ class Grader:
             parameters=models.parameters,
             votes=models.asking.votes,
             observers=built.observers,
+            call_times=call_times,
         )
 
     def grade(self, evidence: Evidence) -> Grade:

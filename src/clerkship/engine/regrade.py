@@ -1,7 +1,7 @@
 """Grade a trial again from its stored log, without running anything."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.grader import Grade, Grader
@@ -16,9 +16,18 @@ from clerkship.playground.playground import replay
 from clerkship.settings import get_template_variables
 
 Kinds = Mapping[str, type[Payload]]
+NO_CALL_TIMES: Mapping[int, float] = {}
 # The fields of a record that change if a trial cannot be graded again.
 _ERRORED: dict[str, Any] = {"status": "errored", "ending": "errored", "verdict": None, "score": None}
 _ERRORED |= {"axes": {}, "criteria": (), "quality": None}
+
+
+class StoredLog(NamedTuple):
+    """The log of a trial as it is stored, and the durations of calls of the agent, which are stored beside it."""
+
+    lines: Sequence[bytes]
+    blob: Callable[[str], bytes]
+    call_times: Mapping[int, float] = NO_CALL_TIMES
 
 
 class UnknownEvent(PlatformError):
@@ -42,27 +51,30 @@ def parse_log(lines: Iterable[bytes], kinds: Kinds, blob: Callable[[str], bytes]
         raise UnknownEvent(f"the log has an event of the unknown kind {error}: is a plug-in missing?") from None
 
 
-def grade_log(grader: Grader, built: BuiltTask, events: Sequence[Event], ending: Ending) -> Grade:
-    """Grade a log. The states of sandboxes are rebuilt from its events."""
+def grade_log(
+    grader: Grader,
+    built: BuiltTask,
+    events: Sequence[Event],
+    ending: Ending,
+    call_times: Mapping[int, float] = NO_CALL_TIMES,
+) -> Grade:
+    """Grade a log. The states of sandboxes are rebuilt from its events; `call_times` are those of the sidecar."""
     ordered = sorted(events, key=lambda event: (event.at, event.seq))
     answers = [event.payload.answer for event in events if isinstance(event.payload, AgentAnswered)]
-    return grader.grade(grader.evidence(ordered, replay(built.components, events), ending, answers))
+    return grader.grade(grader.evidence(ordered, replay(built.components, events), ending, answers, call_times))
 
 
 def regrade(
-    built: BuiltTask,
-    graded: TaskRun,
-    lines: Sequence[bytes],
-    kinds: Kinds,
-    blob: Callable[[str], bytes],
-    models: ModelSelection = NO_MODELS,
+    built: BuiltTask, graded: TaskRun, stored: StoredLog, kinds: Kinds, models: ModelSelection = NO_MODELS
 ) -> TaskRun:
     """Return the record of a trial with a new verdict, by the criteria of `built`."""
-    if compute_head(lines) != graded.head:
+    if compute_head(stored.lines) != graded.head:
         error = "the stored log is not the one that was graded: the hash of its lines differs from the stored hash"
         return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})
     grader = Grader(built, models, graded.trial)
-    criteria, score, quality = grade_log(grader, built, parse_log(lines, kinds, blob), graded.ending)
+    criteria, score, quality = grade_log(
+        grader, built, parse_log(stored.lines, kinds, stored.blob), graded.ending, stored.call_times
+    )
     recording_error = models.recording_error(graded.task, graded.trial)
     if recording_error:
         return graded.model_copy(update=_ERRORED | {"error": recording_error, "snapshot": built.snapshot.hash})

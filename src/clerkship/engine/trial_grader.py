@@ -155,4 +155,5 @@ class TrialGrader(Grader):
 
     def _evidence(self, ending: Ending) -> Evidence:
         states = {name: component.state for name, component in self._playground.components.items()}
-        return self.evidence(self._playground.log.ordered(), states, ending, self.answers)
+        playground = self._playground
+        return self.evidence(playground.log.ordered(), states, ending, self.answers, playground.sidecar.calls)

@@ -46,6 +46,9 @@ class Evidence:
     """How many votes the judge gives, if a criterion does not say."""
     observers: frozenset[str] = frozenset()
     """The sandboxes that log the agent's actions; not those that only carry a conversation."""
+    call_times: Mapping[int, float] = field(default_factory=dict)
+    """The milliseconds of wall time that each call of the agent took, by the number of its `outbound.attempted` event.
+    They are not in the log; empty where they were not measured."""
     subject: str | None = None
     """The id of the entity that the current criterion is about."""
 

@@ -1,10 +1,13 @@
 """Facts that differ between machines, stored beside the log and outside its hash chain."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 MAX_REQUESTS = 10_000
 """Requests whose times are stored; further ones are only counted."""
+MAX_CALLS = 10_000
+"""Calls of the agent whose times are stored."""
 MAX_UNAUTHENTICATED = 50
 """Requests without a valid credential that are described; further ones are only counted."""
 MAX_UNAUTHENTICATED_LENGTH = 300
@@ -43,6 +46,8 @@ class Sidecar:
     handed_from: list[str] = field(default_factory=list)
     """The sandboxes of those messages, if there are several people."""
 
+    calls: dict[int, float] = field(default_factory=dict)
+    """The milliseconds that each call of the agent took, by the number of the event that logs it."""
     unauthenticated: UnloggedRequests = field(default_factory=UnloggedRequests)
 
     def add_request(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
@@ -51,6 +56,15 @@ class Sidecar:
             self.requests.append((seq, sandbox, operation, status, round(wall_ms, 3)))
         else:
             self.requests_dropped += 1
+
+    def add_call(self, seq: int, wall_ms: float) -> None:
+        """Add the duration of a call of the agent, beyond the limit of calls none."""
+        if len(self.calls) < MAX_CALLS:
+            self.calls[seq] = round(wall_ms, 3)
+
+    def list_calls(self) -> list[dict[str, Any]]:
+        """Return the stored form of the durations of calls, which `read_call_times` reads."""
+        return [{"seq": seq, "wall_ms": wall_ms} for seq, wall_ms in self.calls.items()]
 
     def record_message(self, events: int, sandbox: str | None) -> None:
         """Record that a person's message was passed to the agent; with its sandbox, if there are several people."""
@@ -65,6 +79,13 @@ class Sidecar:
         handed: dict[str, Any] = {"handed": self.handed} if self.handed else {}
         if self.handed_from:
             handed |= {"handed_from": self.handed_from}
+        if self.calls and timed:
+            handed |= {"calls": self.list_calls()}
         if self.unauthenticated.count:
             handed |= {"unauthenticated": self.unauthenticated.data()}
         return self.facts | handed | {"touches": requests, "touches_untold": self.requests_dropped}
+
+
+def read_call_times(data: Mapping[str, Any]) -> dict[int, float]:
+    """Return the durations of calls of the agent in the stored form of a sidecar."""
+    return {call["seq"]: call["wall_ms"] for call in data.get("calls", ())}

@@ -71,6 +71,7 @@ class ControlEndpoint:
                 "head": playground.log.head,
                 "left": playground.people.leave_reasons,
                 "error": playground.broken or "; ".join(playground.steps.errors),
+                "calls": playground.sidecar.list_calls(),
             }
         return json_reply(200, {**self._info, **progress})
 

@@ -31,13 +31,14 @@ class DeliveryClient(GatewayClient):
         self.gateway.check_address(address)
         return await self.gateway.policy.check(address)
 
-    async def record(self, payload: Payload) -> None:
-        """Log an event of the sandbox, unless the trial is over or its log is full."""
-        await self.run_locked(partial(self._record, payload))
+    async def record(self, payload: Payload, wall_ms: float) -> None:
+        """Log an event about a call of the agent and store its duration, unless the trial is over or the log full."""
+        await self.run_locked(partial(self._record, payload, wall_ms))
 
-    def _record(self, payload: Payload) -> None:
+    def _record(self, payload: Payload, wall_ms: float) -> None:
         if self.open and not self.playground.log.is_full:
-            self.playground.emit(self.sandbox.name, payload, "run")
+            event = self.playground.emit(self.sandbox.name, payload, "run")
+            self.playground.sidecar.add_call(event.seq, wall_ms)
 
     async def schedule(self, after: timedelta, due: Callable[[], None]) -> None:
         """Call `due` after a simulated duration."""

@@ -18,6 +18,7 @@ from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import compute_head
 from clerkship.events.query import matches_kind
+from clerkship.events.sidecar import read_call_times
 from clerkship.library.library import LoadedTask
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError, PlatformError
@@ -110,7 +111,8 @@ def check_now(
         events.append(_build_answer_event(events[-1], answer))
     built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
-    criteria, score, _ = grade_log(Grader(built, NO_JUDGE, 1), built, events, cast(Ending, ending))
+    grader, times = Grader(built, NO_JUDGE, 1), read_call_times(about)
+    criteria, score, _ = grade_log(grader, built, events, cast(Ending, ending), times)
     notes = tuple(_list_notes(loaded, about, catalog, answered=answer is not None))
     return LiveCheck(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
 

@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import orjson
+
 from clerkship.engine.build import build_tasks, find_plugins_used
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, find_model_needs
 from clerkship.engine.models import ModelSelection
-from clerkship.engine.regrade import regrade
+from clerkship.engine.regrade import StoredLog, regrade
+from clerkship.events.sidecar import read_call_times
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load_library
@@ -108,8 +111,9 @@ def rescore(
         status, ledger = "cancelled", store.ledger(new.id)
         try:
             for task_run in trials:
-                lines = list(store.log(task_run))
-                again = regrade(built[task_run.task], task_run, lines, catalog.events, store.blob, models)
+                times = read_call_times(orjson.loads(store.sidecar(task_run)))
+                stored = StoredLog(list(store.log(task_run)), store.blob, times)
+                again = regrade(built[task_run.task], task_run, stored, catalog.events, models)
                 again = again.model_copy(update={"run": new.id})
                 ledger.add([store.save_regraded(again, task_run, ledger.last)])
                 for tell in watchers:

@@ -13,6 +13,7 @@ import pytest
 from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
 from pydantic import ValidationError
 
+from clerkship.events.sidecar import read_call_times
 from clerkship.faults.drop import DropFault
 from clerkship.faults.error import ErrorFault
 from clerkship.hl7.message import Hl7Message, parse_message
@@ -210,6 +211,19 @@ def test_attempts_are_spaced_in_simulated_time_and_logged(feed: Feed, listen: Li
     assert [(attempt.channel, attempt.retry_in) for attempt in made] == [("mllp", 3600), ("mllp", 3600), ("mllp", None)]
     assert acks(lab) == [("1", "AA")]
     assert str(agent.port) not in lab.playground.log.data().decode()
+
+
+def test_wall_time_of_each_attempt_is_stored_beside_the_log(feed: Feed, listen: Listen) -> None:
+    lab, agent = feed.lab(), listen()
+    lab.handle.listen("127.0.0.1", agent.port)
+    lab.arrive("C1")
+    wait_until(lambda: len(attempts(lab)) == 1)
+    (attempt,) = [event for event in lab.playground.log.events if event.kind == "outbound.attempted"]
+    wait_until(lambda: attempt.seq in lab.playground.sidecar.calls)
+    times = read_call_times(lab.playground.sidecar.data())
+    assert times.keys() == {attempt.seq}
+    assert 0 < times[attempt.seq] < 60_000
+    assert "calls" not in lab.playground.sidecar.data(timed=False)
 
 
 def test_attempts_are_spaced_in_wall_time_on_paced_clock(feed: Feed, listen: Listen) -> None:

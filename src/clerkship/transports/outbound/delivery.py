@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import OutboundAttempted, OutboundOutcome
+from clerkship.kit.wall import perf_counter
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import ProtocolCall
@@ -37,8 +38,11 @@ class OutboundClient(SandboxClient, Protocol):
     async def resolve(self, address: OutboundAddress) -> ResolvedAddress:
         """Check an address against the policy. Raise OutboundRefused, also for our own listeners."""
 
-    async def record(self, payload: Payload) -> None:
-        """Log an event of the sandbox; does nothing if the run is over or its log is full."""
+    async def record(self, payload: Payload, wall_ms: float) -> None:
+        """Log an event about a call of the agent, and store beside the log how long the call took.
+
+        Does nothing if the run is over or its log is full.
+        """
 
     async def schedule(self, after: timedelta, due: Callable[[], None]) -> None:
         """Call `due` after this simulated time, in the thread that moves the clock."""
@@ -214,13 +218,15 @@ class OutboundDelivery(ABC):
         generation = self._generation
         number = self._attempts[message_id] = self._attempts.get(message_id, 0) + 1
         self.client.extend()
+        started_at = perf_counter()
         failure = await self._try(message_id)
+        wall_ms = (perf_counter() - started_at) * 1000
         delay = None
         if failure is None or failure.is_final:
             self._finished.add(message_id)
         elif generation == self._generation:
             delay = self.retry.delay(number, self.client.random)
-        await self.client.record(self._describe(message_id, number, failure, delay))
+        await self.client.record(self._describe(message_id, number, failure, delay), wall_ms)
         if failure is not None:
             await self.disconnect()
             if not failure.is_final and generation == self._generation:
