@@ -44,7 +44,7 @@ class KindEntry(ComponentNames):
 
 
 KINDS: tuple[KindEntry, ...] = (
-    KindEntry(kind="cds", steps={"cds.fire": ()}),
+    KindEntry(kind="cds", assertions={"cds_card": (), "cds_latency": ()}, steps={"cds.fire": ()}),
     KindEntry(kind="chat", steps={"chat.say": ()}),
     KindEntry(
         kind="fhir",

@@ -1,5 +1,7 @@
 """`cds`: an EHR that calls the CDS services of the agent (CDS Hooks 2.0)."""
 
+from clerkship.simulators.cds.assertions.cds_card import CdsCard
+from clerkship.simulators.cds.assertions.cds_latency import CdsLatency
 from clerkship.simulators.cds.attack import CdsAttack
 from clerkship.simulators.cds.config import CdsConfig
 from clerkship.simulators.cds.delivery import CdsDelivery
@@ -24,6 +26,7 @@ SPEC = Spec(
     exercise=EXERCISE,
     example="/hooks",
     config=CdsConfig,
+    assertions=(CdsCard, CdsLatency),
     steps=(CdsFire,),
     outbound=(CdsDelivery,),
     attack=CdsAttack(),

@@ -134,9 +134,9 @@ class CdsDelivery(OutboundDelivery):
         """Send a request below the base URL. Raise DeliveryFailed unless the answer is JSON with a status of 200."""
         target = resolved.address.target.rstrip("/") + path
         self.client.extend(self.limits.timeout)
-        response = await send_request(
-            self.client, replace(resolved, address=replace(resolved.address, target=target)), request, self.limits
-        )
+        service = replace(resolved, address=replace(resolved.address, target=target))
+        with self.measure():
+            response = await send_request(self.client, service, request, self.limits)
         if not OK <= response.status < 300 or (is_json and response.status != OK):
             raise DeliveryFailed("rejected", response.status, is_final=True)
         if is_json and not _is_json(response.headers.get("content-type", "")):

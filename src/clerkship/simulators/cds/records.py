@@ -46,6 +46,11 @@ class ServiceCall:
     """The feedback to send."""
 
     @property
+    def message(self) -> str:
+        """The id of the call among the outbound messages."""
+        return f"call/{self.id}"
+
+    @property
     def is_open(self) -> bool:
         """Whether the service has not answered yet."""
         return self.status in ("waiting", "fired")

@@ -131,7 +131,7 @@ class CdsState(State):
         for hook in self.hooks.values():
             for call in hook.calls or ():
                 if call.is_open:
-                    yield f"call/{call.id}"
+                    yield call.message
                 elif call.wants_feedback:
                     yield f"feedback/{call.id}"
 

@@ -5,8 +5,8 @@ See docs/decisions/0005-outbound-delivery.md.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -111,6 +111,8 @@ class OutboundDelivery(ABC):
         """Messages that were delivered or given up; they are sent again only if the agent registers again."""
         self._backing_off: set[str] = set()
         self._generation = 0
+        self._wall_ms: float | None = None
+        """How long the agent took in this attempt, if `measure` was used."""
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -218,9 +220,10 @@ class OutboundDelivery(ABC):
         generation = self._generation
         number = self._attempts[message_id] = self._attempts.get(message_id, 0) + 1
         self.client.extend()
+        self._wall_ms = None
         started_at = perf_counter()
         failure = await self._try(message_id)
-        wall_ms = (perf_counter() - started_at) * 1000
+        wall_ms = (perf_counter() - started_at) * 1000 if self._wall_ms is None else self._wall_ms
         delay = None
         if failure is None or failure.is_final:
             self._finished.add(message_id)
@@ -248,6 +251,15 @@ class OutboundDelivery(ABC):
         except (OSError, EOFError):
             return DeliveryFailed("lost")
         return None
+
+    @contextmanager
+    def measure(self) -> Iterator[None]:
+        """Measure how long the agent takes to answer. Without it, the duration of the whole attempt is stored."""
+        started_at = perf_counter()
+        try:
+            yield
+        finally:
+            self._wall_ms = (perf_counter() - started_at) * 1000
 
     async def _retry(self, message_id: str, after: timedelta | None) -> None:
         """Schedule another attempt in simulated time; give the message up if there is no delay."""

@@ -1,0 +1,1 @@
+"""Assertions about an EHR that calls CDS services."""

@@ -1,0 +1,78 @@
+"""Select the hooks and calls of a criterion, and compare the fields of resources."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from clerkship.assertions.contract import Assertion
+from clerkship.assertions.field_rows import one_or_all
+from clerkship.cds.hooks import HookName
+from clerkship.events.query import to_evidence_value
+from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.path import lookup_all, split_path
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+from clerkship.simulators.cds.records import ServiceCall, TriggeredHook, list_drafts
+from clerkship.simulators.cds.state import CdsState
+
+ResourceFields = dict[str, Expected]
+"""Paths in a resource, such as `medicationCodeableConcept.coding.*.code`, and literals or matchers."""
+
+
+def matches_field(resource: Any, path: str, expected: Any) -> bool:
+    """Return whether a value at a path is as expected; one of several, if the path has `*`."""
+    values = list(lookup_all(resource, split_path(path)))
+    return any(matches_expected(expected, value) for value in values) or matches_expected(expected, one_or_all(values))
+
+
+def compare_field(resource: Any, path: str, expected: Any, label: str, seq: int | None) -> FieldCheck:
+    """Compare the values at a path, and return the row."""
+    actual = to_evidence_value(one_or_all(list(lookup_all(resource, split_path(path)))))
+    passed = matches_field(resource, path, expected)
+    return FieldCheck(path=label, expected=expected, actual=actual, passed=passed, seq=seq)
+
+
+class CallAssertion(Assertion):
+    """An assertion about calls of the agent's services."""
+
+    simulator: ClassVar[str | None] = "cds"
+    hook: Annotated[HookName | None, Field(description="only this hook")] = None
+    service: Annotated[str | None, Field(description="only the service with this id")] = None
+    patient: Annotated[str | None, Field(description="only hooks for this patient, by id or reference")] = None
+    order: Annotated[
+        ResourceFields,
+        Field(description="only hooks with such a draft order or appointment: path -> literal or matcher"),
+    ] = {}
+    sandbox: Annotated[str | None, Field(description="which EHR; the only one if not given")] = None
+
+    def select_hooks(self, state: CdsState) -> list[TriggeredHook]:
+        """Return the hooks that fired and are selected."""
+        return [hook for hook in state.hooks.values() if self._is_selected(hook)]
+
+    def select_calls(self, hooks: Sequence[TriggeredHook]) -> list[ServiceCall]:
+        """Return the calls of the selected service for these hooks."""
+        return [call for hook in hooks for call in hook.calls or () if self.service in (None, call.service.id)]
+
+    def _is_selected(self, hook: TriggeredHook) -> bool:
+        patient = None if self.patient is None else self.patient.removeprefix("Patient/")
+        if self.hook not in (None, hook.hook) or patient not in (None, hook.patient):
+            return False
+        return not self.order or any(
+            all(matches_field(draft, path, expected) for path, expected in self.order.items())
+            for draft in list_drafts(hook.context).values()
+        )
+
+    def describe_selection(self) -> str:
+        """Return the selected calls in words."""
+        return " ".join(["a call", *self._describe_conditions()])
+
+    def _describe_conditions(self) -> Iterator[str]:
+        if self.service is not None:
+            yield f"of {self.service}"
+        yield f"for {self.hook or 'a hook'}"
+        if self.patient is not None:
+            yield f"of patient {self.patient.removeprefix('Patient/')}"
+        if self.order:
+            conditions = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in self.order.items())
+            yield f"with an order where {conditions}"
