@@ -13,6 +13,7 @@ from clerkship.events.agent import AGENT_EVENTS
 from clerkship.model.run import CriterionRun
 from clerkship.sandbox.handle import Dropped, Sandboxes
 from clerkship.sandbox.tools import build_tools
+from clerkship.simulators.cds.handle import Cds, describe_service
 from scripts.reference.examples import load_examples
 from tests.workbench import Workbench, written
 
@@ -52,6 +53,7 @@ ENVIRONMENT = {
         "lab": {"kind": "hl7"},
         "desk": {"kind": "messages"},
         "clearing": {"kind": "x12"},
+        "emr": {"kind": "cds"},
     },
     "domains": {"payer": {"kind": "payer", "config": PAYER}},
 }
@@ -101,7 +103,13 @@ class ScriptedAgent:
             sandboxes.wait(action["wait"])
         if "call" in action:
             self._call(sandboxes, **action["call"])
+        if "serve" in action:
+            self._serve(sandboxes, **action["serve"])
         return None
+
+    def _serve(self, sandboxes: Sandboxes, hook: str, cards: list[dict[str, Any]]) -> None:
+        with sandboxes.get_as(Cds).serve([describe_service(hook, lambda request: cards, id="svc", description="x")]):
+            sandboxes.wait("1m")
 
     def _call(self, sandboxes: Sandboxes, sandbox: str, operation: str, arguments: dict[str, Any]) -> None:
         handle = sandboxes[sandbox]
@@ -151,6 +159,7 @@ def test_every_assertion_step_and_simulator_has_an_example() -> None:
 def test_example_of_an_assertion(bench: Workbench, name: str, outcome: str) -> None:
     example = load_examples("assertions")[name]
     task = {"environment": "example", "criteria": [{"label": name, "assertion": example["example"]}]}
+    task["steps"] = example.get("steps", [])
     [criterion] = _run(bench, task, example[outcome], example.get("judge"))
     assert criterion.status == "judged", criterion.detail
     assert criterion.passed == (outcome == "passes"), criterion.detail
