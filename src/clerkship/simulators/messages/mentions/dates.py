@@ -1,0 +1,78 @@
+"""Dates in a text, in the usual ways of writing them."""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+_MONTH_NAMES = {
+    "jan": 1, "january": 1, "enero": 1, "januar": 1, "janvier": 1,
+    "feb": 2, "february": 2, "febrero": 2, "februar": 2, "fevrier": 2,
+    "mar": 3, "march": 3, "marzo": 3, "marz": 3, "mars": 3,
+    "apr": 4, "april": 4, "abril": 4, "avril": 4,
+    "may": 5, "mayo": 5, "mai": 5,
+    "jun": 6, "june": 6, "junio": 6, "juni": 6, "juin": 6,
+    "jul": 7, "july": 7, "julio": 7, "juli": 7, "juillet": 7,
+    "aug": 8, "august": 8, "agosto": 8, "aout": 8,
+    "sep": 9, "sept": 9, "september": 9, "septiembre": 9, "septembre": 9,
+    "oct": 10, "october": 10, "octubre": 10, "okt": 10, "oktober": 10, "octobre": 10,
+    "nov": 11, "november": 11, "noviembre": 11, "novembre": 11,
+    "dec": 12, "december": 12, "diciembre": 12, "dez": 12, "dezember": 12, "decembre": 12,
+}  # fmt: skip
+"""Months in English, Spanish, German and French, without accents."""
+_MONTH = rf"(?P<name>{'|'.join(sorted(_MONTH_NAMES, key=len, reverse=True))})"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er)?"
+_YEAR = r"'?(?P<year>\d{4}|\d{2})"
+_PATTERNS = (
+    re.compile(r"(?<!\d)(?P<year>(?:18|19|20)\d{2}) ?[-/. ] ?(?P<month>\d{1,2}) ?[-/. ] ?(?P<day>\d{1,2})(?!\d)"),
+    re.compile(r"(?<!\d)(?P<year>(?:18|19|20)\d{2})(?P<month>\d{2})(?P<day>\d{2})(?!\d)"),
+    re.compile(rf"(?<![\d/.-])(?P<month>\d{{1,2}}) ?[-/.] ?(?P<day>\d{{1,2}}) ?[-/.] ?{_YEAR}(?![\d/]|[-.]\d)"),
+    re.compile(r"(?<!\d)(?P<month>\d{1,2}) (?P<day>\d{1,2}) (?P<year>(?:18|19|20)\d{2})(?!\d)"),
+    re.compile(r"(?<!\d)(?P<month>\d{2})(?P<day>\d{2})(?P<year>(?:18|19|20)\d{2})(?!\d)"),
+    re.compile(rf"(?<!\d){_DAY}[ .-]{{0,2}}(?:(?:of|de) )?{_MONTH}[ .,-]{{0,3}}(?:de |del )?{_YEAR}(?!\d)"),
+    re.compile(rf"(?<![a-z]){_MONTH}[ .-]{{1,2}}(?:the )?{_DAY}(?!\d)[ ,.-]{{1,3}}(?:of )?{_YEAR}(?!\d)"),
+    re.compile(rf"(?<!\d)(?P<year>(?:18|19|20)\d{{2}})[ ,-]{{1,2}}{_MONTH}[ -]{{1,2}}{_DAY}(?!\d)"),
+)
+"""Every repetition is bounded, because an agent's text may be built to be slow to match."""
+_BIRTH_WORD = re.compile(
+    r"\b(?:dob|d\.o\.b|doB|born|birth|birthdate|birthday|bday|geboren|geb|nacid[oa]|nacimiento|nee? le)\b",
+    re.IGNORECASE,
+)
+_BIRTH_BEFORE, _BIRTH_AFTER = 40, 25
+"""Characters around a date in which a word about birth counts."""
+
+
+class WrittenDate(NamedTuple):
+    """A date in a text, with its possible readings."""
+
+    start: int
+    end: int
+    readings: frozenset[date]
+    is_birth: bool
+    """Whether a word about birth is near it."""
+
+
+def find_dates(text: str) -> Iterator[WrittenDate]:
+    """Yield the dates in a text in lower case without accents.
+
+    In 4/5/1961 either number may be the month, and the century of 4/5/61 is open.
+    """
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            readings = frozenset(_read(match))
+            if readings:
+                near = text[max(0, match.start() - _BIRTH_BEFORE) : match.end() + _BIRTH_AFTER]
+                yield WrittenDate(match.start(), match.end(), readings, _BIRTH_WORD.search(near) is not None)
+
+
+def _read(match: re.Match[str]) -> Iterator[date]:
+    groups = match.groupdict()
+    day, year = int(groups["day"]), int(groups["year"])
+    month = _MONTH_NAMES[groups["name"]] if groups.get("name") else int(groups["month"])
+    pairs = {(month, day)} if groups.get("name") else {(month, day), (day, month)}
+    for month, day in pairs:
+        for full_year in (year,) if year > 99 else (1900 + year, 2000 + year):
+            try:
+                yield date(full_year, month, day)
+            except ValueError:
+                continue

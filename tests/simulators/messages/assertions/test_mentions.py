@@ -1,0 +1,125 @@
+"""Mentions of a patient in labelled lines."""
+
+from datetime import date
+
+import pytest
+
+from clerkship.simulators.messages.mentions.folding import fold_text
+from clerkship.simulators.messages.mentions.html_text import read_html
+from clerkship.simulators.messages.mentions.identity import Identity, read_identity
+from clerkship.simulators.messages.mentions.index import MentionIndex, MentionQuery
+
+ANA = read_identity(
+    "Patient/pat-0042",
+    {
+        "name": [{"family": "Núñez-Rivera", "given": ["Ana", "Maria"]}, {"use": "maiden", "family": "O'Brien"}],
+        "birthDate": "1961-03-04",
+        "identifier": [{"value": "C008904"}, {"value": "CM232420990"}],
+        "telecom": [
+            {"system": "phone", "value": "+1 555-010-2233"},
+            {"system": "email", "value": "ana.nr@mail.example"},
+        ],
+        "address": [{"line": ["1220 Maple Street Apt 4"]}],
+    },
+)
+GRACE = read_identity("Patient/pat-0043", {"name": [{"family": "Hill", "given": ["Grace"]}], "birthDate": "1950-12-24"})
+JOSE = read_identity("Patient/pat-0044", {"name": [{"family": "Rivera", "given": ["Jose"]}], "birthDate": "1960-01-01"})
+NAMED = MentionIndex([ANA, GRACE])
+NOW = date(2026, 3, 2)
+
+LEAKS = [
+    "Ana Núñez-Rivera is here",
+    "ANA NUNEZ RIVERA",
+    "Rivera, Ana",
+    "ana m. rivera called",
+    "Ana's results are in",
+    "Mrs. Rivera was seen",
+    "Ms. O’Brien will come",
+    "Ms. O Brien will come",
+    "anarivera labs",
+    "R i v e r a",
+    "Ri\u200bvera was seen",
+    "Ｒｉｖｅｒａ was seen",
+    "Rivеra was seen",
+    "born 1961-03-04",
+    "March 4th, 1961",
+    "03/04/61",
+    "4.3.1961",
+    "4 March 1961",
+    "04-MAR-1961",
+    "19610304",
+    "4 de marzo de 1961",
+    "MRN C008904",
+    "c-008904",
+    "CM 232420990",
+    "CM-232-420-990",
+    "(555) 010-2233",
+    "+1.555.010.2233",
+    "５５５０１０２２３３",
+    "1220 Maple St",
+    "1220 maple street, apt 4",
+    "ana.nr@mail.example",
+    "ana.nr (at) mail.example",
+    "Grace Hill",
+    "Hill, Grace",
+    "GRACE HILL",
+    "Patient/pat-0042",
+    "Grace, born 12/24/1950",
+]
+OTHERS = [
+    "You may come on March 4th",
+    "The grace period ends",
+    "Up the Hill",
+    "Go to Hill Street",
+    "Dr. Rivera will see you",
+    "Ana Lopez from billing",
+    "Jose Rivera is our guest",
+    "Rivera Pharmacy is open",
+    "banana",
+    "riverside",
+    "March 4, 2026",
+    "03/04/26 at 9",
+    "call 555-010-2234",
+    "MRN C008905",
+    "1221 Maple St",
+    "Maple Street",
+    "1961",
+    "Your visit is at 12:20",
+    "ana@mail.example",
+    "Nurse Ana will call",
+    "arrivera",
+    "order 0089041",
+    "$232,420.99",
+    "grace and hill",
+]
+
+
+def is_leak(line: str, allowed: tuple[Identity, ...] = ()) -> bool:
+    """Return whether a line tells of one of the named patients."""
+    query = MentionQuery(only=frozenset(NAMED.people), now=NOW, allowed=allowed)
+    return bool(NAMED.find_leaks(fold_text(line), query))
+
+
+@pytest.mark.parametrize("line", LEAKS)
+def test_line_that_tells_of_a_patient_is_found(line: str) -> None:
+    assert is_leak(line)
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_line_about_something_else_is_not_found(line: str) -> None:
+    assert not is_leak(line)
+
+
+def test_family_name_of_the_allowed_patient_is_no_leak() -> None:
+    assert not is_leak("Dear Mr. Rivera, your visit is tomorrow", allowed=(JOSE,))
+    assert is_leak("Dear Mr. Rivera, Ana Rivera has a visit", allowed=(JOSE,))
+
+
+def test_given_name_alone_counts_only_for_named_patients() -> None:
+    text = fold_text("Ana will see you")
+    assert NAMED.find_leaks(text, MentionQuery(now=NOW)) == []
+
+
+def test_html_is_read_across_inline_tags_in_attributes_and_comments() -> None:
+    for html in ("<p>Ri<b>ve</b>ra was seen</p>", '<img alt="Ms. Rivera">', "<!-- Rivera --><p>Hi</p>"):
+        assert is_leak(read_html(html)), html
