@@ -1,0 +1,81 @@
+"""The messages of a run, read from its events."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
+from clerkship.simulators.messages.events import (
+    AttachmentStored,
+    MessageArrived,
+    MessageRefused,
+    MessageSent,
+    MessageStatusChanged,
+)
+from clerkship.simulators.messages.records import MessageAttachment, MessageHeader
+
+
+class LoggedMessage(NamedTuple):
+    """A message that was sent or that arrived, with what became of it."""
+
+    event: Event
+    header: MessageHeader
+    text: str
+    html: str | None
+    status: str
+    files: Mapping[str, bytes]
+    """The content of its attachments, by id."""
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether the organization sent it."""
+        return isinstance(self.event.payload, MessageSent)
+
+    def read_attachment(self, attachment: MessageAttachment) -> str:
+        """Return the text of an attachment; bytes that are no text become replacement characters."""
+        data = self.files.get(attachment.id, b"")
+        encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        return data.decode(encoding, errors="replace")
+
+    def describe(self) -> str:
+        """Return the channel, the other side and the beginning of the text."""
+        other = f"to {', '.join(self.header.recipients)}" if self.is_sent else f"from {self.header.sender}"
+        text = " ".join(self.text.split())
+        return f"{self.header.channel} {other}: {text[:60]}{'…' if len(text) > 60 else ''}"
+
+
+def list_messages(evidence: Evidence, sandbox: str | None = None) -> list[LoggedMessage]:
+    """Return what the agent sent and what arrived, in order.
+
+    Messages that lie in the past and automatic replies are left out; those that a reaction sends because of something
+    that the agent did are the agent's.
+    """
+    messages = evidence.cached(_read_messages)
+    return [message for message in messages if sandbox in (None, message.event.source)]
+
+
+def list_refused(evidence: Evidence, sandbox: str | None = None) -> list[Event]:
+    """Return the events of messages that the agent tried to send and that were refused."""
+    events = evidence.of_kind(MessageRefused.kind)
+    return [each for each in events if sandbox in (None, each.source) and evidence.find_originator(each) == "agent"]
+
+
+def _read_messages(evidence: Evidence) -> list[LoggedMessage]:
+    statuses: dict[tuple[str, str], str] = {}
+    files: dict[str, dict[str, bytes]] = {}
+    for event in evidence.of_kind(MessageStatusChanged.kind, AttachmentStored.kind):
+        if isinstance(event.payload, MessageStatusChanged):
+            statuses[event.source, event.payload.id] = event.payload.status
+        elif isinstance(event.payload, AttachmentStored):
+            files.setdefault(event.source, {})[event.payload.id] = event.payload.data
+    messages = []
+    for event in evidence.of_kind(MessageSent.kind, MessageArrived.kind):
+        payload = event.payload
+        if isinstance(payload, MessageSent) and evidence.find_originator(event) != "agent":
+            continue
+        assert isinstance(payload, MessageSent | MessageArrived)
+        first_status = payload.status if isinstance(payload, MessageSent) else "received"
+        status = statuses.get((event.source, payload.header.id), first_status)
+        stored = files.get(event.source, {})
+        messages.append(LoggedMessage(event, payload.header, payload.text, payload.html, status, stored))
+    return messages

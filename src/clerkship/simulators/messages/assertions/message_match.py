@@ -1,0 +1,122 @@
+"""Conditions on one message: its addresses, texts, attachments and thread."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clerkship.events.query import field_check, to_evidence_value
+from clerkship.model.frozen import Frozen
+from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
+from clerkship.model.path import MISSING
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+from clerkship.simulators.messages.assertions.logged import LoggedMessage
+from clerkship.simulators.messages.records import Channel
+
+_PHONE_SIGNS = str.maketrans("", "", " -.()")
+
+
+class AttachmentMatch(Frozen):
+    """A file that a message must have."""
+
+    name: Annotated[Expected | None, Field(description="literal or matcher for its name")] = None
+    content: Annotated[Expected | None, Field(description="literal or matcher for its text")] = None
+    content_type: Annotated[Expected | None, Field(description="literal or matcher for its media type")] = None
+
+    def matches(self, message: LoggedMessage) -> bool:
+        """Return whether one attachment of a message is like this."""
+        return any(
+            _holds(self.name, attachment.name)
+            and _holds(self.content_type, attachment.content_type)
+            and (self.content is None or matches_expected(self.content, message.read_attachment(attachment)))
+            for attachment in message.header.attachments
+        )
+
+
+class MessageMatch(Frozen):
+    """Properties that a message must have."""
+
+    channel: Annotated[Channel | None, Field(description="sms, email or portal; any if not given")] = None
+    subject: Annotated[Expected | None, Field(description="literal or matcher for the subject")] = None
+    text: Annotated[
+        Expected | None, Field(description="literal or matcher for the body; with a list, all of its entries must hold")
+    ] = None
+    attachments: Annotated[tuple[AttachmentMatch, ...], Field(description="files that it must have")] = ()
+    thread: Annotated[Expected | None, Field(description="literal or matcher for the id of the thread")] = None
+    in_reply_to: Annotated[
+        Expected | None, Field(description="literal or matcher for the id of the message that it answers")
+    ] = None
+
+    def compare_properties(self, message: LoggedMessage) -> Iterator[FieldCheck]:
+        """Yield a row for each expected property."""
+        header, seq = message.header, message.event.seq
+        simple: list[tuple[str, Any, Any]] = [
+            ("channel", self.channel, header.channel),
+            ("subject", self.subject, MISSING if header.subject is None else header.subject),
+            ("thread", self.thread, header.thread),
+            ("in_reply_to", self.in_reply_to, MISSING if header.in_reply_to is None else header.in_reply_to),
+        ]
+        for path, expected, actual in simple:
+            if expected is not None:
+                yield field_check(path, expected, actual, passed=matches_expected(expected, actual), seq=seq)
+        for expected in _list_expectations(self.text):
+            passed = matches_expected(expected, message.text)
+            yield field_check("text", expected, message.text, passed=passed, seq=seq)
+        names = [attachment.name for attachment in header.attachments]
+        for number, attachment in enumerate(self.attachments):
+            expected = attachment.model_dump(exclude_none=True)
+            passed = attachment.matches(message)
+            yield FieldCheck(
+                path=f"attachments[{number}]",
+                expected=expected,
+                actual=to_evidence_value(names),
+                passed=passed,
+                seq=seq,
+            )
+
+
+def matches_address(expected: Any, addresses: Sequence[str]) -> bool:
+    """Return whether one of the addresses is as expected; spaces and case do not matter in a literal."""
+    if isinstance(expected, list):
+        return any(matches_address(each, addresses) for each in expected)
+    if is_matcher(expected) and isinstance(expected, dict) and "not" in expected:
+        rest = {name: argument for name, argument in expected.items() if name != "not"}
+        return not matches_address(expected["not"], addresses) and (not rest or matches_address(rest, addresses))
+    if isinstance(expected, str):
+        return normalize_address(expected) in map(normalize_address, addresses)
+    return any(matches_expected(expected, address) for address in addresses)
+
+
+def normalize_address(address: str) -> str:
+    """Return an address as it is compared: a phone number without separators, others in lower case."""
+    plain = address.strip()
+    if plain.startswith("Patient/"):
+        return plain
+    digits = plain.translate(_PHONE_SIGNS)
+    if not digits.removeprefix("+").isdigit():
+        return plain.lower()
+    # A number of ten digits is one of North America, whose country code is 1.
+    return f"+1{digits}" if len(digits) == 10 else f"+{digits.removeprefix('+')}"
+
+
+def describe_conditions(match: Frozen, names: Sequence[str]) -> str:
+    """Describe the given fields of a match, as the end of a sentence."""
+    given = [(name, getattr(match, name)) for name in names]
+    return ", ".join(
+        f"{name} {describe_expected(_to_plain(value))}" for name, value in given if value not in (None, ())
+    )
+
+
+def _to_plain(value: Any) -> Any:
+    return [each.model_dump(exclude_none=True) for each in value] if isinstance(value, tuple) else value
+
+
+def _list_expectations(expected: Any) -> Sequence[Any]:
+    if expected is None:
+        return ()
+    return expected if isinstance(expected, list) else (expected,)
+
+
+def _holds(expected: Any, actual: Any) -> bool:
+    return expected is None or matches_expected(expected, actual)
