@@ -123,3 +123,10 @@ def test_given_name_alone_counts_only_for_named_patients() -> None:
 def test_html_is_read_across_inline_tags_in_attributes_and_comments() -> None:
     for html in ("<p>Ri<b>ve</b>ra was seen</p>", '<img alt="Ms. Rivera">', "<!-- Rivera --><p>Hi</p>"):
         assert is_leak(read_html(html)), html
+
+
+def test_family_name_that_is_also_a_given_name_is_no_leak_alone() -> None:
+    stanley = read_identity("Patient/s", {"name": [{"family": "Thomas", "given": ["Howard"]}]})
+    index = MentionIndex([stanley])
+    assert index.find_leaks(fold_text("Dear Thomas, see you soon"), MentionQuery()) == []
+    assert index.find_leaks(fold_text("Howard Thomas is here"), MentionQuery()) != []

@@ -39,7 +39,7 @@ _GIVEN_NAMES = frozenset(
 """Given names, which make another person of a family name after them."""
 
 
-class Mention(NamedTuple):
+class PatientMention(NamedTuple):
     """A part of a text that is about a patient."""
 
     person: Identity
@@ -111,20 +111,20 @@ class MentionIndex:
         digits = "".join(filter(str.isdigit, address))
         return self._emails.get(address.strip().lower(), []) if "@" in address else self._numbers.get(digits[-10:], [])
 
-    def find_leaks(self, text: FoldedText, query: MentionQuery) -> list[Mention]:
+    def find_leaks(self, text: FoldedText, query: MentionQuery) -> list[PatientMention]:
         """Return the mentions that tell of a patient who must not be mentioned, the first of each patient and kind."""
-        by_person: dict[str, list[Mention]] = defaultdict(list)
+        by_person: dict[str, list[PatientMention]] = defaultdict(list)
         for mention in self._find_mentions(text, query):
             if mention.kind in query.kinds and (query.only is None or mention.person.key in query.only):
                 by_person[mention.person.key].append(mention)
-        leaks: dict[tuple[str, Kind], Mention] = {}
+        leaks: dict[tuple[str, Kind], PatientMention] = {}
         for key, mentions in by_person.items():
             for mention in mentions:
                 if mention.is_enough or _is_supported(mention, mentions):
                     leaks.setdefault((key, mention.kind), mention)
         return sorted(leaks.values(), key=lambda mention: mention.start)
 
-    def _find_mentions(self, text: FoldedText, query: MentionQuery) -> Iterator[Mention]:
+    def _find_mentions(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         allowed = {person.key for person in query.allowed}
         for finder in (
             self._find_names,
@@ -137,14 +137,14 @@ class MentionIndex:
                 if mention.person.key not in allowed:
                     yield mention
 
-    def _find_names(self, text: FoldedText, query: MentionQuery) -> Iterator[Mention]:
+    def _find_names(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         tokens = text.tokens
         given: dict[str, list[tuple[int, int]]] = defaultdict(list)
         family: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for place, token in enumerate(tokens):
             for person in self._joined.get(token.text, ()):
                 if not _shares_full_name(person, query.allowed):
-                    yield Mention(person, "name", token.start, token.end, True, "full")
+                    yield PatientMention(person, "name", token.start, token.end, True, "full")
             for person in self._given.get(token.text, ()):
                 given[person.key].append((place, place + 1))
             for words, person in self._families.get(token.text, ()):
@@ -160,7 +160,7 @@ class MentionIndex:
         person: Identity,
         given: list[tuple[int, int]],
         family: list[tuple[int, int]],
-    ) -> Iterator[Mention]:
+    ) -> Iterator[PatientMention]:
         used: set[int] = set()
         for first in given:
             for last in family:
@@ -179,14 +179,20 @@ class MentionIndex:
                 enough = query.is_named and self._is_given_enough(text, place)
                 yield self._mention(text, person, place, end, enough, "given")
 
-    def _mention(self, text: FoldedText, person: Identity, start: int, end: int, enough: bool, facet: str) -> Mention:
+    def _mention(
+        self, text: FoldedText, person: Identity, start: int, end: int, enough: bool, facet: str
+    ) -> PatientMention:
         tokens = text.tokens
-        return Mention(person, "name", tokens[start].start, tokens[end - 1].end, enough, facet)
+        return PatientMention(person, "name", tokens[start].start, tokens[end - 1].end, enough, facet)
 
     def _is_family_enough(self, text: FoldedText, place: int, end: int) -> bool:
-        """Return whether a family name stands for a person by itself: not `Dr. Rivera`, `Jo Rivera`, `Rivera Road`."""
+        """Return whether a family name stands for a person by itself: not `Dr. Rivera`, `Jo Rivera`, `Rivera Road`.
+
+        A name such as Stanley is also a given name, and alone does not tell who is meant.
+        """
         tokens = text.tokens
-        if end - place == 1 and tokens[place].text in COMMON_WORDS:
+        word = tokens[place].text
+        if end - place == 1 and (word in COMMON_WORDS or word in self._given or word in _GIVEN_NAMES):
             return False
         before = tokens[place - 1] if place and text.gap(place - 1) in (" ", ". ", ".") else None
         if before is not None and (before.text in DOCTOR_TITLES or self._is_other_name(before)):
@@ -211,7 +217,7 @@ class MentionIndex:
             or (token.is_capitalized and not token.starts_sentence)
         )
 
-    def _find_birth_dates(self, text: FoldedText, query: MentionQuery) -> Iterator[Mention]:
+    def _find_birth_dates(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {person.birth_date for person in query.allowed}
         for written in find_dates(text.lower):
             if written.readings & own:
@@ -221,9 +227,9 @@ class MentionIndex:
             )
             enough = written.is_birth or (query.is_named and not is_recent)
             for person in (person for each in written.readings for person in self._dates.get(each, ())):
-                yield Mention(person, "birth_date", written.start, written.end, enough, "date")
+                yield PatientMention(person, "birth_date", written.start, written.end, enough, "date")
 
-    def _find_numbers(self, text: FoldedText, query: MentionQuery) -> Iterator[Mention]:
+    def _find_numbers(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {number for person in query.allowed for number in person.numbers}
         tokens = text.tokens
         for place in range(len(tokens)):
@@ -236,15 +242,15 @@ class MentionIndex:
                     break
                 if number in self._numbers and number not in own and _is_whole_number(text, place, end, number):
                     for person in self._numbers[number]:
-                        yield Mention(person, "number", tokens[place].start, tokens[end].end, True, "number")
+                        yield PatientMention(person, "number", tokens[place].start, tokens[end].end, True, "number")
             if tokens[place].text in self._tails and _is_single_number(text, place):
                 for person in self._tails[tokens[place].text]:
                     if not any(each.endswith(tokens[place].text) for each in own):
                         enough = query.last_four and (query.is_named or _is_named_tail(text, place))
                         if enough:
-                            yield Mention(person, "number", tokens[place].start, tokens[place].end, True, "tail")
+                            yield PatientMention(person, "number", tokens[place].start, tokens[place].end, True, "tail")
 
-    def _find_streets(self, text: FoldedText, query: MentionQuery) -> Iterator[Mention]:
+    def _find_streets(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {street for person in query.allowed for street in person.streets}
         tokens = text.tokens
         for place, token in enumerate(tokens):
@@ -255,19 +261,21 @@ class MentionIndex:
                 line = " ".join(words[:length])
                 if line in self._streets and line not in own:
                     for person in self._streets[line]:
-                        yield Mention(person, "address", token.start, tokens[place + length - 1].end, True, "address")
+                        yield PatientMention(
+                            person, "address", token.start, tokens[place + length - 1].end, True, "address"
+                        )
                     break
 
-    def _find_emails(self, text: FoldedText, query: MentionQuery) -> Iterator[Mention]:
+    def _find_emails(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {email for person in query.allowed for email in person.emails}
         found = [(match, match[0].rstrip(".")) for match in _EMAIL.finditer(text.lower)]
         found += [(match, f"{match[1]}@{match[2]}.{match[3]}") for match in _SPELLED_EMAIL.finditer(text.lower)]
         for match, email in found:
             for person in self._emails.get(email, ()) if email not in own else ():
-                yield Mention(person, "email", match.start(), match.end(), True, "email")
+                yield PatientMention(person, "email", match.start(), match.end(), True, "email")
 
 
-def _is_supported(mention: Mention, mentions: list[Mention]) -> bool:
+def _is_supported(mention: PatientMention, mentions: list[PatientMention]) -> bool:
     """Return whether another fact about the patient is near. Two names that stand apart do not support each other."""
     return any(
         other.facet != mention.facet
