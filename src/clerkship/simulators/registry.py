@@ -75,7 +75,10 @@ KINDS: tuple[KindEntry, ...] = (
         steps={"hl7.send": ()},
         filters=("hl7", "hl7date"),
     ),
-    KindEntry(kind="messages", steps={"messages.receive": ()}),
+    KindEntry(
+        kind="messages",
+        steps={"messages.receive": (), "messages.sent_before": (), "messages.set_consent": ()},
+    ),
     KindEntry(kind="x12", assertions={"x12_response": (), "x12_request": ()}),
 )
 

@@ -8,8 +8,11 @@ from clerkship.simulators.messages.exercise import DATASET, EXERCISE
 from clerkship.simulators.messages.handle import Messages
 from clerkship.simulators.messages.http import ROUTES
 from clerkship.simulators.messages.operations import OPERATIONS
+from clerkship.simulators.messages.scaffold import SCAFFOLD
 from clerkship.simulators.messages.state import MessagesState
 from clerkship.simulators.messages.steps.receive import ReceiveMessage
+from clerkship.simulators.messages.steps.sent_before import SentBefore
+from clerkship.simulators.messages.steps.set_consent import SetConsent
 from clerkship.simulators.spec import Spec
 
 SPEC = Spec(
@@ -25,6 +28,7 @@ SPEC = Spec(
     config=MessagesConfig,
     dataset="fhir",
     prepare=PatientContacts,
-    steps=(ReceiveMessage,),
+    steps=(ReceiveMessage, SentBefore, SetConsent),
     attack=MessagesAttack(),
+    scaffold=SCAFFOLD,
 )

@@ -1,0 +1,33 @@
+"""`messages.set_consent`: opt a phone number out of text messages, or in."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from clerkship.model.errors import InputError
+from clerkship.sandbox.request import Refusal
+from clerkship.simulators.messages.config import PhoneNumber
+from clerkship.simulators.messages.consent import Consent
+from clerkship.simulators.messages.state import MessagesState
+from clerkship.steps.contract import Step, StepHost
+
+
+class SetConsent(Step):
+    """Opt a phone number out of text messages, or in again, as if they had done so elsewhere."""
+
+    name: ClassVar[str] = "messages.set_consent"
+    simulator: ClassVar[str | None] = "messages"
+    number: PhoneNumber
+    consent: Annotated[Consent, Field(description="opted_out or opted_in")]
+    own_number: Annotated[
+        PhoneNumber | None, Field(description="for one number of the organization; for all of them if not given")
+    ] = None
+    sandbox: Annotated[str | None, Field(description="which sandbox; the only one if not given")] = None
+
+    def run(self, host: StepHost) -> None:
+        """Change the consent."""
+        state, action = host.state(MessagesState, self.sandbox)
+        try:
+            state.set_consent(action, self.number, self.consent, self.own_number or "")
+        except Refusal as refusal:
+            raise InputError.of(f"messages.set_consent: {refusal.reason}") from None
