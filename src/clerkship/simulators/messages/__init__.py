@@ -1,5 +1,7 @@
 """`messages`: the text messages, e-mail and portal messages of an organization."""
 
+from clerkship.sandbox.authentication.basic import BasicPassword
+from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.simulators.messages.attack import MessagesAttack
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.contacts import PatientContacts
@@ -13,21 +15,28 @@ from clerkship.simulators.messages.state import MessagesState
 from clerkship.simulators.messages.steps.receive import ReceiveMessage
 from clerkship.simulators.messages.steps.sent_before import SentBefore
 from clerkship.simulators.messages.steps.set_consent import SetConsent
+from clerkship.simulators.messages.twilio.deliveries import TWILIO_DELIVERIES
+from clerkship.simulators.messages.twilio.events import TWILIO_EVENTS
+from clerkship.simulators.messages.twilio.exercise import TWILIO_EXERCISE
+from clerkship.simulators.messages.twilio.http import TWILIO_ROUTES
+from clerkship.simulators.messages.twilio.operations import TWILIO_OPERATIONS
 from clerkship.simulators.spec import Spec
 
 SPEC = Spec(
     kind="messages",
     summary="The messages of an organization: text messages, e-mail and portal messages, with consent and delivery.",
     state=MessagesState,
-    events=EVENTS,
-    operations=OPERATIONS,
-    routes=ROUTES,
+    events=(*EVENTS, *TWILIO_EVENTS),
+    operations=(*OPERATIONS, *TWILIO_OPERATIONS),
+    routes=(*ROUTES, *TWILIO_ROUTES),
     handle=Messages,
-    exercise=EXERCISE,
+    exercise=(*EXERCISE, *TWILIO_EXERCISE),
     exercise_datasets=(DATASET,),
     config=MessagesConfig,
     dataset="fhir",
     prepare=PatientContacts,
+    outbound=TWILIO_DELIVERIES,
+    authentication=(BearerToken(), BasicPassword(user_field="account_sid")),
     steps=(ReceiveMessage, SentBefore, SetConsent),
     attack=MessagesAttack(),
     scaffold=SCAFFOLD,

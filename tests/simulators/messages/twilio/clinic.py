@@ -17,22 +17,15 @@ from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.authentication.basic import BasicPassword
-from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import Reply, Request
+from clerkship.simulators.messages import SPEC
 from clerkship.simulators.messages.config import Contact, MessagesConfig
-from clerkship.simulators.messages.events import EVENTS, MessageSent
+from clerkship.simulators.messages.events import MessageSent
 from clerkship.simulators.messages.outgoing import IncomingMessage
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.simulators.messages.twilio.deliveries import TWILIO_DELIVERIES
-from clerkship.simulators.messages.twilio.events import TWILIO_EVENTS
-from clerkship.simulators.messages.twilio.exercise import TWILIO_EXERCISE
 from clerkship.simulators.messages.twilio.form import FORM
-from clerkship.simulators.messages.twilio.http import TWILIO_ROUTES
-from clerkship.simulators.messages.twilio.operations import TWILIO_OPERATIONS
 from clerkship.simulators.messages.twilio.resources import build_number_sid
-from clerkship.simulators.spec import Spec
 
 OWN, ADA, LAND, LOST, GONE = "+15550100100", "+15550100111", "+15550100112", "+15550100113", "+15550100114"
 SECOND = "+15550100101"
@@ -41,18 +34,6 @@ CONTACTS = (
     Contact(name="Office", phone=LAND, landline=True),
     Contact(name="Lost", phone=LOST, unreachable=True),
     Contact(name="Gone", phone=GONE, opted_out=True),
-)
-SPEC = Spec(
-    kind="messages",
-    summary="Text messages.",
-    state=MessagesState,
-    events=(*EVENTS, *TWILIO_EVENTS),
-    operations=TWILIO_OPERATIONS,
-    routes=TWILIO_ROUTES,
-    exercise=TWILIO_EXERCISE,
-    config=MessagesConfig,
-    outbound=TWILIO_DELIVERIES,
-    authentication=(BearerToken(), BasicPassword(user_field="account_sid")),
 )
 
 
@@ -121,7 +102,9 @@ class TextingClinic:
         self.pool = ListenerPool(self.gateway)
         self.http = open_http(self.gateway)
         environment = Environment(name="clinic", simulators={"texts": Simulator(kind="messages")})
-        self.playground = Playground(environment, {"texts": PreparedSimulator(SPEC, self.config, {})}, "twilio")
+        self.playground = Playground(
+            environment, {"texts": PreparedSimulator(SPEC, self.config, SPEC.prepare(()))}, "twilio"
+        )
         self.sandboxes = open_sandboxes(self.gateway, self.playground, self.http.url, self.pool)
         self.handle = self.sandboxes.get_as(Handle, "texts")
         self.account = f"/2010-04-01/Accounts/{self.config.account_sid}"

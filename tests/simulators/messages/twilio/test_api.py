@@ -7,7 +7,8 @@ import orjson
 import pytest
 
 from clerkship.conformance.checks import check_simulator
-from tests.simulators.messages.twilio.clinic import ADA, GONE, LAND, OWN, SPEC, TextingClinic
+from clerkship.simulators.messages import SPEC
+from tests.simulators.messages.twilio.clinic import ADA, GONE, LAND, OWN, TextingClinic
 
 
 def test_the_twilio_routes_conform() -> None:

@@ -1,7 +1,9 @@
 """Requests that use every operation of the Twilio API, for the conformance suite."""
 
+from typing import Any
 from urllib.parse import urlencode
 
+from clerkship.sandbox.operation import OperationCall
 from clerkship.sandbox.request import Request
 from clerkship.simulators.messages.config import DEFAULT_ACCOUNT_SID, MessagesConfig
 from clerkship.simulators.messages.twilio import operations as ops
@@ -19,7 +21,7 @@ def _post(path: str, **parameters: str) -> Request:
     return Request("POST", path, headers={"content-type": FORM}, body=urlencode(parameters).encode())
 
 
-TWILIO_EXERCISE = (
+TWILIO_EXERCISE: tuple[Request | OperationCall[Any, Any], ...] = (
     Request("GET", f"{_ACCOUNT}.json"),
     _post(f"{_ACCOUNT}/Messages.json", To="+15550100199", From=_OWN, Body="Your visit is on Tuesday at 9:00."),
     _post(f"{_ACCOUNT}/Messages.json", To="nobody", From=_OWN, Body="Hello"),
@@ -30,7 +32,7 @@ TWILIO_EXERCISE = (
     Request("GET", f"{_ACCOUNT}/IncomingPhoneNumbers.json"),
     Request("GET", _NUMBER),
     _post(_NUMBER, SmsUrl=""),
-    Request("GET", f"{_ACCOUNT}/Calls.json"),
+    *(Request(method, f"/{version}/Services") for method, version in ops.REFUSING_OPERATIONS),
     TwilioCall(ops.read_sms_webhook, ops.SmsCallback(id=_UNKNOWN)),
     TwilioCall(ops.read_sms_status, ops.SmsCallback(id=_UNKNOWN, status="sent")),
     TwilioCall(ops.answer_sms_webhook, ops.SmsAnswer(id=_UNKNOWN, text="Hello")),

@@ -15,8 +15,6 @@ from clerkship.simulators.messages.twilio.resources import VERSION
 
 MAX_FORM_BYTES = 100_000
 ACCOUNT = f"/{VERSION}/Accounts/{{account}}"
-OTHER_VERSIONS = (VERSION, "2008-08-01", "v1", "v2", "v3")
-"""The beginnings of paths of Twilio's APIs; all their other resources are refused."""
 
 
 def parse_new_sms(call: HttpCall, context: Context) -> ops.NewSms:
@@ -102,9 +100,8 @@ TWILIO_ROUTES = (
     _route("POST", f"{ACCOUNT}/IncomingPhoneNumbers/{{sid}}.json", ops.update_number, parse=parse_number_update),
     _route("GET", f"{ACCOUNT}.json", ops.fetch_account),
     *(
-        _route(method, f"/{version}/{{path*}}", ops.refuse_resource, parse=parse_resource)
-        for version in OTHER_VERSIONS
-        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+        _route(method, f"/{version}/{{path*}}", refusing, parse=parse_resource)
+        for (method, version), refusing in ops.REFUSING_OPERATIONS.items()
     ),
 )
 """The first route that matches a path and a method counts, so those that refuse come last."""

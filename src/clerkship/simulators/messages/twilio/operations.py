@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from clerkship.model.frozen import Frozen, Whole
-from clerkship.sandbox.operation import OperationContext, operation
+from clerkship.sandbox.operation import Operation, OperationContext, operation
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.contacts import normalise_address
 from clerkship.simulators.messages.outgoing import OutgoingMessage
@@ -317,7 +317,6 @@ def _render_number(context: Context, account: str, number: str) -> dict[str, Any
     return render_number(account, number, url, context.action.now)
 
 
-@operation(tool=False)
 def refuse_resource(context: Context, resource: TwilioResource) -> None:
     """Refuse a resource of Twilio that is not simulated."""
     raise Refusal(404, "20404", f"the resource {resource.path[:200]} was not found; it is not simulated")
@@ -374,8 +373,16 @@ def answer_sms_webhook(context: Context, answer: SmsAnswer) -> str:
     return sent
 
 
-TWILIO_OPERATIONS = (
+REFUSED_VERSIONS = (VERSION, "v1", "v2")
+"""The beginnings of paths of Twilio's APIs; all their other resources are refused."""
+REFUSING_OPERATIONS = {
+    (method, version): Operation(refuse_resource, name=f"refuse_{method.lower()}_{version}", tool=False)
+    for version in REFUSED_VERSIONS
+    for method in ("GET", "POST", "DELETE")
+}
+"""One for each method and version, because an operation has one route."""
+TWILIO_OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *(create_sms, list_sms, fetch_sms, update_sms, delete_sms),
-    *(fetch_account, list_numbers, fetch_number, update_number, refuse_resource),
+    *(fetch_account, list_numbers, fetch_number, update_number, *REFUSING_OPERATIONS.values()),
     *(read_sms_webhook, read_sms_status, answer_sms_webhook),
 )

@@ -29,7 +29,7 @@ REFUSED_REQUESTS = {
     "POST /2010-04-01/Accounts/{account}/Messages/{sid}.json with Status=canceled": (
         "only scheduled messages can be canceled (code 30409)"
     ),
-    "any other resource of version 2010-04-01, and /v1, /v2, /v3": "not simulated (code 20404)",
+    "any other resource of version 2010-04-01, and /v1, /v2": "not simulated (code 20404)",
     "webhooks by GET (SmsMethod), SmsFallbackUrl, SmsApplicationSid": "not simulated (code 20001)",
     "TwiML other than <Message> and <Body>": "not answered; `outbound.attempted` has the reason",
 }
