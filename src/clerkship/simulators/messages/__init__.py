@@ -2,9 +2,13 @@
 
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.smtp import SmtpUser
 from clerkship.simulators.messages.attack import MessagesAttack
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.contacts import PatientContacts
+from clerkship.simulators.messages.email.exercise import EMAIL_EXERCISE
+from clerkship.simulators.messages.email.operations import EMAIL_OPERATIONS
+from clerkship.simulators.messages.email.smtp import Smtp
 from clerkship.simulators.messages.events import EVENTS
 from clerkship.simulators.messages.exercise import DATASET, EXERCISE
 from clerkship.simulators.messages.handle import Messages
@@ -27,16 +31,17 @@ SPEC = Spec(
     summary="The messages of an organization: text messages, e-mail and portal messages, with consent and delivery.",
     state=MessagesState,
     events=(*EVENTS, *TWILIO_EVENTS),
-    operations=(*OPERATIONS, *TWILIO_OPERATIONS),
+    operations=(*OPERATIONS, *EMAIL_OPERATIONS, *TWILIO_OPERATIONS),
     routes=(*ROUTES, *TWILIO_ROUTES),
     handle=Messages,
-    exercise=(*EXERCISE, *TWILIO_EXERCISE),
+    exercise=(*EXERCISE, *EMAIL_EXERCISE, *TWILIO_EXERCISE),
     exercise_datasets=(DATASET,),
     config=MessagesConfig,
     dataset="fhir",
     prepare=PatientContacts,
+    listeners=(Smtp,),
     outbound=TWILIO_DELIVERIES,
-    authentication=(BearerToken(), BasicPassword(user_field="account_sid")),
+    authentication=(BearerToken(), BasicPassword(user_field="account_sid"), SmtpUser()),
     steps=(ReceiveMessage, SentBefore, SetConsent),
     attack=MessagesAttack(),
     scaffold=SCAFFOLD,

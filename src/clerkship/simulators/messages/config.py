@@ -50,6 +50,9 @@ class MessagesConfig(Frozen):
     ] = DEFAULT_ACCOUNT_SID
     webhook: Annotated[str | None, Field(description="URL of the agent that is called for each inbound SMS")] = None
     help_text: Annotated[str, Field(description="the automatic reply to HELP")] = ""
+    smtp_requires_tls: Annotated[
+        Flag, Field(description="whether an SMTP client must send STARTTLS before it logs in")
+    ] = False
     max_message_bytes: Annotated[
         Whole, Field(ge=1_000, le=100_000_000, description="largest e-mail or portal message, with attachments")
     ] = 25_000_000

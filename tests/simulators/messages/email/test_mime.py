@@ -24,8 +24,8 @@ from clerkship.simulators.messages.email.render import render_email
 from clerkship.simulators.messages.email.text import html_to_text
 from clerkship.simulators.messages.outgoing import NewAttachment
 
-HEADER_TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=300)
-BODY_TEXT = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\r"), max_size=400)
+HEADER_TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=300)
+BODY_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=400)
 ADDRESSES = st.lists(
     st.from_regex(r"[a-z0-9]{1,20}@[a-z]{1,10}\.example", fullmatch=True), max_size=5, unique=True
 ).map(tuple)

@@ -1,0 +1,116 @@
+"""What the SMTP listener calls: the submission of an e-mail, and the record of one that was refused before its end."""
+
+from typing import Any, ClassVar, TypeVar
+
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext, operation
+from clerkship.sandbox.request import Refusal, Reply
+from clerkship.simulators.messages.config import MessagesConfig
+from clerkship.simulators.messages.contacts import normalise_address
+from clerkship.simulators.messages.email.mime import Email, parse_email
+from clerkship.simulators.messages.events import MessageRefused, MessageSent
+from clerkship.simulators.messages.outgoing import OutgoingMessage
+from clerkship.simulators.messages.state import MessagesState
+
+MAX_REASON = 400
+MAX_LISTED = 10
+"""Recipients of a refused e-mail in its event."""
+MAX_LISTED_ADDRESS = 254
+InputT = TypeVar("InputT")
+ResultT = TypeVar("ResultT")
+
+
+class EmailSubmission(Frozen):
+    """An e-mail with its envelope (RFC 5321 §2.3.1)."""
+
+    sender: str
+    recipients: tuple[str, ...]
+    content: bytes
+    allow_utf8_headers: bool = False
+
+
+class RefusedEmail(Frozen):
+    """An e-mail that was refused before its content was complete or valid, with the code of SMTP."""
+
+    code: str
+    reason: str
+    sender: str = ""
+    recipients: tuple[str, ...] = ()
+
+
+@operation(tool=False)
+def submit_email(context: OperationContext[MessagesState], submission: EmailSubmission) -> str:
+    """Send an e-mail as the organization; return its id."""
+    try:
+        email = parse_email(submission.content, allow_utf8_headers=submission.allow_utf8_headers)
+        message = build_outgoing(email, submission, context.state.settings)
+    except Refusal as refusal:
+        context.action.emit(build_refused(refusal, submission.sender, submission.recipients))
+        raise
+    sent = context.state.send(context.action, message).payload
+    assert isinstance(sent, MessageSent)
+    return sent.header.id
+
+
+@operation(tool=False)
+def refuse_email(context: OperationContext[MessagesState], refused: RefusedEmail) -> None:
+    """Record an e-mail that was refused."""
+    refusal = Refusal(400, refused.code, refused.reason)
+    context.action.emit(build_refused(refusal, refused.sender, refused.recipients))
+    raise refusal
+
+
+def build_refused(refusal: Refusal, sender: str, recipients: tuple[str, ...]) -> MessageRefused:
+    """Return the event of a refused e-mail, with the first of its recipients."""
+    return MessageRefused(
+        channel="email",
+        code=refusal.code,
+        reason=refusal.reason[:MAX_REASON],
+        sender=sender[:MAX_LISTED_ADDRESS],
+        to=tuple(address[:MAX_LISTED_ADDRESS] for address in recipients[:MAX_LISTED]),
+    )
+
+
+def build_outgoing(email: Email, submission: EmailSubmission, config: MessagesConfig) -> OutgoingMessage:
+    """Return the message to send. It goes to the recipients of the envelope; those in neither To nor Cc are Bcc.
+
+    Raises Refusal if From, Sender or Reply-To is not an address of the organization: answers to it would go elsewhere.
+    """
+    owned = {normalise_address("email", address) for address in config.addresses}
+    for address in (*((email.sender,) if email.sender else ()), *email.other_senders):
+        if normalise_address("email", address) not in owned:
+            listed = ", ".join(config.addresses)
+            reason = f"5.7.1 {address[:80]} in From, Sender or Reply-To is not an address of this organization"
+            raise Refusal(400, "550", f"{reason} (expected: {listed})")
+    shown = {normalise_address("email", address): "to" for address in email.to}
+    shown = {normalise_address("email", address): "cc" for address in email.cc} | shown
+    groups: dict[str, list[str]] = {"to": [], "cc": [], "bcc": []}
+    for address in submission.recipients:
+        groups[shown.get(normalise_address("email", address), "bcc")].append(address)
+    return OutgoingMessage(
+        channel="email",
+        sender=email.sender or submission.sender,
+        subject=email.subject,
+        text=email.text,
+        html=email.html,
+        attachments=email.attachments,
+        message_id=email.message_id,
+        references=email.references,
+        **{name: tuple(addresses) for name, addresses in groups.items()},
+    )
+
+
+class SmtpCall(OperationCall[InputT, ResultT]):
+    """A call of an operation over SMTP. The log says it is about the sender."""
+
+    transport: ClassVar[str] = "smtp"
+
+    def __init__(self, operation: Operation[InputT, ResultT], input: InputT, sender: str) -> None:
+        super().__init__(operation, input, "".join(filter(str.isprintable, sender))[:MAX_LISTED_ADDRESS])
+
+    def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
+        """Return the reply line, so that faults can cut it."""
+        return Reply(OK, f"250 2.0.0 OK: queued as {result}".encode(), result=result)
+
+
+EMAIL_OPERATIONS: tuple[Operation[Any, Any], ...] = (submit_email, refuse_email)
