@@ -17,6 +17,7 @@ setup: ## Install what the tests need: Python packages, and programs where it ma
 	@command -v npm >/dev/null || $(call install,npm)
 	@command -v sftp >/dev/null || $(call install,openssh-client)
 	@command -v lftp >/dev/null || $(call install,lftp)
+	@command -v swaks >/dev/null || $(call install,swaks)
 	@command -v bwrap >/dev/null || $(call install,bubblewrap)
 
 test: setup ## Install what is needed and run all tests
