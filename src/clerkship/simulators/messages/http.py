@@ -3,6 +3,7 @@
 from clerkship.sandbox.request import Reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.messages import operations as ops
+from clerkship.simulators.messages.email.operations import read_raw_email
 from clerkship.simulators.messages.operations import Context
 
 
@@ -14,11 +15,17 @@ def render_attachment(call: HttpCall, context: Context, data: bytes) -> Reply:
     return Reply(200, data, media, headers)
 
 
+def render_raw_email(call: HttpCall, context: Context, data: bytes) -> Reply:
+    """Render an e-mail as a download."""
+    return Reply(200, data, "message/rfc822", {"X-Content-Type-Options": "nosniff"})
+
+
 ROUTES = (
     Route("GET", "/", ops.show_organization),
     Route("GET", "/messages", ops.list_messages),
     Route("POST", "/messages", ops.send_message, status=201),
     Route("GET", "/messages/{id}", ops.read_message),
+    Route("GET", "/messages/{id}/raw", read_raw_email, render=render_raw_email),
     Route("POST", "/messages/{id}/read", ops.mark_message),
     Route("GET", "/threads", ops.list_threads),
     Route("GET", "/threads/{id}", ops.read_thread),

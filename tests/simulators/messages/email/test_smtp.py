@@ -8,6 +8,7 @@ from email.message import EmailMessage
 
 import pytest
 
+from clerkship.simulators.messages.email.mime import parse_email
 from tests.simulators.messages.email.conftest import Serve
 from tests.simulators.messages.email.served import ANA, OWN, PLAIN, RawSmtp, SmtpClinic
 from tests.waiting import wait_until
@@ -182,3 +183,14 @@ def test_same_emails_give_the_same_log(serve: Serve) -> None:
         logs.append([event.payload.model_dump_json() for event in clinic.playground.log.events])
         assert not any(clinic.user in line or clinic.password in line for line in logs[-1])
     assert logs[0] == logs[1]
+
+
+def test_email_is_readable_as_bytes_over_http(clinic: SmtpClinic) -> None:
+    with clinic.connect() as client:
+        client.send_message(compose(Message_ID="<1@clinic.example>"))
+    (sent,) = clinic.sent()
+    response = clinic.handle.request("GET", f"/messages/{sent.header.id}/raw")
+    assert response.status == 200
+    email = parse_email(response.body)
+    assert (email.sender, email.to, email.subject) == (OWN, (ANA,), "Your visit")
+    assert (email.text, email.message_id) == ("Please bring your card.", "<1@clinic.example>")

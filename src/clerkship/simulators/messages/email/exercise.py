@@ -1,5 +1,6 @@
 """Calls over SMTP that use every operation of e-mail, for the conformance suite."""
 
+from clerkship.sandbox.request import Request
 from clerkship.simulators.messages.email.operations import (
     EmailSubmission,
     RefusedEmail,
@@ -17,6 +18,7 @@ def _submit(content: bytes, *recipients: str) -> SmtpCall[EmailSubmission, str]:
 
 
 EMAIL_EXERCISE = (
+    Request("GET", "/messages/unknown/raw"),
     _submit(_CONTENT, "ada@mail.example", "hidden@else.example"),
     _submit(b"From: eve@x.example\r\n" + _CONTENT, "ada@mail.example"),
     SmtpCall(refuse_email, RefusedEmail(code="552", reason="5.3.4 the e-mail is too large", sender=_OWN), _OWN),

@@ -8,8 +8,9 @@ from clerkship.sandbox.request import Refusal, Reply
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.contacts import normalise_address
 from clerkship.simulators.messages.email.mime import Email, parse_email
+from clerkship.simulators.messages.email.render import render_email
 from clerkship.simulators.messages.events import MessageRefused, MessageSent
-from clerkship.simulators.messages.outgoing import OutgoingMessage
+from clerkship.simulators.messages.outgoing import NewAttachment, OutgoingMessage
 from clerkship.simulators.messages.state import MessagesState
 
 MAX_REASON = 400
@@ -58,6 +59,37 @@ def refuse_email(context: OperationContext[MessagesState], refused: RefusedEmail
     refusal = Refusal(400, refused.code, refused.reason)
     context.action.emit(build_refused(refusal, refused.sender, refused.recipients))
     raise refusal
+
+
+class RawEmailId(Frozen):
+    """The id of an e-mail."""
+
+    id: str
+
+
+@operation(tool=False)
+def read_raw_email(context: OperationContext[MessagesState], email: RawEmailId) -> bytes:
+    """Return an e-mail as bytes of RFC 5322; one that arrived is marked as read."""
+    if context.state.find_message(email.id).header.channel != "email":
+        raise Refusal(400, "wrong_channel", f"message {email.id[:60]} is not an e-mail")
+    record = context.state.read(context.action, email.id)
+    header = record.header
+    answered = context.state.messages.get(header.in_reply_to or "")
+    files = [context.state.attachment(attachment.id) for attachment in header.attachments]
+    content = Email(
+        sender=header.sender,
+        to=header.to,
+        cc=header.cc,
+        subject=header.subject,
+        text=record.payload.text,
+        html=record.payload.html,
+        attachments=tuple(
+            NewAttachment(name=file.name, content_type=file.content_type, data=file.data) for file in files
+        ),
+        message_id=header.message_id,
+        references=(answered.header.message_id,) if answered is not None and answered.header.message_id else (),
+    )
+    return render_email(content, record.event.at)
 
 
 def build_refused(refusal: Refusal, sender: str, recipients: tuple[str, ...]) -> MessageRefused:
@@ -113,4 +145,4 @@ class SmtpCall(OperationCall[InputT, ResultT]):
         return Reply(OK, f"250 2.0.0 OK: queued as {result}".encode(), result=result)
 
 
-EMAIL_OPERATIONS: tuple[Operation[Any, Any], ...] = (submit_email, refuse_email)
+EMAIL_OPERATIONS: tuple[Operation[Any, Any], ...] = (submit_email, refuse_email, read_raw_email)
