@@ -43,6 +43,7 @@ SPEC = Spec(
     outbound=TWILIO_DELIVERIES,
     authentication=(BearerToken(), BasicPassword(user_field="account_sid"), SmtpUser()),
     steps=(ReceiveMessage, SentBefore, SetConsent),
+    channels=("sms", "email", "portal"),
     attack=MessagesAttack(),
     scaffold=SCAFFOLD,
 )

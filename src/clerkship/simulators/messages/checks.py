@@ -1,7 +1,7 @@
 """Checks of a message before it is accepted, with the codes of Twilio for text messages and of SMTP for e-mail."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.config import MessagesConfig
@@ -11,6 +11,8 @@ from clerkship.simulators.messages.records import Channel
 from clerkship.simulators.messages.segments import MAX_SMS_LENGTH
 from clerkship.simulators.messages.threads import MessageThread
 
+CanReach = Callable[[Channel, str], bool]
+"""Returns whether a message gets to an address."""
 MAX_RECIPIENTS = 100
 MAX_ATTACHMENTS = 50
 MAX_MEDIA = 10
@@ -153,7 +155,7 @@ def check_email(message: OutgoingMessage, config: MessagesConfig, directory: Con
     return message.model_copy(update={"sender": sender})
 
 
-def check_portal(message: OutgoingMessage, config: MessagesConfig, directory: ContactDirectory) -> OutgoingMessage:
+def check_portal(message: OutgoingMessage, config: MessagesConfig, can_reach: CanReach) -> OutgoingMessage:
     """Refuse a portal message that no portal would accept; return it with its sender, the organization."""
     if message.sender not in ("", config.organization):
         raise Refusal(400, "wrong_sender", f"portal messages are from {config.organization}; leave out the sender")
@@ -162,7 +164,7 @@ def check_portal(message: OutgoingMessage, config: MessagesConfig, directory: Co
     if not message.to:
         raise Refusal(400, "no_recipient", "a portal message needs a portal account such as Patient/pat-0001")
     for account in message.to:
-        if not directory.find("portal", account):
+        if not can_reach("portal", account):
             raise Refusal(400, "no_such_account", f"there is no portal account {account[:80]}")
     if not message.text.strip() and not message.attachments:
         raise Refusal(400, "empty", "a portal message needs a text or an attachment")

@@ -20,6 +20,7 @@ from clerkship.simulators.messages.checks import (
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.consent import Consent, KeywordKind, find_effective_keyword
 from clerkship.simulators.messages.contacts import PatientContacts, normalise_address, normalise_phone
+from clerkship.simulators.messages.conversation import MessagesConversation
 from clerkship.simulators.messages.delivery import build_bounce, build_reply, deliver
 from clerkship.simulators.messages.dump import dump_conversations, dump_mailbox
 from clerkship.simulators.messages.events import (
@@ -163,6 +164,10 @@ class MessagesState(State):
             )
         return event
 
+    def conversation(self, channel: str, address: str) -> MessagesConversation:
+        """Return the conversation with the simulated person at an address."""
+        return MessagesConversation(self, cast(Channel, channel), address)
+
     def read(self, action: ActionContext, id: str) -> MessageRecord:
         """Return a message; one that arrived is marked as read."""
         record = self.find_message(id)
@@ -207,7 +212,7 @@ class MessagesState(State):
         if message.channel == "portal":
             if message.thread is not None:
                 check_thread(self.find_thread(message.thread), message.to)
-            return check_portal(message, self.settings, self.directory)
+            return check_portal(message, self.settings, self.can_reach)
         checked = check_sms(message, self.settings)
         if not in_past and self.consent_of(checked.sender, checked.to[0]) == "opted_out":
             raise Refusal(400, "21610", f"{checked.to[0]} has opted out of messages from {checked.sender}")
