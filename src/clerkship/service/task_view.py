@@ -170,19 +170,33 @@ def _read_utterances(event: dict[str, Any], *, with_utterances: bool) -> Iterato
     """Yield sandbox, actor and text of the messages in an event, and of remarks that explain the conversation."""
     payload, kind, actor, sandbox = event["payload"], event["kind"], event["actor"], event["source"]
     if with_utterances and "turn" in payload and isinstance(payload.get("text"), str):
-        yield sandbox, actor, _render_message(payload)
+        yield _find_place(event), actor, _render_message(payload)
     if kind == _BROKE:
         yield sandbox, "person", f"(out of role; not said: {payload.get('would_have_said') or 'nothing'})"
     if kind == StepFailed.kind and payload.get("by_agent"):
         yield "", "scenario", f"(because of the agent's actions, {payload['step']} failed: {payload['reason']})"
-    if kind.endswith(".session.ended") and payload.get("detail"):
-        yield sandbox, actor, f"({payload['detail']})"
+    if kind.endswith((".session.ended", ".conversation.ended")) and payload.get("detail"):
+        yield _find_place(event), actor, f"({payload['detail']})"
+
+
+def _find_place(event: dict[str, Any]) -> str:
+    """Return where a message was sent: the sandbox, with channel and address of the other side if it has any."""
+    payload, sandbox = event["payload"], event["source"]
+    header = payload.get("header") or payload
+    if "channel" not in header:
+        return str(sandbox)
+    is_sent = event["kind"].endswith(".message.sent")
+    address = ", ".join(header["to"]) if is_sent else header.get("sender") or header.get("address")
+    return f"{sandbox} ({header['channel']} {address})"
 
 
 def _with_sandboxes(utterances: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
-    """Return actor and text of each message; with the sandbox if there are conversations in several."""
+    """Return actor and text of each message; with its place if there are several, or if it has an address."""
     several = len({sandbox for sandbox, _, _ in utterances if sandbox not in ("", "run")}) > 1
-    return [(f"{actor} on {sandbox}" if several and sandbox else actor, text) for sandbox, actor, text in utterances]
+    return [
+        (f"{actor} on {place}" if place and (several or place.endswith(")")) else actor, text)
+        for place, actor, text in utterances
+    ]
 
 
 def _render_message(payload: dict[str, Any]) -> str:

@@ -5,7 +5,15 @@ const MOST_SAID = 100;
 const BROKE = "person.broke_contract";
 
 function isMessage(event) {
-  return event.kind.endsWith(".message.sent") && "turn" in event.payload;
+  return /\.message\.(sent|arrived)$/.test(event.kind) && "turn" in event.payload;
+}
+
+// Channel and address of the person to whom a message was sent, or from whom it came; null on a chat.
+function reached(event) {
+  const header = event.payload.header;
+  if (!header) return null;
+  const addresses = event.kind.endsWith(".sent") ? [...header.to, ...header.cc, ...header.bcc] : [header.sender];
+  return { channel: header.channel, addresses, subject: header.subject };
 }
 
 function conversationSection(trial) {
@@ -42,12 +50,18 @@ function told(view, events) {
   return [...rows, ...notes(between, view.trial)];
 }
 
-// The name of the person who talks in a sandbox.
-function speaker(trial, sandbox) {
-  const session = trial.log.find((event) =>
-    event.source === sandbox && event.kind.endsWith(".session.started") && event.payload.person);
+// The name of the person who talks in a sandbox, or from an address.
+function speaker(trial, source, from) {
+  const session = trial.log.find((event) => event.source === source && event.payload.person && (from
+    ? event.kind.endsWith(".conversation.started") && event.payload.channel === from.channel && sameAddress(event.payload.address, from.addresses[0])
+    : event.kind.endsWith(".session.started")));
+  if (from && !session) return from.addresses[0];
   const people = trial.body.brief ? trial.body.brief.people : [];
   return session ? session.payload.person : people.length === 1 ? people[0].name : "the person";
+}
+
+function sameAddress(one, other) {
+  return one.toLowerCase() === other.toLowerCase();
 }
 
 // A text too long for the log is stored outside it, and may not be in this page.
@@ -59,11 +73,14 @@ function wording(event) {
 }
 
 function bubble(event, { trial, several }) {
-  const agent = event.actor === "agent";
-  const who = agent ? "Agent" : event.actor === "person" ? speaker(trial, event.source) : event.actor;
+  const place = reached(event);
+  const agent = event.actor === "agent" || (place && event.kind.endsWith(".sent"));
+  const who = event.actor === "agent" ? "Agent" : event.actor === "person" ? speaker(trial, event.source, place) : event.actor;
   const buttons = (event.payload.buttons || []).map((button) => el("span", { class: "choice" }, oneLine(button.title || button, 60)));
   return el("div", { class: `said ${agent ? "by-agent" : "by-person"}` },
     el("p", { class: "who" }, el("b", {}, who), ` turn ${event.payload.turn}`, several ? ` on ${event.source}` : "",
+      place ? ` · ${place.channel} ${agent ? "to" : "from"} ${place.addresses.join(", ")}` : "",
+      place && place.subject ? ` · ${place.subject}` : "",
       ` · ${clock(event.at)} · `, eventLink(trial, event.seq)),
     el("div", { class: "bubble" }, wording(event), buttons.length ? el("div", { class: "choices" }, buttons) : null,
       event.payload.custom ? el("code", { class: "custom" }, oneLine(JSON.stringify(event.payload.custom), 300)) : null),

@@ -67,7 +67,7 @@ function linked(text, trial) {
 
 // A turn begins with a line of whoever is not the agent.
 function turnStart(trial, turn) {
-  const begun = trial.log.filter((event) => event.kind.endsWith(".message.sent") && "turn" in event.payload && event.actor !== "agent");
+  const begun = trial.log.filter((event) => isMessage(event) && event.actor !== "agent" && !(event.payload.header && event.kind.endsWith(".sent")));
   return turn > 0 && begun.length >= turn ? begun[turn - 1].seq : null;
 }
 
