@@ -129,8 +129,8 @@ function briefSection(trial) {
   const sandboxes = Object.entries(brief.sandboxes).map(([name, kind]) => (name === kind ? name : `${name} (${kind})`));
   const entries = [
     ...Object.entries(rest).map(([name, value]) => [name.replaceAll("_", " "), Array.isArray(value) ? value.map(plainValue).join(", ") : plainValue(value)]),
-    ...brief.people.map(({ name, sandbox, variant, context }) =>
-      ["Person", [name, sandbox ? ` on ${sandbox}` : "", variant ? ` (${variant})` : "", context ? `: ${context}` : ""].join("")]),
+    ...brief.people.map(({ name, sandbox, reached, variant, context }) =>
+      ["Person", [name, sandbox ? ` on ${sandbox}` : "", reached ? `, ${reached}` : "", variant ? ` (${variant})` : "", context ? `: ${context}` : ""].join("")]),
     Object.keys(brief.slots).length ? ["Slots before", Object.entries(brief.slots).map(([name, value]) => `${name} = ${plainValue(value)}`).join(", ")] : null,
     brief.compat ? ["Assertions", `read as ${brief.compat} reads them`] : null,
     ["Where", brief.environment + (brief.description ? `: ${brief.description}` : "")],
