@@ -48,6 +48,7 @@ ENVIRONMENT = {
     "datasets": ["chart", "notes"],
     "simulators": {
         "chat": {"kind": "chat"},
+        "emr": {"kind": "cds"},
         "drop": {"kind": "files"},
         "ehr": {"kind": "fhir"},
         "lab": {"kind": "hl7"},

@@ -89,8 +89,8 @@ def register_services(context: Context, input: ServicesUrl) -> None:
         parse_base_url(input.url)
     except ValueError as error:
         raise Refusal(400, "bad_url", str(error)) from None
+    context.register_callback(LINK, input.url)  # first, because it may refuse the address
     context.state.register(context.action)
-    context.register_callback(LINK, input.url)
 
 
 @operation()
