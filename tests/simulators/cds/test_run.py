@@ -220,3 +220,46 @@ def test_same_answers_give_the_same_log(bench: Workbench) -> None:
 def wait(seconds: float) -> None:
     """Block this thread, as a slow service does."""
     threading.Event().wait(seconds)
+
+
+def test_accepted_change_of_a_draft_order_stays_out_of_the_chart(bench: Workbench) -> None:
+    draft = "{resourceType: ServiceRequest, id: d1, status: draft, intent: order, subject: {reference: Patient/ana}}"
+    text = ENVIRONMENT.replace("CONFIG", "").replace("patient-view", "order-sign")
+    bench.write("clinic.yml", text.replace("STEP", f"accept: first, orders: [{draft}]"))
+    shown: list[Any] = []
+
+    def agent(task_item: Any, sandboxes: Sandboxes) -> None:
+        emr = sandboxes.get_as(Cds)
+        with emr.serve(
+            {"order-sign": lambda request: [suggest({"type": "delete", "resourceId": "ServiceRequest/d1"})]}
+        ):
+            sandboxes.wait("1m")
+            shown.extend(emr.hooks())
+
+    run = bench.run_one(agent)
+    events = bench.events(run)
+    [accepted] = payloads(events, "cds.suggestion.accepted")
+    assert (accepted["actions"], len(accepted["draft_actions"])) == ([], 1)
+    assert payloads(events, "cds.action.refused") == []
+    assert shown[0]["calls"][0]["decisions"] == [{"card": 0, "outcome": "accepted", "suggestions": [0]}]
+
+
+def test_services_are_not_called_after_they_were_removed(bench: Workbench) -> None:
+    text = (
+        ENVIRONMENT.replace("CONFIG", "").replace("STEP", "").replace("- cds.fire:", "- at: +10m\n          cds.fire:")
+    )
+    bench.write("clinic.yml", text)
+    requests: list[Any] = []
+
+    def agent(task_item: Any, sandboxes: Sandboxes) -> None:
+        def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
+            requests.append(request)
+            return []
+
+        with sandboxes.get_as(Cds).serve({"patient-view": answer}):
+            sandboxes.wait("5m")
+        sandboxes.wait("10m")
+
+    events = bench.events(bench.run_one(agent))
+    assert len(payloads(events, "cds.hook.triggered")) == 1
+    assert requests == []

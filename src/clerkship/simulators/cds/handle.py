@@ -1,11 +1,11 @@
 """The Python client of a `cds` sandbox."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from clerkship.cds.service import CdsService
-from clerkship.sandbox.handle import Handle
+from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.simulators.cds.serving import AnswerHook, ServedService, ServiceServer, TakeFeedback
 
 
@@ -53,8 +53,9 @@ class Cds(Handle):
         try:
             self.register(server.url)
             yield server
-            self.remove()
         finally:
+            with suppress(Refused, Dropped):  # the run may be over
+                self.remove()
             server.stop()
 
 

@@ -38,8 +38,6 @@ class ServiceCall:
     system_actions: tuple[SuggestedAction, ...] = ()
     problems: tuple[CdsProblem, ...] = ()
     decided: list[CardDecided] = field(default_factory=list)
-    is_decided: bool = False
-    """Whether the clinician has dealt with every card."""
     wants_feedback: bool = False
     """Whether feedback has to be sent."""
     feedback: tuple[Json, ...] = ()

@@ -9,7 +9,6 @@ from clerkship.cds.card import Card, SuggestedAction
 from clerkship.cds.feedback import AcceptedSuggestion, CardFeedback, OverrideReason
 from clerkship.cds.hook_request import HookRequest
 from clerkship.cds.hooks import check_context
-from clerkship.cds.patient import find_patients
 from clerkship.cds.prefetch import MAX_TEMPLATES, UnresolvedTemplate, parse_query, resolve_template
 from clerkship.cds.service import CdsService
 from clerkship.cds.validation import CdsProblem, ValidatedDiscovery, ValidatedResponse
@@ -402,8 +401,3 @@ def new_uuid(action: ActionContext) -> str:
     """Return a UUID that follows from the seed of the run."""
     digest = hashlib.blake2b(action.ids.new("hook").encode(), digest_size=16).digest()
     return str(UUID(bytes=digest, version=4))
-
-
-def names_other_patient(action: SuggestedAction, patient: str | None) -> bool:
-    """Return whether an action has a resource of another patient."""
-    return bool(find_patients(action.resource or {}) - {patient})
