@@ -143,7 +143,7 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
 
 def request_fields(request: AgentRequest) -> dict[str, Any]:
     """Return the fields of a request that are not empty, without a body that belongs in a blob."""
-    method, path, query, status, answer, over, size, body = request
+    method, path, query, status, answer, over, size, body, scope = request
     fields: dict[str, Any] = {"method": method, "path": path, "status": status}
     if query:
         fields["query"] = query
@@ -151,6 +151,8 @@ def request_fields(request: AgentRequest) -> dict[str, Any]:
         fields["answer"] = answer
     if over:
         fields["over"] = over
+    if scope:
+        fields["scope"] = scope
     if size:
         fields["size"] = size
     if body and len(body) <= MAX_INLINE_BODY:

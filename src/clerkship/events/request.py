@@ -34,6 +34,8 @@ class AgentRequest(NamedTuple):
     """Bytes of the body as it was sent, if the event's payload does not contain it."""
     body: bytes = b""
     """The stored part of the body; shorter than `size` if it was cut, empty if it was not stored."""
+    scope: str = ""
+    """The scopes of the access token, if the request had one: `patient/Observation.read`."""
 
 
 def parse_request(record: Mapping[str, Any], blob: Callable[[str], bytes]) -> AgentRequest | None:

@@ -1,7 +1,7 @@
 """Access to a sandbox for its deliveries, which call the agent and hold the clock meanwhile."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,9 +10,11 @@ from functools import partial
 from clerkship.events.event import Payload
 from clerkship.playground import clock_hold  # the module, so that tests can change MAX_HOLD_SECONDS
 from clerkship.playground.client import GatewayClient
+from clerkship.sandbox.authentication.jwks import JWKS_PATH
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.request import Reply
 from clerkship.transports.outbound.address import OutboundAddress
+from clerkship.transports.outbound.delivery import IssuedAccess
 from clerkship.transports.outbound.policy import ResolvedAddress
 
 
@@ -44,6 +46,34 @@ class DeliveryClient(GatewayClient):
         """Call `due` after a simulated duration."""
         playground = self.playground
         await self.run_locked(lambda: playground.clock.schedule(playground.now + after, due))
+
+    async def sign_jwt(self, audience: str, tenant: str = "") -> str:
+        """Return a JWT with which the sandbox identifies itself."""
+        return await self.run_locked(partial(self._sign_jwt, audience, tenant))
+
+    def _sign_jwt(self, audience: str, tenant: str) -> str:
+        credentials, url = self.sandbox.credentials, self._build_url(self.sandbox.name)
+        keys_url = f"{url}{JWKS_PATH}"
+        return credentials.signing_key.sign(
+            issuer=url, audience=audience, now=credentials.wall_now(), keys_url=keys_url, tenant=tenant
+        )
+
+    async def grant_access(
+        self, sandbox: str, scopes: Sequence[str], patient: str, lifetime: timedelta
+    ) -> IssuedAccess:
+        """Issue an access token with scopes for another sandbox of the playground."""
+        return await self.run_locked(partial(self._grant_access, sandbox, scopes, patient, lifetime))
+
+    def _grant_access(self, sandbox: str, scopes: Sequence[str], patient: str, lifetime: timedelta) -> IssuedAccess:
+        token, access = self.playground.sandboxes[sandbox].credentials.grant(scopes, patient, lifetime)
+        return IssuedAccess(self._build_url(sandbox), token, access.scope, int(lifetime.total_seconds()))
+
+    def _build_url(self, sandbox: str) -> str:
+        """Return the URL of a sandbox. Before the HTTP server runs, it has a reserved name (RFC 6761 §6.4)."""
+        playground = self.playground
+        if not playground.address:
+            return f"http://{sandbox}.invalid"
+        return f"http://{playground.address}/{playground.id}/{sandbox}"
 
     def random(self) -> float:
         """Return a random number that depends on the seed of the trial."""

@@ -30,6 +30,8 @@ from clerkship.playground.request_record import add_body, describe_request, find
 from clerkship.playground.request_timings import CostKey
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
+from clerkship.sandbox.authentication.scope import AccessGrant
+from clerkship.sandbox.authentication.scoped import refuse_scope
 from clerkship.sandbox.operation import OperationContext, ProtocolCall, ignore_callback
 from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.route import TOO_LARGE, HttpCall
@@ -66,6 +68,8 @@ class RequestContext:
     """The event of the fault that repeated the request."""
     transport_refusal: Refusal | None = None
     """Why the transport refuses the request. Raised after authentication."""
+    access: AccessGrant | None = None
+    """What the access token of the request is limited to; None if it is not limited."""
     is_logged: bool = True
     """Whether the request is logged: not without a valid credential, nor when the log is full."""
     events_before: int | None = None
@@ -123,7 +127,10 @@ def _has_credential(context: RequestContext, sandbox: Sandbox, schemes: Iterable
     if not isinstance(call, HttpCall):
         return False
     request, credentials, clock = call.request, sandbox.credentials, playground.clock
-    return any(scheme.verify(request, credentials, clock) for scheme in schemes)
+    valid = next((scheme for scheme in schemes if scheme.verify(request, credentials, clock)), None)
+    if valid is not None:
+        context.access = valid.find_grant(request, credentials)
+    return valid is not None
 
 
 def _is_allowed_without_credential(context: RequestContext, sandbox: Sandbox) -> bool:
@@ -159,6 +166,9 @@ def find_operation(context: RequestContext) -> None:
     context.call.locate(context.sandbox.spec)
     context.call.check_size()
     context.is_routed = True
+    operation = context.call.operation
+    if context.access is not None and operation is not None and not operation.scoped:
+        raise refuse_scope(f"an access token with scopes is not accepted for {operation.name}", context.access)
 
 
 def inject_faults(context: RequestContext) -> None:
@@ -206,9 +216,12 @@ def run_operation(context: RequestContext) -> None:
             call.transport,
             sandbox.credentials,
             sandbox.callbacks,
+            context.access,
+            sandbox.list_public_keys,
         )
     else:
-        operation_context = OperationContext(sandbox.state, build_unlogged_context(playground, sandbox), call.base)
+        action, keys = build_unlogged_context(playground, sandbox), sandbox.list_public_keys
+        operation_context = OperationContext(sandbox.state, action, call.base, public_keys=keys)
     started_at = perf_counter()
     context.reply = call.render(operation_context, operation.run(operation_context, call.parse(operation_context)))
     if context.cost_key is not None:
@@ -259,7 +272,8 @@ def _emit_record(playground: Playground, context: RequestContext) -> Event:
 def _describe_request(context: RequestContext) -> AgentRequest:
     playground, reply = context.playground, context.reply
     assert reply is not None
-    return describe_request(context.call, reply, playground.redactor())
+    description = describe_request(context.call, reply, playground.redactor())
+    return description if context.access is None else description._replace(scope=context.access.scope)
 
 
 def _record_unauthenticated(context: RequestContext) -> None:

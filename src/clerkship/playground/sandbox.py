@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.playground.request_timings import RequestTimings
@@ -53,6 +54,10 @@ class Sandbox(RunningComponent):
     @property
     def token(self) -> str:
         return self.credentials.token
+
+    def list_public_keys(self) -> dict[str, Any]:
+        """Return the public keys of the sandbox as a JWK Set."""
+        return self.credentials.signing_key.public_keys
 
     def secrets(self) -> list[str]:
         """Return the credentials that may not appear in a log; none if they have not been created."""

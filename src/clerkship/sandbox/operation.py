@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
+from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.json_schema import InvalidSchema, check_schema
 from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.state import ActionContext
@@ -40,6 +41,11 @@ def ignore_callback(name: str, address: str) -> None:
     """Ignore a callback address: the default where nothing sends messages to the agent."""
 
 
+def list_no_keys() -> dict[str, Any]:
+    """Return an empty JWK Set: the default where nothing signs tokens."""
+    return {"keys": []}
+
+
 class OperationContext(NamedTuple, Generic[StateT]):
     """The state of a sandbox and the means to change it, passed to each operation."""
 
@@ -62,6 +68,11 @@ class OperationContext(NamedTuple, Generic[StateT]):
     """The credentials of the sandbox, to issue and withdraw sessions and tokens; None for a client without any."""
     callbacks: Mapping[str, str] = MappingProxyType({})
     """The addresses that the agent registered, by name. An operation must not log them."""
+    access: AccessGrant | None = None
+    """What the access token of the request is limited to; None if it is not limited. Only operations with `scoped=True`
+    get such requests, and they must check it."""
+    public_keys: Callable[[], dict[str, Any]] = list_no_keys
+    """Returns the public keys of the sandbox as a JWK Set."""
 
 
 OperationFunction = Callable[[OperationContext[Any], InputT], ResultT]
@@ -78,6 +89,7 @@ class Operation(Generic[InputT, ResultT]):
         access: OperationAccess = "agent",
         tool: bool = True,
         logs_body: bool = True,
+        scoped: bool = False,
         shorter_hint: str = "",
         schema: Mapping[str, Any] | None = None,
     ) -> None:
@@ -89,6 +101,8 @@ class Operation(Generic[InputT, ResultT]):
         """Whether models get it as a tool; set it to False if another operation does the same."""
         self.logs_body = logs_body
         """Whether the log may contain the body of a request; False if it differs between machines, as a port does."""
+        self.scoped = scoped
+        """Whether it checks `OperationContext.access`; if not, access tokens with scopes are refused."""
         self.shorter_hint = shorter_hint
         """How to get a shorter result, for a model whose tool result was cut."""
         self._schema = schema

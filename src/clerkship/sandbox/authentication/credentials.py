@@ -1,9 +1,13 @@
 """The credentials of one sandbox. They are random, never logged, and invalid after the run."""
 
-from datetime import datetime
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 
+from clerkship.kit import wall
 from clerkship.kit.secrets import new_token
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.authentication.jwt import SigningKey
+from clerkship.sandbox.authentication.scope import AccessGrant, parse_scopes
 from clerkship.sandbox.authentication.secret import SecretTable
 
 SESSION_PREFIX, ACCESS_TOKEN_PREFIX = "clk_ses", "clk_oat"
@@ -17,10 +21,14 @@ PURGE_FROM = 1024
 class SandboxCredentials:
     """The token of a sandbox, the sessions and access tokens issued for it, and the signatures already used."""
 
-    __slots__ = ("_issued", "_purge_at", "_used", "config", "sandbox", "token")
+    __slots__ = ("_grants", "_issued", "_purge_at", "_signing_key", "_used", "config", "sandbox", "token", "wall_now")
 
     def __init__(self, sandbox: str, config: Frozen) -> None:
         self.sandbox, self.config = sandbox, config
+        self.wall_now: Callable[[], datetime] = wall.now
+        """Returns the wall time, in which access tokens with scopes and JWTs expire."""
+        self._grants: SecretTable[AccessGrant] | None = None
+        self._signing_key: SigningKey | None = None
         self.token = new_token("clk_sbx")
         self._issued = SecretTable[datetime]()
         self._used: dict[str, datetime] = {}
@@ -56,3 +64,32 @@ class SandboxCredentials:
             self._used = {used: when for used, when in self._used.items() if when >= not_before}
             self._purge_at = max(PURGE_FROM, 2 * len(self._used))
         return True
+
+    def grant(self, scopes: Iterable[str], patient: str, lifetime: timedelta) -> tuple[str, AccessGrant]:
+        """Issue an access token with SMART scopes, valid for a wall time; return it and what it grants.
+
+        Raises BadScope.
+        """
+        access = AccessGrant(parse_scopes(scopes), patient, self.wall_now() + lifetime)
+        token = new_token(ACCESS_TOKEN_PREFIX)
+        self._grants = self._grants or SecretTable()
+        self._grants.add(token, access)
+        if len(self._grants) > MAX_ISSUED:
+            self._grants.drop_oldest()
+        return token, access
+
+    def find_grant(self, token: str) -> AccessGrant | None:
+        """Return what a token grants; None if it was not issued here or has expired."""
+        access = self._grants.get(token) if self._grants is not None else None
+        return access if access is not None and self.wall_now() < access.expires else None
+
+    def has_expired_grant(self, token: str) -> bool:
+        """Return whether a token with scopes was issued here and has expired."""
+        return self._grants is not None and self._grants.get(token) is not None and self.find_grant(token) is None
+
+    @property
+    def signing_key(self) -> SigningKey:
+        """The key with which the sandbox signs JWTs, made when it is first needed."""
+        if self._signing_key is None:
+            self._signing_key = SigningKey()
+        return self._signing_key

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from clerkship.kit.clock import Clock
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
+from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.request import Refusal, Request
 
@@ -34,6 +35,10 @@ class AuthenticationScheme(ABC):
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
         """Return whether an HTTP request carries a valid credential of this scheme."""
         return False
+
+    def find_grant(self, request: Request, credentials: SandboxCredentials) -> AccessGrant | None:
+        """Return what the credential of a request is limited to; None if it is not limited."""
+        return None
 
 
 class HttpScheme(AuthenticationScheme):

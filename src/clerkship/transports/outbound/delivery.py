@@ -5,11 +5,11 @@ See docs/decisions/0005-outbound-delivery.md.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from datetime import timedelta
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import OutboundAttempted, OutboundOutcome
@@ -23,6 +23,17 @@ from clerkship.transports.outbound.policy import OutboundRefused, ResolvedAddres
 from clerkship.transports.outbound.retry import RetryPolicy
 
 MAX_CONNECT_SECONDS = 5.0
+
+
+class IssuedAccess(NamedTuple):
+    """An access token with scopes for another sandbox of the playground. Never logged."""
+
+    url: str
+    """The URL of that sandbox."""
+    token: str
+    scope: str
+    expires_in: int
+    """Seconds of wall time."""
 
 
 class OutboundClient(SandboxClient, Protocol):
@@ -46,6 +57,18 @@ class OutboundClient(SandboxClient, Protocol):
 
     async def schedule(self, after: timedelta, due: Callable[[], None]) -> None:
         """Call `due` after this simulated time, in the thread that moves the clock."""
+
+    async def sign_jwt(self, audience: str, tenant: str = "") -> str:
+        """Return a JWT with which the sandbox identifies itself at an endpoint of the agent. Never log it."""
+
+    async def grant_access(
+        self, sandbox: str, scopes: Sequence[str], patient: str, lifetime: timedelta
+    ) -> IssuedAccess:
+        """Issue an access token with SMART scopes for another sandbox of the playground.
+
+        Raises BadScope, and KeyError if there is no such sandbox. The kind of that sandbox must accept such tokens
+        (`ScopedBearerToken`), as `fhir` does.
+        """
 
     def random(self) -> float:
         """Return a number from 0 up to 1 that follows from the seed of the run."""
