@@ -1,6 +1,7 @@
 """Check what requests without a valid credential get, for every operation of a simulator."""
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -10,6 +11,7 @@ from clerkship.playground.listeners import RunningListener
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import select_http_schemes
+from clerkship.sandbox.authentication.scoped import ScopedBearerToken
 from clerkship.sandbox.operation import Operation, OperationCall
 from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import Route, find_route
@@ -17,6 +19,7 @@ from clerkship.simulators.spec import Spec
 
 NEIGHBOUR = "neighbour"
 """A second sandbox in the playground."""
+ALL_SCOPES = "user/*.read"
 UNKNOWN_ADDRESS = "C0000000000000000000"
 
 
@@ -65,8 +68,17 @@ def _wrong_headers(rig: SimulatorRig, other: SimulatorRig, request: Request) -> 
     for scheme in schemes:
         for credentials in (invalid, neighbour.credentials, unrelated.credentials):
             yield scheme.authorize(request, credentials, clock)
+    if any(isinstance(scheme, ScopedBearerToken) for scheme in schemes):
+        yield from _wrong_access_tokens(sandbox.credentials, neighbour.credentials, unrelated.credentials)
     if not any(isinstance(scheme, BearerToken) for scheme in schemes):  # the right token, in a scheme it does not take
         yield BearerToken().authorize(request, sandbox.credentials, clock)
+
+
+def _wrong_access_tokens(own: SandboxCredentials, *others: SandboxCredentials) -> Iterator[Mapping[str, str]]:
+    """Yield access tokens with scopes that have expired, or that were issued for other sandboxes."""
+    expired, _ = own.grant([ALL_SCOPES], "", -timedelta(seconds=1))
+    for token in (expired, *(other.grant([ALL_SCOPES], "", timedelta(hours=1))[0] for other in others)):
+        yield {"authorization": f"Bearer {token}"}
 
 
 def _check_refused(rig: SimulatorRig, route: Route, request: Request, headers: Mapping[str, str]) -> None:

@@ -1,6 +1,7 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
 from clerkship.fhir.chart_cache import load_chart
+from clerkship.sandbox.authentication.scoped import ScopedBearerToken
 from clerkship.sandbox.cors import CorsPolicy
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
@@ -38,6 +39,7 @@ SPEC = Spec(
     prepare=load_chart,
     configure=apply_environment_zone,
     refuse=render_refusal,
+    authentication=(ScopedBearerToken(),),
     cors=CorsPolicy(expose=("Content-Location", "ETag", "Last-Modified", "Location")),
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(FhirPut, FhirPatch, FhirDelete),

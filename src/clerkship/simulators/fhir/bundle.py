@@ -14,6 +14,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal, Request
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import bundle_json
+from clerkship.simulators.fhir.access import insufficient_scope
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource
 from clerkship.simulators.fhir.bundle_entries import BundleEntry, locate_refusals, parse_bundle, parse_entry
 from clerkship.simulators.fhir.bundle_references import ReferenceMap, find_base_url, rewrite_references
@@ -109,6 +110,9 @@ class BundleProcessor:
         headers, address = {**self.headers, **entry.headers}, self.transaction.address
         max_depth = self.transaction.settings.max_depth
         request = FhirRequest(params, entry.pairs, headers, address, max_depth, b"", entry.resource, "minimal")
+        access = self.transaction.access
+        if access is not None and not route.interaction.scoped:  # before any entry runs
+            raise insufficient_scope(access, f"an access token with scopes is not accepted for {route.operation.name}")
         entry.interaction, entry.input = route.interaction, route.read(request)
 
     # Batch: each entry on its own.
@@ -119,7 +123,7 @@ class BundleProcessor:
         outer = self.transaction
         for number, data in enumerate(entries):
             try:
-                with Transaction(outer.state, outer.action, outer.address) as transaction:
+                with Transaction(outer.state, outer.action, outer.address, outer.access) as transaction:
                     entry = parse_entry(number, data, transaction)
                     with locate_refusals(transaction, entry):
                         self._find_interaction(entry)

@@ -31,7 +31,7 @@ ALL_INTERACTIONS = (*TYPE_INTERACTIONS, *SYSTEM_INTERACTIONS, *EXTENDED_OPERATIO
 WRITE_INTERACTIONS = frozenset({"update", "patch", "delete", "create", "bundle"})
 
 
-@interaction(access="open", tool=False)
+@interaction(access="open", tool=False, scoped=True)
 def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
     """Return the CapabilityStatement of this FHIR R4 server."""
     transaction.note(CapabilitiesRead())

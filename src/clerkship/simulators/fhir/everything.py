@@ -12,6 +12,7 @@ from clerkship.fhir.search.compartment import compartment_parameters, list_compa
 from clerkship.fhir.search_parameters import get_parameters
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import bundle_json
+from clerkship.simulators.fhir.access import can_read, check_compartment
 from clerkship.simulators.fhir.events import ResourcesSearched
 from clerkship.simulators.fhir.history import CURSOR, parse_period
 from clerkship.simulators.fhir.inputs import CURSOR_DESCRIPTION, PAGING_HINT, OptionalNumber, OptionalText, query_pairs
@@ -67,10 +68,11 @@ class RankedResource(NamedTuple):
     key: str
 
 
-@interaction(shorter_hint=PAGING_HINT)
+@interaction(shorter_hint=PAGING_HINT, scoped=True)
 def everything(transaction: Transaction, input: EverythingInput) -> FhirResponse:
     """Return all resources about one patient (FHIR R4 $everything), as a Bundle; a next link leads to more."""
     patient = RankedResource(0, f"{PATIENT}/{input.id}")
+    check_compartment(transaction, PATIENT, input.id)
     get_existing(transaction, patient.key)
     scope = _parse_scope(transaction, input)
     compartment = sorted(_find_compartment(transaction, input.id, scope))
@@ -148,6 +150,8 @@ def _find_targets(transaction: Transaction, key: str) -> Iterator[str]:
 
 def _is_in_scope(transaction: Transaction, resource: RankedResource, scope: EverythingScope) -> bool:
     if scope.types and resource.key.partition("/")[0] not in scope.types:
+        return False
+    if not can_read(transaction, resource.key):
         return False
     version = transaction.version(resource.key)
     updated = parse_instant(version.updated) if version is not None else None

@@ -9,6 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 from clerkship.fhir.issue import FhirError
 from clerkship.fhir.resource import parse_resource, render_resource
 from clerkship.fhir.search import parse_query, subset_resource
+from clerkship.simulators.fhir.access import check_read, check_version_read
 from clerkship.simulators.fhir.events import ResourceRead
 from clerkship.simulators.fhir.inputs import IfNoneMatch, InstanceInput, QueryPairs
 from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
@@ -33,23 +34,26 @@ class VersionReadInput(InstanceInput):
     parts: SkipJsonSchema[QueryPairs] = ()
 
 
-@interaction()
+@interaction(scoped=True)
 def read(transaction: Transaction, input: ReadInput) -> FhirResponse:
     """Read the current version of a FHIR R4 resource."""
+    check_read(transaction, f"{check_type(input.type)}/{input.id}")
     version = get_existing(transaction, f"{input.type}/{input.id}")
     status = 304 if _is_not_modified(input, version) else 200
     return _render_version(transaction, input, version, "read", status)
 
 
-@interaction()
+@interaction(scoped=True)
 def vread(transaction: Transaction, input: VersionReadInput) -> FhirResponse:
     """Read an earlier version of a FHIR R4 resource."""
     key = f"{check_type(input.type)}/{input.id}"
+    check_read(transaction, key)
     version = next((version for version in transaction.versions(key) if version.id == input.version), None)
     if version is None:
         raise refusal(404, "not-found", f"there is no version {input.version[:80]} of {key[:140]}")
     if version.is_deleted:
         raise refusal(410, "deleted", f"version {input.version} of {key} is its deletion")
+    check_version_read(transaction, key, parse_resource(version.data or b"{}"))
     return _render_version(transaction, input, version, "vread", 200)
 
 

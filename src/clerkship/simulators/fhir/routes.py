@@ -53,7 +53,7 @@ def _always_heavy(request: Request) -> bool:
     return True
 
 
-@interaction(pauses_gc=True)
+@interaction(pauses_gc=True, scoped=True)
 def bundle(transaction: Transaction, input: BundleInput) -> FhirResponse:
     """Run several FHIR R4 interactions in one Bundle: a batch (each on its own) or a transaction (all or none)."""
     return process_bundle(transaction, input, ROUTES)

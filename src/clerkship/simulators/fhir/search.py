@@ -14,6 +14,7 @@ from clerkship.fhir.resource import render_resource
 from clerkship.fhir.search.compartment import compartment_types
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import bundle_json
+from clerkship.simulators.fhir.access import can_read, check_compartment, restrict_search
 from clerkship.simulators.fhir.events import ResourcesSearched
 from clerkship.simulators.fhir.inputs import PAGING_HINT, Criteria, InstanceInput, TypeName
 from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
@@ -53,25 +54,26 @@ class CompartmentSearch(InstanceInput):
 SearchInput = TypeSearch | SystemSearch | CompartmentSearch
 
 
-@interaction(shorter_hint=PAGING_HINT)
+@interaction(shorter_hint=PAGING_HINT, scoped=True)
 def search_type(transaction: Transaction, search: TypeSearch) -> FhirResponse:
     """Search for FHIR R4 resources of a type. Returns a Bundle; a next link leads to more."""
     return _search(transaction, search, f"/{search.type}", check_type(search.type))
 
 
-@interaction(tool=False)
+@interaction(tool=False, scoped=True)
 def search_system(transaction: Transaction, search: SystemSearch) -> FhirResponse:
     """Search for FHIR R4 resources of several types: `_type=Patient,Practitioner` and parameters that they share."""
     return _search(transaction, search, "/")
 
 
-@interaction(tool=False)
+@interaction(tool=False, scoped=True)
 def search_compartment(transaction: Transaction, search: CompartmentSearch) -> FhirResponse:
     """Search for FHIR R4 resources in a compartment, such as Patient/1/Observation; `*` for every type."""
     owner = check_type(search.type)
     if owner not in compartment_types():
         raise refusal(404, "not-supported", f"R4 defines no compartment for {owner}")
     type = "" if search.other == "*" else check_type(search.other)
+    check_compartment(transaction, owner, search.id)
     get_existing(transaction, f"{owner}/{search.id}")
     path = f"/{owner}/{search.id}/{search.other}"
     return _search(transaction, search, path, type, (owner, search.id))
@@ -92,6 +94,7 @@ def _parse_query(
         query = engine.parse_query(type, search.query, strict=strict, context=context, compartment=compartment)
     except FhirError as error:
         raise refusal_from_invalid(error) from None
+    query = restrict_search(transaction, query)
     max_page_size = transaction.settings.max_page_size
     return replace(query, count=max_page_size) if query.count is not None and query.count > max_page_size else query
 
@@ -105,6 +108,7 @@ def _search(
         page = engine.build_page(engine.run_search(transaction, query), query, transaction.settings.page_size)
         keys = [] if is_count_only else page.keys
         included = engine.find_included(transaction, query, keys) if keys else []
+        included = [key for key in included if can_read(transaction, key)]
     except FhirError as error:
         raise refusal_from_invalid(error) from None
     transaction.note(

@@ -22,6 +22,7 @@ from clerkship.fhir.issue import Issue
 from clerkship.fhir.reference import iter_references, parse_reference
 from clerkship.fhir.resource import Resource, get_key, list_objects, render_resource, set_version, to_plain_json
 from clerkship.kit.memory import pause_garbage_collection
+from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.body import NO_ADDRESS, ServerAddress, get_server_address
@@ -83,6 +84,7 @@ class Transaction:
         "_resources",
         "_staged",
         "_unchecked",
+        "access",
         "action",
         "address",
         "base",
@@ -90,8 +92,16 @@ class Transaction:
         "state",
     )
 
-    def __init__(self, state: FhirState, action: ActionContext, address: ServerAddress = NO_ADDRESS) -> None:
+    def __init__(
+        self,
+        state: FhirState,
+        action: ActionContext,
+        address: ServerAddress = NO_ADDRESS,
+        access: AccessGrant | None = None,
+    ) -> None:
         self.state = state
+        self.access = access
+        """What the access token of the request is limited to; None if it is not limited."""
         self.action = action
         self.address = address
         self.base = address.internal_url
@@ -344,7 +354,8 @@ class Interaction(Operation[InputT, FhirResponse]):
     ) -> None:
         @wraps(execute)
         def run(context: OperationContext[Any], input: InputT) -> FhirResponse:
-            with Transaction(context.state, context.action, get_server_address(context.base_url)) as transaction:
+            address = get_server_address(context.base_url)
+            with Transaction(context.state, context.action, address, context.access) as transaction:
                 try:
                     return execute(transaction, input)
                 except RecursionError:  # limits of depth should prevent it; if not, the request is at fault
@@ -363,7 +374,7 @@ class Interaction(Operation[InputT, FhirResponse]):
 
     def copy_as(self, name: str, description: str) -> "Interaction[InputT]":
         """Return the same interaction under another name, for another form of request."""
-        return Interaction(self.execute, name=name, description=description, tool=False)
+        return Interaction(self.execute, name=name, description=description, tool=False, scoped=self.scoped)
 
 
 def interaction(**options: Any) -> Callable[[InteractionFunction[InputT]], Interaction[InputT]]:

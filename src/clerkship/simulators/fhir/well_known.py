@@ -16,7 +16,7 @@ class WellKnownName(Frozen):
     name: str
 
 
-@operation(access="open", tool=False)
+@operation(access="open", tool=False, scoped=True)
 def well_known(context: OperationContext[Any], document: WellKnownName) -> dict[str, list[str]]:
     """Return the SMART App Launch configuration: no launch, no scopes and no token endpoint."""
     if document.name != SMART_CONFIGURATION:

@@ -1,0 +1,140 @@
+"""What a client with an access token with scopes may read: the types of its scopes, and the record of one patient.
+
+Such tokens read, search, and get `$everything`. Writes, histories, `$validate`, chained parameters and `_has` are
+refused: they would reveal resources that the token does not cover.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from clerkship.fhir.resource import Resource
+from clerkship.fhir.search import matches_search
+from clerkship.fhir.search.compartment import compartment_parameters, list_compartment_members
+from clerkship.fhir.search.criteria import build_compartment_criterion
+from clerkship.fhir.search.query import (
+    AnyCriterion,
+    ChainCriterion,
+    Criterion,
+    IdCriterion,
+    ReverseChainCriterion,
+    SearchQuery,
+)
+from clerkship.sandbox.authentication.scope import AccessGrant
+from clerkship.sandbox.authentication.scoped import build_scope_headers
+from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
+from clerkship.simulators.fhir.transaction import Transaction
+
+PATIENT = "Patient"
+SHARED_TYPES = frozenset({"Group"})
+"""Types whose resources are in the compartments of several patients at once: a token for one patient may not read
+them."""
+
+
+def insufficient_scope(access: AccessGrant, text: str) -> FhirRefusal:
+    """Build the refusal of a request that an access token does not cover (RFC 6750 §3.1)."""
+    refused = refusal(403, "forbidden", text)
+    refused.headers = build_scope_headers(access)
+    return refused
+
+
+def check_read(transaction: Transaction, key: str) -> None:
+    """Refuse to read a resource that the access token does not cover.
+
+    A resource that does not exist is refused in the same way as one of another patient, so that the refusal does not
+    reveal which ids exist. Only the patient of the token itself may be found missing.
+    """
+    access = transaction.access
+    if access is None:
+        return
+    type = key.partition("/")[0]
+    if not access.allows(type, "read"):
+        raise insufficient_scope(access, f"the scopes of the access token do not cover reading {type}")
+    if key != f"{PATIENT}/{access.patient}" and not can_read(transaction, key):
+        raise _outside(access, key)
+
+
+def check_version_read(transaction: Transaction, key: str, resource: Resource) -> None:
+    """Refuse to read an earlier version of a resource if that version was in the record of another patient."""
+    access, type = transaction.access, key.partition("/")[0]
+    if access is not None and access.is_limited(type, "read") and not _is_in_record(transaction, access, resource):
+        raise _outside(access, key)
+
+
+def can_read(transaction: Transaction, key: str) -> bool:
+    """Return whether the access token covers an existing resource; True for requests without such a token."""
+    access = transaction.access
+    if access is None:
+        return True
+    type = key.partition("/")[0]
+    resource = transaction.resource(key)
+    if resource is None or not access.allows(type, "read"):
+        return False
+    return not access.is_limited(type, "read") or _is_in_record(transaction, access, resource)
+
+
+def _is_in_record(transaction: Transaction, access: AccessGrant, resource: Resource) -> bool:
+    """Return whether a resource is in the compartment of the token's patient, or of a type that is in none."""
+    type = resource["resourceType"]
+    if type in SHARED_TYPES:
+        return False
+    if type == PATIENT:
+        return resource.get("id") == access.patient
+    if type not in list_compartment_members(PATIENT):
+        return True
+    patient = f"{PATIENT}/{access.patient}"
+    names = compartment_parameters(PATIENT, type)
+    return any(matches_search(transaction, type, [(name, patient)], resource) for name in names)
+
+
+def check_compartment(transaction: Transaction, owner: str, id: str) -> None:
+    """Refuse to search a compartment other than that of the token's patient."""
+    access = transaction.access
+    is_own = access is None or (owner == PATIENT and id == access.patient)
+    if access is not None and not is_own and any(scope.level == "patient" for scope in access.scopes):
+        raise _outside(access, f"{owner}/{id}")
+
+
+def restrict_search(transaction: Transaction, query: SearchQuery) -> SearchQuery:
+    """Restrict a search to what the access token covers; refuse types, chains and `_has` that it cannot cover."""
+    access = transaction.access
+    if access is None:
+        return query
+    for type, criteria in query.criteria_by_type:
+        if not access.allows(type, "search") or (not query.type and not _names_types(query)):
+            name = type if query.type or _names_types(query) else "all types"
+            raise insufficient_scope(access, f"the scopes of the access token do not cover searching {name}")
+        if any(isinstance(each, ChainCriterion | ReverseChainCriterion) for each in _walk(criteria)):
+            text = "chained parameters and _has are not accepted with an access token with scopes"
+            raise insufficient_scope(access, text)
+    restricted = tuple(
+        (type, (*criteria, *_limit(access, type, query.base))) for type, criteria in query.criteria_by_type
+    )
+    return replace(query, criteria_by_type=restricted)
+
+
+def _names_types(query: SearchQuery) -> bool:
+    return any(name == "_type" for name, _ in query.pairs)
+
+
+def _walk(criteria: tuple[Criterion, ...]) -> Iterator[Criterion]:
+    for criterion in criteria:
+        yield criterion
+        if isinstance(criterion, AnyCriterion):
+            yield from _walk(criterion.criteria)
+
+
+def _limit(access: AccessGrant, type: str, base: str) -> Iterator[Criterion]:
+    """Yield the criterion that limits a search to the patient of the token, if it is limited."""
+    if not access.is_limited(type, "search"):
+        return
+    if type in SHARED_TYPES:
+        raise insufficient_scope(access, f"an access token for one patient does not cover {type}")
+    if type == PATIENT:
+        yield IdCriterion(frozenset({access.patient}))
+    elif type in list_compartment_members(PATIENT):
+        key = f"{PATIENT}/{access.patient}"
+        yield build_compartment_criterion(type, compartment_parameters(PATIENT, type), key, base)
+
+
+def _outside(access: AccessGrant, key: str) -> FhirRefusal:
+    return insufficient_scope(access, f"{key[:140]} is not in the record of Patient/{access.patient}")
