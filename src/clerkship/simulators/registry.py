@@ -79,6 +79,7 @@ KINDS: tuple[KindEntry, ...] = (
         kind="messages",
         steps={"messages.receive": (), "messages.sent_before": (), "messages.set_consent": ()},
     ),
+    KindEntry(kind="cds_service", steps={"cds_service.set_cards": ()}),
     KindEntry(kind="x12", assertions={"x12_response": (), "x12_request": ()}),
 )
 

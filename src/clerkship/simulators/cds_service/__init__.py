@@ -1,0 +1,24 @@
+"""`cds_service`: CDS services that the agent calls, as an EHR does."""
+
+from clerkship.simulators.cds_service.config import CdsServiceConfig
+from clerkship.simulators.cds_service.events import EVENTS
+from clerkship.simulators.cds_service.exercise import EXERCISE
+from clerkship.simulators.cds_service.handle import CdsService
+from clerkship.simulators.cds_service.operations import OPERATIONS, ROUTES
+from clerkship.simulators.cds_service.state import CdsServiceState
+from clerkship.simulators.cds_service.steps.set_cards import SetCards
+from clerkship.simulators.spec import Spec
+
+SPEC = Spec(
+    kind="cds_service",
+    summary="CDS Hooks services that an EHR calls: given cards, and rules for allergies, interactions and duplicates.",
+    state=CdsServiceState,
+    events=EVENTS,
+    operations=OPERATIONS,
+    routes=ROUTES,
+    handle=CdsService,
+    exercise=EXERCISE,
+    example="/cds-services",
+    config=CdsServiceConfig,
+    steps=(SetCards,),
+)

@@ -1,0 +1,80 @@
+"""The configuration of a `cds_service` simulator."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.cds.card import Card
+from clerkship.cds.hooks import HookName
+from clerkship.cds.prefetch import find_template_problem
+from clerkship.cds.service import CdsService
+from clerkship.model.frozen import Frozen, Whole
+
+RuleName = Literal["allergy", "interaction", "duplicate_order"]
+PREFETCH_OF_RULES: dict[RuleName, dict[str, str]] = {
+    "allergy": {"allergies": "AllergyIntolerance?patient={{context.patientId}}"},
+    "interaction": {"medications": "MedicationRequest?patient={{context.patientId}}&status=active"},
+    "duplicate_order": {
+        "medications": "MedicationRequest?patient={{context.patientId}}&status=active",
+        "orders": "ServiceRequest?patient={{context.patientId}}",
+    },
+}
+"""What each rule needs to know, by prefetch key."""
+
+
+class ServiceConfig(Frozen):
+    """One service: its description, and how it answers."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="the last part of its URL")]
+    hook: Annotated[HookName, Field(description="the hook on which it is called")]
+    description: Annotated[str, Field(min_length=1, description="what it does")]
+    title: Annotated[str | None, Field(description="its name, for people")] = None
+    prefetch: Annotated[dict[str, str], Field(description="prefetch templates, besides those of its rules")] = {}
+    cards: Annotated[tuple[Card, ...], Field(description="cards that it always returns")] = ()
+    rules: Annotated[tuple[RuleName, ...], Field(description="rules that look at draft orders")] = ()
+    duplicate_days: Annotated[Whole, Field(description="days in which the same test counts as a duplicate")] = 30
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.rules and self.hook not in ("order-select", "order-sign"):
+            raise ValueError(f"rules look at draft orders, which {self.hook} does not have")
+        for key, template in self.prefetch.items():
+            if problem := find_template_problem(template, self.hook):
+                raise ValueError(f"prefetch.{key}: {problem}")
+        return self
+
+    @property
+    def needs(self) -> dict[str, str]:
+        """All prefetch templates: its own and those of its rules."""
+        rules = {key: text for rule in self.rules for key, text in PREFETCH_OF_RULES[rule].items()}
+        return {**rules, **self.prefetch}
+
+    def describe(self) -> CdsService:
+        """Return the service as the discovery endpoint describes it."""
+        return CdsService(
+            hook=self.hook, id=self.id, description=self.description, title=self.title, prefetch=self.needs
+        )
+
+
+DEFAULT_SERVICES = (
+    ServiceConfig(
+        id="order-safety",
+        hook="order-sign",
+        title="Order safety",
+        description="Checks draft orders against allergies, active medication and earlier orders.",
+        rules=("allergy", "interaction", "duplicate_order"),
+    ),
+)
+
+
+class CdsServiceConfig(Frozen):
+    """The configuration."""
+
+    services: Annotated[tuple[ServiceConfig, ...], Field(min_length=1, description="the services")] = DEFAULT_SERVICES
+
+    @model_validator(mode="after")
+    def _check_ids(self) -> Self:
+        ids = [service.id for service in self.services]
+        if len(set(ids)) < len(ids):
+            raise ValueError("two services have the same id")
+        return self

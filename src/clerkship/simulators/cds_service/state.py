@@ -1,0 +1,160 @@
+"""The state of a CDS service: its cards, the calls it answered, and the feedback it got."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from clerkship.cds.card import Card
+from clerkship.cds.feedback import FeedbackRequest
+from clerkship.cds.hook_request import HookRequest
+from clerkship.cds.hooks import check_context
+from clerkship.events.event import Event
+from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.route import describe_first_error
+from clerkship.sandbox.state import ActionContext, State
+from clerkship.simulators.cds_service.config import CdsServiceConfig, ServiceConfig
+from clerkship.simulators.cds_service.events import (
+    CardsChanged,
+    FeedbackReceived,
+    ServiceAnswered,
+    ServiceCalled,
+)
+from clerkship.simulators.cds_service.rules import apply_rules
+
+MISSING_PREFETCH = 412
+"""The status for prefetch that the service cannot get itself (CDS Hooks 2.0: CDS Service Response)."""
+
+
+class CdsServiceState(State):
+    """Cards that steps have set, the service of each card that was returned, and feedback."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.cards: dict[str, tuple[dict[str, Any], ...]] = {}
+        """The cards that a step has set, by service; they replace those of the config and of the rules."""
+        self.returned: dict[str, str] = {}
+        """The service of each card, by uuid."""
+        self.feedback: list[dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
+
+    @property
+    def settings(self) -> CdsServiceConfig:
+        return cast(CdsServiceConfig, self.config)
+
+    def find_service(self, id: str) -> ServiceConfig:
+        """Return a service; refuse an unknown one."""
+        service = next((each for each in self.settings.services if each.id == id), None)
+        if service is None:
+            known = ", ".join(each.id for each in self.settings.services)
+            raise build_refusal(404, f"unknown service `{id[:80]}` (known: {known})")
+        return service
+
+    def call(self, action: ActionContext, id: str, data: object) -> dict[str, Any]:
+        """Answer a call of a service with cards; refuse a malformed request."""
+        service = self.find_service(id)
+        request = self._check_request(service, data)
+        sent = request.prefetch or {}
+        missing = sorted(service.needs.keys() - sent.keys())
+        if missing:
+            reason = f"prefetch `{missing[0]}` is missing, and this service does not call FHIR servers"
+            raise build_refusal(MISSING_PREFETCH, reason)
+        action.emit(
+            ServiceCalled(
+                service=id,
+                hook=request.hook,
+                instance=request.hook_instance,
+                context=request.context,
+                prefetch=tuple(sorted(sent)),
+            )
+        )
+        cards = self._build_cards(action, service, request)
+        action.emit(ServiceAnswered(service=id, instance=request.hook_instance, cards=tuple(cards)))
+        return {"cards": cards}
+
+    def _check_request(self, service: ServiceConfig, data: object) -> HookRequest:
+        try:
+            request = HookRequest.model_validate(data)
+        except ValidationError as error:
+            raise build_refusal(400, describe_first_error(error)) from None
+        if request.hook != service.hook:
+            raise build_refusal(400, f"{service.id} is a service for {service.hook}, not {request.hook[:80]}")
+        try:
+            uuid.UUID(request.hook_instance)
+        except ValueError:
+            raise build_refusal(400, "hookInstance must be a UUID") from None
+        for problem in check_context(service.hook, request.context):
+            raise build_refusal(400, f"context.{problem.field}: {problem.text}")
+        return request
+
+    def _build_cards(self, action: ActionContext, service: ServiceConfig, request: HookRequest) -> list[dict[str, Any]]:
+        if service.id in self.cards:
+            cards = [Card.model_validate(card) for card in self.cards[service.id]]
+        else:
+            data = {"context": request.context, "prefetch": request.prefetch}
+            cards = [*service.cards, *apply_rules(service, data, action.now)]
+        instance = f"{service.id}/{request.hook_instance}"
+        return [add_uuids(card, f"{instance}/{number}").to_wire() for number, card in enumerate(cards)]
+
+    def receive_feedback(self, action: ActionContext, id: str, data: object) -> None:
+        """Record what became of cards; refuse malformed feedback, and feedback on cards that were not returned."""
+        self.find_service(id)
+        try:
+            request = FeedbackRequest.model_validate(data)
+        except ValidationError as error:
+            raise build_refusal(400, describe_first_error(error)) from None
+        if not request.feedback:
+            raise build_refusal(400, "feedback: expected at least one item")
+        for item in request.feedback:
+            if self.returned.get(item.card) != id:
+                raise build_refusal(400, f"{id} has not returned a card `{item.card[:80]}`")
+        for item in request.feedback:
+            action.emit(FeedbackReceived(service=id, card=item.card, outcome=item.outcome, feedback=item.to_wire()))
+
+    def set_cards(self, action: ActionContext, id: str, cards: tuple[Card, ...]) -> None:
+        """Let a service answer with these cards from now on."""
+        self.find_service(id)
+        action.emit(CardsChanged(service=id, cards=tuple(card.to_wire() for card in cards)))
+
+    def apply(self, event: Event) -> None:
+        """Apply an event."""
+        match event.payload:
+            case CardsChanged(service=service, cards=cards):
+                self.cards[service] = cards
+            case ServiceCalled() as called:
+                self.calls.append(called.model_dump(mode="json"))
+            case ServiceAnswered(service=service, cards=cards):
+                self.returned.update((str(card.get("uuid")), service) for card in cards)
+            case FeedbackReceived() as received:
+                self.feedback.append(received.model_dump(mode="json"))
+
+    def dump(self) -> Any:
+        """Return the state as plain data."""
+        cards = {service: list(cards) for service, cards in self.cards.items()}
+        return {"cards": cards, "returned": self.returned, "calls": self.calls, "feedback": self.feedback}
+
+
+def build_refusal(status: int, reason: str) -> Refusal:
+    """Build the refusal of a call. The playground logs it as `sandbox.refused`, with status, code and reason."""
+    code = {404: "unknown_service", MISSING_PREFETCH: "missing_prefetch"}.get(status, "malformed_request")
+    return Refusal(status, code, reason)
+
+
+def add_uuids(card: Card, name: str) -> Card:
+    """Return a card in which the card and its suggestions have uuids, which feedback refers to."""
+    suggestions = [
+        each.model_copy(update={"uuid": each.uuid or build_uuid(f"{name}/{number}")})
+        for number, each in enumerate(card.suggestions)
+    ]
+    return card.model_copy(update={"uuid": card.uuid or build_uuid(name), "suggestions": tuple(suggestions)})
+
+
+def build_uuid(name: str) -> str:
+    """Return the uuid of a card, from its service, its hook instance and its number: the same in every run."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+
+
+def to_request(hook: str, instance: str, context: Mapping[str, Any], prefetch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a call."""
+    return {"hook": hook, "hookInstance": instance, "context": dict(context), "prefetch": dict(prefetch)}

@@ -1,0 +1,101 @@
+"""CDS services that the agent calls: discovery, cards, refusals and feedback."""
+
+import copy
+from typing import Any
+
+import orjson
+import pytest
+
+from clerkship.cds.validation import validate_discovery, validate_response
+from clerkship.conformance.checks import CHECKS, Check
+from clerkship.conformance.rig import SimulatorRig
+from clerkship.sandbox.request import Reply, Request
+from clerkship.simulators.cds_service import SPEC
+from clerkship.simulators.cds_service.exercise import CALL
+
+PATH = "/cds-services/order-safety"
+
+
+def post(rig: SimulatorRig, data: Any, path: str = PATH) -> Reply:
+    return rig.send(Request("POST", path, body=orjson.dumps(data)))
+
+
+def build_call(drug: str, taken: str = "", allergy: str = "") -> dict[str, Any]:
+    call: dict[str, Any] = copy.deepcopy(CALL)
+    call["context"]["draftOrders"]["entry"][0]["resource"]["medicationCodeableConcept"] = {"text": drug}
+    medications = call["prefetch"]["medications"]["entry"]
+    medications[0]["resource"]["medicationCodeableConcept"] = {"text": taken or "cetirizine"}
+    if allergy:
+        resource = {"resourceType": "AllergyIntolerance", "id": "a1", "code": {"text": allergy}}
+        call["prefetch"]["allergies"]["entry"].append({"resource": resource})
+    return call
+
+
+def list_summaries(rig: SimulatorRig, call: dict[str, Any]) -> list[str]:
+    reply = post(rig, call)
+    assert reply.status == 200, reply.body
+    assert not validate_response(reply.body).problems
+    return [card["summary"] for card in orjson.loads(reply.body)["cards"]]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_cds_service_conforms(check: Check) -> None:
+    check(SPEC)
+
+
+def test_discovery_is_valid_and_lists_the_prefetch_of_the_rules() -> None:
+    with SimulatorRig(SPEC) as rig:
+        found = validate_discovery(rig.send(Request("GET", "/cds-services")).body)
+        assert not found.problems
+        assert found.services[0].prefetch.keys() == {"allergies", "medications", "orders"}
+
+
+@pytest.mark.parametrize(
+    ("drug", "taken", "allergy", "start"),
+    [
+        ("ibuprofen 600 mg", "warfarin sodium 5 MG", "", "Interaction"),
+        ("sildenafil", "nitroglycerin", "", "Interaction"),
+        ("clarithromycin", "simvastatin 20 MG", "", "Interaction"),
+        ("spironolactone", "lisinopril 10 MG", "", "Interaction"),
+        ("amoxicillin 500 MG", "", "Penicillin allergy", "Allergy"),
+        ("ibuprofen", "", "Ibuprofen", "Allergy"),
+        ("lisinopril 20 MG", "lisinopril 10 MG", "", "Duplicate"),
+    ],
+)
+def test_an_unsafe_order_gets_a_card(drug: str, taken: str, allergy: str, start: str) -> None:
+    with SimulatorRig(SPEC) as rig:
+        summaries = list_summaries(rig, build_call(drug, taken, allergy))
+    assert [summary.split()[0].rstrip(":") for summary in summaries] == [start]
+
+
+@pytest.mark.parametrize(("drug", "taken", "allergy"), [("acetaminophen", "warfarin", "Peanut"), ("metformin", "", "")])
+def test_a_safe_order_gets_no_card(drug: str, taken: str, allergy: str) -> None:
+    with SimulatorRig(SPEC) as rig:
+        assert list_summaries(rig, build_call(drug, taken, allergy)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"hookInstance": "1"}, 400),
+        ({"hook": "patient-view"}, 400),
+        ({"context": {"patientId": "p1"}}, 400),
+        ({"prefetch": {"allergies": None}}, 412),
+        ({"prefetch": "x"}, 400),
+    ],
+)
+def test_a_malformed_call_is_refused_with_an_event(changes: dict[str, Any], status: int) -> None:
+    with SimulatorRig(SPEC) as rig:
+        assert post(rig, CALL | changes).status == status
+        assert "sandbox.refused" in [event.kind for event in rig.playground.log.events]
+        assert post(rig, CALL, "/cds-services/unknown").status == 404
+
+
+def test_feedback_is_recorded_for_returned_cards_only() -> None:
+    with SimulatorRig(SPEC) as rig:
+        card = orjson.loads(post(rig, CALL).body)["cards"][0]["uuid"]
+        item = {"card": card, "outcome": "overridden", "outcomeTimestamp": "2026-03-02T09:00:00Z"}
+        assert post(rig, {"feedback": [item]}, f"{PATH}/feedback").status == 200
+        assert post(rig, {"feedback": [item | {"card": "other"}]}, f"{PATH}/feedback").status == 400
+        kinds = [event.kind for event in rig.playground.log.events]
+        assert kinds.count("cds_service.feedback.received") == 1
