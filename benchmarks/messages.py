@@ -1,0 +1,305 @@
+"""Measure messages and CDS Hooks: rates beside plain servers, open threads, memory, and hooks with prefetch.
+
+    python -m benchmarks.messages [--quick]
+
+A server is a process of its own, and one client keeps eight connections busy. The plain server is that of Python's
+standard library: it parses the same requests, keeps them in a list and answers. It has no consent, no delivery, no log
+and no threads, so the ratio says what these cost. Everything is on loopback and ends by itself.
+"""
+
+import argparse
+import base64
+import gc
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlencode
+
+from benchmarks.http_load import Load, keep_asking, render_request
+from benchmarks.messages_hooks import run_hooks
+from benchmarks.x12_sandbox import resident
+from clerkship.model.environment import Environment
+from clerkship.playground.gateway import Gateway
+from clerkship.playground.http import open_http
+from clerkship.playground.in_process import open_sandboxes
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.handle import Sandboxes
+from clerkship.simulators import messages
+from clerkship.simulators.messages.config import MessagesConfig
+from clerkship.simulators.messages.handle import Messages
+
+ROOT = Path(__file__).resolve().parent.parent
+CONNECTIONS = 8
+MOST = 10_000
+"""Messages in one playground: each leaves several events, and the number of events is limited."""
+THREADS = 1_000
+IDLE = 300
+GROWN = 10_000
+"""Messages after which the cost of one more is measured."""
+TEXT = "Your appointment is on Tuesday at nine."
+FORM = "application/x-www-form-urlencoded"
+
+
+def number_of(place: int) -> str:
+    """Return the phone number of a contact."""
+    return f"+1555{place:07d}"
+
+
+class Office:
+    """Playgrounds with a `messages` sandbox that knows many contacts."""
+
+    def __init__(self, contacts: int = THREADS) -> None:
+        self.environment = Environment.model_validate({"name": "desk", "simulators": {"desk": {"kind": "messages"}}})
+        people = [{"name": f"Person {place}", "phone": number_of(place)} for place in range(contacts)]
+        self.config = MessagesConfig.model_validate({"contacts": people})
+        self.simulators = {"desk": PreparedSimulator(messages.SPEC, self.config, messages.SPEC.prepare(()))}
+        self.gateway = Gateway()
+        self.listener = open_http(self.gateway)
+        self.opened = 0
+
+    def open(self) -> tuple[Playground, Sandboxes]:
+        """Open a new playground, as a trial does."""
+        self.opened += 1
+        playground = Playground(self.environment, self.simulators, f"seed-{self.opened}")
+        return playground, open_sandboxes(self.gateway, playground, self.listener.url)
+
+
+def serve_sandbox() -> None:
+    """Open a new playground for each line read, and print its address and the CPU time so far."""
+    office = Office()
+    for _ in sys.stdin:
+        handle = office.open()[1].get_as(Messages)
+        sid = office.config.account_sid
+        line = {"url": handle.url, "token": handle.token, "sid": sid, "cpu": time.process_time()}
+        print(json.dumps(line), flush=True)
+    office.listener.close()
+
+
+class PlainHandler(BaseHTTPRequestHandler):
+    """Parses a message, keeps it, and answers with it."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    received: list[dict[str, Any]] = []
+    """Of all connections."""
+
+    def do_POST(self) -> None:
+        """Take one message."""
+        body = self.rfile.read(int(self.headers["content-length"]))
+        is_form = self.headers["content-type"] == FORM
+        message = {key: values[0] for key, values in parse_qs(body.decode()).items()} if is_form else json.loads(body)
+        self.received.append(message)
+        answer = json.dumps({"id": len(self.received), **message}).encode()
+        self.send_response(201)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+def serve_plain() -> None:
+    """Serve with the standard library; print the address and the CPU time for each line read."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), PlainHandler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for _ in sys.stdin:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        print(json.dumps({"url": url, "token": "x", "sid": "AC", "cpu": time.process_time()}), flush=True)
+    server.shutdown()
+
+
+SERVERS: dict[str, Callable[[], None]] = {"sandbox": serve_sandbox, "plain": serve_plain}
+
+
+@contextmanager
+def started(server: str) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Start a server, and yield a function that returns its address."""
+    command = [sys.executable, "-m", "benchmarks.messages", "--case", server]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None
+        assert stdout is not None
+
+        def find_address() -> dict[str, Any]:
+            stdin.write("\n")
+            stdin.flush()
+            address: dict[str, Any] = json.loads(stdout.readline())
+            return address
+
+        try:
+            yield find_address
+        finally:
+            stdin.close()
+            process.wait(30)
+
+
+def render_neutral(address: dict[str, Any]) -> bytes:
+    """Return the request that sends an SMS by JSON."""
+    body = json.dumps({"channel": "sms", "to": [number_of(1)], "text": TEXT}).encode()
+    return render_request("POST", f"{address['url']}/messages", address["token"], body, "application/json")
+
+
+def render_twilio(address: dict[str, Any]) -> bytes:
+    """Return the request that sends an SMS by Twilio's form."""
+    form = urlencode({"To": number_of(1), "From": MessagesConfig().numbers[0], "Body": TEXT}).encode()
+    url = f"{address['url']}/2010-04-01/Accounts/{address['sid']}/Messages.json"
+    basic = base64.b64encode(f"{address['sid']}:{address['token']}".encode()).decode()
+    return render_request("POST", url, "x", form, FORM).replace(b"Bearer x", f"Basic {basic}".encode())
+
+
+FORMS: dict[str, Callable[[dict[str, Any]], bytes]] = {"JSON": render_neutral, "Twilio's form": render_twilio}
+
+
+class MessageRate(NamedTuple):
+    """What a server reaches with one form of request."""
+
+    load: Load
+    per_cpu_second: float
+
+
+def measure_rate(server: str, form: str, seconds: float, most: int = MOST) -> MessageRate:
+    """Return messages per second, in a new playground."""
+    with started(server) as find_address:
+        address = find_address()
+        load = keep_asking(address["url"].split("/")[2], FORMS[form](address), CONNECTIONS, seconds, most)
+        assert TEXT.encode() in load.sample, load.sample[:500]
+        spent = find_address()["cpu"] - address["cpu"]
+    return MessageRate(load, load.requests / spent)
+
+
+def run_threads(threads: int) -> dict[str, float]:
+    """Open so many threads, with a message in each direction, and list them."""
+    office = Office(threads)
+    playground, sandboxes = office.open()
+    desk = sandboxes.get_as(Messages)
+    gc.collect()
+    before, began = resident(), time.perf_counter()
+    for place in range(threads):
+        desk.send("sms", number_of(place), TEXT)
+    playground.advance(timedelta(minutes=1))
+    opened = time.perf_counter() - began
+    gc.collect()
+    used, began = resident() - before, time.perf_counter()
+    assert len(desk.threads()) == threads
+    listed = time.perf_counter() - began
+    office.listener.close()
+    return {"opened": opened, "listed": listed, "kilobytes": used / threads}
+
+
+def run_idle(playgrounds: int) -> dict[str, float]:
+    """Return the kilobytes of each of so many idle playgrounds."""
+    office = Office(10)
+    office.open()
+    gc.collect()
+    before = resident()
+    opened = [office.open() for _ in range(playgrounds)]
+    gc.collect()
+    used = (resident() - before) / len(opened)
+    office.listener.close()
+    return {"kilobytes": used}
+
+
+def run_grown(messages_before: int) -> dict[str, float]:
+    """Return the milliseconds of a message at the start, and after so many."""
+    office = Office(10)
+    playground, sandboxes = office.open()
+    desk = sandboxes.get_as(Messages)
+
+    def send(number: int) -> float:
+        began = time.process_time()
+        for place in range(number):
+            desk.send("sms", number_of(place % 10), TEXT)
+        playground.advance(timedelta(minutes=1))
+        return (time.process_time() - began) / number * 1000
+
+    sample = max(10, min(200, messages_before // 10))
+    send(sample)
+    first = send(sample)
+    send(messages_before)
+    last = send(sample)
+    office.listener.close()
+    return {"first": first, "last": last}
+
+
+CASES: dict[str, Callable[[int], dict[str, float]]] = {
+    "threads": run_threads,
+    "idle": run_idle,
+    "grown": run_grown,
+    "hooks": run_hooks,
+}
+
+
+def measure(case: str, size: int) -> dict[str, float]:
+    """Measure one case in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.messages", "--case", case, "--size", str(size)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{case}: {done.stderr}")
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+def compare_rates(seconds: float) -> str:
+    """Measure both servers with each form of request, and return the table."""
+    lines = ["| messages over HTTP | sandbox | plain server | ratio | per CPU second: sandbox, plain, ratio |"]
+    lines.append("|---|---|---|---|---|")
+    for form in FORMS:
+        ours, plain = measure_rate("sandbox", form, seconds), measure_rate("plain", form, seconds)
+        cpu = ours.per_cpu_second / plain.per_cpu_second
+        lines.append(
+            f"| {form} | {ours.load.rate:,.0f}/s | {plain.load.rate:,.0f}/s | {ours.load.rate / plain.load.rate:.2f} "
+            f"| {ours.per_cpu_second:,.0f}, {plain.per_cpu_second:,.0f}, {cpu:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def list_costs(threads: int, idle: int, grown: int, hooks: int) -> str:
+    """Measure the rest, and return the table."""
+    opened, grew, calls = measure("threads", threads), measure("grown", grown), measure("hooks", hooks)
+    rows = [
+        (f"{threads:,} threads opened by a message each", f"{opened['opened']:.2f} s"),
+        ("… memory of each", f"{opened['kilobytes']:.1f} KB"),
+        ("… all listed", f"{opened['listed'] * 1000:.0f} ms"),
+        ("an idle playground with a desk", f"{measure('idle', idle)['kilobytes']:.1f} KB"),
+        ("CPU time of a message at the start", f"{grew['first']:.2f} ms"),
+        (f"… after {grown:,} messages", f"{grew['last']:.2f} ms"),
+        ("hooks without prefetch", f"{calls['plain']:,.0f}/s"),
+        ("hooks with three prefetch queries", f"{calls['prefetch']:,.0f}/s"),
+        ("the same service, called by a plain client", f"{calls['client']:,.0f}/s"),
+    ]
+    return "\n".join(["| sandbox | measured |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def main() -> None:
+    """Parse the command line, and print the tables or the figures of one case."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="that it works at all: seconds instead of minutes")
+    parser.add_argument("--case", choices=(*SERVERS, *CASES), help=argparse.SUPPRESS)
+    parser.add_argument("--size", type=int, default=1, help=argparse.SUPPRESS)
+    options: Any = parser.parse_args()
+    if options.case in SERVERS:
+        SERVERS[options.case]()
+    elif options.case:
+        print(json.dumps(CASES[options.case](options.size)))
+    else:
+        print(compare_rates(0.3 if options.quick else 3.0), flush=True)
+        print(
+            f"\n{list_costs(20, 10, 100, 10) if options.quick else list_costs(THREADS, IDLE, GROWN, 500)}", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()
