@@ -382,7 +382,17 @@ REFUSING_OPERATIONS = {
 }
 """One for each method and version, because an operation has one route."""
 TWILIO_OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    *(create_sms, list_sms, fetch_sms, update_sms, delete_sms),
-    *(fetch_account, list_numbers, fetch_number, update_number, *REFUSING_OPERATIONS.values()),
-    *(read_sms_webhook, read_sms_status, answer_sms_webhook),
+    create_sms,
+    list_sms,
+    fetch_sms,
+    update_sms,
+    delete_sms,
+    fetch_account,
+    list_numbers,
+    fetch_number,
+    update_number,
+    read_sms_webhook,
+    read_sms_status,
+    answer_sms_webhook,
+    *REFUSING_OPERATIONS.values(),
 )
