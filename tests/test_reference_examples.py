@@ -54,7 +54,6 @@ ENVIRONMENT = {
         "lab": {"kind": "hl7"},
         "desk": {"kind": "messages"},
         "clearing": {"kind": "x12"},
-        "emr": {"kind": "cds"},
     },
     "domains": {"payer": {"kind": "payer", "config": PAYER}},
 }
