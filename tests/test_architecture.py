@@ -190,6 +190,8 @@ WORDS = {"chat", "files", "messages"}
 NAMED = {
     # The environment of a project that has none is a conversation, so the model has to say which kind that is.
     ("model/environment.py", "chat"),
+    # The error about a person on a channel says which kind of sandbox has channels.
+    ("model/environment.py", "messages"),
     # A key of a dataset's byte form, which any type of dataset may use.
     ("model/dataset.py", "files"),
 }

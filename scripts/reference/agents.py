@@ -13,6 +13,9 @@ _MESSAGE = {
     "task_item": "the task item, if the task has one",
     "metadata": "metadata of the message, which the person does not see",
     "slots": "the slots that the scenario set before the conversation",
+    "channel": "`sms`, `email` or `portal`, if the person writes from an address; `None` on a chat",
+    "address": "the address of the person on that channel",
+    "subject": "the subject of an e-mail or a portal message",
 }
 _SAY = {
     "text": "the text of the reply",
@@ -27,6 +30,8 @@ _HISTORY = {
     "slots": "the current values of the slots, as far as the log has them",
     "sandbox": "the sandbox of the conversation",
     "task_item": "the task item, if the task has one",
+    "channel": "`sms`, `email` or `portal`, if the person writes from an address; `None` on a chat",
+    "address": "the address of the person on that channel",
 }
 _TURN = {
     "turn": "the number of the turn, from 1; 0 is what the agent said and did before the person's first message",

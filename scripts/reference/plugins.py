@@ -60,6 +60,7 @@ _SPEC_FIELDS = {
     "cors": "a `clerkship.sandbox.cors.CorsPolicy`: which web pages may read its replies; none if not given",
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can use it: its state is a `Conversation`",
+    "channels": "channels on which people are reached at an address; the state is then a `ConversationHost`",
     "dataset_types": "its dataset types, each a `DatasetType`: `prefix.name`",
     "filters": "its template filters: `prefix.name` and a function (see `Filter`)",
     "scaffold": "a `TaskScaffold`: what `clerkship new task` writes for an environment with such a sandbox",

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
+from itertools import takewhile
 from typing import Any, TypeVar, cast
 
 from clerkship.actors.contract import (
@@ -107,14 +108,11 @@ class People:
             self._restore_unread(participant)
 
     def _restore_unread(self, participant: Participant) -> None:
-        """Let a person read what the agent sent since their last message, each at the time when they would have."""
-        for event in reversed(participant.conversation.messages):
-            if not is_by_agent(event):
-                break
+        """Let a person read what the agent sent since their last message, at the time when they would have."""
+        sent = list(takewhile(is_by_agent, reversed(participant.conversation.messages)))
+        for event in reversed(sent):
             if event.actor == "agent":
-                participant.unread.insert(0, (_to_reply(cast(Utterance, event.payload)), event))
-        if participant.unread:
-            self._schedule_reading(participant, participant.unread[0][1].at)
+                self._hear(participant, _to_reply(cast(Utterance, event.payload)), event)
 
     def _conversation(self, key: str) -> Conversation:
         sandbox, channel, address = parse_key(key)
@@ -181,16 +179,13 @@ class People:
 
     def _hear(self, participant: Participant, reply: AgentReply, message: Event) -> None:
         """Have a person answer a reply, at once or when they read it."""
-        if participant.person.answers_after is None:
+        delay = participant.person.answers_after
+        if delay is None:
             self._answer_reply(participant, reply, message)
             return
         participant.unread.append((reply, message))
         if len(participant.unread) == 1:
-            self._schedule_reading(participant, message.at)
-
-    def _schedule_reading(self, participant: Participant, sent_at: datetime) -> None:
-        assert participant.person.answers_after is not None
-        self._host.clock.schedule(sent_at + participant.person.answers_after, partial(self._read, participant))
+            self._host.clock.schedule(message.at + delay, partial(self._read, participant))
 
     def _read(self, participant: Participant) -> None:
         """Have a person read all that they were sent, and answer it together."""
