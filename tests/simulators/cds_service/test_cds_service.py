@@ -99,3 +99,30 @@ def test_feedback_is_recorded_for_returned_cards_only() -> None:
         assert post(rig, {"feedback": [item | {"card": "other"}]}, f"{PATH}/feedback").status == 400
         kinds = [event.kind for event in rig.playground.log.events]
         assert kinds.count("cds_service.feedback.received") == 1
+
+
+@pytest.mark.parametrize("id", [5, "a b", "", None, ["x"]])
+def test_an_order_without_a_valid_id_gets_a_card_without_suggestions(id: Any) -> None:
+    call = build_call("ibuprofen", "warfarin")
+    call["context"]["draftOrders"]["entry"][0]["resource"]["id"] = id
+    with SimulatorRig(SPEC) as rig:
+        reply = post(rig, call)
+        assert reply.status == 200
+        assert "suggestions" not in orjson.loads(reply.body)["cards"][0]
+
+
+@pytest.mark.parametrize("value", [None, 5, [], {"x": 1}, {"resourceType": "Bundle", "entry": [None, {"resource": 3}]}])
+def test_prefetch_that_is_not_a_resource_is_ignored(value: Any) -> None:
+    call = build_call("ibuprofen", "warfarin")
+    call["prefetch"] = dict.fromkeys(call["prefetch"], value)
+    with SimulatorRig(SPEC) as rig:
+        assert list_summaries(rig, call) == []
+
+
+@pytest.mark.parametrize("field", ["status", "medicationCodeableConcept", "id", "code", "authoredOn"])
+def test_elements_of_the_wrong_type_do_not_break_the_rules(field: str) -> None:
+    call = build_call("ibuprofen", "warfarin")
+    call["prefetch"]["medications"]["entry"][0]["resource"][field] = [{"coding": [5, {"code": ["x"]}]}]
+    call["prefetch"]["orders"] = call["prefetch"]["medications"]
+    with SimulatorRig(SPEC) as rig:
+        assert post(rig, call).status == 200

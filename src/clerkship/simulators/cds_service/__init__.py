@@ -3,7 +3,7 @@
 from clerkship.simulators.cds_service.config import CdsServiceConfig
 from clerkship.simulators.cds_service.events import EVENTS
 from clerkship.simulators.cds_service.exercise import EXERCISE
-from clerkship.simulators.cds_service.handle import CdsService
+from clerkship.simulators.cds_service.handle import CdsServices
 from clerkship.simulators.cds_service.operations import OPERATIONS, ROUTES
 from clerkship.simulators.cds_service.state import CdsServiceState
 from clerkship.simulators.cds_service.steps.set_cards import SetCards
@@ -16,7 +16,7 @@ SPEC = Spec(
     events=EVENTS,
     operations=OPERATIONS,
     routes=ROUTES,
-    handle=CdsService,
+    handle=CdsServices,
     exercise=EXERCISE,
     example="/cds-services",
     config=CdsServiceConfig,

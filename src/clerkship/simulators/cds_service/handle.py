@@ -8,7 +8,7 @@ from clerkship.sandbox.handle import Handle
 from clerkship.simulators.cds_service.state import to_request
 
 
-class CdsService(Handle):
+class CdsServices(Handle):
     """Call the services as an EHR."""
 
     def services(self) -> list[dict[str, Any]]:

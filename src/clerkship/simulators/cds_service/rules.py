@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from clerkship.cds.card import Card, CardSource, SuggestedAction, Suggestion
 from clerkship.cds.coding import CdsCoding
-from clerkship.cds.hooks import list_bundle_resources
+from clerkship.cds.hooks import is_reference, list_bundle_resources
 from clerkship.simulators.cds_service.config import RuleName, ServiceConfig
 from clerkship.simulators.cds_service.drugs import (
     expand,
@@ -70,7 +70,7 @@ def _check_allergies(item: RuleInput) -> Iterator[Card]:
 def _check_interactions(item: RuleInput) -> Iterator[Card]:
     ordered = expand(find_ingredients(item.order.get("medicationCodeableConcept")))
     for other in item.known.get("medications", ()):
-        if other.get("status") in _INACTIVE or _is_same(other, item.order):
+        if str(other.get("status")) in _INACTIVE or _is_same(other, item.order):
             continue
         taken = expand(find_ingredients(other.get("medicationCodeableConcept")))
         for interaction in load_drugs().interactions:
@@ -85,7 +85,7 @@ def _check_duplicates(item: RuleInput) -> Iterator[Card]:
     ordered = find_ingredients(item.order.get("medicationCodeableConcept"))
     for other in item.known.get("medications", ()):
         same = ordered & find_ingredients(other.get("medicationCodeableConcept"))
-        if same and other.get("status") not in _INACTIVE and not _is_same(other, item.order):
+        if same and str(other.get("status")) not in _INACTIVE and not _is_same(other, item.order):
             summary = f"Duplicate order: {_name(item.order)} is already prescribed"
             yield _build_card(item.order, summary, "warning", "An active prescription has the same ingredient.", set())
             return
@@ -125,14 +125,15 @@ def _name(order: Resource) -> str:
 
 
 def _build_card(order: Resource, summary: str, indicator: Any, detail: str, avoided: set[str]) -> Card:
-    reference = f"{order['resourceType']}/{order['id']}" if order.get("id") else ""
+    reference = f"{order['resourceType']}/{order.get('id')}"
+    is_named = isinstance(order.get("id"), str) and is_reference(reference)  # else an action cannot name it
     suggestions = []
-    if reference:
+    if is_named:
         action = SuggestedAction(type="delete", description=f"Cancel {_name(order)}", resource_id=reference)
         suggestions.append(Suggestion(label="Cancel the order", is_recommended=True, actions=(action,)))
     alternatives = load_drugs().alternatives
     instead = next((alternatives[each] for each in sorted(avoided) if each in alternatives), "")
-    if instead and reference and instead not in avoided:
+    if instead and is_named and instead not in avoided:
         changed = {**order, "medicationCodeableConcept": {"text": instead}}
         action = SuggestedAction(type="update", description=f"Order {instead} instead", resource=changed)
         suggestions.append(Suggestion(label=f"Order {instead} instead", actions=(action,)))
