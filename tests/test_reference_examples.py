@@ -47,6 +47,7 @@ ENVIRONMENT = {
     "name": "example",
     "datasets": ["chart", "notes"],
     "simulators": {
+        "advice": {"kind": "cds_service"},
         "chat": {"kind": "chat"},
         "emr": {"kind": "cds"},
         "drop": {"kind": "files"},
