@@ -20,7 +20,7 @@ from clerkship.simulators.cds_service.drugs import (
 Resource = Mapping[str, Any]
 SOURCE = CardSource(label="Clerkship order safety")
 OVERRIDE_REASONS = tuple(
-    CdsCoding(code=code, system="https://clerkship.dev/override-reasons", display=display)
+    CdsCoding(code=code, system="urn:clerkship:override-reasons", display=display)
     for code, display in (("benefit", "The benefit outweighs the risk"), ("tolerated", "The patient tolerates it"))
 )
 _INACTIVE = frozenset({"cancelled", "stopped", "completed", "entered-in-error", "revoked", "draft"})
