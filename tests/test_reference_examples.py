@@ -160,7 +160,7 @@ def test_every_assertion_step_and_simulator_has_an_example() -> None:
 def test_example_of_an_assertion(bench: Workbench, name: str, outcome: str) -> None:
     example = load_examples("assertions")[name]
     task = {"environment": "example", "criteria": [{"label": name, "assertion": example["example"]}]}
-    task["steps"] = example.get("steps", [])
+    task |= {"steps": example.get("steps", []), "entities": example.get("entities", [])}
     [criterion] = _run(bench, task, example[outcome], example.get("judge"))
     assert criterion.status == "judged", criterion.detail
     assert criterion.passed == (outcome == "passes"), criterion.detail

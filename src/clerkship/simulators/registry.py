@@ -77,6 +77,7 @@ KINDS: tuple[KindEntry, ...] = (
     ),
     KindEntry(
         kind="messages",
+        assertions={"message_sent": (), "message_thread": (), "must_not_mention": ()},
         steps={"messages.receive": (), "messages.sent_before": (), "messages.set_consent": ()},
     ),
     KindEntry(kind="cds_service", steps={"cds_service.set_cards": ()}),

@@ -3,6 +3,9 @@
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.smtp import SmtpUser
+from clerkship.simulators.messages.assertions.message_sent import MessageWasSent
+from clerkship.simulators.messages.assertions.message_thread import MessageThreadInOrder
+from clerkship.simulators.messages.assertions.must_not_mention import MustNotMention
 from clerkship.simulators.messages.attack import MessagesAttack
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.contacts import PatientContacts
@@ -42,6 +45,7 @@ SPEC = Spec(
     listeners=(Smtp,),
     outbound=TWILIO_DELIVERIES,
     authentication=(BearerToken(), BasicPassword(user_field="account_sid"), SmtpUser()),
+    assertions=(MessageWasSent, MessageThreadInOrder, MustNotMention),
     steps=(ReceiveMessage, SentBefore, SetConsent),
     channels=("sms", "email", "portal"),
     attack=MessagesAttack(),

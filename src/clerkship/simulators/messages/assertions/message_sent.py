@@ -27,8 +27,8 @@ _CONDITIONS = ("channel", "to", "sender", "subject", "text", "attachments", "thr
 
 class MessageWasSent(Assertion, MessageMatch):
     """The agent sent a message like this; or the number of such messages is as expected. Messages that lie in the past,
-    automatic replies and refused messages do not count. A message without text, to other recipients or before its time
-    does not match.
+    automatic replies and refused messages do not count. `to` needs one recipient like this and allows others; `only_to`
+    allows no others.
     """
 
     name: ClassVar[str] = "message_sent"
@@ -36,11 +36,12 @@ class MessageWasSent(Assertion, MessageMatch):
     to: Annotated[
         Expected | None,
         Field(
-            description="a recipient (also cc and bcc): an address such as Patient/p1, a list of which one, a matcher"
+            description="one of its recipients (also cc and bcc), which may be several: an address such as Patient/p1, "
+            "a list of which one, or a matcher"
         ),
     ] = None
     only_to: Annotated[
-        Expected | None, Field(description="every recipient must be this one, or match; then nobody else receives it")
+        Expected | None, Field(description="all of its recipients: every one must be this one, or match")
     ] = None
     sender: Annotated[
         Expected | None, Field(alias="from", description="own number or address that it was sent from")
