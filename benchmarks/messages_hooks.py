@@ -12,6 +12,7 @@ from clerkship.model.environment import Environment
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.in_process import open_sandboxes
+from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import cds, fhir
@@ -19,7 +20,7 @@ from clerkship.simulators.cds.handle import Cds, describe_service
 from clerkship.simulators.cds.serving import ServiceServer
 from clerkship.simulators.cds.state import CdsState
 
-MAX_SECONDS = 300
+MAX_SECONDS = 60
 CONTEXT = {"userId": "Practitioner/doc", "patientId": "p1"}
 PREFETCH = {
     "patient": "Patient/{{context.patientId}}",
@@ -63,9 +64,9 @@ def fire_all(hooks: int, prefetch: dict[str, str]) -> float:
         "emr": PreparedSimulator(cds.SPEC, cds.SPEC.config()),
     }
     gateway = Gateway()
-    listener = open_http(gateway)
+    listener, outbound = open_http(gateway), ListenerPool(gateway)
     playground = Playground(environment, simulators, "hooks")
-    emr = open_sandboxes(gateway, playground, listener.url).get_as(Cds)
+    emr = open_sandboxes(gateway, playground, listener.url, outbound).get_as(Cds)
     service = describe_service("patient-view", lambda request: [CARD], id="check", prefetch=prefetch)
     try:
         with emr.serve([service]):
@@ -81,6 +82,7 @@ def fire_all(hooks: int, prefetch: dict[str, str]) -> float:
     finally:
         playground.close()
         gateway.remove_playground(playground)
+        outbound.close()
         listener.close()
 
 
