@@ -14,7 +14,7 @@ Context = OperationContext[CdsServiceState]
 ServiceId = Annotated[str, Field(description="the id of the service, from list_services")]
 
 
-class ServiceCall(Frozen):
+class CdsServiceRequest(Frozen):
     """The input of `call_service`."""
 
     id: ServiceId
@@ -36,7 +36,7 @@ def list_services(context: Context, _: NoInput) -> dict[str, Any]:
 
 
 @operation()
-def call_service(context: Context, call: ServiceCall) -> dict[str, Any]:
+def call_service(context: Context, call: CdsServiceRequest) -> dict[str, Any]:
     """Call a CDS service as an EHR does when a hook fires. Returns its cards; none if it has no advice."""
     return context.state.call(context.action, call.id, call.request)
 
