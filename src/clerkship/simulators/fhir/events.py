@@ -97,6 +97,17 @@ class ResourceDeleted(Payload):
     status: int = 204
 
 
+class ResourceWithdrawn(ResourceDeleted):
+    """A resource that a request created was removed again, because a sandbox that reacts to it refused it.
+
+    The request is refused. In a transaction, what it had changed before is undone too.
+    """
+
+    kind: ClassVar[str] = "fhir.resource.withdrawn"
+    operation: str = "withdraw"
+    status: int = 422
+
+
 class ResourceValidated(Payload):
     """A client validated a resource, which changes nothing."""
 
@@ -147,6 +158,7 @@ EVENTS: tuple[type[Payload], ...] = (
     ResourceCreated,
     ResourceUpdated,
     ResourceDeleted,
+    ResourceWithdrawn,
     ResourceValidated,
     BundleProcessed,
     NothingChanged,

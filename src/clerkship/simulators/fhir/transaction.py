@@ -20,7 +20,15 @@ from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.exact import has_exact_decimals
 from clerkship.fhir.issue import Issue
 from clerkship.fhir.reference import iter_references, parse_reference
-from clerkship.fhir.resource import Resource, get_key, list_objects, render_resource, set_version, to_plain_json
+from clerkship.fhir.resource import (
+    Resource,
+    get_key,
+    list_objects,
+    parse_resource,
+    render_resource,
+    set_version,
+    to_plain_json,
+)
 from clerkship.kit.memory import pause_garbage_collection
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.operation import Operation, OperationContext
@@ -32,6 +40,7 @@ from clerkship.simulators.fhir.events import (
     ResourceCreated,
     ResourceDeleted,
     ResourceUpdated,
+    ResourceWithdrawn,
 )
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
 from clerkship.simulators.fhir.state import (
@@ -42,6 +51,8 @@ from clerkship.simulators.fhir.state import (
     next_version_id,
 )
 
+WITHDRAW = "withdraw"
+"""The operation of a write that restores what a refused transaction had changed."""
 T = TypeVar("T")
 InputT = TypeVar("InputT")
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -265,13 +276,20 @@ class Transaction:
         )
 
     def commit(self) -> None:
-        """Emit an event for each change; the events change the store."""
+        """Emit an event for each change; the events change the store.
+
+        A sandbox that reacts to a new resource may refuse it. Then this is refused, and what was created is withdrawn.
+        """
         self.check()
         payloads = self._payloads
         self._ids = None
         self._clear()
-        for payload in payloads:
-            self.action.emit(payload)
+        for number, payload in enumerate(payloads):
+            event = self.action.emit(payload)
+            refusals = self.action.reaction_refusals(event) if isinstance(payload, ResourceCreated) else []
+            if refusals:
+                undo_changes(self.state, self.action, payloads[: number + 1])
+                raise FhirRefusal(422, *(Issue("error", "business-rule", each.reason) for each in refusals))
 
     def rollback(self) -> None:
         """Discard the changes and release the ids they used."""
@@ -282,6 +300,21 @@ class Transaction:
 
     def _clear(self) -> None:
         self._payloads, self._staged, self._resources, self._unchecked = [], {}, {}, []
+
+
+def undo_changes(state: FhirState, action: ActionContext, changes: Sequence[Payload]) -> None:
+    """Undo committed changes, the last one first."""
+    undo = Transaction(state, action)
+    for change in reversed(changes):
+        if isinstance(change, ResourceCreated):
+            version = next_version_id(state.version(f"{change.type}/{change.id}"))
+            undo.note(ResourceWithdrawn(type=change.type, id=change.id, version=version))
+        elif isinstance(change, ResourceUpdated | ResourceDeleted):
+            earlier = state.versions(f"{change.type}/{change.id}")[-2].data
+            if earlier is not None:
+                undo.write(parse_resource(earlier), WITHDRAW)
+    undo._unchecked.clear()  # what was in the store before is not checked again
+    undo.commit()
 
 
 def find_dangling_references(

@@ -11,9 +11,15 @@ from clerkship.fhir.resource import Resource, parse_resource
 from clerkship.model.matcher import equals
 from clerkship.model.path import MISSING
 from clerkship.simulators.fhir.assertions.leaves import flatten_resource
-from clerkship.simulators.fhir.events import ResourceCreated, ResourceDeleted, ResourceUpdated, ResourceWritten
+from clerkship.simulators.fhir.events import (
+    ResourceCreated,
+    ResourceDeleted,
+    ResourceUpdated,
+    ResourceWithdrawn,
+    ResourceWritten,
+)
 
-WRITE_EVENTS = (ResourceCreated.kind, ResourceUpdated.kind, ResourceDeleted.kind)
+WRITE_EVENTS = (ResourceCreated.kind, ResourceUpdated.kind, ResourceDeleted.kind, ResourceWithdrawn.kind)
 ChangeType = Literal["created", "updated", "deleted"]
 
 
