@@ -9,7 +9,7 @@ from scripts.reference.environment import assertions_page, domains_page, events_
 from scripts.reference.fhir import fhir_page
 from scripts.reference.files import files_page, matchers_page, templates_page
 from scripts.reference.hl7 import hl7_page
-from scripts.reference.messages import messages_page
+from scripts.reference.messages import messages_page, portal_to_fhir_page
 from scripts.reference.payers import fhir_to_payer_page, payer_page
 from scripts.reference.plugins import plugins_page
 from scripts.reference.render import render_page
@@ -37,6 +37,7 @@ def build_pages() -> dict[str, str]:
         "x12.md": x12_page(),
         "messages.md": messages_page(),
         "cds.md": cds_page(),
+        "portal_to_fhir.md": portal_to_fhir_page(),
         "payer.md": payer_page(),
         "fhir_to_payer.md": fhir_to_payer_page(),
         "agents.md": agents_page(),

@@ -1,5 +1,7 @@
-"""The page about messages."""
+"""The pages about messages."""
 
+from clerkship.reactions.communication import PORTAL_MEDIUM
+from clerkship.reactions.fhir_to_messages.message import PORTAL_MEDIA, SENT_STATUSES
 from clerkship.simulators.messages.checks import (
     MAX_ATTACHMENTS,
     MAX_MEDIA,
@@ -41,4 +43,14 @@ def messages_page() -> str:
                 (HELP_WORDS, "gets the automatic reply `help_text`"),
             )
         ),
+    )
+
+
+def portal_to_fhir_page() -> str:
+    """Return the page about portal messages in a chart."""
+    return render_page(
+        "portal_to_fhir.md",
+        medium=PORTAL_MEDIUM,
+        media=", ".join(f"`{code}`" for code in sorted(PORTAL_MEDIA)),
+        statuses=" or ".join(f"`{status}`" for status in SENT_STATUSES),
     )

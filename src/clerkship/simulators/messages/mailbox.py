@@ -44,6 +44,8 @@ class Mailbox:
         self._thread_keys: dict[ThreadKey, str] = {}
         self._message_ids: dict[str, str] = {}
         """Message-ID of an e-mail -> id of the message."""
+        self.references: dict[str, str] = {}
+        """Key of a Communication in a chart -> id of the message that was sent for it."""
 
     def add(self, event: Event, *, is_inbound: bool) -> MessageRecord:
         """Add a message that was sent or has arrived."""
@@ -56,6 +58,8 @@ class Mailbox:
         self.messages[header.id] = record
         if header.message_id:
             self._message_ids.setdefault(header.message_id, header.id)
+        if header.reference:
+            self.references[header.reference] = header.id
         for address in dict.fromkeys(record.correspondents):
             key = (header.channel, normalise_address(header.channel, address))
             self._by_address.setdefault(key, []).append(record.number)

@@ -39,6 +39,9 @@ class OutgoingMessage(Frozen):
     references: Annotated[
         tuple[str, ...], Field(description="e-mail: the Message-IDs of In-Reply-To and References, newest first")
     ] = ()
+    reference: Annotated[str | None, Field(description="key of the Communication in a chart that it is sent for")] = (
+        None
+    )
 
     @property
     def recipients(self) -> tuple[str, ...]:

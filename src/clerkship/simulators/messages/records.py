@@ -37,6 +37,9 @@ class MessageHeader(Frozen):
     in_reply_to: Annotated[str | None, Field(description="id of the message that it answers")] = None
     message_id: Annotated[str | None, Field(description="e-mail: the Message-ID of RFC 5322, with its brackets")] = None
     attachments: tuple[MessageAttachment, ...] = ()
+    reference: Annotated[
+        str | None, Field(description="key of the Communication in a chart that it was sent for, by a reaction")
+    ] = None
 
     @property
     def recipients(self) -> tuple[str, ...]:
