@@ -1,7 +1,10 @@
 """The twilio SDKs for Python and Node drive the Twilio API, and check the signatures of its webhooks."""
 
 import json
+import os
+import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from tests.clients.installs import CannotInstall, python_environment
 from tests.simulators.messages.twilio.clinic import ADA, GONE, OWN, Answer, TextAgent, TextingClinic
 
 PROGRAMS = Path(__file__).parent / "programs"
+GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "text_messages.md"
 Sdk = Callable[[dict[str, Any]], Any]
 
 
@@ -79,3 +83,24 @@ def test_the_sdk_sends_lists_streams_and_fetches_and_its_webhooks_are_signed(sdk
     assert sdk({"validate": [basic["password"], requests]}) == [True] * 10
     assert sdk({"validate": ["another token", requests]}) == [False] * 10
     agent.close()
+
+
+def test_the_agent_of_the_guide_that_uses_the_sdk_passes(tmp_path: Path) -> None:
+    try:
+        python = python_environment("twilio", PROGRAMS / "twilio.txt")
+    except CannotInstall as problem:
+        pytest.skip(str(problem))
+    blocks = re.findall(
+        r"^```\w+\n# file: (\S+)\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    for name, text in blocks:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    [site] = python.parents[1].glob("lib/python*/site-packages")
+    program = "import sys; sys.path.append(sys.argv.pop(1)); from clerkship.__main__ import main; main()"
+    command = [sys.executable, "-c", program, str(site)]
+    command += ["run", "desk/move.yml", "--agent", "python:with_twilio:on_task"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

@@ -3,8 +3,11 @@
 import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from clerkship.sandbox.handle import Handle
+from clerkship.simulators.messages.twilio.form import FORM
+from clerkship.simulators.messages.twilio.resources import VERSION, build_number_sid
 
 
 class Messages(Handle):
@@ -65,6 +68,13 @@ class Messages(Handle):
         """Return who opted out of text messages, or in again."""
         consents: list[dict[str, Any]] = self._json("GET", "/consents")["consents"]
         return consents
+
+    def register_webhook(self, url: str, number: str | None = None) -> None:
+        """Have each text message to an own number, the first by default, posted to a URL; an empty URL ends it."""
+        number = number or self._json("GET", "/")["numbers"][0]
+        account = self.credentials["basic"]["user"]
+        path = f"/{VERSION}/Accounts/{account}/IncomingPhoneNumbers/{build_number_sid(number)}.json"
+        self.request("POST", path, body=urlencode({"SmsUrl": url}).encode(), media=FORM)
 
     def _list(self, path: str, name: str, filters: Mapping[str, str]) -> list[dict[str, Any]]:
         query, entries = {"count": "1000", **filters}, []
