@@ -4,6 +4,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any, cast
 
 from clerkship.events.event import Event
+from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
@@ -68,6 +69,8 @@ class MessagesState(State):
         """Own number and number of a contact -> what the contact last chose during the trial."""
         self.conversations = ConversationTable()
         """The conversations with simulated people."""
+        self.answered_calls: set[tuple[str, str]] = set()
+        """Delivery and message, such as `("twilio-status", "SM1/sent")`, of calls that the agent has answered."""
         self._agenda = DeliveryAgenda(self.mailbox.messages)
         self._replies: dict[str, KeywordKind] = {}
         """Id of an arrived keyword -> the automatic reply that is due."""
@@ -288,6 +291,11 @@ class MessagesState(State):
                 self.mailbox.attachments[attachment.id] = attachment
             case ConsentChanged() as change:
                 self.consents[change.own_number, change.number] = change.consent
+            case OutboundAttempted(message=id) as attempt:
+                # A call that was under way during a rewind may be of a message that is undone.
+                is_answered = attempt.outcome in ("delivered", "rejected") and attempt.retry_in is None
+                if is_answered and id.partition("/")[0] in self.messages:
+                    self.answered_calls.add((attempt.channel, id))
             case ConversationStarted(person=person, channel=channel, address=address):
                 self.conversations.start(person, channel, address)
             case ConversationEnded(channel=channel, address=address):

@@ -4,6 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from clerkship.playground.playground import SavedLog
 from clerkship.simulators.messages.events import MessageRefused
 from clerkship.simulators.messages.twilio import deliveries
 from clerkship.simulators.messages.twilio.twiml import BadTwiml, parse_answer
@@ -118,6 +119,35 @@ def test_an_answer_to_a_contact_who_opted_out_is_refused(clinic: TextingClinic) 
     assert not clinic.sent_by_agent
     payloads = [event.payload for event in clinic.playground.log.events]
     assert [each.code for each in payloads if isinstance(each, MessageRefused)] == ["21610", "21610"]
+    agent.close()
+
+
+def test_what_was_posted_before_a_rewind_is_not_posted_again(clinic: TextingClinic) -> None:
+    agent = TextAgent(lambda posted: Answer(404 if posted.form.get("Body") == "refused" else 200))
+    clinic.register(f"{agent.url}/sms")
+    clinic.create(StatusCallback=f"{agent.url}/status")
+    clinic.receive("one")
+    clinic.receive("refused")
+    clinic.pass_time("4s")  # queued and sent, not yet delivered
+    log = clinic.playground.log
+    clinic.playground.rewind(SavedLog(tuple(log.events), tuple(log.lines)))
+    clinic.receive("two")
+    clinic.pass_time("1h")
+    forms = [each.form for each in agent.posted]
+    assert [form["Body"] for form in forms if "Body" in form] == ["one", "refused", "two"]
+    assert [form["MessageStatus"] for form in forms if "Body" not in form] == ["queued", "sent", "delivered"]
+    agent.close()
+
+
+def test_a_message_that_a_rewind_undoes_is_posted_when_it_comes_again(clinic: TextingClinic) -> None:
+    agent = TextAgent()
+    clinic.register(f"{agent.url}/sms")
+    first = clinic.receive("one")
+    clinic.pass_time()
+    clinic.playground.rewind(SavedLog())
+    assert clinic.receive("one") == first
+    clinic.pass_time()
+    assert [each.form["MessageSid"] for each in agent.posted] == [first, first]
     agent.close()
 
 

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, ClassVar, cast
 from urllib.parse import urlencode
 
@@ -33,6 +34,7 @@ _STATUSES: Mapping[DeliveryStatus, tuple[DeliveryStatus, ...]] = {
     "failed": ("queued", "failed"),
 }
 """The status of a message -> all that it has had, each with a callback."""
+_FINAL_STATUSES = ("delivered", "undelivered", "failed")
 
 
 class TwilioCall(OperationCall[Any, Any]):
@@ -53,6 +55,10 @@ class TwilioDelivery(WebhookDelivery):
     def limits(self) -> HttpLimits:
         """The limits of Twilio."""
         return HttpLimits(MAX_ANSWER_SECONDS, MAX_ANSWER_BYTES)
+
+    def is_finished(self, state: MessagesState, message_id: str) -> bool:
+        """Return whether the agent has answered, also before the run was rewound, or the call was given up."""
+        return message_id in self._finished or (self.name, message_id) in state.answered_calls
 
     @abstractmethod
     def build_call(self, message_id: str) -> TwilioCall:
@@ -108,11 +114,12 @@ class SmsWebhook(TwilioDelivery):
         """Return the ids of text messages that arrived at a number with an SmsUrl."""
         is_start = True
         for record in state.mailbox.list_messages(_ARRIVED, after=self._first):
-            if is_start and record.id in self._finished:
+            is_finished = self.is_finished(state, record.id)
+            if is_start and is_finished:
                 self._first = record.number
                 continue
             is_start = False
-            if self._get_address(record.header.to[0]):
+            if not is_finished and self._get_address(record.header.to[0]):
                 yield record.id
 
     def reset(self) -> None:
@@ -144,8 +151,8 @@ class SmsStatusCallback(TwilioDelivery):
 
     def __init__(self, client: OutboundClient) -> None:
         super().__init__(client)
-        self._settled: set[str] = set()
-        """Messages whose last status was reported."""
+        self._first = 0
+        """How many of the callback addresses, from the start, have nothing left to report."""
 
     @classmethod
     def configured(cls, config: Frozen) -> str | None:
@@ -168,20 +175,21 @@ class SmsStatusCallback(TwilioDelivery):
 
     def pending(self, state: MessagesState) -> Iterable[str]:
         """Return message and status, such as `SM1/sent`, for each status that was not reported."""
-        for name in list(self.client.callbacks):
+        is_start = True
+        for place, name in enumerate(list(islice(self.client.callbacks, self._first, None)), self._first + 1):
             link, _, sid = name.partition("/")
-            record = state.messages.get(sid)
-            if link != self.link or record is None or sid in self._settled:
-                continue
-            ids = [f"{sid}/{status}" for status in _STATUSES.get(record.status, ())]
-            if len(ids) == len(_STATUSES["delivered"]) and self._finished.issuperset(ids):
-                self._settled.add(sid)
-                continue
-            yield from ids
+            if link == self.link and sid != ops.NEW_MESSAGE:
+                record = state.messages.get(sid)
+                statuses = () if record is None else _STATUSES.get(record.status, ())
+                ids = [id for id in (f"{sid}/{status}" for status in statuses) if not self.is_finished(state, id)]
+                yield from ids
+                is_start = is_start and not ids and record is not None and record.status in _FINAL_STATUSES
+            if is_start:
+                self._first = place
 
     def reset(self) -> None:
-        """Also forget which messages are settled."""
-        self._settled.clear()
+        """Also begin with the first message."""
+        self._first = 0
         super().reset()
 
     def build_call(self, message_id: str) -> TwilioCall:

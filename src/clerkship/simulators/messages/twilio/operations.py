@@ -31,6 +31,8 @@ from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 Context = OperationContext[MessagesState]
 SMS_LINK, STATUS_LINK = "sms", "status"
 """Names of callback addresses: `sms/` and an own number, `status/` and the id of a message."""
+NEW_MESSAGE = "new"
+"""Instead of the id, while a message is not yet sent."""
 MAX_PAGE_SIZE = 1000
 DEFAULT_PAGE_SIZE = 50
 DAY = timedelta(days=1)
@@ -147,9 +149,8 @@ def create_sms(context: Context, new: NewSms) -> dict[str, Any]:
         raise Refusal(400, "21603", "a 'From' phone number is required")
     if new.status_callback:
         _check_url(new.status_callback, "StatusCallback", "21609")
-        context.register_callback(
-            f"{STATUS_LINK}/new", new.status_callback
-        )  # may refuse it, before the message is sent
+        # May refuse it, before the message is sent.
+        context.register_callback(f"{STATUS_LINK}/{NEW_MESSAGE}", new.status_callback)
     to = (new.to,) if new.to else ()
     event = context.state.send(context.action, OutgoingMessage(channel="sms", sender=new.sender, to=to, text=new.body))
     record = context.state.messages[event.payload.header.id]  # type: ignore[attr-defined]
