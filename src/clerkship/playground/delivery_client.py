@@ -49,6 +49,7 @@ class DeliveryClient(GatewayClient):
 
     async def sign_jwt(self, audience: str, tenant: str = "") -> str:
         """Return a JWT with which the sandbox identifies itself."""
+        await self._start_http()
         return await self.run_locked(partial(self._sign_jwt, audience, tenant))
 
     def _sign_jwt(self, audience: str, tenant: str) -> str:
@@ -62,14 +63,21 @@ class DeliveryClient(GatewayClient):
         self, sandbox: str, scopes: Sequence[str], patient: str, lifetime: timedelta
     ) -> IssuedAccess:
         """Issue an access token with scopes for another sandbox of the playground."""
+        await self._start_http()
         return await self.run_locked(partial(self._grant_access, sandbox, scopes, patient, lifetime))
 
     def _grant_access(self, sandbox: str, scopes: Sequence[str], patient: str, lifetime: timedelta) -> IssuedAccess:
         token, access = self.playground.sandboxes[sandbox].credentials.grant(scopes, patient, lifetime)
         return IssuedAccess(self._build_url(sandbox), token, access.scope, int(lifetime.total_seconds()))
 
+    async def _start_http(self) -> None:
+        """Start the HTTP server if it is not running: URLs of sandboxes must work while the agent is called."""
+        if not self.playground.address:
+            base = await asyncio.to_thread(self.gateway.http_url)
+            self.playground.address = base.partition("//")[2]
+
     def _build_url(self, sandbox: str) -> str:
-        """Return the URL of a sandbox. Before the HTTP server runs, it has a reserved name (RFC 6761 §6.4)."""
+        """Return the URL of a sandbox. Without an HTTP server, it has a reserved name (RFC 6761 §6.4)."""
         playground = self.playground
         if not playground.address:
             return f"http://{sandbox}.invalid"

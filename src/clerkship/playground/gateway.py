@@ -71,6 +71,8 @@ class Gateway:
         """Called when an agent has registered an address, with its name."""
         self.on_run_ended: Callable[[str], None] | None = None
         """Called with the address of each sandbox that had one, when its trial has ended."""
+        self.http_url: Callable[[], str] = str
+        """Returns the URL of the HTTP server, and starts it if it is not running; empty if there is no server."""
         self.listener_ports: Callable[[], Iterable[int]] = tuple
         """Returns the ports of the running listeners."""
         self.handlers: tuple[Handler, ...] = (

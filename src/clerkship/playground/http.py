@@ -83,4 +83,6 @@ def open_http(
     gateway: Gateway, port: int = 0, limits: ConnectionLimits | None = None, control: ControlEndpoint | None = None
 ) -> HttpListener:
     """Build the HTTP server of a gateway. It starts to listen when its address is first read."""
-    return HttpListener(GatewayApplication(gateway, control), port, limits)
+    listener = HttpListener(GatewayApplication(gateway, control), port, limits)
+    gateway.http_url = listener.url
+    return listener

@@ -59,12 +59,15 @@ class OutboundClient(SandboxClient, Protocol):
         """Call `due` after this simulated time, in the thread that moves the clock."""
 
     async def sign_jwt(self, audience: str, tenant: str = "") -> str:
-        """Return a JWT with which the sandbox identifies itself at an endpoint of the agent. Never log it."""
+        """Return a JWT with which the sandbox identifies itself at an endpoint of the agent. Never log it.
+
+        The HTTP server is running afterwards: it serves the public keys.
+        """
 
     async def grant_access(
         self, sandbox: str, scopes: Sequence[str], patient: str, lifetime: timedelta
     ) -> IssuedAccess:
-        """Issue an access token with SMART scopes for another sandbox of the playground.
+        """Issue an access token with SMART scopes for another sandbox of the playground, at a URL that works.
 
         Raises BadScope, and KeyError if there is no such sandbox. The kind of that sandbox must accept such tokens
         (`ScopedBearerToken`), as `fhir` does.
