@@ -1,6 +1,7 @@
 """Playgrounds with one simulator or domain, used by the checks."""
 
 import http.client
+import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -29,6 +30,8 @@ from clerkship.simulators.spec import Spec
 
 WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 """The methods of requests that may change something."""
+_PUBLIC_KEY_FIELD = re.compile(r'"(?:kid|x|y)": ?"[\w-]{43,64}"')
+"""The random fields of a public key for ES384 as a JWK: thumbprint and coordinates, in base64."""
 PreparedDomains = Mapping[str, PreparedComponent]
 ExerciseRequest = Request | OperationCall[Any, Any]
 """A request of an exercise: over HTTP, or a call in another protocol."""
@@ -293,8 +296,8 @@ def prepare_domains(spec: Spec) -> dict[str, PreparedComponent]:
 
 
 def _remove_issued_credentials(body: bytes) -> bytes:
-    """Remove session ids and access tokens, which are different in every run."""
-    text = body.decode(errors="surrogateescape")
+    """Remove session ids, access tokens and public keys, which are different in every run."""
+    text = _PUBLIC_KEY_FIELD.sub("[public key]", body.decode(errors="surrogateescape"))
     return ISSUED_CREDENTIAL.sub("[issued credential]", text).encode(errors="surrogateescape")
 
 

@@ -11,6 +11,7 @@ from clerkship.cds.hooks import HookName
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.model.pattern import Regex
+from clerkship.sandbox.authentication.scope import parse_scopes
 from clerkship.transports.outbound.address import OutboundAddress
 
 Choice = Literal["recommended", "first", "all"]
@@ -30,6 +31,10 @@ def _check_url(text: str | None) -> str | None:
     if text is not None and not parse_base_url(text).is_loopback:
         raise ValueError("services named in a file must be on this machine (127.0.0.1, [::1] or localhost)")
     return text
+
+
+def _check_scopes(scopes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(scope.text for scope in parse_scopes(scopes)) if scopes else ()
 
 
 class CardDecision(Frozen):
@@ -74,6 +79,14 @@ class CdsConfig(Frozen):
         Duration, Field(description="wall time for a service to answer; simulated time stands still meanwhile")
     ] = timedelta(seconds=10)
     max_response: Annotated[Whole, Field(ge=1000, le=10_000_000, description="bytes in one answer")] = 1_000_000
+    scopes: Annotated[
+        tuple[str, ...],
+        AfterValidator(_check_scopes),
+        Field(description="SMART scopes of the access token for the chart; without any, services get no token"),
+    ] = ("patient/*.read",)
+    token_lifetime: Annotated[Duration, Field(description="wall time for which that token is valid")] = timedelta(
+        minutes=5
+    )
     apply_system_actions: Annotated[
         Flag, Field(description="whether system actions are applied to the chart, without a clinician")
     ] = True
@@ -86,4 +99,10 @@ class CdsConfig(Frozen):
     def _check_time_limit(self) -> Self:
         if not timedelta(milliseconds=50) <= self.time_limit <= timedelta(minutes=2):
             raise ValueError("time_limit is from 50 ms to 2 minutes")
+        return self
+
+    @model_validator(mode="after")
+    def _check_token_lifetime(self) -> Self:
+        if not timedelta(seconds=1) <= self.token_lifetime <= timedelta(hours=1):
+            raise ValueError("token_lifetime is from 1 second to 1 hour")
         return self

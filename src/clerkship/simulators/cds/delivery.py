@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 from urllib.parse import quote
 
+from clerkship.cds.hook_request import FhirAuthorization, HookRequest
 from clerkship.cds.service import DISCOVERY_PATH, CdsService
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import Operation, OperationCall
@@ -12,6 +13,7 @@ from clerkship.sandbox.request import Reply
 from clerkship.simulators.cds import operations as ops
 from clerkship.simulators.cds.config import CdsConfig
 from clerkship.simulators.cds.events import FailureReason
+from clerkship.simulators.cds.records import PreparedCall
 from clerkship.simulators.cds.state import CdsState
 from clerkship.transports.outbound.delivery import DeliveryFailed, OutboundDelivery
 from clerkship.transports.outbound.http import HttpLimits, HttpResponse, OutboundRequest, json_request, send_request
@@ -98,8 +100,9 @@ class CdsDelivery(OutboundDelivery):
         reply = await self.client.call_as_run(CdsCall(ops.prepare_call, ops.CallId(id=id), f"/{id}"))
         if not reply.ok:
             raise _not_sent(reply)
+        request = await self._authorize(reply.result)
         try:
-            response = await self._request(resolved, _quote_path(service), json_request(reply.result, _ACCEPT))
+            response = await self._request(resolved, _quote_path(service), json_request(request.to_wire(), _ACCEPT))
         except (DeliveryFailed, OutboundRefused, OSError, EOFError) as error:
             failure = ops.CallFailure(id=id, reason=find_reason(error), status=getattr(error, "status", None))
             await self.client.call_as_run(CdsCall(ops.report_failure, failure, f"/{id}"))
@@ -107,6 +110,21 @@ class CdsDelivery(OutboundDelivery):
         answer = ops.ServiceAnswer(id=id, status=response.status, body=response.body)
         await self.client.call(CdsCall(ops.report_answer, answer, f"/{id}", response.body))
         await self.client.call_as_run(CdsCall(ops.decide_cards, ops.CallId(id=id), f"/{id}"))
+
+    async def _authorize(self, call: PreparedCall) -> HookRequest:
+        """Add an access token for the chart to a request (specification: FHIR resource access). It is never logged."""
+        config = cast(CdsConfig, self.client.config)
+        if not call.chart or not config.scopes:
+            return call.request
+        access = await self.client.grant_access(call.chart, config.scopes, call.patient, config.token_lifetime)
+        authorization = FhirAuthorization(
+            access_token=access.token,
+            expires_in=access.expires_in,
+            scope=access.scope,
+            subject=call.service,
+            patient=call.patient or None,
+        )
+        return call.request.model_copy(update={"fhir_server": access.url, "fhir_authorization": authorization})
 
     async def _send_feedback(self, id: str, resolved: ResolvedAddress) -> None:
         service = await self._find_service(id)
@@ -131,10 +149,15 @@ class CdsDelivery(OutboundDelivery):
     async def _request(
         self, resolved: ResolvedAddress, path: str, request: OutboundRequest, *, is_json: bool = True
     ) -> HttpResponse:
-        """Send a request below the base URL. Raise DeliveryFailed unless the answer is JSON with a status of 200."""
+        """Send a request below the base URL. Raise DeliveryFailed unless the answer is JSON with a status of 200.
+
+        Each request has a JWT for the URL that is called (specification: trusting CDS clients).
+        """
         target = resolved.address.target.rstrip("/") + path
-        self.client.extend(self.limits.timeout)
         service = replace(resolved, address=replace(resolved.address, target=target))
+        token = await self.client.sign_jwt(service.address.url)
+        request = replace(request, headers={**request.headers, "authorization": f"Bearer {token}"})
+        self.client.extend(self.limits.timeout)
         with self.measure():
             response = await send_request(self.client, service, request, self.limits)
         if not OK <= response.status < 300 or (is_json and response.status != OK):

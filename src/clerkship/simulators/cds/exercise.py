@@ -17,6 +17,7 @@ EXERCISE = (
     Request("GET", "/services"),
     Request("GET", "/hooks"),
     Request("GET", "/hooks/none"),
+    Request("GET", "/jwks.json"),
     CdsCall(ops.prepare_call, _NO_CALL),
     CdsCall(ops.report_answer, ops.ServiceAnswer(id="none/1", status=200, body=b'{"cards": []}')),
     CdsCall(ops.report_failure, ops.CallFailure(id="none/1", reason="status", status=500)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from clerkship.sandbox.authentication.jwks import PUBLIC_KEYS
 from clerkship.sandbox.request import Reply, json_reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.cds import operations as ops
@@ -32,4 +33,5 @@ ROUTES = (
     Route("DELETE", "/services", ops.remove_services),
     Route("GET", "/hooks", ops.list_hooks, render=render_hooks),
     Route("GET", "/hooks/{instance}", ops.read_hook, render=render_hook),
+    PUBLIC_KEYS,
 )

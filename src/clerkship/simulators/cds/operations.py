@@ -9,11 +9,12 @@ from clerkship.cds.feedback import FeedbackRequest
 from clerkship.cds.service import CdsService
 from clerkship.cds.validation import validate_discovery, validate_response
 from clerkship.model.frozen import Flag, Frozen, Whole
+from clerkship.sandbox.authentication.jwks import show_public_keys
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.cds.config import parse_base_url
 from clerkship.simulators.cds.events import FailureReason, Json
-from clerkship.simulators.cds.records import TriggeredHook
+from clerkship.simulators.cds.records import PreparedCall, TriggeredHook
 from clerkship.simulators.cds.state import CdsState
 
 Context = OperationContext[CdsState]
@@ -142,10 +143,10 @@ def report_discovery_failure(context: Context, input: DiscoveryFailure) -> None:
 
 
 @operation(tool=False)
-def prepare_call(context: Context, input: CallId) -> Json:
+def prepare_call(context: Context, input: CallId) -> PreparedCall:
     """Build the request for a service, with the prefetch."""
     _check_delivery(context)
-    return context.state.fire(context.action, input.id).to_wire()
+    return context.state.fire(context.action, input.id)
 
 
 @operation(tool=False)
@@ -187,7 +188,7 @@ def report_feedback(context: Context, input: FeedbackResult) -> None:
 
 
 OPERATIONS = (
-    *(register_services, list_services, remove_services, list_hooks, read_hook),
+    *(register_services, list_services, remove_services, list_hooks, read_hook, show_public_keys),
     *(report_discovery, report_discovery_failure, prepare_call, report_answer, report_failure),
     *(decide_cards, prepare_feedback, report_feedback),
 )

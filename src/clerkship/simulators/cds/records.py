@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from clerkship.cds.card import Card, SuggestedAction
+from clerkship.cds.hook_request import HookRequest
 from clerkship.cds.hooks import list_bundle_resources
 from clerkship.cds.service import CdsService
 from clerkship.cds.validation import CdsProblem
@@ -21,6 +22,16 @@ class Prefetch(NamedTuple):
 
     values: dict[str, Any]
     """A resource, a searchset Bundle, or None for "there is none", by key. A key whose query failed is not there."""
+
+
+class PreparedCall(NamedTuple):
+    """The request for a service, without credentials, and the chart for which it gets an access token."""
+
+    request: HookRequest
+    service: str
+    patient: str
+    chart: str
+    """The name of the sandbox that answers prefetch queries; empty if none does."""
 
 
 @dataclass(slots=True)

@@ -36,7 +36,7 @@ from clerkship.simulators.cds.events import (
     ServicesRemoved,
     SuggestionAccepted,
 )
-from clerkship.simulators.cds.records import Prefetch, ServiceCall, TriggeredHook, list_drafts
+from clerkship.simulators.cds.records import Prefetch, PreparedCall, ServiceCall, TriggeredHook, list_drafts
 
 MAX_HOOKS = 2_000
 """Hooks that one run may trigger."""
@@ -134,8 +134,8 @@ class CdsState(State):
                 elif call.wants_feedback:
                     yield f"feedback/{call.id}"
 
-    def fire(self, action: ActionContext, id: str) -> HookRequest:
-        """Ask the chart for the prefetch, and return the request for a service."""
+    def fire(self, action: ActionContext, id: str) -> PreparedCall:
+        """Ask the chart for the prefetch, and return the request for a service. What is logged has no credentials."""
         call = self.find_call(id)
         hook = self.hooks[call.instance]
         requested = action.emit(
@@ -148,14 +148,17 @@ class CdsState(State):
                 prefetch=tuple(_resolve_prefetch(call.service, hook)),
             )
         )
+        charts: dict[str, Prefetch] = {
+            each.target: each.result for each in action.reactions_to(requested) if isinstance(each.result, Prefetch)
+        }
         values: dict[str, Any] = {}
-        for prefetch in action.results(requested, Prefetch):
+        for prefetch in charts.values():
             values |= prefetch.values
         request = HookRequest(
             hook=hook.hook, hook_instance=hook.instance, context=hook.context, prefetch=values or None
         )
         action.emit(HookFired(call=id, service=call.service.id, request=request.to_wire()))
-        return request
+        return PreparedCall(request, call.service.id, hook.patient or "", next(iter(charts), ""))
 
     def answer(self, action: ActionContext, id: str, status: int, response: ValidatedResponse) -> None:
         """Record the answer of a service."""
