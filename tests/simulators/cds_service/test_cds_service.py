@@ -1,41 +1,17 @@
 """CDS services that the agent calls: discovery, cards, refusals and feedback."""
 
-import copy
 from typing import Any
 
 import orjson
 import pytest
 
-from clerkship.cds.validation import validate_discovery, validate_response
+from clerkship.cds.validation import validate_discovery
 from clerkship.conformance.checks import CHECKS, Check
 from clerkship.conformance.rig import SimulatorRig
-from clerkship.sandbox.request import Reply, Request
+from clerkship.sandbox.request import Request
 from clerkship.simulators.cds_service import SPEC
 from clerkship.simulators.cds_service.exercise import CALL
-
-PATH = "/cds-services/order-safety"
-
-
-def post(rig: SimulatorRig, data: Any, path: str = PATH) -> Reply:
-    return rig.send(Request("POST", path, body=orjson.dumps(data)))
-
-
-def build_call(drug: str, taken: str = "", allergy: str = "") -> dict[str, Any]:
-    call: dict[str, Any] = copy.deepcopy(CALL)
-    call["context"]["draftOrders"]["entry"][0]["resource"]["medicationCodeableConcept"] = {"text": drug}
-    medications = call["prefetch"]["medications"]["entry"]
-    medications[0]["resource"]["medicationCodeableConcept"] = {"text": taken or "cetirizine"}
-    if allergy:
-        resource = {"resourceType": "AllergyIntolerance", "id": "a1", "code": {"text": allergy}}
-        call["prefetch"]["allergies"]["entry"].append({"resource": resource})
-    return call
-
-
-def list_summaries(rig: SimulatorRig, call: dict[str, Any]) -> list[str]:
-    reply = post(rig, call)
-    assert reply.status == 200, reply.body
-    assert not validate_response(reply.body).problems
-    return [card["summary"] for card in orjson.loads(reply.body)["cards"]]
+from tests.simulators.cds_service.calls import PATH, build_call, list_summaries, post
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

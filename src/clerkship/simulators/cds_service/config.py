@@ -11,11 +11,12 @@ from clerkship.cds.service import CdsService
 from clerkship.model.frozen import Frozen, Whole
 
 RuleName = Literal["allergy", "interaction", "duplicate_order"]
+MEDICATIONS = "MedicationRequest?patient={{context.patientId}}&status=active&_include=MedicationRequest:medication"
 PREFETCH_OF_RULES: dict[RuleName, dict[str, str]] = {
     "allergy": {"allergies": "AllergyIntolerance?patient={{context.patientId}}"},
-    "interaction": {"medications": "MedicationRequest?patient={{context.patientId}}&status=active"},
+    "interaction": {"medications": MEDICATIONS},
     "duplicate_order": {
-        "medications": "MedicationRequest?patient={{context.patientId}}&status=active",
+        "medications": MEDICATIONS,
         "orders": "ServiceRequest?patient={{context.patientId}}",
     },
 }

@@ -1,21 +1,65 @@
-"""A small table of drugs, their classes, allergens and interactions, of our own making."""
+"""A small table of drugs, their classes, allergies and interactions, of our own making (`drugs.json`).
+
+A *substance* is the name of an ingredient or of a class of drugs.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from clerkship.cds.card import Indicator
-from clerkship.model.frozen import Frozen
+from clerkship.model.frozen import Flag, Frozen
 
-_WORD = re.compile(r"[a-z]+")
+RXNORM = "http://www.nlm.nih.gov/research/umls/rxnorm"
+SNOMED = "http://snomed.info/sct"
+Codes = frozenset[tuple[str, str]]
+
+
+class Substance(Frozen):
+    """How an ingredient or a class is named and coded."""
+
+    names: tuple[str, ...] = ()
+    """Its names in texts, in lower case; the key of the table if there are none."""
+    rxnorm: tuple[str, ...] = ()
+    snomed: tuple[str, ...] = ()
+
+
+class Ingredient(Substance):
+    """An ingredient of drugs."""
+
+    classes: tuple[str, ...]
+
+
+class DrugClass(Substance):
+    """A class of drugs."""
+
+    cross_reacts: Flag = False
+    """Whether an allergy to one drug of the class is an allergy to all of them."""
+    one_at_a_time: Flag = False
+    """Whether two drugs of the class at once are a duplicate."""
+
+
+class DrugProduct(Frozen):
+    """A drug in one strength and form, as it is ordered."""
+
+    display: str
+    ingredients: tuple[str, ...]
+
+
+class CrossAllergy(Frozen):
+    """A drug of another class to which patients with an allergy may react."""
+
+    allergy: str
+    drug: str
+    text: str
 
 
 class DrugInteraction(Frozen):
-    """Two drugs or classes that should not be given together."""
+    """Two ingredients or classes that should not be given together."""
 
     between: tuple[str, str]
     indicator: Indicator
@@ -25,13 +69,41 @@ class DrugInteraction(Frozen):
 class DrugTable(Frozen):
     """What the rules of the service know."""
 
-    drugs: dict[str, tuple[str, ...]]
-    """The classes of each ingredient."""
-    allergens: dict[str, str]
-    """The class that a word in an allergy means."""
-    alternatives: dict[str, str]
-    """An ingredient to suggest instead of a class."""
+    ingredients: dict[str, Ingredient]
+    classes: dict[str, DrugClass]
+    products: dict[str, DrugProduct]
+    """Drugs by their code in RxNorm."""
+    cross_allergies: tuple[CrossAllergy, ...]
+    alternatives: dict[str, tuple[str, ...]]
+    """Codes of products to suggest instead of an ingredient or a class."""
     interactions: tuple[DrugInteraction, ...]
+
+    @cached_property
+    def by_code(self) -> dict[tuple[str, str], frozenset[str]]:
+        """Substances by system and code."""
+        substances = {
+            (system, code): frozenset({key})
+            for key, substance in (*self.classes.items(), *self.ingredients.items())
+            for system, codes in ((RXNORM, substance.rxnorm), (SNOMED, substance.snomed))
+            for code in codes
+        }
+        products = {(RXNORM, code): frozenset(product.ingredients) for code, product in self.products.items()}
+        return substances | products
+
+    @cached_property
+    def by_name(self) -> dict[str, frozenset[str]]:
+        """Substances by name; a name may stand for a combination."""
+        names: dict[str, frozenset[str]] = {}
+        for key, substance in (*self.classes.items(), *self.ingredients.items()):
+            for name in substance.names or (key.lower(),):
+                names[name] = names.get(name, frozenset()) | {key}
+        return names
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Finds names in a text in lower case, the longest first: `penicillin v` is more than `penicillin`."""
+        names = sorted(self.by_name, key=len, reverse=True)
+        return re.compile(rf"(?<![a-z0-9])({'|'.join(map(re.escape, names))})s?(?![a-z0-9])")
 
 
 @cache
@@ -45,36 +117,55 @@ def list_texts(concept: object) -> Iterator[str]:
     if not isinstance(concept, Mapping):
         return
     codings = concept.get("coding")
-    for text in (concept.get("text"), *(each.get("display") for each in _objects(codings))):
-        if isinstance(text, str):
+    for text in (concept.get("text"), *(each.get("display") for each in list_objects(codings))):
+        if isinstance(text, str) and text:
             yield text
 
 
 def list_codes(concept: object) -> set[tuple[str, str]]:
     """Return the system and code of each coding of a CodeableConcept."""
     codings = concept.get("coding") if isinstance(concept, Mapping) else None
-    return {(str(each.get("system", "")), str(each["code"])) for each in _objects(codings) if "code" in each}
+    return {(str(each.get("system", "")), str(each["code"])) for each in list_objects(codings) if "code" in each}
 
 
-def _objects(value: object) -> list[Mapping[str, Any]]:
+def list_objects(value: object) -> list[Mapping[str, Any]]:
+    """Return the objects of a list; none if it is not a list."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
-def find_ingredients(concept: object) -> set[str]:
-    """Return the known ingredients that the texts of a concept name."""
-    words = {word for text in list_texts(concept) for word in _WORD.findall(text.lower())}
-    return words & load_drugs().drugs.keys()
+def find_substances(concept: object) -> frozenset[str]:
+    """Return the ingredients and classes that a concept means: by its codes, or, if none is known, by its words.
 
-
-def find_allergens(concept: object) -> set[str]:
-    """Return the ingredients and classes that an allergy is about."""
+    Codes come first, because texts mislead: `losartan potassium` is no potassium.
+    """
     table = load_drugs()
-    text = " ".join(list_texts(concept)).lower()
-    classes = {drug_class for word, drug_class in table.allergens.items() if word in text}
-    return classes | find_ingredients(concept)
+    coded = [table.by_code[code] for code in list_codes(concept) if code in table.by_code]
+    if coded:
+        return frozenset().union(*coded)
+    return frozenset().union(*(find_named_substances(text) for text in list_texts(concept)))
 
 
-def expand(ingredients: set[str]) -> set[str]:
-    """Return ingredients with their classes."""
-    drugs = load_drugs().drugs
-    return ingredients | {drug_class for each in ingredients for drug_class in drugs.get(each, ())}
+def find_named_substances(text: str) -> frozenset[str]:
+    """Return the ingredients and classes that a text names."""
+    table = load_drugs()
+    return frozenset().union(*(table.by_name[name] for name in table.pattern.findall(text.lower())))
+
+
+def list_classes(substances: frozenset[str]) -> frozenset[str]:
+    """Return the classes of substances, and the classes among them."""
+    table = load_drugs()
+    classes = {each for key in substances if key in table.ingredients for each in table.ingredients[key].classes}
+    return frozenset(classes) | (substances & table.classes.keys())
+
+
+def expand(substances: frozenset[str]) -> frozenset[str]:
+    """Return substances with their classes."""
+    return substances | list_classes(substances)
+
+
+def find_allergens(concept: object) -> frozenset[str]:
+    """Return the ingredients and classes that a patient with an allergy should not take."""
+    classes = load_drugs().classes
+    substances = find_substances(concept)
+    named = substances & classes.keys()
+    return substances | {each for each in list_classes(substances) if each in named or classes[each].cross_reacts}

@@ -4,104 +4,175 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from clerkship.cds.card import Card, CardSource, SuggestedAction, Suggestion
+from clerkship.cds.card import Card, CardSource, Indicator, SuggestedAction, Suggestion
 from clerkship.cds.coding import CdsCoding
-from clerkship.cds.hooks import is_reference, list_bundle_resources
+from clerkship.cds.hooks import is_reference
 from clerkship.simulators.cds_service.config import RuleName, ServiceConfig
 from clerkship.simulators.cds_service.drugs import (
+    RXNORM,
+    DrugInteraction,
+    DrugProduct,
     expand,
-    find_allergens,
-    find_ingredients,
+    list_classes,
     list_codes,
-    list_texts,
     load_drugs,
 )
+from clerkship.simulators.cds_service.patient_data import (
+    PatientData,
+    PatientDrug,
+    Resource,
+    is_same,
+    name_order,
+    read_patient_data,
+)
 
-Resource = Mapping[str, Any]
 SOURCE = CardSource(label="Clerkship order safety")
 OVERRIDE_REASONS = tuple(
     CdsCoding(code=code, system="urn:clerkship:override-reasons", display=display)
     for code, display in (("benefit", "The benefit outweighs the risk"), ("tolerated", "The patient tolerates it"))
 )
-_INACTIVE = frozenset({"cancelled", "stopped", "completed", "entered-in-error", "revoked", "draft"})
+_OF_THE_OLD_DRUG = ("medicationCodeableConcept", "medicationReference", "contained", "dosageInstruction")
+_OF_ITS_SUPPLY = ("dispenseRequest", "substitution")
+_URGENCY: tuple[Indicator, ...] = ("info", "warning", "critical")
+_NOT_ORDERED = frozenset({"cancelled", "entered-in-error", "revoked", "draft"})
+
+
+class Finding(NamedTuple):
+    """Something that a rule found: the content of a card."""
+
+    summary: str
+    indicator: Indicator
+    detail: str
+    needs_other_drug: bool = False
+    """Whether another drug would solve the problem."""
 
 
 class RuleInput(NamedTuple):
-    """A draft order, and what the service knows about the patient."""
+    """A draft order, and what the service knows about its patient."""
 
     order: Resource
-    known: Mapping[str, list[Resource]]
+    drug: PatientDrug | None
+    """The drug that is ordered; None for other orders."""
+    others: list[PatientDrug]
+    """What the patient takes, and the drugs that precede this one in the draft orders."""
+    patient: PatientData
     now: datetime
     config: ServiceConfig
 
 
-def list_resources(value: object) -> list[Resource]:
-    """Return the resources of a prefetch value: a Bundle, one resource, or None."""
-    resources = list_bundle_resources(value)
-    items = [value] if resources is None else resources
-    return [each for each in items if isinstance(each, Mapping) and "resourceType" in each]
-
-
 def apply_rules(config: ServiceConfig, request: Mapping[str, Any], now: datetime) -> list[Card]:
     """Return the cards of all rules of a service for all draft orders, without uuids."""
-    context, prefetch = request["context"], request.get("prefetch") or {}
-    known = {key: list_resources(value) for key, value in prefetch.items()}
-    orders = list_resources(context.get("draftOrders"))
-    inputs = [RuleInput(order, known, now, config) for order in orders]
-    return [card for rule in config.rules for item in inputs for card in _RULES[rule](item)]
+    patient = read_patient_data(request["context"], request.get("prefetch") or {})
+    inputs = [_build_input(order, patient, now, config) for order in patient.orders]
+    cards = [_build_card(item, finding) for rule in config.rules for item in inputs for finding in _RULES[rule](item)]
+    return [*cards, *(_build_card(item, finding) for item in inputs for finding in _report_unknown(item))]
 
 
-def _check_allergies(item: RuleInput) -> Iterator[Card]:
-    ordered = expand(find_ingredients(item.order.get("medicationCodeableConcept")))
-    for allergy in item.known.get("allergies", ()):
-        statuses = {
-            code for field in ("clinicalStatus", "verificationStatus") for _, code in list_codes(allergy.get(field))
-        }
-        if statuses & {"inactive", "resolved", "refuted", "entered-in-error"}:
-            continue
-        matches = sorted(ordered & find_allergens(allergy.get("code")))
-        if matches:
-            summary = f"Allergy to {matches[0]}: {_name(item.order)}"
-            detail = "The patient's record lists this allergy. Choose another drug, or give a reason."
-            yield _build_card(item.order, summary, "critical", detail, ordered)
+def _build_input(order: Resource, patient: PatientData, now: datetime, config: ServiceConfig) -> RuleInput:
+    drugs = [drug.request for drug in patient.drafts]
+    place = next((number for number, each in enumerate(drugs) if each is order), None)
+    if place is None:
+        return RuleInput(order, None, [], patient, now, config)
+    others = [each for each in patient.taken if not is_same(each.request, order)]
+    return RuleInput(order, patient.drafts[place], [*others, *patient.drafts[:place]], patient, now, config)
+
+
+def _check_allergies(item: RuleInput) -> Iterator[Finding]:
+    if item.drug is None:
+        return
+    detail = "The patient's record lists this allergy. Choose another drug, or give a reason."
+    for allergy in item.patient.allergies:
+        if find_allergy_conflict(item.drug.substances, allergy.allergens):
+            yield Finding(f"Allergy to {allergy.name}: {item.drug.name}", "critical", detail, needs_other_drug=True)
+            return
+    for allergy in item.patient.allergies:
+        for cross in load_drugs().cross_allergies:
+            if cross.allergy in allergy.allergens and cross.drug in item.drug.substances:
+                summary = f"Allergy to {allergy.name}: {item.drug.name} may cross-react"
+                yield Finding(summary, "warning", cross.text, needs_other_drug=True)
+                return
+
+
+def find_allergy_conflict(substances: frozenset[str], allergens: frozenset[str]) -> frozenset[str]:
+    """Return the allergens that a drug contains or belongs to."""
+    return expand(substances) & allergens
+
+
+def _check_interactions(item: RuleInput) -> Iterator[Finding]:
+    if item.drug is None:
+        return
+    for other in item.others:
+        if interaction := find_interaction(item.drug.substances, other.substances):
+            summary = f"Interaction: {item.drug.name} with {other.name}"
+            yield Finding(summary, interaction.indicator, interaction.text, needs_other_drug=True)
+
+
+def find_interaction(one: frozenset[str], other: frozenset[str]) -> DrugInteraction | None:
+    """Return the most serious interaction of two drugs; None if there is none.
+
+    Two drugs with the same ingredient are a duplicate, not an interaction.
+    """
+    if one & other:
+        return None
+    left, right = expand(one), expand(other)
+    matches = [
+        each
+        for each in load_drugs().interactions
+        if (each.between[0] in left and each.between[1] in right)
+        or (each.between[1] in left and each.between[0] in right)
+    ]
+    return max(matches, key=lambda each: _URGENCY.index(each.indicator), default=None)
+
+
+def _check_duplicates(item: RuleInput) -> Iterator[Finding]:
+    if item.drug is not None:
+        yield from _check_duplicate_drug(item.drug, item.others)
+    elif item.order["resourceType"] == "ServiceRequest":
+        yield from _check_duplicate_service(item)
+
+
+def _check_duplicate_drug(drug: PatientDrug, others: list[PatientDrug]) -> Iterator[Finding]:
+    for other in others:
+        if drug.substances & other.substances:
+            detail = f"The same ingredient is in {other.name}."
+            yield Finding(f"Duplicate order: {drug.name} is already prescribed", "warning", detail)
+            return
+    for other in others:
+        if shared := find_shared_class(drug.substances, other.substances):
+            detail = f"Both are of the class {shared}, of which a patient takes one at a time."
+            yield Finding(f"Duplicate order: {drug.name} is like {other.name}", "warning", detail)
             return
 
 
-def _check_interactions(item: RuleInput) -> Iterator[Card]:
-    ordered = expand(find_ingredients(item.order.get("medicationCodeableConcept")))
-    for other in item.known.get("medications", ()):
-        if str(other.get("status")) in _INACTIVE or _is_same(other, item.order):
-            continue
-        taken = expand(find_ingredients(other.get("medicationCodeableConcept")))
-        for interaction in load_drugs().interactions:
-            one, two = interaction.between
-            if (one in ordered and two in taken) or (two in ordered and one in taken):
-                summary = f"Interaction: {_name(item.order)} with {_name(other)}"
-                yield _build_card(item.order, summary, interaction.indicator, interaction.text, ordered)
-                break
+def find_shared_class(one: frozenset[str], other: frozenset[str]) -> str:
+    """Return a class of which a patient takes one drug at a time, and which two drugs have in common; or nothing."""
+    classes = load_drugs().classes
+    shared = sorted(each for each in list_classes(one) & list_classes(other) if classes[each].one_at_a_time)
+    return shared[0] if shared else ""
 
 
-def _check_duplicates(item: RuleInput) -> Iterator[Card]:
-    ordered = find_ingredients(item.order.get("medicationCodeableConcept"))
-    for other in item.known.get("medications", ()):
-        same = ordered & find_ingredients(other.get("medicationCodeableConcept"))
-        if same and str(other.get("status")) not in _INACTIVE and not _is_same(other, item.order):
-            summary = f"Duplicate order: {_name(item.order)} is already prescribed"
-            yield _build_card(item.order, summary, "warning", "An active prescription has the same ingredient.", set())
-            return
-    codes = list_codes(item.order.get("code")) if item.order.get("resourceType") == "ServiceRequest" else set()
-    for other in item.known.get("orders", ()):
-        if codes & list_codes(other.get("code")) and not _is_same(other, item.order) and _is_recent(other, item):
-            summary = f"Duplicate order: {_name(item.order)} was ordered recently"
-            yield _build_card(item.order, summary, "warning", "An earlier order has the same code.", set())
+def _check_duplicate_service(item: RuleInput) -> Iterator[Finding]:
+    codes, orders = list_codes(item.order.get("code")), item.patient.orders
+    place = next(number for number, each in enumerate(orders) if each is item.order)
+    drafts = [each for each in orders[:place] if each["resourceType"] == "ServiceRequest"]
+    if any(codes & list_codes(draft.get("code")) for draft in drafts):
+        summary = f"Duplicate order: {name_order(item.order)} is ordered twice"
+        yield Finding(summary, "warning", "Another draft order has the same code.")
+        return
+    for other in item.patient.earlier:
+        if codes & list_codes(other.get("code")) and not is_same(other, item.order) and _is_recent(other, item):
+            summary = f"Duplicate order: {name_order(item.order)} was ordered recently"
+            days = item.config.duplicate_days
+            yield Finding(summary, "warning", f"An order with the same code is active, or less than {days} days old.")
             return
 
 
 def _is_recent(other: Resource, item: RuleInput) -> bool:
     """Return whether an earlier order is active, or was made within the days of the config."""
-    if other.get("status") in ("cancelled", "entered-in-error", "revoked", "draft"):
+    status = str(other.get("status"))
+    if status in _NOT_ORDERED:
         return False
-    if other.get("status") == "active":
+    if status == "active":
         return True
     try:
         authored = datetime.fromisoformat(str(other.get("authoredOn", "")))
@@ -111,44 +182,74 @@ def _is_recent(other: Resource, item: RuleInput) -> bool:
     return item.now - authored <= timedelta(days=item.config.duplicate_days)
 
 
-def _is_same(one: Resource, other: Resource) -> bool:
-    return one.get("id") is not None and (one.get("resourceType"), one["id"]) == (
-        other.get("resourceType"),
-        other.get("id"),
-    )
+def _report_unknown(item: RuleInput) -> Iterator[Finding]:
+    """Report a drug that is not in the table, so that silence always means that it was checked."""
+    if item.drug is not None and not item.drug.substances and item.config.rules:
+        detail = "Its code and its name are not in the table of this service. Check it in another way."
+        yield Finding(f"Not checked: {item.drug.name} is unknown", "info", detail)
 
 
-def _name(order: Resource) -> str:
-    """Return what an order is for, short enough for a summary."""
-    texts = [text for field in ("medicationCodeableConcept", "code") for text in list_texts(order.get(field))]
-    return (texts or ["the order"])[0][:45]
+def find_alternative(item: RuleInput) -> tuple[str, DrugProduct] | None:
+    """Return the code of another drug that the patient can take instead, and the drug; None if there is none.
+
+    It has no conflict with the allergies, the medication and the draft orders of the request.
+    """
+    table = load_drugs()
+    if item.drug is None:
+        return None
+    others = [*item.others, *(each for each in item.patient.drafts if each.request is not item.order)]
+    keys = (*sorted(item.drug.substances), *sorted(list_classes(item.drug.substances)))
+    for code in (code for key in keys for code in table.alternatives.get(key, ())):
+        substances = frozenset(table.products[code].ingredients)
+        is_avoided = any(_conflicts_with_allergy(substances, each.allergens) for each in item.patient.allergies)
+        if not is_avoided and not any(_conflicts_with_drug(substances, each.substances) for each in others):
+            return code, table.products[code]
+    return None
 
 
-def _build_card(order: Resource, summary: str, indicator: Any, detail: str, avoided: set[str]) -> Card:
-    reference = f"{order['resourceType']}/{order.get('id')}"
-    is_named = isinstance(order.get("id"), str) and is_reference(reference)  # else an action cannot name it
-    suggestions = []
-    if is_named:
-        action = SuggestedAction(type="delete", description=f"Cancel {_name(order)}", resource_id=reference)
-        suggestions.append(Suggestion(label="Cancel the order", is_recommended=True, actions=(action,)))
-    alternatives = load_drugs().alternatives
-    instead = next((alternatives[each] for each in sorted(avoided) if each in alternatives), "")
-    if instead and is_named and instead not in avoided:
-        changed = {**order, "medicationCodeableConcept": {"text": instead}}
-        action = SuggestedAction(type="update", description=f"Order {instead} instead", resource=changed)
-        suggestions.append(Suggestion(label=f"Order {instead} instead", actions=(action,)))
+def _conflicts_with_allergy(substances: frozenset[str], allergens: frozenset[str]) -> bool:
+    crosses = any(each.allergy in allergens and each.drug in substances for each in load_drugs().cross_allergies)
+    return crosses or bool(find_allergy_conflict(substances, allergens))
+
+
+def _conflicts_with_drug(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one & other) or bool(find_shared_class(one, other)) or find_interaction(one, other) is not None
+
+
+def _build_card(item: RuleInput, finding: Finding) -> Card:
+    is_problem = finding.indicator != "info"
+    suggestions = tuple(_build_suggestions(item, finding)) if is_problem else ()
     return Card(
-        summary=summary[:139],
-        indicator=indicator,
+        summary=finding.summary[:139],
+        indicator=finding.indicator,
         source=SOURCE,
-        detail=detail,
-        suggestions=tuple(suggestions),
+        detail=finding.detail,
+        suggestions=suggestions,
         selection_behavior="at-most-one" if suggestions else None,
-        override_reasons=OVERRIDE_REASONS,
+        override_reasons=OVERRIDE_REASONS if is_problem else (),
     )
 
 
-_RULES: dict[RuleName, Callable[[RuleInput], Iterator[Card]]] = {
+def _build_suggestions(item: RuleInput, finding: Finding) -> Iterator[Suggestion]:
+    order, name = item.order, item.drug.name if item.drug is not None else name_order(item.order)
+    reference = f"{order['resourceType']}/{order.get('id')}"
+    if not isinstance(order.get("id"), str) or not is_reference(reference):
+        return  # an action cannot name the order
+    cancel = SuggestedAction(type="delete", description=f"Cancel {name}", resource_id=reference)
+    yield Suggestion(label="Cancel the order", is_recommended=True, actions=(cancel,))
+    alternative = find_alternative(item) if finding.needs_other_drug else None
+    if alternative is not None:
+        code, product = alternative
+        # Neither the dose nor the supply of the old drug is right for the new one.
+        kept = {key: value for key, value in order.items() if key not in (*_OF_THE_OLD_DRUG, *_OF_ITS_SUPPLY)}
+        coding = {"system": RXNORM, "code": code, "display": product.display}
+        changed = {**kept, "medicationCodeableConcept": {"coding": [coding], "text": product.display}}
+        text = f"Order {product.display} instead, and choose its dose"
+        action = SuggestedAction(type="update", description=text, resource=changed)
+        yield Suggestion(label=f"Order {product.display} instead", actions=(action,))
+
+
+_RULES: dict[RuleName, Callable[[RuleInput], Iterator[Finding]]] = {
     "allergy": _check_allergies,
     "interaction": _check_interactions,
     "duplicate_order": _check_duplicates,

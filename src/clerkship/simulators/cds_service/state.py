@@ -21,6 +21,7 @@ from clerkship.simulators.cds_service.events import (
     ServiceAnswered,
     ServiceCalled,
 )
+from clerkship.simulators.cds_service.patient_data import without_medications
 from clerkship.simulators.cds_service.rules import apply_rules
 
 MISSING_PREFETCH = 412
@@ -84,7 +85,7 @@ class CdsServiceState(State):
             uuid.UUID(request.hook_instance)
         except ValueError:
             raise build_refusal(400, "hookInstance must be a UUID") from None
-        for problem in check_context(service.hook, request.context):
+        for problem in check_context(service.hook, without_medications(request.context)):
             raise build_refusal(400, f"context.{problem.field}: {problem.text}")
         return request
 
