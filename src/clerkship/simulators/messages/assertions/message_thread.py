@@ -1,42 +1,32 @@
 """`message_thread`: a conversation in one thread had these messages, in this order."""
 
-from typing import Annotated, ClassVar, Literal
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.occurrence import NotEmpty
+from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
+from clerkship.events.query import select
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages
-from clerkship.simulators.messages.assertions.message_match import MessageMatch, describe_conditions
-
-_CONDITIONS = ("channel", "subject", "text", "attachments", "thread", "in_reply_to")
+from clerkship.simulators.messages.assertions.thread_step import ThreadStep
 
 
-class ThreadStep(MessageMatch):
-    """One message of the conversation."""
+class ThreadMatch(NamedTuple):
+    """The event that matches a step, and what it shows in the evidence."""
 
-    sender: Annotated[
-        Literal["agent", "contact"], Field(alias="from", description="agent, or contact for a message that arrived")
-    ]
-
-    def matches(self, message: LoggedMessage) -> bool:
-        """Return whether a message is like this."""
-        return message.is_sent == (self.sender == "agent") and all(
-            row.passed for row in self.compare_properties(message)
-        )
-
-    @property
-    def description(self) -> str:
-        """The step in words."""
-        conditions = describe_conditions(self, _CONDITIONS)
-        return f"from {self.sender}" + (f" with {conditions}" if conditions else "")
+    event: Event
+    text: str
 
 
 class MessageThreadInOrder(Assertion):
     """In one thread, messages like these followed each other; others may lie between them. Each step matches a message
-    after that of the step before.
+    after that of the step before. A step with `event` matches an event of any sandbox, so that the order of messages
+    and other actions can be checked: a text arrived, the chart was read, the answer was sent, the visit was booked.
     """
 
     name: ClassVar[str] = "message_thread"
@@ -45,33 +35,63 @@ class MessageThreadInOrder(Assertion):
     steps: Annotated[tuple[ThreadStep, ...], NotEmpty, Field(description="in order", json_schema_extra={"minItems": 1})]
     sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
 
+    @model_validator(mode="after")
+    def _check_steps(self) -> Self:
+        if all(step.sender is None for step in self.steps):
+            raise ValueError("no step has `from`; use `sequencing` for events alone")
+        return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return all(step.sender == "contact" for step in self.steps)
+
     def check(self, evidence: Evidence) -> Check:
         """Match the steps in each thread; the thread with the most matches is shown."""
         threads: dict[tuple[str, str], list[LoggedMessage]] = {}
         for message in list_messages(evidence, self.sandbox):
             threads.setdefault((message.event.source, message.header.thread), []).append(message)
-        best = max(map(self._match_steps, threads.values()), key=len, default=[])
+        events = [
+            list(select(evidence.events, step.event_match)) if step.event_match is not None else ()
+            for step in self.steps
+        ]
+        name, best = "", list[ThreadMatch]()
+        for (_, thread), messages in threads.items():
+            matched = self._match_steps(messages, events)
+            if len(matched) > len(best):
+                name, best = thread, matched
         rows = [
             FieldCheck(
                 path=f"step {number + 1}",
                 expected=step.description,
-                actual=best[number].describe() if number < len(best) else "(not found)",
+                actual=best[number].text if number < len(best) else "(not found)",
                 passed=number < len(best),
                 seq=best[number].event.seq if number < len(best) else None,
             )
             for number, step in enumerate(self.steps)
         ]
         if len(best) == len(self.steps):
-            places = " → ".join(evidence.place(message.event) for message in best)
-            return Check.of(True, f"in thread {best[0].header.thread}: {places}", *rows)
-        where = f"thread {best[0].header.thread}" if best else f"{len(threads)} threads"
+            places = " → ".join(evidence.place(match.event) for match in best)
+            return Check.of(True, f"in thread {name}: {places}", *rows)
+        where = f"thread {name}" if best else f"{len(threads)} threads"
         missing = self.steps[len(best)].description
         return Check.of(False, f"step {len(best) + 1}, {missing}, was not found in {where}", *rows)
 
-    def _match_steps(self, messages: list[LoggedMessage]) -> list[LoggedMessage]:
-        """Return the messages that match the first steps, in order; the earliest of each."""
-        matched: list[LoggedMessage] = []
-        for message in messages:
-            if len(matched) < len(self.steps) and self.steps[len(matched)].matches(message):
-                matched.append(message)
+    def _match_steps(self, messages: Sequence[LoggedMessage], events: Sequence[Sequence[Event]]) -> list[ThreadMatch]:
+        """Return the matches of the first steps, in order; the earliest of each."""
+        matched: list[ThreadMatch] = []
+        seq, place = 0, 0
+        for step, candidates in zip(self.steps, events, strict=True):
+            if step.event_match is not None:
+                index = bisect_right(candidates, seq, key=lambda event: event.seq)
+                if index == len(candidates):
+                    break
+                matched.append(ThreadMatch(candidates[index], f"#{candidates[index].seq} {candidates[index].kind}"))
+            else:
+                while place < len(messages) and not (messages[place].event.seq > seq and step.matches(messages[place])):
+                    place += 1
+                if place == len(messages):
+                    break
+                matched.append(ThreadMatch(messages[place].event, messages[place].describe()))
+            seq = matched[-1].event.seq
         return matched
