@@ -8,6 +8,7 @@ from clerkship.simulators.messages.mentions.folding import fold_text
 from clerkship.simulators.messages.mentions.html_text import read_html
 from clerkship.simulators.messages.mentions.identity import Identity, read_identity
 from clerkship.simulators.messages.mentions.index import MentionIndex, MentionQuery
+from tests.waiting import processor_limit
 
 ANA = read_identity(
     "Patient/pat-0042",
@@ -130,3 +131,17 @@ def test_family_name_that_is_also_a_given_name_is_no_leak_alone() -> None:
     index = MentionIndex([stanley])
     assert index.find_leaks(fold_text("Dear Thomas, see you soon"), MentionQuery()) == []
     assert index.find_leaks(fold_text("Howard Thomas is here"), MentionQuery()) != []
+
+
+def test_digits_in_a_name_are_no_name_of_their_own() -> None:
+    ana = read_identity("Patient/a", {"name": [{"family": "Quindlen100", "given": ["Ana200"]}]})
+    index = MentionIndex([ana])
+    assert index.find_leaks(fold_text("Room 100, 200 dollars"), MentionQuery()) == []
+    for line in ("Quindlen100 was here", "Ms. Quindlen was here", "Ana200 Quindlen100"):
+        assert index.find_leaks(fold_text(line), MentionQuery()) != [], line
+
+
+@pytest.mark.parametrize("line", ["Ana Hill ", "Rivera, Ana ", "Grace 12/24/1950 ", "grace hill ", "5550102 ", "1220 "])
+def test_long_text_takes_time_in_proportion_to_its_length(line: str) -> None:
+    with processor_limit(30):
+        is_leak(line * 20_000)

@@ -80,12 +80,12 @@ def _read_given(names: Sequence[Mapping[str, Any]]) -> tuple[frozenset[str], fro
             given = [text]
         words = [word for each in given for word in fold_words(each)]
         first |= set(words[:1])
-        middle |= set(words[1:])
+        middle |= {word for word in words[1:] if not word.isdigit()}
     return frozenset(first | {_SHORT_NAMES[word] for word in first if word in _SHORT_NAMES}), frozenset(middle)
 
 
 def _read_families(name: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the family name as a whole, and its parts: of Smith-Jones also Smith and Jones."""
+    """Yield the family name as a whole, and its parts: of Smith-Jones also Smith and Jones, of Smith123 also Smith."""
     family, text = name.get("family"), name.get("text")
     if not isinstance(family, str) and isinstance(text, str) and name.get("use") != "nickname":
         family = next((word for word in reversed(text.split()) if word.lower().strip(".") not in SUFFIXES), "")
@@ -95,7 +95,7 @@ def _read_families(name: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     yield words
     if len(words) > 1:
         yield ("".join(words),)
-        yield from ((word,) for word in words if word not in PARTICLES and len(word) > 2)
+        yield from ((word,) for word in words if word not in PARTICLES and len(word) > 2 and not word.isdigit())
     spaced = fold_words(_SEPARATED_NAME.sub(r"\1 ", fold(family)))
     if len(spaced) > len(words):
         yield spaced

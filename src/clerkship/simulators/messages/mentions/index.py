@@ -1,6 +1,7 @@
 """Find the patients that a text mentions. The index is built once for a dataset and looks at each token once."""
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, timedelta
@@ -24,6 +25,8 @@ KINDS: tuple[Kind, ...] = ("name", "birth_date", "number", "address", "email")
 MAX_STREET_WORDS = 7
 MAX_BETWEEN = 3
 """Middle names and initials between the parts of a name."""
+MAX_NAME_SPAN = 12
+"""Words between the first word of one part of a name and that of the other."""
 MAX_DISTANCE = 120
 """Characters between two facts that only together tell who is meant."""
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
@@ -119,9 +122,10 @@ class MentionIndex:
                 by_person[mention.person.key].append(mention)
         leaks: dict[tuple[str, Kind], PatientMention] = {}
         for key, mentions in by_person.items():
+            support = _Support(mentions)
             for mention in mentions:
-                if mention.is_enough or _is_supported(mention, mentions):
-                    leaks.setdefault((key, mention.kind), mention)
+                if (key, mention.kind) not in leaks and (mention.is_enough or support.has_near(mention)):
+                    leaks[key, mention.kind] = mention
         return sorted(leaks.values(), key=lambda mention: mention.start)
 
     def _find_mentions(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
@@ -163,7 +167,8 @@ class MentionIndex:
     ) -> Iterator[PatientMention]:
         used: set[int] = set()
         for first in given:
-            for last in family:
+            nearest = bisect_left(family, (first[0] - MAX_NAME_SPAN,)), bisect_left(family, (first[1] + MAX_NAME_SPAN,))
+            for last in family[slice(*nearest)]:
                 if first[0] not in range(*last) and _is_one_name(text, person, first, last):
                     used |= {*range(*first), *range(*last)}
                     start, end = min(first[0], last[0]), max(first[1], last[1])
@@ -275,15 +280,22 @@ class MentionIndex:
                 yield PatientMention(person, "email", match.start(), match.end(), True, "email")
 
 
-def _is_supported(mention: PatientMention, mentions: list[PatientMention]) -> bool:
-    """Return whether another fact about the patient is near. Two names that stand apart do not support each other."""
-    return any(
-        other.facet != mention.facet
-        and "name" in (mention.kind, other.kind)
-        and mention.kind != other.kind
-        and abs(other.start - mention.start) <= MAX_DISTANCE
-        for other in mentions
-    )
+class _Support:
+    """Where the facts about one patient are. A name and a fact of another kind that are near support each other.
+
+    Two names that stand apart do not support each other.
+    """
+
+    def __init__(self, mentions: Iterable[PatientMention]) -> None:
+        starts = sorted((mention.start, mention.kind == "name") for mention in mentions)
+        self._names = [start for start, is_name in starts if is_name]
+        self._others = [start for start, is_name in starts if not is_name]
+
+    def has_near(self, mention: PatientMention) -> bool:
+        """Return whether a fact that supports a mention is near it."""
+        starts = self._others if mention.kind == "name" else self._names
+        index = bisect_left(starts, mention.start - MAX_DISTANCE)
+        return index < len(starts) and starts[index] <= mention.start + MAX_DISTANCE
 
 
 def _is_shared_word(word: str, allowed: Iterable[Identity]) -> bool:
