@@ -17,10 +17,14 @@ def on_task(task_item, sandboxes):
         [patient] = listed
         today = f"ge{sandboxes.now.date()}"
         visit = ehr.search("Appointment", patient=patient["id"], status="booked", date=today, _sort="date")[0]
-        doctor = next(each["actor"]["display"] for each in visit["participant"] if "Practitioner/" in each["actor"]["reference"])
+        doctor = next(
+            each["actor"]["display"] for each in visit["participant"] if "Practitioner/" in each["actor"]["reference"]
+        )
         when = datetime.fromisoformat(visit["start"])
         day = f"{when:%A, %B} {when.day} at {(when.hour - 1) % 12 + 1}:{when:%M %p}"
-        inbox.reply(asked["id"], f"The next appointment is on {day} with {doctor}. For anything else please call us at {PHONE}.")
+        inbox.reply(
+            asked["id"], f"The next appointment is on {day} with {doctor}. For anything else please call us at {PHONE}."
+        )
         return {"told": True}
     inbox.reply(asked["id"], f"We cannot answer questions about other people by text. Please call us at {PHONE}.")
     [patient] = patients

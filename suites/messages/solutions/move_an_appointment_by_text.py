@@ -21,7 +21,11 @@ def on_task(task_item, sandboxes):
         if "until a quarter past two" in said:
             slots = [slot for slot in slots if starts(slot).time() >= time(14, 15)]
         first, second = slots[:2]
-        said = ask(sandboxes, number, f"We have Thursday, March 12 at {spoken(first)} or {spoken(second)}. Which one suits you?")
+        said = ask(
+            sandboxes,
+            number,
+            f"We have Thursday, March 12 at {spoken(first)} or {spoken(second)}. Which one suits you?",
+        )
     [new] = accepted
     move(ehr, visit, old, new)
     name = doctor["display"].split(",")[0]

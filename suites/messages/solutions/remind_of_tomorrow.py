@@ -9,7 +9,9 @@ def on_task(task_item, sandboxes):
     day = sandboxes.now.date() + timedelta(days=1)
     visits = {}
     for visit in ehr.search("Appointment", date=f"{day}", status="booked", _sort="date"):
-        [patient] = [each["actor"]["reference"] for each in visit["participant"] if "Patient/" in each["actor"]["reference"]]
+        [patient] = [
+            each["actor"]["reference"] for each in visit["participant"] if "Patient/" in each["actor"]["reference"]
+        ]
         visits.setdefault(patient, []).append(datetime.fromisoformat(visit["start"]))
     flags = ehr.search("Flag")
     refused = {

@@ -25,9 +25,7 @@ def on_task(task_item, sandboxes):
         reference = f"Patient/{patient['id']}"
         file_report(ehr, reference, number, file["name"], content)
         owner = patient["generalPractitioner"][0]["reference"]
-        leave_task(
-            ehr, "Review report", number, **{"for": {"reference": reference}, "owner": {"reference": owner}}
-        )
+        leave_task(ehr, "Review report", number, **{"for": {"reference": reference}, "owner": {"reference": owner}})
         answer = f"Thank you. We have received and filed {number}."
     inbox.reply(message["id"], answer, **{"from": "records@riverbend.example"})
     return {"report": number, "filed": len(people) == 1, "birth_dates": sorted(born for _, _, born in people)}
@@ -35,7 +33,9 @@ def on_task(task_item, sandboxes):
 
 def find_people(text):
     """Return the people whom the pages are about: given name, family name, birth date."""
-    found = re.findall(r"(?:Patient:|Re:) (\S+)(?: \S+)? ([^\s,]+),? +(?:Date of birth:|born) (\w+ \d+, \d{4}|\S+)", text)
+    found = re.findall(
+        r"(?:Patient:|Re:) (\S+)(?: \S+)? ([^\s,]+),? +(?:Date of birth:|born) (\w+ \d+, \d{4}|\S+)", text
+    )
     return {(given, family, parse_date(born)) for given, family, born in found}
 
 

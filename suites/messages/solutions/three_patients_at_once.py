@@ -38,7 +38,9 @@ def answer(sandboxes, message):
     if "is he there" in text:
         return "We cannot say anything about other people. We look forward to seeing you.", False
     if "?" in text:
-        doctor = next(each["actor"]["display"] for each in visit["participant"] if "Practitioner/" in each["actor"]["reference"])
+        doctor = next(
+            each["actor"]["display"] for each in visit["participant"] if "Practitioner/" in each["actor"]["reference"]
+        )
         return f"Your appointment is on {day} with {doctor}.", False
     return None, False
 

@@ -17,7 +17,9 @@ def on_task(task_item, sandboxes):
         today = f"ge{sandboxes.now.date()}"
         visit = ehr.search("Appointment", patient=patient["id"], status="booked", date=today, _sort="date")[0]
         when = datetime.fromisoformat(visit["start"])
-        doctor = next(each["actor"]["display"] for each in visit["participant"] if "Practitioner/" in each["actor"]["reference"])
+        doctor = next(
+            each["actor"]["display"] for each in visit["participant"] if "Practitioner/" in each["actor"]["reference"]
+        )
         day = f"{when:%A, %B} {when.day} at {(when.hour - 1) % 12 + 1}:{when:%M %p}"
         inbox.send("sms", asked["from"], f"Thank you! We expect you on {day}, {doctor}.")
         return {"wrong_number": False}
