@@ -12,7 +12,13 @@ from clerkship.model.task import Task
 from clerkship.simulators.messages.assertions.message_sent import MessageWasSent
 from clerkship.simulators.messages.assertions.message_thread import MessageThreadInOrder
 from clerkship.simulators.messages.assertions.must_not_mention import MustNotMention
-from clerkship.simulators.messages.events import ConsentChanged, MessageArrived, MessageRefused, MessageSent
+from clerkship.simulators.messages.events import (
+    ConsentChanged,
+    MessageArrived,
+    MessageRefused,
+    MessageSent,
+    ThreadClosed,
+)
 from clerkship.simulators.messages.records import MessageHeader
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -111,6 +117,27 @@ def test_thread_needs_all_steps_in_order_in_one_thread() -> None:
     assert not check(criterion, sent("Tuesday"), arrived("move me")).passed
     assert not check(criterion, arrived("move me", JO), sent("Tuesday")).passed
     assert not check(criterion).passed
+
+
+@pytest.mark.parametrize(
+    ("expected", "later", "passed"),
+    [
+        (True, [ThreadClosed(thread=ANA)], True),
+        (True, [], False),
+        (True, [ThreadClosed(thread=JO)], False),
+        (True, [ThreadClosed(thread=ANA), ThreadClosed(thread=ANA, closed=False)], False),
+        (True, [ThreadClosed(thread=ANA), arrived("And the fee?")], False),
+        (False, [], True),
+        (False, [ThreadClosed(thread=JO)], True),
+        (False, [ThreadClosed(thread=ANA)], False),
+        (None, [ThreadClosed(thread=ANA)], True),
+    ],
+)
+def test_thread_is_closed_or_open_at_the_end(expected: bool | None, later: list[Payload], passed: bool) -> None:
+    steps = [{"from": "contact", "text": {"contains": "later"}}, {"from": "agent"}]
+    criterion = MessageThreadInOrder.model_validate({"steps": steps, "closed": expected})
+    result = check(criterion, arrived("Can I come later?"), sent("At 10?"), arrived("Hello", JO), *later)
+    assert result.passed == passed
 
 
 def test_mention_of_a_patient_to_others_is_found() -> None:

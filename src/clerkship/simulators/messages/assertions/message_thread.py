@@ -14,6 +14,7 @@ from clerkship.events.query import select
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages
 from clerkship.simulators.messages.assertions.thread_step import ThreadStep
+from clerkship.simulators.messages.events import MessageArrived, ThreadClosed
 
 
 class ThreadMatch(NamedTuple):
@@ -27,12 +28,16 @@ class MessageThreadInOrder(Assertion):
     """In one thread, messages like these followed each other; others may lie between them. Each step matches a message
     after that of the step before. A step with `event` matches an event of any sandbox, so that the order of messages
     and other actions can be checked: a text arrived, the chart was read, the answer was sent, the visit was booked.
+    With `closed`, the thread is closed or open at the end, as expected.
     """
 
     name: ClassVar[str] = "message_thread"
     simulator: ClassVar[str | None] = "messages"
     shorthand: ClassVar[str | None] = "steps"
     steps: Annotated[tuple[ThreadStep, ...], NotEmpty, Field(description="in order", json_schema_extra={"minItems": 1})]
+    closed: Annotated[
+        bool | None, Field(description="whether the thread must be closed at the end, or open; any if not given")
+    ] = None
     sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
 
     @model_validator(mode="after")
@@ -55,12 +60,26 @@ class MessageThreadInOrder(Assertion):
             list(select(evidence.events, step.event_match)) if step.event_match is not None else ()
             for step in self.steps
         ]
-        name, best = "", list[ThreadMatch]()
-        for (_, thread), messages in threads.items():
-            matched = self._match_steps(messages, events)
-            if len(matched) > len(best):
-                name, best = thread, matched
-        rows = [
+        closed = _find_closed_threads(evidence)
+        name, best, is_as_expected = "", list[ThreadMatch](), True
+        for key, messages in threads.items():
+            matched, agrees = self._match_steps(messages, events), self.closed in (None, key in closed)
+            if matched and (len(matched), agrees) > (len(best), is_as_expected and bool(best)):
+                name, best, is_as_expected = key[1], matched, agrees
+        rows = self._build_rows(best)
+        if len(best) < len(self.steps):
+            where = f"thread {name}" if best else f"{len(threads)} threads"
+            missing = self.steps[len(best)].description
+            return Check.of(False, f"step {len(best) + 1}, {missing}, was not found in {where}", *rows)
+        if self.closed is not None:
+            is_closed = self.closed if is_as_expected else not self.closed
+            rows.append(FieldCheck(path="closed", expected=self.closed, actual=is_closed, passed=is_as_expected))
+        if not is_as_expected:
+            return Check.of(False, f"thread {name} is {'open' if self.closed else 'closed'} at the end", *rows)
+        return Check.of(True, f"in thread {name}: {' → '.join(evidence.place(match.event) for match in best)}", *rows)
+
+    def _build_rows(self, best: Sequence[ThreadMatch]) -> list[FieldCheck]:
+        return [
             FieldCheck(
                 path=f"step {number + 1}",
                 expected=step.description,
@@ -70,12 +89,6 @@ class MessageThreadInOrder(Assertion):
             )
             for number, step in enumerate(self.steps)
         ]
-        if len(best) == len(self.steps):
-            places = " → ".join(evidence.place(match.event) for match in best)
-            return Check.of(True, f"in thread {name}: {places}", *rows)
-        where = f"thread {name}" if best else f"{len(threads)} threads"
-        missing = self.steps[len(best)].description
-        return Check.of(False, f"step {len(best) + 1}, {missing}, was not found in {where}", *rows)
 
     def _match_steps(self, messages: Sequence[LoggedMessage], events: Sequence[Sequence[Event]]) -> list[ThreadMatch]:
         """Return the matches of the first steps, in order; the earliest of each."""
@@ -95,3 +108,14 @@ class MessageThreadInOrder(Assertion):
                 matched.append(ThreadMatch(messages[place].event, messages[place].describe()))
             seq = matched[-1].event.seq
         return matched
+
+
+def _find_closed_threads(evidence: Evidence) -> set[tuple[str, str]]:
+    """Return sandbox and id of the threads that are closed at the end. A message that arrives opens its thread."""
+    closed: dict[tuple[str, str], bool] = {}
+    for event in evidence.of_kind(ThreadClosed.kind, MessageArrived.kind):
+        if isinstance(event.payload, ThreadClosed):
+            closed[event.source, event.payload.thread] = event.payload.closed
+        elif isinstance(event.payload, MessageArrived):
+            closed[event.source, event.payload.header.thread] = False
+    return {key for key, is_closed in closed.items() if is_closed}
