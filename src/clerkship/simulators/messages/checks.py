@@ -1,7 +1,7 @@
 """Checks of a message before it is accepted, with the codes of Twilio for text messages and of SMTP for e-mail."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.config import MessagesConfig
@@ -63,6 +63,13 @@ def _list_texts(message: OutgoingMessage | IncomingMessage) -> Iterable[tuple[st
     yield from _list_header_texts(message)
     yield from (("text", message.text), ("html", message.html or ""))
     yield from (("thread", message.thread or ""), ("in_reply_to", message.in_reply_to or ""))
+
+
+def check_number(message: OutgoingMessage, number: int, config: MessagesConfig) -> None:
+    """Refuse another message if there are too many: as Twilio for a text message, as SMTP for an e-mail."""
+    if number >= config.max_messages:
+        codes: Mapping[Channel, str] = {"sms": "20429", "email": "452", "portal": "too_many_messages"}
+        raise Refusal(429, codes[message.channel], f"there are {number} messages already, as many as there may be")
 
 
 def check_size(message: OutgoingMessage | IncomingMessage, config: MessagesConfig) -> None:

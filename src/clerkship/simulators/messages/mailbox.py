@@ -1,6 +1,6 @@
 """The messages of an organization with their threads, and the indexes that keep lists and lookups fast."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -111,6 +111,11 @@ class Mailbox:
             raise Refusal(404, "no_such_thread", f"there is no thread {id[:60]}")
         return thread
 
+    @property
+    def unread(self) -> int:
+        """The number of unread messages."""
+        return len(self._unread)
+
     def has_written(self, channel: Channel, address: str) -> bool:
         """Return whether a message from an address has arrived."""
         return (channel, normalise_address(channel, address)) in self._writers
@@ -155,10 +160,34 @@ class Mailbox:
             keys = [(channel, normalise_address(channel, wanted.address)) for channel in channels]
             found = [self._by_address[key] for key in keys if key in self._by_address]
             lists.append(found[0] if len(found) == 1 else sorted({number for each in found for number in each}))
-        if wanted.unread:
-            lists.append(tuple(self._unread))
         smallest = min(lists, key=len)
+        if wanted.unread and len(self._unread) < len(smallest):
+            return (number for number in self._unread if number > after)
         return (smallest[place] for place in range(bisect_right(smallest, after), len(smallest)))
+
+
+    def list_newest_messages(
+        self, before: int | None = None, channel: Channel | None = None, address: str | None = None
+    ) -> Iterator[MessageRecord]:
+        """Iterate over messages, the newest first: with a number less than `before`, and to or from an address."""
+        numbers: Sequence[int] = range(1, len(self.in_order) + 1)
+        if channel is not None and address is not None:
+            numbers = self._by_address.get((channel, normalise_address(channel, address)), ())
+        end = len(numbers) if before is None else bisect_left(numbers, before)
+        for place in range(end - 1, -1, -1):
+            record = self.in_order[numbers[place] - 1]
+            if channel in (None, record.header.channel):
+                yield record
+
+    def list_threads(self, after: MessageThread | None = None) -> Iterator[MessageThread]:
+        """Iterate over the threads, the one with the latest message first, from the one after a thread."""
+        if after is None:
+            yield from reversed(self.threads.values())
+            return
+        for record in self.list_newest_messages(after.messages[-1]):
+            thread = self.threads[record.header.thread]
+            if thread.messages[-1] == record.number:
+                yield thread
 
 
 def _build_thread_keys(record: MessageRecord) -> list[ThreadKey]:

@@ -120,7 +120,7 @@ def show_organization(context: Context, _: NoInput) -> dict[str, Any]:
         "organization": settings.organization,
         "numbers": list(settings.numbers),
         "addresses": list(settings.addresses),
-        "unread": sum(thread.unread for thread in context.state.threads.values()),
+        "unread": context.state.mailbox.unread,
     }
 
 
@@ -170,12 +170,8 @@ def mark_message(context: Context, mark: ReadMark) -> dict[str, Any]:
 @operation(shorter_hint="give a `count`")
 def list_threads(context: Context, page: ThreadPage) -> dict[str, Any]:
     """List threads, the one with the latest message first: {"threads": [{"id", "channel", "subject", "unread"}]}."""
-    threads = iter(reversed(list(context.state.threads.values())))
-    if page.after:
-        last = context.state.find_thread(page.after)
-        for thread in threads:
-            if thread is last:
-                break
+    last = context.state.find_thread(page.after) if page.after else None
+    threads = context.state.mailbox.list_threads(last)
     wanted = (
         thread
         for thread in threads

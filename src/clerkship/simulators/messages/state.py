@@ -12,6 +12,7 @@ from clerkship.simulators.messages.agenda import DeliveryAgenda
 from clerkship.simulators.messages.checks import (
     check_email,
     check_incoming,
+    check_number,
     check_portal,
     check_size,
     check_sms,
@@ -207,6 +208,7 @@ class MessagesState(State):
             action.emit(ConsentChanged(number=contact, own_number=each, consent=consent))
 
     def _check_outgoing(self, message: OutgoingMessage, *, in_past: bool) -> OutgoingMessage:
+        check_number(message, len(self.messages), self.settings)
         check_texts(message)
         message = message.model_copy(update=complete_answer(self.mailbox, message))
         check_size(message, self.settings)

@@ -194,3 +194,11 @@ def test_email_is_readable_as_bytes_over_http(clinic: SmtpClinic) -> None:
     email = parse_email(response.body)
     assert (email.sender, email.to, email.subject) == (OWN, (ANA,), "Your visit")
     assert (email.text, email.message_id) == ("Please bring your card.", "<1@clinic.example>")
+
+
+def test_smtp_refuses_messages_beyond_the_limit_with_452(serve: Serve) -> None:
+    clinic = serve(max_messages=1)
+    client = RawSmtp(clinic)
+    assert client.send(PLAIN)[:3] == "250"
+    assert client.send(PLAIN)[:3] == "452"
+    assert [(refused.code, refused.to) for refused in clinic.refused()] == [("452", (ANA,))]

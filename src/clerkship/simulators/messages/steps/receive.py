@@ -87,7 +87,7 @@ class ReceiveMessage(Step):
 
     def _find_answered(self, state: MessagesState, sender: str) -> str:
         """Return the latest message to or from the sender on the channel."""
-        threads = reversed(list(state.threads.values()))
+        threads = state.mailbox.list_threads()
         thread = next(
             (each for each in threads if each.channel == self.channel and sender in each.correspondents), None
         )

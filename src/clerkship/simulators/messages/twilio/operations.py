@@ -200,10 +200,9 @@ def _select_sms(context: Context, wanted: SmsFilter) -> Iterator[MessageRecord]:
         before = _find_sms(context, wanted.page_token.removeprefix(PAGE_PREFIX)).number
     to, sender = (normalise_address("sms", number) if number else "" for number in (wanted.to, wanted.sender))
     range = _build_date_range(wanted)
-    for record in reversed(context.state.mailbox.messages.values()):
+    other = next((number for number in (to, sender) if number and number not in context.state.settings.numbers), None)
+    for record in context.state.mailbox.list_newest_messages(before, "sms", other):
         header = record.header
-        if header.channel != "sms" or (before is not None and record.number >= before):
-            continue
         if (to and header.to[0] != to) or (sender and header.sender != sender):
             continue
         if range is None or range.start <= (get_date_sent(record) or record.event.at) <= range.end:
