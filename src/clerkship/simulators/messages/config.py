@@ -54,8 +54,13 @@ class MessagesConfig(Frozen):
         Flag, Field(description="whether an SMTP client must send STARTTLS before it logs in")
     ] = False
     max_message_bytes: Annotated[
-        Whole, Field(ge=1_000, le=100_000_000, description="largest e-mail or portal message, with attachments")
-    ] = 25_000_000
+        Whole,
+        Field(
+            ge=1_000,
+            le=100_000_000,
+            description="largest e-mail or portal message, with attachments; over HTTP 20 MB at most, over SMTP more",
+        ),
+    ] = 20_000_000
     max_messages: Annotated[
         Whole, Field(ge=1, le=10_000_000, description="how many messages there may be; sending more is refused")
     ] = 100_000

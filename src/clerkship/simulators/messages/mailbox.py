@@ -165,7 +165,6 @@ class Mailbox:
             return (number for number in self._unread if number > after)
         return (smallest[place] for place in range(bisect_right(smallest, after), len(smallest)))
 
-
     def list_newest_messages(
         self, before: int | None = None, channel: Channel | None = None, address: str | None = None
     ) -> Iterator[MessageRecord]:

@@ -65,7 +65,7 @@ def test_extensions_are_announced(clinic: SmtpClinic) -> None:
     assert client.esmtp_features["size"] == ""
     client.login(clinic.user, clinic.password)
     client.ehlo()
-    assert client.esmtp_features["size"] == "25000000"
+    assert client.esmtp_features["size"] == "20000000"
     assert set(client.esmtp_features) == {"size", "pipelining", "8bitmime", "smtputf8", "starttls", "auth", "help"}
 
 

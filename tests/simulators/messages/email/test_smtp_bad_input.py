@@ -89,9 +89,9 @@ def test_invalid_recipients_are_refused(clinic: SmtpClinic, address: str) -> Non
 
 def test_declared_size_beyond_the_limit_is_refused(clinic: SmtpClinic) -> None:
     with clinic.connect() as client:
-        assert client.mail(OWN, ["SIZE=25000001"])[0] == 552
+        assert client.mail(OWN, ["SIZE=20000001"])[0] == 552
         assert client.mail(OWN, ["SIZE=" + "9" * 30])[0] >= 500
-        assert client.mail(OWN, ["SIZE=25000000"])[0] == 250
+        assert client.mail(OWN, ["SIZE=20000000"])[0] == 250
     assert clinic.refused()[0].code == "552"
 
 
