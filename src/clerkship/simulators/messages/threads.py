@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from clerkship.simulators.messages.contacts import normalise_address
 from clerkship.simulators.messages.records import Channel
 
 _REPLY_PREFIX = re.compile(r"^\s*(?:(?:re|fw|fwd|aw|wg)\s*(?:\[\d{1,3}\])?\s*:\s*)+", re.IGNORECASE)
@@ -30,6 +31,11 @@ class MessageThread:
     """The numbers of its messages, in order."""
     unread: int = 0
     is_closed: bool = False
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses at the other end, as they are compared."""
+        return [normalise_address(self.channel, address) for address in self.correspondents]
 
 
 def normalise_subject(subject: str | None) -> str:

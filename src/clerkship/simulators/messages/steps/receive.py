@@ -2,16 +2,18 @@
 
 import base64
 import binascii
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
+from clerkship.simulators.messages.contacts import normalise_address
 from clerkship.simulators.messages.outgoing import BINARY_TYPE, TEXT_TYPE, IncomingMessage, NewAttachment
-from clerkship.simulators.messages.records import Channel
+from clerkship.simulators.messages.records import Channel, MessageRecord
 from clerkship.simulators.messages.state import MessagesState
+from clerkship.simulators.messages.threads import MessageThread, normalise_subject
 from clerkship.steps.contract import Step, StepHost
 
 
@@ -55,7 +57,19 @@ class ReceiveMessage(Step):
     subject: str | None = None
     attachments: tuple[StepAttachment, ...] = ()
     reply: Annotated[bool, Field(description="whether it continues the latest thread with the sender")] = False
+    thread: Annotated[
+        str | None, Field(description="the thread with the sender that it continues: its subject, or its id")
+    ] = None
+    in_reply_to: Annotated[
+        str | None, Field(description="the message that it answers: a part of its text (the latest such), or its id")
+    ] = None
     sandbox: Annotated[str | None, Field(description="which sandbox; the only one if not given")] = None
+
+    @model_validator(mode="after")
+    def _check_answer(self) -> Self:
+        if self.reply + (self.thread is not None) + (self.in_reply_to is not None) > 1:
+            raise ValueError("expected only one of `reply`, `thread` and `in_reply_to`")
+        return self
 
     def run(self, host: StepHost) -> None:
         """Let the message arrive."""
@@ -68,10 +82,9 @@ class ReceiveMessage(Step):
             subject=self.subject,
             text=self.text,
             attachments=tuple(attachment.build() for attachment in self.attachments),
-            in_reply_to=self._find_answered(state, sender) if self.reply else None,
         )
         try:
-            state.receive(action, message)
+            state.receive(action, message.model_copy(update={"in_reply_to": self._find_answered(state, sender)}))
         except Refusal as refusal:
             raise InputError.of(f"messages.receive: {refusal.reason}") from None
 
@@ -85,12 +98,29 @@ class ReceiveMessage(Step):
             raise InputError.of(f"messages.receive: {self.sender} has no address for {self.channel}")
         return addresses[0]
 
-    def _find_answered(self, state: MessagesState, sender: str) -> str:
-        """Return the latest message to or from the sender on the channel."""
-        threads = state.mailbox.list_threads()
-        thread = next(
-            (each for each in threads if each.channel == self.channel and sender in each.correspondents), None
-        )
-        if thread is None:
-            raise InputError.of(f"messages.receive: there is no thread with {sender} to reply in")
-        return state.mailbox.in_order[thread.messages[-1] - 1].header.id
+    def _find_answered(self, state: MessagesState, sender: str) -> str | None:
+        """Return the id of the message that it answers; in a thread the latest one."""
+        if self.in_reply_to is not None:
+            return self._find_message(state, sender, self.in_reply_to).id
+        if not self.reply and self.thread is None:
+            return None
+        thread = state.threads.get(self.thread or "") or self._find_thread(state, sender)
+        return state.mailbox.in_order[thread.messages[-1] - 1].id
+
+    def _find_message(self, state: MessagesState, sender: str, text: str) -> MessageRecord:
+        record = state.messages.get(text)
+        if record is not None:
+            return record
+        for record in state.mailbox.list_newest_messages(None, self.channel, sender):
+            if text in record.payload.text:
+                return record
+        raise InputError.of(f"messages.receive: no message to or from {sender} contains {text!r}")
+
+    def _find_thread(self, state: MessagesState, sender: str) -> MessageThread:
+        address, subject = normalise_address(self.channel, sender), normalise_subject(self.thread)
+        for thread in state.mailbox.list_threads():
+            is_with_sender = thread.channel == self.channel and address in thread.addresses
+            if is_with_sender and (self.reply or normalise_subject(thread.subject) == subject):
+                return thread
+        wanted = "" if self.thread is None else f" and the subject {self.thread!r}"
+        raise InputError.of(f"messages.receive: there is no thread with {sender}{wanted} to reply in")
