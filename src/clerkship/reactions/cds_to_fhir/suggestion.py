@@ -12,12 +12,17 @@ from clerkship.simulators.fhir.write import create_resource, delete_resource, ge
 
 
 def apply_actions(state: FhirState, action: ActionContext, event: Event) -> tuple[str, ...] | None:
-    """Change the chart and return the keys that changed. Refused as a whole if the chart refuses one action."""
+    """Change the chart and return the keys that changed. Refused as a whole if the chart refuses one action.
+
+    Orders of the context are changed too if the chart has them.
+    """
     accepted = event.payload
-    if not isinstance(accepted, SuggestionAccepted) or not accepted.actions:
+    if not isinstance(accepted, SuggestionAccepted):
         return None
     with Transaction(state, action) as transaction:
         actions = [SuggestedAction.model_validate(data) for data in accepted.actions]
+        drafted = [SuggestedAction.model_validate(data) for data in accepted.draft_actions]
+        actions += [each for each in drafted if transaction.resource(each.target or "") is not None]
         return tuple(_apply(transaction, each, accepted.patient, event.kind) for each in actions)
 
 

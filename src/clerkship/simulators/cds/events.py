@@ -162,7 +162,7 @@ class SuggestionAccepted(Payload):
     actions: tuple[Json, ...]
     """Changes to the chart."""
     draft_actions: tuple[Json, ...] = ()
-    """Changes to orders or appointments of the context, which are not in the chart yet."""
+    """Changes to orders or appointments of the context. The chart makes those of resources that it has."""
 
 
 class ActionRefused(Payload):

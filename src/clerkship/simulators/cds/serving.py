@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -107,8 +108,9 @@ def _build_handler(server: ServiceServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))
             self.send_header("connection", "close")
-            self.end_headers()
-            self.wfile.write(body)
+            with suppress(ConnectionError):  # the EHR does not wait for a late answer
+                self.end_headers()
+                self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
             """Do not print requests."""

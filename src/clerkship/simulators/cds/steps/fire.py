@@ -35,7 +35,10 @@ class CdsFire(Step):
     encounter: Annotated[str | None, Field(description="id of the encounter")] = None
     orders: Annotated[
         tuple[dict[str, Any], ...],
-        Field(max_length=100, description="draft orders of order-select and order-sign, as resources"),
+        Field(
+            max_length=100,
+            description="draft orders: resources, or entities such as `{{ order }}`",
+        ),
     ] = ()
     selections: Annotated[
         tuple[str, ...], Field(description="the orders just selected; by default all, for order-select")
