@@ -6,6 +6,8 @@ from typing import get_args
 from clerkship.cds.hooks import FIELD_TYPES, load_hooks
 from clerkship.cds.prefetch import MAX_TEMPLATES, USER_TOKENS
 from clerkship.cds.validation import MAX_CARDS, MAX_SERVICES, MAX_SYSTEM_ACTIONS, RULES
+from clerkship.sandbox.authentication.jwks import JWKS_PATH
+from clerkship.sandbox.authentication.jwt import ALGORITHM, MAX_JWT_LIFETIME
 from clerkship.simulators.cds.config import CdsConfig
 from clerkship.simulators.cds.events import FailureReason
 from scripts.reference.render import render_page
@@ -30,6 +32,9 @@ def cds_page() -> str:
     assert set(get_args(FailureReason)) == _FAILURES.keys()
     return render_page(
         "cds.md",
+        ALGORITHM=ALGORITHM,
+        JWKS_PATH=JWKS_PATH,
+        MAX_JWT_LIFETIME=MAX_JWT_LIFETIME,
         MAX_CARDS=MAX_CARDS,
         MAX_SERVICES=MAX_SERVICES,
         MAX_SYSTEM_ACTIONS=MAX_SYSTEM_ACTIONS,
