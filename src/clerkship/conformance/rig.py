@@ -30,7 +30,7 @@ from clerkship.simulators.spec import Spec
 
 WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 """The methods of requests that may change something."""
-_PUBLIC_KEY_FIELD = re.compile(r'"(?:kid|x|y)": ?"[\w-]{43,64}"')
+_PUBLIC_KEY_FIELD = re.compile(r'("(?:kid|x|y)": ?)"[\w-]{43,64}"')
 """The random fields of a public key for ES384 as a JWK: thumbprint and coordinates, in base64."""
 PreparedDomains = Mapping[str, PreparedComponent]
 ExerciseRequest = Request | OperationCall[Any, Any]
@@ -297,7 +297,7 @@ def prepare_domains(spec: Spec) -> dict[str, PreparedComponent]:
 
 def _remove_issued_credentials(body: bytes) -> bytes:
     """Remove session ids, access tokens and public keys, which are different in every run."""
-    text = _PUBLIC_KEY_FIELD.sub("[public key]", body.decode(errors="surrogateescape"))
+    text = _PUBLIC_KEY_FIELD.sub(r'\1"[public key]"', body.decode(errors="surrogateescape"))
     return ISSUED_CREDENTIAL.sub("[issued credential]", text).encode(errors="surrogateescape")
 
 
