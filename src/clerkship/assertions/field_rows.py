@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.query import to_evidence_value
 from clerkship.model.matcher import describe_expected, matches_expected
-from clerkship.model.path import MISSING
+from clerkship.model.path import MISSING, lookup_all, split_path
 from clerkship.model.run import FieldCheck
 
 Rows = tuple[FieldCheck, ...]
@@ -29,6 +29,19 @@ def compare_count(expected: Any, number: int, seq: int | None = None) -> FieldCh
     """Compare the number of records with the expectation, and return the row."""
     passed = matches_expected(expected, number)
     return FieldCheck(path="count", expected=expected, actual=number, passed=passed, seq=seq)
+
+
+def matches_field(data: Any, path: str, expected: Any) -> bool:
+    """Return whether a value at a path is as expected; one of several, if the path has `*`."""
+    values = list(lookup_all(data, split_path(path)))
+    return any(matches_expected(expected, value) for value in values) or matches_expected(expected, one_or_all(values))
+
+
+def compare_field(data: Any, path: str, expected: Any, label: str, seq: int | None) -> FieldCheck:
+    """Compare the values at a path, and return the row."""
+    actual = to_evidence_value(one_or_all(list(lookup_all(data, split_path(path)))))
+    passed = matches_field(data, path, expected)
+    return FieldCheck(path=label, expected=expected, actual=actual, passed=passed, seq=seq)
 
 
 class ExpectedField(Protocol):

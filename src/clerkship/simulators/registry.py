@@ -80,7 +80,7 @@ KINDS: tuple[KindEntry, ...] = (
         assertions={"message_sent": (), "message_thread": (), "must_not_mention": ()},
         steps={"messages.receive": (), "messages.sent_before": (), "messages.set_consent": ()},
     ),
-    KindEntry(kind="cds_service", steps={"cds_service.set_cards": ()}),
+    KindEntry(kind="cds_service", assertions={"cds_called": ()}, steps={"cds_service.set_cards": ()}),
     KindEntry(kind="x12", assertions={"x12_response": (), "x12_request": ()}),
 )
 

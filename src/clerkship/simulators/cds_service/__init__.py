@@ -1,5 +1,6 @@
 """`cds_service`: CDS services that the agent calls, as an EHR does."""
 
+from clerkship.simulators.cds_service.assertions.cds_called import CdsServiceWasCalled
 from clerkship.simulators.cds_service.config import CdsServiceConfig
 from clerkship.simulators.cds_service.events import EVENTS
 from clerkship.simulators.cds_service.exercise import EXERCISE
@@ -20,5 +21,6 @@ SPEC = Spec(
     exercise=EXERCISE,
     example="/cds-services",
     config=CdsServiceConfig,
+    assertions=(CdsServiceWasCalled,),
     steps=(SetCards,),
 )

@@ -15,12 +15,13 @@ class ServiceCalled(Payload):
     """The agent called a service."""
 
     kind: ClassVar[str] = "cds_service.called"
+    holds_body: ClassVar[bool] = True
     service: str
     hook: str
     instance: str
     context: dict[str, Any]
-    prefetch: tuple[str, ...]
-    """The prefetch keys of the request."""
+    prefetch: dict[str, Any]
+    """The prefetch of the request, by key."""
 
 
 class ServiceAnswered(Payload):

@@ -38,7 +38,7 @@ class CdsServiceState(State):
         self.returned: dict[str, str] = {}
         """The service of each card, by uuid."""
         self.feedback: list[dict[str, Any]] = []
-        self.calls: list[dict[str, Any]] = []
+        self.calls: list[ServiceCalled] = []
 
     @property
     def settings(self) -> CdsServiceConfig:
@@ -67,7 +67,7 @@ class CdsServiceState(State):
                 hook=request.hook,
                 instance=request.hook_instance,
                 context=request.context,
-                prefetch=tuple(sorted(sent)),
+                prefetch=sent,
             )
         )
         cards = self._build_cards(action, service, request)
@@ -124,7 +124,7 @@ class CdsServiceState(State):
             case CardsChanged(service=service, cards=cards):
                 self.cards[service] = cards
             case ServiceCalled() as called:
-                self.calls.append(called.model_dump(mode="json"))
+                self.calls.append(called)
             case ServiceAnswered(service=service, cards=cards):
                 self.returned.update((str(card.get("uuid")), service) for card in cards)
             case FeedbackReceived() as received:
@@ -133,7 +133,8 @@ class CdsServiceState(State):
     def dump(self) -> Any:
         """Return the state as plain data."""
         cards = {service: list(cards) for service, cards in self.cards.items()}
-        return {"cards": cards, "returned": self.returned, "calls": self.calls, "feedback": self.feedback}
+        calls = [called.model_dump(mode="json") for called in self.calls]
+        return {"cards": cards, "returned": self.returned, "calls": calls, "feedback": self.feedback}
 
 
 def build_refusal(status: int, reason: str) -> Refusal:

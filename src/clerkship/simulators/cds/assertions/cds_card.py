@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Check, compare_value
-from clerkship.assertions.field_rows import MAX_NAMES, compare_count, prefix_paths, share_passed
+from clerkship.assertions.field_rows import MAX_NAMES, compare_count, compare_field, prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, join_first
 from clerkship.cds.card import ActionType, Card, SuggestedAction, Suggestion
 from clerkship.events.evidence import Evidence
@@ -15,7 +15,7 @@ from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.simulators.cds.assertions.selection import CallAssertion, ResourceFields, compare_field
+from clerkship.simulators.cds.assertions.selection import CallAssertion, ResourceFields
 from clerkship.simulators.cds.events import ActionRefused, HookAnswered
 from clerkship.simulators.cds.records import ServiceCall, TriggeredHook
 from clerkship.simulators.cds.state import CdsState

@@ -1,36 +1,20 @@
-"""Select the hooks and calls of a criterion, and compare the fields of resources."""
+"""Select the hooks and calls of a criterion."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from clerkship.assertions.contract import Assertion
-from clerkship.assertions.field_rows import one_or_all
+from clerkship.assertions.field_rows import matches_field
 from clerkship.cds.hooks import HookName
-from clerkship.events.query import to_evidence_value
-from clerkship.model.matcher import describe_expected, matches_expected
-from clerkship.model.path import lookup_all, split_path
-from clerkship.model.run import FieldCheck
+from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import Expected
 from clerkship.simulators.cds.records import ServiceCall, TriggeredHook, list_drafts
 from clerkship.simulators.cds.state import CdsState
 
 ResourceFields = dict[str, Expected]
 """Paths in a resource, such as `medicationCodeableConcept.coding.*.code`, and literals or matchers."""
-
-
-def matches_field(resource: Any, path: str, expected: Any) -> bool:
-    """Return whether a value at a path is as expected; one of several, if the path has `*`."""
-    values = list(lookup_all(resource, split_path(path)))
-    return any(matches_expected(expected, value) for value in values) or matches_expected(expected, one_or_all(values))
-
-
-def compare_field(resource: Any, path: str, expected: Any, label: str, seq: int | None) -> FieldCheck:
-    """Compare the values at a path, and return the row."""
-    actual = to_evidence_value(one_or_all(list(lookup_all(resource, split_path(path)))))
-    passed = matches_field(resource, path, expected)
-    return FieldCheck(path=label, expected=expected, actual=actual, passed=passed, seq=seq)
 
 
 class CallAssertion(Assertion):

@@ -1,0 +1,1 @@
+"""Assertions about calls of CDS services."""
