@@ -69,3 +69,21 @@ DISAGREEMENTS = (
         },
     ),
 )
+
+
+class RequiredField(NamedTuple):
+    """A field that only healthchain requires, in each item of a list of a card."""
+
+    list: str
+    name: str
+    reason: str
+
+
+REQUIRED_BY_JUDGE = (
+    RequiredField(
+        "links", "autoLaunchable", "CDS Hooks 2.0 has no such field, and a later draft has it as an optional one."
+    ),
+    RequiredField(
+        "suggestions", "isRecommended", "It is optional (CDS Hooks 2.0: Suggestion); without it, it is false."
+    ),
+)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.clients.cds_judges.disagreements import REQUIRED_BY_JUDGE
 from tests.clients.installs import CannotInstall, python_environment
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -36,17 +37,16 @@ def healthchain_errors(items: Sequence[tuple[str, Any]]) -> list[list[str]]:
 
 
 def settle(data: Any) -> Any:
-    """Return an answer with `autoLaunchable` on every link.
-
-    healthchain requires the field. The specification has no such field in 2.0, and a later draft has it as optional.
-    """
+    """Return an answer with the fields that only healthchain requires."""
     if isinstance(data, list):
         return [settle(item) for item in data]
     if not isinstance(data, dict):
         return data
     settled = {name: settle(value) for name, value in data.items()}
-    if isinstance(settled.get("links"), list):
-        settled["links"] = [{**link, "autoLaunchable": False} for link in settled["links"]]
+    for field in REQUIRED_BY_JUDGE:
+        items = settled.get(field.list)
+        if isinstance(items, list):
+            settled[field.list] = [{field.name: False, **item} if isinstance(item, dict) else item for item in items]
     return settled
 
 

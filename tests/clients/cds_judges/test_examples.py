@@ -1,7 +1,9 @@
 """healthchain and the project agree on examples and their broken variants, but for the listed disagreements."""
 
+import pytest
+
 from tests.cds.broken_examples import BROKEN, break_example, find_our_problems, load_example
-from tests.clients.cds_judges.disagreements import DISAGREEMENTS, RefusedBy
+from tests.clients.cds_judges.disagreements import DISAGREEMENTS, REQUIRED_BY_JUDGE, RefusedBy, RequiredField
 from tests.clients.cds_judges.judges import healthchain_errors, is_judged, settle
 
 JUDGED = tuple(filter(is_judged, BROKEN))
@@ -12,9 +14,14 @@ def test_judge_accepts_every_example() -> None:
     assert {name: found for name, found in zip(JUDGED, errors, strict=True) if found} == {}
 
 
-def test_judge_refuses_a_link_without_a_field_of_a_later_draft() -> None:
-    [errors] = healthchain_errors([("response-links", load_example("response-links"))])
-    assert "autoLaunchable" in errors[0]
+@pytest.mark.parametrize("field", REQUIRED_BY_JUDGE, ids=lambda field: field.name)
+def test_judge_refuses_an_answer_without_a_field_that_only_it_requires(field: RequiredField) -> None:
+    answer = settle(load_example(f"response-{field.list}"))
+    assert healthchain_errors([("response", answer)]) == [[]]
+    del next(card for card in answer["cards"] if card.get(field.list))[field.list][0][field.name]
+    [errors] = healthchain_errors([("response", answer)])
+    assert field.name in errors[0]
+    assert find_our_problems("response", load_example(f"response-{field.list}")) == []
 
 
 def test_only_listed_variants_are_judged_differently() -> None:
