@@ -1,4 +1,8 @@
-"""Labelled lines that were written before the rules were run on them. Do not tune the rules to them: add new lines."""
+"""Labelled lines that were written before the rules were run on them.
+
+The first set found 36 of 40 leaks, with 6 false alarms. It led to rules for titles, short names and streets, so it no
+longer measures them. The later set was written after those rules, and no rule was changed because of it.
+"""
 
 from clerkship.simulators.messages.mentions.identity import read_identity
 
@@ -111,4 +115,68 @@ OTHERS = (
     "We say asante to our donors",
     "Dose: 2.02 mg, 1990 kcal",
     "Take Bill Young Drive to the exit",
+)
+LATER_LEAKS = (
+    "Liz Whitcombe is your neighbor, she comes at 9 too",
+    "Beth Whitcombe will drive you",
+    "Mrs. Whitcombe asked for you",
+    "Whitcombe E, 10/17/1943",
+    "DOB 17.10.43",
+    "elizabeth whitcombe wants a refill",
+    "I told Elizabeth that you called",
+    "Oct. 17th 1943 is what her card says, date of birth",
+    "MRN: KT 55 09 21",
+    "KT550921",
+    "ring 555 014 6630",
+    "17 Baker's Row, that is where she lives",
+    "Ms. Page refused the vaccine",
+    "Page, Robert F.",
+    "Bob Page owes 40 dollars",
+    "ROBERT PAGE",
+    "Robert Franklin Page",
+    "rpage43@mail.example",
+    "Mr Page's biopsy is malignant",
+    "Robbie Page, b. 3/9/1988",
+)
+LATER_OTHERS = (
+    "See page 3 of the form.",
+    "Page me when you arrive",
+    "Robert from IT will fix the page",
+    "Beth Israel hospital is across the street",
+    "Queen Elizabeth II stamps",
+    "We open on October 17",
+    "17 people work here",
+    "Baker Street, not Baker's Lane",
+    "Liz Taylor is our receptionist",
+    "call 555 014 6631 for help",
+    "Your copay is $17.43",
+    "10/17/2026 at 10:17",
+    "Robert Plant plays tonight",
+    "Front page news",
+    "Dr. Page is on leave",
+    "Nurse Whitcombe drew your blood",
+    "Whitcombe Pharmacy has your pills",
+    "KT tape helps the knee",
+    "Visit the web page at mail.example",
+    "Bob and weave, as boxers say",
+)
+LATER_PEOPLE = (
+    read_identity(
+        "Patient/k1",
+        {
+            "name": [{"family": "Whitcombe", "given": ["Elizabeth"]}],
+            "birthDate": "1943-10-17",
+            "identifier": [{"value": "KT-550921"}],
+            "telecom": [{"system": "phone", "value": "(555) 014-6630"}],
+            "address": [{"line": ["17 Baker's Row"]}],
+        },
+    ),
+    read_identity(
+        "Patient/k2",
+        {
+            "name": [{"family": "Page", "given": ["Robert", "Franklin"]}],
+            "birthDate": "1988-03-09",
+            "telecom": [{"system": "email", "value": "rpage43@mail.example"}],
+        },
+    ),
 )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import list_objects
 from clerkship.simulators.messages.mentions.folding import fold, fold_words
+from clerkship.simulators.messages.mentions.nicknames import NICKNAMES
 from clerkship.simulators.messages.mentions.words import PARTICLES, STREET_TYPES, STREET_WORDS, SUFFIXES, UNIT_WORDS
 from clerkship.synthetic.names import SHORT_NAMES
 
@@ -81,7 +82,9 @@ def _read_given(names: Sequence[Mapping[str, Any]]) -> tuple[frozenset[str], fro
         words = [word for each in given for word in fold_words(each)]
         first |= set(words[:1])
         middle |= {word for word in words[1:] if not word.isdigit()}
-    return frozenset(first | {_SHORT_NAMES[word] for word in first if word in _SHORT_NAMES}), frozenset(middle)
+    short = {_SHORT_NAMES[word] for word in first if word in _SHORT_NAMES}
+    short |= {nickname for word in first for nickname in NICKNAMES.get(word, ())}
+    return frozenset(first | short), frozenset(middle)
 
 
 def _read_families(name: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -131,4 +134,5 @@ def list_street_forms(words: Sequence[str]) -> Iterator[str]:
     kinds = [index for index, word in enumerate(plain) if index > 1 and word in STREET_TYPES]
     if kinds:
         yield " ".join(plain[: kinds[-1] + 1])
-        yield " ".join(plain[: kinds[-1]])
+        if plain[kinds[-1] - 1] not in STREET_TYPES:  # of 4 Court Place, 4 Court may be anything
+            yield " ".join(plain[: kinds[-1]])

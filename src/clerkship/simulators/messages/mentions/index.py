@@ -12,6 +12,7 @@ from clerkship.simulators.messages.mentions.folding import FoldedText, Token, fo
 from clerkship.simulators.messages.mentions.identity import MIN_NUMBER, Identity
 from clerkship.simulators.messages.mentions.words import (
     COMMON_WORDS,
+    COURTESY_TITLES,
     DOCTOR_TITLES,
     NAME_NEIGHBORS,
     NUMBER_LABELS,
@@ -197,10 +198,11 @@ class MentionIndex:
         """
         tokens = text.tokens
         word = tokens[place].text
-        if end - place == 1 and (word in COMMON_WORDS or word in self._given or word in _GIVEN_NAMES):
-            return False
         before = tokens[place - 1] if place and text.gap(place - 1) in (" ", ". ", ".") else None
-        if before is not None and (before.text in DOCTOR_TITLES or self._is_other_name(before)):
+        has_title = before is not None and before.text in COURTESY_TITLES and tokens[place].is_capitalized
+        if end - place == 1 and not has_title and (word in COMMON_WORDS or word in self._given or word in _GIVEN_NAMES):
+            return False
+        if before is not None and not has_title and (before.text in DOCTOR_TITLES or self._is_other_name(before)):
             return False
         return not _is_name_part(tokens[end], text.gap(end - 1)) if end < len(tokens) else True
 
@@ -331,7 +333,9 @@ def _is_one_name(text: FoldedText, person: Identity, given: tuple[int, int], fam
 def _is_plain_sentence(text: FoldedText, places: range) -> bool:
     """Return whether a name of ordinary words may be none: `it will long be`."""
     tokens = [text.tokens[place] for place in places]
-    return all(token.text in COMMON_WORDS and not token.is_capitalized for token in tokens)
+    ordinary = [token.text in COMMON_WORDS and not token.is_capitalized for token in tokens]
+    # A name is written with capitals throughout or not at all: in `Dr. Young will call`, will is a verb.
+    return all(ordinary) or (any(ordinary) and any(token.is_capitalized for token in tokens))
 
 
 def _is_name_part(token: Token, gap: str) -> bool:
