@@ -1,4 +1,7 @@
-"""The state of an organization's messages: what was sent and received, consent, and what is still to be delivered."""
+"""The state of an organization's messages: what was sent and received, consent, and what is still to be delivered.
+
+See docs/decisions/0021-messages.md.
+"""
 
 from collections.abc import Mapping, MutableMapping
 from typing import Any, cast
