@@ -4,7 +4,7 @@ import base64
 import smtplib
 import socket
 import ssl
-from typing import Any
+from typing import Any, Literal
 
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
@@ -26,10 +26,17 @@ PLAIN = b"From: frontdesk@clinic.example\r\nTo: ana@home.example\r\nSubject: Vis
 class SmtpClinic:
     """One playground with one organization. Several may share a gateway and its listeners."""
 
-    def __init__(self, gateway: Gateway, pool: ListenerPool, seed: str = "smtp", **config: Any) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        pool: ListenerPool,
+        seed: str = "smtp",
+        time: Literal["stepped", "paced"] = "stepped",
+        **config: Any,
+    ) -> None:
         contacts = (Contact(name="Ana Lima", email=ANA), Contact(name="Bo Chen", email="bo@home.example"))
         settings = messages.SPEC.config(**{"contacts": contacts} | config)
-        environment = Environment(name="desk", simulators={"mail": Simulator(kind="messages")})
+        environment = Environment(name="desk", simulators={"mail": Simulator(kind="messages")}, time=time)
         prepared = PreparedSimulator(messages.SPEC, settings, PatientContacts(()))
         self.gateway = gateway
         self.playground = Playground(environment, {"mail": prepared}, seed)

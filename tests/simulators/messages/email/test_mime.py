@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.kit.wall import monotonic
 from clerkship.simulators.messages.email.mime import (
     MAX_DEPTH,
     MAX_FIELD_LENGTH,
@@ -23,6 +22,7 @@ from clerkship.simulators.messages.email.mime import (
 from clerkship.simulators.messages.email.render import render_email
 from clerkship.simulators.messages.email.text import html_to_text
 from clerkship.simulators.messages.outgoing import NewAttachment
+from tests.waiting import processor_limit
 
 HEADER_TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=300)
 BODY_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=400)
@@ -181,10 +181,8 @@ def nest(depth: int) -> bytes:
 def test_nesting_and_number_of_parts_are_limited() -> None:
     assert parse_email(nest(MAX_DEPTH)).text.startswith("x")
     for data in (nest(MAX_DEPTH + 1), nest(20_000)):
-        started = monotonic()
-        with pytest.raises(InvalidEmail, match="nested deeper"):
+        with processor_limit(5), pytest.raises(InvalidEmail, match="nested deeper"):
             parse_email(data)
-        assert monotonic() - started < 5
     many = b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + b"--b\r\n\r\nx\r\n" * 200_000
     with pytest.raises(InvalidEmail, match=f"more than {MAX_PARTS} parts"):
         parse_email(many)
@@ -207,10 +205,8 @@ def test_nesting_and_number_of_parts_are_limited() -> None:
     ids=range(10),
 )
 def test_hostile_email_is_read_in_bounded_time(data: bytes) -> None:
-    started = monotonic()
-    with suppress(InvalidEmail):
+    with processor_limit(5), suppress(InvalidEmail):
         parse_email(data)
-    assert monotonic() - started < 5
 
 
 def test_html_to_text_keeps_lines_and_entities() -> None:

@@ -1,7 +1,6 @@
 """SMTP against hostile clients: refusals of the protocol, bounded memory, no effect on others."""
 
 import resource
-import smtplib
 import socket
 from contextlib import suppress
 from dataclasses import replace
@@ -191,15 +190,14 @@ def test_broken_tls_handshake_ends_only_its_connection(clinic: SmtpClinic) -> No
 
 
 def test_text_before_the_handshake_is_discarded(clinic: SmtpClinic) -> None:
-    client = clinic.connect(login=False)
-    client.ehlo()
-    client.sock.sendall(b"STARTTLS\r\nEHLO injected.example\r\n")  # type: ignore[union-attr]
-    with suppress(smtplib.SMTPException, OSError):
-        client.getreply()
-        client.sock = clinic.tls_context().wrap_socket(client.sock, server_hostname="localhost")  # type: ignore[arg-type]
-        client.file = None
-        client.ehlo_resp = client.helo_resp = None
-        assert client.mail(OWN)[0] == 503, "the injected EHLO has no effect"
+    client = RawSmtp(clinic, login=False)
+    client.command(b"EHLO test.example")
+    client.socket.sendall(b"STARTTLS\r\nEHLO injected.example\r\n")
+    assert client.read()[:3] == "220"
+    with clinic.tls_context().wrap_socket(client.socket, server_hostname="127.0.0.1") as encrypted:
+        encrypted.sendall(b"MAIL FROM:<%s>\r\n" % OWN.encode())
+        # A reply to the injected EHLO would come first, and MAIL would then need a login only (530).
+        assert encrypted.recv(1000)[:3] == b"503"
 
 
 def test_client_that_leaves_during_data_sends_nothing(clinic: SmtpClinic) -> None:
