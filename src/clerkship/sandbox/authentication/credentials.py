@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from clerkship.kit import wall
 from clerkship.kit.secrets import new_token
@@ -9,6 +10,9 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.jwt import SigningKey
 from clerkship.sandbox.authentication.scope import AccessGrant, parse_scopes
 from clerkship.sandbox.authentication.secret import SecretTable
+
+if TYPE_CHECKING:
+    from joserfc.jwk import KeySet
 
 SESSION_PREFIX, ACCESS_TOKEN_PREFIX = "clk_ses", "clk_oat"
 """Prefixes of session ids and access tokens, by which logs and outputs are redacted."""
@@ -21,7 +25,18 @@ PURGE_FROM = 1024
 class SandboxCredentials:
     """The token of a sandbox, the sessions and access tokens issued for it, and the signatures already used."""
 
-    __slots__ = ("_grants", "_issued", "_purge_at", "_signing_key", "_used", "config", "sandbox", "token", "wall_now")
+    __slots__ = (
+        "_grants",
+        "_issued",
+        "_purge_at",
+        "_signing_key",
+        "_used",
+        "clients",
+        "config",
+        "sandbox",
+        "token",
+        "wall_now",
+    )
 
     def __init__(self, sandbox: str, config: Frozen) -> None:
         self.sandbox, self.config = sandbox, config
@@ -29,6 +44,8 @@ class SandboxCredentials:
         """Returns the wall time, in which access tokens with scopes and JWTs expire."""
         self._grants: SecretTable[AccessGrant] | None = None
         self._signing_key: SigningKey | None = None
+        self.clients: dict[str, KeySet] | None = None
+        """The public keys of clients that sign JWTs, by issuer; None until they are first needed."""
         self.token = new_token("clk_sbx")
         self._issued = SecretTable[datetime]()
         self._used: dict[str, datetime] = {}

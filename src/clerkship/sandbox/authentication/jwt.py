@@ -93,17 +93,22 @@ def verify_jwt(token: str, keys: "KeySet", audiences: Iterable[str], now: dateti
 
     Whether its `jti` was used before is for the caller to check.
     """
+    claims = check_signature(token, keys)
+    _check_claims(claims, frozenset(audiences), now)
+    return claims
+
+
+def check_signature(token: str, keys: "KeySet") -> dict[str, Any]:
+    """Return the claims of a JWT that one of the keys has signed, whatever they say; raises InvalidJwt."""
     from joserfc import jwt  # noqa: PLC0415  (as above)
     from joserfc.errors import JoseError  # noqa: PLC0415
 
     if len(token) > MAX_JWT_LENGTH:
         raise InvalidJwt(f"the JWT has more than {MAX_JWT_LENGTH} characters")
     try:
-        claims = jwt.decode(token, keys, algorithms=list(ACCEPTED_ALGORITHMS)).claims
+        return dict(jwt.decode(token, keys, algorithms=list(ACCEPTED_ALGORITHMS)).claims)
     except (JoseError, ValueError, TypeError, KeyError):
         raise InvalidJwt("the JWT cannot be read, or no registered key has signed it") from None
-    _check_claims(claims, frozenset(audiences), now)
-    return dict(claims)
 
 
 def _check_claims(claims: Mapping[str, Any], audiences: frozenset[str], now: datetime) -> None:

@@ -5,7 +5,8 @@ from clerkship.simulators.cds_service.config import CdsServiceConfig
 from clerkship.simulators.cds_service.events import EVENTS
 from clerkship.simulators.cds_service.exercise import EXERCISE
 from clerkship.simulators.cds_service.handle import CdsServices
-from clerkship.simulators.cds_service.operations import OPERATIONS, ROUTES
+from clerkship.simulators.cds_service.http import ROUTES
+from clerkship.simulators.cds_service.operations import AUTHENTICATION, OPERATIONS
 from clerkship.simulators.cds_service.state import CdsServiceState
 from clerkship.simulators.cds_service.steps.set_cards import SetCards
 from clerkship.simulators.spec import Spec
@@ -23,4 +24,5 @@ SPEC = Spec(
     config=CdsServiceConfig,
     assertions=(CdsServiceWasCalled,),
     steps=(SetCards,),
+    authentication=(AUTHENTICATION,),
 )

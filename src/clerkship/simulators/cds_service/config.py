@@ -8,7 +8,8 @@ from clerkship.cds.card import Card
 from clerkship.cds.hooks import HookName
 from clerkship.cds.prefetch import find_template_problem
 from clerkship.cds.service import CdsService
-from clerkship.model.frozen import Frozen, Whole
+from clerkship.model.frozen import Flag, Frozen, Whole
+from clerkship.sandbox.authentication.client_jwt import MAX_CLIENTS, JwtClient
 
 RuleName = Literal["allergy", "interaction", "duplicate_order"]
 MEDICATIONS = "MedicationRequest?patient={{context.patientId}}&status=active&_include=MedicationRequest:medication"
@@ -72,10 +73,17 @@ class CdsServiceConfig(Frozen):
     """The configuration."""
 
     services: Annotated[tuple[ServiceConfig, ...], Field(min_length=1, description="the services")] = DEFAULT_SERVICES
+    require_jwt: Annotated[Flag, Field(description="whether calls and feedback need a JWT of the client")] = False
+    clients: Annotated[
+        tuple[JwtClient, ...],
+        Field(max_length=MAX_CLIENTS, description="clients that are registered from the start"),
+    ] = ()
 
     @model_validator(mode="after")
     def _check_ids(self) -> Self:
         ids = [service.id for service in self.services]
         if len(set(ids)) < len(ids):
             raise ValueError("two services have the same id")
+        if len({client.issuer for client in self.clients}) < len(self.clients):
+            raise ValueError("two clients have the same issuer")
         return self

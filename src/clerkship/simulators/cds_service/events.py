@@ -22,6 +22,8 @@ class ServiceCalled(Payload):
     context: dict[str, Any]
     prefetch: dict[str, Any]
     """The prefetch of the request, by key."""
+    client: str = ""
+    """The issuer of the JWT of the request; empty if it had none."""
 
 
 class ServiceAnswered(Payload):
@@ -43,6 +45,17 @@ class FeedbackReceived(Payload):
     feedback: dict[str, Any]
 
 
+class ClientRegistered(Payload):
+    """The agent registered the public keys with which its JWTs are verified. They are not logged, because each run has
+    others.
+    """
+
+    kind: ClassVar[str] = "cds_service.client.registered"
+    issuer: str
+    keys: int
+    """How many keys there are."""
+
+
 class CardsChanged(Payload):
     """A service answers with other cards from now on."""
 
@@ -51,4 +64,4 @@ class CardsChanged(Payload):
     cards: tuple[dict[str, Any], ...]
 
 
-EVENTS = (ServicesListed, ServiceCalled, ServiceAnswered, FeedbackReceived, CardsChanged)
+EVENTS = (ServicesListed, ServiceCalled, ServiceAnswered, FeedbackReceived, ClientRegistered, CardsChanged)

@@ -32,8 +32,23 @@ _FEEDBACK = {
     "outcome": "overridden",
     "outcomeTimestamp": "2026-03-02T09:00:00Z",
 }
+_CLIENT = {
+    "issuer": "https://ehr.example",
+    "jwks": {
+        "keys": [
+            {
+                "kty": "EC",
+                "kid": "k1",
+                "crv": "P-256",
+                "x": "0HWZYKp40Z5Ga8JTpmOY8YO3Fym3xvHuailklSKNq9E",
+                "y": "oo0z_hjrALlYVzs6xN665qwNMkNlZfyqwsIZgiGD1s0",
+            }
+        ]
+    },
+}
 EXERCISE = (
     Request("GET", "/cds-services"),
+    Request("POST", "/clients", body=orjson.dumps(_CLIENT)),
     Request("POST", "/cds-services/order-safety", body=orjson.dumps(CALL)),
     Request("POST", "/cds-services/order-safety/feedback", body=orjson.dumps({"feedback": [_FEEDBACK]})),
 )

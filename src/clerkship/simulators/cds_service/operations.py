@@ -1,24 +1,33 @@
-"""The operations of a CDS service, and their HTTP routes (CDS Hooks 2.0: HTTP API)."""
+"""The operations of a CDS service (CDS Hooks 2.0: HTTP API)."""
 
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.authentication.client_jwt import BearerTokenOrJwt, JwtClient, refuse_jwt
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
-from clerkship.sandbox.route import Route
-from clerkship.simulators.cds_service.events import ServicesListed
+from clerkship.sandbox.request import Refusal
+from clerkship.simulators.cds_service.events import ClientRegistered, ServicesListed
 from clerkship.simulators.cds_service.state import CdsServiceState
 
 Context = OperationContext[CdsServiceState]
 ServiceId = Annotated[str, Field(description="the id of the service, from list_services")]
+AUTHENTICATION = BearerTokenOrJwt()
 
 
-class CdsServiceRequest(Frozen):
+class ServiceCall(Frozen):
     """The input of `call_service`."""
 
     id: ServiceId
     request: Annotated[Any, Field(description="{hook, hookInstance (a UUID), context, prefetch} as in CDS Hooks 2.0")]
+
+
+class SignedServiceCall(ServiceCall):
+    """A call with a valid JWT. Only the HTTP route makes one, so an agent cannot claim to have sent a JWT."""
+
+    client: str
+    """The issuer of the JWT."""
 
 
 class ServiceFeedback(Frozen):
@@ -26,6 +35,12 @@ class ServiceFeedback(Frozen):
 
     id: ServiceId
     request: Annotated[Any, Field(description='{"feedback": [{card, outcome, outcomeTimestamp, …}]}')]
+
+
+class SignedServiceFeedback(ServiceFeedback):
+    """Feedback with a valid JWT; see `SignedServiceCall`."""
+
+    client: str
 
 
 @operation()
@@ -36,21 +51,36 @@ def list_services(context: Context, _: NoInput) -> dict[str, Any]:
 
 
 @operation()
-def call_service(context: Context, call: CdsServiceRequest) -> dict[str, Any]:
+def call_service(context: Context, call: ServiceCall) -> dict[str, Any]:
     """Call a CDS service as an EHR does when a hook fires. Returns its cards; none if it has no advice."""
-    return context.state.call(context.action, call.id, call.request)
+    _require_jwt(context, call)
+    client = call.client if isinstance(call, SignedServiceCall) else ""
+    return context.state.call(context.action, call.id, call.request, client)
 
 
 @operation()
 def send_feedback(context: Context, feedback: ServiceFeedback) -> dict[str, Any]:
     """Tell a CDS service what became of its cards: accepted, or overridden with a reason."""
+    _require_jwt(context, feedback)
     context.state.receive_feedback(context.action, feedback.id, feedback.request)
     return {}
 
 
-OPERATIONS = (list_services, call_service, send_feedback)
-ROUTES = (
-    Route("GET", "/cds-services", list_services),
-    Route("POST", "/cds-services/{id}", call_service, body="request"),
-    Route("POST", "/cds-services/{id}/feedback", send_feedback, body="request"),
-)
+@operation(logs_body=False, tool=False)
+def register_client(context: Context, client: JwtClient) -> dict[str, Any]:
+    """Register the public keys with which the JWTs of an issuer are verified, instead of those it had."""
+    assert context.credentials is not None
+    try:
+        keys = AUTHENTICATION.register(client, context.credentials)
+    except ValueError as problem:
+        raise Refusal(422, "too_many_clients", str(problem)) from None
+    context.action.emit(ClientRegistered(issuer=client.issuer, keys=keys))
+    return {"issuer": client.issuer, "keys": keys}
+
+
+def _require_jwt(context: Context, sent: ServiceCall | ServiceFeedback) -> None:
+    if context.state.settings.require_jwt and not isinstance(sent, SignedServiceCall | SignedServiceFeedback):
+        raise refuse_jwt("this service needs a JWT as the bearer token of each HTTP request")
+
+
+OPERATIONS = (list_services, call_service, send_feedback, register_client)

@@ -17,6 +17,7 @@ from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.cds_service.config import CdsServiceConfig, ServiceConfig
 from clerkship.simulators.cds_service.events import (
     CardsChanged,
+    ClientRegistered,
     FeedbackReceived,
     ServiceAnswered,
     ServiceCalled,
@@ -39,6 +40,8 @@ class CdsServiceState(State):
         """The service of each card, by uuid."""
         self.feedback: list[dict[str, Any]] = []
         self.calls: list[ServiceCalled] = []
+        self.clients: dict[str, int] = {}
+        """How many public keys each client has registered, by issuer."""
 
     @property
     def settings(self) -> CdsServiceConfig:
@@ -52,8 +55,11 @@ class CdsServiceState(State):
             raise build_refusal(404, f"unknown service `{id[:80]}` (known: {known})")
         return service
 
-    def call(self, action: ActionContext, id: str, data: object) -> dict[str, Any]:
-        """Answer a call of a service with cards; refuse a malformed request."""
+    def call(self, action: ActionContext, id: str, data: object, client: str = "") -> dict[str, Any]:
+        """Answer a call of a service with cards; refuse a malformed request.
+
+        `client` is the issuer of the JWT of the request.
+        """
         service = self.find_service(id)
         request = self._check_request(service, data)
         sent = request.prefetch or {}
@@ -68,6 +74,7 @@ class CdsServiceState(State):
                 instance=request.hook_instance,
                 context=request.context,
                 prefetch=sent,
+                client=client,
             )
         )
         cards = self._build_cards(action, service, request)
@@ -127,6 +134,8 @@ class CdsServiceState(State):
                 self.calls.append(called)
             case ServiceAnswered(service=service, cards=cards):
                 self.returned.update((str(card.get("uuid")), service) for card in cards)
+            case ClientRegistered(issuer=issuer, keys=keys):
+                self.clients[issuer] = keys
             case FeedbackReceived() as received:
                 self.feedback.append(received.model_dump(mode="json"))
 
@@ -134,7 +143,8 @@ class CdsServiceState(State):
         """Return the state as plain data."""
         cards = {service: list(cards) for service, cards in self.cards.items()}
         calls = [called.model_dump(mode="json") for called in self.calls]
-        return {"cards": cards, "returned": self.returned, "calls": calls, "feedback": self.feedback}
+        known = {"cards": cards, "returned": self.returned, "clients": self.clients}
+        return {**known, "calls": calls, "feedback": self.feedback}
 
 
 def build_refusal(status: int, reason: str) -> Refusal:
