@@ -1,10 +1,11 @@
-"""Measure messages and CDS Hooks: rates beside plain servers, open threads, memory, and hooks with prefetch.
+"""Measure messages and CDS Hooks: rates beside plain servers, open threads, people, memory, hooks with prefetch.
 
     python -m benchmarks.messages [--quick]
 
 A server is a process of its own, and one client keeps eight connections busy. The plain server is that of Python's
-standard library: it parses the same requests, keeps them in a list and answers. It has no consent, no delivery, no log
-and no threads, so the ratio says what these cost. Everything is on loopback and ends by itself.
+standard library, or aiosmtpd for e-mail: it parses the same requests, keeps them in a list and answers. It has no
+consent, no delivery, no log and no threads, so the ratio says what these cost. Everything is on loopback
+and ends by itself.
 """
 
 import argparse
@@ -25,8 +26,11 @@ from urllib.parse import parse_qs, urlencode
 
 from benchmarks.http_load import Load, keep_asking, render_request
 from benchmarks.messages_hooks import run_hooks
+from benchmarks.messages_smtp import keep_sending, serve_mail, serve_plain_mail
 from benchmarks.x12_sandbox import resident
+from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.model.environment import Environment
+from clerkship.model.scenario import ScenarioPerson
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.in_process import open_sandboxes
@@ -35,6 +39,7 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.simulators import messages
 from clerkship.simulators.messages.config import MessagesConfig
+from clerkship.simulators.messages.events import MessageArrived
 from clerkship.simulators.messages.handle import Messages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,6 +50,7 @@ THREADS = 1_000
 IDLE = 300
 GROWN = 10_000
 """Messages after which the cost of one more is measured."""
+ANSWER = "Thank you, I will be there."
 TEXT = "Your appointment is on Tuesday at nine."
 FORM = "application/x-www-form-urlencoded"
 
@@ -121,7 +127,12 @@ def serve_plain() -> None:
     server.shutdown()
 
 
-SERVERS: dict[str, Callable[[], None]] = {"sandbox": serve_sandbox, "plain": serve_plain}
+SERVERS: dict[str, Callable[[], None]] = {
+    "sandbox": serve_sandbox,
+    "plain": serve_plain,
+    "mail": serve_mail,
+    "plain_mail": serve_plain_mail,
+}
 
 
 @contextmanager
@@ -180,6 +191,16 @@ def measure_rate(server: str, form: str, seconds: float, most: int = MOST) -> Me
     return MessageRate(load, load.requests / spent)
 
 
+def measure_mail(server: str, seconds: float, most: int = MOST) -> MessageRate:
+    """Return e-mails per second over SMTP, in a new playground."""
+    with started(server) as find_address:
+        address = find_address()
+        load = keep_sending(address, CONNECTIONS, seconds, most)
+        after = find_address()
+        assert after["stored"] == load.requests, (after["stored"], load.requests)
+    return MessageRate(load, load.requests / (after["cpu"] - address["cpu"]))
+
+
 def run_threads(threads: int) -> dict[str, float]:
     """Open so many threads, with a message in each direction, and list them."""
     office = Office(threads)
@@ -197,6 +218,33 @@ def run_threads(threads: int) -> dict[str, float]:
     listed = time.perf_counter() - began
     office.listener.close()
     return {"opened": opened, "listed": listed, "kilobytes": used / threads}
+
+
+def run_people(people: int) -> dict[str, float]:
+    """Open a thread with each of so many scripted people, who answer once, and return the time and memory of each."""
+    office = Office(people)
+    playground, sandboxes = office.open()
+    desk = sandboxes.get_as(Messages)
+    gc.collect()
+    before, began = resident(), time.perf_counter()
+    for place in range(people):
+        script = {"name": f"Person {place}", "channel": "sms", "address": number_of(place), "answers_after": "5m"}
+        person = ScriptedPerson(ScenarioPerson.model_validate({**script, "lines": [ANSWER]}))
+        playground.people.add_person(person, f"desk/sms:{number_of(place)}")
+    playground.people.listening = True
+    joined = time.perf_counter() - began
+    began = time.perf_counter()
+    for place in range(people):
+        desk.send("sms", number_of(place), TEXT)
+    playground.advance(timedelta(minutes=10))
+    answered = time.perf_counter() - began
+    gc.collect()
+    used = resident() - before
+    arrived = [event for event in playground.log.events if event.kind == MessageArrived.kind]
+    assert len(arrived) == people, len(arrived)
+    assert {event.payload.text for event in arrived if isinstance(event.payload, MessageArrived)} == {ANSWER}
+    office.listener.close()
+    return {"joined": joined, "answered": answered, "kilobytes": used / people}
 
 
 def run_idle(playgrounds: int) -> dict[str, float]:
@@ -236,6 +284,7 @@ def run_grown(messages_before: int) -> dict[str, float]:
 
 CASES: dict[str, Callable[[int], dict[str, float]]] = {
     "threads": run_threads,
+    "people": run_people,
     "idle": run_idle,
     "grown": run_grown,
     "hooks": run_hooks,
@@ -254,25 +303,36 @@ def measure(case: str, size: int) -> dict[str, float]:
 
 def compare_rates(seconds: float) -> str:
     """Measure both servers with each form of request, and return the table."""
-    lines = ["| messages over HTTP | sandbox | plain server | ratio | per CPU second: sandbox, plain, ratio |"]
+    lines = ["| messages | sandbox | plain server | ratio | per CPU second: sandbox, plain, ratio |"]
     lines.append("|---|---|---|---|---|")
     for form in FORMS:
-        ours, plain = measure_rate("sandbox", form, seconds), measure_rate("plain", form, seconds)
-        cpu = ours.per_cpu_second / plain.per_cpu_second
         lines.append(
-            f"| {form} | {ours.load.rate:,.0f}/s | {plain.load.rate:,.0f}/s | {ours.load.rate / plain.load.rate:.2f} "
-            f"| {ours.per_cpu_second:,.0f}, {plain.per_cpu_second:,.0f}, {cpu:.2f} |"
+            _compare(f"HTTP, {form}", *(measure_rate(server, form, seconds) for server in ("sandbox", "plain")))
         )
+    lines.append(_compare("SMTP", *(measure_mail(server, seconds) for server in ("mail", "plain_mail"))))
     return "\n".join(lines)
+
+
+def _compare(name: str, ours: MessageRate, plain: MessageRate) -> str:
+    """Return a line of the table."""
+    cpu = ours.per_cpu_second / plain.per_cpu_second
+    return (
+        f"| {name} | {ours.load.rate:,.0f}/s | {plain.load.rate:,.0f}/s | {ours.load.rate / plain.load.rate:.2f} "
+        f"| {ours.per_cpu_second:,.0f}, {plain.per_cpu_second:,.0f}, {cpu:.2f} |"
+    )
 
 
 def list_costs(threads: int, idle: int, grown: int, hooks: int) -> str:
     """Measure the rest, and return the table."""
     opened, grew, calls = measure("threads", threads), measure("grown", grown), measure("hooks", hooks)
+    people = measure("people", threads)
     rows = [
         (f"{threads:,} threads opened by a message each", f"{opened['opened']:.2f} s"),
         ("… memory of each", f"{opened['kilobytes']:.1f} KB"),
         ("… all listed", f"{opened['listed'] * 1000:.0f} ms"),
+        (f"{threads:,} people who answer a message each, after five minutes", f"{people['answered']:.2f} s"),
+        ("… joined before", f"{people['joined']:.2f} s"),
+        ("… memory of each, with their thread", f"{people['kilobytes']:.1f} KB"),
         ("an idle playground with a desk", f"{measure('idle', idle)['kilobytes']:.1f} KB"),
         ("CPU time of a message at the start", f"{grew['first']:.2f} ms"),
         (f"… after {grown:,} messages", f"{grew['last']:.2f} ms"),

@@ -2,13 +2,18 @@
 
 import pytest
 
-from benchmarks.messages import CASES, FORMS, measure, measure_rate
+from benchmarks.messages import CASES, FORMS, measure, measure_mail, measure_rate
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("server", ["sandbox", "plain"])
 def test_servers_take_messages_in_each_form(server: str, form: str) -> None:
     assert measure_rate(server, form, 0.1, 20).load.requests >= 8
+
+
+@pytest.mark.parametrize("server", ["mail", "plain_mail"])
+def test_servers_take_mail(server: str) -> None:
+    assert measure_mail(server, 0.1, 20).load.requests >= 8
 
 
 @pytest.mark.parametrize("case", CASES)
