@@ -3,6 +3,7 @@
 They wrap the sandboxes of any solution: what is sent goes out by another protocol, or in other words.
 """
 
+import calendar
 import re
 import smtplib
 from collections.abc import Callable
@@ -25,7 +26,7 @@ Json = dict[str, Any]
 TEXTS = f"/{VERSION}/Accounts/{DEFAULT_ACCOUNT_SID}/Messages.json"
 OWN_NUMBER = "+15550100100"
 OWN_ADDRESS = "frontdesk@riverbend.example"
-MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = tuple(calendar.month_name)[1:]
 _DATE = re.compile(rf"(?:\w+day, )?({'|'.join(MONTHS)}) (\d\d?)\b")
 _TIME = re.compile(r"\b(\d\d?):(\d\d) ?([AP])\.?M\b\.?", re.IGNORECASE)
 _BROKEN_SUBJECT = "Hello\r\nBcc: everybody@else.example"

@@ -5,7 +5,7 @@ from datetime import datetime
 
 
 def on_task(task_item, sandboxes):
-    ehr, inbox, told = sandboxes["ehr"], sandboxes["inbox"], task_item["instruction"]
+    ehr, told = sandboxes["ehr"], task_item["instruction"]
     [patient] = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", told)[1])
     mobile = next(each["value"] for each in patient["telecom"] if each.get("use") == "mobile")
     today = f"ge{sandboxes.now.date()}"
@@ -14,8 +14,9 @@ def on_task(task_item, sandboxes):
     query = {"schedule": schedule, "status": "free", "start": "ge2026-03-10", "_sort": "start", "_count": 2}
     free = [entry["resource"] for entry in ehr.bundle("Slot", query)["entry"]]
     times = " or ".join(f"{datetime.fromisoformat(slot['start']):%H:%M}" for slot in free)
-    offer = f"Leonard Calloway, NP is away on Monday, March 9. He can see you on Tuesday, March 10 at {times}. Which suits you?"
-    said = ask(sandboxes, mobile, f"Riverbend Family Health Center: {offer}")
+    offer = f"He can see you on Tuesday, March 10 at {times}. Which one suits you?"
+    away = "Leonard Calloway, NP is away on Monday, March 9."
+    said = ask(sandboxes, mobile, f"Riverbend Family Health Center: {away} {offer}")
     while said != "STOP":
         said = ask(sandboxes, mobile, f"We are sorry: he is at a training that day. {offer}")
     subject = {"reference": f"Patient/{patient['id']}"}

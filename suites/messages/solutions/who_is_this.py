@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-WHO = "This is Riverbend Family Health Center. So that we know whom we are writing to: what are your full name and date of birth?"
+WHO = "This is Riverbend Family Health Center. Whom do we write to? Please send your full name and date of birth."
 
 
 def on_task(task_item, sandboxes):
