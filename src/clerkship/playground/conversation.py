@@ -31,6 +31,9 @@ from clerkship.sandbox.state import Conversation, ConversationHost
 
 REPEAT_AFTER = timedelta(minutes=1)
 """How long a person waits for a reply that was lost before they repeat their last message."""
+HEARD_ACTORS = ("agent", "reaction")
+"""Whose messages a person at an address answers: the agent's, also those that follow from what it wrote in another
+sandbox; not messages that lie in the past, and not automatic replies."""
 INVALID_PERSON: Ending = "invalid_person"
 D = TypeVar("D")
 
@@ -111,7 +114,7 @@ class People:
         """Let a person read what the agent sent since their last message, at the time when they would have."""
         sent = list(takewhile(is_by_agent, reversed(participant.conversation.messages)))
         for event in reversed(sent):
-            if event.actor == "agent":
+            if event.actor in HEARD_ACTORS:
                 self._hear(participant, _to_reply(cast(Utterance, event.payload)), event)
 
     def _conversation(self, key: str) -> Conversation:
@@ -303,7 +306,7 @@ class People:
 
     def _hear_message(self, participant: Participant, event: Event) -> None:
         message = event.payload
-        if isinstance(message, Utterance) and (event.actor == "agent" or not participant.has_address):
+        if isinstance(message, Utterance) and (event.actor in HEARD_ACTORS or not participant.has_address):
             participant.messages_ahead = 0
             self._hear(participant, _to_reply(message), event)
 

@@ -3,6 +3,7 @@
 import base64
 from typing import Any
 
+import orjson
 import pytest
 
 from clerkship.engine.build import prepare_simulators
@@ -187,7 +188,9 @@ def test_communication_that_is_a_note_is_not_sent(clinic: Clinic, elements: dict
 def test_refusal_of_the_portal_refuses_the_write(clinic: Clinic, elements: dict[str, Any], reason: str) -> None:
     with pytest.raises(Refused, match=reason) as raised:
         clinic.ehr.create({**REPLY, **elements})
-    assert raised.value.reply.status == 422
+    outcome = orjson.loads(raised.value.reply.body)
+    assert (raised.value.reply.status, outcome["resourceType"]) == (422, "OperationOutcome")
+    assert outcome["issue"][0]["code"] == "business-rule"
     assert clinic.communications() == clinic.portal.messages() == []
     assert len(clinic.events("fhir.resource.withdrawn")) == 1
     assert clinic.events("fhir.resource.deleted") == []
