@@ -97,6 +97,12 @@ class PatientContacts(Mapping[str, ContactEntry]):
         lines = (line for dataset in self._datasets for line in dataset.lines or () if _PATIENT.match(line))
         return {parse_key(line): line for line in lines}
 
+    def list_resources(self, type: str) -> Iterator[dict[str, Any]]:
+        """Yield the resources of a type in the datasets."""
+        start = re.compile(rb'\{\s*"resourceType"\s*:\s*"' + re.escape(type.encode()) + rb'"')
+        for dataset in self._datasets:
+            yield from (orjson.loads(line) for line in dataset.lines or () if start.match(line))
+
     @cached_property
     def index(self) -> ContactIndex:
         """All patients by address."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -68,11 +68,13 @@ SEQUENCE: list[dict[str, Any]] = [
 Act = Callable[[Messages, Fhir], Any]
 
 
-def run(folder: Path, act: Act, *assertions: dict[str, Any], patients: Any = ()) -> list[CriterionRun]:
+def run(
+    folder: Path, act: Act, *assertions: dict[str, Any], patients: Any = (), has_chart: bool = True
+) -> list[CriterionRun]:
     """Run a task in which Ana texts, with an agent that does this, and return its criteria."""
 
     def agent(task_item: Any, sandboxes: Sandboxes) -> Any:
-        return act(sandboxes.get_as(Messages), sandboxes.get_as(Fhir))
+        return act(sandboxes.get_as(Messages), sandboxes.get_as(Fhir) if has_chart else cast(Fhir, None))
 
     bench = Workbench(folder)
     task = {
@@ -80,7 +82,7 @@ def run(folder: Path, act: Act, *assertions: dict[str, Any], patients: Any = ())
             "name": "clinic",
             "now": "2026-03-02T09:00:00-05:00",
             "datasets": ["chart"],
-            "simulators": {"ehr": {"kind": "fhir"}, "desk": {"kind": "messages"}},
+            "simulators": {"desk": {"kind": "messages"}, **({"ehr": {"kind": "fhir"}} if has_chart else {})},
         },
         "datasets": [{"name": "chart", "type": "fhir", "records": [*PATIENTS, COVERAGE, *patients]}],
         "task": {
@@ -193,6 +195,12 @@ def test_member_id_of_a_coverage_is_a_mention(tmp_path: Path, text: str) -> None
     assert not passes(tmp_path, send(text), EVERYONE_BUT)
     assert not passes(tmp_path, send(text), {"must_not_mention": "joao"})
     assert passes(tmp_path, send("Coverage CM974622052 is active."), EVERYONE_BUT)
+
+
+@pytest.mark.parametrize("text", ["Mr. Ferreira comes at 10.", "member CM974622051"])
+def test_patients_are_known_without_a_fhir_sandbox(tmp_path: Path, text: str) -> None:
+    assert not passes(tmp_path, send(text), EVERYONE_BUT, has_chart=False)
+    assert passes(tmp_path, send("Ana Silva, come at 10."), EVERYONE_BUT, has_chart=False)
 
 
 def test_attachments_and_html_are_checked(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """`must_not_mention`: what the agent sent tells nothing of other patients."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import list_objects, parse_resource
+from clerkship.fhir.resource import Resource, get_key, list_objects, parse_resource
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.run import FieldCheck
@@ -19,6 +19,7 @@ from clerkship.sandbox.changes import LayeredRecords
 from clerkship.sandbox.state import State
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages
 from clerkship.simulators.messages.assertions.message_match import matches_address
+from clerkship.simulators.messages.contacts import PatientContacts
 from clerkship.simulators.messages.events import MessageSent
 from clerkship.simulators.messages.mentions.folding import fold_text
 from clerkship.simulators.messages.mentions.html_text import read_html
@@ -172,30 +173,42 @@ def _read_entity(evidence: Evidence, name: str, directory: MentionIndex) -> Iden
 
 
 def _build_index(evidence: Evidence) -> MentionIndex:
-    """Return the index of the patients of the datasets, which is built once for a dataset."""
-    charts = {id(chart): chart for state in evidence.states.values() if (chart := _find_chart(state)) is not None}
-    indexes = [chart.get_or_build("messages.mentions", partial(_index_chart, chart)) for chart in charts.values()]
+    """Return the index of the patients of the datasets. That of a chart is built once for its dataset."""
+    bases = {id(base): base for state in evidence.states.values() if (base := _find_base(state)) is not None}
+    charts = [base for base in bases.values() if isinstance(base, Chart)]
+    indexes = [chart.get_or_build("messages.mentions", partial(_index_chart, chart)) for chart in charts]
+    if not charts:  # the patients of an environment without a FHIR sandbox are those whom the messages can reach
+        indexes = [
+            _index_resources(base.list_resources("Patient"), base.list_resources("Coverage"))
+            for base in bases.values()
+            if isinstance(base, PatientContacts)
+        ]
     if len(indexes) == 1:
         return indexes[0]
     return MentionIndex(person for index in indexes for person in index.people.values())
 
 
-def _find_chart(state: object) -> Chart | None:
-    base = state.records.base if isinstance(state, State) and isinstance(state.records, LayeredRecords) else None
-    return base if isinstance(base, Chart) else None
+def _find_base(state: object) -> object | None:
+    return state.records.base if isinstance(state, State) and isinstance(state.records, LayeredRecords) else None
 
 
 def _index_chart(chart: Chart) -> MentionIndex:
-    numbers = _list_member_ids(chart)
-    patients = chart.list_keys("Patient")
-    return MentionIndex(read_identity(key, parse_resource(chart[key]), numbers.get(key, ())) for key in patients)
+    patients, coverages = (
+        (parse_resource(chart[key]) for key in chart.list_keys(type)) for type in ("Patient", "Coverage")
+    )
+    return _index_resources(patients, coverages)
 
 
-def _list_member_ids(chart: Chart) -> dict[str, list[str]]:
+def _index_resources(patients: Iterable[Resource], coverages: Iterable[Resource]) -> MentionIndex:
+    numbers = _list_member_ids(coverages)
+    keyed = ((get_key(patient), patient) for patient in patients)
+    return MentionIndex(read_identity(key, patient, numbers.get(key, ())) for key, patient in keyed)
+
+
+def _list_member_ids(coverages: Iterable[Resource]) -> dict[str, list[str]]:
     """Return the member ids of the patients by the keys of the patients."""
     numbers: dict[str, list[str]] = {}
-    for key in chart.list_keys("Coverage"):
-        coverage = parse_resource(chart[key])
+    for coverage in coverages:
         values = [coverage.get("subscriberId"), *(each.get("value") for each in list_objects(coverage, "identifier"))]
         beneficiary = coverage.get("beneficiary")
         patient = beneficiary.get("reference") if isinstance(beneficiary, dict) else None
