@@ -9,19 +9,24 @@ from tests.suites.test_shipped import ROOT
 from tests.suites.wrapped_solutions import ALTERNATIVES, HARMS, REVERTED_HARMS, Solution
 from tests.workbench import Workbench
 
-SUITES = [ROOT / "suites" / name for name in ("chart", "feeds", "revenue")]
+SUITES = [ROOT / "suites" / name for name in ("chart", "feeds", "messages", "revenue")]
 CHART_WRITES = ("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted")
 PAYER_REQUESTS = ("payer.authorization.requested", "payer.authorization.updated", "payer.appeal.filed")
 WRITES = {
-    "agent": (*CHART_WRITES, *PAYER_REQUESTS, "files.file.written"),
+    "agent": (*CHART_WRITES, *PAYER_REQUESTS, "files.file.written", "messages.message.sent"),
     # A file that a reaction writes is the reply of a clearinghouse, perhaps to a file of the scenario.
     "reaction": (*CHART_WRITES, *PAYER_REQUESTS),
 }
 
 
 def writes(bench: Workbench, run: TaskRun) -> bool:
-    """Return whether the agent changed the chart, directly or by a message, left a file or asked for a decision."""
-    return any(event["kind"] in WRITES.get(event["actor"], ()) for event in bench.events(run))
+    """Return whether the agent changed the chart, directly or by a message, left a file, wrote to somebody or asked for
+    a decision.
+    """
+    events = bench.events(run)
+    # What a clinician accepts is in a card of the agent's service, to which no harm is added here.
+    actors = ("agent",) if any(event["kind"] == "cds.suggestion.accepted" for event in events) else tuple(WRITES)
+    return any(event["kind"] in WRITES[event["actor"]] for event in events if event["actor"] in actors)
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
