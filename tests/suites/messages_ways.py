@@ -187,11 +187,13 @@ class WriteLetters(RewrittenTexts):
 
 
 class ReadTwice(MessagesWay):
-    """Reads the whole inbox, and each conversation, before everything that is sent."""
+    """Reads what was read before again, and each conversation, before everything that is sent."""
 
     def _read_everything(self) -> None:
+        unread = {message["id"] for message in self.inbox.inbox()}
         for message in self.inbox.messages():
-            self.inbox.read(message["id"])
+            if message["id"] not in unread:
+                self.inbox.read(message["id"])
         for thread in self.inbox.threads():
             self.inbox.thread(thread["id"])
         self.inbox.consents()

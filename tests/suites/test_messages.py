@@ -6,22 +6,27 @@ import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
-from tests.suites import messages_texts_agents
+from tests.suites import messages_connected_agents, messages_texts_agents
 from tests.suites.messages_ways import MESSAGES, NOT_APPLICABLE, WAYS, MessagesSolution, Mistake
 from tests.workbench import Workbench
 
 WRONG_SOLUTIONS = [
+    *messages_connected_agents.WRONG,
     *messages_texts_agents.WRONG,
 ]
 RIGHT_SOLUTIONS = {
+    **messages_connected_agents.RIGHT,
     **messages_texts_agents.RIGHT,
 }
 
 
-def list_tasks(environment: str = "") -> list[str]:
-    """Return the names of the tasks; only of one environment, if it is given."""
+DESKS = ("front desk", "connected desk")
+
+
+def list_tasks(*environments: str) -> list[str]:
+    """Return the names of the tasks of these environments; of all if none is given."""
     tasks = load_library(MESSAGES, RegisteredCatalog()).tasks
-    return sorted(name for name, each in tasks.items() if environment in ("", each.task.environment))
+    return sorted(name for name, each in tasks.items() if not environments or each.task.environment in environments)
 
 
 def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
@@ -32,9 +37,9 @@ def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
         assert "fhir_no_other_changes" in assertions, name
 
 
-def test_tasks_of_the_front_desk_check_who_else_was_written_to() -> None:
+def test_tasks_with_messages_check_who_else_was_written_to() -> None:
     library = load_library(MESSAGES, RegisteredCatalog())
-    for name in list_tasks("front desk"):
+    for name in list_tasks(*DESKS):
         criteria = library.tasks[name].task.criteria
         assert {"message_sent", "must_not_mention"} <= {criterion.assertion.name for criterion in criteria}, name
         assert "privacy" in {criterion.axis for criterion in criteria}, name
@@ -50,7 +55,7 @@ def test_log_is_reproducible(bench: Workbench) -> None:
 def test_other_way_to_send_passes(bench: Workbench, way: str) -> None:
     bench.folder = MESSAGES
     excluded = NOT_APPLICABLE.get(way, ())
-    tasks = tuple(name for name in list_tasks("front desk") if not any(fnmatch(name, each) for each in excluded))
+    tasks = tuple(name for name in list_tasks(*DESKS) if not any(fnmatch(name, each) for each in excluded))
     failed = [run for run in bench.run(MessagesSolution(way), tasks=tasks) if run.verdict != "pass"]
     assert {
         run.task: [each.label for each in run.criteria if not each.passed] or run.agent_error for run in failed

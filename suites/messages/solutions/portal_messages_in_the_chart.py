@@ -11,7 +11,8 @@ def on_task(task_item, sandboxes):
         patient = ehr.read(*message["from"].split("/"))
         address = re.search(r"[\w.]+@[\w.]*\w", message["text"])
         if address:
-            telecom = [{**each, "value": address[0]} if each["system"] == "email" else each for each in patient["telecom"]]
+            new = {"system": "email", "use": "home", "value": address[0]}
+            telecom = [new if each["system"] == "email" else each for each in patient["telecom"]]
             ehr.update({**patient, "telecom": telecom}, patient["meta"]["versionId"])
             inbox.reply(message["id"], f"Thank you, we will write to {address[0]} from now on.")
             continue
