@@ -36,9 +36,10 @@ def on_task(task_item, sandboxes):
             "for": {"reference": account},
         }
     )
-    while unread := inbox.inbox():
-        for each in unread:
+    answered = {message["id"]}
+    while new := [each for each in inbox.inbox(unread=False, address=message["from"]) if each["id"] not in answered]:
+        for each in new:
             inbox.read(each["id"])
-            if each["from"] == message["from"]:
-                inbox.reply(each["id"], ANSWER)
+            inbox.reply(each["id"], ANSWER)
+            answered.add(each["id"])
     return {"patient": account}
