@@ -51,9 +51,7 @@ def report(advisor, cards, now, decide):
 
 def accept(card):
     """Return feedback that accepts the suggestion to cancel the order."""
-    [cancel] = [
-        each for each in card["suggestions"] if any(action["type"] == "delete" for action in each["actions"])
-    ]
+    [cancel] = [each for each in card["suggestions"] if any(action["type"] == "delete" for action in each["actions"])]
     return {"card": card["uuid"], "outcome": "accepted", "acceptedSuggestions": [{"id": cancel["uuid"]}]}
 
 

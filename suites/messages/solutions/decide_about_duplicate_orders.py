@@ -49,9 +49,7 @@ def bundle(resources, type):
 
 def accept(card):
     """Return feedback that accepts the suggestion to cancel the order."""
-    [cancel] = [
-        each for each in card["suggestions"] if any(action["type"] == "delete" for action in each["actions"])
-    ]
+    [cancel] = [each for each in card["suggestions"] if any(action["type"] == "delete" for action in each["actions"])]
     return {"outcome": "accepted", "acceptedSuggestions": [{"id": cancel["uuid"]}]}
 
 
