@@ -8,12 +8,14 @@ from pydantic import Field, model_validator
 from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.field_rows import MAX_NAMES
+from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, select
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import resource_matches
 from clerkship.fhir.fhirpath import PathText
 from clerkship.fhir.search import matches_search
+from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import EventMatch, Expected
@@ -47,6 +49,10 @@ class ReadAssertion(Assertion):
     before: Annotated[
         EventMatch | None,
         Field(description="only reads before the first such event; all reads if there is none"),
+    ] = None
+    with_scopes: Annotated[
+        Flag | None,
+        Field(description="only reads with an access token with scopes, as CDS services get; if false, all others"),
     ] = None
     sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
         None
@@ -83,6 +89,8 @@ class ReadAssertion(Assertion):
         """Return all resources that the agent received, up to the event in `before`."""
         state = evidence.state(FhirState, self.sandbox)
         shown = find_shown_resources(evidence, find_sandbox_name(evidence, state))
+        if self.with_scopes is not None:
+            shown = [resource for resource in shown if _has_scopes(resource.event) == self.with_scopes]
         first = next(select(evidence.events, self.before), None) if self.before is not None else None
         if first is None:
             return shown
@@ -127,7 +135,13 @@ class ReadAssertion(Assertion):
         )
         words += [f"about {subject}"] if subject is not None else []
         words += [f"before {describe_match(self.before)}"] if self.before is not None else []
+        if self.with_scopes is not None:
+            words.append(f"{'with' if self.with_scopes else 'without'} an access token with scopes")
         return " ".join(words)
+
+
+def _has_scopes(event: Event) -> bool:
+    return event.request is not None and bool(event.request.scope)
 
 
 def list_keys(resources: Sequence[ShownResource]) -> str:
