@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from urllib.parse import parse_qsl
 
 from tests.suites.messages_hooks_ways import (
     SERVICES,
@@ -434,7 +435,21 @@ def read_before(query: Json) -> Agent:
     return on_task
 
 
+def use_own_credentials(task_item: Any, sandboxes: Any) -> Any:
+    """Read the chart with the credentials of the agent instead of the token of the call."""
+
+    def search(request: Json, query: str) -> list[Json]:
+        type, _, parameters = query.partition("?")
+        found: list[Json] = sandboxes["ehr"].search(type, dict(parse_qsl(parameters)))
+        return found
+
+    return kidneys(functions={"fetch": search})(task_item, sandboxes)
+
+
 WRONG_CHECKS = [
+    Mistake(
+        KIDNEYS, "uses its own credentials", use_own_credentials, "The chart was read with the token of the call only"
+    ),
     Mistake(
         KIDNEYS,
         "counts preliminary results",
