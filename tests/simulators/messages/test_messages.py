@@ -33,7 +33,7 @@ def test_text_message_that_cannot_be_delivered_gets_the_code_of_twilio(number: s
     ("channel", "to", "fields", "code"),
     [
         ("sms", "12", {}, "21211"),
-        ("sms", ANA, {"from": "+15550000000"}, "21606"),
+        ("sms", ANA, {"from": "+15550000000"}, "21659"),
         ("sms", OWN, {}, "21266"),
         ("sms", ANA, {"text": ""}, "21602"),
         ("sms", ANA, {"text": "a" * 1601}, "21617"),

@@ -118,7 +118,7 @@ def check_sms(message: OutgoingMessage, config: MessagesConfig) -> OutgoingMessa
         raise Refusal(400, "21212", f"the 'From' number {message.sender[:40]} is not a valid phone number")
     if sender not in config.numbers:
         owned = ", ".join(config.numbers)
-        raise Refusal(400, "21606", f"the 'From' number {sender} is not a number of this account (expected: {owned})")
+        raise Refusal(400, "21659", f"the 'From' number {sender} is not a number of this account (expected: {owned})")
     if sender == number:
         raise Refusal(400, "21266", "the 'To' and 'From' numbers are the same")
     if not message.text and not message.attachments:

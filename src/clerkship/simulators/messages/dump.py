@@ -55,5 +55,6 @@ def _dump_message(record: MessageRecord) -> dict[str, Any]:
         "status": record.status,
         "error_code": record.error_code,
         "unread": record.unread,
+        "deleted": record.deleted,
         "due": None if due is None else [due[0].isoformat(), due[1]],
     }

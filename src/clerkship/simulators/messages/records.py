@@ -62,6 +62,8 @@ class MessageRecord:
     """When its status changes next, and the seq of the event that leads to it."""
     status_at: datetime | None = None
     """When its status changed last."""
+    deleted: Literal["", "text", "message"] = ""
+    """What the Twilio API no longer shows."""
 
     @property
     def id(self) -> str:

@@ -47,6 +47,7 @@ from clerkship.simulators.messages.people import ConversationTable
 from clerkship.simulators.messages.records import Channel, DeliveryStatus, MessageHeader, MessageRecord
 from clerkship.simulators.messages.segments import count_segments
 from clerkship.simulators.messages.threads import MessageThread
+from clerkship.simulators.messages.twilio.events import SmsDeleted
 
 MAX_REFUSED_TEXT = 1000
 MAX_REFUSED_RECIPIENTS = 10
@@ -206,7 +207,7 @@ class MessagesState(State):
         if contact is None:
             raise Refusal(400, "21211", f"{number[:40]} is not a phone number")
         if own_number and own_number not in self.settings.numbers:
-            raise Refusal(400, "21606", f"{own_number[:40]} is not a number of the organization")
+            raise Refusal(400, "21659", f"{own_number[:40]} is not a number of the organization")
         for each in (own_number,) if own_number else self.settings.numbers:
             action.emit(ConsentChanged(number=contact, own_number=each, consent=consent))
 
@@ -288,6 +289,8 @@ class MessagesState(State):
                 record.due = None
                 if changed.status == "sent":
                     self._agenda.schedule(record, record.event.at + self.settings.deliver_after, event.seq)
+            case SmsDeleted(id=id, only_text=only_text):
+                self.messages[id].deleted = "text" if only_text else "message"
             case MessageRead(id=id, unread=unread):
                 self.mailbox.mark(id, unread=unread)
             case ThreadClosed(thread=id, closed=closed):
@@ -296,11 +299,9 @@ class MessagesState(State):
                 self.mailbox.attachments[attachment.id] = attachment
             case ConsentChanged() as change:
                 self.consents[change.own_number, change.number] = change.consent
-            case OutboundAttempted(message=id) as attempt:
-                # A call that was under way during a rewind may be of a message that is undone.
-                is_answered = attempt.outcome in ("delivered", "rejected") and attempt.retry_in is None
-                if is_answered and id.partition("/")[0] in self.messages:
-                    self.answered_calls.add((attempt.channel, id))
+            # A call that was under way during a rewind may be of a message that is undone.
+            case OutboundAttempted(channel=channel, message=id) as attempt if id.partition("/")[0] in self.messages:
+                self.answered_calls.update({(channel, id)} if _is_answered(attempt) else ())
             case ConversationStarted(person=person, channel=channel, address=address):
                 self.conversations.start(person, channel, address)
             case ConversationEnded(channel=channel, address=address):
@@ -330,6 +331,11 @@ class MessagesState(State):
         consents = {" ".join(numbers): consent for numbers, consent in self.consents.items()}
         conversations = dump_conversations(self.conversations)
         return {**dump_mailbox(self.mailbox), "consents": consents, "conversations": conversations}
+
+
+def _is_answered(attempt: OutboundAttempted) -> bool:
+    """Return whether the agent has answered a call, and no other attempt follows."""
+    return attempt.outcome in ("delivered", "rejected") and attempt.retry_in is None
 
 
 def _find_keyword(state: MessagesState, header: MessageHeader, text: str) -> tuple[KeywordKind, str] | None:

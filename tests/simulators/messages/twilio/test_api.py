@@ -33,14 +33,14 @@ def test_a_message_is_created_queued_and_later_delivered(clinic: TextingClinic) 
         ({"From": OWN, "Body": "x"}, 21604),
         ({"To": "banana", "From": OWN, "Body": "x"}, 21211),
         ({"To": ADA, "Body": "x"}, 21603),
-        ({"To": ADA, "From": "+15550199999", "Body": "x"}, 21606),
+        ({"To": ADA, "From": "+15550199999", "Body": "x"}, 21659),
         ({"To": ADA, "From": OWN}, 21602),
         ({"To": ADA, "From": OWN, "Body": "x" * 1601}, 21617),
         ({"To": GONE, "From": OWN, "Body": "x"}, 21610),
         ({"To": ADA, "MessagingServiceSid": "MG1", "Body": "x"}, 21701),
         ({"To": ADA, "From": OWN, "MediaUrl": "http://x.example/a.png"}, 21620),
         ({"To": ADA, "From": OWN, "Body": "x", "StatusCallback": "not a url"}, 21609),
-        ({"To": ADA, "From": OWN, "Body": "x", "StatusCallback": "http://192.0.2.1/x"}, 20001),
+        ({"To": ADA, "From": OWN, "Body": "x", "StatusCallback": "http://192.0.2.1/x"}, 21609),
     ],
 )
 def test_a_message_is_refused_with_twilios_code(clinic: TextingClinic, form: dict[str, str], code: int) -> None:
@@ -92,12 +92,39 @@ def test_the_list_is_filtered_by_numbers_and_date(clinic: TextingClinic) -> None
     assert clinic.json("GET", "/Messages.json", query={"DateSent": "soon"})["code"] == 20001
 
 
-def test_messages_are_not_deleted_redacted_or_canceled(clinic: TextingClinic) -> None:
+def test_deleted_message_is_gone_at_twilio_and_kept_by_the_organization(clinic: TextingClinic) -> None:
+    sid, other = clinic.create()["sid"], clinic.create("Other")["sid"]
+    path = f"/Messages/{sid}.json"
+    assert clinic.json("DELETE", path)["code"] == 20009
+    clinic.pass_time()
+    reply = clinic.send("DELETE", path)
+    assert (reply.status, reply.body) == (204, b"")
+    assert clinic.json("GET", path)["code"] == clinic.json("DELETE", path)["code"] == 20404
+    assert [each["sid"] for each in clinic.json("GET", "/Messages.json")["messages"]] == [other]
+    assert clinic.handle.read(sid)["text"] == "Hello"  # type: ignore[attr-defined]
+    assert [sent.text for sent in clinic.sent_by_agent] == ["Hello", "Other"]
+    copy = clinic.playground.build_copy(clinic.playground.log.events)
+    assert copy.sandboxes["texts"].state.dump() == clinic.state.dump()
+
+
+def test_text_of_a_message_is_deleted_by_an_empty_body(clinic: TextingClinic) -> None:
     path = f"/Messages/{clinic.create()['sid']}.json"
-    assert clinic.json("DELETE", path)["code"] == 20004
-    assert clinic.json("POST", path, {"Body": ""})["code"] == 20403
+    assert clinic.json("POST", path, {"Body": ""})["code"] == 20009
+    clinic.pass_time()
+    assert clinic.json("POST", path, {"Body": ""})["body"] == clinic.json("GET", path)["body"] == ""
+    assert clinic.send("DELETE", path).status == 204
+
+
+def test_messages_are_not_changed_or_canceled(clinic: TextingClinic) -> None:
+    path = f"/Messages/{clinic.create()['sid']}.json"
     assert clinic.json("POST", path, {"Status": "canceled"})["code"] == 30409
+    assert clinic.json("POST", path, {"Body": "Another"})["code"] == 30400
     assert clinic.json("GET", path)["body"] == "Hello"
+
+
+@pytest.mark.parametrize("url", ["not a url", "tcp://127.0.0.1:9", "http://192.0.2.1/x"])
+def test_refused_sms_url_has_twilios_code(clinic: TextingClinic, url: str) -> None:
+    assert clinic.register(url)["code"] == 21402
 
 
 def test_resources_that_are_not_simulated_are_refused_in_twilios_words(clinic: TextingClinic) -> None:

@@ -13,4 +13,12 @@ class WebhookRegistered(Payload):
     registered: bool = True
 
 
-TWILIO_EVENTS: tuple[type[Payload], ...] = (WebhookRegistered,)
+class SmsDeleted(Payload):
+    """The agent deleted a text message at Twilio, or only its text. The organization and the log keep the message."""
+
+    kind: ClassVar[str] = "messages.sms.deleted"
+    id: str
+    only_text: bool = False
+
+
+TWILIO_EVENTS: tuple[type[Payload], ...] = (WebhookRegistered, SmsDeleted)

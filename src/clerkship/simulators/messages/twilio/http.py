@@ -94,7 +94,7 @@ TWILIO_ROUTES = (
     _route("GET", f"{ACCOUNT}/Messages.json", ops.list_sms, parse=parse_sms_filter),
     _route("GET", f"{ACCOUNT}/Messages/{{sid}}.json", ops.fetch_sms),
     _route("POST", f"{ACCOUNT}/Messages/{{sid}}.json", ops.update_sms, parse=parse_sms_update),
-    _route("DELETE", f"{ACCOUNT}/Messages/{{sid}}.json", ops.delete_sms),
+    _route("DELETE", f"{ACCOUNT}/Messages/{{sid}}.json", ops.delete_sms, status=204),
     _route("GET", f"{ACCOUNT}/IncomingPhoneNumbers.json", ops.list_numbers, parse=parse_number_filter),
     _route("GET", f"{ACCOUNT}/IncomingPhoneNumbers/{{sid}}.json", ops.fetch_number),
     _route("POST", f"{ACCOUNT}/IncomingPhoneNumbers/{{sid}}.json", ops.update_number, parse=parse_number_update),

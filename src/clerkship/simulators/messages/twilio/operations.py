@@ -14,7 +14,7 @@ from clerkship.simulators.messages.contacts import normalise_address
 from clerkship.simulators.messages.outgoing import OutgoingMessage
 from clerkship.simulators.messages.records import MessageRecord
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.simulators.messages.twilio.events import WebhookRegistered
+from clerkship.simulators.messages.twilio.events import SmsDeleted, WebhookRegistered
 from clerkship.simulators.messages.twilio.resources import (
     PAGE_PREFIX,
     VERSION,
@@ -134,9 +134,10 @@ def _check_account(context: Context, account: str) -> str:
     return own
 
 
-def _find_sms(context: Context, sid: str) -> MessageRecord:
+def _find_sms(context: Context, sid: str, *, deleted_too: bool = False) -> MessageRecord:
     record = context.state.messages.get(sid)
-    if record is None or record.header.channel != "sms":
+    is_deleted = record is not None and record.deleted == "message" and not deleted_too
+    if record is None or record.header.channel != "sms" or is_deleted:
         raise Refusal(404, "20404", f"there is no message {sid[:40]}")
     return record
 
@@ -148,9 +149,8 @@ def create_sms(context: Context, new: NewSms) -> dict[str, Any]:
     if not new.sender:
         raise Refusal(400, "21603", "a 'From' phone number is required")
     if new.status_callback:
-        _check_url(new.status_callback, "StatusCallback", "21609")
-        # May refuse it, before the message is sent.
-        context.register_callback(f"{STATUS_LINK}/{NEW_MESSAGE}", new.status_callback)
+        # Refused before the message is sent.
+        _register_url(context, f"{STATUS_LINK}/{NEW_MESSAGE}", new.status_callback, "StatusCallback", "21609")
     to = (new.to,) if new.to else ()
     event = context.state.send(context.action, OutgoingMessage(channel="sms", sender=new.sender, to=to, text=new.body))
     record = context.state.messages[event.payload.header.id]  # type: ignore[attr-defined]
@@ -159,13 +159,16 @@ def create_sms(context: Context, new: NewSms) -> dict[str, Any]:
     return render_message(account, record)
 
 
-def _check_url(url: str, name: str, code: str) -> None:
+def _register_url(context: Context, link: str, url: str, name: str, code: str) -> None:
+    """Register a URL of the agent; one that is not valid, or that the policy forbids, is refused with a code."""
     try:
-        scheme = OutboundAddress.parse(url).scheme
+        if url and OutboundAddress.parse(url).scheme == "tcp":
+            raise BadAddress("expected an http or https URL")
+        context.register_callback(link, url)
     except BadAddress as error:
         raise Refusal(400, code, f"{name}: {error}") from None
-    if scheme == "tcp":
-        raise Refusal(400, code, f"{name}: expected an http or https URL")
+    except Refusal as refusal:
+        raise Refusal(400, code, f"{name}: {refusal.reason}") from None
 
 
 @operation(tool=False)
@@ -203,6 +206,8 @@ def _select_sms(context: Context, wanted: SmsFilter) -> Iterator[MessageRecord]:
     other = next((number for number in (to, sender) if number and number not in context.state.settings.numbers), None)
     for record in context.state.mailbox.list_newest_messages(before, "sms", other):
         header = record.header
+        if record.deleted == "message":
+            continue
         if (to and header.to[0] != to) or (sender and header.sender != sender):
             continue
         if range is None or range.start <= (get_date_sent(record) or record.event.at) <= range.end:
@@ -249,22 +254,30 @@ def fetch_sms(context: Context, message: SmsId) -> dict[str, Any]:
 
 @operation(tool=False)
 def update_sms(context: Context, update: SmsUpdate) -> dict[str, Any]:
-    """Refuse to change a text message: it is kept as it was sent."""
-    _check_account(context, update.account)
-    _find_sms(context, update.sid)
+    """Delete the text of a message, with an empty Body. Nothing else can be changed."""
+    account, record = _check_account(context, update.account), _find_sms(context, update.sid)
     if update.status == "canceled" and update.body is None:
         raise Refusal(409, "30409", "this message cannot be canceled; only scheduled messages can")
     if update.body == "" and update.status is None:
-        raise Refusal(403, "20403", "redacting messages is not simulated; messages are kept")
+        _check_complete(record)
+        if not record.deleted:
+            context.action.emit(SmsDeleted(id=record.id, only_text=True))
+        return render_message(account, record)
     raise Refusal(400, "30400", "expected Status=canceled or an empty Body")
 
 
 @operation(tool=False)
 def delete_sms(context: Context, message: SmsId) -> None:
-    """Refuse to delete a text message."""
+    """Delete a text message from the Twilio API. The organization and the log keep it, so criteria still see it."""
     _check_account(context, message.account)
-    _find_sms(context, message.sid)
-    raise Refusal(405, "20004", "deleting messages is not simulated; messages are kept")
+    record = _find_sms(context, message.sid)
+    _check_complete(record)
+    context.action.emit(SmsDeleted(id=record.id))
+
+
+def _check_complete(record: MessageRecord) -> None:
+    if record.due is not None:
+        raise Refusal(409, "20009", f"message {record.id} is not complete; try again when it is delivered")
 
 
 @operation(tool=False)
@@ -297,9 +310,7 @@ def update_number(context: Context, update: NumberUpdate) -> dict[str, Any]:
     account, number = _check_account(context, update.account), _find_number(context, update.sid)
     url = update.sms_url
     if url is not None:
-        if url:
-            _check_url(url, "SmsUrl", "21402")
-        context.register_callback(f"{SMS_LINK}/{number}", url)  # first, because it may refuse the address
+        _register_url(context, f"{SMS_LINK}/{number}", url, "SmsUrl", "21402")
         context.action.emit(WebhookRegistered(number=number, registered=bool(url)))
         return render_number(account, number, url, context.action.now)
     return _render_number(context, account, number)
@@ -325,7 +336,7 @@ def refuse_resource(context: Context, resource: TwilioResource) -> None:
 @operation(tool=False)
 def read_sms_webhook(context: Context, call: SmsCallback) -> dict[str, str]:
     """Return the parameters of the webhook of a text message that arrived."""
-    record = _find_sms(context, call.id)
+    record = _find_sms(context, call.id, deleted_too=True)
     header, account = record.header, context.state.settings.account_sid
     return {
         "AccountSid": account,
@@ -345,7 +356,7 @@ def read_sms_webhook(context: Context, call: SmsCallback) -> dict[str, str]:
 @operation(tool=False)
 def read_sms_status(context: Context, call: SmsCallback) -> dict[str, str]:
     """Return the parameters of the status callback of a text message."""
-    record = _find_sms(context, call.id)
+    record = _find_sms(context, call.id, deleted_too=True)
     parameters = {
         "AccountSid": context.state.settings.account_sid,
         "ApiVersion": VERSION,
@@ -363,7 +374,7 @@ def read_sms_status(context: Context, call: SmsCallback) -> dict[str, str]:
 @operation(tool=False)
 def answer_sms_webhook(context: Context, answer: SmsAnswer) -> str:
     """Send a message that the agent answered a webhook with; return its id."""
-    header = _find_sms(context, answer.id).header
+    header = _find_sms(context, answer.id, deleted_too=True).header
     sender, to = answer.sender or header.to[0], answer.to or header.sender
     is_reply = normalise_address("sms", to) == header.sender
     message = OutgoingMessage(

@@ -20,12 +20,7 @@ IGNORED_PARAMETERS = (
 """Parameters of a new message that are accepted and have no effect."""
 SIMULATED_PARAMETERS = ("To", "From", "Body", "StatusCallback")
 REFUSED_REQUESTS = {
-    "DELETE /2010-04-01/Accounts/{account}/Messages/{sid}.json": (
-        "messages are kept; deleting them is not simulated (code 20004)"
-    ),
-    "POST /2010-04-01/Accounts/{account}/Messages/{sid}.json with Body": (
-        "messages are kept; redacting them is not simulated (code 20403)"
-    ),
+    "DELETE of a message, or an empty Body for it, before it is delivered": "not complete (code 20009)",
     "POST /2010-04-01/Accounts/{account}/Messages/{sid}.json with Status=canceled": (
         "only scheduled messages can be canceled (code 30409)"
     ),

@@ -39,7 +39,7 @@ def render_message(account_sid: str, record: MessageRecord) -> dict[str, Any]:
     return {
         "account_sid": account_sid,
         "api_version": VERSION,
-        "body": record.payload.text,
+        "body": "" if record.deleted else record.payload.text,
         "date_created": render_date(record.event.at),
         "date_sent": render_date(get_date_sent(record)),
         "date_updated": render_date(record.status_at or record.event.at),
