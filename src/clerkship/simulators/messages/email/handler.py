@@ -17,10 +17,9 @@ from clerkship.simulators.messages.email.operations import (
     refuse_email,
     submit_email,
 )
+from clerkship.simulators.messages.email.replies import EXTENSIONS
 from clerkship.simulators.messages.state import MessagesState
 
-EXTENSIONS = ("PIPELINING", "8BITMIME", "SMTPUTF8", "STARTTLS", "AUTH LOGIN PLAIN", "HELP")
-"""What EHLO announces besides SIZE; STARTTLS until TLS is active."""
 RUN_ENDED = 401
 MAX_REASON = 400
 TRANSIENT = (429, 500)

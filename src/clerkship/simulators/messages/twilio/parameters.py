@@ -26,7 +26,7 @@ REFUSED_REQUESTS = {
     ),
     "any other resource of version 2010-04-01, and /v1, /v2": "not simulated (code 20404)",
     "webhooks by GET (SmsMethod), SmsFallbackUrl, SmsApplicationSid": "not simulated (code 20001)",
-    "TwiML other than <Message> and <Body>": "not answered; `outbound.attempted` has the reason",
+    "TwiML other than `<Message>` and `<Body>`": "not answered; `outbound.attempted` has the reason",
 }
 """Requests that are refused by name, with the reason."""
 REFUSED_NUMBER_PARAMETERS = {
