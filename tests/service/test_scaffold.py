@@ -66,6 +66,7 @@ ENVIRONMENTS = {
     "files": "environment: {name: desk, simulators: {inbox: {kind: files}}}",
     "two drops": "environment: {name: desk, simulators: {a: {kind: files}, b: {kind: files}}}",
     "no drop": "environment: {name: desk, simulators: {talk: {kind: chat}}}",
+    "services": "environment: {name: clinic, simulators: {advice: {kind: cds_service}}}",
     "in a list": 'environments: [{name: "front desk: 1", simulators: {in-box: {kind: files}}}]',
 }
 

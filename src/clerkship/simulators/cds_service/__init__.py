@@ -1,12 +1,14 @@
 """`cds_service`: CDS services that the agent calls, as an EHR does."""
 
 from clerkship.simulators.cds_service.assertions.cds_called import CdsServiceWasCalled
+from clerkship.simulators.cds_service.attack import CdsServiceAttack
 from clerkship.simulators.cds_service.config import CdsServiceConfig
 from clerkship.simulators.cds_service.events import EVENTS
 from clerkship.simulators.cds_service.exercise import EXERCISE
 from clerkship.simulators.cds_service.handle import CdsServices
 from clerkship.simulators.cds_service.http import ROUTES
 from clerkship.simulators.cds_service.operations import AUTHENTICATION, OPERATIONS
+from clerkship.simulators.cds_service.scaffold import SCAFFOLD
 from clerkship.simulators.cds_service.state import CdsServiceState
 from clerkship.simulators.cds_service.steps.set_cards import SetCards
 from clerkship.simulators.spec import Spec
@@ -25,4 +27,6 @@ SPEC = Spec(
     assertions=(CdsServiceWasCalled,),
     steps=(SetCards,),
     authentication=(AUTHENTICATION,),
+    attack=CdsServiceAttack(),
+    scaffold=SCAFFOLD,
 )

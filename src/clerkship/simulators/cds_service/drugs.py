@@ -5,7 +5,7 @@ A *substance* is the name of an ingredient or of a class of drugs.
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +158,7 @@ def list_classes(substances: frozenset[str]) -> frozenset[str]:
     return frozenset(classes) | (substances & table.classes.keys())
 
 
+@lru_cache(maxsize=1024)
 def expand(substances: frozenset[str]) -> frozenset[str]:
     """Return substances with their classes."""
     return substances | list_classes(substances)

@@ -30,13 +30,13 @@ class CdsServices(Handle):
     ) -> list[dict[str, Any]]:
         """Call a service with a UUID of the hook; return its cards."""
         body = to_request(hook, instance, context, prefetch)
-        cards: list[dict[str, Any]] = self._post(f"/cds-services/{quote(service)}", body, jwt)["cards"]
+        cards: list[dict[str, Any]] = self._post(f"/cds-services/{quote(service, safe='')}", body, jwt)["cards"]
         return cards
 
     def feedback(self, service: str, *feedback: Mapping[str, Any], jwt: str = "") -> None:
         """Report what became of cards."""
         body = {"feedback": [dict(each) for each in feedback]}
-        self._post(f"/cds-services/{quote(service)}/feedback", body, jwt)
+        self._post(f"/cds-services/{quote(service, safe='')}/feedback", body, jwt)
 
     def register_client(self, issuer: str, jwks: Mapping[str, Any]) -> None:
         """Register the public keys (a JWK Set) with which the JWTs of an issuer are verified."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from clerkship.cds.card import Card, CardSource, Indicator, SuggestedAction, Suggestion
 from clerkship.cds.coding import CdsCoding
 from clerkship.cds.hooks import is_reference
+from clerkship.cds.validation import MAX_CARDS
 from clerkship.simulators.cds_service.config import RuleName, ServiceConfig
 from clerkship.simulators.cds_service.drugs import (
     RXNORM,
@@ -54,27 +55,33 @@ class RuleInput(NamedTuple):
     drug: PatientDrug | None
     """The drug that is ordered; None for other orders."""
     others: list[PatientDrug]
-    """What the patient takes, and the drugs that precede this one in the draft orders."""
+    """What the patient takes, and the drugs that precede this one in the draft orders: one of those that are equal."""
     patient: PatientData
     now: datetime
     config: ServiceConfig
 
 
 def apply_rules(config: ServiceConfig, request: Mapping[str, Any], now: datetime) -> list[Card]:
-    """Return the cards of all rules of a service for all draft orders, without uuids."""
+    """Return the cards of all rules of a service for all draft orders, without uuids.
+
+    If there are more than `MAX_CARDS`, the most serious ones are returned.
+    """
     patient = read_patient_data(request["context"], request.get("prefetch") or {})
     inputs = [_build_input(order, patient, now, config) for order in patient.orders]
-    cards = [_build_card(item, finding) for rule in config.rules for item in inputs for finding in _RULES[rule](item)]
-    return [*cards, *(_build_card(item, finding) for item in inputs for finding in _report_unknown(item))]
+    checks = (*(_RULES[rule] for rule in config.rules), _report_unknown)
+    findings = [(item, finding) for check in checks for item in inputs for finding in check(item)]
+    if len(findings) > MAX_CARDS:
+        findings = sorted(findings, key=lambda each: -_URGENCY.index(each[1].indicator))[:MAX_CARDS]
+    return [_build_card(item, finding) for item, finding in findings]
 
 
 def _build_input(order: Resource, patient: PatientData, now: datetime, config: ServiceConfig) -> RuleInput:
-    drugs = [drug.request for drug in patient.drafts]
-    place = next((number for number, each in enumerate(drugs) if each is order), None)
+    place = next((number for number, drug in enumerate(patient.drafts) if drug.request is order), None)
     if place is None:
         return RuleInput(order, None, [], patient, now, config)
-    others = [each for each in patient.taken if not is_same(each.request, order)]
-    return RuleInput(order, patient.drafts[place], [*others, *patient.drafts[:place]], patient, now, config)
+    taken = [each for each in patient.taken if not is_same(each.request, order)]
+    others = {each.substances: each for each in reversed([*taken, *patient.drafts[:place]]) if each.substances}
+    return RuleInput(order, patient.drafts[place], list(reversed(others.values())), patient, now, config)
 
 
 def _check_allergies(item: RuleInput) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """The state of a CDS service: its cards, the calls it answered, and the feedback it got."""
 
+import re
 import uuid
 from collections.abc import Mapping
 from typing import Any, cast
@@ -7,7 +8,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from clerkship.cds.card import Card
-from clerkship.cds.feedback import FeedbackRequest
+from clerkship.cds.feedback import CardFeedback, FeedbackRequest
 from clerkship.cds.hook_request import HookRequest
 from clerkship.cds.hooks import check_context
 from clerkship.events.event import Event
@@ -22,11 +23,14 @@ from clerkship.simulators.cds_service.events import (
     ServiceAnswered,
     ServiceCalled,
 )
-from clerkship.simulators.cds_service.patient_data import without_medications
+from clerkship.simulators.cds_service.patient_data import list_resources, without_medications
 from clerkship.simulators.cds_service.rules import apply_rules
 
 MISSING_PREFETCH = 412
 """The status for prefetch that the service cannot get itself (CDS Hooks 2.0: CDS Service Response)."""
+MAX_ORDERS = 100
+"""The maximum number of draft orders in a call."""
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
 class CdsServiceState(State):
@@ -36,8 +40,8 @@ class CdsServiceState(State):
         super().__init__(*args)
         self.cards: dict[str, tuple[dict[str, Any], ...]] = {}
         """The cards that a step has set, by service; they replace those of the config and of the rules."""
-        self.returned: dict[str, str] = {}
-        """The service of each card, by uuid."""
+        self.returned: dict[str, dict[str, Any]] = {}
+        """The service, the suggestions (by uuid) and the override reasons (by code) of each card, by uuid."""
         self.feedback: list[dict[str, Any]] = []
         self.calls: list[ServiceCalled] = []
         self.clients: dict[str, int] = {}
@@ -92,6 +96,9 @@ class CdsServiceState(State):
             uuid.UUID(request.hook_instance)
         except ValueError:
             raise build_refusal(400, "hookInstance must be a UUID") from None
+        orders = request.context.get("draftOrders")
+        if isinstance(orders, dict) and len(list_resources(orders)) > MAX_ORDERS:
+            raise build_refusal(400, f"context.draftOrders: expected at most {MAX_ORDERS} resources")
         for problem in check_context(service.hook, without_medications(request.context)):
             raise build_refusal(400, f"context.{problem.field}: {problem.text}")
         return request
@@ -115,10 +122,25 @@ class CdsServiceState(State):
         if not request.feedback:
             raise build_refusal(400, "feedback: expected at least one item")
         for item in request.feedback:
-            if self.returned.get(item.card) != id:
-                raise build_refusal(400, f"{id} has not returned a card `{item.card[:80]}`")
+            if problem := self._find_feedback_problem(id, item):
+                raise build_refusal(400, problem)
         for item in request.feedback:
             action.emit(FeedbackReceived(service=id, card=item.card, outcome=item.outcome, feedback=item.to_wire()))
+
+    def _find_feedback_problem(self, service: str, item: CardFeedback) -> str:
+        """Return what is wrong with feedback on a card; nothing if it refers to what the service returned."""
+        card = self.returned.get(item.card)
+        if card is None or card["service"] != service:
+            return f"{service} has not returned a card `{item.card[:80]}`"
+        for suggestion in item.accepted_suggestions:
+            if suggestion.id not in card["suggestions"]:
+                return f"the card `{item.card[:80]}` has no suggestion `{suggestion.id[:80]}`"
+        reason = item.override_reason.reason if item.override_reason is not None else None
+        if reason is not None and reason.code not in card["reasons"]:
+            return f"`{reason.code[:80]}` is none of the overrideReasons of the card"
+        if _TIMESTAMP.fullmatch(item.outcome_timestamp) is None:
+            return "outcomeTimestamp must be a time in ISO 8601, such as 2026-03-02T09:00:00Z"
+        return ""
 
     def set_cards(self, action: ActionContext, id: str, cards: tuple[Card, ...]) -> None:
         """Let a service answer with these cards from now on."""
@@ -133,7 +155,7 @@ class CdsServiceState(State):
             case ServiceCalled() as called:
                 self.calls.append(called)
             case ServiceAnswered(service=service, cards=cards):
-                self.returned.update((str(card.get("uuid")), service) for card in cards)
+                self.returned.update((str(card.get("uuid")), _summarize(service, card)) for card in cards)
             case ClientRegistered(issuer=issuer, keys=keys):
                 self.clients[issuer] = keys
             case FeedbackReceived() as received:
@@ -145,6 +167,13 @@ class CdsServiceState(State):
         calls = [called.model_dump(mode="json") for called in self.calls]
         known = {"cards": cards, "returned": self.returned, "clients": self.clients}
         return {**known, "calls": calls, "feedback": self.feedback}
+
+
+def _summarize(service: str, card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what feedback on a card may refer to."""
+    suggestions = [str(each.get("uuid")) for each in card.get("suggestions", ())]
+    reasons = [str(each.get("code")) for each in card.get("overrideReasons", ())]
+    return {"service": service, "suggestions": suggestions, "reasons": reasons}
 
 
 def build_refusal(status: int, reason: str) -> Refusal:
