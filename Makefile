@@ -32,7 +32,7 @@ test-model: setup ## Install a real, tiny model under .cache/model, and let it p
 test-fhir: setup ## Fetch the official FHIR R4 package from npm to .cache/fhir, and hold what we say of R4 against it: two minutes, 200 MB
 	@$(RUN) pytest -m fhir -p no:cacheprovider -v tests/fhir tests/clients tests/test_fhir_benchmark.py $(ARGS)
 
-fuzz: setup ## Look for inputs that break HL7 and X12 parsing and file paths: three minutes; ARGS="-k stream --hypothesis-seed 9" for one target or seed
+fuzz: setup ## Look for inputs that break HL7 and X12 parsing, file paths, cards and forms: five minutes; ARGS="-k stream --hypothesis-seed 9" for one target or seed
 	@$(RUN) pytest -q -p no:xdist tests/fuzz --hypothesis-profile fuzz $(ARGS)
 
 check: setup ## Lint, format and types, strictly

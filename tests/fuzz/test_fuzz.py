@@ -8,6 +8,14 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 
 from clerkship.hl7.framing import Deframer, Frame
 from tests.fuzz.inputs import inputs
+from tests.fuzz.message_targets import (
+    ANSWERS,
+    FORMS,
+    WORDS_OF_FORMS,
+    WORDS_OF_JSON,
+    check_answer,
+    check_form,
+)
 from tests.fuzz.targets import (
     FRAMES,
     MESSAGES,
@@ -55,6 +63,18 @@ def test_any_interchange_is_parsed_and_acknowledged(data: bytes) -> None:
     check_interchanges(data)
 
 
+@bounded
+@given(inputs(ANSWERS, WORDS_OF_JSON, b","))
+def test_any_answer_of_a_cds_service_is_judged(data: bytes) -> None:
+    check_answer(data)
+
+
+@bounded
+@given(inputs(FORMS, WORDS_OF_FORMS, b"&"))
+def test_any_form_gets_a_message_or_an_error_of_twilio(data: bytes) -> None:
+    check_form(data)
+
+
 @pytest.mark.parametrize(
     "target",
     [
@@ -63,6 +83,8 @@ def test_any_interchange_is_parsed_and_acknowledged(data: bytes) -> None:
         (check_frames, FRAMES),
         (check_path_parsers, PATHS),
         (check_interchanges, INTERCHANGES),
+        (check_answer, ANSWERS),
+        (check_form, FORMS),
     ],
 )
 def test_seeds_pass_every_target(target: tuple[Callable[[bytes], None], list[bytes]]) -> None:
