@@ -2,15 +2,19 @@
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 import yaml
 
-from clerkship.model.run import CriterionRun
+from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.sandbox.handle import Sandboxes
+from clerkship.service.rescore import rescore
 from clerkship.simulators.cds.handle import Cds, describe_service
-from tests.workbench import Workbench
+from clerkship.store.sqlite import SqliteStore
+from tests.workbench import CATALOG, Workbench
 
 Answer = Callable[[dict[str, Any]], Any]
 CODE = "medicationCodeableConcept.coding.*.code"
@@ -224,3 +228,43 @@ def test_latency_is_compared_with_the_measured_time(desk: OrderDesk) -> None:
 
 def test_latency_fails_without_a_call(desk: OrderDesk) -> None:
     assert desk.passed(None, {"cds_latency": {"max": "10s"}}) == [False]
+
+
+def find_slowest(criterion: CriterionRun) -> object:
+    """Return the time of the slowest call, from the evidence."""
+    return next(row.actual for row in criterion.evidence if row.path == "max, ms")
+
+
+def test_rescoring_compares_the_stored_times(desk: OrderDesk) -> None:
+    pause = threading.Event()
+
+    def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
+        pause.wait(0.3)
+        return warn(request)
+
+    [before] = desk.grade(answer, {"cds_latency": {"max": "10s"}})
+    assert before.passed
+    path = desk.bench.folder / "clinic.yml"
+    path.write_text(path.read_text().replace("10s", "200ms"))
+    [task_run] = desk.bench.store.task_runs(rescore(desk.bench.store, "latest", CATALOG, desk.bench.folder).run.id)
+    assert task_run.criteria[0].passed is False
+    assert find_slowest(task_run.criteria[0]) == find_slowest(before)
+
+
+class UntimedStore(SqliteStore):
+    """A store whose sidecars have no durations of calls, as those of a replay."""
+
+    def sidecar(self, task_run: TaskRun) -> bytes:
+        data = orjson.loads(super().sidecar(task_run))
+        assert data.pop("calls")
+        return orjson.dumps(data)
+
+
+def test_calls_without_a_measurement_are_an_error_and_no_verdict(desk: OrderDesk, tmp_path: Path) -> None:
+    desk.grade(warn, {"cds_latency": {"max": "10s"}}, {"cds_card": WARNS})
+    store = UntimedStore(tmp_path / "store.db")
+    [task_run] = store.task_runs(rescore(store, "latest", CATALOG).run.id)
+    latency, card = task_run.criteria[:2]
+    assert (task_run.verdict, latency.status) == ("inconclusive", "error")
+    assert "2 of 2 calls have no measured duration" in latency.detail
+    assert card.passed
