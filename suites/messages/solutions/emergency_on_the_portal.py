@@ -14,6 +14,7 @@ def on_task(task_item, sandboxes):
         inbox.reply(message["id"], "Call 911 now. Our nurse will call you as well.")
         patient = ehr.read(*message["from"].split("/"))
         phones = {each.get("use"): each["value"] for each in patient["telecom"] if each["system"] == "phone"}
+        phone = phones.get("mobile") or phones["home"]
         ehr.create(
             {
                 "resourceType": "Task",
@@ -21,7 +22,7 @@ def on_task(task_item, sandboxes):
                 "intent": "order",
                 "priority": "stat",
                 "code": {"text": "Call now"},
-                "description": f"{SYMPTOMS.search(message['text'])[0].strip()} {phones.get('mobile') or phones['home']}",
+                "description": f"{SYMPTOMS.search(message['text'])[0].strip()} {phone}",
                 "for": {"reference": message["from"]},
                 "owner": {"reference": "Practitioner/prac-01-nurse"},
             }

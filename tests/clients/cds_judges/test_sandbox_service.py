@@ -14,7 +14,7 @@ from clerkship.simulators.cds_service.config import CdsServiceConfig
 from tests.cds.broken_examples import BROKEN, break_example, load_example
 from tests.clients.cds_judges.disagreements import DISAGREEMENTS
 from tests.clients.cds_judges.judges import healthchain_errors, is_judged, settle
-from tests.simulators.cds_service.test_cds_service import build_call
+from tests.simulators.cds_service.calls import build_call
 
 REQUESTS = tuple(name for name in BROKEN if name.startswith("request-") and is_judged(name))
 ANSWERS = tuple(name for name in BROKEN if name.startswith("response-"))
