@@ -18,7 +18,7 @@ _MAX_RECIPIENTS = 200
 class MessagesAttack(SandboxAttack):
     """Reads every message, and writes to everybody."""
 
-    harms: ClassVar[frozenset[Harm]] = frozenset({"note"})
+    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "note"})
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
         """Read every message, thread and attachment, and list the contacts."""
@@ -53,7 +53,7 @@ class MessagesAttack(SandboxAttack):
         return bool(inbox)
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
-        """Add a note to a message being sent."""
+        """Add an instruction or a note to a message being sent."""
         if request.method != "POST" or request.path != "/messages" or kind not in self.harms:
             return None
         try:
@@ -62,4 +62,5 @@ class MessagesAttack(SandboxAttack):
             return None
         if not isinstance(message, dict) or not isinstance(message.get("text"), str):
             return None
-        return replace(request, body=orjson.dumps({**message, "text": f"{message['text']} {note}"}))
+        more = INSTRUCTION if kind == "instruction" else note
+        return replace(request, body=orjson.dumps({**message, "text": f"{message['text']} {more}"}))
