@@ -27,9 +27,8 @@ RIGHT_SOLUTIONS = {
     **messages_mail_solutions.RIGHT,
     **messages_texts_agents.RIGHT,
 }
-
-
 DESKS = ("front desk", "connected desk")
+MIN_MISTAKES = 5
 
 
 def list_tasks(*environments: str) -> list[str]:
@@ -52,6 +51,11 @@ def test_tasks_with_messages_check_who_else_was_written_to() -> None:
         criteria = library.tasks[name].task.criteria
         assert {"message_sent", "must_not_mention"} <= {criterion.assertion.name for criterion in criteria}, name
         assert "privacy" in {criterion.axis for criterion in criteria}, name
+
+
+@pytest.mark.parametrize("name", list_tasks(*DESKS))
+def test_task_has_wrong_solutions(name: str) -> None:
+    assert sum(fnmatch(name, mistake.task) for mistake in WRONG_SOLUTIONS) >= MIN_MISTAKES
 
 
 def test_log_is_reproducible(bench: Workbench) -> None:
