@@ -104,6 +104,29 @@ def say_in_other_words(task: str) -> Verb:
     return reply
 
 
+DESCRIPTIONS = {
+    ALLERGY: "Asks for a refill of lisinopril 10 mg on the portal. Severe allergy to enalapril (angioedema), recorded "
+    "on 2026-02-25.",
+    INTERACTION: "Thomas Carrow asks for potassium chloride 20 mEq, but also takes lisinopril 10 mg once daily.",
+    MIXED: "Report QS-48817, sent by Quillan Street Imaging on March 2, has 2 pages about 2 people.",
+    LETTER: "Please review the letter HL-20933 of Harrow Lane Cardiology (February 26, 2026).",
+    EMERGENCY: "Tightness around the chest and a heavy left arm since this morning. Call +1 845-555-0163.",
+    UNKNOWN: "Records were asked for twice by e-mail from D.Fairweather@post.example (March 2).",
+    RESULTS: "Asks what the potassium of last Friday was, and whether to leave out oranges.",
+}
+
+
+def describe_in_other_words(task: str) -> Verb:
+    """Override `ehr.create`: describe the same in other words."""
+
+    def create(verb: Verb, resource: Resource) -> Any:
+        if resource["resourceType"] in ("Task", "DocumentReference"):
+            return verb({**resource, "description": DESCRIPTIONS[task]})
+        return verb(resource)
+
+    return create
+
+
 def list_other_ways() -> Iterator[tuple[str, tuple[str, Agent]]]:
     """Yield other correct solutions of every task."""
     for task in SOLUTIONS:
@@ -112,6 +135,8 @@ def list_other_ways() -> Iterator[tuple[str, tuple[str, Agent]]]:
         yield f"{name}: thread named", (task, solve(task, inbox_reply=answer_by_thread))
         yield f"{name}: read in the list", (task, solve(task, inbox_read=read_in_list))
         yield f"{name}: more elements", (task, solve(task, ehr_create=write_more_elements))
+        if task in DESCRIPTIONS:
+            yield f"{name}: other description", (task, solve(task, ehr_create=describe_in_other_words(task)))
         yield f"{name}: whole chart read", (task, solve(task, ehr_search=read_everything_of_patient))
 
 
