@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
+from uuid import UUID
 
 from clerkship.simulators.cds.handle import describe_service
 from clerkship.simulators.cds.serving import ServedService
@@ -181,6 +182,12 @@ def patch_status(update: Verb, order: Json) -> Any:
     return update.__self__.patch(order["resourceType"], order["id"], changed)  # type: ignore[attr-defined]
 
 
+def use_other_instances(call: Verb, service: str, hook: str, instance: str, context: Json, prefetch: Json) -> Any:
+    """Call the service under other hook instances, with values that were not asked for too."""
+    patient = {"resourceType": "Patient", "id": context["patientId"]}
+    return call(service, hook, str(UUID(int=UUID(instance).int ^ 1)), context, {**prefetch, "patient": patient})
+
+
 SERVICES = {
     "warn_of_an_interaction": "Warn of an order that interacts, and of no other",
     "stop_what_an_order_replaces": "Suggest to stop the drug that an order replaces",
@@ -199,6 +206,7 @@ WAYS: dict[str, tuple[Mapping[str, str], dict[str, Verb]]] = {
     "the token instead of prefetch": (SERVICES, {"hooks_serve": serve_without_prefetch}),
     "plain HTTP": (ASKING, {"advisor_call_service": call_over_http, "advisor_feedback": report_over_http}),
     "JSON Patch": (ASKING, {"ehr_update": patch_status}),
+    "other hook instances": (ASKING, {"advisor_call_service": use_other_instances}),
     "each call twice": (ASKING, {"advisor_call_service": call_twice}),
 }
 """Name -> the solutions to which it applies, and the overridden methods."""

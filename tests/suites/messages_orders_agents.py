@@ -28,12 +28,6 @@ def leave_out(key: str) -> Verb:
     )
 
 
-def mix_up_instances(call: Verb, service: str, hook: str, _: str, context: Json, prefetch: Json) -> Any:
-    """Call the service with hook instances of its own."""
-    number = sum(context["draftOrders"]["entry"][0]["resource"]["id"].encode())
-    return call(service, hook, str(UUID(int=number)), context, prefetch)
-
-
 def change_orders(change: Callable[[Json], Json]) -> Verb:
     """Override `ehr.update` so that orders have other elements."""
     return lambda update, order: update(change(order))
@@ -114,12 +108,6 @@ WRONG_SIGNATURES = [
     Mistake(ASK, "gives another reason", ask(functions={"override": tolerate}), WARNING),
     Mistake(ASK, "overrides critical cards", ask(functions={"accept": tolerate}), AMOXICILLIN),
     Mistake(ASK, "signs before it asks", sign_before_asking, "Asked about acetaminophen before it was changed"),
-    Mistake(
-        ASK,
-        "calls under other numbers",
-        ask(advisor_call_service=mix_up_instances),
-        "Asked about naproxen before it was changed",
-    ),
     Mistake(
         ASK,
         "changes the dosage",

@@ -1,6 +1,7 @@
 """Ask the order safety service about draft prescriptions, and sign or cancel each."""
 
 import re
+from uuid import NAMESPACE_URL, uuid5
 
 SERVICE, HOOK = "order-safety", "order-sign"
 
@@ -13,7 +14,7 @@ def on_task(task_item, sandboxes):
     for mrn in re.findall(r"MRN (\d+)", task_item["instruction"]):
         [patient] = ehr.search("Patient", identifier=mrn)
         for order in ehr.search("MedicationRequest", patient=patient["id"], status="draft"):
-            instance = order["identifier"][0]["value"].removeprefix("urn:uuid:")
+            instance = str(uuid5(NAMESPACE_URL, order["id"]))
             context = {"userId": user, "patientId": patient["id"], "draftOrders": bundle([order], "collection")}
             cards = advisor.call_service(SERVICE, HOOK, instance, context, fetch(ehr, service, patient["id"]))
             critical = [card for card in cards if card["indicator"] == "critical"]

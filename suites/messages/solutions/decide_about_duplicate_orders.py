@@ -1,6 +1,7 @@
 """Ask the order safety service about draft orders of tests, and sign or revoke each."""
 
 import re
+from uuid import NAMESPACE_URL, uuid5
 
 SERVICE, HOOK = "order-safety", "order-sign"
 
@@ -12,7 +13,7 @@ def on_task(task_item, sandboxes):
     [patient] = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", task_item["instruction"])[1])
     done = {"signed": [], "revoked": []}
     for order in ehr.search("ServiceRequest", patient=patient["id"], status="draft"):
-        instance = order["identifier"][0]["value"].removeprefix("urn:uuid:")
+        instance = str(uuid5(NAMESPACE_URL, order["id"]))
         context = {"userId": user, "patientId": patient["id"], "draftOrders": bundle([order], "collection")}
         cards = advisor.call_service(SERVICE, HOOK, instance, context, fetch(ehr, service, patient["id"]))
         reason = find_reason(order)
