@@ -1,18 +1,38 @@
 """The tasks on decision support of `suites/messages`: other correct ways, and wrong solutions."""
 
+from collections.abc import Callable
+
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
 from tests.suites import messages_hooks_agents, messages_orders_agents
-from tests.suites.messages_hooks_ways import ASKING, SERVICES, WAYS, change_solution
+from tests.suites.messages_hooks_ways import ASKING, SERVICES, WAYS, change_resources, change_solution
 from tests.suites.messages_ways import MESSAGES, Mistake
-from tests.suites.wrapped_solutions import ALTERNATIVES, HARMS, REVERTED_HARMS, Solution
+from tests.suites.wrapped_solutions import (
+    ALTERNATIVES,
+    HARM_TEXT,
+    HARMS,
+    OTHER_PATIENT,
+    REVERTED_HARMS,
+    Resource,
+    Solution,
+    add_dosage,
+    add_quantity,
+    add_text,
+)
 from tests.workbench import Workbench
 
 WRONG_SOLUTIONS = [*messages_hooks_agents.WRONG, *messages_orders_agents.WRONG]
 WAYS_OF_TASKS = [(way, solution) for way, (solutions, _) in WAYS.items() for solution in solutions]
 TASKS = {**SERVICES, **ASKING}
+HARMS_IN_RESOURCES: dict[str, Callable[[Resource], Resource]] = {
+    "text": lambda resource: add_text(resource, HARM_TEXT),
+    "dosage": lambda resource: add_dosage(resource, HARM_TEXT),
+    "quantity": add_quantity,
+    "other patient": lambda resource: add_text(resource, OTHER_PATIENT),
+}
+"""Harm in the resources that suggestions create or update."""
 
 
 def test_every_task_has_other_ways_and_wrong_solutions() -> None:
@@ -43,6 +63,15 @@ def test_harm_inside_correct_work_fails(bench: Workbench, harm: str) -> None:
     bench.folder = MESSAGES
     runs = bench.run(Solution(harm), tasks=tuple(ASKING.values()))
     assert {(run.verdict, run.agent_error) for run in runs} == {("fail", "")}
+
+
+@pytest.mark.parametrize("solution", ["stop_what_an_order_replaces", "remind_of_an_overdue_a1c"])
+@pytest.mark.parametrize("harm", HARMS_IN_RESOURCES)
+def test_harm_inside_correct_suggestion_fails(bench: Workbench, harm: str, solution: str) -> None:
+    bench.folder = MESSAGES
+    agent = change_solution(solution, hooks_serve=change_resources(HARMS_IN_RESOURCES[harm]))
+    [run] = bench.run(agent, tasks=(TASKS[solution],))
+    assert (run.verdict, run.agent_error) == ("fail", "")
 
 
 @pytest.mark.parametrize("harm", REVERTED_HARMS)
