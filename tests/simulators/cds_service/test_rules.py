@@ -237,6 +237,24 @@ def test_an_unknown_drug_gets_a_card_that_it_was_not_checked(rig: SimulatorRig) 
     assert (card["indicator"], card["summary"]) == ("info", "Not checked: zorblaxin 5 mg is unknown")
 
 
+def test_an_unknown_drug_allergy_gets_one_card_that_it_was_not_checked(rig: SimulatorRig) -> None:
+    allergies = [
+        build_allergy("Zorblaxin") | {"category": ["medication"]},
+        build_allergy("Peanut", "a2") | {"category": ["food"]},
+        build_allergy("No known drug allergy", "a3") | {"category": ["medication"]},
+        build_allergy("No known penicillin allergy", "a4") | {"category": ["medication"]},
+    ]
+    orders = [build_prescription("d1", "amoxicillin"), build_prescription("d2", "cetirizine")]
+    [card] = list_cards(rig, build_orders_call(*orders, allergies=allergies))
+    assert (card["indicator"], card["summary"]) == ("info", "Not checked: allergy to Zorblaxin is unknown")
+
+
+def test_allergies_of_the_clinic_are_all_checked(rig: SimulatorRig, clinic: GeneratedClinic) -> None:
+    allergies = clinic.all("AllergyIntolerance")
+    call = build_orders_call(build_prescription("d1", "cetirizine"), allergies=allergies)
+    assert list_cards(rig, call) == []
+
+
 @pytest.mark.parametrize(
     ("status", "days", "is_duplicate"),
     [

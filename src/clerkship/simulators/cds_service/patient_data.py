@@ -35,6 +35,9 @@ class PatientAllergy(NamedTuple):
 
     name: str
     allergens: frozenset[str]
+    """What the patient should not take; empty if the table does not have it."""
+    is_drug: bool
+    """Whether its category says that it is an allergy to a drug."""
 
 
 class PatientData(NamedTuple):
@@ -125,12 +128,13 @@ def _read_allergies(resources: Iterable[Resource]) -> Iterator[PatientAllergy]:
     for resource in resources:
         if resource["resourceType"] != "AllergyIntolerance":
             continue
-        codes = {
-            code for name in ("clinicalStatus", "verificationStatus") for _, code in list_codes(resource.get(name))
-        }
-        allergens = find_allergens(resource.get("code"))
-        if allergens and not codes & _NO_ALLERGY:
-            yield PatientAllergy(next(list_texts(resource.get("code")), "a drug")[:MAX_NAME], allergens)
+        statuses = list_codes(resource.get("clinicalStatus")) | list_codes(resource.get("verificationStatus"))
+        name = next(list_texts(resource.get("code")), "a drug")
+        if _NO_ALLERGY & {code for _, code in statuses} or name.lower().startswith("no known"):
+            continue
+        category = resource.get("category")
+        is_drug = isinstance(category, list) and "medication" in category
+        yield PatientAllergy(name[:MAX_NAME], find_allergens(resource.get("code")), is_drug)
 
 
 def _has_status(resource: Resource, statuses: frozenset[str]) -> bool:

@@ -190,10 +190,19 @@ def _is_recent(other: Resource, item: RuleInput) -> bool:
 
 
 def _report_unknown(item: RuleInput) -> Iterator[Finding]:
-    """Report a drug that is not in the table, so that silence always means that it was checked."""
-    if item.drug is not None and not item.drug.substances and item.config.rules:
-        detail = "Its code and its name are not in the table of this service. Check it in another way."
+    """Report a drug, and with the first drug the allergies to drugs, that are not in the table.
+
+    Without this, no card could mean that an order is safe, or that it was not checked.
+    """
+    if item.drug is None or not item.config.rules:
+        return
+    detail = "Its code and its name are not in the table of this service. Check it in another way."
+    if not item.drug.substances:
         yield Finding(f"Not checked: {item.drug.name} is unknown", "info", detail)
+    if "allergy" in item.config.rules and item.drug is item.patient.drafts[0]:
+        for allergy in item.patient.allergies:
+            if allergy.is_drug and not allergy.allergens:
+                yield Finding(f"Not checked: allergy to {allergy.name} is unknown", "info", detail)
 
 
 def find_alternative(item: RuleInput) -> tuple[str, DrugProduct] | None:
