@@ -5,6 +5,7 @@ from pathlib import Path
 from clerkship.engine.catalog import build_catalog_without_plugins
 from scripts.reference.agents import agents_page
 from scripts.reference.cds import cds_page
+from scripts.reference.cds_service import cds_service_page
 from scripts.reference.environment import assertions_page, domains_page, events_page, simulators_page, steps_page
 from scripts.reference.fhir import fhir_page
 from scripts.reference.files import files_page, matchers_page, templates_page
@@ -38,6 +39,7 @@ def build_pages() -> dict[str, str]:
         "messages.md": messages_page(),
         "cds.md": cds_page(),
         "portal_to_fhir.md": portal_to_fhir_page(),
+        "cds_service.md": cds_service_page(),
         "payer.md": payer_page(),
         "fhir_to_payer.md": fhir_to_payer_page(),
         "agents.md": agents_page(),
