@@ -1,6 +1,6 @@
 """The simulated people of a playground, each in their own conversation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -75,6 +75,10 @@ class People:
         self._host = host
         self._faults = faults
         self.participants: dict[str, Participant] = {}
+        self._recording: list[Participant] = []
+        """Those whose turn is being recorded, and who notice its events afterwards."""
+        self._has_watchers = False
+        """Whether a person watches events outside of their conversation."""
         self.listening = False
         """Whether people are notified of events: from the end of the setup until the trial ends."""
         self.uses_model = False
@@ -107,6 +111,7 @@ class People:
         )
         self.participants[key] = participant
         self.uses_model = self.uses_model or person.uses_model
+        self._has_watchers = self._has_watchers or person.watches
         if person.answers_after is not None:
             self._restore_unread(participant)
 
@@ -196,11 +201,12 @@ class People:
         if not unread or not self.listening or not participant.conversation.open:
             return
         with self._host.lock:
-            self._answer_reply(participant, _join([reply for reply, _ in unread]), unread[-1][1])
+            # The clock has just called this. A tick would run the next person's reading within it, and so on.
+            self._answer_reply(participant, _join([reply for reply, _ in unread]), unread[-1][1], ticks=False)
 
-    def _answer_reply(self, participant: Participant, reply: AgentReply, message: Event) -> None:
+    def _answer_reply(self, participant: Participant, reply: AgentReply, message: Event, *, ticks: bool = True) -> None:
         action = self._decide(participant, partial(participant.person.hear, reply))
-        self._perform(participant, action, message.seq)
+        self._perform(participant, action, message.seq, ticks=ticks)
 
     def _decide(self, participant: Participant, decide: Callable[[], D]) -> D:
         """Return what a person decides, and measure the time of a model."""
@@ -213,7 +219,9 @@ class People:
                 self.model_failed, self._host.broken = True, str(error)
                 raise
 
-    def _perform(self, participant: Participant, action: PersonAction | None, cause: int | None = None) -> None:
+    def _perform(
+        self, participant: Participant, action: PersonAction | None, cause: int | None = None, *, ticks: bool = True
+    ) -> None:
         """Carry out what a person decided."""
         if action is None:
             return
@@ -221,7 +229,8 @@ class People:
             self._act_silently(participant, action, cause)
             return
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
-        host.clock.tick()  # a scheduled event may end the conversation
+        if ticks:
+            host.clock.tick()  # a scheduled event may end the conversation
         if action.text and conversation.open:
             extra: dict[str, Any] = {"metadata": dict(action.metadata)} if action.metadata else {}
             if participant.has_address:
@@ -256,21 +265,25 @@ class People:
         """Record a turn in order; return the last message in it, and the events that happened meanwhile."""
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
         participant.held_events = events = list[Event]()
+        self._recording.append(participant)
         message: Event | None = None
-        for part in turn:
-            check_log_capacity(host.log)
-            if not isinstance(part, Say):
-                host.emit("agent", part, "agent")
-                continue
-            host.clock.tick()  # a scheduled event may end the conversation
-            if conversation.open:
-                try:
-                    message = conversation.say(host.context_for(sandbox, "agent"), **part.fields())
-                except Refusal:
-                    if not participant.has_address:
-                        raise
-                    # The sandbox has logged the refusal. What is not sent, such as after STOP, is not heard.
-        participant.held_events = None
+        try:
+            for part in turn:
+                check_log_capacity(host.log)
+                if not isinstance(part, Say):
+                    host.emit("agent", part, "agent")
+                    continue
+                host.clock.tick()  # a scheduled event may end the conversation
+                if conversation.open:
+                    try:
+                        message = conversation.say(host.context_for(sandbox, "agent"), **part.fields())
+                    except Refusal:
+                        if not participant.has_address:
+                            raise
+                        # The sandbox has logged the refusal. What is not sent, such as after STOP, is not heard.
+        finally:
+            self._recording.remove(participant)
+            participant.held_events = None
         return message, events
 
     def _apply_faults(self, participant: Participant, replies: Sequence[Say]) -> bool:
@@ -298,10 +311,16 @@ class People:
         """Have people notice an event; the person whom a message was sent to answers it."""
         if event.actor == "person":
             return
-        for participant in self.participants.values():
+        keys = find_conversations(event)
+        concerned: Iterable[Participant] = self.participants.values()
+        if not self._has_watchers and len(keys) == 1:  # with a thousand people, asking each one would take long
+            addressed = self.participants.get(keys[0])
+            others = () if addressed is None or addressed.held_events is not None else (addressed,)
+            concerned = (*self._recording, *others)
+        for participant in concerned:
             if participant.held_events is not None:
                 participant.held_events.append(event)
-            elif not self._notice(participant, event) and participant.key in find_conversations(event):
+            elif not self._notice(participant, event) and participant.key in keys:
                 self._hear_message(participant, event)
 
     def _hear_message(self, participant: Participant, event: Event) -> None:
