@@ -36,6 +36,11 @@ def build_condition(id: str, patient: str) -> dict[str, Any]:
     return {"resourceType": "Condition", "id": id, "subject": subject, "code": {"text": "secret"}}
 
 
+def build_task(id: str, patient: str) -> dict[str, Any]:
+    reference = {"reference": f"Patient/{patient}"}
+    return {"resourceType": "Task", "id": id, "status": "requested", "intent": "order", "for": reference}
+
+
 RESOURCES: list[dict[str, Any]] = [
     {"resourceType": "Patient", "id": "own"},
     {"resourceType": "Patient", "id": "other", "link": [{"other": {"reference": "Patient/own"}, "type": "seealso"}]},
@@ -45,6 +50,10 @@ RESOURCES: list[dict[str, Any]] = [
     build_observation("moved", "other"),
     build_condition("c-own", "own"),
     build_condition("c-other", "other"),
+    build_task("t-own", "own"),
+    build_task("t-other", "other"),
+    {"resourceType": "Device", "id": "d-other", "patient": {"reference": "Patient/other"}},
+    {"resourceType": "Binary", "id": "scan", "contentType": "text/plain", "data": "c2VjcmV0"},
     {
         "resourceType": "Group",
         "id": "all",
@@ -111,6 +120,10 @@ def test_a_search_counts_only_the_record_of_the_patient(client: Client) -> None:
         "/Observation/missing",
         "/Patient/other",
         "/Group/all",
+        "/Task/t-other",
+        "/Device/d-other",
+        "/Binary/scan",
+        "/Binary",
         "/Observation/moved/_history/1",
         "/Observation/moved/_history",
         "/Observation/_history",
@@ -127,6 +140,14 @@ def test_other_patients_and_histories_are_refused_as_insufficient_scope(client: 
     assert reply.status == 403
     assert orjson.loads(reply.body)["resourceType"] == "OperationOutcome"
     assert 'error="insufficient_scope"' in reply.headers["WWW-Authenticate"]
+
+
+def test_tasks_and_devices_of_other_patients_are_not_found(client: Client) -> None:
+    token = client.grant("patient/*.read")
+    assert client.send(token, "/Task/t-own").status == 200
+    assert client.list_keys(token, "/Task") == {"Task/t-own"}
+    assert client.list_keys(token, "/Device") == set()
+    assert client.list_keys(token, "/Practitioner") == {"Practitioner/doc"}
 
 
 def test_a_linked_patient_is_not_part_of_the_record(client: Client) -> None:

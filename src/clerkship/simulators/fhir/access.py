@@ -19,15 +19,21 @@ from clerkship.fhir.search.query import (
     ReverseChainCriterion,
     SearchQuery,
 )
+from clerkship.fhir.search_parameters import get_parameters
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.authentication.scoped import build_scope_headers
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
 from clerkship.simulators.fhir.transaction import Transaction
 
 PATIENT = "Patient"
-SHARED_TYPES = frozenset({"Group"})
-"""Types whose resources are in the compartments of several patients at once: a token for one patient may not read
-them."""
+SHARED_TYPES = frozenset(
+    {
+        *("Binary", "Bundle", "EnrollmentResponse", "Group", "Linkage", "MessageHeader", "Parameters"),
+        *("PaymentNotice", "PaymentReconciliation", "Subscription", "VerificationResult"),
+    }
+)
+"""Types whose resources may be about several patients at once, or do not say about whom they are: a token for one
+patient may not read them."""
 
 
 def insufficient_scope(access: AccessGrant, text: str) -> FhirRefusal:
@@ -73,17 +79,27 @@ def can_read(transaction: Transaction, key: str) -> bool:
 
 
 def _is_in_record(transaction: Transaction, access: AccessGrant, resource: Resource) -> bool:
-    """Return whether a resource is in the compartment of the token's patient, or of a type that is in none."""
+    """Return whether a resource is in the compartment of the token's patient, or of a type that is about no patient."""
     type = resource["resourceType"]
     if type in SHARED_TYPES:
         return False
     if type == PATIENT:
         return resource.get("id") == access.patient
-    if type not in list_compartment_members(PATIENT):
+    names = _list_patient_parameters(type)
+    if names is None:
         return True
     patient = f"{PATIENT}/{access.patient}"
-    names = compartment_parameters(PATIENT, type)
     return any(matches_search(transaction, type, [(name, patient)], resource) for name in names)
+
+
+def _list_patient_parameters(type: str) -> tuple[str, ...] | None:
+    """Return the search parameters that refer to the patient of a resource; None for types that are about no patient.
+
+    Some types that are about a patient are not in R4's compartment of the patient, such as Task and Device.
+    """
+    if type in list_compartment_members(PATIENT):
+        return compartment_parameters(PATIENT, type)
+    return ("patient",) if "patient" in get_parameters(type) else None
 
 
 def check_compartment(transaction: Transaction, owner: str, id: str) -> None:
@@ -131,9 +147,8 @@ def _limit(access: AccessGrant, type: str, base: str) -> Iterator[Criterion]:
         raise insufficient_scope(access, f"an access token for one patient does not cover {type}")
     if type == PATIENT:
         yield IdCriterion(frozenset({access.patient}))
-    elif type in list_compartment_members(PATIENT):
-        key = f"{PATIENT}/{access.patient}"
-        yield build_compartment_criterion(type, compartment_parameters(PATIENT, type), key, base)
+    elif (names := _list_patient_parameters(type)) is not None:
+        yield build_compartment_criterion(type, names, f"{PATIENT}/{access.patient}", base)
 
 
 def _outside(access: AccessGrant, key: str) -> FhirRefusal:
