@@ -9,8 +9,8 @@ from clerkship.sandbox.route import HttpCall, Route, bind_input
 from clerkship.simulators.cds_service.operations import (
     AUTHENTICATION,
     Context,
-    ServiceCall,
     ServiceFeedback,
+    ServiceRequestCall,
     SignedServiceCall,
     SignedServiceFeedback,
     call_service,
@@ -26,7 +26,7 @@ def parse_discovery(call: HttpCall, context: Context) -> Any:
     return bind_input(call, context)
 
 
-def parse_call(call: HttpCall, context: Context) -> ServiceCall:
+def parse_call(call: HttpCall, context: Context) -> ServiceRequestCall:
     """Read a call of a service, with the issuer of its JWT if it has one."""
     issuer, sent = verify_client(call, context), bind_input(call, context)
     return SignedServiceCall(id=sent.id, request=sent.request, client=issuer) if issuer else sent

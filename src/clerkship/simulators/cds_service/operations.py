@@ -16,14 +16,14 @@ ServiceId = Annotated[str, Field(description="the id of the service, from list_s
 AUTHENTICATION = BearerTokenOrJwt()
 
 
-class ServiceCall(Frozen):
+class ServiceRequestCall(Frozen):
     """The input of `call_service`."""
 
     id: ServiceId
     request: Annotated[Any, Field(description="{hook, hookInstance (a UUID), context, prefetch} as in CDS Hooks 2.0")]
 
 
-class SignedServiceCall(ServiceCall):
+class SignedServiceCall(ServiceRequestCall):
     """A call with a valid JWT. Only the HTTP route makes one, so an agent cannot claim to have sent a JWT."""
 
     client: str
@@ -51,7 +51,7 @@ def list_services(context: Context, _: NoInput) -> dict[str, Any]:
 
 
 @operation()
-def call_service(context: Context, call: ServiceCall) -> dict[str, Any]:
+def call_service(context: Context, call: ServiceRequestCall) -> dict[str, Any]:
     """Call a CDS service as an EHR does when a hook fires. Returns its cards; none if it has no advice."""
     _require_jwt(context, call)
     client = call.client if isinstance(call, SignedServiceCall) else ""
@@ -78,7 +78,7 @@ def register_client(context: Context, client: JwtClient) -> dict[str, Any]:
     return {"issuer": client.issuer, "keys": keys}
 
 
-def _require_jwt(context: Context, sent: ServiceCall | ServiceFeedback) -> None:
+def _require_jwt(context: Context, sent: ServiceRequestCall | ServiceFeedback) -> None:
     if context.state.settings.require_jwt and not isinstance(sent, SignedServiceCall | SignedServiceFeedback):
         raise refuse_jwt("this service needs a JWT as the bearer token of each HTTP request")
 
