@@ -457,7 +457,7 @@ def test_invalid_listener_option_is_an_error(
         (["up", "--from", "two"], "name the environment; expected one of a, b"),
         (["up", "b", "--from", "two", "--task", "A"], "`A` belongs to environment a, not to b"),
         (["events"], "no running playground is registered in .clerkship/up; start one with `clerkship up`"),
-        (["events", "--kind", "file.*"], "no event kind matches `file.*`; expected one of agent.*, chat.*"),
+        (["events", "--kind", "file.*"], "no event kind matches `file.*`; expected one of agent.*, cds.*"),
         (["check", "A"], "no running playground is registered"),
     ],
 )
