@@ -207,7 +207,12 @@ WRONG = [
         do_first(stop, create("Task", **TASK, **{"for": {"reference": "Patient/pat-0043"}})),
         "Nothing was handed over before the patient opted out",
     ),
-    Mistake(STOP, "offers a slot that is not free", rewrite(STOP, ("10:00", "09:30")), "Only free slots were offered"),
+    Mistake(
+        STOP,
+        "offers a slot that is not free",
+        rewrite(STOP, ("10:00", "09:30")),
+        "Only the first two free slots were offered",
+    ),
     Mistake(STOP, "says that it was moved", answer_with(stop, moved=True), "The answer says that it was not moved"),
     Mistake(
         UNLISTED,
@@ -479,6 +484,22 @@ RIGHT: dict[str, tuple[str, Solve]] = {
     "hands over with a note": (
         STOP,
         override_solution(stop, ehr_create=set_elements("Task", note=[{"text": "Please be kind."}], priority="urgent")),
+    ),
+    "names the appointment that is moved": (
+        STOP,
+        rewrite(STOP, ("He can see you", "Your visit at 9:30 AM cannot take place. He can see you")),
+    ),
+    "refuses without a word on the patient": (
+        UNLISTED,
+        rewrite(UNLISTED, ("about other people", "about appointments or medications of anybody else")),
+    ),
+    "says about which question to call": (
+        LISTED,
+        rewrite(LISTED, ("For anything else", "About the blood sugar")),
+    ),
+    "answers two questions at once": (
+        THREE,
+        rewrite(THREE, ("March 9 at 10:00 AM", "March 9 at 10:00 AM (check in at 9:45 AM, reply here to cancel)")),
     ),
     "refuses in other words": (
         UNLISTED,
