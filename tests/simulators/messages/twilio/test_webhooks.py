@@ -79,6 +79,7 @@ def test_each_status_is_reported_to_the_callback_of_its_message(clinic: TextingC
         (Answer(body=b"<Response><Redirect>http://x.example</Redirect></Response>"), "rejected", "twiml_redirect"),
         (Answer(body=b"<Response><Message>Hi</Message><Dial/></Response>"), "rejected", "twiml_unsupported"),
         (Answer(body=b"\x00garbage"), "rejected", "bad_twiml"),
+        (Answer(body=b'<?xml version="1.0" encoding="big5"?><Response/>'), "rejected", "bad_twiml"),
         (Answer(body=b'<!DOCTYPE r [<!ENTITY a "b">]><Response>&a;</Response>'), "rejected", "twiml_doctype"),
         (Answer(body=b"{}", media="application/json"), "rejected", "bad_content_type"),
         (Answer(body=b"x" * 10_000_000), "rejected", "response_too_large"),

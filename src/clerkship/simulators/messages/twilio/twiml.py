@@ -66,7 +66,10 @@ class _TwimlParser:
         """Parse a document; raise BadTwiml."""
         try:
             self._parser.Parse(body.strip(), True)
-        except (expat.ExpatError, LookupError):  # a LookupError is an unknown encoding
+        except BadTwiml:
+            raise
+        # Other exceptions are of the encoding: a LookupError if it is unknown, a ValueError if it is a multi-byte one.
+        except (expat.ExpatError, LookupError, ValueError):
             raise BadTwiml("bad_twiml") from None
         for message in self._messages:
             message.text = message.text.strip()
