@@ -31,6 +31,13 @@ def head(line: bytes) -> bytes:
     return line + b"\r\n" + PLAIN
 
 
+@pytest.mark.parametrize("text", [rb"=?utf-8?q?a?= \U99999999", rb"\u9 =?utf-8?q?a?="])
+def test_subject_that_looks_like_an_escape_of_python_is_kept(clinic: SmtpClinic, text: bytes) -> None:
+    assert RawSmtp(clinic).send(PLAIN.replace(b"Visit", text))[:3] == "250"
+    [sent] = clinic.sent()
+    assert sent.header.subject == text.replace(b"=?utf-8?q?a?=", b"a").decode()
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -49,8 +49,13 @@ def decode_words(value: str) -> str:
 def _decode_part(part: bytes | str, charset: str | None) -> str:
     if isinstance(part, str):
         return part
-    # decode_header returns text between encoded words in this encoding of Python.
-    return part.decode("raw-unicode-escape") if charset is None else decode_text(part, charset)
+    if charset is not None:
+        return decode_text(part, charset)
+    try:
+        # decode_header returns text between encoded words in this encoding of Python.
+        return part.decode("raw-unicode-escape")
+    except UnicodeDecodeError:  # the encoding does not escape a backslash: the text itself looks like an escape
+        return part.decode("latin-1")
 
 
 def html_to_text(markup: str) -> str:
