@@ -40,6 +40,7 @@ tasks:
       - {label: chart, assertion: {fhir_no_other_changes: {}}}
 """
 SOURCE = {"label": "Greeter"}
+EVA, VERSION_OF_EVA = {"reference": "Patient/eva"}, {"reference": "Patient/eva/_history/1"}
 INFO = {"summary": "Hello", "indicator": "info", "source": SOURCE}
 
 
@@ -177,6 +178,23 @@ def test_card_that_changes_another_patient_is_a_problem(clinic: Clinic) -> None:
     assert [problem["rule"] for problem in answered["problems"]] == ["action-patient"]
     assert answered["cards"] == [INFO]
     assert payloads(events, "fhir.resource.updated") == []
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        {"resourceType": "ServiceRequest", "status": "active", "intent": "order", "subject": VERSION_OF_EVA},
+        {"resourceType": "Account", "status": "active", "subject": [EVA]},
+        {"resourceType": "Communication", "status": "completed", "recipient": [EVA]},
+    ],
+    ids=["version", "list", "recipient"],
+)
+def test_other_ways_to_refer_to_another_patient_are_a_problem(clinic: Clinic, resource: dict[str, Any]) -> None:
+    card = suggest({"type": "create", "resource": resource})
+    events = clinic.fire(lambda request: [card], config="decisions: [{do: accept}]")
+    [answered] = payloads(events, "cds.hook.answered")
+    assert [problem["rule"] for problem in answered["problems"]] == ["action-patient"]
+    assert not payloads(events, "fhir.resource.created")
 
 
 def test_system_actions_are_applied_without_a_clinician(clinic: Clinic) -> None:
