@@ -197,6 +197,26 @@ def test_other_ways_to_refer_to_another_patient_are_a_problem(clinic: Clinic, re
     assert not payloads(events, "fhir.resource.created")
 
 
+def test_prefetch_has_only_the_record_of_the_patient(clinic: Clinic) -> None:
+    requests: list[dict[str, Any]] = []
+    templates = {
+        "all": "ServiceRequest?_include=*",
+        "patients": "Patient?_count=50",
+        "other": "Patient/eva",
+        "chain": "ServiceRequest?subject:Patient.birthdate=1971-07-01",
+    }
+
+    def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
+        requests.append(request)
+        return []
+
+    clinic.fire(answer, prefetch=templates)
+    prefetch = requests[0]["prefetch"]
+    assert prefetch.keys() == {"all", "patients"}
+    assert {each["resource"]["id"] for each in prefetch["all"]["entry"]} == {"lab-ana", "ana"}
+    assert [each["resource"]["id"] for each in prefetch["patients"]["entry"]] == ["ana"]
+
+
 def test_system_actions_are_applied_without_a_clinician(clinic: Clinic) -> None:
     delete = {"type": "delete", "resourceId": "ServiceRequest/lab-ana"}
     events = clinic.fire(lambda request: {"cards": [], "systemActions": [delete]})

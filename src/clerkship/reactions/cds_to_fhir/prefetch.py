@@ -1,11 +1,13 @@
 """Answer the prefetch queries of a CDS service from the chart."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from clerkship.cds.prefetch import PrefetchQuery, ReadQuery, UnresolvedTemplate, parse_query
 from clerkship.events.event import Event
+from clerkship.sandbox.authentication.scope import AccessGrant, parse_scopes
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.cds.events import HookRequested
@@ -16,25 +18,32 @@ from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
 
 NOT_FOUND, GONE = 404, 410
+PREFETCH_SCOPES = ("patient/*.read",)
+NEVER = datetime.max.replace(tzinfo=UTC)
+"""The end of access that lasts as long as the queries."""
 
 
 def fetch_resources(state: FhirState, action: ActionContext, event: Event) -> Prefetch | None:
-    """Return a resource, a searchset Bundle or None by key. A key whose query the chart refuses is left out."""
+    """Return a resource, a searchset Bundle or None by key. A key whose query the chart refuses is left out.
+
+    A service chooses the queries, so that they get only the record of the patient of the hook.
+    """
     requested = event.payload
     if not isinstance(requested, HookRequested):
         return None
+    access = AccessGrant(parse_scopes(PREFETCH_SCOPES), requested.patient, NEVER) if requested.patient else None
     values: dict[str, Any] = {}
     for request in requested.prefetch:
         try:
-            values[request.key] = _run_query(state, action, parse_query(request.query))
+            values[request.key] = _run_query(state, action, parse_query(request.query), access)
         except (Refusal, UnresolvedTemplate):  # the specification: a query that failed has no key
             continue
     return Prefetch(values)
 
 
-def _run_query(state: FhirState, action: ActionContext, query: PrefetchQuery) -> Any:
+def _run_query(state: FhirState, action: ActionContext, query: PrefetchQuery, access: AccessGrant | None) -> Any:
     """Run one query. Without data the value is null, not an empty Bundle (specification: prefetch template)."""
-    with Transaction(state, action) as transaction:
+    with Transaction(state, action, access=access) as transaction:
         if isinstance(query, ReadQuery):
             return _read(transaction, query)
         parameters = query.parameters
@@ -52,6 +61,7 @@ def _read(transaction: Transaction, query: ReadQuery) -> Any:
     try:
         return orjson.loads(read.execute(transaction, ReadInput(type=query.type, id=query.id)).body)
     except Refusal as error:
-        if error.status in (NOT_FOUND, GONE):
+        # Access for one patient refuses a resource that is missing like one of another patient.
+        if error.status in (NOT_FOUND, GONE) or transaction.resource(f"{query.type}/{query.id}") is None:
             return None
         raise
