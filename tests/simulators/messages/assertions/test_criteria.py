@@ -93,6 +93,21 @@ def test_cheap_message_fails(cheat: list[Payload]) -> None:
     assert not check(MOVED, *cheat).passed
 
 
+@pytest.mark.parametrize("text", ["", "See the HTML."])
+def test_text_is_looked_for_in_html(text: str) -> None:
+    message = sent(text).model_copy(update={"html": "<p>Take <b>two</b> tablets</p>"})
+    matcher = {"contains": "two tablets"}
+    assert check(message_sent(text=matcher), message).passed
+    assert not check(message_sent(text=matcher, none=True), message).passed
+    assert not check(message_sent(text={"not": matcher}), message).passed
+
+
+def test_text_with_the_same_words_in_html_is_the_text() -> None:
+    message = sent("Take two.").model_copy(update={"html": "<p>Take<br>two.</p>"})
+    assert check(message_sent(text="Take two."), message).passed
+    assert check(message_sent(text={"matches": "Take two[.]"}), message).passed
+
+
 def test_message_before_its_time_or_of_another_actor_fails() -> None:
     assert not check(AFTER, sent("Tuesday it is"), arrived("Move me")).passed
     assert not check(AFTER, sent("Tuesday it is")).passed

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
+from clerkship.simulators.messages.email.text import html_to_text
 from clerkship.simulators.messages.events import (
     AttachmentStored,
     MessageArrived,
@@ -31,11 +32,22 @@ class LoggedMessage(NamedTuple):
         """Whether the organization sent it."""
         return isinstance(self.event.payload, MessageSent)
 
+    @property
+    def shown_text(self) -> str:
+        """The text, and after it that of the HTML if it says something else: readers see one or the other."""
+        if not self.html:
+            return self.text
+        shown = html_to_text(self.html)
+        return self.text if shown.split() == self.text.split() else f"{self.text}\n\n{shown}".strip()
+
     def read_attachment(self, attachment: MessageAttachment) -> str:
-        """Return the text of an attachment; bytes that are no text become replacement characters."""
+        """Return the text of an attachment; bytes that are no text become replacement characters.
+
+        NULs are left out, so that Latin text in UTF-16 and UTF-32 without a byte order mark is read, too.
+        """
         data = self.files.get(attachment.id, b"")
         encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        return data.decode(encoding, errors="replace")
+        return data.decode(encoding, errors="replace").replace("\0", "")
 
     def describe(self) -> str:
         """Return the channel, the other side and the beginning of the text."""
