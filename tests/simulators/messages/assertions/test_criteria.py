@@ -13,13 +13,14 @@ from clerkship.simulators.messages.assertions.message_sent import MessageWasSent
 from clerkship.simulators.messages.assertions.message_thread import MessageThreadInOrder
 from clerkship.simulators.messages.assertions.must_not_mention import MustNotMention
 from clerkship.simulators.messages.events import (
+    AttachmentStored,
     ConsentChanged,
     MessageArrived,
     MessageRefused,
     MessageSent,
     ThreadClosed,
 )
-from clerkship.simulators.messages.records import MessageHeader
+from clerkship.simulators.messages.records import MessageAttachment, MessageHeader
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ANA, JO, OWN = "+15550102233", "+15550109999", "+15550100100"
@@ -162,3 +163,23 @@ def test_mention_of_a_patient_to_others_is_found() -> None:
     assert not check(criterion, sent("Dear Chidi", ANA, JO)).passed
     assert check(criterion, sent("Dear Chidi Okafor", ANA)).passed
     assert check(criterion, sent("Your visit is tomorrow", JO), arrived("Okafor")).passed
+
+
+def test_mention_in_an_address_or_a_message_id_is_found() -> None:
+    criterion = MustNotMention.model_validate("chidi")
+    assert not check(criterion, sent("Clinic is closed on Monday", JO, ANA)).passed
+    hidden = sent("Hi", JO)
+    header = hidden.header.model_copy(update={"bcc": (ANA,)})
+    assert check(criterion, hidden.model_copy(update={"header": header})).passed
+    header = hidden.header.model_copy(update={"message_id": "<chidi.okafor.1961-03-04@clinic.example>"})
+    assert not check(criterion, hidden.model_copy(update={"header": header})).passed
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+def test_mention_in_an_attachment_is_found_in_every_encoding(encoding: str) -> None:
+    data = "Chidi Okafor".encode(encoding)
+    stored = AttachmentStored(id="a1", name="a.txt", content_type="text/plain", size=len(data), data=data)
+    file = MessageAttachment(id="a1", name="a.txt", content_type="text/plain", size=len(data))
+    message = sent("See the file.", JO)
+    message = message.model_copy(update={"header": message.header.model_copy(update={"attachments": (file,)})})
+    assert not check(MustNotMention.model_validate("chidi"), stored, message).passed
