@@ -113,7 +113,12 @@ def test_thousands_of_cards_are_cut() -> None:
 
 def test_number_of_problems_is_limited() -> None:
     response = validate_response({"cards": [{str(n): 1 for n in range(50)}] * 100})
-    assert (len(response.cards), len(response.problems)) == (0, MAX_PROBLEMS)
+    assert (len(response.cards), len(response.problems)) == (0, 2 * MAX_PROBLEMS)
+
+
+def test_harmless_problems_do_not_hide_that_a_card_is_dropped() -> None:
+    response = validate_response({**{f"x{number}": 1 for number in range(2 * MAX_PROBLEMS)}, "cards": [{}]})
+    assert any(problem.dropped for problem in response.problems)
 
 
 def test_long_summary_is_not_quoted() -> None:

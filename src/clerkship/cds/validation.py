@@ -27,7 +27,7 @@ MAX_SERVICES = 200
 """Services of one agent that are kept."""
 MAX_SERVICE_ID = 200
 MAX_PROBLEMS = 100
-"""Problems of one response that are reported."""
+"""Problems of one response that are reported: so many of those that drop something, and so many others."""
 MAX_QUOTED = 60
 M = TypeVar("M", bound=WireModel)
 
@@ -157,10 +157,13 @@ class _Checker:
         self.patient_id = patient_id
         self.problems: list[CdsProblem] = []
         self._uuids: set[str] = set()
+        self._counts = {True: 0, False: 0}
+        """How many problems dropped something, and how many did not."""
 
     def note(self, path: str, rule: str, message: str, *, dropped: bool = False) -> None:
-        """Report a problem, unless there are too many."""
-        if len(self.problems) < MAX_PROBLEMS:
+        """Report a problem, unless there are too many of its sort: harmless ones must not hide a dropped card."""
+        self._counts[dropped] += 1
+        if self._counts[dropped] <= MAX_PROBLEMS:
             self.problems.append(CdsProblem(path=path, rule=rule, message=message, dropped=dropped))
 
     def note_unknown(self, data: Mapping[str, Any], known: set[str], path: str) -> None:
