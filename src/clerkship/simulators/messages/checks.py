@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from clerkship.model.conversation_key import normalise_address, normalise_phone
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.config import MessagesConfig
-from clerkship.simulators.messages.contacts import ContactDirectory, normalise_address, normalise_phone
+from clerkship.simulators.messages.contacts import ContactDirectory
 from clerkship.simulators.messages.outgoing import IncomingMessage, NewAttachment, OutgoingMessage
 from clerkship.simulators.messages.records import Channel
 from clerkship.simulators.messages.segments import MAX_SMS_LENGTH

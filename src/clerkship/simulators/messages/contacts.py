@@ -11,36 +11,14 @@ from typing import Any, Literal
 import orjson
 
 from clerkship.fhir.resource import list_objects, parse_key
+from clerkship.model.conversation_key import normalise_address, normalise_phone
 from clerkship.model.dataset import Dataset
 from clerkship.simulators.messages.config import Contact, MessagesConfig
 from clerkship.simulators.messages.records import Channel
 
 Reach = Literal["reachable", "landline", "unreachable", "unknown"]
 """What becomes of a text message to a number."""
-E164 = re.compile(r"\+[1-9][0-9]{6,14}")
-MAX_PHONE_LENGTH = 32
 _PATIENT = re.compile(rb'\{\s*"resourceType"\s*:\s*"Patient"')
-_PUNCTUATION = str.maketrans("", "", " ()-.\u00a0/")
-_NATIONAL_DIGITS = 10
-
-
-def normalise_phone(text: str) -> str | None:
-    """Return a phone number in E.164; one of ten digits is a number of the United States. None if it is no number."""
-    if len(text) > MAX_PHONE_LENGTH:
-        return None
-    digits = text.strip().removeprefix("tel:").translate(_PUNCTUATION)
-    if not digits.startswith("+"):
-        is_national = len(digits) == _NATIONAL_DIGITS
-        is_long = len(digits) == _NATIONAL_DIGITS + 1 and digits.startswith("1")
-        digits = f"+1{digits}" if is_national else f"+{digits}" if is_long else ""
-    return digits if E164.fullmatch(digits) else None
-
-
-def normalise_address(channel: Channel, address: str) -> str:
-    """Return an address as it is compared: a number in E.164, an e-mail address in lower case."""
-    if channel == "sms":
-        return normalise_phone(address) or address
-    return address.strip().casefold() if channel == "email" else address.strip()
 
 
 @dataclass(frozen=True, slots=True)

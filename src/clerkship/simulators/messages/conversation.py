@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from clerkship.events.event import Event, is_by_agent
+from clerkship.model.conversation_key import normalise_address
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
-from clerkship.simulators.messages.contacts import normalise_address
 from clerkship.simulators.messages.events import ConversationEnded, ConversationStarted, MessageArrived, MessageSent
 from clerkship.simulators.messages.outgoing import IncomingMessage, OutgoingMessage
 from clerkship.simulators.messages.people import ConversationTable

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from clerkship.model.conversation_key import normalise_address
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.consent import KeywordKind, build_automatic_reply
-from clerkship.simulators.messages.contacts import ContactDirectory, Reach, normalise_address
+from clerkship.simulators.messages.contacts import ContactDirectory, Reach
 from clerkship.simulators.messages.records import Channel, DeliveryStatus, MessageHeader, MessageRecord
 
 UNDELIVERED_CODES: dict[Reach, str] = {"unreachable": "30003", "unknown": "30005", "landline": "30006"}

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from clerkship.events.event import Event
+from clerkship.model.conversation_key import normalise_address
 from clerkship.sandbox.request import Refusal
-from clerkship.simulators.messages.contacts import normalise_address
 from clerkship.simulators.messages.events import AttachmentStored, MessageArrived, MessageSent
 from clerkship.simulators.messages.records import Channel, MessageHeader, MessageRecord
 from clerkship.simulators.messages.threads import MessageThread, ThreadKey, build_email_keys, build_sms_key

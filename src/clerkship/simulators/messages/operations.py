@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field
 
+from clerkship.model.conversation_key import normalise_address
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
-from clerkship.simulators.messages.contacts import ContactEntry, normalise_address
+from clerkship.simulators.messages.contacts import ContactEntry
 from clerkship.simulators.messages.mailbox import MessageFilter
 from clerkship.simulators.messages.outgoing import BINARY_TYPE, NewAttachment, OutgoingMessage
 from clerkship.simulators.messages.records import Channel, MessageRecord

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from clerkship.events.event import Event
-from clerkship.simulators.messages.contacts import normalise_address
+from clerkship.model.conversation_key import normalise_address
 from clerkship.simulators.messages.records import Channel, ConversationRecord
 
 

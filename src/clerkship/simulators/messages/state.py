@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import OutboundAttempted
+from clerkship.model.conversation_key import normalise_address, normalise_phone
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
@@ -24,7 +25,7 @@ from clerkship.simulators.messages.checks import (
 )
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.consent import Consent, KeywordKind, find_effective_keyword
-from clerkship.simulators.messages.contacts import PatientContacts, normalise_address, normalise_phone
+from clerkship.simulators.messages.contacts import PatientContacts
 from clerkship.simulators.messages.conversation import MessagesConversation
 from clerkship.simulators.messages.delivery import build_bounce, build_reply, deliver
 from clerkship.simulators.messages.dump import dump_conversations, dump_mailbox

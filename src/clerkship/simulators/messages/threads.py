@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from clerkship.simulators.messages.contacts import normalise_address
+from clerkship.model.conversation_key import normalise_address
 from clerkship.simulators.messages.records import Channel
 
 _REPLY_PREFIX = re.compile(r"^\s*(?:(?:re|fw|fwd|aw|wg)\s*(?:\[\d{1,3}\])?\s*:\s*)+", re.IGNORECASE)

@@ -6,10 +6,10 @@ from typing import Any, Protocol
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from clerkship.model.conversation_key import normalise_address
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import IMMEDIATE, Reply
 from clerkship.simulators.messages.checks import MAX_RECIPIENTS, is_email_address
-from clerkship.simulators.messages.contacts import normalise_address
 from clerkship.simulators.messages.email.operations import (
     EmailSubmission,
     RefusedEmail,

@@ -2,11 +2,11 @@
 
 from typing import Any, ClassVar, TypeVar
 
+from clerkship.model.conversation_key import normalise_address
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext, operation
 from clerkship.sandbox.request import Refusal, Reply
 from clerkship.simulators.messages.config import MessagesConfig
-from clerkship.simulators.messages.contacts import normalise_address
 from clerkship.simulators.messages.email.mime import Email, parse_email
 from clerkship.simulators.messages.email.render import render_email
 from clerkship.simulators.messages.events import MessageRefused, MessageSent

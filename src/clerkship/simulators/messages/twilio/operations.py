@@ -7,10 +7,10 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
+from clerkship.model.conversation_key import normalise_address
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.sandbox.operation import Operation, OperationContext, operation
 from clerkship.sandbox.request import Refusal
-from clerkship.simulators.messages.contacts import normalise_address
 from clerkship.simulators.messages.outgoing import OutgoingMessage
 from clerkship.simulators.messages.records import MessageRecord
 from clerkship.simulators.messages.state import MessagesState
