@@ -106,7 +106,7 @@ def test_module_of_another_folder_is_not_reused(tmp_path: Path, monkeypatch: pyt
     [
         ("1/0", "ZeroDivisionError"),
         ("def agent(x):\n    return 1", "the first parameter of the function must be `message` or `task_item`"),
-        ("import no_such_thing_at_all", "no module `no_such_thing_at_all`"),
+        ("import no_such_thing_at_all", "no module `no_such_thing_at_all`; install it in the environment of clerkship"),
         ("def agent(:", "SyntaxError"),
     ],
 )

@@ -27,6 +27,8 @@ _PACKAGE = Path(__file__).parents[1]
 _LIBRARIES = tuple(
     str(place) for place in (*(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")), _PACKAGE)
 )
+INSTALL_HINT = "install it in the environment of clerkship, such as with `uv tool install --with PACKAGE …`"
+"""What to do if an agent imports a package that is not installed."""
 MAX_TRACE = 20_000
 """Characters of a traceback that are stored, from its end."""
 MAX_MESSAGE = 2_000
@@ -59,7 +61,10 @@ def find_target(reference: str) -> Any:
     try:
         module = import_from_here(module_name)
     except ModuleNotFoundError as error:
-        raise NotAnAgent(f"agent python:{reference}: no module `{error.name}`") from None
+        missing = (error.name or "").partition(".")[0]
+        is_agent = missing == module_name.partition(".")[0]
+        hint = "run clerkship in the folder that has the module" if is_agent else INSTALL_HINT
+        raise NotAnAgent(f"agent python:{reference}: no module `{error.name}`", hint) from None
     except (Exception, SystemExit) as error:
         raise NotAnAgent(f"agent python:{reference}: importing it failed: {describe_error(error)}") from None
     try:
