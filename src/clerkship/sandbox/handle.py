@@ -173,6 +173,16 @@ class Handle(TransportWrapper):
         """Repeat a recorded call and return any reply; raises Dropped if none arrives."""
         return self._transport.call(record)
 
+    def _find_listener(self, name: str) -> ConnectionInfo:
+        """Return how to connect to a listener whose extra has its name; raise KeyError if that is not installed."""
+        info = self.listeners.get(name)
+        if info is None:
+            raise KeyError(
+                f"{name.upper()} is not available: install `clerkship[{name}]` in the environment of clerkship, such as"
+                f" `pip install 'clerkship[{name}]'`, or `uv tool install '/path/to/the/checkout[{name}]'`"
+            )
+        return info
+
     def _json(self, method: str, path: str, data: Any = None, query: QueryInput | None = None) -> Any:
         body = b"" if data is None else orjson.dumps(data)
         reply = self.request(method, path, query=query, body=body)

@@ -62,7 +62,4 @@ class Files(Handle):
     @property
     def sftp(self) -> ConnectionInfo:
         """How to connect over SFTP: host, port, user, password, keys."""
-        info = self.listeners.get("sftp")
-        if info is None:
-            raise KeyError("SFTP is not available: run `pip install clerkship[sftp]` in the environment of clerkship")
-        return info
+        return self._find_listener("sftp")

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from clerkship.sandbox.handle import Handle
+from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.simulators.messages.twilio.form import FORM
 from clerkship.simulators.messages.twilio.resources import VERSION, build_number_sid
 
@@ -75,6 +76,11 @@ class Messages(Handle):
         account = self.credentials["basic"]["user"]
         path = f"/{VERSION}/Accounts/{account}/IncomingPhoneNumbers/{build_number_sid(number)}.json"
         self.request("POST", path, body=urlencode({"SmsUrl": url}).encode(), media=FORM)
+
+    @property
+    def smtp(self) -> ConnectionInfo:
+        """How to connect over SMTP: host, port, user, password, and the certificate of STARTTLS in PEM."""
+        return self._find_listener("smtp")
 
     def _list(self, path: str, name: str, filters: Mapping[str, str]) -> list[dict[str, Any]]:
         query, entries = {"count": "1000", **filters}, []
