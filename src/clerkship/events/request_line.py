@@ -115,13 +115,24 @@ def _render_note(kind: str, payload: Fields, target: str) -> str:
         if isinstance(payload.get(field), (int, list, tuple)):
             return f", {write(payload[field])}"
     if "turn" in payload and isinstance(payload.get("text"), str):
-        return f", “{_clip(payload['text'], MAX_TEXT)}”"
+        return f", {_render_recipients(payload)}“{_clip(payload['text'], MAX_TEXT)}”"
     if isinstance(payload.get("control_id"), str):
         return _render_message_note(kind, payload, target)
     if "path" in payload and "to" in payload:
         return "" if payload["to"] in target else f", {payload['path']} to {payload['to']}"
     name = f"{payload['type']}/{payload['id']}" if payload.get("type") and payload.get("id") else ""
     return f" {name}" if name and name not in target else ""
+
+
+def _render_recipients(payload: Fields) -> str:
+    """Return channel and recipients of a message, `sms to +15550100123: `; nothing for a chat."""
+    header = payload.get("header")
+    header = getattr(header, "__dict__", header)  # a model in a running trial, data in a stored log
+    if not isinstance(header, Mapping):
+        return ""
+    recipients = [address for field in ("to", "cc", "bcc") for address in header.get(field) or ()]
+    line = f"{header.get('channel', 'message')} to {', '.join(recipients)}"
+    return f"{_clip(line, MAX_TEXT)}: " if recipients else ""
 
 
 def _render_message_note(kind: str, payload: Fields, target: str) -> str:

@@ -233,7 +233,8 @@ def validate_input(operation: Operation[Any, Any], values: Mapping[str, Any]) ->
 def describe_first_error(error: ValidationError) -> str:
     """Return the first error of a validation in one line, with its location."""
     first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'input'}: {first['msg']}"
+    message = "expected a list" if first["type"] in ("tuple_type", "list_type") else first["msg"]
+    return f"{'.'.join(map(str, first['loc'])) or 'input'}: {message}"
 
 
 def _parse_body(route: Route, body: bytes) -> Any:

@@ -2,8 +2,11 @@
 
 import base64
 
+import orjson
 import pytest
 
+from clerkship.events.event import parse_line, render_event
+from clerkship.events.request_line import render_event_request, render_logged_request
 from tests.simulators.messages.desk import ADA, ANA, OWN, FrontDesk
 
 
@@ -170,3 +173,18 @@ def test_contacts_are_found_by_name_and_number() -> None:
     with FrontDesk() as desk:
         assert desk.get("/contacts", name="oka")["contacts"][0]["portal"] == "Patient/ada"
         assert desk.get("/contacts", address=ANA)["contacts"][0]["name"] == "Ana Rivera"
+
+
+def test_line_of_a_sent_message_has_channel_and_recipients() -> None:
+    with FrontDesk() as desk:
+        desk.send("sms", ADA, "Your visit is tomorrow.")
+        sent = next(event for event in desk.rig.playground.log.events if event.kind == "messages.message.sent")
+        expected = f"POST messages → 201, sms to {ADA}: “Your visit is tomorrow.”"
+        assert render_event_request(sent) == expected
+        assert render_logged_request(parse_line(render_event(sent, {}))) == expected
+
+
+def test_recipients_that_are_no_list_are_refused_in_plain_words() -> None:
+    with FrontDesk() as desk:
+        reply = desk.post(orjson.dumps({"channel": "sms", "to": ADA, "text": "Hello."}))
+        assert orjson.loads(reply.body)["error"] == {"code": "invalid_input", "message": "to: expected a list"}
