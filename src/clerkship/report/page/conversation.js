@@ -91,7 +91,7 @@ function notes(events, trial) {
   const shown = events.length > MOST_NOTES ? events.slice(0, MOST_NOTES - 1) : events;
   const lines = shown.map((event) => el("p", { class: `note ${trouble(event) ? "trouble" : ""}` },
     trouble(event) ? icon(trouble(event).icon) : null,
-    el("b", {}, event.source), ` ${event.kind} `, event.line || summary(event.payload),
+    el("b", {}, event.source), ` ${event.kind} `, event.line ? `${event.line} ` : summary(event.payload),
     event.payload.value === null ? [el("span", { class: "field" }, "value "), "null  "] : null, eventLink(trial, event.seq)));
   const rest = events.length - shown.length;
   if (rest) lines.push(el("p", { class: "note" }, `and ${plural(rest, "more event")} to `, eventLink(trial, events.at(-1).seq)));
