@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import orjson
 from pydantic import TypeAdapter
@@ -12,15 +12,6 @@ from pydantic import TypeAdapter
 from clerkship.model.frozen import Flag, Frozen
 
 FieldType = Literal["id", "reference", "references", "resources", "bundle"]
-HOOK_NAMES: Final = (
-    "patient-view",
-    "order-select",
-    "order-sign",
-    "order-dispatch",
-    "appointment-book",
-    "encounter-start",
-    "encounter-discharge",
-)
 HookName = Literal[
     "patient-view",
     "order-select",
@@ -30,6 +21,7 @@ HookName = Literal[
     "encounter-start",
     "encounter-discharge",
 ]
+HOOK_NAMES: Final[tuple[HookName, ...]] = get_args(HookName)
 FIELD_TYPES: Final[dict[FieldType, str]] = {
     "id": "an id, such as 123",
     "reference": "a reference, such as Practitioner/123",

@@ -19,16 +19,11 @@ class NewAttachment(Frozen):
     data: bytes = b""
 
 
-class OutgoingMessage(Frozen):
-    """A message that the organization wants to send. `MessagesState.send` checks it and gives it an id and a thread."""
+class MessageContent(Frozen):
+    """The fields that outgoing and incoming messages have in common."""
 
     channel: Channel
-    sender: Annotated[
-        str, Field(description="one of its own numbers or addresses; empty for the first, and on the portal")
-    ] = ""
-    to: Annotated[tuple[str, ...], Field(description="may be empty in an answer: then it goes to the sender")] = ()
     cc: tuple[str, ...] = ()
-    bcc: tuple[str, ...] = ()
     subject: str | None = None
     text: str = ""
     html: str | None = None
@@ -39,6 +34,16 @@ class OutgoingMessage(Frozen):
     references: Annotated[
         tuple[str, ...], Field(description="e-mail: the Message-IDs of In-Reply-To and References, newest first")
     ] = ()
+
+
+class OutgoingMessage(MessageContent):
+    """A message that the organization wants to send. `MessagesState.send` checks it and gives it an id and a thread."""
+
+    sender: Annotated[
+        str, Field(description="one of its own numbers or addresses; empty for the first, and on the portal")
+    ] = ""
+    to: Annotated[tuple[str, ...], Field(description="may be empty in an answer: then it goes to the sender")] = ()
+    bcc: tuple[str, ...] = ()
     reference: Annotated[str | None, Field(description="key of the Communication in a chart that it is sent for")] = (
         None
     )
@@ -49,22 +54,10 @@ class OutgoingMessage(Frozen):
         return (*self.to, *self.cc, *self.bcc)
 
 
-class IncomingMessage(Frozen):
+class IncomingMessage(MessageContent):
     """A message to the organization. `MessagesState.receive` gives it an id and a thread."""
 
-    channel: Channel
     sender: str
     to: Annotated[
         tuple[str, ...], Field(description="its own numbers or addresses; empty for the first, and on the portal")
-    ] = ()
-    cc: tuple[str, ...] = ()
-    subject: str | None = None
-    text: str = ""
-    html: str | None = None
-    attachments: tuple[NewAttachment, ...] = ()
-    thread: Annotated[str | None, Field(description="portal: the thread to continue; a new one if not given")] = None
-    in_reply_to: Annotated[str | None, Field(description="id of the message in the sandbox that it answers")] = None
-    message_id: Annotated[str | None, Field(description="e-mail: its Message-ID; generated if not given")] = None
-    references: Annotated[
-        tuple[str, ...], Field(description="e-mail: the Message-IDs of In-Reply-To and References, newest first")
     ] = ()
