@@ -46,8 +46,9 @@ class FeedbackReceived(Payload):
 
 
 class ClientRegistered(Payload):
-    """The agent registered the public keys with which its JWTs are verified. They are not logged, because each run has
-    others.
+    """The agent registered the public keys with which its JWTs are verified.
+
+    The keys are not logged, because they are different in every run.
     """
 
     kind: ClassVar[str] = "cds_service.client.registered"

@@ -70,7 +70,9 @@ def check_number(message: OutgoingMessage, number: int, config: MessagesConfig) 
     """Refuse another message if there are too many: as Twilio for a text message, as SMTP for an e-mail."""
     if number >= config.max_messages:
         codes: Mapping[Channel, str] = {"sms": "20429", "email": "452", "portal": "too_many_messages"}
-        raise Refusal(429, codes[message.channel], f"there are {number} messages already, as many as there may be")
+        raise Refusal(
+            429, codes[message.channel], f"the limit of {config.max_messages} messages is reached (max_messages)"
+        )
 
 
 def check_size(message: OutgoingMessage | IncomingMessage, config: MessagesConfig) -> None:
@@ -78,18 +80,24 @@ def check_size(message: OutgoingMessage | IncomingMessage, config: MessagesConfi
     count = len(message.to) + len(message.cc) + (len(message.bcc) if isinstance(message, OutgoingMessage) else 0)
     if count > MAX_RECIPIENTS:
         code = "452" if message.channel == "email" else "too_many_recipients"
-        raise Refusal(400, code, f"a message may have {MAX_RECIPIENTS} recipients, not {count}")
+        raise Refusal(400, code, f"a message may have at most {MAX_RECIPIENTS} recipients, not {count}")
     if len(message.attachments) > MAX_ATTACHMENTS:
         count = len(message.attachments)
-        raise Refusal(400, "too_many_attachments", f"a message may have {MAX_ATTACHMENTS} attachments, not {count}")
+        raise Refusal(
+            400, "too_many_attachments", f"a message may have at most {MAX_ATTACHMENTS} attachments, not {count}"
+        )
     if message.subject is not None and len(message.subject) > MAX_SUBJECT:
-        raise Refusal(400, "too_long", f"a subject may have {MAX_SUBJECT} characters, not {len(message.subject)}")
+        raise Refusal(
+            400, "too_long", f"a subject may have at most {MAX_SUBJECT} characters, not {len(message.subject)}"
+        )
     for attachment in message.attachments:
         _check_attachment(attachment)
     size = measure_message(message)
     if size > config.max_message_bytes:
         code = "552" if message.channel == "email" else "too_large"
-        raise Refusal(413, code, f"a message may have {config.max_message_bytes} bytes with attachments, not {size}")
+        raise Refusal(
+            413, code, f"a message may have at most {config.max_message_bytes} bytes with attachments, not {size}"
+        )
 
 
 def measure_message(message: OutgoingMessage | IncomingMessage) -> int:
@@ -127,10 +135,14 @@ def check_sms(message: OutgoingMessage, config: MessagesConfig) -> OutgoingMessa
     if len(message.text) > MAX_SMS_LENGTH:
         raise Refusal(400, "21617", f"the body has {len(message.text)} characters; the limit is {MAX_SMS_LENGTH}")
     if len(message.attachments) > MAX_MEDIA:
-        raise Refusal(400, "21623", f"a text message may have {MAX_MEDIA} attachments, not {len(message.attachments)}")
+        raise Refusal(
+            400, "21623", f"a text message may have at most {MAX_MEDIA} attachments, not {len(message.attachments)}"
+        )
     media = sum(len(attachment.data) for attachment in message.attachments)
     if media > MAX_MEDIA_BYTES:
-        raise Refusal(400, "11751", f"the attachments of a text message may have {MAX_MEDIA_BYTES} bytes, not {media}")
+        raise Refusal(
+            400, "11751", f"the attachments of a text message may have at most {MAX_MEDIA_BYTES} bytes, not {media}"
+        )
     if message.subject is not None or message.html is not None or message.thread is not None:
         raise Refusal(400, "not_in_sms", "a text message has no subject, HTML or explicit thread")
     return message.model_copy(update={"sender": sender, "to": (number,)})
@@ -183,9 +195,9 @@ def check_thread(thread: MessageThread, accounts: Iterable[str]) -> None:
     """Refuse an answer in a closed portal thread, or to an account that is not in the thread."""
     if thread.is_closed:
         raise Refusal(409, "thread_closed", f"thread {thread.id} is closed; open it again or begin a new one")
-    strangers = [account for account in accounts if account not in thread.correspondents]
-    if strangers:
-        raise Refusal(400, "not_in_thread", f"{strangers[0][:80]} is not in thread {thread.id}")
+    outsiders = [account for account in accounts if account not in thread.correspondents]
+    if outsiders:
+        raise Refusal(400, "not_in_thread", f"{outsiders[0][:80]} is not in thread {thread.id}")
 
 
 def is_email_address(text: str) -> bool:

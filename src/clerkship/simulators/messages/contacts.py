@@ -108,7 +108,7 @@ class PatientContacts(Mapping[str, ContactEntry]):
 
 
 class ContactDirectory:
-    """The contacts of a config, and after them the patients. What the config says about an address holds."""
+    """The contacts of a config, then the patients. For an address of both, the config takes precedence."""
 
     def __init__(self, patients: PatientContacts, config: MessagesConfig) -> None:
         self._patients = patients if config.use_patients else PatientContacts(())
