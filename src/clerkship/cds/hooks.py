@@ -21,7 +21,7 @@ HookName = Literal[
     "encounter-start",
     "encounter-discharge",
 ]
-HOOK_NAMES: Final[tuple[HookName, ...]] = get_args(HookName)
+HOOK_NAMES: Final[tuple[str, ...]] = get_args(HookName)
 FIELD_TYPES: Final[dict[FieldType, str]] = {
     "id": "an id, such as 123",
     "reference": "a reference, such as Practitioner/123",
