@@ -7,6 +7,8 @@ import pytest
 
 from clerkship.events.event import parse_line, render_event
 from clerkship.events.request_line import render_event_request, render_logged_request
+from clerkship.playground.in_process import open_sandboxes
+from clerkship.simulators.messages.handle import Messages
 from tests.simulators.messages.desk import ADA, ANA, OWN, FrontDesk
 
 
@@ -188,3 +190,10 @@ def test_recipients_that_are_no_list_are_refused_in_plain_words() -> None:
     with FrontDesk() as desk:
         reply = desk.post(orjson.dumps({"channel": "sms", "to": ADA, "text": "Hello."}))
         assert orjson.loads(reply.body)["error"] == {"code": "invalid_input", "message": "to: expected a list"}
+
+
+def test_handle_says_how_to_install_smtp_if_there_is_no_listener() -> None:
+    with FrontDesk() as desk:
+        sandboxes = open_sandboxes(desk.rig.gateway, desk.rig.playground, lambda: "http://127.0.0.1:1")
+        with pytest.raises(KeyError, match=r"SMTP is not available: install `clerkship\[smtp\]`"):
+            _ = sandboxes.get_as(Messages).smtp
