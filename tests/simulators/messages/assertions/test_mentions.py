@@ -121,6 +121,12 @@ def test_given_name_alone_counts_only_for_named_patients() -> None:
     assert NAMED.find_leaks(text, MentionQuery(now=NOW)) == []
 
 
+@pytest.mark.parametrize("html", ["<a" * 500_000, "<!--" * 250_000, "<a b='" * 150_000, "&#" + "9" * 1_000_000])
+def test_invalid_html_is_read_in_linear_time(html: str) -> None:
+    with processor_limit(5):
+        read_html(html)
+
+
 def test_html_is_read_across_inline_tags_in_attributes_and_comments() -> None:
     for html in ("<p>Ri<b>ve</b>ra was seen</p>", '<img alt="Ms. Rivera">', "<!-- Rivera --><p>Hi</p>"):
         assert is_leak(read_html(html)), html

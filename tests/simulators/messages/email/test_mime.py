@@ -209,5 +209,9 @@ def test_hostile_email_is_read_in_bounded_time(data: bytes) -> None:
         parse_email(data)
 
 
+def test_character_reference_with_thousands_of_digits_is_read() -> None:
+    assert html_to_text(f"a&#{'9' * 5000};b") == "a\ufffdb"
+
+
 def test_html_to_text_keeps_lines_and_entities() -> None:
     assert html_to_text("<ul><li>one</li><li>two &amp; three</li></ul>a < b") == "one\n\ntwo & three\n\na < b"

@@ -12,6 +12,8 @@ _TEXT_CHARSET = re.compile(
     r"|euc_\w+|shift_ji\w+|iso2022_\w+|mac-\w+|tis-620|johab|ptcp154|kz1048"
 )
 """Character sets, by Python's names. Other codecs of Python are not for mail, and some take quadratic time."""
+_LONG_REFERENCE = re.compile(r"&#[0-9]{8,}")
+"""A numeric character reference beyond Unicode; Python refuses to convert thousands of digits."""
 _TAG = re.compile(r"<(/?[a-zA-Z!?][^<>]*)>")
 _LINE_BREAKING = frozenset(
     {"br", "p", "div", "tr", "li", "ul", "ol", "table", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "hr", "pre"}
@@ -58,14 +60,24 @@ def _decode_part(part: bytes | str, charset: str | None) -> str:
         return part.decode("latin-1")
 
 
+def unescape_html(text: str) -> str:
+    """Replace the character references of HTML, also those with thousands of digits."""
+    return html.unescape(_LONG_REFERENCE.sub("&#1114112", text))
+
+
+def split_tags(markup: str) -> list[str]:
+    """Split HTML into text and tags, alternately. Takes linear time, and what is no tag stays text."""
+    return _TAG.split(markup)
+
+
 def html_to_text(markup: str) -> str:
     """Return HTML as a reader sees it, without markup. Takes linear time, unlike a parser of invalid HTML."""
     pieces: list[str] = []
     hidden = ""
-    for place, piece in enumerate(_TAG.split(markup)):
+    for place, piece in enumerate(split_tags(markup)):
         if place % 2 == 0:
             if not hidden:
-                pieces.append(_SPACES.sub(" ", html.unescape(piece).replace("\n", " ")))
+                pieces.append(_SPACES.sub(" ", unescape_html(piece).replace("\n", " ")))
             continue
         name = re.split(r"[\s/>]", piece.lstrip("/"), maxsplit=1)[0].lower()
         if hidden:
