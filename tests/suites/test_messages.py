@@ -7,6 +7,7 @@ import pytest
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
 from tests.suites import (
+    messages_cheats,
     messages_connected_agents,
     messages_mail_agents,
     messages_mail_solutions,
@@ -17,12 +18,14 @@ from tests.suites.messages_ways import MESSAGES, NOT_APPLICABLE, WAYS, MessagesS
 from tests.workbench import Workbench
 
 WRONG_SOLUTIONS = [
+    *messages_cheats.WRONG,
     *messages_connected_agents.WRONG,
     *messages_mail_agents.WRONG,
     *messages_portal_agents.WRONG,
     *messages_texts_agents.WRONG,
 ]
 RIGHT_SOLUTIONS = {
+    **messages_cheats.RIGHT,
     **messages_connected_agents.RIGHT,
     **messages_mail_solutions.RIGHT,
     **messages_texts_agents.RIGHT,
