@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
-from tests.suites import messages_hooks_agents, messages_orders_agents
+from tests.suites import messages_hooks_agents, messages_hooks_cheats, messages_orders_agents
 from tests.suites.messages_hooks_ways import ASKING, SERVICES, WAYS, change_resources, change_solution
 from tests.suites.messages_ways import MESSAGES, Mistake
 from tests.suites.wrapped_solutions import (
@@ -23,7 +23,7 @@ from tests.suites.wrapped_solutions import (
 )
 from tests.workbench import Workbench
 
-WRONG_SOLUTIONS = [*messages_hooks_agents.WRONG, *messages_orders_agents.WRONG]
+WRONG_SOLUTIONS = [*messages_hooks_agents.WRONG, *messages_hooks_cheats.WRONG, *messages_orders_agents.WRONG]
 WAYS_OF_TASKS = [(way, solution) for way, (solutions, _) in WAYS.items() for solution in solutions]
 TASKS = {**SERVICES, **ASKING}
 HARMS_IN_RESOURCES: dict[str, Callable[[Resource], Resource]] = {
