@@ -103,7 +103,7 @@ TEXTS = [
         STOP,
         "offers another day first",
         messages_agents.do_first(SOLUTIONS[STOP], send("sms", "+16245550127", "He has Wednesday, March 11 at 8 am.")),
-        "Only free slots were offered",
+        "Only the first two free slots were offered",
     ),
     *(
         Mistake(UNLISTED, f"hints: {words}", say_also(UNLISTED, words), IS_PATIENT)
