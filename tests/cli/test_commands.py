@@ -115,7 +115,10 @@ def test_show_prints_a_task_with_its_intact_log(capsys: pytest.CaptureFixture[st
     [
         (["run", "nowhere", "-a", "nop"], "nowhere: there is no such file or folder"),
         (["run", str(SUITE), "-a", "magic"], "unknown agent `magic`"),
-        (["run", str(SUITE), "-a", "python:no_such_module:x"], "no module `no_such_module`; run clerkship in the folder"),
+        (
+            ["run", str(SUITE), "-a", "python:no_such_module:x"],
+            "no module `no_such_module`; run clerkship in the folder",
+        ),
         (["run", str(SUITE), "-a", "python:clerkship.suites.demo.agent:FrontDisk"], "did you mean `FrontDesk`?"),
         (["run", str(SUITE), "-a", "nop", "--tag", "none"], "no task matches the selection; tags: conversation"),
         (["run", str(SUITE), "-a", "nop", "--task", "Wait for a reslut"], "no task `Wait for a reslut`"),
