@@ -1,6 +1,7 @@
 """Many people who answer at about the same time."""
 
 from datetime import timedelta
+from functools import partial
 
 from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.model.environment import Environment, Simulator
@@ -12,7 +13,7 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators.messages import SPEC
 from clerkship.simulators.messages.events import MessageArrived
 from clerkship.simulators.messages.handle import Messages
-from tests.call_count import count_lines
+from tests.call_count import count_lines, measure_alone
 
 PEOPLE = 400
 DELAY = timedelta(minutes=5)
@@ -55,16 +56,22 @@ def test_each_of_many_people_answers_in_order_and_at_their_time() -> None:
     assert {event.at - times[event.cause] for event in answers if event.cause is not None} == {DELAY}
 
 
-def test_message_to_one_of_many_people_costs_as_much_as_to_one_of_a_few() -> None:
-    def count(people: int) -> int:
+def count_lines_of_a_message() -> list[int]:
+    """Count the lines that one message and its answer run, among five people and among two hundred."""
+    counts = []
+    for people in (5, 200):
         playground = open_playground(people)
         desk = open_desk(playground)
         desk.send("sms", number_of(0), "Will you come?")
+        counts.append(count_lines(partial(send_and_wait, desk, playground)))
+    return counts
 
-        def send_and_wait() -> None:
-            desk.send("sms", number_of(1), "Will you come?")
-            playground.advance(2 * DELAY)
 
-        return count_lines(send_and_wait)
+def send_and_wait(desk: Messages, playground: Playground) -> None:
+    desk.send("sms", number_of(1), "Will you come?")
+    playground.advance(2 * DELAY)
 
-    assert count(200) < 1.5 * count(5)
+
+def test_message_to_one_of_many_people_costs_as_much_as_to_one_of_a_few() -> None:
+    among_few, among_many = measure_alone(count_lines_of_a_message)
+    assert among_many < 1.5 * among_few
