@@ -175,11 +175,7 @@ class _Checker:
 
     def check_cards(self, cards: list[Any]) -> Iterator[Card]:
         """Yield the cards that break no rule."""
-        if len(cards) > MAX_CARDS:
-            message = f"{len(cards)} cards; those after the first {MAX_CARDS} are not shown"
-            self.note(f"cards[{MAX_CARDS}]", "count", message, dropped=True)
-        for number, data in enumerate(cards[:MAX_CARDS]):
-            path = f"cards[{number}]"
+        for path, data in self._take(cards, MAX_CARDS, "cards", "cards", "shown"):
             card = self._parse(Card, data, path)
             if card is not None and self._is_usable(card, path):
                 yield card
@@ -191,25 +187,25 @@ class _Checker:
         if not isinstance(actions, list):
             self.note("systemActions", "type", "expected a list", dropped=True)
             return
-        if len(actions) > MAX_SYSTEM_ACTIONS:
-            message = f"{len(actions)} system actions; those after the first {MAX_SYSTEM_ACTIONS} are ignored"
-            self.note(f"systemActions[{MAX_SYSTEM_ACTIONS}]", "count", message, dropped=True)
-        for number, data in enumerate(actions[:MAX_SYSTEM_ACTIONS]):
-            path = f"systemActions[{number}]"
+        for path, data in self._take(actions, MAX_SYSTEM_ACTIONS, "systemActions", "system actions", "applied"):
             action = self._parse(SuggestedAction, data, path)
             if action is not None and self._has_own_patient(action, path):
                 yield action
 
     def check_services(self, services: list[Any]) -> Iterator[CdsService]:
         """Yield the services that an EHR can call."""
-        if len(services) > MAX_SERVICES:
-            message = f"{len(services)} services; those after the first {MAX_SERVICES} are not called"
-            self.note(f"services[{MAX_SERVICES}]", "count", message, dropped=True)
-        for number, data in enumerate(services[:MAX_SERVICES]):
-            path = f"services[{number}]"
+        for path, data in self._take(services, MAX_SERVICES, "services", "services", "called"):
             service = self._parse(CdsService, data, path)
             if service is not None and self._is_callable(service, path):
                 yield service
+
+    def _take(self, items: list[Any], limit: int, field: str, noun: str, use: str) -> Iterator[tuple[str, Any]]:
+        """Yield the path and the data of the first items; report that there are more than the limit."""
+        if len(items) > limit:
+            message = f"{len(items)} {noun}; those after the first {limit} are not {use}"
+            self.note(f"{field}[{limit}]", "count", message, dropped=True)
+        for number, data in enumerate(items[:limit]):
+            yield f"{field}[{number}]", data
 
     def _is_callable(self, service: CdsService, path: str) -> bool:
         if service.id in self._uuids:
