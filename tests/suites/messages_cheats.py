@@ -43,8 +43,8 @@ from tests.suites.messages_texts_agents import (
     rewrite,
     say_also,
 )
-from tests.suites.messages_ways import Mistake, Solve
 from tests.suites.overridden_solutions import Agent, Verb
+from tests.suites.suite_checks import Mistake, Solve
 
 NO_HEALTH = "No text tells anything of somebody's health"
 OTHER_TIME = "No other day or time was told"

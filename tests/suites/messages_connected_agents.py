@@ -16,8 +16,8 @@ from tests.suites.messages_agents import (
     send,
     set_elements,
 )
-from tests.suites.messages_ways import Mistake, Solve
 from tests.suites.overridden_solutions import Verb, do_nothing
+from tests.suites.suite_checks import Mistake, Solve
 
 CONNECTED, SOLUTION = "Answer portal messages that the chart has*", "portal_messages_in_the_chart"
 OMAR, CHIDI = "Patient/pat-0023", "Patient/pat-0073"

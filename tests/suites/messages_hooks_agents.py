@@ -19,8 +19,9 @@ from tests.suites.messages_hooks_ways import (
     fetch,
     list_services,
 )
-from tests.suites.messages_ways import MESSAGES, Mistake
+from tests.suites.messages_ways import MESSAGES
 from tests.suites.overridden_solutions import Agent, Verb, load_solution
+from tests.suites.suite_checks import Mistake
 
 warn = partial(change_solution, "warn_of_an_interaction")
 WARN = SERVICES["warn_of_an_interaction"]

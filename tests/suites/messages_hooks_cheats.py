@@ -6,8 +6,8 @@ from functools import partial
 from tests.suites.messages_hooks_agents import KIDNEYS, REMIND, STOP, WARN
 from tests.suites.messages_hooks_ways import Json, change_answers, change_cards, change_resources, change_solution
 from tests.suites.messages_orders_agents import ASK
-from tests.suites.messages_ways import Mistake
 from tests.suites.overridden_solutions import Agent, Verb
+from tests.suites.suite_checks import Mistake
 
 Change = Callable[[Json], Json]
 SOLUTIONS = {

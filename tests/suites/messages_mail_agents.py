@@ -21,8 +21,8 @@ from tests.suites.messages_mail_parts import (
     send_note,
     solve,
 )
-from tests.suites.messages_ways import Mistake
 from tests.suites.overridden_solutions import Verb, do_nothing
+from tests.suites.suite_checks import Mistake
 
 
 def list_common_mistakes() -> Iterator[Mistake]:

@@ -7,8 +7,9 @@ from uuid import UUID
 
 from tests.suites.messages_hooks_agents import also, answer_instead
 from tests.suites.messages_hooks_ways import ASKING, Json, change_solution
-from tests.suites.messages_ways import MESSAGES, Mistake
+from tests.suites.messages_ways import MESSAGES
 from tests.suites.overridden_solutions import Agent, Verb, call_twice, do_nothing, load_solution
+from tests.suites.suite_checks import Mistake
 
 ask = partial(change_solution, "ask_before_orders_are_signed")
 ASK = ASKING["ask_before_orders_are_signed"]

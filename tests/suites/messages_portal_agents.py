@@ -25,8 +25,8 @@ from tests.suites.messages_mail_parts import (
     solve,
     stop_drug,
 )
-from tests.suites.messages_ways import Mistake
 from tests.suites.overridden_solutions import Verb, call_twice, do_nothing
+from tests.suites.suite_checks import Mistake
 
 REFILL_MISTAKES = [
     Mistake(

@@ -20,8 +20,8 @@ from tests.suites.messages_agents import (
     wait_and_send,
     write_only,
 )
-from tests.suites.messages_ways import Mistake, Solve
 from tests.suites.overridden_solutions import Agent, Verb, do_nothing
+from tests.suites.suite_checks import Mistake, Solve
 
 MOVE, STOP, REMIND = "Move an appointment by text*", "Respect STOP*", "Remind the patients of tomorrow*"
 UNLISTED, LISTED = "Tell nothing to a relative*", "Tell a relative*"

@@ -8,12 +8,9 @@ import re
 import smtplib
 from collections.abc import Callable
 from email.message import EmailMessage
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
-from clerkship.actors.contract import Agent
-from clerkship.actors.oracle import Oracle
-from clerkship.actors.python import load_source
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators.messages.config import DEFAULT_ACCOUNT_SID
 from clerkship.simulators.messages.twilio.form import FORM
@@ -30,19 +27,6 @@ MONTHS = tuple(calendar.month_name)[1:]
 _DATE = re.compile(rf"(?:\w+day, )?({'|'.join(MONTHS)}) (\d\d?)\b")
 _TIME = re.compile(r"\b(\d\d?):(\d\d) ?([AP])\.?M\b\.?", re.IGNORECASE)
 _BROKEN_SUBJECT = "Hello\r\nBcc: everybody@else.example"
-
-
-class MessagesSolution(Oracle):
-    """The reference solution, with its sandboxes wrapped by a class of this module."""
-
-    def __init__(self, way: str) -> None:
-        self.way = way
-
-    def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Load the solution with the wrapper."""
-        assert solution is not None
-        more = f"from tests.suites.messages_ways import {self.way} as _way\non_task = _way.wrap(on_task)\n"
-        return load_source(f"{solution}\n\n{more}", "solution.py")
 
 
 class MessagesWay:
@@ -237,16 +221,3 @@ NOT_APPLICABLE: dict[str, tuple[str, ...]] = {
     "UseCapitals": ("Answer an emergency*",),
 }
 """Way -> tasks (patterns of their names) for which it would not be correct."""
-
-
-class Mistake(NamedTuple):
-    """A wrong solution, and the criterion that names what is wrong with it."""
-
-    task: str
-    """A pattern of its name."""
-    name: str
-    agent: Solve
-    label: str
-
-    def __str__(self) -> str:
-        return f"{self.task.strip('*')}: {self.name}"

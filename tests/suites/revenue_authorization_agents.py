@@ -35,7 +35,7 @@ from tests.suites.revenue_agents import (
     replace_elements,
     write_first,
 )
-from tests.suites.revenue_ways import Mistake
+from tests.suites.suite_checks import Mistake
 
 NEEDED, REQUEST = "Find out which orders*", "Request an authorization*"
 QUESTIONS, ADAPT = "Answer the questions*", "Adapt an order*"

@@ -16,7 +16,8 @@ from clerkship.x12.transaction_set import TransactionSet
 from clerkship.x12.writer import OutgoingEnvelope
 from tests.suites.overridden_solutions import Agent, Verb, call_twice, do_nothing
 from tests.suites.revenue_agents import CLINIC, ask_about_stranger, do_also, override_solution, replace_edi
-from tests.suites.revenue_ways import Mistake, renumber
+from tests.suites.revenue_ways import renumber
+from tests.suites.suite_checks import Mistake
 
 follow_up = partial(override_solution, "claim_follow_up")
 

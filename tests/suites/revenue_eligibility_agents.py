@@ -27,7 +27,8 @@ from tests.suites.revenue_agents import (
     update_only,
     write_first,
 )
-from tests.suites.revenue_ways import Mistake, renumber
+from tests.suites.revenue_ways import renumber
+from tests.suites.suite_checks import Mistake
 
 COPAY, ENDED, FIRST = "Find out the copay*", "Correct a coverage*", "Find out which of two plans*"
 IN_ORDER, NAMESAKE, CHILD = "Leave two plans*", "Ask about the right one*", "Ask about a child*"

@@ -21,7 +21,8 @@ from tests.suites.revenue_agents import (
     replace_elements,
 )
 from tests.suites.revenue_claims_agents import answer_with, mistype_birth_date_first
-from tests.suites.revenue_ways import Mistake, renumber
+from tests.suites.revenue_ways import renumber
+from tests.suites.suite_checks import Mistake
 
 REFUSED_SET = "Send a refused transaction set again"
 send_set_again = partial(override_solution, "set_refused_by_999")

@@ -5,12 +5,9 @@ They wrap `clearing.send` of any solution. What they return is what a solution p
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
-from clerkship.actors.contract import Agent
-from clerkship.actors.oracle import Oracle
-from clerkship.actors.python import load_source
 from clerkship.sandbox.request import Request
 from clerkship.transports.multipart import parse_form
 from clerkship.x12.interchange import parse_interchanges
@@ -22,19 +19,6 @@ NEW_NUMBERS = 500_000
 """Added to the ISA13 of a solution for what is sent beside it."""
 _BOUNDARY = "----office"
 _FORM = f"multipart/form-data; boundary={_BOUNDARY}"
-
-
-class RevenueSolution(Oracle):
-    """The reference solution, with its sandboxes wrapped by a class of this module, or of another one."""
-
-    def __init__(self, way: str, module: str = "revenue_ways") -> None:
-        self.way, self.module = way, module
-
-    def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Load the solution with the wrapper."""
-        assert solution is not None
-        more = f"from tests.suites.{self.module} import {self.way} as _way\non_task = _way.wrap(on_task)\n"
-        return load_source(f"{solution}\n\n{more}", "solution.py")
 
 
 class RevenueWay:
@@ -198,16 +182,3 @@ NOT_APPLICABLE: dict[str, tuple[str, ...]] = {
     "MendSlips": ("Get the answer to a question*",),
 }
 """Way -> tasks (patterns of their names) for which it would not be correct."""
-
-
-class Mistake(NamedTuple):
-    """A wrong solution, and the criterion that names what is wrong with it."""
-
-    task: str
-    """A pattern of its name."""
-    name: str
-    agent: Solve
-    label: str
-
-    def __str__(self) -> str:
-        return f"{self.task.strip('*')}: {self.name}"

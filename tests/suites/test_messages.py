@@ -14,7 +14,9 @@ from tests.suites import (
     messages_portal_agents,
     messages_texts_agents,
 )
-from tests.suites.messages_ways import MESSAGES, NOT_APPLICABLE, WAYS, MessagesSolution, Mistake
+from tests.suites.messages_ways import MESSAGES, NOT_APPLICABLE, WAYS
+from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails
+from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
 
 WRONG_SOLUTIONS = [
@@ -62,9 +64,7 @@ def test_task_has_wrong_solutions(name: str) -> None:
 
 
 def test_log_is_reproducible(bench: Workbench) -> None:
-    bench.folder = MESSAGES
-    first, second = ({run.task: run.head for run in bench.run("oracle")} for _ in range(2))
-    assert first == second
+    check_log_is_reproducible(bench, MESSAGES)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -72,28 +72,16 @@ def test_other_way_to_send_passes(bench: Workbench, way: str) -> None:
     bench.folder = MESSAGES
     excluded = NOT_APPLICABLE.get(way, ())
     tasks = tuple(name for name in list_tasks(*DESKS) if not any(fnmatch(name, each) for each in excluded))
-    failed = [run for run in bench.run(MessagesSolution(way), tasks=tasks) if run.verdict != "pass"]
-    assert {
-        run.task: [each.label for each in run.criteria if not each.passed] or run.agent_error for run in failed
-    } == {}
+    check_all_pass(bench.run(Solution(way, "messages_ways"), tasks=tasks))
 
 
 @pytest.mark.parametrize("how", sorted(RIGHT_SOLUTIONS))
 def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
     task, agent = RIGHT_SOLUTIONS[how]
     bench.folder = MESSAGES
-    runs = bench.run(agent, tasks=(task,))
-    assert runs
-    failed = {run.task: [each.detail for each in run.criteria if not each.passed] for run in runs}
-    assert {(run.verdict, run.agent_error) for run in runs} == {("pass", "")}, failed
+    check_all_pass(bench.run(agent, tasks=(task,)))
 
 
 @pytest.mark.parametrize("mistake", WRONG_SOLUTIONS, ids=str)
 def test_wrong_solution_fails_on_the_criterion_about_its_mistake(bench: Workbench, mistake: Mistake) -> None:
-    bench.folder = MESSAGES
-    runs = bench.run(mistake.agent, tasks=(mistake.task,))
-    assert runs
-    for run in runs:
-        assert (run.status, run.agent_error, run.verdict) == ("completed", "", "fail")
-        failed = [each.label for each in run.criteria if not each.passed]
-        assert mistake.label in failed
+    check_mistake_fails(bench, MESSAGES, mistake)

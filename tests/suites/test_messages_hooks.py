@@ -8,7 +8,8 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
 from tests.suites import messages_hooks_agents, messages_hooks_cheats, messages_orders_agents
 from tests.suites.messages_hooks_ways import ASKING, SERVICES, WAYS, change_resources, change_solution
-from tests.suites.messages_ways import MESSAGES, Mistake
+from tests.suites.messages_ways import MESSAGES
+from tests.suites.suite_checks import Mistake, check_all_pass, check_mistake_fails
 from tests.suites.wrapped_solutions import (
     ALTERNATIVES,
     HARM_TEXT,
@@ -47,15 +48,13 @@ def test_every_task_has_other_ways_and_wrong_solutions() -> None:
 @pytest.mark.parametrize(("way", "solution"), WAYS_OF_TASKS, ids=[f"{one}-{two}" for one, two in WAYS_OF_TASKS])
 def test_other_way_passes(bench: Workbench, way: str, solution: str) -> None:
     bench.folder = MESSAGES
-    [run] = bench.run(change_solution(solution, functions=None, **WAYS[way][1]), tasks=(TASKS[solution],))
-    assert (run.verdict, run.agent_error) == ("pass", ""), [each.detail for each in run.criteria if not each.passed]
+    check_all_pass(bench.run(change_solution(solution, functions=None, **WAYS[way][1]), tasks=(TASKS[solution],)))
 
 
 @pytest.mark.parametrize("way", ALTERNATIVES)
 def test_other_way_to_write_passes(bench: Workbench, way: str) -> None:
     bench.folder = MESSAGES
-    failed = [run for run in bench.run(Solution(way), tasks=tuple(ASKING.values())) if run.verdict != "pass"]
-    assert {run.task: [each.detail for each in run.criteria if not each.passed] for run in failed} == {}
+    check_all_pass(bench.run(Solution(way), tasks=tuple(ASKING.values())))
 
 
 @pytest.mark.parametrize("harm", HARMS)
@@ -82,7 +81,4 @@ def test_reverted_harm_fails(bench: Workbench, harm: str) -> None:
 
 @pytest.mark.parametrize("mistake", WRONG_SOLUTIONS, ids=str)
 def test_wrong_solution_fails_on_the_criterion_about_its_mistake(bench: Workbench, mistake: Mistake) -> None:
-    bench.folder = MESSAGES
-    [run] = bench.run(mistake.agent, tasks=(mistake.task,))
-    assert (run.status, run.agent_error, run.verdict) == ("completed", "", "fail")
-    assert mistake.label in [each.label for each in run.criteria if not each.passed]
+    check_mistake_fails(bench, MESSAGES, mistake)

@@ -14,7 +14,9 @@ from tests.suites import (
     revenue_eligibility_solutions,
     revenue_envelope_agents,
 )
-from tests.suites.revenue_ways import NOT_APPLICABLE, REVENUE, WAYS, Mistake, RevenueSolution
+from tests.suites.revenue_ways import NOT_APPLICABLE, REVENUE, WAYS
+from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails
+from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
 
 WRONG_SOLUTIONS = [
@@ -46,9 +48,7 @@ def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
 
 
 def test_log_is_reproducible(bench: Workbench) -> None:
-    bench.folder = REVENUE
-    first, second = ({run.task: run.head for run in bench.run("oracle")} for _ in range(2))
-    assert first == second
+    check_log_is_reproducible(bench, REVENUE)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -56,28 +56,16 @@ def test_other_way_to_send_passes(bench: Workbench, way: str) -> None:
     bench.folder = REVENUE
     excluded = NOT_APPLICABLE.get(way, ())
     tasks = tuple(name for name in list_tasks() if not any(fnmatch(name, pattern) for pattern in excluded))
-    failed = [run for run in bench.run(RevenueSolution(way), tasks=tasks) if run.verdict != "pass"]
-    assert {
-        run.task: [each.label for each in run.criteria if not each.passed] or run.agent_error for run in failed
-    } == {}
+    check_all_pass(bench.run(Solution(way, "revenue_ways"), tasks=tasks))
 
 
 @pytest.mark.parametrize("how", sorted(RIGHT_SOLUTIONS))
 def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
     task, agent = RIGHT_SOLUTIONS[how]
     bench.folder = REVENUE
-    runs = bench.run(agent, tasks=(task,))
-    assert runs
-    failed = {run.task: [each.detail for each in run.criteria if not each.passed] for run in runs}
-    assert {(run.verdict, run.agent_error) for run in runs} == {("pass", "")}, failed
+    check_all_pass(bench.run(agent, tasks=(task,)))
 
 
 @pytest.mark.parametrize("mistake", WRONG_SOLUTIONS, ids=str)
 def test_wrong_solution_fails_on_the_criterion_about_its_mistake(bench: Workbench, mistake: Mistake) -> None:
-    bench.folder = REVENUE
-    runs = bench.run(mistake.agent, tasks=(mistake.task,))
-    assert runs
-    for run in runs:
-        assert (run.status, run.agent_error, run.verdict) == ("completed", "", "fail")
-        failed = [each.label for each in run.criteria if not each.passed]
-        assert mistake.label in failed
+    check_mistake_fails(bench, REVENUE, mistake)

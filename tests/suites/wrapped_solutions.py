@@ -21,16 +21,16 @@ OTHER_PATIENT = "As discussed with Hao Pan"
 
 
 class Solution(Oracle):
-    """The reference solution, with its sandboxes wrapped by a class of this module."""
+    """The reference solution, with its sandboxes wrapped by a class of this module, or of another one beside it."""
 
-    def __init__(self, wrapper: str) -> None:
-        self.wrapper = wrapper
+    def __init__(self, wrapper: str, module: str = "wrapped_solutions") -> None:
+        self.wrapper, self.module = wrapper, module
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Load the solution with the wrapper."""
         assert solution is not None
-        more = f"\n\nfrom tests.suites.wrapped_solutions import {self.wrapper} as _way\non_task = _way.wrap(on_task)\n"
-        return load_source(solution + more, "solution.py")
+        more = f"from tests.suites.{self.module} import {self.wrapper} as _way\non_task = _way.wrap(on_task)\n"
+        return load_source(f"{solution}\n\n{more}", "solution.py")
 
 
 class Proxy:
