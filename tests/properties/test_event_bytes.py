@@ -5,8 +5,9 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from clerkship.engine.catalog import RegisteredCatalog
@@ -56,8 +57,18 @@ def payloads(kind: type[Payload]) -> st.SearchStrategy[Payload]:
 
 
 def models(kind: type[Any]) -> st.SearchStrategy[Any]:
-    """Return a strategy for models of a class, by the types of its fields."""
-    return st.builds(kind, **{name: field_values(info) for name, info in kind.model_fields.items()})
+    """Return a strategy for models of a class, by the types of its fields.
+
+    Values that the class refuses together are drawn again.
+    """
+
+    def build(**fields: Any) -> Any:
+        try:
+            return kind(**fields)
+        except ValidationError:
+            reject()
+
+    return st.builds(build, **{name: field_values(info) for name, info in kind.model_fields.items()})
 
 
 def field_values(info: FieldInfo) -> st.SearchStrategy[Any]:
