@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from tests.suites.messages_hooks_agents import KIDNEYS, REMIND, STOP, WARN
+from tests.suites.messages_hooks_agents import EGFR, KIDNEYS, REMIND, STOP, WARN, fetch_as_asked
 from tests.suites.messages_hooks_ways import Json, change_answers, change_cards, change_resources, change_solution
 from tests.suites.messages_orders_agents import ASK
 from tests.suites.overridden_solutions import Agent, Verb
@@ -19,6 +20,7 @@ SOLUTIONS = {
 CHART = {"label": "Chart of Goodwin, Cai, Ogden, Gao", "url": "https://riverbend.example/chart", "type": "absolute"}
 DELETE = {"type": "delete", "description": "Delete", "resourceId": "MedicationRequest/med-0086-warfarin"}
 DETAIL, SUMMARY = "No detail has a birth date or contradicts the card", "No summary contradicts the card"
+EMPTY = "No suggestion is without an action"
 OVERRIDABLE = "A card that the clinician can override"
 
 
@@ -36,6 +38,23 @@ def suggest_more(card: Json) -> Json:
     """Return a card with a suggestion that nobody asked for."""
     more = {"label": "Clean up", "uuid": "clean-up", "actions": [DELETE]}
     return {**card, "suggestions": [*card.get("suggestions", ()), more], "selectionBehavior": "any"}
+
+
+def suggest_nothing(card: Json) -> Json:
+    """Return a card with a suggestion without an action."""
+    return {**card, "suggestions": [{"label": "Sign anyway", "uuid": "sign"}], "selectionBehavior": "any"}
+
+
+def read_for_every_drug(request: Json, cards: list[Json]) -> list[Json]:
+    """Read the eGFR whatever was ordered, and return the right cards."""
+    fetch_as_asked(request, EGFR.format(patient=request["context"]["patientId"]))
+    return cards
+
+
+def ask_without_data_first(call: Verb, service: str, hook: str, instance: str, context: Json, prefetch: Json) -> Any:
+    """Ask about an order without data of the patient, and then as expected."""
+    call(service, hook, instance, context, dict.fromkeys(prefetch))
+    return call(service, hook, instance, context, prefetch)
 
 
 def say_instead(words: str, card: Json) -> Json:
@@ -78,6 +97,24 @@ WRONG = [
     *(
         Mistake(task, "calls it safe", serve(task, change_each(partial(say_instead, "safe"))), SUMMARY)
         for task in (WARN, KIDNEYS)
+    ),
+    *(
+        Mistake(
+            task, "empty suggestion", serve(task, change_each(suggest_nothing)), "No suggestion is without an action"
+        )
+        for task in (WARN, KIDNEYS)
+    ),
+    Mistake(
+        KIDNEYS,
+        "reads for every drug",
+        serve(KIDNEYS, change_answers(read_for_every_drug)),
+        "No result was read for another drug",
+    ),
+    Mistake(
+        ASK,
+        "asks without data first",
+        change_solution("ask_before_orders_are_signed", advisor_call_service=ask_without_data_first),
+        "Each question about Escobar came with allergies",
     ),
     Mistake(STOP, "praises it", serve(STOP, change_cards(summary="Losartan goes well with lisinopril")), SUMMARY),
     Mistake(STOP, "harm that is overridden", serve(STOP, change_overridden(dosageInstruction=[])), OVERRIDABLE),

@@ -1,6 +1,7 @@
 """Calls of the service `order-safety`."""
 
 import copy
+import uuid
 from typing import Any
 
 import orjson
@@ -44,6 +45,7 @@ def build_orders_call(*orders: Any, allergies: Any = (), medications: Any = (), 
         "medications": build_bundle(*medications),
         "orders": build_bundle(*earlier),
     }
+    call["hookInstance"] = str(uuid.uuid5(uuid.NAMESPACE_OID, repr(call)))
     return call
 
 

@@ -1,5 +1,6 @@
 """CDS services that the agent calls: discovery, cards, refusals and feedback."""
 
+import uuid
 from typing import Any
 
 import orjson
@@ -65,6 +66,16 @@ def test_a_malformed_call_is_refused_with_an_event(changes: dict[str, Any], stat
         assert post(rig, CALL | changes).status == status
         assert "sandbox.refused" in [event.kind for event in rig.playground.log.events]
         assert post(rig, CALL, "/cds-services/unknown").status == 404
+
+
+def test_a_hook_instance_is_of_one_context() -> None:
+    with SimulatorRig(SPEC) as rig:
+        assert [post(rig, CALL).status for _ in range(2)] == [200, 200]
+        other = CALL | {"context": CALL["context"] | {"userId": "Practitioner/other"}}
+        answer = post(rig, other)
+        assert answer.status == 400
+        assert b"another context" in answer.body
+        assert post(rig, other | {"hookInstance": str(uuid.UUID(int=9))}).status == 200
 
 
 def test_feedback_is_recorded_for_returned_cards_only() -> None:

@@ -44,6 +44,8 @@ class CdsServiceState(State):
         """The service, the suggestions (by uuid) and the override reasons (by code) of each card, by uuid."""
         self.feedback: list[dict[str, Any]] = []
         self.calls: list[ServiceCalled] = []
+        self.contexts: dict[tuple[str, str], Mapping[str, Any]] = {}
+        """The context of each call, by service and hook instance: another call has another instance."""
         self.clients: dict[str, int] = {}
         """How many public keys each client has registered, by issuer."""
 
@@ -96,6 +98,10 @@ class CdsServiceState(State):
             uuid.UUID(request.hook_instance)
         except ValueError:
             raise build_refusal(400, "hookInstance must be a UUID") from None
+        if self.contexts.get((service.id, request.hook_instance), request.context) != request.context:
+            raise build_refusal(
+                400, f"hookInstance {request.hook_instance} is of an earlier call about another context"
+            )
         orders = request.context.get("draftOrders")
         if isinstance(orders, dict) and len(list_resources(orders)) > MAX_ORDERS:
             raise build_refusal(400, f"context.draftOrders: expected at most {MAX_ORDERS} resources")
@@ -154,6 +160,7 @@ class CdsServiceState(State):
                 self.cards[service] = cards
             case ServiceCalled() as called:
                 self.calls.append(called)
+                self.contexts[called.service, called.instance] = called.context
             case ServiceAnswered(service=service, cards=cards):
                 self.returned.update((str(card.get("uuid")), _summarize(service, card)) for card in cards)
             case ClientRegistered(issuer=issuer, keys=keys):
