@@ -1,0 +1,32 @@
+"""One page as a fax machine sends it: black and white, 1,728 dots wide."""
+
+import hashlib
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clerkship.model.frozen import Frozen
+
+Resolution = Literal["standard", "fine"]
+PAGE_WIDTH = 1728
+"""Dots per line of a page of 215 mm (ITU-T T.4, A4 and North American Letter)."""
+DOTS_PER_INCH: dict[Resolution, tuple[int, int]] = {"standard": (204, 98), "fine": (204, 196)}
+"""Horizontal and vertical resolution. The dots are not square."""
+LETTER_HEIGHT: dict[Resolution, int] = {"standard": 1078, "fine": 2156}
+"""Lines of a page of 11 inches."""
+
+
+class FaxPage(Frozen):
+    """A page of dots. `dots` has the rows one after the other, eight dots a byte, 1 is black, as in a PBM file."""
+
+    resolution: Resolution = "fine"
+    width: Annotated[int, Field(ge=1, multiple_of=8)] = PAGE_WIDTH
+    height: Annotated[int, Field(ge=1)]
+    dots: bytes
+
+    @cached_property
+    def hash(self) -> str:
+        """The SHA-256 of the page, by which its OCR text is cached."""
+        head = f"{self.resolution} {self.width} {self.height}\n".encode()
+        return hashlib.sha256(head + self.dots).hexdigest()

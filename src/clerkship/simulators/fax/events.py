@@ -1,0 +1,98 @@
+"""Events of a fax line."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from clerkship.events.event import Payload
+from clerkship.fax.page import Resolution
+from clerkship.fax.words import PageWords
+from clerkship.simulators.fax.records import FaxHeader, FaxStatus
+
+
+class PageStored(Payload):
+    """A page of a fax; comes before the event of the fax. A page that is stored already is not stored again."""
+
+    kind: ClassVar[str] = "fax.page.stored"
+    holds_body: ClassVar[bool] = True
+    hash: str
+    resolution: Resolution
+    width: int
+    height: int
+    data: Annotated[bytes, Field(description="the page as a TIFF file, CCITT Group 4")]
+    true_words: Annotated[
+        PageWords | None,
+        Field(description="the words that were drawn, for criteria; None if only the picture is known"),
+    ] = None
+
+
+class FaxQueued(Payload):
+    """The agent sent a fax: its pages are rendered, and it waits for the line."""
+
+    kind: ClassVar[str] = "fax.queued"
+    holds_body: ClassVar[bool] = True
+    header: FaxHeader
+
+
+class FaxArrived(Payload):
+    """A fax arrived at one of the organization's numbers."""
+
+    kind: ClassVar[str] = "fax.arrived"
+    header: FaxHeader
+
+
+class FaxStatusChanged(Payload):
+    """The status of a sent fax changed."""
+
+    kind: ClassVar[str] = "fax.status_changed"
+    id: str
+    status: FaxStatus
+    attempt: int
+    pages_sent: Annotated[int, Field(description="pages that the recipient has, of the last attempt")] = 0
+    error: str = ""
+
+
+class FaxRefused(Payload):
+    """A fax was not accepted, with the reason."""
+
+    kind: ClassVar[str] = "fax.refused"
+    code: str
+    reason: str
+    to: str = ""
+    names: Annotated[tuple[str, ...], Field(description="the names of the documents")] = ()
+
+
+class FaxRead(Payload):
+    """The agent read a fax: its pages as a file or a picture, or their OCR text."""
+
+    kind: ClassVar[str] = "fax.read"
+    id: str
+    format: Annotated[str, Field(description="pdf, tiff, png or text")]
+    page: Annotated[int | None, Field(description="the number of the page, from 1; None for all")] = None
+
+
+class FaxMarked(Payload):
+    """The agent marked a fax that arrived as read or unread."""
+
+    kind: ClassVar[str] = "fax.marked"
+    id: str
+    unread: bool = False
+
+
+class FaxContentDeleted(Payload):
+    """The agent deleted the pages of a fax from the service. What is known of it otherwise stays."""
+
+    kind: ClassVar[str] = "fax.content_deleted"
+    id: str
+
+
+EVENTS: tuple[type[Payload], ...] = (
+    PageStored,
+    FaxQueued,
+    FaxArrived,
+    FaxStatusChanged,
+    FaxRefused,
+    FaxRead,
+    FaxMarked,
+    FaxContentDeleted,
+)
