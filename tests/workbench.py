@@ -1,6 +1,7 @@
 """A folder in which tests write files and run them."""
 
 import sqlite3
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -57,6 +58,7 @@ class Workbench:
         self.folder = folder / "suite"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.store = SqliteStore(folder / "store.db")
+        weakref.finalize(self, self.store.close)
         self.result: RunResult | None = None
 
     def write(self, name: str, text: str) -> Path:
