@@ -1,6 +1,5 @@
 """The words of a page, and where they are on it."""
 
-from functools import cached_property
 from itertools import groupby
 from typing import Annotated
 
@@ -25,7 +24,7 @@ class PageWords(Frozen):
 
     words: tuple[PageWord, ...] = ()
 
-    @cached_property
+    @property
     def text(self) -> str:
-        """The lines of the page."""
+        """The lines of the page. It is not cached: a cached value would be written to the log with the fields."""
         return "\n".join(" ".join(word.text for word in words) for _, words in groupby(self.words, lambda w: w.line))
