@@ -17,7 +17,7 @@ from clerkship.library.load import load_library
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
-from clerkship.model.run import Ending
+from clerkship.model.run import Ending, PagePicture
 from clerkship.service.schemas import build_schema
 from tests.assertions.judge import FakeJudge
 from tests.assertions.log_builder import LogBuilder
@@ -297,3 +297,21 @@ def test_task_schema_accepts_nested_assertions() -> None:
     assert errors(ORDER, {"any_of": [ORDER, NOTE]}) == []
     assert errors(ORDER)
     assert errors(ORDER, {"no_such": {}})
+
+
+class ShowsPage(Assertion):
+    """An assertion that shows a page."""
+
+    name: ClassVar[str] = "shows_page"
+    passes: bool = False
+
+    def check(self, evidence: Evidence) -> Check:
+        return Check.of(self.passes, "a page")._replace(pictures=(PagePicture(source="line", page="ab"),))
+
+
+@pytest.mark.parametrize("passes", [False, True])
+def test_pages_of_nested_assertions_are_in_the_result_of_the_criterion(passes: bool) -> None:
+    call = AssertionCall.model_validate({"any_of": [{"shows_page": {"passes": passes}}, "shows_page"]})
+    assertion = AnyOf.model_validate(call.args).resolve(lambda nested: ShowsPage.model_validate(nested.args))
+    [result] = check_criteria([(Criterion(label="x", assertion=call), assertion)], LogBuilder().evidence())
+    assert (result.passed, result.pictures) == (passes, (PagePicture(source="line", page="ab"),) * 2)

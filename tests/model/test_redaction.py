@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.model.redaction import Redactor, build_redactor
+from clerkship.model.redaction import Redactor, build_redactor, redact_criterion
+from clerkship.model.run import CriterionRun, PageMark, PagePicture
 
 VALUE = 'Sk-"live"/77+Ünï?~'
 SECRETS = build_redactor({"KEY": VALUE, "SHORT": "abc", "WORD": "w0rd", "LONGER": f"{VALUE}-and-more"})
@@ -66,3 +67,12 @@ def test_log_line_keeps_its_fields_and_unchanged_lines_their_bytes() -> None:
 
 def test_bytes_that_are_not_utf8_are_kept() -> None:
     assert Redactor({"KEY": "0123456789"}).body(b"\xff\x000123456789\xfe") == b"\xff\x00${KEY}\xfe"
+
+
+def test_texts_of_pages_in_evidence_are_redacted() -> None:
+    marks = (PageMark(text=f"MRN {VALUE}", sort="found", boxes=((1, 2, 3, 4),)),)
+    picture = PagePicture(source="fax", page="ab", caption=f"page for {VALUE}", marks=marks)
+    result = CriterionRun(label="x", assertion="a", status="judged", pictures=(picture,))
+    [redacted] = redact_criterion(result, SECRETS).pictures
+    assert redacted.caption == "page for ${KEY}"
+    assert redacted.marks == (PageMark(text="MRN ${KEY}", sort="found", boxes=((1, 2, 3, 4),)),)

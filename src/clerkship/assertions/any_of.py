@@ -13,6 +13,8 @@ from clerkship.model.run import FieldCheck
 
 MAX_NESTED_ROWS = 20
 """The most rows of evidence of one nested assertion."""
+MAX_PICTURES = 20
+"""The most pages that are shown of all nested assertions."""
 
 
 def _at_least_two(assertions: tuple[AssertionCall, ...]) -> tuple[AssertionCall, ...]:
@@ -75,8 +77,11 @@ class AnyOf(Assertion):
         rows = tuple(map(_build_summary_row, self._names, results))
         passed = [name for name, result in zip(self._names, results, strict=True) if result and result.check.passed]
         score = max(result.check.score for result in evaluated)
+        pictures = tuple(picture for result in evaluated for picture in result.check.pictures)[:MAX_PICTURES]
         if passed:
-            return Check(passed=True, score=score, detail=f"passed: {', '.join(passed)}", evidence=rows)
+            return Check(
+                passed=True, score=score, detail=f"passed: {', '.join(passed)}", evidence=rows, pictures=pictures
+            )
         errors = [result for result in evaluated if result.status == "error"]
         if errors:
             details = "; ".join(f"{row.path}: {row.actual}" for row in rows)
@@ -87,7 +92,7 @@ class AnyOf(Assertion):
             for summary, result in zip(rows, results, strict=True)
             for row in (summary, *(() if result is None else _build_nested_rows(summary.path, result)))
         )
-        return Check(False, score, f"none of {len(rows)} assertions passed", tuple(shown))
+        return Check(False, score, f"none of {len(rows)} assertions passed", tuple(shown), pictures)
 
     @property
     def _names(self) -> list[str]:

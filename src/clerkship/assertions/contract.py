@@ -13,7 +13,7 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import is_matcher, matches_expected
 from clerkship.model.path import lookup
-from clerkship.model.run import FieldCheck
+from clerkship.model.run import FieldCheck, PagePicture
 from clerkship.model.scenario import Expected
 
 Engine = Literal["calm", "mantle"]
@@ -21,12 +21,13 @@ Engine = Literal["calm", "mantle"]
 
 
 class Check(NamedTuple):
-    """The result of an assertion: a sentence, and rows that show each expectation beside the actual value."""
+    """The result of an assertion: a sentence, rows that show each expectation beside the actual value, and pages."""
 
     passed: bool
     score: float
     detail: str
     evidence: tuple[FieldCheck, ...] = ()
+    pictures: tuple[PagePicture, ...] = ()
 
     @classmethod
     def of(cls, passed: bool, detail: str, *evidence: FieldCheck) -> Self:

@@ -117,6 +117,7 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
         score=min(max(check.score, 0.0), 1.0),
         detail=check.detail,
         evidence=tuple(map(_limit_depth, check.evidence)),
+        pictures=check.pictures,
         weight=criterion.weight,
         axis=criterion.axis,
         input_entity_id=criterion.input_entity_id,

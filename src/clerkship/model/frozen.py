@@ -1,6 +1,6 @@
 """The base class of all data models: immutable, and unknown keys are errors."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Strict
 
@@ -14,10 +14,15 @@ class Frozen(BaseModel):
     """An immutable model. An unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    omitted_when_empty: ClassVar[frozenset[str]] = frozenset()
+    """Fields that `encode_model` leaves out when they are empty, so that a new field does not change what is stored."""
 
 
 def encode_model(value: object) -> object:
     """Return a nested model as a dict. This is the `default` hook for orjson, which cannot serialize models itself."""
+    if isinstance(value, Frozen) and value.omitted_when_empty:
+        omitted = value.omitted_when_empty
+        return {name: item for name, item in value.__dict__.items() if item or name not in omitted}
     if isinstance(value, BaseModel):
         return value.__dict__
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")

@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus
 import orjson
 
 from clerkship.model.quality import Quality
-from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
+from clerkship.model.run import CriterionRun, FieldCheck, PagePicture, TaskRun
 
 MIN_EXACT_LENGTH = 4
 """Minimum length of a value that is searched for as it is. Shorter values occur by chance."""
@@ -118,10 +118,16 @@ def _build_redactor(values: tuple[tuple[str, str], ...], shortest: int, label: s
 
 
 def redact_criterion(criterion: CriterionRun, by: Redactor) -> CriterionRun:
-    """Redact the detail and the evidence of a criterion."""
+    """Redact the detail, the evidence and the pictures of a criterion."""
     rows = tuple(_redact_row(row, by) for row in criterion.evidence)
     texts = {field: by.text(getattr(criterion, field)) for field in ("detail", "traceback")}
-    return criterion.model_copy(update={**texts, "evidence": rows})
+    pictures = tuple(_redact_picture(picture, by) for picture in criterion.pictures)
+    return criterion.model_copy(update={**texts, "evidence": rows, "pictures": pictures})
+
+
+def _redact_picture(picture: PagePicture, by: Redactor) -> PagePicture:
+    marks = tuple(mark.model_copy(update={"text": by.text(mark.text)}) for mark in picture.marks)
+    return picture.model_copy(update={"caption": by.text(picture.caption), "marks": marks})
 
 
 def _redact_row(row: FieldCheck, by: Redactor) -> FieldCheck:

@@ -1,6 +1,6 @@
 """Records of runs, as they are stored and shown."""
 
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import JsonValue
 
@@ -53,9 +53,35 @@ class FieldCheck(Frozen):
         return self.model_copy(update=update)
 
 
+PageBox = tuple[int, int, int, int]
+"""Left, top, width and height on a page, in dots."""
+
+
+class PageMark(Frozen):
+    """A value that a criterion looked for on a page."""
+
+    text: str
+    sort: Literal["found", "missing", "forbidden"]
+    """`found` and `missing` are expected values; `forbidden` is a value that must not be there and is."""
+    boxes: tuple[PageBox, ...] = ()
+    """The words that were found; empty for `missing`."""
+
+
+class PagePicture(Frozen):
+    """A page that a criterion looked at. The page itself is in the log, stored by its hash."""
+
+    source: str
+    """The sandbox whose log has the page."""
+    page: str
+    """The hash of the page."""
+    caption: str = ""
+    marks: tuple[PageMark, ...] = ()
+
+
 class CriterionRun(Frozen):
     """The result of one criterion, with its evidence."""
 
+    omitted_when_empty: ClassVar[frozenset[str]] = frozenset({"pictures"})
     label: str
     assertion: str
     status: CriterionStatus
@@ -63,6 +89,8 @@ class CriterionRun(Frozen):
     score: float = 0.0
     detail: str = ""
     evidence: tuple[FieldCheck, ...] = ()
+    pictures: tuple[PagePicture, ...] = ()
+    """Pages that were looked at, with the words that were found on them."""
     weight: float = 1.0
     axis: str | None = None
     input_entity_id: str | None = None
