@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -262,8 +263,8 @@ class UntimedStore(SqliteStore):
 
 def test_calls_without_a_measurement_are_an_error_and_no_verdict(desk: OrderDesk, tmp_path: Path) -> None:
     desk.grade(warn, {"cds_latency": {"max": "10s"}}, {"cds_card": WARNS})
-    store = UntimedStore(tmp_path / "store.db")
-    [task_run] = store.task_runs(rescore(store, "latest", CATALOG).run.id)
+    with closing(UntimedStore(tmp_path / "store.db")) as store:
+        [task_run] = store.task_runs(rescore(store, "latest", CATALOG).run.id)
     latency, card = task_run.criteria[:2]
     assert (task_run.verdict, latency.status) == ("inconclusive", "error")
     assert "2 of 2 calls have no measured duration" in latency.detail
