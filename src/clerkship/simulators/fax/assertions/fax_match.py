@@ -1,0 +1,133 @@
+"""Conditions on one fax that the agent sent: its numbers, its pages, its status and when it was sent."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from clerkship.assertions.occurrence import CountExpectation
+from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import describe_match, field_check, select
+from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.frozen import Frozen
+from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
+from clerkship.model.path import MISSING
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import EventMatch, Expected
+from clerkship.simulators.fax.assertions.logged import LoggedFax
+from clerkship.simulators.fax.events import FaxQueued
+
+CONDITIONS = ("to", "sender", "pages", "in_reply_to", "status")
+
+
+class TimeLimits(NamedTuple):
+    """The events that `before` and `after` name; None if they did not happen."""
+
+    before: Event | None
+    after: Event | None
+
+
+class FaxMatch(Frozen):
+    """Properties that a sent fax must have."""
+
+    to: Annotated[
+        Expected | None,
+        Field(description="fax number that it was sent to, in any notation; a list of which one, or a matcher"),
+    ] = None
+    sender: Annotated[Expected | None, Field(alias="from", description="own fax number that it was sent from")] = None
+    pages: Annotated[CountExpectation | None, Field(description="number of its pages, such as 3 or {lte: 5}")] = None
+    in_reply_to: Annotated[
+        Expected | None,
+        Field(description="the fax that it answers: its id, or the number that it came from; or a matcher"),
+    ] = None
+    status: Annotated[
+        Expected | None, Field(description="status at the end of the run, such as busy or {in: [delivered, partial]}")
+    ] = None
+    before: Annotated[EventMatch | None, Field(description="only before the first event like this")] = None
+    after: Annotated[EventMatch | None, Field(description="only after the first event like this; it must happen")] = (
+        None
+    )
+    sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
+
+    def find_limits(self, evidence: Evidence) -> TimeLimits:
+        """Return the events that `before` and `after` name."""
+        return TimeLimits(*(self._find_first(evidence, match) for match in (self.before, self.after)))
+
+    def _find_first(self, evidence: Evidence, match: EventMatch | None) -> Event | None:
+        return next(select(evidence.events, match), None) if match is not None else None
+
+    def compare_properties(self, fax: LoggedFax, limits: TimeLimits) -> Iterator[FieldCheck]:
+        """Yield a row for each expected property, except the status."""
+        header, seq = fax.header, fax.event.seq
+        for path, expected, number in (("to", self.to, header.to), ("from", self.sender, header.sender)):
+            if expected is not None:
+                yield field_check(path, expected, number, passed=matches_number(expected, number), seq=seq)
+        if self.pages is not None:
+            count = len(header.pages)
+            yield field_check("pages", self.pages, count, passed=matches_expected(self.pages, count), seq=seq)
+        if self.in_reply_to is not None:
+            passed, actual = self._compare_answered(fax)
+            yield field_check("in_reply_to", self.in_reply_to, actual, passed=passed, seq=seq)
+        yield from self._compare_time(fax.event, limits)
+        yield FieldCheck(path="fax", expected=FaxQueued.kind, actual=FaxQueued.kind, passed=True, seq=seq)
+
+    def compare_status(self, fax: LoggedFax, default: Any) -> FieldCheck:
+        """Compare the status with that of the criterion, or with another if it has none."""
+        expected = default if self.status is None else self.status
+        return field_check(
+            "status", expected, fax.status, passed=matches_expected(expected, fax.status), seq=fax.event.seq
+        )
+
+    def _compare_answered(self, fax: LoggedFax) -> tuple[bool, Any]:
+        if fax.answered is None:
+            actual = MISSING if fax.header.in_reply_to is None else fax.header.in_reply_to
+            return matches_expected(self.in_reply_to, actual), actual
+        id, number = fax.answered.id, fax.answered.sender
+        passed = matches_expected(self.in_reply_to, id) or matches_number(self.in_reply_to, number)
+        return passed, f"{id} from {number}"
+
+    def _compare_time(self, event: Event, limits: TimeLimits) -> Iterator[FieldCheck]:
+        before, after = limits
+        if self.before is not None:
+            passed = before is None or event.seq < before.seq
+            actual = "(never happened)" if before is None else f"#{before.seq}"
+            expected = f"before {describe_match(self.before)}"
+            yield FieldCheck(path="before", expected=expected, actual=actual, passed=passed, seq=event.seq)
+        if self.after is not None:
+            passed = after is not None and event.seq > after.seq
+            actual = "(never happened)" if after is None else f"#{after.seq}"
+            expected = f"after {describe_match(self.after)}"
+            yield FieldCheck(path="after", expected=expected, actual=actual, passed=passed, seq=event.seq)
+
+    def describe_conditions(self) -> str:
+        """Describe the given conditions as the end of a sentence: ` with to +15550100300`; empty if there are none."""
+        given = [(name, getattr(self, name)) for name in CONDITIONS]
+        words = ", ".join(
+            f"{'from' if name == 'sender' else name} {describe_expected(value)}"
+            for name, value in given
+            if value is not None
+        )
+        return f" with {words}" if words else ""
+
+
+def matches_number(expected: Any, number: str) -> bool:
+    """Return whether a number in E.164 is as expected; a literal may be written with spaces and other separators."""
+    if isinstance(expected, list):
+        return any(matches_number(each, number) for each in expected)
+    if is_matcher(expected) and isinstance(expected, dict):
+        return all(_matches_one(name, argument, number) for name, argument in expected.items())
+    if isinstance(expected, str):
+        return (normalise_phone(expected) or expected) == number
+    return matches_expected(expected, number)
+
+
+def _matches_one(matcher: str, argument: Any, number: str) -> bool:
+    match matcher:
+        case "not":
+            return not matches_number(argument, number)
+        case "equals":
+            return matches_number(argument, number)
+        case "in" if isinstance(argument, list):
+            return any(matches_number(each, number) for each in argument)
+    return matches_expected({matcher: argument}, number)
