@@ -60,11 +60,10 @@ def to_grey(image: "Image.Image") -> "Image.Image":
         return _scale_levels(image)
     if image.mode == "LAB":
         return image.getchannel("L")
-    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
-        colors = image.convert("RGBA")
-        paper = Image.new("RGBA", image.size, "white")
-        paper.alpha_composite(colors)
-        return paper.convert("L")
+    if image.mode == "P" and "transparency" in image.info:
+        image = image.convert("RGBA")
+    if image.mode in ("RGBA", "LA"):
+        return Image.composite(image.convert("L"), Image.new("L", image.size, 255), image.getchannel("A"))
     return image if image.mode == "L" else image.convert("L")
 
 
