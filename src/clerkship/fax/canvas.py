@@ -105,11 +105,15 @@ class Canvas:
         ]
         self.sheet.draw.point(points, fill=BLACK)
 
-    def dots(self, points: Sequence[tuple[int, int]], thickness: int = 3) -> None:
-        """Draw points with a square pen: the strokes of a hand."""
+    def dots(self, points: Sequence[tuple[int, int]], thickness: int = 3, origin: tuple[int, int] = (0, 0)) -> None:
+        """Draw points, seen from an origin, with a square pen: the strokes of a hand, or a shape."""
+        right, down = origin
+        if thickness == 1:
+            self.sheet.draw.point([(x + right, y + down) for x, y in points], fill=BLACK)
+            return
         before = thickness // 2
         for x, y in points:
-            left, top = x - before, y - before
+            left, top = x + right - before, y + down - before
             self.sheet.draw.rectangle((left, top, left + thickness - 1, top + thickness - 1), fill=BLACK)
 
     def tick_box(self, x: int, top: int, label: str, style: FontStyle, *, is_ticked: bool) -> int:

@@ -1,0 +1,79 @@
+"""What a template is: a model of its fields, and a function that lays them out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from clerkship.fax.canvas import PAGE_HEIGHT, DrawnPage
+from clerkship.fax.fonts import wrap
+from clerkship.fax.layout import FOOTER_HEIGHT, Flow
+from clerkship.fax.marks import add_note, add_punch_holes, add_stamp
+from clerkship.fax.page import Resolution
+from clerkship.kit.rng import Rng, derive_seed
+from clerkship.simulators.fax.templates.fields import FaxFields
+from clerkship.simulators.fax.templates.look import Look, look_of
+
+FieldsT = TypeVar("FieldsT", bound=FaxFields)
+CONFIDENTIALITY = (
+    "CONFIDENTIAL: These pages contain health information that is protected by law. They are meant for the addressee"
+    " alone. If they reached you by mistake, call the sender at once and destroy all copies; do not read, copy or pass"
+    " them on."
+)
+
+
+@dataclass(frozen=True)
+class FaxTemplate(Generic[FieldsT]):
+    """A kind of document. Suite authors write its fields in YAML."""
+
+    name: str
+    description: str
+    fields: type[FieldsT]
+    lay_out: Callable[[FieldsT, Flow, Look, Rng], None]
+    """Draw the fields from the top of the first page."""
+
+    def draw(self, fields: FieldsT, seed: int | str, resolution: Resolution = "fine") -> list[DrawnPage]:
+        """Return the pages and their true words.
+
+        The sender's name decides on the look. The seed decides on what a hand does: signatures, notes, stamps.
+        """
+        look = look_of(fields.sender)
+        rng = Rng(derive_seed(seed, "fax template", self.name))
+        flow = Flow(look.body, resolution, look.margin)
+        self.lay_out(fields, flow, look, rng)
+        _add_footers(flow, fields, look)
+        _add_marks(flow, fields, rng)
+        return flow.canvas.finish()
+
+    def draw_values(
+        self, values: Mapping[str, object], seed: int | str, resolution: Resolution = "fine"
+    ) -> list[DrawnPage]:
+        """Check the values of the fields, and draw them; raise pydantic's ValidationError."""
+        return self.draw(self.fields.model_validate(values), seed, resolution)
+
+
+def _add_footers(flow: Flow, fields: FaxFields, look: Look) -> None:
+    """Draw small print and page numbers at the bottom of each page."""
+    total = len(flow.canvas.sheets)
+    notice = wrap(CONFIDENTIALITY, look.small, flow.width) if fields.confidentiality else []
+    for number in range(total):
+        flow.canvas.select_page(number)
+        y = PAGE_HEIGHT - FOOTER_HEIGHT + 10
+        for line in notice:
+            flow.canvas.text(flow.left, y, line, look.small)
+            y += look.small.dots * 6 // 5
+        if total > 1:
+            flow.canvas.text(flow.right, y, f"Page {number + 1} of {total}", look.small, "right")
+
+
+def _add_marks(flow: Flow, fields: FaxFields, rng: Rng) -> None:
+    """Draw what people left on the first page."""
+    flow.canvas.select_page(0)
+    if fields.stamp:
+        lines = [line for line in (fields.stamp.text, fields.stamp.date) if line]
+        add_stamp(flow.canvas, lines, rng.stream("stamp"))
+    for note in fields.notes:
+        add_note(flow.canvas, note, rng.stream("notes"))
+    if fields.punch_holes:
+        for number in range(len(flow.canvas.sheets)):
+            flow.canvas.select_page(number)
+            add_punch_holes(flow.canvas, fields.punch_holes)
