@@ -3,6 +3,7 @@
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Literal
 
@@ -142,7 +143,7 @@ def _write_letter(letter: str, x: int, baseline: int, pen: Pen, random: Random) 
 def _connect(stroke: Stroke) -> Stroke:
     """Return all points on the lines between the points of a stroke."""
     points = stroke[:1]
-    for (x1, y1), (x2, y2) in zip(stroke, stroke[1:], strict=False):
+    for (x1, y1), (x2, y2) in pairwise(stroke):
         steps = max(abs(x2 - x1), abs(y2 - y1), 1)
         points += [(x1 + (x2 - x1) * step // steps, y1 + (y2 - y1) * step // steps) for step in range(1, steps + 1)]
     return points

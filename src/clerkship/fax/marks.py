@@ -119,8 +119,8 @@ def _is_waves(x: int, y: int) -> bool:
 
 
 def _is_shield(x: int, y: int) -> bool:
-    inside = -95 <= y and abs(x) <= 80 and y <= 98 - x * x // 60
-    inner = -78 <= y and abs(x) <= 64 and y <= 74 - x * x // 55
+    inside = y >= -95 and abs(x) <= 80 and y <= 98 - x * x // 60
+    inner = y >= -78 and abs(x) <= 64 and y <= 74 - x * x // 55
     return inside and (not inner or abs(x) <= 12 or abs(y + 15) <= 12)
 
 

@@ -128,7 +128,8 @@ def _draw_right(flow: Flow, look: Look, organization: LetterheadFields) -> None:
         flow.canvas.text(flow.left, flow.y, line, look.title)
         flow.y += look.title.line_height
     small = look.body.sized(8.5)
-    for line in [part for line in address_lines(organization) for part in wrap(line, small, flow.width - 170)]:
+    lines = [part for line in address_lines(organization) for part in wrap(line, small, flow.width - 170)]
+    for line in lines:
         flow.canvas.text(flow.left, flow.y, line, small)
         flow.y += small.line_height
     flow.y = max(flow.y + 10, top + 145)
