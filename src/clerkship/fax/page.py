@@ -1,8 +1,9 @@
 """One page as a fax machine sends it: black and white, 1,728 dots wide."""
 
 import hashlib
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
@@ -30,3 +31,9 @@ class FaxPage(Frozen):
         """The SHA-256 of the page, by which its OCR text is cached."""
         head = f"{self.resolution} {self.width} {self.height}\n".encode()
         return hashlib.sha256(head + self.dots).hexdigest()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other fields; its hash is computed anew."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("hash", None)
+        return copied
