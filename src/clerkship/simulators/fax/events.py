@@ -15,6 +15,7 @@ class PageStored(Payload):
 
     kind: ClassVar[str] = "fax.page.stored"
     holds_body: ClassVar[bool] = True
+    freezes: ClassVar[bool] = False
     hash: str
     resolution: Resolution
     width: int
@@ -31,6 +32,7 @@ class FaxQueued(Payload):
 
     kind: ClassVar[str] = "fax.queued"
     holds_body: ClassVar[bool] = True
+    sums_up: ClassVar[bool] = True
     header: FaxHeader
 
 
@@ -86,6 +88,13 @@ class FaxContentDeleted(Payload):
     id: str
 
 
+class FaxWebhookRegistered(Payload):
+    """The agent registered where it is called for faxes, or removed it; without the address."""
+
+    kind: ClassVar[str] = "fax.webhook_registered"
+    registered: bool = True
+
+
 EVENTS: tuple[type[Payload], ...] = (
     PageStored,
     FaxQueued,
@@ -95,4 +104,5 @@ EVENTS: tuple[type[Payload], ...] = (
     FaxRead,
     FaxMarked,
     FaxContentDeleted,
+    FaxWebhookRegistered,
 )

@@ -62,3 +62,25 @@ class FaxRecord:
     is_content_deleted: bool = False
     due: tuple[datetime, int] | None = field(default=None)
     """When its status changes next, and the number of the event that scheduled it."""
+    line_call: int = 0
+    """The call to its number that is under way or was made last: the first one ever of any fax is 1."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.header.id
+
+    @property
+    def is_inbound(self) -> bool:
+        """Whether it arrived."""
+        return self.header.direction == "inbound"
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it arrived and the agent has not read it."""
+        return self.is_inbound and not self.is_read
+
+    @property
+    def correspondent(self) -> str:
+        """The number at the other end."""
+        return self.header.sender if self.is_inbound else self.header.to

@@ -1,0 +1,28 @@
+"""`fax`: the fax line of an organization."""
+
+from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.simulators.fax.assertions.fax_sent import FaxWasSent
+from clerkship.simulators.fax.attack import FaxAttack
+from clerkship.simulators.fax.config import FaxConfig
+from clerkship.simulators.fax.events import EVENTS
+from clerkship.simulators.fax.exercise import EXERCISE
+from clerkship.simulators.fax.handle import Fax
+from clerkship.simulators.fax.http import ROUTES
+from clerkship.simulators.fax.operations import OPERATIONS
+from clerkship.simulators.fax.state import FaxState
+from clerkship.simulators.spec import Spec
+
+SPEC = Spec(
+    kind="fax",
+    summary="The fax line of an organization: pages that arrive and are sent, with busy lines, retries and OCR.",
+    state=FaxState,
+    events=EVENTS,
+    operations=OPERATIONS,
+    routes=ROUTES,
+    handle=Fax,
+    exercise=EXERCISE,
+    config=FaxConfig,
+    authentication=(BearerToken(),),
+    assertions=(FaxWasSent,),
+    attack=FaxAttack(),
+)

@@ -1,0 +1,226 @@
+"""The operations of a fax line, in terms of no protocol."""
+
+import base64
+import binascii
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, Field
+
+from clerkship.fax.files import write_pdf, write_png, write_tiff
+from clerkship.fax.page import Resolution
+from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.frozen import Flag, Frozen, Number, Whole
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.sandbox.request import Refusal
+from clerkship.simulators.fax.events import FaxWebhookRegistered
+from clerkship.simulators.fax.index import FaxFilter
+from clerkship.simulators.fax.outgoing import DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, OutgoingDocument, OutgoingFax
+from clerkship.simulators.fax.records import Direction, FaxStatus
+from clerkship.simulators.fax.state import FaxState
+from clerkship.simulators.fax.views import view_contact, view_fax
+from clerkship.transports.outbound.address import BadAddress, OutboundAddress
+
+Context = OperationContext[FaxState]
+WEBHOOK_LINK = "webhook"
+"""The name of the callback address that is called for each fax that arrives, and for each that is done."""
+MAX_LISTED = 1000
+MAX_TEXT_PAGES = 20
+"""Pages whose text one request reads."""
+After = Annotated[str, Field(description="the next of the previous page")]
+Count = Annotated[int, Field(ge=1, le=MAX_LISTED, description="the largest number of entries to return")]
+
+
+class FaxId(Frozen):
+    """A fax."""
+
+    id: Annotated[str, Field(description="id of a fax")]
+
+
+class FaxMark(FaxId):
+    """A fax to mark."""
+
+    unread: Annotated[Flag, Field(description="true to mark it as unread again")] = False
+
+
+class FaxDownload(FaxId):
+    """A fax to download."""
+
+    format: Annotated[Literal["pdf", "tiff"], Field(description="pdf or tiff")] = "pdf"
+
+
+class FaxPageNumber(FaxId):
+    """A page of a fax."""
+
+    page: Annotated[int, Field(description="number of the page, from 1")]
+
+
+class FaxTextPages(FaxId):
+    """The pages of a fax whose text to read."""
+
+    first: Annotated[int, Field(ge=1, description="number of the first page")] = 1
+    count: Annotated[int, Field(ge=1, le=MAX_TEXT_PAGES, description="the largest number of pages")] = MAX_TEXT_PAGES
+
+
+class NewDocument(Frozen):
+    """A file to send: PDF, TIFF, PNG, JPEG or text."""
+
+    name: Annotated[str, Field(description="name of the file")] = ""
+    text: Annotated[str | None, Field(description="its text; form feeds begin a new page")] = None
+    base64: Annotated[str | None, Field(description="its content in base64, instead of text")] = None
+    content_type: Annotated[str, Field(description="its media type; the content decides")] = ""
+
+
+class NewFax(Frozen):
+    """A fax to send."""
+
+    to: Annotated[str, Field(description="fax number, such as +15550100123; the sender of in_reply_to by default")] = ""
+    sender: Annotated[str, Field(description="own number; the first by default")] = ""
+    documents: Annotated[tuple[NewDocument, ...], Field(description="files or texts; each begins on a new page")]
+    header: Annotated[
+        str | None, Field(description="the sender's name in the line at the top of each page; the organization's name")
+    ] = None
+    resolution: Annotated[Resolution, Field(description="standard (204x98 dots per inch) or fine (204x196)")] = "fine"
+    max_retries: Annotated[Whole, Field(description="attempts after the first one fails, 0 to 5")] = DEFAULT_RETRIES
+    retry_delay: Annotated[Number, Field(description="seconds between two attempts")] = DEFAULT_RETRY_DELAY
+    in_reply_to: Annotated[str | None, Field(description="id of the fax that it answers")] = None
+    labels: Annotated[dict[str, str], Field(description="your own notes on the fax")] = {}
+
+
+class FaxList(Frozen):
+    """Which faxes to list."""
+
+    direction: Annotated[Direction | None, Field(description="inbound or outbound")] = None
+    status: Annotated[FaxStatus | None, Field(description="only faxes with this status")] = None
+    address: Annotated[str | None, Field(description="only faxes from or to this number")] = None
+    unread: Annotated[bool | None, Field(description="true for unread faxes only")] = None
+    since: Annotated[AwareDatetime | None, Field(description="only faxes at or after this time")] = None
+    after: After = ""
+    count: Count = 100
+
+
+class FaxContactList(Frozen):
+    """Which contacts to list."""
+
+    name: Annotated[str, Field(description="a part of the name")] = ""
+    number: Annotated[str, Field(description="a fax number")] = ""
+    after: After = ""
+    count: Count = 100
+
+
+class WebhookUrl(Frozen):
+    """Where the agent is called."""
+
+    url: Annotated[str, Field(description="URL of the agent; empty to end it")]
+
+
+@operation()
+def show_line(context: Context, _: NoInput) -> dict[str, Any]:
+    """Show the organization's own fax numbers: {"organization", "numbers", "unread"}."""
+    settings = context.state.settings
+    return {
+        "organization": settings.organization,
+        "numbers": list(settings.numbers),
+        "unread": context.state.index.unread,
+    }
+
+
+@operation(shorter_hint="give a `name`")
+def list_contacts(context: Context, page: FaxContactList) -> dict[str, Any]:
+    """Search the fax machines of others: {"contacts": [{"name", "number"}], "next"}."""
+    contacts = iter(context.state.line.contacts.values())
+    if page.after:
+        if page.after not in context.state.line.contacts:
+            raise Refusal(404, "no_such_contact", f"there is no contact {page.after[:60]}")
+        for contact in contacts:
+            if contact.number == page.after:
+                break
+    part = page.name.casefold()
+    number = page.number and (normalise_phone(page.number) or page.number)
+    wanted = (each for each in contacts if part in each.name.casefold() and number in ("", each.number))
+    return _page("contacts", [view_contact(contact) for contact in islice(wanted, page.count)], page.count, "number")
+
+
+@operation()
+def send_fax(context: Context, fax: NewFax) -> dict[str, Any]:
+    """Send a fax: files (PDF, TIFF, PNG, JPEG) or text. Returns it with its id; it is sent later, see its status."""
+    documents = tuple(_build_document(document, number) for number, document in enumerate(fax.documents, 1))
+    fields = fax.model_dump(exclude={"documents", "header"})
+    event = context.state.send(context.action, OutgoingFax(documents=documents, header_text=fax.header, **fields))
+    return view_fax(context.state.find_fax(event.payload.header.id))  # type: ignore[attr-defined]
+
+
+@operation(shorter_hint="give a `count`")
+def list_faxes(context: Context, page: FaxList) -> dict[str, Any]:
+    """List faxes, oldest first: {"faxes": [{"id", "direction", "sender", "to", "status", "pages", …}], "next"}."""
+    wanted = FaxFilter(page.direction, page.status, page.address, page.unread, page.since)
+    after = context.state.find_fax(page.after).number if page.after else 0
+    records = islice(context.state.index.list_faxes(wanted, after), page.count)
+    return _page("faxes", [view_fax(record) for record in records], page.count, "id")
+
+
+@operation()
+def show_fax(context: Context, fax: FaxId) -> dict[str, Any]:
+    """Show the status of a fax, its numbers and how many pages it has; not its content."""
+    return view_fax(context.state.find_fax(fax.id))
+
+
+@operation()
+def download_fax(context: Context, fax: FaxDownload) -> bytes:
+    """Download all pages of a fax as a PDF or TIFF file; one that arrived is then marked as read."""
+    pages = [page for _, page in context.state.read_pages(context.action, fax.id, fax.format)]
+    return write_pdf(pages) if fax.format == "pdf" else write_tiff(pages)
+
+
+@operation()
+def download_page(context: Context, page: FaxPageNumber) -> bytes:
+    """Download a page of a fax as a PNG picture; one that arrived is then marked as read."""
+    [(_, dots)] = context.state.read_pages(context.action, page.id, "png", page.page)
+    return write_png(dots)
+
+
+@operation()
+def mark_fax(context: Context, mark: FaxMark) -> dict[str, Any]:
+    """Mark a fax as read, or as unread again."""
+    return view_fax(context.state.mark(context.action, mark.id, unread=mark.unread))
+
+
+@operation()
+def delete_fax_content(context: Context, fax: FaxId) -> None:
+    """Delete the pages of a fax. Its numbers and its status stay."""
+    context.state.delete_content(context.action, fax.id)
+
+
+@operation(tool=False, logs_body=False)
+def register_webhook(context: Context, webhook: WebhookUrl) -> None:
+    """Register the URL that is called for each fax that arrives and for each that is done; an empty one ends it."""
+    try:
+        if webhook.url and OutboundAddress.parse(webhook.url).scheme == "tcp":
+            raise BadAddress("expected an http or https URL")
+    except BadAddress as error:
+        raise Refusal(400, "bad_url", str(error)) from None
+    context.register_callback(WEBHOOK_LINK, webhook.url)  # first, because it may refuse the address
+    context.action.emit(FaxWebhookRegistered(registered=bool(webhook.url)))
+
+
+def _build_document(document: NewDocument, number: int) -> OutgoingDocument:
+    name = document.name or f"document {number}"
+    if (document.text is None) == (document.base64 is None):
+        raise Refusal(422, "invalid_input", f"document {name[:60]!r}: expected either text or base64")
+    if document.text is not None:
+        return OutgoingDocument(name=name, format="text", data=document.text.encode())
+    try:
+        data = base64.b64decode(document.base64 or "", validate=True)
+    except (binascii.Error, ValueError):
+        raise Refusal(422, "invalid_input", f"document {name[:60]!r}: expected base64") from None
+    return OutgoingDocument(name=name, media_type=document.content_type, data=data)
+
+
+def _page(name: str, entries: list[dict[str, Any]], count: int, key: str) -> dict[str, Any]:
+    return {name: entries, **({"next": entries[-1][key]} if len(entries) == count else {})}
+
+
+OPERATIONS = (
+    *(show_line, list_contacts, send_fax, list_faxes, show_fax, download_fax, download_page),
+    *(mark_fax, delete_fax_content, register_webhook),
+)

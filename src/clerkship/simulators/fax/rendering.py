@@ -1,0 +1,103 @@
+"""The pages of a fax as its recipient gets them: converted documents, the header line, a degraded page."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from clerkship.fax.conversion import convert, detect_format
+from clerkship.fax.degradation import Degradation
+from clerkship.fax.degrade import degrade, degrade_words
+from clerkship.fax.document import MAX_PAGES, DocumentFormat, FaxDocument, UnreadableDocument
+from clerkship.fax.header import add_header, format_header
+from clerkship.fax.page import FaxPage
+from clerkship.fax.words import PageWords
+from clerkship.sandbox.request import Refusal
+from clerkship.simulators.fax.checks import refuse_document
+from clerkship.simulators.fax.outgoing import IncomingFax, OutgoingDocument, OutgoingFax
+
+NO_DEGRADATION = Degradation()
+FindWords = Callable[[str], PageWords | None]
+"""Returns the true words of a page that is stored, by its hash."""
+
+
+class RenderedPage(NamedTuple):
+    """A page, with its true words if they are known."""
+
+    page: FaxPage
+    words: PageWords | None
+
+
+class RenderedDocument(NamedTuple):
+    """A document and its pages."""
+
+    name: str
+    format: DocumentFormat
+    pages: Sequence[RenderedPage]
+
+
+class HeaderLine(NamedTuple):
+    """What the line at the top of each page says, but for the number of the page."""
+
+    at: datetime
+    name: str
+    number: str
+
+
+def render_outgoing(fax: OutgoingFax, header: HeaderLine, find_words: FindWords) -> list[RenderedDocument]:
+    """Convert the documents of a fax to pages with the header line; refused if one cannot be converted."""
+    documents, count = [], 0
+    for document in fax.documents:
+        converted = _convert(document, fax, find_words)
+        count += len(converted.pages)
+        if count > MAX_PAGES:
+            raise Refusal(413, "too_many_pages", f"the fax has more than {MAX_PAGES} pages")
+        documents.append(converted)
+    return _draw_headers(documents, header)
+
+
+def _convert(document: OutgoingDocument, fax: OutgoingFax, find_words: FindWords) -> RenderedDocument:
+    try:
+        format = document.format or detect_format(document.name, document.media_type, document.data)
+        converted = convert(FaxDocument(name=document.name, format=format, data=document.data), fax.resolution)
+    except UnreadableDocument as error:
+        raise refuse_document(document.name, error) from None
+    # A page of a fax that is sent on unchanged has the same dots, so its words are known.
+    pages = [RenderedPage(each.page, each.words or find_words(each.page.hash)) for each in converted]
+    return RenderedDocument(document.name, format, pages)
+
+
+def render_incoming(fax: IncomingFax, header: HeaderLine, degradation: Degradation) -> list[RenderedDocument]:
+    """Draw the header line on the pages of a fax that arrives, and degrade them."""
+    documents = [
+        RenderedDocument(each.name, each.format, [RenderedPage(page.page, page.words) for page in each.pages])
+        for each in fax.documents
+    ]
+    if fax.has_header:
+        documents = _draw_headers(documents, header)
+    if degradation == NO_DEGRADATION:
+        return documents
+    return [
+        document._replace(pages=[_degrade(page, degradation, fax.seed) for page in document.pages])
+        for document in documents
+    ]
+
+
+def _degrade(rendered: RenderedPage, degradation: Degradation, seed: str) -> RenderedPage:
+    # The seed is not that of the trial, so that a page looks the same, and has the same hash, in each trial.
+    page = degrade(rendered.page, degradation, seed)
+    if rendered.words is None:
+        return RenderedPage(page, None)
+    return RenderedPage(page, degrade_words(rendered.words, rendered.page, degradation, seed))
+
+
+def _draw_headers(documents: Sequence[RenderedDocument], header: HeaderLine) -> list[RenderedDocument]:
+    total, number, drawn = sum(len(document.pages) for document in documents), 0, []
+    for document in documents:
+        pages = []
+        for rendered in document.pages:
+            number += 1
+            line = format_header(header.at, header.name, header.number, number, total)
+            page, words = add_header(rendered.page, rendered.words or PageWords(), line)
+            pages.append(RenderedPage(page, None if rendered.words is None else words))
+        drawn.append(document._replace(pages=pages))
+    return drawn

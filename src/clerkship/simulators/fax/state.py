@@ -1,0 +1,325 @@
+"""The state of a fax line: the faxes that were sent and have arrived, their pages, and what is still to be sent.
+
+See docs/decisions/0023-fax.md.
+"""
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any, cast
+
+from clerkship.events.event import Event
+from clerkship.fax.files import read_tiff, write_tiff
+from clerkship.fax.page import FaxPage, Resolution
+from clerkship.fax.words import PageWords
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.state import ActionContext, DueWork, State
+from clerkship.simulators.fax.agenda import FaxAgenda
+from clerkship.simulators.fax.checks import MAX_HEADER_TEXT, check_number, check_outgoing, check_own_number
+from clerkship.simulators.fax.config import FaxConfig
+from clerkship.simulators.fax.dump import dump_fax, dump_page
+from clerkship.simulators.fax.events import (
+    FaxArrived,
+    FaxContentDeleted,
+    FaxMarked,
+    FaxQueued,
+    FaxRead,
+    FaxRefused,
+    FaxStatusChanged,
+    PageStored,
+)
+from clerkship.simulators.fax.index import FaxIndex
+from clerkship.simulators.fax.line import FaxLine, LineCall, change_status, find_due
+from clerkship.simulators.fax.outgoing import IncomingFax, OutgoingFax
+from clerkship.simulators.fax.records import FaxHeader, FaxPart, FaxRecord
+from clerkship.simulators.fax.rendering import HeaderLine, RenderedDocument, render_incoming, render_outgoing
+
+MAX_REFUSED_TEXT = 1000
+MAX_REFUSED_NAMES = 20
+"""How much of a refused fax its event keeps."""
+MAX_STORED_BYTES = 1_000_000_000
+"""Bytes of all pages of a line."""
+
+
+class FaxState(State):
+    """The faxes of one organization.
+
+    `send` and `receive` check a fax, render its pages, give it an id and emit its events. What was sent is transmitted
+    later, in simulated time.
+    """
+
+    def __init__(self, config: Frozen, records: MutableMapping[str, Any]) -> None:
+        super().__init__(config, records)
+        self.line = FaxLine(self.settings)
+        """The machines that can be called."""
+        self.index = FaxIndex()
+        self.calls: dict[str, int] = {}
+        """Number -> how many calls to it were made."""
+        self._pages: dict[str, PageStored] = {}
+        self._stored_bytes = 0
+        self._agenda = FaxAgenda(self.index.faxes)
+
+    @property
+    def settings(self) -> FaxConfig:
+        """The config."""
+        return cast(FaxConfig, self.config)
+
+    @property
+    def faxes(self) -> Mapping[str, FaxRecord]:
+        """All faxes by id, in order."""
+        return self.index.faxes
+
+    def find_fax(self, id: str) -> FaxRecord:
+        """Return a fax; refused if it does not exist."""
+        return self.index.find(id)
+
+    def page(self, hash: str) -> PageStored:
+        """Return a page with its true words; refused if it is not stored. The agent must not get the words."""
+        stored = self._pages.get(hash)
+        if stored is None:
+            raise Refusal(404, "no_such_page", f"there is no page {hash[:64]}")
+        return stored
+
+    def pages_of(self, id: str) -> list[PageStored]:
+        """Return the pages of a fax in order, also if the agent deleted them."""
+        return [self.page(hash) for hash in self.find_fax(id).header.pages]
+
+    def shipped_words(self, hash: str) -> PageWords | None:
+        """Return the OCR words of a page that the datasets have."""
+        words = self.records.get(hash)
+        return words if isinstance(words, PageWords) else None
+
+    # What the agent and steps do.
+
+    def send(self, action: ActionContext, fax: OutgoingFax) -> Event:
+        """Send a fax; return its FaxQueued.
+
+        Emits FaxRefused and raises Refusal if it is not accepted. A number that does not exist is accepted: the call
+        fails later.
+        """
+        try:
+            checked = self._check(fax)
+            header_line = HeaderLine(action.now, checked.header_text or "", checked.sender)
+            documents = render_outgoing(checked, header_line, self._find_words)
+            pages = self._build_pages(documents)
+        except Refusal as refusal:
+            action.emit(_build_refused(fax, refusal))
+            raise
+        self._store(action, pages)
+        header = FaxHeader(
+            id=action.ids.new("fax"),
+            direction="outbound",
+            sender=checked.sender,
+            to=checked.to,
+            parts=_build_parts(documents),
+            resolution=checked.resolution,
+            header_text=checked.header_text or "",
+            max_retries=checked.max_retries,
+            retry_delay=checked.retry_delay,
+            labels=checked.labels,
+            in_reply_to=checked.in_reply_to,
+        )
+        return action.emit(FaxQueued(header=header))
+
+    def receive(self, action: ActionContext, fax: IncomingFax) -> Event:
+        """Let a fax to the organization arrive; return its FaxArrived. Raises Refusal if a number is not valid."""
+        sender, to = check_number(fax.sender, "sender"), check_own_number(fax.to, self.settings)
+        if not any(document.pages for document in fax.documents):
+            raise Refusal(422, "no_pages", "documents: expected at least one page")
+        if fax.in_reply_to is not None:
+            self.find_fax(fax.in_reply_to)
+        contact = self.line.contacts.get(sender)
+        name = fax.header_text if fax.header_text is not None else contact.name if contact is not None else ""
+        degradation = self.settings.degradation if fax.degradation is None else fax.degradation
+        documents = render_incoming(fax, HeaderLine(action.now, name, sender), degradation)
+        self._store(action, self._build_pages(documents))
+        header = FaxHeader(
+            id=action.ids.new("fax"),
+            direction="inbound",
+            sender=sender,
+            to=to,
+            parts=_build_parts(documents),
+            resolution=_find_resolution(documents),
+            header_text=name[:MAX_HEADER_TEXT],
+            labels=fax.labels,
+            in_reply_to=fax.in_reply_to,
+        )
+        return action.emit(FaxArrived(header=header))
+
+    def read_pages(
+        self, action: ActionContext, id: str, format: str, page: int | None = None
+    ) -> list[tuple[PageStored, FaxPage]]:
+        """Return the pages of a fax, or one of them, with their dots, as the agent reads them in a format.
+
+        One that arrived is then marked as read. Refused if its content is deleted, or there is no such page.
+        """
+        record = self.find_fax(id)
+        if record.is_content_deleted:
+            raise Refusal(410, "content_deleted", f"the content of fax {id[:60]} is deleted")
+        hashes = record.header.pages
+        if page is not None:
+            if not 1 <= page <= len(hashes):
+                raise Refusal(404, "no_such_page", f"fax {id[:60]} has no page {page} (expected: 1 to {len(hashes)})")
+            hashes = hashes[page - 1 : page]
+        stored = [self.page(hash) for hash in hashes]
+        action.emit(FaxRead(id=id, format=format, page=page))
+        return [(each, read_tiff(each.data)[0]) for each in stored]
+
+    def mark(self, action: ActionContext, id: str, *, unread: bool = False) -> FaxRecord:
+        """Mark a fax that arrived as read or unread; refused for one that was sent."""
+        record = self.find_fax(id)
+        if not record.is_inbound:
+            raise Refusal(409, "not_received", f"fax {id[:60]} was sent; only faxes that arrived are marked")
+        action.emit(FaxMarked(id=id, unread=unread))
+        return record
+
+    def delete_content(self, action: ActionContext, id: str) -> None:
+        """Delete the pages of a fax from the service; refused while it is being sent, and if they are deleted."""
+        record = self.find_fax(id)
+        if record.is_content_deleted:
+            raise Refusal(410, "content_deleted", f"the content of fax {id[:60]} is deleted already")
+        if record.due is not None:
+            raise Refusal(409, "not_finished", f"fax {id[:60]} is {record.status}; delete its content when it is done")
+        action.emit(FaxContentDeleted(id=id))
+
+    def _check(self, fax: OutgoingFax) -> OutgoingFax:
+        if len(self.faxes) >= self.settings.max_faxes:
+            raise Refusal(429, "too_many_faxes", f"the line has {self.settings.max_faxes} faxes, its maximum")
+        answered = None if fax.in_reply_to is None else self.find_fax(fax.in_reply_to)
+        return check_outgoing(fax, self.settings, answered)
+
+    def _find_words(self, hash: str) -> PageWords | None:
+        stored = self._pages.get(hash)
+        return None if stored is None else stored.true_words
+
+    def _build_pages(self, documents: Sequence[RenderedDocument]) -> list[PageStored]:
+        """Return the pages that are not stored yet, or whose words were not known; refused if there is no space."""
+        built: dict[str, PageStored] = {}
+        for document in documents:
+            for page, words in document.pages:
+                known = built.get(page.hash) or self._pages.get(page.hash)
+                if known is not None and (known.true_words is not None or words is None):
+                    continue
+                built[page.hash] = PageStored(
+                    hash=page.hash,
+                    resolution=page.resolution,
+                    width=page.width,
+                    height=page.height,
+                    data=write_tiff([page]),
+                    true_words=words,
+                )
+        if self._stored_bytes + sum(len(page.data) for page in built.values()) > MAX_STORED_BYTES:
+            raise Refusal(507, "storage_full", f"the pages of all faxes have {MAX_STORED_BYTES} bytes, the maximum")
+        return list(built.values())
+
+    def _store(self, action: ActionContext, pages: Sequence[PageStored]) -> None:
+        for page in pages:
+            action.emit(page)
+
+    # What happens later.
+
+    def next_due(self) -> DueWork | None:
+        """Return the first change of a status that is due."""
+        record = self._agenda.first()
+        return None if record is None or record.due is None else DueWork(*record.due)
+
+    def run_due(self, action: ActionContext) -> None:
+        """Change the status of the fax that is due: call its number, or finish sending its pages."""
+        record = self._agenda.first()
+        if record is None:
+            return
+        is_sending = record.status == "sending"
+        number = record.line_call if is_sending else self.calls.get(record.header.to, 0) + 1
+        change = change_status(record, self._dial(record, number))
+        action.emit(
+            FaxStatusChanged(
+                id=record.id,
+                status=change.status,
+                attempt=change.attempt,
+                pages_sent=change.pages_sent,
+                error=change.error,
+            )
+        )
+        if change.status == "delivered" and self.line.is_own(record.header.to):
+            copy = record.header.model_copy(
+                update={"id": action.ids.new("fax"), "direction": "inbound", "labels": {}, "in_reply_to": None}
+            )
+            action.emit(FaxArrived(header=copy))
+
+    def _dial(self, record: FaxRecord, number: int) -> LineCall:
+        return self.line.dial(record.header.to, len(record.header.pages), number)
+
+    # Changes.
+
+    def apply(self, event: Event) -> None:
+        """Change the state by an event."""
+        match event.payload:
+            case PageStored() as page:
+                if page.hash not in self._pages:
+                    self._stored_bytes += len(page.data)
+                self._pages[page.hash] = page
+            case FaxQueued(header=header):
+                record = FaxRecord(header, event.at, len(self.faxes) + 1, "queued", event.at)
+                self.index.add(record)
+                self._schedule(record, event)
+            case FaxArrived(header=header):
+                self.index.add(FaxRecord(header, event.at, len(self.faxes) + 1, "received", event.at))
+            case FaxStatusChanged() as changed:
+                self._apply_status(event, changed)
+            case FaxRead(id=id):
+                self.index.mark(self.faxes[id], unread=False)
+            case FaxMarked(id=id, unread=unread):
+                self.index.mark(self.faxes[id], unread=unread)
+            case FaxContentDeleted(id=id):
+                self.faxes[id].is_content_deleted = True
+
+    def _apply_status(self, event: Event, changed: FaxStatusChanged) -> None:
+        record = self.faxes[changed.id]
+        if record.status != "sending":
+            number = self.calls.get(record.header.to, 0) + 1
+            self.calls[record.header.to] = record.line_call = number
+        record.status, record.status_at = changed.status, event.at
+        record.attempts, record.pages_sent, record.error = changed.attempt, changed.pages_sent, changed.error
+        self._schedule(record, event)
+
+    def _schedule(self, record: FaxRecord, event: Event) -> None:
+        call = self._dial(record, record.line_call) if record.status == "sending" else None
+        due = find_due(record, event.at, self.line, call)
+        if due is None:
+            record.due = None
+        else:
+            self._agenda.schedule(record, due, event.seq)
+
+    def dump(self) -> Any:
+        """Return plain data."""
+        return {
+            "faxes": [dump_fax(record) for record in self.faxes.values()],
+            "pages": {hash: dump_page(page) for hash, page in self._pages.items()},
+            "calls": dict(self.calls),
+        }
+
+
+def _build_parts(documents: Sequence[RenderedDocument]) -> tuple[FaxPart, ...]:
+    return tuple(
+        FaxPart(
+            name=document.name, format=document.format, pages=tuple(rendered.page.hash for rendered in document.pages)
+        )
+        for document in documents
+    )
+
+
+def _find_resolution(documents: Sequence[RenderedDocument]) -> Resolution:
+    return next(rendered.page.resolution for document in documents for rendered in document.pages)
+
+
+def _build_refused(fax: OutgoingFax, refusal: Refusal) -> FaxRefused:
+    """Return the event of a refused fax. It keeps the beginning of what was refused, in valid text."""
+    return FaxRefused(
+        code=refusal.code,
+        reason=_clean(refusal.reason),
+        to=_clean(fax.to),
+        names=tuple(_clean(document.name) for document in fax.documents[:MAX_REFUSED_NAMES]),
+    )
+
+
+def _clean(text: str) -> str:
+    return text[:MAX_REFUSED_TEXT].encode(errors="replace").decode()
