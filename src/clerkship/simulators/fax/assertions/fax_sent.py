@@ -42,9 +42,10 @@ class _Compared(NamedTuple):
 
 
 class FaxWasSent(Assertion, FaxMatch):
-    """The agent sent a fax like this, and it was delivered; or the number of such faxes is as expected. Without `status`,
-    a fax that was busy, not answered, failed or partial does not count. One that was still under way at the end does not
-    count as sent, but with `count` it must not be one too many. `none` allows no attempt, whatever became of it.
+    """The agent sent a fax like this, and it was delivered; or the number of such faxes is as expected. Without
+    `status`, a fax that was busy, not answered, failed or partial does not count. One that was still under way at the
+    end does not count as sent, but with `count` it must not be one too many. `none` allows no attempt, whatever became
+    of it.
     """
 
     name: ClassVar[str] = "fax_sent"

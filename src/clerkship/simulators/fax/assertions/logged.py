@@ -19,6 +19,8 @@ class LoggedPage(NamedTuple):
     """Its place in the fax, from 1."""
     document: int
     """The number of its document in the fax, from 1."""
+    number_in_document: int
+    """Its place in the document, from 1."""
     name: str
     """The name of its document."""
     hash: str
@@ -51,7 +53,8 @@ class LoggedFax(NamedTuple):
         pages: list[LoggedPage] = []
         for document, part in enumerate(self.header.parts, 1):
             pages += [
-                LoggedPage(len(pages) + place, document, part.name, page) for place, page in enumerate(part.pages, 1)
+                LoggedPage(len(pages) + place, document, place, part.name, page)
+                for place, page in enumerate(part.pages, 1)
             ]
         return pages
 
