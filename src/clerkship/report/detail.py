@@ -1,7 +1,7 @@
 """One trial with everything that a report shows of it, loaded from a store."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -11,6 +11,7 @@ from clerkship.events.request import BODY_FIELD
 from clerkship.events.request_line import render_logged_request
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.report.fax_pages import StoredPage, find_pages, summarize_fax_event
 from clerkship.report.outcome import outcome
 
 MAX_BODY_BYTES = 16_384
@@ -27,6 +28,8 @@ class TaskDetail:
     sidecar: dict[str, Any]
     changed: str = ""
     """What was changed in the store after the trial was saved."""
+    pages: dict[str, StoredPage] = field(default_factory=dict)
+    """Pages of faxes, by their hashes."""
 
     @property
     def outcome(self) -> str:
@@ -36,11 +39,14 @@ class TaskDetail:
 
 def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob: Callable[[str], bytes]) -> TaskDetail:
     """Build a trial from the bytes of a store; `blob` returns the snapshot and large bodies."""
+    events = [parse_line(line) for line in lines]
+    pages = find_pages(events, blob)
     return TaskDetail(
         task_run,
-        [_restore_bodies(parse_line(line), blob) for line in lines],
+        [_restore_bodies(event, blob) for event in events],
         Snapshot.model_validate_json(blob(task_run.snapshot)),
         orjson.loads(sidecar) if sidecar else {},
+        pages=pages,
     )
 
 
@@ -49,13 +55,14 @@ def _restore_bodies(event: dict[str, Any], blob: Callable[[str], bytes]) -> dict
     line = render_logged_request(event)
     if line is not None:
         event["line"] = line
-    for field, kept in event.get("blobs", {}).items():
+    summarize_fax_event(event, blob)
+    for name, kept in event.get("blobs", {}).items():
         try:
             text = blob(kept["sha256"])[:MAX_BODY_BYTES].decode(
                 errors="strict" if kept["form"] == "bytes" else "ignore"
             )
         except UnicodeDecodeError:
             continue
-        holder, name = (event["request"], "body") if field == BODY_FIELD else (event["payload"], field)
-        holder[name] = text if kept["size"] <= MAX_BODY_BYTES else f"{text} …"
+        holder, field_name = (event["request"], "body") if name == BODY_FIELD else (event["payload"], name)
+        holder[field_name] = text if kept["size"] <= MAX_BODY_BYTES else f"{text} …"
     return event

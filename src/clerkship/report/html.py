@@ -22,6 +22,7 @@ from clerkship.report.outcome import (
     describe_ending,
     urgency,
 )
+from clerkship.report.page_images import build_page_images
 from clerkship.report.pages import read_part, render_page
 from clerkship.report.percent import percent
 from clerkship.report.repeats import compute_repeats, group_rates, list_curves
@@ -31,7 +32,7 @@ MAX_ROWS = 2_000
 """Rows of the table that is shown without scripts."""
 MAX_NAMED = 12
 MAX_RATED = 200
-_SCRIPTS = ("dom", "value", "list", "criteria", "conversation", "timeline", "trial", "start")
+_SCRIPTS = ("dom", "value", "list", "fax_pages", "criteria", "conversation", "timeline", "trial", "start")
 
 
 def render_html(
@@ -51,7 +52,8 @@ def render_html(
     task_runs = [detail.task_run for detail in urgent_first]
     repeated = compute_repeats(group_rates(task_runs).values()) if run.trials > 1 else None
     outcomes = {"changed": CHANGED_OUTCOME, **OUTCOMES}
-    data = {"run": run.id, "outcomes": outcomes, "trials": fit_to_budget(urgent_first, replayed=run.is_replayed)}
+    trials = fit_to_budget(urgent_first, replayed=run.is_replayed)
+    data = {"run": run.id, "outcomes": outcomes, "trials": trials, **build_page_images(urgent_first, trials)}
     return render_page(
         "page.html",
         {"instant": _format_time},

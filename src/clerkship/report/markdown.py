@@ -25,6 +25,7 @@ from clerkship.report.outcome import (
     is_not_recorded,
     urgency,
 )
+from clerkship.report.page_text import describe_cited_pages
 from clerkship.report.pages import load_pieces
 from clerkship.report.plain_text import (
     comparisons,
@@ -50,7 +51,7 @@ _OF_TRIALS = (
     is_not_recorded,
     show_command,
 )
-_OF_CRITERIA = (parse_judge_evidence, comparisons, failed_evidence)
+_OF_CRITERIA = (parse_judge_evidence, describe_cited_pages, comparisons, failed_evidence)
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "⏭️"}
 
 

@@ -8,6 +8,7 @@ from clerkship.model.matcher import describe_expected
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.report.judge_evidence import parse_judge_evidence
 from clerkship.report.outcome import OUTCOMES, describe_reason, is_not_recorded, outcome, why_undecided
+from clerkship.report.page_text import describe_cited_pages
 
 MAX_EVIDENCE = 20
 """Rows of evidence shown per criterion."""
@@ -88,6 +89,8 @@ def explain_failure(task_run: TaskRun) -> Iterator[str]:
             yield f"    {to_one_line(criterion.detail)}"
         for cite in parse_judge_evidence(criterion).cites[:MAX_CITES]:
             yield f"    {cite.path} (event #{cite.seq}): “{to_one_line(str(cite.expected['contains']))}”"
+        for line in describe_cited_pages(criterion):
+            yield f"    {to_one_line(line)}"
         for check in failed_evidence(criterion):
             place = f" (event #{check.seq})" if check.seq is not None else ""
             yield f"    {to_one_line(check.path)}{place}"

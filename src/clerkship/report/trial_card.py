@@ -10,9 +10,11 @@ from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.attachments import ATTACHED_FACTS, list_attachments
+from clerkship.report.cited_pages import MAX_CITED_PAGES, build_cited_page
 from clerkship.report.costs import render_used
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import clip
+from clerkship.report.fax_pages import StoredPage
 from clerkship.report.judge_evidence import is_citation
 from clerkship.report.judging_summary import is_judged_by_model
 from clerkship.report.outcome import describe_ending, describe_reason, describe_status, is_not_recorded, why_undecided
@@ -51,7 +53,7 @@ def build_body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
         "reason": clip(describe_reason(run), MAX_VALUE_LENGTH),
         "ending": describe_ending(run),
         "axes": [{"name": name, "score": axis.score, "weight": axis.weight} for name, axis in run.axes.items()],
-        "criteria": [_build_criterion(criterion) for criterion in run.criteria],
+        "criteria": [_build_criterion(criterion, detail.pages) for criterion in run.criteria],
         "marks": [] if why_undecided(run) else [mark for c in run.criteria for mark in _build_marks(c)],
         "error": clip(run.error, MAX_VALUE_LENGTH),
         "agent_error": clip(run.agent_error, MAX_VALUE_LENGTH),
@@ -83,7 +85,7 @@ def _build_model_facts(run: TaskRun, replayed: bool) -> dict[str, Any]:
     }
 
 
-def _build_criterion(criterion: CriterionRun) -> dict[str, Any]:
+def _build_criterion(criterion: CriterionRun, pages: dict[str, StoredPage]) -> dict[str, Any]:
     evidence = [
         {
             "path": clip(check.path, 400),
@@ -96,14 +98,23 @@ def _build_criterion(criterion: CriterionRun) -> dict[str, Any]:
         for check in _select_evidence(criterion.evidence)
     ]
     return {
-        **criterion.model_dump(mode="json", exclude={"evidence", "detail", "label"}),
+        **criterion.model_dump(mode="json", exclude={"evidence", "detail", "label", "pictures"}),
         "label": clip(criterion.label, 400),
         "implied": criterion.is_implied,
         "detail": clip(criterion.detail, MAX_VALUE_LENGTH),
         "traceback": clip(criterion.traceback, MAX_VALUE_LENGTH),
         "evidence": evidence,
         "evidence_left_out": len(criterion.evidence) - len(evidence),
+        **_build_cited_pages(criterion, pages),
     }
+
+
+def _build_cited_pages(criterion: CriterionRun, pages: dict[str, StoredPage]) -> dict[str, Any]:
+    """Return the pages that a criterion read; empty for most criteria."""
+    if not criterion.pictures:
+        return {}
+    shown = [build_cited_page(picture, pages) for picture in criterion.pictures[:MAX_CITED_PAGES]]
+    return {"pages": shown, "pages_left_out": len(criterion.pictures) - len(shown)}
 
 
 def _differences(check: FieldCheck) -> dict[str, Any]:

@@ -57,6 +57,7 @@ function criterionCard(criterion, trial) {
     el("div", { class: "inside" },
       criterion.detail ? el("p", { class: "sentence" }, linked(criterion.detail, trial)) : null,
       criterion.traceback ? el("pre", { tabindex: "0" }, criterion.traceback) : null,
+      citedPages(criterion, trial),
       evidenceOf(criterion, trial),
       el("p", { class: "assertion muted" }, "Assertion ", el("code", {}, criterion.assertion))));
 }

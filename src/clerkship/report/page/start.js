@@ -39,6 +39,7 @@ function copyable() {
 function start() {
   document.querySelector("main").hidden = false;
   copyable();
+  document.querySelector("main").before(...[pictureNote()].filter(Boolean));
   DATA.trials.forEach(prepare);
   buildList(DATA.trials);
   filterByTemplate();

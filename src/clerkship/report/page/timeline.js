@@ -100,7 +100,7 @@ function eventRow(view, event) {
     el("span", { class: "lane" }, event.source),
     odd ? el("span", { class: `badge ${odd.kind}` }, icon(odd.icon), odd.word) : null,
     el("code", {}, event.kind), " ",
-    el("span", { class: "gist" }, event.line || summary(event.payload)));
+    el("span", { class: "gist" }, faxGist(event) || event.line || summary(event.payload)));
   toggle.addEventListener("click", () => openEvent(view, event, panel.hidden));
   const row = el("li", {
     class: `event ${odd ? odd.kind : ""}`,
@@ -110,7 +110,7 @@ function eventRow(view, event) {
   },
     el("time", { datetime: event.at }, clock(event.at)),
     track(view, event, odd),
-    el("div", { class: "what" }, toggle, because(trial, event), citedBy(trial, event.seq), panel));
+    el("div", { class: "what" }, toggle, because(trial, event), citedBy(trial, event.seq), faxThumbnails(trial, event), panel));
   event.row = row;
   return row;
 }

@@ -1,0 +1,33 @@
+"""Pages that a criterion cites, in a line of text each: which page, and the values found or missing there."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from clerkship.model.run import CriterionRun, PagePicture
+
+MAX_PAGES = 5
+"""Pages named per criterion."""
+MAX_VALUES = 10
+"""Values named per page and kind."""
+MarkSort = Literal["found", "missing", "forbidden"]
+MARK_WORDS: dict[MarkSort, str] = {"forbidden": "must not be there", "missing": "missing", "found": "found"}
+
+
+def describe_cited_pages(criterion: CriterionRun) -> Iterator[str]:
+    """Yield a line for each page: `page 2 of fax-1: missing “M54.16”; found “MRN 4711”`."""
+    for picture in criterion.pictures[:MAX_PAGES]:
+        yield _describe_page(picture)
+    more = len(criterion.pictures) - MAX_PAGES
+    if more > 0:
+        yield f"… and {more:,} more page{'s' * (more != 1)}"
+
+
+def _describe_page(picture: PagePicture) -> str:
+    values = [words for sort in MARK_WORDS if (words := _describe_values(picture, sort))]
+    return f"{picture.caption or f'page {picture.page[:12]}'}: {'; '.join(values) or 'no value was looked for'}"
+
+
+def _describe_values(picture: PagePicture, sort: MarkSort) -> str:
+    texts = [f"“{mark.text}”" for mark in picture.marks if mark.sort == sort]
+    more = f" and {len(texts) - MAX_VALUES:,} more" if len(texts) > MAX_VALUES else ""
+    return f"{MARK_WORDS[sort]} {', '.join(texts[:MAX_VALUES])}{more}" if texts else ""
