@@ -87,7 +87,7 @@ def run_pages(number: int) -> dict[str, float]:
 def run_conversion(number: int) -> dict[str, float]:
     """Return PDF files of three pages converted a second, in our worker process and with pypdfium2 alone."""
     documents = [write_letter_pdf([f"{number} {place}\n{LETTER}"] * PDF_PAGES) for place in range(number)]
-    ours = _rate(lambda data: _convert(data), documents)
+    ours = _rate(_convert, documents)
     plain = _rate(_convert_plainly, documents)
     return {"ours": ours, "plain": plain, "worker": _measure_first_conversion(documents[0])}
 

@@ -18,7 +18,8 @@ def write_letter_pdf(pages: Sequence[str]) -> bytes:
     for number, text in zip(numbers, pages, strict=True):
         content = _draw_lines(text)
         objects += [
-            f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F 3 0 R>>>>/Contents {number + 1} 0 R>>",
+            "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F 3 0 R>>>>"
+            f"/Contents {number + 1} 0 R>>",
             f"<</Length {len(content)}>>\nstream\n{content}\nendstream",
         ]
     return _join_objects(objects)

@@ -12,11 +12,14 @@ from clerkship.llm.prompts import BUILT_IN, list_prompt_parts, list_prompts
 from clerkship.model.run import TaskRun, Verdict
 from clerkship.pytest_plugin import FixtureAttackOptions, FixtureRunOptions
 from clerkship.rasa.results import MAX_EVENTS
+from clerkship.report.budget import MAX_PAGE_DATA
+from clerkship.report.fax_pages import MAX_FAX_PAGES
 from clerkship.report.jsonl import FORMAT, MAX_BLOB_BYTES
 from clerkship.report.junit import ELEMENTS
 from clerkship.report.junit import MAX_TEXT_BYTES as JUNIT_BUDGET
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES
 from clerkship.report.outcome import OUTCOMES, classify_result
+from clerkship.report.page_images import MAX_PICTURE_BYTES, MAX_PICTURES
 from clerkship.service.attacking import AttackReport
 from clerkship.service.testing import Result
 from clerkship.settings import Settings
@@ -91,7 +94,11 @@ def reports_page() -> str:
         COMMENT=MAX_COMMENT_BYTES,
         FORMAT=FORMAT,
         JUNIT_BUDGET=JUNIT_BUDGET,
+        FAX_PAGES=MAX_FAX_PAGES,
         MAX_EVENTS=MAX_EVENTS,
+        PAGE_DATA=MAX_PAGE_DATA,
+        PICTURES=MAX_PICTURES,
+        PICTURE_BYTES=MAX_PICTURE_BYTES,
         SUMMARY=MAX_SUMMARY_BYTES,
     )
 
