@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.command_server import stop_command_server
 from tests.workbench import Workbench
 
 os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, messages name the command alike
@@ -39,6 +40,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         folder = tmp_path_factory.mktemp("cache")
         patch.setenv("CLERKSHIP_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def commands() -> Iterator[None]:
+    """Stop the process that runs commands after the last test."""
+    yield
+    stop_command_server()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from typer.core import TyperGroup
 
 from clerkship.cli.app import app
 from clerkship.library.yaml import parse_yaml
+from tests.command_server import get_command_path
 
 ROOT = Path(__file__).parent.parent
 GITHUB = ROOT / "examples" / "ci" / "github" / "clerkship.yml"
@@ -126,7 +126,6 @@ class Runner:
         self.programs = folder / "bin"
         self.programs.mkdir()
         self.program("pip", "exit 0")  # we are installed
-        self.program("clerkship", f'exec {shlex.quote(sys.executable)} -m clerkship "$@"')
         self.summary.touch()
         self.output.touch()
 
@@ -142,7 +141,7 @@ class Runner:
             name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "CLERKSHIP", "GIT_"))
         }
         given |= {"GITHUB_STEP_SUMMARY": str(self.summary), "GITHUB_OUTPUT": str(self.output), **GIT, **environ}
-        given["PATH"] = f"{self.programs}{os.pathsep}{given['PATH']}"
+        given["PATH"] = f"{self.programs}{os.pathsep}{get_command_path()}"
         command = ["bash", "-eo", "pipefail", "-c", text]
         return subprocess.run(
             command, cwd=self.folder, env=given, capture_output=True, text=True, check=False, timeout=120

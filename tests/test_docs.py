@@ -18,6 +18,7 @@ import pytest
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.library.yaml import parse_yaml
 from scripts.reference.build import build_pages, find_stale_pages
+from tests.command_server import get_command_path
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parent.parent
@@ -66,7 +67,7 @@ def test_examples_in_guides_run(page: Path, tmp_path: Path) -> None:
                     if line.endswith(" &"):
                         background.enter_context(_in_background(line, here, environment))
                     else:
-                        here = _run_line(line, here, environment)
+                        here = _run_line(line, here, environment | {"PATH": get_command_path()})
 
 
 def _free_port() -> int:

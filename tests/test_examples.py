@@ -19,6 +19,7 @@ import pytest
 
 from clerkship.service.scaffold import create_project
 from examples.order_support.rasa_server import serve
+from tests.command_server import get_command_path
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PYTHON = shlex.quote(sys.executable)
@@ -32,9 +33,10 @@ def practice(tmp_path: Path) -> Path:
 
 
 def clerkship(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a new process."""
-    command = [sys.executable, "-m", "clerkship", *arguments]
+    """Run a command in a process of its own."""
     given = {name: value for name, value in os.environ.items() if "OPENAI" not in name} | environ
+    given["PATH"] = get_command_path()
+    command = ["clerkship", *arguments]
     return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, check=False, timeout=60)
 
 

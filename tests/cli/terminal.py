@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from tests.command_server import get_command_path
+
 COMMAND = [sys.executable, "-m", "clerkship"]
 LIMIT = 30.0
 
@@ -25,9 +27,9 @@ class Stopped(NamedTuple):
 
 def clerkship(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    return subprocess.run(
-        [*COMMAND, *arguments], cwd=folder, env=_environment(), capture_output=True, text=True, check=False, timeout=60
-    )
+    environment = _environment() | {"PATH": get_command_path()}
+    command = ["clerkship", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
 
 class Process:

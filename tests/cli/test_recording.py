@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_server import get_command_path
+
 AGENT = """
 from clerkship.events.agent import ActionExecuted, SlotSet
 
@@ -63,11 +65,14 @@ def create_project(folder: Path) -> Path:
     return folder
 
 
-def run_command(here: Path, *words: str, exits: int = 0, seed: str = "0") -> str:
-    """Run a command in a new process, and return its output."""
-    environment = os.environ | {"PYTHONHASHSEED": seed, "NO_COLOR": "1", "COLUMNS": "200"}
+def run_command(here: Path, *words: str, exits: int = 0, seed: str | None = None) -> str:
+    """Run a command, and return its output. A seed of hashes needs a new interpreter."""
+    environment = os.environ | {"NO_COLOR": "1", "COLUMNS": "200"}
     environment.pop("OPENAI_API_KEY", None)
-    command = [sys.executable, "-m", "clerkship", *words]
+    if seed is None:
+        command, environment["PATH"] = ["clerkship", *words], get_command_path()
+    else:
+        command, environment["PYTHONHASHSEED"] = [sys.executable, "-m", "clerkship", *words], seed
     done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == exits, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -3,10 +3,10 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from clerkship.service.scaffold_plugin import create_simulator
+from tests.command_server import get_command_path
 
 HEALTHY = """
 from typing import ClassVar
@@ -52,6 +52,6 @@ def install_simulator(site: Path, name: str = "acme.pager", more: str = "") -> P
 
 def clerkship(site: Path, *arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the command line with these packages installed."""
-    environment = os.environ | {"PYTHONPATH": str(site), **variables}
-    command = [sys.executable, "-m", "clerkship", *arguments]
+    environment = os.environ | {"PATH": get_command_path(), "PYTHONPATH": str(site), **variables}
+    command = ["clerkship", *arguments]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120)
