@@ -12,6 +12,8 @@ MAX_PAGES = 200
 MAX_DOCUMENT_BYTES = 20_000_000
 MAX_SIDE = 20_000
 """Dots of the longer side of an image."""
+MAX_DOTS = 50_000_000
+"""Dots of an image. A letter scanned at 600 dpi has 34 million."""
 
 
 class FaxDocument(Frozen):

@@ -67,7 +67,7 @@ def to_grey(image: "Image.Image") -> "Image.Image":
     return image if image.mode == "L" else image.convert("L")
 
 
-def page_height(size: tuple[int, int], resolution: Resolution, dpi: tuple[float, float] | None = None) -> int:
+def page_height(size: tuple[float, float], resolution: Resolution, dpi: tuple[float, float] | None = None) -> int:
     """Return the lines of a page that shows an image of this size over its whole width.
 
     Raise UnreadableDocument if the page would be longer than MAX_PAGE_INCHES.

@@ -1,0 +1,143 @@
+"""Documents become fax pages.
+
+Text is drawn here. PDF, TIFF, PNG and JPEG files are untrusted: a process with limits decodes them, so that a file that
+takes too much memory or time, or that crashes the decoder, is refused. Only dots count: text layers are never read.
+"""
+
+import queue
+import zlib
+from importlib.util import find_spec
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+import orjson
+
+from clerkship.fax.document import MAX_DOCUMENT_BYTES, DocumentFormat, FaxDocument, UnreadableDocument
+from clerkship.fax.page import FaxPage, Resolution
+from clerkship.fax.text_pages import render_text
+from clerkship.fax.words import PageWords
+from clerkship.fax.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
+
+LIMITS = WorkerLimits(memory=1_000_000_000, cpu_seconds=30, wall_seconds=180)
+"""What the conversion of one document may take. The wall limit is for a machine with other work to do."""
+MAX_WORKERS = 2
+SIGNATURES: dict[DocumentFormat, tuple[bytes, ...]] = {
+    "pdf": (b"%PDF-",),
+    "tiff": (b"II*\0", b"MM\0*"),
+    "png": (b"\x89PNG\r\n\x1a\n",),
+    "jpeg": (b"\xff\xd8\xff",),
+}
+TEXT_TYPES = ("", "text/plain", "text/csv", "text/markdown", "application/octet-stream")
+TEXT_SUFFIXES = ("", ".txt", ".text", ".md", ".csv", ".log", ".asc")
+BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+CONTROL_BYTES = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1b")
+MAX_CONTROL_SHARE = 10
+"""Text has at most a tenth of control characters."""
+EXPECTED = "expected: PDF, TIFF, PNG, JPEG or plain text"
+
+
+class ConvertedPage(NamedTuple):
+    """A page of a document."""
+
+    page: FaxPage
+    words: PageWords | None
+    """The words that were drawn; None if only the picture is known."""
+
+
+def detect_format(name: str, declared_type: str, data: bytes) -> DocumentFormat:
+    """Return the format of a file by its content; raise UnreadableDocument if it is none that can be faxed.
+
+    Plain text has no signature: what looks like text is text unless its name or its media type says otherwise.
+    """
+    _check_size(name, data)
+    for format, signatures in SIGNATURES.items():
+        if data.startswith(signatures):
+            return format
+    media_type = declared_type.partition(";")[0].strip().lower()
+    suffix = PurePath(name).suffix.lower()
+    if _decode_text(data) is None:
+        raise UnreadableDocument("unknown_format", f"{name!r} has an unknown format ({EXPECTED})")
+    if media_type not in TEXT_TYPES or suffix not in TEXT_SUFFIXES:
+        claim = f"of type {media_type}" if media_type not in TEXT_TYPES else f"named {suffix}"
+        raise UnreadableDocument("unknown_format", f"{name!r} is {claim}, but its content is not ({EXPECTED})")
+    return "text"
+
+
+def convert(document: FaxDocument, resolution: Resolution) -> list[ConvertedPage]:
+    """Return the pages of a document. Raise UnreadableDocument if it cannot be converted.
+
+    A page that is a fax page already, because it comes from a file that this package wrote, stays as it is: it has the
+    same dots, the same resolution and the same hash.
+    """
+    _check_size(document.name, document.data)
+    _check_libraries()
+    if document.format != "text":
+        return [ConvertedPage(page, None) for page in _convert_in_worker(document, resolution)]
+    text = _decode_text(document.data)
+    if text is None:
+        raise UnreadableDocument("corrupt", f"{document.name!r} is not text (expected: UTF-8)")
+    return [ConvertedPage(page, words) for page, words in render_text(text, resolution)]
+
+
+def _check_size(name: str, data: bytes) -> None:
+    if not data:
+        raise UnreadableDocument("no_pages", f"{name!r} is empty")
+    if len(data) > MAX_DOCUMENT_BYTES:
+        size = f"{len(data):,} bytes (at most {MAX_DOCUMENT_BYTES:,})"
+        raise UnreadableDocument("too_large", f"{name!r} has {size}")
+
+
+def _check_libraries() -> None:
+    missing = [package for package in ("PIL", "pypdfium2", "font_roboto") if find_spec(package) is None]
+    if missing:
+        reason = f"documents cannot be converted: {', '.join(missing)} is not installed"
+        raise UnreadableDocument("missing_library", f"{reason}; run: pip install 'clerkship[fax]'")
+
+
+def _decode_text(data: bytes) -> str | None:
+    """Return the text of a file; None if it is not text."""
+    encodings = [BYTE_ORDER_MARKS[data[:2]]] if data[:2] in BYTE_ORDER_MARKS else ["utf-8-sig", "cp1252"]
+    for encoding in encodings:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        controls = sum(text.count(chr(byte)) for byte in CONTROL_BYTES)
+        is_sure = encoding != "cp1252"  # any bytes are text of a one-byte encoding: only clean ones are taken for it
+        if "\0" not in text and controls * MAX_CONTROL_SHARE <= (len(text) if is_sure else 0):
+            return text
+    return None
+
+
+_workers: "queue.LifoQueue[WorkerProcess]" = queue.LifoQueue()
+"""Idle processes; the one that was used last is used next, so that one alone starts where one is enough."""
+for _ in range(MAX_WORKERS):
+    _workers.put(WorkerProcess("clerkship.fax.conversion_worker:convert_request", LIMITS))
+
+
+def _convert_in_worker(document: FaxDocument, resolution: Resolution) -> list[FaxPage]:
+    head = orjson.dumps({"format": document.format, "resolution": resolution})
+    worker = _workers.get()
+    try:
+        reply = worker.call(head + b"\n" + document.data)
+    except WorkerLimitExceeded as error:
+        code = "too_large" if error.limit == "memory" else "too_slow"
+        raise UnreadableDocument(code, f"{document.name!r} cannot be converted: {error}") from error
+    except WorkerCrashed as error:
+        raise UnreadableDocument("corrupt", f"{document.name!r} cannot be read: it crashes the decoder") from error
+    finally:
+        _workers.put(worker)
+    return _parse_reply(document.name, reply)
+
+
+def _parse_reply(name: str, reply: bytes) -> list[FaxPage]:
+    head, _, dots = reply.partition(b"\n")
+    result: dict[str, Any] = orjson.loads(head)
+    if "code" in result:
+        raise UnreadableDocument(result["code"], f"{name!r}: {result['reason']}")
+    pages, start = [], 0
+    for page in result["pages"]:
+        end = start + page.pop("bytes")
+        pages.append(FaxPage(dots=zlib.decompress(dots[start:end]), **page))
+        start = end
+    return pages
