@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from clerkship.fax.fonts import FontStyle, load_font, measure, missing_extra, replace_missing_letters, space_width
+from clerkship.fax.fonts import (
+    FontStyle,
+    load_font,
+    measure,
+    missing_extra,
+    replace_missing_letters,
+    space_width,
+    text_width,
+)
 from clerkship.fax.page import LETTER_HEIGHT, PAGE_WIDTH, FaxPage, Resolution
 from clerkship.fax.words import PageWord, PageWords
 
@@ -57,12 +65,15 @@ class Canvas:
 
     def text(self, x: int, top: int, text: str, style: FontStyle, align: Align = "left", *, color: int = BLACK) -> int:
         """Draw one line of text and return its width. `x` is its left end, its center or its right end."""
-        words = replace_missing_letters(text, style).split()
-        width = text_width(words, style)
+        text = replace_missing_letters(text, style)
+        width = text_width(text, style)
         x -= {"left": 0, "center": width // 2, "right": width}[align]
         font = load_font(style)
         baseline = top + style.dots
-        for word in words:
+        for word in text.split(" "):
+            if not word:  # one of several spaces
+                x += space_width(style)
+                continue
             self.sheet.draw.text((x, baseline), word, fill=color, font=font, anchor="ls")
             left, above, right, below = (round(side) for side in font.getbbox(word, anchor="ls"))
             self.record(word, (x + left, baseline + above, x + right, baseline + below), baseline)
@@ -150,11 +161,6 @@ class Canvas:
         if self.resolution == "fine":
             return PageWords(words=tuple(sheet.words))
         return PageWords(words=tuple(_halve(word) for word in sheet.words))
-
-
-def text_width(words: Sequence[str], style: FontStyle) -> int:
-    """Return the width of words with spaces between them."""
-    return sum(measure(word, style) for word in words) + space_width(style) * max(0, len(words) - 1)
 
 
 def _halve(word: PageWord) -> PageWord:

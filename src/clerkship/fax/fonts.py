@@ -85,10 +85,16 @@ def space_width(style: FontStyle) -> int:
     return max(1, measure(" ", style))
 
 
+def text_width(text: str, style: FontStyle) -> int:
+    """Return the width of a line as the canvas draws it: word by word, with its spaces."""
+    return sum(measure(word, style) for word in text.split(" ")) + space_width(style) * text.count(" ")
+
+
 def replace_missing_letters(text: str, style: FontStyle) -> str:
-    """Return the text with letters that the font lacks written with others: without accents, or as `?`."""
-    text = unicodedata.normalize("NFC", text)
-    return text if text.isascii() else "".join(_drawable(letter, style.family) for letter in text)
+    """Return the text in letters that the font has: others without their accents, or as `?`. Tabs become spaces."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_drawable(letter, style.family) for letter in unicodedata.normalize("NFC", text))
 
 
 @lru_cache(maxsize=4096)
@@ -111,9 +117,16 @@ def _has_letter(letter: str, family: Family) -> bool:
 
 
 def wrap(text: str, style: FontStyle, width: int) -> list[str]:
-    """Break text into lines that fit a width. Line breaks of the text stay; a word that is too long is broken."""
-    text = replace_missing_letters(text, style) if not text.isascii() else text
-    return [line for paragraph in text.split("\n") for line in _wrap_paragraph(paragraph, style, width)]
+    """Break text into lines that fit a width. Line breaks of the text stay; a word that is too long is broken.
+
+    Several spaces in a row stay in a text that fits as it is.
+    """
+    paragraphs = (replace_missing_letters(paragraph, style).rstrip() for paragraph in text.splitlines() or [""])
+    return [
+        line
+        for paragraph in paragraphs
+        for line in ([paragraph] if text_width(paragraph, style) <= width else _wrap_paragraph(paragraph, style, width))
+    ]
 
 
 def _wrap_paragraph(text: str, style: FontStyle, width: int) -> list[str]:

@@ -68,7 +68,7 @@ def write_by_hand(canvas: Canvas, x: int, top: int, text: str, pen: Pen, random:
     """Write a line by hand and return its width. The words are recorded as they are written, without accents."""
     baseline = top + pen.height
     start = x
-    climb = random.randrange(-3, 4)  # percent by which the line rises or falls
+    climb = random.randrange(-2, 3)  # percent by which the line rises or falls
     for word in to_plain_letters(text).split():
         strokes: list[Stroke] = []
         left = x
@@ -77,7 +77,7 @@ def write_by_hand(canvas: Canvas, x: int, top: int, text: str, pen: Pen, random:
             drawn, width = _write_letter(letter, x, baseline + lift, pen, random)
             strokes += drawn
             x += width
-        points = [point for stroke in strokes for point in _connect(stroke)]
+        points = [point for stroke in strokes for point in connect(stroke)]
         canvas.dots(points, pen.thickness)
         canvas.record(word, _box_around(points, left, baseline, pen), baseline)
         x += pen.height * 60 // 100 + _jitter(random, pen.height // 12)
@@ -114,13 +114,13 @@ def sign(canvas: Canvas, x: int, baseline: int, name: str, random: Random) -> in
             squeezed = Pen(pen.hand, height, pen.thickness, pen.slant, pen.unevenness)
             drawn, width = _write_letter(letter, x, baseline, squeezed, random)
             for stroke in drawn:
-                canvas.dots(_connect(stroke), pen.thickness)
-            x += width * 9 // 10
+                canvas.dots(connect(stroke), 3 if place == 0 else 2)
+            x += width * (100 if place == 0 else 86) // 100
         x += 10 if number == 0 else 4
     end = x + 40 + random.randrange(70)
     rise = random.randrange(-14, 6)
     middle = (start + (end - start) // 3, baseline + 14)
-    canvas.dots(_connect([(x - 6, baseline), (end, baseline + rise), middle, (end - 30, baseline + 22)]), 2)
+    canvas.dots(connect([(x - 6, baseline), (end, baseline + rise), middle, (end - 30, baseline + 22)]), 2)
     return end - start
 
 
@@ -140,7 +140,7 @@ def _write_letter(letter: str, x: int, baseline: int, pen: Pen, random: Random) 
     return strokes, max(1, glyph.width * scale // CAP_HEIGHT)
 
 
-def _connect(stroke: Stroke) -> Stroke:
+def connect(stroke: Stroke) -> Stroke:
     """Return all points on the lines between the points of a stroke."""
     points = stroke[:1]
     for (x1, y1), (x2, y2) in pairwise(stroke):

@@ -3,8 +3,8 @@
 import re
 from datetime import datetime
 
-from clerkship.fax.canvas import Canvas, text_width
-from clerkship.fax.fonts import FontStyle, replace_missing_letters
+from clerkship.fax.canvas import Canvas
+from clerkship.fax.fonts import FontStyle, replace_missing_letters, text_width
 from clerkship.fax.page import FaxPage
 from clerkship.fax.words import PageWords
 
@@ -54,21 +54,20 @@ def add_header(page: FaxPage, words: PageWords, line: str) -> tuple[FaxPage, Pag
 def _draw(canvas: Canvas, line: str) -> None:
     """Draw the parts of the line over the whole width, in smaller letters if it is long."""
     style = STYLE
-    parts = [part.split() for part in re.split(r"\s{2,}", replace_missing_letters(line, style).strip()) if part]
+    parts = [part for part in re.split(r"\s{2,}", replace_missing_letters(line, style).strip()) if part]
     gap = 30
     width = canvas.sheet.image.width - 2 * MARGIN
     while sum(text_width(part, style) for part in parts) + gap * (len(parts) - 1) > width:
         if style.size > SMALLEST:
             style = style.sized(style.size - 0.5)
-        elif len(parts[-1]) > 1:
-            parts[-1].pop()
         else:
-            parts.pop()
+            longest = max(range(len(parts)), key=lambda number: len(parts[number]))
+            parts[longest] = parts[longest][:-1].rstrip()
     widths = [text_width(part, style) for part in parts]
     spare = (width - sum(widths)) // max(1, len(parts) - 1)
     x = MARGIN
     for part, needed in zip(parts, widths, strict=True):
-        canvas.text(x, 6, " ".join(part), style)
+        canvas.text(x, 6, part, style)
         x += needed + spare
 
 

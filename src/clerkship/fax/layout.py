@@ -13,6 +13,10 @@ FOOTER_HEIGHT = 110
 TableLook = Literal["grid", "rules", "plain"]
 
 
+TableRow = Sequence[str] | str
+"""The cells of a row, or the heading of the rows below it."""
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table. Widths are shares of the width of the text."""
@@ -107,13 +111,20 @@ class Flow:
         self.y += after
 
     def table(
-        self, columns: Sequence[Column], rows: Sequence[Sequence[str]], look: TableLook = "grid", after: int = 20
+        self,
+        columns: Sequence[Column],
+        rows: Sequence[TableRow],
+        look: TableLook = "grid",
+        after: int = 20,
     ) -> None:
         """Add a table. A row stays on one page; the titles are repeated on each page."""
         table = _Table(self, columns, look)
         table.draw_titles()
         for row in rows:
-            table.draw_row(row)
+            if isinstance(row, str):
+                table.draw_section(row)
+            else:
+                table.draw_row(row)
         self.y += after
 
     def form_rows(self, rows: Sequence[Sequence[tuple[str, str, int]]], after: int = 20) -> None:
@@ -177,6 +188,20 @@ class _Table:
         if self.look == "rules":
             self.flow.canvas.rule(self.flow.left, self.flow.y, self.flow.right, 1)
             self.flow.y += 2
+
+    def draw_section(self, heading: str) -> None:
+        """Draw a heading over the whole width; at least one row fits below it."""
+        style = self.flow.style.bolder()
+        lines = wrap(heading, style, self.flow.width - 2 * self.padding)
+        height = len(lines) * style.line_height + 2 * self.padding
+        if self.flow.ensure_space(height + 2 * style.line_height):
+            self.draw_titles()
+        for number, line in enumerate(lines):
+            top = self.flow.y + self.padding + number * style.line_height
+            self.flow.canvas.text(self.flow.left + self.padding, top, line, style)
+        if self.look == "grid":
+            self.flow.canvas.box(self.flow.left, self.flow.y, self.flow.right + 2, self.flow.y + height + 2)
+        self.flow.y += height
 
     def _inner(self, number: int) -> int:
         return self.edges[number + 1] - self.edges[number] - 2 * self.padding

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 
-from clerkship.fax.canvas import PAGE_HEIGHT, WHITE, Canvas, text_width
-from clerkship.fax.fonts import FontStyle
-from clerkship.fax.handwriting import Pen, handwriting_width, wrap_handwriting, write_by_hand
+from clerkship.fax.canvas import PAGE_HEIGHT, WHITE, Canvas
+from clerkship.fax.fonts import FontStyle, text_width
+from clerkship.fax.handwriting import Pen, connect, handwriting_width, wrap_handwriting, write_by_hand
 from clerkship.fax.page import PAGE_WIDTH
 from clerkship.fax.skew import Skew
 
@@ -13,6 +13,9 @@ STAMP_STYLE = FontStyle("sans", 15, bold=True)
 MAX_STAMP_TURN = 6
 """Degrees."""
 MAX_NOTE_WIDTH = 560
+_HALF_TURN = (1000, 966, 866, 707, 500, 259, 0, -259, -500, -707, -866, -966)
+COSINES = (*_HALF_TURN, *(-cosine for cosine in _HALF_TURN))
+"""Of the angles from 0 to 345 degrees in steps of 15, in thousandths: integers are the same on each machine."""
 EDGE = 40
 """Dots at the edge of the paper that stay free."""
 
@@ -21,7 +24,7 @@ def add_stamp(canvas: Canvas, lines: Sequence[str], random: Random) -> None:
     """Stamp lines of text in a frame, a little crooked and worn, on a free place of the upper half or the right."""
     small = STAMP_STYLE.sized(10)
     styles = [STAMP_STYLE, *[small] * (len(lines) - 1)]
-    inner = max(text_width(line.split(), style) for line, style in zip(lines, styles, strict=True))
+    inner = max(text_width(line, style) for line, style in zip(lines, styles, strict=True))
     frame_width, frame_height = inner + 50, sum(style.line_height for style in styles) + 36
     # The turned frame needs space around it. Rows of dots are whole bytes.
     width, height = (frame_width + 40 + 7) // 8 * 8, frame_height + frame_width // 5
@@ -66,6 +69,32 @@ def add_note(canvas: Canvas, text: str, random: Random) -> None:
         place = (EDGE, 4)
     for number, line in enumerate(lines):
         write_by_hand(canvas, place[0] + 10 + random.randrange(8), place[1] + number * step, line, pen, random)
+
+
+def circle_words(canvas: Canvas, text: str, random: Random) -> bool:
+    """Draw a circle by hand around words on the page, and return whether they are there, one after the other."""
+    words, wanted = canvas.sheet.words, text.split()
+    for start in range(len(words) - len(wanted) + 1):
+        found = words[start : start + len(wanted)]
+        if [word.text for word in found] == wanted and len({word.line for word in found}) == 1:
+            left, right = found[0].left, found[-1].left + found[-1].width
+            top, bottom = min(word.top for word in found), max(word.top + word.height for word in found)
+            _draw_circle(canvas, (left + right) // 2, (top + bottom) // 2, right - left, bottom - top, random)
+            return True
+    return False
+
+
+def _draw_circle(canvas: Canvas, x: int, y: int, width: int, height: int, random: Random) -> None:
+    """Draw an uneven ellipse around a box; its end passes its beginning, as that of a hand does."""
+    across, down = width * 62 // 100 + 16, height * 75 // 100 + 12
+    start = random.randrange(len(COSINES))
+    points = []
+    for step in range(len(COSINES) + 3):
+        angle = (start + step) % len(COSINES)
+        grown = 100 + step * 6 // 10 + random.randrange(-1, 2)
+        sine = COSINES[angle - len(COSINES) // 4]
+        points.append((x + COSINES[angle] * across * grown // 100_000, y + sine * down * grown // 100_000))
+    canvas.dots(connect(points), 3)
 
 
 def find_free_place(canvas: Canvas, width: int, height: int, random: Random) -> tuple[int, int] | None:

@@ -29,10 +29,10 @@ def continue_pages(flow: Flow, about: str) -> None:
     flow.on_new_page = draw_top
 
 
-def add_address(flow: Flow, recipient: RecipientFields, attention: str = "Attn:") -> None:
+def add_address(flow: Flow, recipient: RecipientFields) -> None:
     """Add the address of a recipient."""
     numbers = (("Phone", recipient.phone), ("Fax", recipient.fax))
-    lines = [recipient.name, f"{attention} {recipient.attention}" if recipient.attention else ""]
+    lines = [recipient.name, f"Attn: {recipient.attention}" if recipient.attention else ""]
     lines += [recipient.address, recipient.city]
     lines.append("   ".join(f"{label}: {number}" for label, number in numbers if number))
     written = [line for line in lines if line]
@@ -94,7 +94,7 @@ def _add_patient_boxes(
     shown = [(label.upper(), value, 1) for label, value in more if value]
     if shown:
         rows.append(shown)
-    flow.form_rows(rows)
+    flow.form_rows([row for row in rows if any(value for _, value, _ in row)])
 
 
 def tick_boxes(flow: Flow, label: str, options: Sequence[tuple[str, bool]], gap: int = 50) -> None:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from clerkship.fax.canvas import PAGE_HEIGHT, DrawnPage
 from clerkship.fax.fonts import wrap
 from clerkship.fax.layout import FOOTER_HEIGHT, Flow
-from clerkship.fax.marks import add_note, add_punch_holes, add_stamp
+from clerkship.fax.marks import add_note, add_punch_holes, add_stamp, circle_words
 from clerkship.fax.page import Resolution
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.simulators.fax.templates.fields import FaxFields
@@ -68,6 +68,8 @@ def _add_footers(flow: Flow, fields: FaxFields, look: Look) -> None:
 def _add_marks(flow: Flow, fields: FaxFields, rng: Rng) -> None:
     """Draw what people left on the first page."""
     flow.canvas.select_page(0)
+    for words in fields.circled:
+        circle_words(flow.canvas, words, rng.stream("circles"))
     if fields.stamp:
         lines = [line for line in (fields.stamp.text, fields.stamp.date) if line]
         add_stamp(flow.canvas, lines, rng.stream("stamp"))

@@ -15,6 +15,9 @@ from clerkship.simulators.fax.templates.fields import FaxFields, LongText, Recip
 from clerkship.simulators.fax.templates.look import Look, draw_letterhead
 
 MAX_HANDWRITTEN = 400
+"""Letters."""
+RULED_LINES = 7
+"""Lines for a message by hand; a longer one has as many as it needs."""
 
 
 class CoverSheetFields(FaxFields):
@@ -45,12 +48,13 @@ def lay_out(fields: CoverSheetFields, flow: Flow, look: Look, rng: Rng) -> None:
         ("For review", fields.for_review),
         ("Please reply", fields.please_reply),
     ]
+    flow.skip(16)
     tick_boxes(flow, "", options, gap=90)
     flow.canvas.rule(flow.left, flow.y + 6, flow.right, 4)
     flow.skip(34)
     if fields.message or fields.handwritten_message:
         flow.canvas.text(flow.left, flow.y, "Comments:", look.heading)
-        flow.skip(look.heading.line_height + 10)
+        flow.skip(look.heading.line_height + 30)
     if fields.message:
         flow.paragraph(fields.message)
     _write_message(flow, fields.handwritten_message, rng)
@@ -78,9 +82,12 @@ def _add_routing(flow: Flow, fields: CoverSheetFields) -> None:
 
 def _write_message(flow: Flow, text: str, rng: Rng) -> None:
     """Write a message by hand on ruled lines."""
+    if not text:
+        return
     random = rng.stream("message")
     pen = Pen(random.choice(("print", "script")), 40, 3, random.randrange(8, 25))
-    for line in wrap_handwriting(text, pen, flow.width - 80):
+    lines = wrap_handwriting(text, pen, flow.width - 80)
+    for line in [*lines, *[""] * (RULED_LINES - len(lines))]:
         flow.ensure_space(90)
         write_by_hand(flow.canvas, flow.left + 20 + random.randrange(12), flow.y, line, pen, random)
         flow.canvas.rule(flow.left, flow.y + 62, flow.right, 1)

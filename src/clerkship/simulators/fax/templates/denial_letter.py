@@ -62,7 +62,7 @@ def lay_out(fields: DenialLetterFields, flow: Flow, look: Look, rng: Rng) -> Non
     add_address(flow, fields.recipient)
     flow.heading(f"NOTICE OF ADVERSE DETERMINATION: {fields.decision.upper()} DENIED", look.heading.sized(12), "plain")
     _add_subject(flow, fields, look)
-    flow.paragraph(f"Dear {fields.provider.name or 'Provider'}:")
+    flow.paragraph(f"Dear {_form_of_address(fields.provider.name)}:")
     kind = "request for prior authorization" if fields.decision == "authorization" else "claim"
     flow.paragraph(f"We reviewed the {kind} named above. After this review, we do not approve the following:")
     _add_services(flow, fields, look)
@@ -73,6 +73,13 @@ def lay_out(fields: DenialLetterFields, flow: Flow, look: Look, rng: Rng) -> Non
     flow.heading("Your right to appeal", look.heading, look.headings)
     _add_appeal_rights(flow, fields)
     add_signature(flow, look, fields.signer, rng)
+
+
+def _form_of_address(name: str) -> str:
+    """Return how a letter addresses a clinician: `Dr. Nair` for `Priya Nair, MD`."""
+    person, _, degrees = name.partition(",")
+    is_physician = bool({"MD", "DO"} & set(degrees.replace(",", " ").split()))
+    return f"Dr. {person.split()[-1]}" if is_physician and person.split() else person or "Provider"
 
 
 def _add_subject(flow: Flow, fields: DenialLetterFields, look: Look) -> None:

@@ -85,6 +85,10 @@ class FaxFields(Frozen):
         tuple[Annotated[str, Field(min_length=1, max_length=160)], ...],
         Field(max_length=4, description="notes written by hand on the first page"),
     ] = ()
+    circled: Annotated[
+        tuple[ShortText, ...],
+        Field(max_length=10, description="words of the first page with a circle by hand around them"),
+    ] = ()
     stamp: FaxStamp | None = None
     punch_holes: Annotated[Literal[0, 2, 3], Field(description="holes at the left edge")] = 0
     confidentiality: Annotated[Flag, Field(description="whether small print at the bottom asks for confidence")] = True

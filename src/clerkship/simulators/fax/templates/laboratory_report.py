@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.fax.layout import Column, Flow
+from clerkship.fax.layout import Column, Flow, TableRow
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fax.templates.blocks import centered, continue_pages
@@ -77,10 +77,11 @@ def lay_out(fields: LaboratoryReportFields, flow: Flow, look: Look, rng: Rng) ->
         Column("Units", 4),
         Column("Reference range", 5),
     ]
+    rows: list[TableRow] = []
     for panel in fields.panels:
-        flow.heading(panel.name, look.heading, look.headings)
-        rows = [(result.test, result.value, result.flag, result.unit, result.range) for result in panel.results]
-        flow.table(columns, rows, look.table, after=16)
+        rows.append(panel.name)
+        rows += [(f"  {row.test}", row.value, row.flag, row.unit, row.range) for row in panel.results]
+    flow.table(columns, rows, look.table, after=16)
     if fields.comments:
         flow.heading("Comments", look.heading, "plain")
         flow.paragraph(fields.comments)

@@ -72,7 +72,7 @@ def lay_out(fields: RecordsRequestFields, flow: Flow, look: Look, rng: Rng) -> N
     centered(flow, "REQUEST FOR MEDICAL RECORDS", look.body.bolder().sized(14), after=10)
     if fields.date:
         flow.paragraph(fields.date)
-    add_address(flow, fields.recipient, "Attn: Medical records,")
+    add_address(flow, fields.recipient)
     more = [("Reference", fields.reference)]
     add_patient(flow, look, fields.patient, fields.insurance, more)
     flow.heading("Records requested", look.heading, look.headings)
