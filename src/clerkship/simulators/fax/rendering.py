@@ -67,19 +67,20 @@ def _convert(document: OutgoingDocument, fax: OutgoingFax, find_words: FindWords
 
 
 def render_incoming(fax: IncomingFax, header: HeaderLine, degradation: Degradation) -> list[RenderedDocument]:
-    """Draw the header line on the pages of a fax that arrives, and degrade them."""
+    """Degrade the pages of a fax that arrives, and draw the header line on them.
+
+    The line comes last: the sender's machine prints it, so it is straight where the paper was crooked.
+    """
     documents = [
         RenderedDocument(each.name, each.format, [RenderedPage(page.page, page.words) for page in each.pages])
         for each in fax.documents
     ]
-    if fax.has_header:
-        documents = _draw_headers(documents, header)
-    if degradation == NO_DEGRADATION:
-        return documents
-    return [
-        document._replace(pages=[_degrade(page, degradation, fax.seed) for page in document.pages])
-        for document in documents
-    ]
+    if degradation != NO_DEGRADATION:
+        documents = [
+            document._replace(pages=[_degrade(page, degradation, fax.seed) for page in document.pages])
+            for document in documents
+        ]
+    return _draw_headers(documents, header) if fax.has_header else documents
 
 
 def _degrade(rendered: RenderedPage, degradation: Degradation, seed: str) -> RenderedPage:
