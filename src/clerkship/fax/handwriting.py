@@ -95,12 +95,18 @@ def handwriting_width(text: str, pen: Pen) -> int:
 def wrap_handwriting(text: str, pen: Pen, width: int) -> list[str]:
     """Break a note into lines that fit a width."""
     lines: list[str] = []
-    for word in text.split():
+    longest = max(1, width * 5 // (pen.height * 8))  # the widest letter is less than 1.6 times as wide as high
+    for word in _break_words(text, longest):
         if lines and handwriting_width(f"{lines[-1]} {word}", pen) <= width:
             lines[-1] = f"{lines[-1]} {word}"
         else:
             lines.append(word)
     return lines
+
+
+def _break_words(text: str, longest: int) -> list[str]:
+    """Return the words of a text, those of more letters in parts."""
+    return [word[start : start + longest] for word in text.split() for start in range(0, len(word), longest)]
 
 
 def sign(canvas: Canvas, x: int, baseline: int, name: str, random: Random) -> int:

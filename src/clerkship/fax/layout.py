@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clerkship.fax.canvas import PAGE_HEIGHT, Canvas
-from clerkship.fax.fonts import FontStyle, wrap
+from clerkship.fax.fonts import FontStyle, text_width, wrap
 from clerkship.fax.page import PAGE_WIDTH, Resolution
 
 FOOTER_HEIGHT = 110
@@ -70,7 +70,8 @@ class Flow:
 
     def heading(self, text: str, style: FontStyle, look: str = "plain") -> None:
         """Add a heading: plain, underlined, on a shaded bar or white on black. Two more lines fit below it."""
-        height = style.line_height + 12
+        lines = wrap(text, style, self.width - 24)
+        height = len(lines) * style.line_height + 12
         self.ensure_space(height + 2 * self.style.line_height)
         if look == "shaded":
             self.canvas.shade(self.left, self.y, self.right, self.y + height)
@@ -79,7 +80,8 @@ class Flow:
             self.canvas.fill(self.left, self.y, self.right, self.y + height)
         indent = 12 if look in ("shaded", "black") else 0
         color = 255 if look == "black" else 0
-        self.canvas.text(self.left + indent, self.y + 4, text, style, color=color)
+        for number, line in enumerate(lines):
+            self.canvas.text(self.left + indent, self.y + 4 + number * style.line_height, line, style, color=color)
         if look == "underlined":
             self.canvas.rule(self.left, self.y + height - 5, self.right, 2)
         self.y += height + 6
@@ -98,17 +100,25 @@ class Flow:
                 self.y += self.style.line_height
         self.y += after
 
-    def bullets(self, items: Sequence[str], sign: str = "-", after: int = 14) -> None:
-        """Add a list."""
-        for item in items:
-            lines = wrap(item, self.style, self.width - 60)
-            for number, line in enumerate(lines):
-                self.ensure_space(self.style.line_height)
-                if number == 0:
-                    self.canvas.text(self.left + 24, self.y, sign, self.style)
-                self.canvas.text(self.left + 60, self.y, line, self.style)
-                self.y += self.style.line_height
+    def bullets(self, items: Sequence[str], after: int = 14) -> None:
+        """Add a list, in two columns where all items are short."""
+        is_short = all(text_width(item, self.style) <= self.width // 2 - 70 and "\n" not in item for item in items)
+        columns = 2 if is_short and len(items) > 2 else 1
+        for start in range(0, len(items), columns):
+            self._bullet_row(items[start : start + columns], self.width // columns)
         self.y += after
+
+    def _bullet_row(self, items: Sequence[str], width: int) -> None:
+        for place, item in enumerate(items):
+            x = self.left + place * width
+            for number, line in enumerate(wrap(item, self.style, width - 60)):
+                if place == 0:
+                    self.ensure_space(self.style.line_height)
+                if number == 0:
+                    self.canvas.text(x + 24, self.y, "-", self.style)
+                self.canvas.text(x + 60, self.y, line, self.style)
+                if place == len(items) - 1:
+                    self.y += self.style.line_height
 
     def table(
         self,

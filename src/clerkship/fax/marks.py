@@ -86,7 +86,7 @@ def circle_words(canvas: Canvas, text: str, random: Random) -> bool:
 
 def _draw_circle(canvas: Canvas, x: int, y: int, width: int, height: int, random: Random) -> None:
     """Draw an uneven ellipse around a box; its end passes its beginning, as that of a hand does."""
-    across, down = width * 62 // 100 + 16, height * 75 // 100 + 12
+    across, down = width * 58 // 100 + 16, height * 60 // 100 + 10
     start = random.randrange(len(COSINES))
     points = []
     for step in range(len(COSINES) + 3):

@@ -53,11 +53,11 @@ def add_patient(
         _add_patient_boxes(flow, patient, insurance, more)
         return
     flow.canvas.text(flow.left, flow.y, "RE:", flow.style.bolder())
-    start, left = flow.y, flow.left
+    start, left, sheet = flow.y, flow.left, flow.canvas.sheet
     flow.left += 90
     flow.pairs([*patient_pairs(patient, insurance), *((f"{label}:", value) for label, value in more)], 260, after=8)
     flow.left = left
-    if flow.y > start:  # all on one page
+    if flow.canvas.sheet is sheet:
         flow.canvas.upright(left + 70, start, flow.y - 6, 3)
     flow.skip(18)
 

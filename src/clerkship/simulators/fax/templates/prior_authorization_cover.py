@@ -36,8 +36,8 @@ class RequestedService(Frozen):
 
     code: Annotated[ShortText, Field(description="CPT or HCPCS code")]
     description: ShortText = ""
-    modifier: ShortText = ""
-    units: ShortText = "1"
+    modifier: Annotated[str, Field(max_length=12)] = ""
+    units: Annotated[str, Field(max_length=12)] = "1"
     from_date: ShortText = ""
     to_date: ShortText = ""
 

@@ -83,8 +83,8 @@ def lay_out(fields: ReferralLetterFields, flow: Flow, look: Look, rng: Rng) -> N
         flow.paragraph(fields.history)
     flow.heading("Current medications", look.heading, look.headings)
     flow.bullets(fields.medications or ("None reported",))
-    flow.pairs([("Allergies:", "; ".join(fields.allergies) or "NKDA")], 210)
-    flow.pairs([("Enclosures:", "; ".join(fields.enclosures))], 210)
+    pairs = [("Allergies:", "; ".join(fields.allergies) or "NKDA"), ("Enclosures:", "; ".join(fields.enclosures))]
+    flow.pairs(pairs, 210)
     add_signature(flow, look, fields.signer, rng, "Thank you for seeing this patient.")
 
 
