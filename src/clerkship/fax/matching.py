@@ -1,0 +1,258 @@
+"""Find a value, such as a name or an identifier, among the words of a page.
+
+On the words that were drawn, a value is found exactly: only case, spaces and line breaks are free. On the words of an
+OCR engine, letters that engines confuse are free too. A digit is never another digit, so that a wrong identifier is not
+taken for the right one.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from clerkship.fax.confusables import SPECKS, is_confusable, list_letter_groups, to_plain_letters
+from clerkship.fax.words import PageWord, PageWords
+from clerkship.model.frozen import Frozen
+
+DASHES = frozenset("-‐‑‒–—−")
+QUOTES = frozenset("'’‘`´")
+MIN_UNSPACED = 6
+"""Letters and digits of an identifier that may be written in groups: 1093 817 465."""
+MIN_UNSPACED_OCR = 4
+"""Letters and digits of a value that an OCR engine may split or join."""
+SPACE, LINE_BREAK, COLUMN_GAP = " ", "\n", "\t"
+_GAPS = frozenset((SPACE, LINE_BREAK, COLUMN_GAP))
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October")
+MONTHS = (*_MONTHS, "November", "December")
+
+
+class ValueMatch(Frozen):
+    """A place on a page where a value is, with the words that hold it."""
+
+    text: str
+    words: tuple[PageWord, ...]
+
+    @property
+    def boxes(self) -> tuple[tuple[int, int, int, int], ...]:
+        """Left, top, width and height of each word, in dots."""
+        return tuple((word.left, word.top, word.width, word.height) for word in self.words)
+
+
+def find_value(value: str, words: PageWords, *, tolerant: bool = False) -> list[ValueMatch]:
+    """Return the places where a value is, from the top. It must be whole: `E11.6` is not in `E11.65`.
+
+    `tolerant` is for the words of an OCR engine.
+    """
+    wanted = _fold_value(value, tolerant=tolerant)
+    page = _fold_page(words, tolerant)
+    if not wanted:
+        return []
+    rules = _Rules(tolerant=tolerant, is_unspaced=_may_lose_spaces(wanted, tolerant=tolerant))
+    matches, start = [], 0
+    while start < len(page.letters):
+        end = _match(wanted, page, start, rules) if _starts_value(page.letters, start, wanted[0]) else None
+        if end is None:
+            start += 1
+            continue
+        matches.append(page.cut(start, end))
+        start = end
+    return matches
+
+
+def find_any_value(values: tuple[str, ...], words: PageWords, *, tolerant: bool = False) -> list[ValueMatch]:
+    """Return the places of all values, such as the forms of a date."""
+    return [match for value in values for match in find_value(value, words, tolerant=tolerant)]
+
+
+def list_date_forms(day: date) -> tuple[str, ...]:
+    """Return the forms in which a date is written in letters in the United States, and the ISO form."""
+    month, year = MONTHS[day.month - 1], f"{day.year:04}"
+    forms = [
+        day.isoformat(),
+        f"{day.month:02}/{day.day:02}/{year}",
+        f"{day.month}/{day.day}/{year}",
+        f"{day.month:02}/{day.day:02}/{year[2:]}",
+        f"{day.month}/{day.day}/{year[2:]}",
+        f"{day.month:02}-{day.day:02}-{year}",
+    ]
+    for name in dict.fromkeys((month, month[:3], f"{month[:3]}.", "Sept" if month == "September" else month)):
+        forms += [f"{name} {day.day}, {year}", f"{name} {day.day:02}, {year}", f"{name} {day.day} {year}"]
+        forms += [f"{day.day} {name} {year}", f"{day.day:02} {name} {year}", f"{day.day:02}-{name}-{year}"]
+    return tuple(dict.fromkeys(forms))
+
+
+@dataclass(frozen=True)
+class _Rules:
+    tolerant: bool
+    is_unspaced: bool
+    """Whether spaces in the value and on the page need not be in the same places."""
+
+
+@dataclass(frozen=True)
+class _FoldedPage:
+    """The letters of a page in reading order, with gaps between words, and the word that each is from."""
+
+    words: tuple[PageWord, ...]
+    letters: str
+    origins: tuple[int, ...]
+
+    def cut(self, start: int, end: int) -> ValueMatch:
+        """Return the words of some letters."""
+        numbers = sorted({self.origins[index] for index in range(start, end) if self.letters[index] not in _GAPS})
+        words = tuple(self.words[number] for number in numbers)
+        return ValueMatch(text=" ".join(word.text for word in words), words=words)
+
+
+@lru_cache(maxsize=64)
+def _fold_page(words: PageWords, tolerant: bool) -> _FoldedPage:
+    letters: list[str] = []
+    origins: list[int] = []
+    for number, word in enumerate(words.words):
+        if number:
+            letters.append(_gap(words.words[number - 1], word))
+            origins.append(number)
+        text = SPACE.join(_fold(word.text, tolerant=tolerant).split())
+        letters += text
+        origins += [number] * len(text)
+    return _FoldedPage(words.words, "".join(letters), tuple(origins))
+
+
+def _gap(left: PageWord, right: PageWord) -> str:
+    """Return what is between two words: a space, a line break, or a gap so wide that another column begins."""
+    if left.line != right.line:
+        return LINE_BREAK
+    distance = right.left - left.left - left.width
+    # A space is about a quarter of the letters' height; groups of an identifier are printed up to one height apart.
+    return COLUMN_GAP if distance > 1.5 * max(left.height, right.height, 12) else SPACE
+
+
+def _fold_value(value: str, *, tolerant: bool) -> str:
+    return SPACE.join(_fold(value, tolerant=tolerant).split())
+
+
+def _fold(text: str, *, tolerant: bool) -> str:
+    """Return text without case; dashes and quotes are the same whatever their form. Accents go for an OCR engine."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = "".join("-" if letter in DASHES else "'" if letter in QUOTES else letter for letter in folded)
+    return to_plain_letters(folded) if tolerant else unicodedata.normalize("NFC", folded)
+
+
+def _may_lose_spaces(wanted: str, *, tolerant: bool) -> bool:
+    count = sum(letter.isalnum() for letter in wanted)
+    if tolerant:
+        return count >= MIN_UNSPACED_OCR
+    return count >= MIN_UNSPACED and any(letter.isdigit() for letter in wanted)
+
+
+def _match(wanted: str, page: _FoldedPage, start: int, rules: _Rules) -> int | None:
+    """Return where the value ends on the page if it starts at `start`; None if it is not there."""
+    letters = page.letters
+    pending, seen = [(0, start)], set[tuple[int, int]]()
+    while pending:
+        state = pending.pop()
+        if state in seen:
+            continue
+        seen.add(state)
+        index, position = state
+        if index == len(wanted):
+            if _ends_value(letters, position, wanted[-1]):
+                return position
+            continue
+        # The last one is tried first: the plain reading.
+        pending += reversed(list(_advance(wanted, index, letters, position, rules)))
+    return None
+
+
+def _advance(wanted: str, index: int, letters: str, position: int, rules: _Rules) -> Iterator[tuple[int, int]]:
+    """Yield the states after one step: how much of the value, and of the page, is used up."""
+    letter = wanted[index]
+    if letter == SPACE and rules.is_unspaced:
+        yield index + 1, position
+    if position >= len(letters):
+        return
+    found = letters[position]
+    if found in _GAPS:
+        if letter == SPACE:
+            yield index + 1, position + 1
+        elif rules.is_unspaced and index and found != COLUMN_GAP:
+            yield index, position + 1
+        return
+    if letter == found:
+        yield index + 1, position + 1
+    if found == "-" and letters[position + 1 : position + 2] == LINE_BREAK:  # a value that is broken by a hyphen
+        if index:
+            yield index, position + 2
+        if letter == "-":
+            yield index + 1, position + 2
+    if rules.tolerant and letter != SPACE:
+        yield from _confuse(wanted, index, letters, position)
+
+
+def _confuse(wanted: str, index: int, letters: str, position: int) -> Iterator[tuple[int, int]]:
+    """Yield the states after letters that an OCR engine confuses, or a speck that it takes for a letter."""
+    if is_confusable(wanted[index], letters[position]):
+        yield index + 1, position + 1
+    for one, other in list_letter_groups(wanted[index]):
+        if wanted.startswith(one, index) and letters.startswith(other, position):
+            yield index + len(one), position + len(other)
+    if index and letters[position] in SPECKS:
+        yield index, position + 1
+
+
+def _starts_value(letters: str, start: int, first: str) -> bool:
+    """Return whether a value can start here: not inside a word or a longer identifier."""
+    if letters[start] in _GAPS:
+        return False
+    return not first.isalnum() or start == 0 or not _is_joined(letters, start)
+
+
+def _ends_value(letters: str, end: int, last: str) -> bool:
+    return not last.isalnum() or end >= len(letters) or not _is_joined(letters, end)
+
+
+def _is_joined(letters: str, position: int) -> bool:
+    """Return whether the letters before and after a position belong to one word or identifier."""
+    before, after = letters[position - 1], letters[position]
+    if before.isalnum() and after.isalnum():
+        return True
+    left_end = position if before.isalnum() else position - 1
+    right_start = position + 1 if before.isalnum() else position
+    # Across the end of a line, `XQH-44-` and `0093` are one identifier.
+    if letters[left_end - 1 : left_end] == "-" and letters[left_end : left_end + 1] == LINE_BREAK:
+        left_end -= 1
+    elif letters[left_end : left_end + 2] == "-" + LINE_BREAK:
+        right_start = left_end + 2
+    left, right = _token_before(letters, left_end), _token_after(letters, right_start)
+    return _is_inside(left, letters[left_end : left_end + 1], right)
+
+
+def _is_inside(left: str, mark: str, right: str) -> bool:
+    """Return whether a mark between two runs of letters and digits is part of one identifier, number or date."""
+    if not right or (not left and mark != "."):
+        return False
+    has_digits = any(letter.isdigit() for letter in left + right)
+    are_numbers = left.isdigit() and right.isdigit()
+    if mark == ".":  # E11.65, 1.5, .5; not No.123
+        return any(letter.isdigit() for letter in left) or (not left and right[0].isdigit())
+    if mark == "/":  # 07/14/1958, 120/80; not 72148/99214
+        return are_numbers and len(left) <= 4 and len(right) <= 4
+    if mark == ":":  # 09:14
+        return are_numbers and len(left) <= 2 and len(right) <= 2
+    if mark == ",":  # 1,200
+        return are_numbers and len(left) <= 3 and len(right) == 3
+    return mark in ("-", "_", "+", "@") and has_digits
+
+
+def _token_before(letters: str, end: int) -> str:
+    start = end
+    while start and letters[start - 1].isalnum():
+        start -= 1
+    return letters[start:end]
+
+
+def _token_after(letters: str, start: int) -> str:
+    end = start
+    while end < len(letters) and letters[end].isalnum():
+        end += 1
+    return letters[start:end]

@@ -1,0 +1,53 @@
+"""The words of a page as compact JSON, as they are kept on disk and passed between processes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from clerkship.fax.words import PageWord, PageWords
+
+WordRow = tuple[str, int, int, int, int, int]
+"""Text, left, top, width, height and line of a word."""
+MAX_WORDS = 20_000
+"""Words of one page."""
+
+
+class InvalidPageText(ValueError):
+    """JSON that is not a list of words."""
+
+
+def dump_words(words: PageWords) -> bytes:
+    """Return the words as one line of JSON."""
+    rows = [(word.text, word.left, word.top, word.width, word.height, word.line) for word in words.words]
+    return orjson.dumps(rows)
+
+
+def parse_words(data: bytes) -> PageWords:
+    """Return the words of one line of JSON. Raise InvalidPageText."""
+    try:
+        rows = orjson.loads(data)
+    except orjson.JSONDecodeError as invalid:
+        raise InvalidPageText(f"not JSON: {invalid}") from None
+    return build_words(rows)
+
+
+def build_words(rows: Any) -> PageWords:
+    """Return the words of a list of rows. Raise InvalidPageText."""
+    if not isinstance(rows, list) or len(rows) > MAX_WORDS:
+        raise InvalidPageText(f"expected a list of at most {MAX_WORDS:,} words")
+    for number, row in enumerate(rows):
+        if not _is_row(row):
+            raise InvalidPageText(f"word {number}: expected [text, left, top, width, height, line], not {row!r:.80}")
+    return PageWords(words=tuple(_build_word(row) for row in rows))
+
+
+def _is_row(row: object) -> bool:
+    if not isinstance(row, list) or len(row) != 6:
+        return False
+    return isinstance(row[0], str) and all(type(number) is int for number in row[1:])
+
+
+def _build_word(row: Sequence[Any]) -> PageWord:
+    text, left, top, width, height, line = row
+    return PageWord(text=text, left=left, top=top, width=width, height=height, line=line)
