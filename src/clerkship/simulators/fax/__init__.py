@@ -10,6 +10,7 @@ from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.http import ROUTES
 from clerkship.simulators.fax.operations import OPERATIONS
 from clerkship.simulators.fax.state import FaxState
+from clerkship.simulators.fax.steps.receive import ReceiveFax
 from clerkship.simulators.spec import Spec
 
 SPEC = Spec(
@@ -24,5 +25,6 @@ SPEC = Spec(
     config=FaxConfig,
     authentication=(BearerToken(),),
     assertions=(FaxWasSent,),
+    steps=(ReceiveFax,),
     attack=FaxAttack(),
 )

@@ -5,9 +5,10 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.events.event import Payload
+from clerkship.fax.degradation import Degradation
 from clerkship.fax.page import Resolution
 from clerkship.fax.words import PageWords
-from clerkship.simulators.fax.records import FaxHeader, FaxStatus
+from clerkship.simulators.fax.records import FaxHeader, FaxPart, FaxStatus
 
 
 class PageStored(Payload):
@@ -95,6 +96,23 @@ class FaxWebhookRegistered(Payload):
     registered: bool = True
 
 
+class ReplyPlanned(Payload):
+    """A correspondent will send a fax after it got one from the organization. Its pages are stored without the line at
+    the top.
+    """
+
+    kind: ClassVar[str] = "fax.reply_planned"
+    sender: Annotated[str, Field(description="the number of the correspondent, in E.164")]
+    to: Annotated[str, Field(description="the own number that the fax will arrive at")]
+    delay: Annotated[float, Field(description="simulated seconds after the delivery of the fax that it answers")]
+    parts: tuple[FaxPart, ...]
+    missing_pages: tuple[int, ...] = ()
+    header_text: str | None = None
+    has_header: bool = True
+    degradation: Degradation | None = None
+    seed: str = ""
+
+
 EVENTS: tuple[type[Payload], ...] = (
     PageStored,
     FaxQueued,
@@ -105,4 +123,5 @@ EVENTS: tuple[type[Payload], ...] = (
     FaxMarked,
     FaxContentDeleted,
     FaxWebhookRegistered,
+    ReplyPlanned,
 )

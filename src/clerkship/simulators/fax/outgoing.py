@@ -8,7 +8,7 @@ from clerkship.fax.degradation import Degradation
 from clerkship.fax.document import DocumentFormat
 from clerkship.fax.page import FaxPage, Resolution
 from clerkship.fax.words import PageWords
-from clerkship.model.frozen import Flag, Frozen
+from clerkship.model.frozen import Flag, Frozen, Whole
 
 DEFAULT_RETRIES = 3
 DEFAULT_RETRY_DELAY = 60.0
@@ -64,6 +64,9 @@ class IncomingFax(Frozen):
         str | None,
         Field(description="the sender's name in the line at the top; that of the contact with its number by default"),
     ] = None
+    missing_pages: Annotated[
+        tuple[Whole, ...], Field(description="numbers of pages, from 1, that do not arrive; the others keep theirs")
+    ] = ()
     has_header: Annotated[Flag, Field(description="whether the sender's machine draws the line at the top")] = True
     degradation: Annotated[Degradation | None, Field(description="that of the config by default")] = None
     seed: Annotated[

@@ -1,6 +1,6 @@
 """The pages of a fax as its recipient gets them: converted documents, the header line, a degraded page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -80,7 +80,9 @@ def render_incoming(fax: IncomingFax, header: HeaderLine, degradation: Degradati
             document._replace(pages=[_degrade(page, degradation, fax.seed) for page in document.pages])
             for document in documents
         ]
-    return _draw_headers(documents, header) if fax.has_header else documents
+    if fax.has_header:
+        documents = _draw_headers(documents, header)
+    return _lose_pages(documents, fax.missing_pages) if fax.missing_pages else documents
 
 
 def _degrade(rendered: RenderedPage, degradation: Degradation, seed: str) -> RenderedPage:
@@ -89,6 +91,18 @@ def _degrade(rendered: RenderedPage, degradation: Degradation, seed: str) -> Ren
     if rendered.words is None:
         return RenderedPage(page, None)
     return RenderedPage(page, degrade_words(rendered.words, rendered.page, degradation, seed))
+
+
+def _lose_pages(documents: Sequence[RenderedDocument], lost: Collection[int]) -> list[RenderedDocument]:
+    """Leave out pages by their numbers in the fax; a document without pages is left out, too."""
+    kept, number = [], 0
+    for document in documents:
+        numbered = list(enumerate(document.pages, number + 1))
+        number += len(numbered)
+        pages = [page for place, page in numbered if place not in lost]
+        if pages:
+            kept.append(document._replace(pages=pages))
+    return kept
 
 
 def _draw_headers(documents: Sequence[RenderedDocument], header: HeaderLine) -> list[RenderedDocument]:

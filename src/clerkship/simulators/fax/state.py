@@ -4,6 +4,7 @@ See docs/decisions/0023-fax.md.
 """
 
 from collections.abc import Mapping, MutableMapping, Sequence
+from datetime import timedelta
 from typing import Any, cast
 
 from clerkship.events.event import Event
@@ -26,12 +27,20 @@ from clerkship.simulators.fax.events import (
     FaxRefused,
     FaxStatusChanged,
     PageStored,
+    ReplyPlanned,
 )
 from clerkship.simulators.fax.index import FaxIndex
 from clerkship.simulators.fax.line import FaxLine, LineCall, change_status, find_due
 from clerkship.simulators.fax.outgoing import IncomingFax, OutgoingFax
 from clerkship.simulators.fax.records import FaxHeader, FaxPart, FaxRecord
-from clerkship.simulators.fax.rendering import HeaderLine, RenderedDocument, render_incoming, render_outgoing
+from clerkship.simulators.fax.rendering import (
+    HeaderLine,
+    RenderedDocument,
+    RenderedPage,
+    render_incoming,
+    render_outgoing,
+)
+from clerkship.simulators.fax.replies import PlannedReplies, PlannedReply
 
 MAX_REFUSED_TEXT = 1000
 MAX_REFUSED_NAMES = 20
@@ -57,6 +66,7 @@ class FaxState(State):
         self._pages: dict[str, PageStored] = {}
         self._stored_bytes = 0
         self._agenda = FaxAgenda(self.index.faxes)
+        self._replies = PlannedReplies()
 
     @property
     def settings(self) -> FaxConfig:
@@ -145,6 +155,28 @@ class FaxState(State):
         )
         return action.emit(FaxArrived(header=header))
 
+    def plan_reply(self, action: ActionContext, fax: IncomingFax, delay: timedelta) -> Event:
+        """Let a fax arrive some time after the next fax to its sender was delivered, also in part; return its
+        ReplyPlanned. Raises Refusal if a number is not valid.
+        """
+        documents = [
+            RenderedDocument(each.name, each.format, [RenderedPage(page.page, page.words) for page in each.pages])
+            for each in fax.documents
+        ]
+        plan = ReplyPlanned(
+            sender=check_number(fax.sender, "sender"),
+            to=check_own_number(fax.to, self.settings),
+            delay=delay.total_seconds(),
+            parts=_build_parts(documents),
+            missing_pages=fax.missing_pages,
+            header_text=fax.header_text,
+            has_header=fax.has_header,
+            degradation=fax.degradation,
+            seed=fax.seed,
+        )
+        self._store(action, self._build_pages(documents))
+        return action.emit(plan)
+
     def read_pages(
         self, action: ActionContext, id: str, format: str, page: int | None = None
     ) -> list[tuple[PageStored, FaxPage]]:
@@ -218,14 +250,22 @@ class FaxState(State):
     # What happens later.
 
     def next_due(self) -> DueWork | None:
-        """Return the first change of a status that is due."""
-        record = self._agenda.first()
-        return None if record is None or record.due is None else DueWork(*record.due)
+        """Return the first change of a status that is due, or the first planned fax."""
+        first = self._find_due()
+        return None if first is None or first.due is None else DueWork(*first.due)
+
+    def _find_due(self) -> FaxRecord | PlannedReply | None:
+        waiting = [each for each in (self._agenda.first(), self._replies.first()) if each is not None and each.due]
+        return min(waiting, key=lambda each: each.due or (), default=None)
 
     def run_due(self, action: ActionContext) -> None:
-        """Change the status of the fax that is due: call its number, or finish sending its pages."""
-        record = self._agenda.first()
-        if record is None:
+        """Change the status of the fax that is due: call its number, or finish sending its pages. A planned fax that is
+        due arrives.
+        """
+        record = self._find_due()
+        if isinstance(record, PlannedReply):
+            self.receive(action, record.build_fax(self._pages))
+        if not isinstance(record, FaxRecord):
             return
         is_sending = record.status == "sending"
         number = record.line_call if is_sending else self.calls.get(record.header.to, 0) + 1
@@ -263,6 +303,9 @@ class FaxState(State):
                 self._schedule(record, event)
             case FaxArrived(header=header):
                 self.index.add(FaxRecord(header, event.at, len(self.faxes) + 1, "received", event.at))
+                self._replies.remove(event.cause)
+            case ReplyPlanned() as plan:
+                self._replies.add(plan)
             case FaxStatusChanged() as changed:
                 self._apply_status(event, changed)
             case FaxRead(id=id):
@@ -279,6 +322,8 @@ class FaxState(State):
             self.calls[record.header.to] = record.line_call = number
         record.status, record.status_at = changed.status, event.at
         record.attempts, record.pages_sent, record.error = changed.attempt, changed.pages_sent, changed.error
+        if changed.status in ("delivered", "partial"):
+            self._replies.answer(event, record.header.to)
         self._schedule(record, event)
 
     def _schedule(self, record: FaxRecord, event: Event) -> None:
@@ -295,6 +340,7 @@ class FaxState(State):
             "faxes": [dump_fax(record) for record in self.faxes.values()],
             "pages": {hash: dump_page(page) for hash, page in self._pages.items()},
             "calls": dict(self.calls),
+            "replies": self._replies.dump(),
         }
 
 
