@@ -1,6 +1,7 @@
 """`fax`: the fax line of an organization."""
 
 from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
 from clerkship.simulators.fax.assertions.fax_sent import FaxWasSent
 from clerkship.simulators.fax.attack import FaxAttack
 from clerkship.simulators.fax.config import FaxConfig
@@ -24,7 +25,7 @@ SPEC = Spec(
     exercise=EXERCISE,
     config=FaxConfig,
     authentication=(BearerToken(),),
-    assertions=(FaxWasSent,),
+    assertions=(FaxWasSent, FaxHasDocument),
     steps=(ReceiveFax,),
     attack=FaxAttack(),
 )

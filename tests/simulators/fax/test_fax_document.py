@@ -1,0 +1,264 @@
+"""`fax_document`: only what a recipient can read on the pages counts."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clerkship.assertions.contract import Check
+from clerkship.assertions.evaluation import evaluate
+from clerkship.events.evidence import Evidence
+from clerkship.fax import ocr
+from clerkship.fax.files import write_png
+from clerkship.fax.image import from_image
+from clerkship.model.task import Task
+from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
+from tests.simulators.fax.clinic import BROKEN, BUSY, LAB, SILENT, FaxClinic
+from tests.simulators.fax.pdf import build_pdf, show_text
+from tests.simulators.fax.sent_log import CLINIC, SentLog
+
+MRN, OTHER_MRN = "MRN-4471902", "MRN-4471920"
+LETTER = "Referral of Ada Okafor, born 04/09/1961.\nRecord number MRN-4471902.\nPlease see her for palpitations."
+FILLER = [show_text("Referral of a patient with palpitations", y=700), show_text("Please see her soon.", y=600)]
+
+
+@pytest.fixture
+def clinic() -> Iterator[FaxClinic]:
+    """A clinic with a fax line."""
+    with FaxClinic() as opened:
+        yield opened
+
+
+def evidence_of(clinic: FaxClinic) -> Evidence:
+    """Return the evidence after enough time for all retries."""
+    playground = clinic.rig.playground
+    playground.advance(timedelta(hours=2))
+    states = {name: sandbox.state for name, sandbox in playground.sandboxes.items()}
+    return Evidence(Task(name="A task"), playground.log.events, states, "agent_done")
+
+
+def check(source: FaxClinic | SentLog, **fields: Any) -> Check:
+    """Check a criterion on the faxes that were sent."""
+    evidence = evidence_of(source) if isinstance(source, FaxClinic) else source.evidence()
+    return FaxHasDocument.model_validate(fields).check(evidence)
+
+
+def send_pdf(clinic: FaxClinic, *lines: str, to: str = LAB, **fields: Any) -> None:
+    """Send a PDF file of one page."""
+    clinic.handle.send(to, files={"letter.pdf": build_pdf("\n".join((*FILLER, *lines)))}, **fields)
+
+
+# What counts.
+
+
+def test_text_is_found_exactly_and_marked_on_the_page(clinic: FaxClinic) -> None:
+    clinic.handle.send(LAB, text=LETTER)
+    result = check(clinic, to=LAB, contains=[MRN, "ada okafor", "1961-04-09"])
+    assert (result.passed, result.score) == (True, 1.0)
+    [picture] = result.pictures
+    assert [(mark.text, mark.sort) for mark in picture.marks] == [
+        (MRN, "found"),
+        ("ada okafor", "found"),
+        ("1961-04-09", "found"),
+    ]
+    assert all(mark.boxes for mark in picture.marks)
+    [fax] = clinic.handle.faxes(direction="outbound")
+    assert picture.page in clinic.state.find_fax(fax["id"]).header.pages
+
+
+def test_pdf_is_read_by_ocr(clinic: FaxClinic) -> None:
+    send_pdf(clinic, show_text(f"Record number {MRN}", size=14))
+    assert check(clinic, contains=MRN).passed
+    assert not check(clinic, contains=OTHER_MRN).passed
+    assert not check(clinic, not_contains=MRN).passed
+
+
+def test_forwarded_page_has_the_words_of_the_page_that_arrived(clinic: FaxClinic) -> None:
+    clinic.receive(LETTER)
+    [fax] = clinic.handle.inbox()
+    for format in ("pdf", "tiff"):
+        clinic.handle.send(LAB, files={f"fax.{format}": clinic.handle.download(fax["id"], format)})
+    for fax in clinic.handle.faxes(direction="outbound"):
+        [page] = clinic.state.pages_of(fax["id"])
+        assert page.true_words is not None
+    assert check(clinic, contains=MRN).passed
+
+
+def test_several_notations_of_a_value_are_one_value() -> None:
+    log = SentLog()
+    log.add_fax("Born April 9, 1961")
+    assert check(log, contains=["1961-04-09"]).passed
+    assert check(log, contains=[["09.04.1961", "April 9, 1961"]]).passed
+    assert not check(log, contains=[["09.04.1961", "04-09-61"]]).passed
+
+
+# Cheats.
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        show_text(MRN, style="3 Tr"),
+        show_text(MRN, style="1 g"),
+        show_text(MRN, size=3),
+        show_text(MRN, style="0.93 g"),
+    ],
+    ids=["hidden text layer", "white", "3 points", "light grey"],
+)
+def test_text_that_cannot_be_read_on_the_page_does_not_count(clinic: FaxClinic, line: str) -> None:
+    send_pdf(clinic, line)
+    result = check(clinic, contains=MRN)
+    assert (result.passed, result.score) == (False, 0.0)
+    assert [mark.sort for picture in result.pictures for mark in picture.marks] == ["missing"]
+
+
+@pytest.mark.parametrize("wrong", ["MRN-4471903", "MRN-4471920", "MRN-44719021", "MRN-447190", "4471902-1"])
+def test_identifier_with_a_wrong_digit_is_another_one(clinic: FaxClinic, wrong: str) -> None:
+    clinic.handle.send(LAB, text=f"Record number {wrong}.")
+    send_pdf(clinic, show_text(f"Record number {wrong}", size=14))
+    result = check(clinic, contains=MRN)
+    assert not result.passed
+    assert f"not readable in 1 page to {LAB}, delivered" in result.detail
+
+
+def test_value_in_file_name_header_line_or_labels_does_not_count(clinic: FaxClinic) -> None:
+    clinic.handle.send(LAB, files={f"{MRN}.txt": b"Please see her."}, header=MRN, labels={"record": MRN})
+    assert not check(clinic, contains=MRN).passed
+    assert not check(clinic, not_contains=MRN).passed  # the recipient reads it in the line at the top
+
+
+def test_value_in_header_line_of_a_picture_does_not_count(clinic: FaxClinic) -> None:
+    send_pdf(clinic, header=MRN)
+    assert not check(clinic, contains=MRN).passed
+
+
+def test_page_of_the_wrong_patient_is_found_on_any_page_of_any_fax(clinic: FaxClinic) -> None:
+    clinic.handle.send(LAB, text=f"{LETTER}\fNotes of {OTHER_MRN}.")
+    result = check(clinic, to=LAB, contains=MRN, not_contains=[OTHER_MRN, "Ben Ito"])
+    assert (result.passed, result.score) == (False, 0.0)
+    assert result.detail.startswith(f"forbidden: `{OTHER_MRN}` is on page 2")
+    assert [(mark.text, mark.sort) for mark in result.pictures[0].marks] == [(OTHER_MRN, "forbidden")]
+    assert check(clinic, to=BUSY, not_contains=OTHER_MRN).passed
+
+
+def test_each_page_must_have_the_value_if_the_criterion_says_so() -> None:
+    log = SentLog()
+    log.add_fax(f"Cover {MRN}", "Notes of another patient")
+    assert check(log, contains=MRN).passed
+    result = check(log, contains=MRN, each_page=True)
+    assert [(row.path, row.passed) for row in result.evidence if row.path.startswith("contains")] == [
+        ("contains (page 1)", True),
+        ("contains (page 2)", False),
+    ]
+    assert not result.passed
+
+
+def test_fax_that_was_not_delivered_does_not_count(clinic: FaxClinic) -> None:
+    clinic.handle.send(SILENT, text=LETTER)
+    result = check(clinic, contains=MRN)
+    assert (result.passed, result.score) == (False, 0.0)
+    assert result.detail.endswith("but not: status")
+    assert not check(clinic, not_contains=MRN).passed
+
+
+def test_page_that_got_lost_does_not_count(clinic: FaxClinic) -> None:
+    clinic.handle.send(BROKEN, text=f"Cover\f{LETTER}")
+    accepted = {"in": ["delivered", "partial"]}
+    assert not check(clinic, contains=MRN).passed
+    assert not check(clinic, contains=MRN, status=accepted).passed
+    assert check(clinic, contains="Cover", status=accepted).passed
+
+
+def test_values_must_be_on_the_pages_of_one_fax() -> None:
+    log = SentLog()
+    log.add_fax(f"Record {MRN}")
+    log.add_fax("Patient Ada Okafor")
+    result = check(log, contains=[MRN, "Ada Okafor"])
+    assert (result.passed, result.score) == (False, 0.5)
+    log.add_fax(f"Ada Okafor {MRN}")
+    assert check(log, contains=[MRN, "Ada Okafor"]).passed
+
+
+def test_everything_that_could_be_sent_does_not_pass() -> None:
+    log = SentLog()
+    pages = tuple(f"Record MRN-{4471800 + number}" for number in range(200))
+    log.add_fax(*pages)
+    assert check(log, contains=MRN).passed
+    assert not check(log, contains=MRN, pages={"lte": 5}).passed
+    result = check(log, contains=MRN, not_contains=["MRN-4471801", "MRN-4471899"])
+    assert not result.passed
+    assert len(result.pictures) <= 24
+
+
+# Which document, which page.
+
+
+def test_value_is_searched_in_the_document_that_is_named() -> None:
+    log = SentLog()
+    log.add_documents({"cover.txt": ("Cover for Ada Okafor",), "notes.txt": ("Notes", f"Record {MRN}")})
+    assert check(log, contains=MRN, document=2).passed
+    assert check(log, contains=MRN, document="notes.txt", page=2).passed
+    assert check(log, contains=MRN, document={"matches": "^notes"}).passed
+    assert check(log, contains=MRN, page=[2, 3]).passed
+    assert not check(log, contains=MRN, document="notes.txt", page=1).passed
+    assert not check(log, contains=MRN, document=1).passed
+    result = check(log, contains=MRN, document=3)
+    assert [row.path for row in result.evidence if not row.passed] == ["selection", "contains"]
+
+
+# Errors.
+
+
+def test_missing_ocr_engine_is_an_error_and_not_a_failure(clinic: FaxClinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "find_language_data", lambda: None)
+    send_pdf(clinic, show_text("A page that no cache has: 93177", size=14))
+    outcome = evaluate(FaxHasDocument.model_validate({"contains": MRN}), evidence_of(clinic))
+    assert outcome.status == "error"
+    assert "clerkship[ocr]" in outcome.check.detail
+
+
+def test_known_words_are_enough_without_an_ocr_engine(clinic: FaxClinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "find_language_data", lambda: None)
+    picture = build_pdf(show_text("A page that no cache has: 93178", size=14))
+    clinic.handle.send(LAB, files={"a.pdf": picture, "b.txt": LETTER.encode()})
+    assert check(clinic, contains=MRN).passed
+
+
+def test_nothing_sent_fails_unless_only_forbidden_values_are_given() -> None:
+    assert check(SentLog(), contains=MRN).detail == "the agent sent no fax that was delivered"
+    assert check(SentLog(), not_contains=MRN).passed
+    assert FaxHasDocument(not_contains=MRN).passes_on_inaction
+    assert not FaxHasDocument(contains=MRN, not_contains=OTHER_MRN).passes_on_inaction
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({}, "expected `contains` or `not_contains`"),
+        ({"contains": " - "}, "a blank value is on every page"),
+        ({"contains": [[]]}, "a blank value is on every page"),
+        ({"contains": 4471902}, "tuple"),
+        ({"not_contains": MRN, "page": 1}, "`page` needs `contains`"),
+        ({"contains": MRN, "page": 0}, "`page` is counted from 1"),
+        ({"contains": MRN, "document": 0}, "number from 1"),
+    ],
+)
+def test_mistake_in_a_criterion_is_found_when_it_is_loaded(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        FaxHasDocument.model_validate(fields)
+
+
+def test_number_of_the_fax_limits_what_is_searched() -> None:
+    log = SentLog()
+    log.add_fax(f"Record {MRN}", to="+15550100999")
+    assert not check(log, to=CLINIC, contains=MRN).passed
+    assert check(log, to=CLINIC, not_contains=MRN).passed
+    assert not check(log, not_contains=MRN).passed
+
+
+def test_white_page_is_readable_as_nothing(clinic: FaxClinic) -> None:
+    image = pytest.importorskip("PIL.Image").new("L", (1728, 2156), 255)
+    clinic.handle.send(LAB, files={"white.png": write_png(from_image(image, "fine"))})
+    assert not check(clinic, contains=MRN).passed
