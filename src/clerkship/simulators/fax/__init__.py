@@ -1,5 +1,6 @@
 """`fax`: the fax line of an organization."""
 
+from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
 from clerkship.simulators.fax.assertions.fax_sent import FaxWasSent
@@ -10,21 +11,28 @@ from clerkship.simulators.fax.exercise import EXERCISE
 from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.http import ROUTES
 from clerkship.simulators.fax.operations import OPERATIONS
+from clerkship.simulators.fax.sinch.deliveries import SINCH_DELIVERIES
+from clerkship.simulators.fax.sinch.events import SINCH_EVENTS
+from clerkship.simulators.fax.sinch.exercise import SINCH_EXERCISE
+from clerkship.simulators.fax.sinch.http import SINCH_ROUTES
+from clerkship.simulators.fax.sinch.operations import ACCESS_TOKENS, SINCH_OPERATIONS
 from clerkship.simulators.fax.state import FaxState
 from clerkship.simulators.fax.steps.receive import ReceiveFax
+from clerkship.simulators.fax.webhook import WEBHOOK_EXERCISE, WEBHOOK_OPERATIONS, FaxWebhook
 from clerkship.simulators.spec import Spec
 
 SPEC = Spec(
     kind="fax",
     summary="The fax line of an organization: pages that arrive and are sent, with busy lines, retries and OCR.",
     state=FaxState,
-    events=EVENTS,
-    operations=OPERATIONS,
-    routes=ROUTES,
+    events=(*EVENTS, *SINCH_EVENTS),
+    operations=(*OPERATIONS, *WEBHOOK_OPERATIONS, *SINCH_OPERATIONS),
+    routes=(*ROUTES, *SINCH_ROUTES),
     handle=Fax,
-    exercise=EXERCISE,
+    exercise=(*EXERCISE, *WEBHOOK_EXERCISE, *SINCH_EXERCISE),
     config=FaxConfig,
-    authentication=(BearerToken(),),
+    outbound=(FaxWebhook, *SINCH_DELIVERIES),
+    authentication=(BearerToken(), BasicPassword(), ACCESS_TOKENS),
     assertions=(FaxWasSent, FaxHasDocument),
     steps=(ReceiveFax,),
     attack=FaxAttack(),

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from clerkship.events.event import Event
+from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.fax.files import read_tiff, write_tiff
 from clerkship.fax.page import FaxPage, Resolution
 from clerkship.fax.words import PageWords
@@ -63,6 +64,8 @@ class FaxState(State):
         self.index = FaxIndex()
         self.calls: dict[str, int] = {}
         """Number -> how many calls to it were made."""
+        self.answered_calls: set[tuple[str, str]] = set()
+        """Name of a delivery and id of a fax: the agent answered the call, so it is not made again after a rewind."""
         self._pages: dict[str, PageStored] = {}
         self._stored_bytes = 0
         self._agenda = FaxAgenda(self.index.faxes)
@@ -314,6 +317,9 @@ class FaxState(State):
                 self.index.mark(self.faxes[id], unread=unread)
             case FaxContentDeleted(id=id):
                 self.faxes[id].is_content_deleted = True
+            # A call that was under way during a rewind may be of a fax that is undone.
+            case OutboundAttempted(channel=channel, message=id) as attempt if id in self.faxes:
+                self.answered_calls.update({(channel, id)} if _is_answered(attempt) else ())
 
     def _apply_status(self, event: Event, changed: FaxStatusChanged) -> None:
         record = self.faxes[changed.id]
@@ -342,6 +348,11 @@ class FaxState(State):
             "calls": dict(self.calls),
             "replies": self._replies.dump(),
         }
+
+
+def _is_answered(attempt: OutboundAttempted) -> bool:
+    """Return whether the agent has answered a call, and no other attempt follows."""
+    return attempt.outcome in ("delivered", "rejected") and attempt.retry_in is None
 
 
 def _build_parts(documents: Sequence[RenderedDocument]) -> tuple[FaxPart, ...]:

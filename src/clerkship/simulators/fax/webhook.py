@@ -104,3 +104,7 @@ class FaxWebhook(FaxDelivery):
         if not reply.ok or not isinstance(reply.result, dict):
             raise DeliveryFailed("not_sent", reply.status or None)
         return json_request(reply.result)
+
+
+WEBHOOK_OPERATIONS = (read_fax_event,)
+WEBHOOK_EXERCISE = (FaxCall(read_fax_event, FaxId(id="unknown")),)

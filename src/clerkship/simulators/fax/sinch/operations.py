@@ -18,6 +18,7 @@ from clerkship.simulators.fax.index import FaxFilter
 from clerkship.simulators.fax.operations import Context
 from clerkship.simulators.fax.outgoing import OutgoingDocument, OutgoingFax
 from clerkship.simulators.fax.records import Direction, FaxRecord
+from clerkship.simulators.fax.sinch.events import FaxTokenIssued
 from clerkship.simulators.fax.sinch.request import NewSinchFax, refuse_argument
 from clerkship.simulators.fax.sinch.resources import (
     STATUSES,
@@ -31,7 +32,7 @@ from clerkship.simulators.fax.sinch.resources import (
 )
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 
-ACCESS_TOKENS = ClientCredentials(lifetime=timedelta(hours=1), token_path="/oauth2/token")  # noqa: S106  (a path)
+ACCESS_TOKENS = ClientCredentials(lifetime=timedelta(hours=1), token_path="/oauth2/token")
 """OAuth 2, as Sinch's SDK authenticates: its key id is the client id and its key secret the client secret."""
 INCOMING_LINK, COMPLETED_LINK = "incoming", "completed"
 """Names of callback addresses: `incoming/` and the type of the callback, `completed/`, the id of a fax and the type."""
@@ -122,7 +123,9 @@ class CreationRange(NamedTuple):
 @operation(access="login", tool=False, logs_body=False)
 def issue_fax_token(context: Context, token_request: TokenRequest) -> AccessToken:
     """Issue an access token for an hour of simulated time."""
-    return ACCESS_TOKENS.issue(context, token_request)
+    token = ACCESS_TOKENS.issue(context, token_request)
+    context.action.emit(FaxTokenIssued(expires_in=token.expires_in))
+    return token
 
 
 def _check_project(context: Context, project: str) -> None:
@@ -319,8 +322,7 @@ def update_sinch_service(context: Context, update: SinchServiceUpdate) -> dict[s
     for other in CALLBACK_TYPES:
         if other != callback_type and context.callbacks.get(f"{INCOMING_LINK}/{other}"):
             context.register_callback(f"{INCOMING_LINK}/{other}", "")
-    if update.url is not None:
-        context.action.emit(FaxWebhookRegistered(registered=bool(url)))
+    context.action.emit(FaxWebhookRegistered(registered=bool(url)))
     return render_service(context.state.settings, url, callback_type)
 
 

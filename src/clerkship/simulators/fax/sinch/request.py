@@ -188,7 +188,8 @@ def _read_file(name: str, place: int, value: Any) -> SinchFile:
 
 def _read_form(parts: Sequence[FormPart]) -> tuple[dict[str, Any], tuple[SinchFile, ...]]:
     """Return the parameters and the files of a form. A parameter that is given more than once is a list."""
-    texts, files = defaultdict(list), []
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    files: list[SinchFile] = []
     for part in parts:
         if part.filename is not None:
             name = part.filename[:255] or f"file{len(files) + 1}"
