@@ -52,6 +52,7 @@ ENVIRONMENT = {
         "emr": {"kind": "cds"},
         "drop": {"kind": "files"},
         "ehr": {"kind": "fhir"},
+        "fax": {"kind": "fax", "config": {"contacts": [{"name": "Riverbend", "number": "+15555550300"}]}},
         "lab": {"kind": "hl7"},
         "desk": {"kind": "messages"},
         "clearing": {"kind": "x12"},

@@ -7,6 +7,7 @@ from scripts.reference.agents import agents_page
 from scripts.reference.cds import cds_page
 from scripts.reference.cds_service import cds_service_page
 from scripts.reference.environment import assertions_page, domains_page, events_page, simulators_page, steps_page
+from scripts.reference.fax import fax_page
 from scripts.reference.fhir import fhir_page
 from scripts.reference.files import files_page, matchers_page, templates_page
 from scripts.reference.hl7 import hl7_page
@@ -37,6 +38,7 @@ def build_pages() -> dict[str, str]:
         "hl7.md": hl7_page(),
         "x12.md": x12_page(),
         "messages.md": messages_page(),
+        "fax.md": fax_page(),
         "cds.md": cds_page(),
         "portal_to_fhir.md": portal_to_fhir_page(),
         "cds_service.md": cds_service_page(),
