@@ -115,6 +115,19 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
             ),
         },
     ),
+    "fax": GroupEntry(
+        "Read and show the fax pages of a suite.",
+        {
+            "ocr": CommandEntry(
+                "clerkship.cli.fax:ocr",
+                "Read the fax pages of a suite with the OCR engine, and write their text to a dataset.",
+            ),
+            "preview": CommandEntry(
+                "clerkship.cli.fax:preview",
+                "Write the pages of the faxes that arrive in a task as PNG files.",
+            ),
+        },
+    ),
     "judge": GroupEntry(
         "Measure how well a judge agrees with people.",
         {
