@@ -46,7 +46,12 @@ class KindEntry(ComponentNames):
 KINDS: tuple[KindEntry, ...] = (
     KindEntry(kind="cds", assertions={"cds_card": (), "cds_latency": ()}, steps={"cds.fire": ()}),
     KindEntry(kind="chat", steps={"chat.say": ()}),
-    KindEntry(kind="fax", assertions={"fax_sent": (), "fax_document": ()}, steps={"fax.receive": ()}),
+    KindEntry(
+        kind="fax",
+        assertions={"fax_sent": (), "fax_document": ()},
+        steps={"fax.receive": ()},
+        dataset_types={"fax_texts": ()},
+    ),
     KindEntry(
         kind="fhir",
         assertions={

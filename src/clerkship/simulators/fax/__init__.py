@@ -6,6 +6,7 @@ from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
 from clerkship.simulators.fax.assertions.fax_sent import FaxWasSent
 from clerkship.simulators.fax.attack import FaxAttack
 from clerkship.simulators.fax.config import FaxConfig
+from clerkship.simulators.fax.datasets import FAX_TEXTS_DATASET, ShippedTexts
 from clerkship.simulators.fax.events import EVENTS
 from clerkship.simulators.fax.exercise import EXERCISE
 from clerkship.simulators.fax.handle import Fax
@@ -31,6 +32,9 @@ SPEC = Spec(
     handle=Fax,
     exercise=(*EXERCISE, *WEBHOOK_EXERCISE, *SINCH_EXERCISE),
     config=FaxConfig,
+    dataset="fax_texts",
+    prepare=ShippedTexts,
+    dataset_types=(FAX_TEXTS_DATASET,),
     outbound=(FaxWebhook, *SINCH_DELIVERIES),
     authentication=(BearerToken(), BasicPassword(), ACCESS_TOKENS),
     assertions=(FaxWasSent, FaxHasDocument),

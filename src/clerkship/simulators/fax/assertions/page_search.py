@@ -7,12 +7,12 @@ from clerkship.events.evidence import Evidence
 from clerkship.fax.files import read_tiff
 from clerkship.fax.header import HEIGHT
 from clerkship.fax.matching import find_value
-from clerkship.fax.ocr_cache import read_words
 from clerkship.fax.page import Resolution
 from clerkship.fax.words import PageWords
 from clerkship.model.errors import PlatformError
 from clerkship.model.run import PageBox, PageMark, PagePicture
 from clerkship.simulators.fax.assertions.logged import LoggedFax, LoggedPage, get_stored_page
+from clerkship.simulators.fax.ocr_words import read_words
 from clerkship.simulators.fax.state import FaxState
 
 MAX_PICTURES = 12
