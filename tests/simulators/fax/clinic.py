@@ -22,7 +22,7 @@ from clerkship.simulators.fax.state import FaxState
 OWN, BACK_OFFICE = "+15550100200", "+15550100201"
 LAB, BUSY, SILENT, VOICE, BROKEN, FLAKY = (f"+1555010030{number}" for number in range(6))
 UNKNOWN = "+15559990000"
-CONTACTS = [
+CONTACTS: list[dict[str, Any]] = [
     {"name": "Harbor Laboratory", "number": LAB},
     {"name": "Busy Clinic", "number": BUSY, "outcomes": ["busy", "busy", "ok"]},
     {"name": "Silent Clinic", "number": SILENT, "outcomes": ["no_answer"]},

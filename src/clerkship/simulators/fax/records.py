@@ -35,7 +35,7 @@ class FaxHeader(Frozen):
     resolution: Resolution = "fine"
     header_text: Annotated[str, Field(description="the sender's name in the line at the top of each page")] = ""
     max_retries: int = 3
-    retry_delay: Annotated[float, Field(description="simulated seconds between two attempts")] = 60
+    retry_delay: Annotated[float, Field(description="simulated seconds between two attempts")] = 60.0
     labels: dict[str, str] = {}
     in_reply_to: Annotated[str | None, Field(description="the id of a fax that arrived, if the agent says so")] = None
 

@@ -1,0 +1,71 @@
+"""The true words of a page are for criteria: the agent gets only its dots."""
+
+import re
+
+import orjson
+import pytest
+
+from clerkship.events.event import Event
+from clerkship.sandbox.request import Reply, Request
+from clerkship.sandbox.tools import build_tools
+from clerkship.simulators.fax import SPEC
+from tests.simulators.fax.clinic import LAB, FaxClinic
+
+SECRET = "Xylophonequartz"
+"""A word that is on the pages only; the PDF and TIFF files are compressed pictures, so it is not in their bytes."""
+
+
+def check_reply(reply: Reply) -> None:
+    text = b"".join((reply.body, repr(dict(reply.headers)).encode(), reply.answer.encode()))
+    assert SECRET.lower().encode() not in text.lower()
+    assert re.search(rb"true_words|PageWord", text) is None
+
+
+def list_requests(id: str) -> list[Request]:
+    """Return a request for each route, with the id of a fax and without input."""
+    paths = [(route.method, route.path) for route in SPEC.routes]
+    return [
+        Request(method, path.replace("{id}", id).replace("{page}", "1"), query)
+        for method, path in paths
+        if method in ("GET", "POST") and not path.endswith("/text")
+        for query in ({}, {"format": "tiff"}, {"address": LAB}, {"unread": "true"})
+    ]
+
+
+@pytest.mark.parametrize("is_degraded", [True, False])
+def test_no_route_shows_the_true_words_of_a_fax_that_arrived(is_degraded: bool) -> None:
+    with FaxClinic() as clinic:
+        id = clinic.receive(f"{SECRET}\f{SECRET}", degradation={"noise": 2} if is_degraded else {})
+        for request in list_requests(id):
+            check_reply(clinic.rig.send(request))
+        content = clinic.handle.download(id, "tiff")
+        sent = clinic.handle.send(LAB, files={"a.tiff": content})
+        assert SECRET not in str(sent)
+        for request in list_requests(sent["id"]):
+            check_reply(clinic.rig.send(request))
+
+
+def test_no_tool_shows_the_true_words() -> None:
+    with FaxClinic() as clinic:
+        id = clinic.receive(SECRET)
+        tools = [tool for tool in build_tools("fax", SPEC.routes, SPEC.operations) if "text" not in tool.operation.name]
+        assert len(tools) >= 8
+        for tool in tools:
+            values = {"id": id, "page": 1, "documents": [{"text": "x"}]}
+            arguments = {name: values[name] for name in tool.parameters["required"]}
+            check_reply(clinic.rig.send(tool.build_request(arguments)))
+            assert "true" not in orjson.dumps(tool.parameters).decode().replace("true to", "").replace("true for", "")
+
+
+def test_only_events_of_pages_have_true_words() -> None:
+    with FaxClinic() as clinic:
+        id = clinic.receive(SECRET)
+        clinic.handle.pages(id)
+        clinic.handle.delete_content(id)
+        clinic.rig.send(Request("GET", f"/faxes/{id}/content"))
+
+        def has_words(event: Event) -> bool:
+            return SECRET in str(event.payload)
+
+        assert len(clinic.events) == 4
+        assert {event.kind for event in clinic.events if has_words(event)} == {"fax.page.stored"}
