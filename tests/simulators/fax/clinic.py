@@ -10,6 +10,7 @@ import orjson
 from clerkship.conformance.rig import SimulatorRig
 from clerkship.events.event import Event
 from clerkship.fax.text_pages import render_text
+from clerkship.fax.words import PageWords
 from clerkship.playground.in_process import InProcessTransport
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.request import Reply, Request
@@ -36,12 +37,14 @@ TWO_PAGES = "Referral of Ada Okafor, MRN 4471902.\fPlease book a visit in cardio
 class FaxClinic:
     """A sandbox, and a client that sends requests to it."""
 
-    def __init__(self, rig: SimulatorRig | None = None, **config: Any) -> None:
+    def __init__(
+        self, rig: SimulatorRig | None = None, texts: Mapping[str, PageWords] | None = None, **config: Any
+    ) -> None:
         numbers = [OWN, BACK_OFFICE]
         organization = "Riverbend Family Medicine"
         fields = {"numbers": numbers, "contacts": CONTACTS, "organization": organization, **config}
         settings = FaxConfig.model_validate(fields)
-        self.rig = rig or SimulatorRig(SPEC, prepared=PreparedSimulator(SPEC, settings, SPEC.prepare(())))
+        self.rig = rig or SimulatorRig(SPEC, prepared=PreparedSimulator(SPEC, settings, texts or {}))
 
     def __enter__(self) -> Self:
         return self

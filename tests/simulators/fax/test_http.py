@@ -143,7 +143,7 @@ def test_deleted_content_cannot_be_read_but_is_kept_for_criteria() -> None:
     with FaxClinic() as clinic:
         id = clinic.receive()
         clinic.handle.delete_content(id)
-        for path in ("content", "pages/1"):
+        for path in ("content", "pages/1", "text"):
             assert clinic.request("GET", f"/faxes/{id}/{path}").status == 410
         assert clinic.request("DELETE", f"/faxes/{id}/content").status == 410
         assert clinic.handle.status(id)["content_deleted"] is True

@@ -31,6 +31,7 @@ class FaxAttack(SandboxAttack):
                 fax.download(each["id"], "pdf")
                 fax.download(each["id"], "tiff")
                 fax.pages(each["id"])
+                fax.read_text(each["id"])
         fax.contacts()
         return True
 

@@ -30,7 +30,9 @@ def check_outgoing(fax: OutgoingFax, config: FaxConfig, answered: FaxRecord | No
         is_inbound = header.direction == "inbound"
         to = to or (header.sender if is_inbound else header.to)
         sender = sender or (header.to if is_inbound else header.sender)
-    header_text = config.organization[:MAX_HEADER_TEXT] if fax.header_text is None else fax.header_text
+    header_text = fax.header_text
+    if header_text is None:
+        header_text = " ".join(config.organization.split())[:MAX_HEADER_TEXT]
     checked = fax.model_copy(
         update={
             "to": check_number(to, "to"),

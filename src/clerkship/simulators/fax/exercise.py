@@ -39,6 +39,7 @@ EXERCISE = (
     Request("GET", "/faxes/unknown"),
     Request("GET", "/faxes/unknown/content", {"format": "tiff"}),
     Request("GET", "/faxes/unknown/pages/1"),
+    Request("GET", "/faxes/unknown/text"),
     Request("POST", "/faxes/unknown/read"),
     Request("DELETE", "/faxes/unknown/content"),
     Request("POST", "/webhook", {}, {"content-type": "application/json"}, b'{"url": ""}'),

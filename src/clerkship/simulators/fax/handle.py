@@ -52,6 +52,17 @@ class Fax(Handle):
         """Return all pages of a fax as one file, `pdf` or `tiff`."""
         return self.request("GET", f"/faxes/{id}/content", query={"format": format}).body
 
+    def read_text(self, id: str) -> str:
+        """Return the text of all pages by OCR, with a form feed between two pages."""
+        numbers = range(1, self.status(id)["pages"] + 1)
+        return "\f".join(self.read_page_text(id, number) for number in numbers)
+
+    def read_page_text(self, id: str, number: int) -> str:
+        """Return the text of one page by OCR; the first is 1."""
+        [page] = self._json("GET", f"/faxes/{id}/text", query={"page": str(number)})["pages"]
+        text: str = page["text"]
+        return text
+
     def mark(self, id: str, *, unread: bool = False) -> dict[str, Any]:
         """Mark a fax that arrived as read or unread; return it."""
         fax: dict[str, Any] = self._json("POST", f"/faxes/{id}/read", {"unread": unread})

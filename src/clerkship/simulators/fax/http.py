@@ -85,6 +85,7 @@ ROUTES = (
     Route("GET", "/faxes/{id}/content", ops.download_fax, render=render_file, is_heavy=always_heavy),
     Route("DELETE", "/faxes/{id}/content", ops.delete_fax_content),
     Route("GET", "/faxes/{id}/pages/{page}", ops.download_page, render=render_page, is_heavy=always_heavy),
+    Route("GET", "/faxes/{id}/text", ops.read_fax_text, is_heavy=always_heavy),
     Route("POST", "/faxes/{id}/read", ops.mark_fax),
     Route("POST", "/webhook", ops.register_webhook),
 )

@@ -18,6 +18,7 @@ from clerkship.simulators.fax.index import FaxFilter
 from clerkship.simulators.fax.outgoing import DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, OutgoingDocument, OutgoingFax
 from clerkship.simulators.fax.records import Direction, FaxStatus
 from clerkship.simulators.fax.state import FaxState
+from clerkship.simulators.fax.text import read_text
 from clerkship.simulators.fax.views import view_contact, view_fax
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 
@@ -25,8 +26,6 @@ Context = OperationContext[FaxState]
 WEBHOOK_LINK = "webhook"
 """The name of the callback address that is called for each fax that arrives, and for each that is done."""
 MAX_LISTED = 1000
-MAX_TEXT_PAGES = 20
-"""Pages whose text one request reads."""
 After = Annotated[str, Field(description="the next of the previous page")]
 Count = Annotated[int, Field(ge=1, le=MAX_LISTED, description="the largest number of entries to return")]
 
@@ -58,8 +57,7 @@ class FaxPageNumber(FaxId):
 class FaxTextPages(FaxId):
     """The pages of a fax whose text to read."""
 
-    first: Annotated[int, Field(ge=1, description="number of the first page")] = 1
-    count: Annotated[int, Field(ge=1, le=MAX_TEXT_PAGES, description="the largest number of pages")] = MAX_TEXT_PAGES
+    page: Annotated[int | None, Field(description="number of a page, from 1; all pages by default")] = None
 
 
 class NewDocument(Frozen):
@@ -179,6 +177,12 @@ def download_page(context: Context, page: FaxPageNumber) -> bytes:
     return write_png(dots)
 
 
+@operation(shorter_hint="give a `page`")
+def read_fax_text(context: Context, fax: FaxTextPages) -> dict[str, Any]:
+    """Read the text of a fax by OCR, with its mistakes: {"id", "pages": [{"page", "text"}]}. Marks it as read."""
+    return read_text(context.state, context.action, fax.id, fax.page)
+
+
 @operation()
 def mark_fax(context: Context, mark: FaxMark) -> dict[str, Any]:
     """Mark a fax as read, or as unread again."""
@@ -221,6 +225,6 @@ def _page(name: str, entries: list[dict[str, Any]], count: int, key: str) -> dic
 
 
 OPERATIONS = (
-    *(show_line, list_contacts, send_fax, list_faxes, show_fax, download_fax, download_page),
+    *(show_line, list_contacts, send_fax, list_faxes, show_fax, download_fax, download_page, read_fax_text),
     *(mark_fax, delete_fax_content, register_webhook),
 )

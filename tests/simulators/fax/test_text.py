@@ -1,0 +1,74 @@
+"""The text of a fax by OCR: that of the datasets, or else that of the engine; never the true words."""
+
+import pytest
+
+from clerkship.fax.words import PageWord, PageWords
+from clerkship.sandbox.handle import Refused
+from tests.simulators.fax.clinic import BACK_OFFICE, FaxClinic
+
+
+def build_words(text: str) -> PageWords:
+    words = text.split()
+    return PageWords(words=tuple(PageWord(text=word, left=0, top=0, width=9, height=9) for word in words))
+
+
+def test_text_of_a_dataset_is_returned_instead_of_the_true_words() -> None:
+    with FaxClinic() as clinic:
+        hashes = clinic.state.find_fax(clinic.receive("MRN 4471902\fPage two")).header.pages
+    texts = dict(zip(hashes, (build_words("MRN 447I902"), build_words("Page tw0")), strict=True))
+    with FaxClinic(texts=texts) as clinic:
+        id = clinic.receive("MRN 4471902\fPage two")
+        assert clinic.get(f"/faxes/{id}/text") == {
+            "id": id,
+            "pages": [{"page": 1, "text": "MRN 447I902"}, {"page": 2, "text": "Page tw0"}],
+        }
+        assert clinic.get(f"/faxes/{id}/text", page="2")["pages"] == [{"page": 2, "text": "Page tw0"}]
+        assert clinic.handle.read_text(id) == "MRN 447I902\fPage tw0"
+        assert clinic.get(f"/faxes/{id}")["unread"] is False
+        reads = [(event.payload.format, event.payload.page) for event in clinic.events if event.kind == "fax.read"]  # type: ignore[attr-defined]
+        assert reads == [("text", None), ("text", 2), ("text", 1), ("text", 2)]
+
+
+def test_engine_reads_a_page_that_no_dataset_has() -> None:
+    with FaxClinic() as clinic:
+        id = clinic.receive("Referral of Ada Okafor for cardiology.")
+        text = clinic.handle.read_text(id)
+        assert "Ada Okafor" in text
+        assert "PAGE 1/1" in text
+
+
+def test_engine_reads_what_remains_of_a_degraded_page() -> None:
+    lines = "\n".join(f"Line {number} of the letter." for number in range(1, 40))
+    with FaxClinic() as clinic:
+        text = clinic.handle.read_text(clinic.receive(lines, degradation={"cut": 0.5}))
+        assert "Line 3 of the letter" in text
+        assert "Line 39 of the letter" not in text
+
+
+def test_text_of_an_own_fax_is_read_from_its_pages() -> None:
+    with FaxClinic() as clinic:
+        id = clinic.send(BACK_OFFICE, "Please call us back.")["id"]
+        assert "Please call us back." in clinic.handle.read_text(id)
+
+
+def test_text_of_a_long_fax_is_read_page_by_page() -> None:
+    with FaxClinic() as clinic:
+        id = clinic.receive("\f".join("x" * 21))
+        reply = clinic.request("GET", f"/faxes/{id}/text")
+        assert reply.status == 413
+        assert b"give a page" in reply.body
+        assert clinic.kinds.count("read") == 0
+        clinic.handle.read_page_text(id, 21)
+
+
+def test_deleted_content_has_no_text() -> None:
+    with FaxClinic() as clinic:
+        id = clinic.receive()
+        clinic.handle.delete_content(id)
+        with pytest.raises(Refused, match="content_deleted"):
+            clinic.handle.read_text(id)
+
+
+def test_missing_page_has_no_text() -> None:
+    with FaxClinic() as clinic:
+        assert clinic.request("GET", f"/faxes/{clinic.receive()}/text", {"page": "3"}).status == 404
