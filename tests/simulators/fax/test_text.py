@@ -1,10 +1,29 @@
 """The text of a fax by OCR: that of the datasets, or else that of the engine; never the true words."""
 
+from typing import Any
+
 import pytest
 
 from clerkship.fax.words import PageWord, PageWords
-from clerkship.sandbox.handle import Refused
+from clerkship.sandbox.handle import Refused, Sandboxes
+from clerkship.simulators.fax.datasets import write_fax_texts
+from clerkship.simulators.fax.handle import Fax
 from tests.simulators.fax.clinic import BACK_OFFICE, FaxClinic
+from tests.workbench import Workbench
+
+SUITE = """
+    dataset: {name: texts, type: fax_texts, file: texts.json}
+    environment:
+      name: clinic
+      now: 2026-03-02T14:00:00Z
+      datasets: [texts]
+      simulators: {line: {kind: fax}}
+    task:
+      name: Read the fax
+      scenario:
+        steps: [{fax.receive: {from: "+15550100300", header: Harbor Laboratory, text: MRN 4471902}}]
+      criteria: [{label: acted, assertion: {agent_acted: {}}}]
+"""
 
 
 def build_words(text: str) -> PageWords:
@@ -72,3 +91,18 @@ def test_deleted_content_has_no_text() -> None:
 def test_missing_page_has_no_text() -> None:
     with FaxClinic() as clinic:
         assert clinic.request("GET", f"/faxes/{clinic.receive()}/text", {"page": "3"}).status == 404
+
+
+def test_texts_of_a_dataset_are_read_in_a_run(bench: Workbench) -> None:
+    with FaxClinic() as clinic:
+        pages = clinic.state.pages_of(clinic.receive("MRN 4471902"))
+    texts: list[str] = []
+
+    def read(task_item: Any, sandboxes: Sandboxes) -> None:
+        line = sandboxes.get_as(Fax)
+        texts.append(line.read_text(line.inbox()[0]["id"]))
+
+    bench.write("texts.json", write_fax_texts([(pages[0].hash, build_words("MRN 447I902"))]).decode())
+    bench.write("a.yml", SUITE)
+    assert bench.run_one(read).status == "completed"
+    assert texts == ["MRN 447I902"]

@@ -8,10 +8,11 @@ from clerkship.simulators.fax.attack import FaxAttack
 from clerkship.simulators.fax.config import FaxConfig
 from clerkship.simulators.fax.datasets import FAX_TEXTS_DATASET, ShippedTexts
 from clerkship.simulators.fax.events import EVENTS
-from clerkship.simulators.fax.exercise import EXERCISE
+from clerkship.simulators.fax.exercise import DATASET, EXERCISE
 from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.http import ROUTES
 from clerkship.simulators.fax.operations import OPERATIONS
+from clerkship.simulators.fax.scaffold import SCAFFOLD
 from clerkship.simulators.fax.sinch.deliveries import SINCH_DELIVERIES
 from clerkship.simulators.fax.sinch.events import SINCH_EVENTS
 from clerkship.simulators.fax.sinch.exercise import SINCH_EXERCISE
@@ -31,6 +32,7 @@ SPEC = Spec(
     routes=(*ROUTES, *SINCH_ROUTES),
     handle=Fax,
     exercise=(*EXERCISE, *WEBHOOK_EXERCISE, *SINCH_EXERCISE),
+    exercise_datasets=(DATASET,),
     config=FaxConfig,
     dataset="fax_texts",
     prepare=ShippedTexts,
@@ -40,4 +42,5 @@ SPEC = Spec(
     assertions=(FaxWasSent, FaxHasDocument),
     steps=(ReceiveFax,),
     attack=FaxAttack(),
+    scaffold=SCAFFOLD,
 )

@@ -4,8 +4,11 @@ import base64
 
 import orjson
 
+from clerkship.model.dataset import Dataset
 from clerkship.sandbox.request import Request
 from clerkship.transports.multipart import FORM
+
+DATASET = Dataset(name="texts", type="fax_texts", lines=(b"0" * 64 + b' [["Referral",0,0,90,20,0]]',))
 
 
 def _send(**fields: object) -> Request:
