@@ -13,11 +13,14 @@ from clerkship.events.evidence import Evidence
 from clerkship.fax import ocr
 from clerkship.fax.files import write_png
 from clerkship.fax.image import from_image
+from clerkship.fax.words import PageWord, PageWords
 from clerkship.model.task import Task
+from clerkship.simulators.fax.assertions import page_search
 from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
 from tests.simulators.fax.clinic import BROKEN, BUSY, LAB, SILENT, FaxClinic
 from tests.simulators.fax.pdf import build_pdf, show_text
 from tests.simulators.fax.sent_log import CLINIC, SentLog
+from tests.workbench import Workbench, written
 
 MRN, OTHER_MRN = "MRN-4471902", "MRN-4471920"
 LETTER = "Referral of Ada Okafor, born 04/09/1961.\nRecord number MRN-4471902.\nPlease see her for palpitations."
@@ -192,6 +195,29 @@ def test_everything_that_could_be_sent_does_not_pass() -> None:
     assert len(result.pictures) <= 24
 
 
+def test_more_pictures_than_can_be_read_fail(clinic: FaxClinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_search, "MAX_OCR_PAGES", 2)
+    pages = (show_text(f"Page {number} of many", size=14) for number in range(3))
+    clinic.handle.send(LAB, files={"many.pdf": build_pdf(*pages)})
+    outcome = evaluate(FaxHasDocument.model_validate({"not_contains": MRN}), evidence_of(clinic))
+    assert (outcome.status, outcome.check.passed) == ("judged", False)
+    assert "cannot be checked in time" in outcome.check.detail
+
+
+def test_words_that_the_suite_ships_are_used_instead_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "find_language_data", lambda: None)
+    with FaxClinic() as clinic:
+        send_pdf(clinic, show_text("Words that only the suite knows", size=14))
+        [fax] = clinic.handle.faxes(direction="outbound")
+        [page] = clinic.state.pages_of(fax["id"])
+        word = PageWord(text="MRN-447I9O2", left=150, top=700, width=300, height=30)
+        clinic.state.records[page.hash] = PageWords(words=(word,))
+        result = check(clinic, contains=MRN)
+        assert result.passed
+        assert result.pictures[0].marks[0].boxes == ((150, 700, 300, 30),)
+        assert not check(clinic, contains=OTHER_MRN).passed
+
+
 # Which document, which page.
 
 
@@ -262,3 +288,31 @@ def test_white_page_is_readable_as_nothing(clinic: FaxClinic) -> None:
     image = pytest.importorskip("PIL.Image").new("L", (1728, 2156), 255)
     clinic.handle.send(LAB, files={"white.png": write_png(from_image(image, "fine"))})
     assert not check(clinic, contains=MRN).passed
+
+
+TASK = """
+    environment:
+      name: clinic
+      simulators:
+        line: {kind: fax, config: {contacts: [{name: Lab, number: '+15550100300'}]}}
+    task:
+      name: Send the letter
+      task_item: {instruction: Fax the record number to the laboratory.}
+      criteria:
+        - label: The record number is on it
+          assertion:
+            fax_document: {to: '+15550100300', contains: MRN-4471902, not_contains: [MRN-4471920]}
+"""
+
+
+def test_pages_are_stored_with_the_result_of_a_run(bench: Workbench) -> None:
+    bench.write("a.yml", TASK)
+
+    def send(task_item: Any, sandboxes: Any) -> None:
+        sandboxes["line"].send("+15550100300", text=LETTER)
+        sandboxes.wait(timedelta(hours=1))
+
+    [result] = written(bench.run_one(send))
+    assert result.passed
+    [picture] = result.pictures
+    assert (picture.source, picture.marks[0].text) == ("line", MRN)

@@ -16,6 +16,7 @@ from clerkship.model.errors import InputError
 from clerkship.simulators.fax.events import EVENTS, FaxArrived, PageStored
 from clerkship.simulators.fax.records import FaxHeader
 from clerkship.simulators.fax.steps.receive import ReceiveFax
+from tests.simulators.fax.clinic import LAB, FaxClinic
 from tests.workbench import Workbench
 
 SUITE = """
@@ -240,3 +241,19 @@ def test_picture_arrives_with_its_dots(bench: Workbench) -> None:
     png = base64.b64encode(write_png(page)).decode()
     log = run_steps(bench, f"{{fax.receive: {{from: '+15550100300', base64: {png}, has_header: false}}}}")
     assert log.arrived[0].pages == (page.hash,)
+
+
+def test_planned_answer_survives_a_replay_of_the_log() -> None:
+    with FaxClinic() as clinic:
+        playground = clinic.rig.playground
+        step = ReceiveFax.model_validate({"from": LAB, "text": "Page 2 again", "reply_after": "20m"})
+        step.run(playground)
+        for seconds in (0, 600, 1800):
+            clinic.wait(seconds)
+            copy = playground.build_copy(playground.log.events)
+            assert copy.components[clinic.rig.name].state.dump() == clinic.state.dump()
+            assert copy.components[clinic.rig.name].state.next_due() == clinic.state.next_due()
+            if seconds == 0:
+                clinic.send(LAB)
+        assert clinic.kinds[-1] == "arrived"
+        assert clinic.state.next_due() is None

@@ -19,9 +19,11 @@ from clerkship.model.scenario import Expected
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch
 from clerkship.simulators.fax.assertions.logged import LoggedFax, LoggedPage, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import (
+    MAX_OCR_PAGES,
     Alternatives,
     PageFinding,
     PageReader,
+    TooManyPictures,
     build_pictures,
     find_forbidden,
     find_on_pages,
@@ -131,6 +133,13 @@ class FaxHasDocument(Assertion, FaxMatch):
 
     def check(self, evidence: Evidence) -> Check:
         """Search the faxes for forbidden values, then for a fax with all expected ones."""
+        try:
+            return self._check(evidence)
+        except TooManyPictures as many:
+            row = FieldCheck(path="pages", expected=f"at most {MAX_OCR_PAGES}", actual="more", passed=False)
+            return Check.of(False, str(many), row)
+
+    def _check(self, evidence: Evidence) -> Check:
         limits, reader = self.find_limits(evidence), open_reader(evidence)
         compared = [
             (fax, tuple(self.compare_properties(fax, limits))) for fax in list_sent_faxes(evidence, self.sandbox)

@@ -17,8 +17,20 @@ from clerkship.simulators.fax.state import FaxState
 
 MAX_PICTURES = 12
 """The most pages that one criterion shows."""
+MAX_OCR_PAGES = 200
+"""Pages of pictures that are read in one trial; an agent could send thousands, and each takes about a second."""
 Alternatives = tuple[str, ...]
 """Notations of one value, such as those of a date."""
+
+
+class TooManyPictures(Exception):
+    """The agent sent more pages of pictures than are read."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"the agent faxed more than {MAX_OCR_PAGES} different pages whose words are not known; "
+            "faxes that cannot be checked in time fail"
+        )
 
 
 class PageText(NamedTuple):
@@ -53,12 +65,13 @@ class PageReader:
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._texts: dict[tuple[str, str], PageText] = {}
+        self._ocr_pages = 0
 
     def read(self, source: str, page: LoggedPage) -> PageText:
         """Return the words of a page.
 
         Raises OcrUnavailable if they are not known and OCR is not installed: the criterion is then an error, not a
-        failure.
+        failure. Raises TooManyPictures.
         """
         key = (source, page.hash)
         if key not in self._texts:
@@ -78,8 +91,12 @@ class PageReader:
             return PageText(stored.true_words, True, stored.resolution)
         state = self._evidence.states.get(source)
         shipped = state.shipped_words(page.hash) if isinstance(state, FaxState) else None
-        words = shipped if shipped is not None else read_words(read_tiff(stored.data)[0])
-        return PageText(words, False, stored.resolution)
+        if shipped is not None:
+            return PageText(shipped, False, stored.resolution)
+        if self._ocr_pages >= MAX_OCR_PAGES:
+            raise TooManyPictures
+        self._ocr_pages += 1
+        return PageText(read_words(read_tiff(stored.data)[0]), False, stored.resolution)
 
 
 def open_reader(evidence: Evidence) -> PageReader:
