@@ -128,7 +128,7 @@ class Canvas:
             self.sheet.draw.rectangle((left, top, left + thickness - 1, top + thickness - 1), fill=BLACK)
 
     def tick_box(self, x: int, top: int, label: str, style: FontStyle, *, is_ticked: bool) -> int:
-        """Draw a box to tick with its label, and return the width of both. A tick is recorded as the word `[X]`."""
+        """Draw a box to tick with its label, and return the width of both. It is recorded as the word `[X]` or `[]`."""
         side = style.dots * 4 // 5
         y = top + style.dots - side + 2
         self.box(x, y, x + side, y + side, 2)
@@ -136,7 +136,7 @@ class Canvas:
         if is_ticked:
             for step in range(3, side - 3):
                 self.dots([(x + step, y + step), (x + side - 1 - step, y + step)], 4)
-        self.record("[X]" if is_ticked else "[ ]", (x, y, x + side, y + side), baseline)
+        self.record("[X]" if is_ticked else "[]", (x, y, x + side, y + side), baseline)
         gap = side * 3 // 5
         return side + gap + self.text(x + side + gap, top, label, style)
 

@@ -117,8 +117,8 @@ def tick_boxes(flow: Flow, label: str, options: Sequence[tuple[str, bool]], gap:
 
 def add_signature(flow: Flow, look: Look, clinician: FaxedClinician, rng: Rng, closing: str = "Sincerely,") -> None:
     """Add a closing, a signature by hand, and the name with its NPI below a line."""
-    lines = [clinician.name, clinician.title, f"NPI: {clinician.npi}" if clinician.npi else ""]
-    lines.append(f"Direct: {clinician.phone}" if clinician.phone else "")
+    numbers = (("NPI", clinician.npi), ("Direct", clinician.phone), ("Fax", clinician.fax))
+    lines = [clinician.name, clinician.title, *(f"{label}: {number}" for label, number in numbers if number)]
     lines = [line for line in lines if line]
     flow.ensure_space((len(lines) + 2) * look.body.line_height + 110)
     if closing:
@@ -132,6 +132,13 @@ def add_signature(flow: Flow, look: Look, clinician: FaxedClinician, rng: Rng, c
     for line in lines:
         flow.paragraph(line, after=0)
     flow.skip(20)
+
+
+def describe_clinician(clinician: FaxedClinician) -> str:
+    """Return what is known of a clinician in one line."""
+    person = ", ".join(part for part in (clinician.name, clinician.title) if part)
+    numbers = (("NPI", clinician.npi), ("Phone", clinician.phone), ("Fax", clinician.fax))
+    return "   ".join([person, *(f"{label}: {number}" for label, number in numbers if number)]).strip()
 
 
 def centered(flow: Flow, text: str, style: FontStyle, after: int = 14) -> None:

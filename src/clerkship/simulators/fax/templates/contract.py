@@ -19,6 +19,8 @@ CONFIDENTIALITY = (
     " alone. If they reached you by mistake, call the sender at once and destroy all copies; do not read, copy or pass"
     " them on."
 )
+MAX_LEFTOVER = 560
+"""Dots from the top of a second page; less on it is fitted on the first page if smaller letters allow."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,21 @@ class FaxTemplate(Generic[FieldsT]):
 
         The sender's name decides on the look. The seed decides on what a hand does: signatures, notes, stamps.
         """
+        seed = derive_seed(seed, "fax template", self.name)
         look = look_of(fields.sender)
-        rng = Rng(derive_seed(seed, "fax template", self.name))
-        flow = Flow(look.body, resolution, look.margin)
-        self.lay_out(fields, flow, look, rng)
+        flow = self._lay_out_pages(fields, look, seed, resolution)
+        if len(flow.canvas.sheets) == 2 and flow.y < MAX_LEFTOVER:
+            # An office makes the letters smaller, so that the signature is not alone on a page.
+            smaller = self._lay_out_pages(fields, look.compact(), seed, resolution)
+            flow = smaller if len(smaller.canvas.sheets) == 1 else flow
         _add_footers(flow, fields, look)
-        _add_marks(flow, fields, rng)
+        _add_marks(flow, fields, Rng(seed))
         return flow.canvas.finish()
+
+    def _lay_out_pages(self, fields: FieldsT, look: Look, seed: str, resolution: Resolution) -> Flow:
+        flow = Flow(look.body, resolution, look.margin)
+        self.lay_out(fields, flow, look, Rng(seed))
+        return flow
 
     def draw_values(
         self, values: Mapping[str, object], seed: int | str, resolution: Resolution = "fine"

@@ -7,7 +7,12 @@ from pydantic import Field
 from clerkship.fax.layout import Column, Flow
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen
-from clerkship.simulators.fax.templates.blocks import add_address, add_signature, continue_pages
+from clerkship.simulators.fax.templates.blocks import (
+    add_address,
+    add_signature,
+    continue_pages,
+    describe_clinician,
+)
 from clerkship.simulators.fax.templates.contract import FaxTemplate
 from clerkship.simulators.fax.templates.fields import (
     FaxedClinician,
@@ -84,7 +89,7 @@ def _form_of_address(name: str) -> str:
 
 def _add_subject(flow: Flow, fields: DenialLetterFields, look: Look) -> None:
     """Add the numbers that the letter is about."""
-    patient, provider = fields.patient, fields.provider
+    patient = fields.patient
     number = "Authorization no." if fields.decision == "authorization" else "Claim no."
     values = [
         ("Member", patient.name),
@@ -94,8 +99,7 @@ def _add_subject(flow: Flow, fields: DenialLetterFields, look: Look) -> None:
         ("Group", fields.group),
         (number, fields.reference),
         ("Received", fields.request_date),
-        ("Provider", provider.name + (f"   NPI: {provider.npi}" if provider.npi else "")),
-        ("Provider phone", provider.phone),
+        ("Provider", describe_clinician(fields.provider)),
         ("Patient account", patient.mrn),
         ("Diagnosis", fields.diagnosis),
         ("Member phone", patient.phone),

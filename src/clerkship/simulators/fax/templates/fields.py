@@ -87,7 +87,10 @@ class FaxFields(Frozen):
     ] = ()
     circled: Annotated[
         tuple[ShortText, ...],
-        Field(max_length=10, description="words of the first page with a circle by hand around them"),
+        Field(
+            max_length=10,
+            description="words of the first page with a circle by hand around them, which OCR often cannot read",
+        ),
     ] = ()
     stamp: FaxStamp | None = None
     punch_holes: Annotated[Literal[0, 2, 3], Field(description="holes at the left edge")] = 0

@@ -94,6 +94,7 @@ def lay_out(fields: LaboratoryReportFields, flow: Flow, look: Look, rng: Rng) ->
 def _add_header_boxes(flow: Flow, fields: LaboratoryReportFields) -> None:
     """Add the boxes with patient, specimen and who ordered."""
     patient, ordering, recipient = fields.patient, fields.ordering, fields.recipient
+    provider = ", ".join(part for part in (ordering.name, ordering.title) if part)
     client = ", ".join(part for part in (recipient.name, recipient.attention) if part)
     place = ", ".join(part for part in (recipient.address, recipient.city) if part)
     numbers = "  ".join(
@@ -105,11 +106,16 @@ def _add_header_boxes(flow: Flow, fields: LaboratoryReportFields) -> None:
             [("PATIENT ID / MRN", patient.mrn, 5), ("PATIENT PHONE", patient.phone, 5)],
             [("ACCESSION NO.", fields.accession, 4), ("SPECIMEN", fields.specimen, 3), ("FASTING", fields.fasting, 3)],
             [("COLLECTED", fields.collected, 1), ("RECEIVED", fields.received, 1), ("REPORTED", fields.reported, 1)],
-            [("ORDERING PROVIDER", ordering.name, 5), ("NPI", ordering.npi, 3), ("DATE", fields.date, 3)],
+            [("ORDERING PROVIDER", provider, 5), ("NPI", ordering.npi, 3), ("DATE", fields.date, 3)],
             [("CLIENT", client, 5), ("CLIENT ADDRESS", place, 4), ("CLIENT PHONE / FAX", numbers, 4)],
         ]
     )
-    flow.pairs([("Patient address:", patient.address), ("Provider phone:", ordering.phone)], 300, after=4)
+    pairs = [
+        ("Patient address:", patient.address),
+        ("Provider phone:", ordering.phone),
+        ("Provider fax:", ordering.fax),
+    ]
+    flow.pairs(pairs, 300, after=4)
 
 
 TEMPLATE = FaxTemplate(

@@ -1,6 +1,6 @@
 """How the faxes of an organization look: fonts, letterhead and layout follow from its name."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clerkship.fax.canvas import WHITE
 from clerkship.fax.fonts import Family, FontStyle, wrap
@@ -27,6 +27,10 @@ class Look:
     margin: int
     has_boxed_patient: bool
     """Whether the patient is in the boxes of a form, not in lines of a letter."""
+
+    def compact(self) -> "Look":
+        """Return the look with smaller letters and narrower margins."""
+        return replace(self, body=self.body.sized(9), margin=110)
 
     @property
     def heading(self) -> FontStyle:
