@@ -87,6 +87,18 @@ def test_letters_that_the_font_lacks_are_replaced(text: str, drawn: str) -> None
     assert replace_missing_letters(text, STYLE) == drawn
 
 
+def test_word_with_letters_that_only_the_sans_font_has_is_drawn_with_it() -> None:
+    drawn = []
+    for family in ("serif", "sans"):
+        canvas = Canvas(height=200)
+        canvas.text(100, 60, "Nguyễn", FontStyle("serif" if family == "serif" else "sans", 12))
+        [(page, words)] = canvas.finish()
+        assert words.text == "Nguyễn"
+        drawn.append(page.dots)
+
+    assert drawn[0] == drawn[1]
+
+
 def test_wrapped_lines_fit_and_keep_the_text() -> None:
     text = "Supercalifragilisticexpialidocious" * 4 + " and some short words\nnext line"
     lines = wrap(text, STYLE, 400)

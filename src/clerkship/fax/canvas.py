@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from clerkship.fax.fonts import (
     FontStyle,
+    choose_style,
     load_font,
     measure,
     missing_extra,
@@ -68,12 +69,12 @@ class Canvas:
         text = replace_missing_letters(text, style)
         width = text_width(text, style)
         x -= {"left": 0, "center": width // 2, "right": width}[align]
-        font = load_font(style)
         baseline = top + style.dots
         for word in text.split(" "):
             if not word:  # one of several spaces
                 x += space_width(style)
                 continue
+            font = load_font(choose_style(word, style))
             self.sheet.draw.text((x, baseline), word, fill=color, font=font, anchor="ls")
             left, above, right, below = (round(side) for side in font.getbbox(word, anchor="ls"))
             self.record(word, (x + left, baseline + above, x + right, baseline + below), baseline)

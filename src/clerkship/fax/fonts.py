@@ -77,7 +77,14 @@ def missing_extra() -> InputError:
 @lru_cache(maxsize=65_536)
 def measure(text: str, style: FontStyle) -> int:
     """Return the width of text in dots."""
-    return round(load_font(style).getlength(text))
+    return round(load_font(choose_style(text, style)).getlength(text))
+
+
+def choose_style(word: str, style: FontStyle) -> FontStyle:
+    """Return the style, or that of the sans font for a word with letters that only this one has."""
+    if word.isascii() or all(_has_letter(letter, style.family) for letter in word if not letter.isspace()):
+        return style
+    return replace(style, family="sans")
 
 
 def space_width(style: FontStyle) -> int:
@@ -91,7 +98,7 @@ def text_width(text: str, style: FontStyle) -> int:
 
 
 def replace_missing_letters(text: str, style: FontStyle) -> str:
-    """Return the text in letters that the font has: others without their accents, or as `?`. Tabs become spaces."""
+    """Return the text in letters that the fonts have: others without their accents, or as `?`. Tabs become spaces."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_drawable(letter, style.family) for letter in unicodedata.normalize("NFC", text))
@@ -101,12 +108,13 @@ def replace_missing_letters(text: str, style: FontStyle) -> str:
 def _drawable(letter: str, family: Family) -> str:
     if letter.isspace():
         return " "
-    if _has_letter(letter, family):
+    if _has_letter(letter, family) or _has_letter(letter, "sans"):
         return letter
     parts = unicodedata.normalize("NFKD", letter)
     return "".join(part for part in parts if _has_letter(part, family) and not unicodedata.combining(part)) or "?"
 
 
+@lru_cache(maxsize=4096)
 def _has_letter(letter: str, family: Family) -> bool:
     """Return whether a font has a letter: it is not drawn as the sign for missing letters."""
     if letter.isascii():

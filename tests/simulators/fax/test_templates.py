@@ -350,7 +350,9 @@ def test_letter_that_is_a_little_too_long_for_one_page_has_smaller_letters() -> 
 def test_names_with_accents_are_drawn_as_they_are_written() -> None:
     name = "Łucja Nguyễn-Åström d'Órdoñez"
 
-    assert name in to_folded_text(draw("referral_letter", {"patient": {"name": name}}))
+    for sender in LOOKS:
+        changes = {"patient": {"name": name}, "sender": {"name": sender}}
+        assert name in to_folded_text(draw("referral_letter", changes))
 
 
 def test_fax_needs_only_the_required_fields() -> None:

@@ -115,6 +115,17 @@ def tick_boxes(flow: Flow, label: str, options: Sequence[tuple[str, bool]], gap:
     flow.y += style.line_height + 10
 
 
+def tick_grid(flow: Flow, options: Sequence[tuple[str, bool]], columns: int = 2) -> None:
+    """Add boxes to tick, below each other in columns."""
+    for start in range(0, len(options), columns):
+        flow.ensure_space(flow.style.line_height)
+        for place, (option, is_ticked) in enumerate(options[start : start + columns]):
+            x = flow.left + 20 + place * flow.width // columns
+            flow.canvas.tick_box(x, flow.y, option, flow.style, is_ticked=is_ticked)
+        flow.y += flow.style.line_height + 6
+    flow.skip(6)
+
+
 def add_signature(flow: Flow, look: Look, clinician: FaxedClinician, rng: Rng, closing: str = "Sincerely,") -> None:
     """Add a closing, a signature by hand, and the name with its NPI below a line."""
     numbers = (("NPI", clinician.npi), ("Direct", clinician.phone), ("Fax", clinician.fax))

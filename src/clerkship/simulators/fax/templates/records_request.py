@@ -13,6 +13,7 @@ from clerkship.simulators.fax.templates.blocks import (
     centered,
     continue_pages,
     tick_boxes,
+    tick_grid,
 )
 from clerkship.simulators.fax.templates.contract import FaxTemplate
 from clerkship.simulators.fax.templates.fields import (
@@ -76,10 +77,11 @@ def lay_out(fields: RecordsRequestFields, flow: Flow, look: Look, rng: Rng) -> N
     more = [("Reference", fields.reference)]
     add_patient(flow, look, fields.patient, fields.insurance, more)
     flow.heading("Records requested", look.heading, look.headings)
-    tick_boxes(flow, "", [(text, key in fields.records) for key, text in RECORDS.items()])
-    flow.pairs([("Other:", fields.other_records)], 150, after=4)
+    tick_grid(flow, [(text, key in fields.records) for key, text in RECORDS.items()])
+    flow.pairs([("Other:", fields.other_records)], 300, after=0)
     dates = " to ".join(part for part in (fields.from_date, fields.to_date) if part)
     flow.pairs([("Dates of service:", dates or "All")], 300)
+    flow.heading("Purpose and delivery", look.heading, look.headings)
     tick_boxes(flow, "Purpose:", [(text, key == fields.purpose) for key, text in PURPOSES.items()])
     flow.pairs([("Needed by:", fields.needed_by), ("Fax records to:", fields.return_fax)], 300)
     if fields.remarks:
@@ -89,8 +91,11 @@ def lay_out(fields: RecordsRequestFields, flow: Flow, look: Look, rng: Rng) -> N
         " fax it back.",
         look.small.sized(8),
     )
-    tick_boxes(flow, "", [("No records found", False), ("Records enclosed, pages: ______", False)])
     add_signature(flow, look, fields.signer, rng, "Requested by:")
+    flow.ensure_space(4 * look.body.line_height + 150)
+    flow.heading("For the office that holds the records", look.heading, look.headings)
+    tick_boxes(flow, "", [("Records enclosed", False), ("No records found", False), ("Not our patient", False)])
+    flow.form_rows([[("COMPLETED BY", "", 5), ("DATE", "", 3), ("NUMBER OF PAGES", "", 3)]])
 
 
 TEMPLATE = FaxTemplate("records_request", "A form that asks for medical records.", RecordsRequestFields, lay_out)
