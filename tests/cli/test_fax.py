@@ -16,7 +16,9 @@ environment:
   name: clinic
   datasets: [page texts]
   simulators:
-    fax: {kind: fax, config: {contacts: [{name: Harbor Imaging, number: "+15550109000"}]}}
+    fax:
+      kind: fax
+      config: {dial_time: 1s, page_time: 1s, contacts: [{name: Harbor Imaging, number: "+15550109000"}]}
 tasks:
   - name: Forward the report
     solution: solve.py
@@ -33,10 +35,23 @@ tasks:
     criteria: [{label: The answer, assertion: {answer_matches: done}}]
 """
 SOLUTION = """
+import io
+from font_roboto import Roboto
+from PIL import Image, ImageDraw, ImageFont
+
+def draw(text):
+    image = Image.new("L", (1728, 900), 255)
+    ImageDraw.Draw(image).text((150, 300), text, fill=0, font=ImageFont.truetype(Roboto, 48))
+    data = io.BytesIO()
+    image.save(data, "PNG")
+    return data.getvalue()
+
 def on_task(task_item, sandboxes):
     fax = sandboxes["fax"]
     for received in fax.faxes(direction="inbound"):
-        fax.send("+15550109000", files={"report.pdf": fax.download(received["id"])}, text="Dear colleagues, see Z79.4")
+        fax.send("+15550109000", files={"report.png": draw("Dear colleagues, see MRN-4471902")})
+        while fax.faxes(direction="outbound")[0]["status"] != "delivered":
+            pass  # each request moves the clock by a second
     return "done"
 """
 
@@ -55,8 +70,8 @@ def test_ocr_writes_the_text_of_every_page_to_the_file_of_the_dataset(capfd: pyt
     texts = json.loads(Path("suite/data/texts.json").read_bytes())
     assert (result["file"], result["read"], result["removed"]) == ("suite/data/texts.json", len(texts), 0)
     words = [" ".join(row[0] for row in rows) for rows in texts.values()]
-    assert any("MRN-4471902" in text for text in words)
-    assert any("Dear colleagues" in text for text in words)
+    assert any("Report for Ada" in text for text in words)
+    assert any("Dear colleagues, see MRN-4471902" in text for text in words)
 
 
 def test_ocr_reads_only_new_pages_and_removes_old_ones(capfd: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +93,6 @@ def test_ocr_reads_only_new_pages_and_removes_old_ones(capfd: pytest.CaptureFixt
 def test_a_suite_with_its_texts_runs_without_the_engine(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("suite/solve.py").write_text(SOLUTION.replace('return "done"', 'return fax.text(received["id"])["pages"]'))
     assert run(["fax", "ocr", "suite/clinic.yml::Forward the report"]) == 0
     monkeypatch.setattr(ocr, "_PACKAGES", ("no_such_engine",))
     monkeypatch.setenv("CLERKSHIP_CACHE", str(Path("empty").absolute()))
@@ -87,6 +101,13 @@ def test_a_suite_with_its_texts_runs_without_the_engine(
     Path("suite/data/texts.json").write_text("{}")
     assert run(["run", "suite/clinic.yml::Forward the report", "--agent", "oracle"]) == 2
     assert "pip install 'clerkship[ocr]'" in capfd.readouterr().out
+
+
+def test_ocr_of_a_task_that_crashes_writes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("suite/solve.py").write_text(SOLUTION.replace('return "done"', "return 1 / 0"))
+    assert run(["fax", "ocr", "suite"]) == 2
+    assert "the task `Forward the report` was not completed: agent_failed" in capfd.readouterr().err
+    assert json.loads(Path("suite/data/texts.json").read_bytes()) == {}
 
 
 def test_ocr_without_the_engine_says_how_to_install_it(

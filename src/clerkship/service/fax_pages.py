@@ -96,8 +96,15 @@ def _run_plan(plan: RunPlan, catalog: RegisteredCatalog) -> FaxRun:
             raise InputError.of("interrupted: nothing was written")
         runs = store.task_runs(result.run.id)
         faxes = tuple(fax for run in runs for fax in _list_faxes(run, store, catalog))
-        errors = tuple((run.task, run.error or run.status) for run in runs if run.status != "completed")
+        errors = tuple((run.task, reason) for run in runs if (reason := _describe_failure(run)))
     return FaxRun(faxes, errors)
+
+
+def _describe_failure(run: TaskRun) -> str:
+    """Return why a trial did not come to its end, or an empty text. Its verdict does not matter."""
+    if run.status != "completed":
+        return run.error or run.status
+    return run.error or run.ending if run.ending == "agent_failed" else ""
 
 
 @contextmanager
