@@ -114,12 +114,16 @@ class WebhookUrl(Frozen):
 
 @operation()
 def show_line(context: Context, _: NoInput) -> dict[str, Any]:
-    """Show the organization's own fax numbers: {"organization", "numbers", "unread"}."""
+    """Show the organization's own fax numbers: {"organization", "numbers", "unread", "project"}.
+
+    The project is its id in the Sinch API.
+    """
     settings = context.state.settings
     return {
         "organization": settings.organization,
         "numbers": list(settings.numbers),
         "unread": context.state.index.unread,
+        "project": settings.project,
     }
 
 
