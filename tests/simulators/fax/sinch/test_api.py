@@ -3,6 +3,7 @@
 import base64
 from typing import Any
 
+import httpx
 import pytest
 
 from clerkship.sandbox.request import Request
@@ -157,7 +158,7 @@ def test_a_refused_fax_has_a_clear_error_and_an_event(
         {},
         {"to": []},
         {"to": 17, "files": [NOTE]},
-        {"to": [f"+1555010{n:04}" for n in range(21)], "files": [NOTE]},
+        {"to": [f"+1555010{n:04}" for n in range(11)], "files": [NOTE]},
         {"to": LAB, "files": "x"},
         {"to": LAB, "files": ["x"]},
         {"to": LAB, "files": [{"file": "not base64!", "fileType": "PDF"}]},
@@ -190,6 +191,26 @@ def test_another_project_and_an_unknown_fax_are_not_found(clinic: FaxingClinic) 
     other = Request("GET", "/v3/projects/00000000-0000-0000-0000-000000000000/faxes")
     reply = clinic.handle._transport.send(other)
     assert (reply.status, clinic.config.project.encode() in reply.body) == (404, True)
+
+
+def test_an_access_token_expires_after_an_hour_of_simulated_time(clinic: FaxingClinic) -> None:
+    oauth = clinic.handle.credentials["oauth2"]
+    key = (oauth["client_id"], oauth["client_secret"])
+    grant = {"grant_type": "client_credentials"}
+    with httpx.Client(trust_env=False) as client:
+        token = client.post(oauth["token_url"], data=grant, auth=key).json()
+        assert (token["token_type"], token["expires_in"]) == ("Bearer", 3600)
+        headers = {"authorization": f"Bearer {token['access_token']}"}
+        url = f"{clinic.handle.url}{clinic.project}/faxes"
+        assert client.get(url, headers=headers).status_code == 200
+        assert client.get(url, auth=key).status_code == 200
+        clinic.pass_time("61m")
+        expired = client.get(url, headers=headers)
+        assert (expired.status_code, expired.json()["error"]["status"]) == (401, "UNAUTHENTICATED")
+        assert "expired" in expired.headers["www-authenticate"]  # the SDK then gets another token
+        wrong = client.post(oauth["token_url"], data=grant, auth=(key[0], "wrong"))
+        assert (wrong.status_code, wrong.json()["error"]) == (401, "invalid_client")
+    assert token["access_token"] not in clinic.log
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -35,19 +36,14 @@ class SinchDelivery(FaxDelivery):
         """Return None: agents register their addresses through the API."""
         return None
 
+    @abstractmethod
     def get_link(self, fax_id: str, callback_type: CallbackType) -> str:
         """Return the name of the callback address of a fax."""
-        raise NotImplementedError
 
     def find_type(self, fax_id: str) -> CallbackType | None:
         """Return the type of the callback of a fax; None if it has none."""
         callbacks = self.client.callbacks
         return next((each for each in ops.CALLBACK_TYPES if callbacks.get(self.get_link(fax_id, each))), None)
-
-    @property
-    def has_address(self) -> bool:
-        """Whether the agent registered an address."""
-        return any(address and name.startswith(f"{self.link}/") for name, address in self.client.callbacks.items())
 
     async def find_address(self, message_id: str) -> str:
         """Return the address for a fax."""
@@ -72,6 +68,11 @@ class IncomingFaxWebhook(SinchDelivery):
     link: ClassVar[str] = ops.INCOMING_LINK
     event: ClassVar[SinchEventName] = "INCOMING_FAX"
 
+    @property
+    def has_address(self) -> bool:
+        """Whether the service has an incomingWebhookUrl."""
+        return self.find_type("") is not None
+
     def get_link(self, fax_id: str, callback_type: CallbackType) -> str:
         """Return the name of the address: it is the same for all faxes."""
         return f"{self.link}/{callback_type}"
@@ -87,6 +88,11 @@ class CompletedFaxCallback(SinchDelivery):
     name: ClassVar[str] = "sinch-completed"
     link: ClassVar[str] = ops.COMPLETED_LINK
     event: ClassVar[SinchEventName] = "FAX_COMPLETED"
+
+    @property
+    def has_address(self) -> bool:
+        """Whether a fax has a callbackUrl."""
+        return f"{self.link}/{ops.NEW_FAX}" in self.client.callbacks  # registered before the first of them
 
     def get_link(self, fax_id: str, callback_type: CallbackType) -> str:
         """Return the name of the address: each fax has its own."""

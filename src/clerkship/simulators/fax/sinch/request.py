@@ -18,8 +18,8 @@ from clerkship.simulators.fax.sinch.parameters import FILE_TYPES, REFUSED_FILE_T
 from clerkship.simulators.fax.sinch.resources import FORM, JSON, MEDIA_TYPES, CallbackType
 from clerkship.transports.multipart import FormPart, parse_form
 
-MAX_RECIPIENTS = 20
-"""Numbers that one request may send to. Each gets a fax of its own."""
+MAX_RECIPIENTS = 10
+"""Numbers that one request may send to. Each gets a fax of its own, whose documents are converted again."""
 _TEXT_FIELDS = {
     "from": "sender",
     "headerText": "header_text",
