@@ -36,7 +36,9 @@ class FaxConfig(Frozen):
     project: Annotated[
         str, Field(pattern=r"^[0-9a-f-]{36}$", description="its project id in the Sinch API, the path of each URL")
     ] = "5ca1ab1e-fa00-4000-8000-000000000001"
-    webhook: Annotated[str | None, Field(description="URL of the agent that is called for each inbound fax")] = None
+    webhook: Annotated[
+        str | None, Field(description="URL of the agent that is called for each fax that arrives or is done")
+    ] = None
     dial_time: Annotated[Duration, Field(description="simulated time from the queue to the first page")] = timedelta(
         seconds=20
     )
