@@ -1,5 +1,6 @@
 """`fax_document`: only what a recipient can read on the pages counts."""
 
+import io
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,8 @@ from clerkship.assertions.evaluation import evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.fax import ocr
 from clerkship.fax.files import write_png
-from clerkship.fax.image import from_image
+from clerkship.fax.image import from_image, to_image
+from clerkship.fax.text_pages import render_text
 from clerkship.fax.words import PageWord, PageWords
 from clerkship.model.task import Task
 from clerkship.simulators.fax.assertions import page_search
@@ -144,6 +146,18 @@ def test_page_of_the_wrong_patient_is_found_on_any_page_of_any_fax(clinic: FaxCl
     assert result.detail.startswith(f"forbidden: `{OTHER_MRN}` is on page 2")
     assert [(mark.text, mark.sort) for mark in result.pictures[0].marks] == [(OTHER_MRN, "forbidden")]
     assert check(clinic, to=BUSY, not_contains=OTHER_MRN).passed
+
+
+@pytest.mark.parametrize("degrees", [90, 180, 270])
+def test_page_of_the_wrong_patient_is_found_when_it_is_turned(clinic: FaxClinic, degrees: int) -> None:
+    [(page, _)] = render_text(LETTER, "fine")
+    picture = io.BytesIO()
+    to_image(page).convert("L").rotate(degrees, expand=True).save(picture, "PNG")
+    clinic.handle.send(LAB, files={"turned.png": picture.getvalue()})
+    result = check(clinic, not_contains=MRN)
+    assert not result.passed
+    assert result.pictures[0].marks[0].boxes[0][:3] == (0, 0, 1728)
+    assert check(clinic, not_contains=OTHER_MRN).passed
 
 
 def test_each_page_must_have_the_value_if_the_criterion_says_so() -> None:

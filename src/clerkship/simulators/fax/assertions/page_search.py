@@ -7,7 +7,8 @@ from clerkship.events.evidence import Evidence
 from clerkship.fax.files import read_tiff
 from clerkship.fax.header import HEIGHT
 from clerkship.fax.matching import find_value
-from clerkship.fax.page import Resolution
+from clerkship.fax.page import FaxPage, Resolution
+from clerkship.fax.turning import QuarterTurns, cut_top, looks_upright, turn_page
 from clerkship.fax.words import PageWords
 from clerkship.model.errors import PlatformError
 from clerkship.model.run import PageBox, PageMark, PagePicture
@@ -19,6 +20,7 @@ MAX_PICTURES = 12
 """The most pages that one criterion shows."""
 MAX_OCR_PAGES = 200
 """Pages of pictures that are read in one trial; an agent could send thousands, and each takes about a second."""
+QUARTER_TURNS: tuple[QuarterTurns, ...] = (1, 2, 3)
 Alternatives = tuple[str, ...]
 """Notations of one value, such as those of a date."""
 
@@ -54,8 +56,13 @@ class PageText(NamedTuple):
         return ()
 
     @property
+    def is_upright(self) -> bool:
+        """Whether it can be read without turning the page."""
+        return self.is_true or looks_upright(self._body)
+
+    @property
     def _body(self) -> PageWords:
-        top = HEIGHT if self.resolution == "fine" else HEIGHT // 2
+        top = _header_height(self.resolution)
         return PageWords(words=tuple(word for word in self.words.words if word.top + word.height / 2 >= top))
 
 
@@ -65,6 +72,7 @@ class PageReader:
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._texts: dict[tuple[str, str], PageText] = {}
+        self._turned: dict[tuple[str, str], list[PageText]] = {}
         self._ocr_pages = 0
 
     def read(self, source: str, page: LoggedPage) -> PageText:
@@ -77,6 +85,11 @@ class PageReader:
         if key not in self._texts:
             self._texts[key] = self._read(source, page)
         return self._texts[key]
+
+    def get_outline(self, source: str, page: LoggedPage) -> PageBox:
+        """Return the box of the whole page."""
+        stored = get_stored_page(self._evidence, source, page.hash)
+        return (0, 0, stored.width, stored.height) if stored is not None else (0, 0, 0, 0)
 
     def has_true_words(self, source: str, page: LoggedPage) -> bool:
         """Return whether a page can be searched without OCR."""
@@ -93,10 +106,29 @@ class PageReader:
         shipped = state.shipped_words(page.hash) if isinstance(state, FaxState) else None
         if shipped is not None:
             return PageText(shipped, False, stored.resolution)
+        return PageText(self._read_picture(read_tiff(stored.data)[0]), False, stored.resolution)
+
+    def read_turned(self, source: str, page: LoggedPage) -> list[PageText]:
+        """Return the words of a page after each quarter turn, without the line at the top; none if it is upright."""
+        key = (source, page.hash)
+        if key not in self._turned:
+            stored = get_stored_page(self._evidence, source, page.hash)
+            self._turned[key] = []
+            if stored is not None and not self.read(source, page).is_upright:
+                body = cut_top(read_tiff(stored.data)[0], _header_height(stored.resolution))
+                turned = [turn_page(body, quarters) for quarters in QUARTER_TURNS]
+                self._turned[key] = [PageText(self._read_picture(each), False, each.resolution) for each in turned]
+        return self._turned[key]
+
+    def _read_picture(self, page: FaxPage) -> PageWords:
         if self._ocr_pages >= MAX_OCR_PAGES:
             raise TooManyPictures
         self._ocr_pages += 1
-        return PageText(read_words(read_tiff(stored.data)[0]), False, stored.resolution)
+        return read_words(page)
+
+
+def _header_height(resolution: Resolution) -> int:
+    return HEIGHT if resolution == "fine" else HEIGHT // 2
 
 
 def open_reader(evidence: Evidence) -> PageReader:
@@ -129,12 +161,17 @@ def find_on_pages(
 
 
 def find_forbidden(reader: PageReader, fax: LoggedFax, values: Sequence[Alternatives]) -> list[PageFinding]:
-    """Return where values are on any page of a fax, also in the line at the top."""
-    findings = []
+    """Return where values are on any page of a fax, also in the line at the top.
+
+    A page that is upside down or sideways is turned: its recipient does so, too. The mark is then the whole page.
+    """
+    findings, source = [], fax.event.source
     for page in fax.pages:
-        text = reader.read(fax.event.source, page)
+        text, turned = reader.read(source, page), reader.read_turned(source, page)
         for value in values:
             boxes = text.find(value, with_header=True)
+            if not boxes and any(each.find(value, with_header=True) for each in turned):
+                boxes = (reader.get_outline(source, page),)
             if boxes:
                 mark = PageMark(text=value[0], sort="forbidden", boxes=boxes)
                 findings.append(PageFinding(fax, page, mark))

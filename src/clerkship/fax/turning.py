@@ -1,0 +1,58 @@
+"""Pages that were put into the machine upside down or sideways."""
+
+from typing import Literal
+
+from clerkship.fax.image import from_image, to_image
+from clerkship.fax.page import DOTS_PER_INCH, FaxPage
+from clerkship.fax.words import PageWords
+
+QuarterTurns = Literal[1, 2, 3]
+COMMON_WORDS = frozenset(
+    (
+        "and",
+        "by",
+        "date",
+        "fax",
+        "for",
+        "from",
+        "in",
+        "is",
+        "name",
+        "no",
+        "of",
+        "on",
+        "patient",
+        "phone",
+        "the",
+        "to",
+        "with",
+    )
+)
+"""Words that an English page has, and that an engine does not find by chance on a turned one."""
+MIN_COMMON_WORDS = 3
+
+
+def turn_page(page: FaxPage, quarters: QuarterTurns) -> FaxPage:
+    """Return the page after a number of quarter turns, as wide as a page, in the resolution `fine`."""
+    horizontal, vertical = DOTS_PER_INCH[page.resolution]
+    image = to_image(page).convert("L").rotate(90 * quarters, expand=True)
+    dpi = (horizontal, vertical) if quarters == 2 else (vertical, horizontal)
+    return from_image(image, "fine", dpi)
+
+
+def cut_top(page: FaxPage, lines: int) -> FaxPage:
+    """Return the page without the lines at its top; the page itself if it has no more."""
+    if page.height <= lines:
+        return page
+    return FaxPage(
+        resolution=page.resolution,
+        width=page.width,
+        height=page.height - lines,
+        dots=page.dots[lines * page.width // 8 :],
+    )
+
+
+def looks_upright(words: PageWords) -> bool:
+    """Return whether some of the words that an engine read are common ones."""
+    found = {word.text.casefold().strip(".,:;()") for word in words.words}
+    return len(found & COMMON_WORDS) >= MIN_COMMON_WORDS
