@@ -5,6 +5,7 @@ takes too much memory or time, or that crashes the decoder, is refused. Only dot
 """
 
 import queue
+import signal
 import zlib
 from importlib.util import find_spec
 from pathlib import PurePath
@@ -18,7 +19,7 @@ from clerkship.fax.text_pages import render_text
 from clerkship.fax.words import PageWords
 from clerkship.fax.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
 
-LIMITS = WorkerLimits(memory=1_000_000_000, cpu_seconds=30, wall_seconds=180)
+LIMITS = WorkerLimits(memory=1_000_000_000, cpu_seconds=20, wall_seconds=120)
 """What the conversion of one document may take. The wall limit is for a machine with other work to do."""
 MAX_WORKERS = 2
 SIGNATURES: dict[DocumentFormat, tuple[bytes, ...]] = {
@@ -69,14 +70,7 @@ def convert(document: FaxDocument, resolution: Resolution) -> list[ConvertedPage
     A page that is a fax page already, because it comes from a file that this package wrote, stays as it is: it has the
     same dots, the same resolution and the same hash.
     """
-    _check_size(document.name, document.data)
-    _check_libraries()
-    if document.format != "text":
-        return [ConvertedPage(page, None) for page in _convert_in_worker(document, resolution)]
-    text = _decode_text(document.data)
-    if text is None:
-        raise UnreadableDocument("corrupt", f"{document.name!r} is not text (expected: UTF-8)")
-    return [ConvertedPage(page, words) for page, words in render_text(text, resolution)]
+    return CONVERTER.convert(document, resolution)
 
 
 def _check_size(name: str, data: bytes) -> None:
@@ -109,25 +103,54 @@ def _decode_text(data: bytes) -> str | None:
     return None
 
 
-_workers: "queue.LifoQueue[WorkerProcess]" = queue.LifoQueue()
-"""Idle processes; the one that was used last is used next, so that one alone starts where one is enough."""
-for _ in range(MAX_WORKERS):
-    _workers.put(WorkerProcess("clerkship.fax.conversion_worker:convert_request", LIMITS))
+class Converter:
+    """Converts documents, files in processes of its own. Threads can share it."""
+
+    def __init__(self, limits: WorkerLimits = LIMITS) -> None:
+        # The process that was used last is used next, so that one alone is started where one is enough.
+        self._workers: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
+        for _ in range(MAX_WORKERS):
+            self._workers.put(WorkerProcess("clerkship.fax.conversion_worker:convert_request", limits))
+
+    def convert(self, document: FaxDocument, resolution: Resolution) -> list[ConvertedPage]:
+        """Return the pages of a document. Raise UnreadableDocument if it cannot be converted."""
+        _check_size(document.name, document.data)
+        _check_libraries()
+        if document.format != "text":
+            return [ConvertedPage(page, None) for page in self._convert_file(document, resolution)]
+        text = _decode_text(document.data)
+        if text is None:
+            raise UnreadableDocument("corrupt", f"{document.name!r} is not text (expected: UTF-8)")
+        return [ConvertedPage(page, words) for page, words in render_text(text, resolution)]
+
+    def close(self) -> None:
+        """End the processes. The next conversion starts another."""
+        for worker in list(self._workers.queue):
+            worker.close()
+
+    def _convert_file(self, document: FaxDocument, resolution: Resolution) -> list[FaxPage]:
+        head = orjson.dumps({"format": document.format, "resolution": resolution})
+        worker = self._workers.get()
+        try:
+            reply = worker.call(head + b"\n" + document.data)
+        except WorkerLimitExceeded as error:
+            code = "too_large" if error.limit == "memory" else "too_slow"
+            raise UnreadableDocument(code, f"{document.name!r} cannot be converted: {error}") from error
+        except WorkerCrashed as error:
+            raise _explain_crash(document.name, error) from error
+        finally:
+            self._workers.put(worker)
+        return _parse_reply(document.name, reply)
 
 
-def _convert_in_worker(document: FaxDocument, resolution: Resolution) -> list[FaxPage]:
-    head = orjson.dumps({"format": document.format, "resolution": resolution})
-    worker = _workers.get()
-    try:
-        reply = worker.call(head + b"\n" + document.data)
-    except WorkerLimitExceeded as error:
-        code = "too_large" if error.limit == "memory" else "too_slow"
-        raise UnreadableDocument(code, f"{document.name!r} cannot be converted: {error}") from error
-    except WorkerCrashed as error:
-        raise UnreadableDocument("corrupt", f"{document.name!r} cannot be read: it crashes the decoder") from error
-    finally:
-        _workers.put(worker)
-    return _parse_reply(document.name, reply)
+CONVERTER = Converter()
+"""The one that all faxes of this process share. Its processes are started on first use."""
+
+
+def _explain_crash(name: str, error: WorkerCrashed) -> UnreadableDocument:
+    if error.exit_code == -signal.SIGABRT:  # how PDFium ends when it does not get memory
+        return UnreadableDocument("too_large", f"{name!r} takes too much memory to decode")
+    return UnreadableDocument("corrupt", f"{name!r} cannot be read: it crashes the decoder")
 
 
 def _parse_reply(name: str, reply: bytes) -> list[FaxPage]:

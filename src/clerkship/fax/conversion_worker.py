@@ -29,8 +29,8 @@ MAX_FORM_DEPTH = 8
 """Levels of forms of a PDF page in which images are looked for."""
 MAX_DPI_RATIO = 5
 """Images whose dots are longer than this are taken for ones with square dots and a wrong resolution."""
-PDF_ERRORS = {4: "encrypted", 5: "encrypted"}
-"""Error numbers of PDFium: password required or wrong, unsupported security."""
+NO_FILE, PASSWORD_ERRORS = 2, (4, 5)
+"""Error numbers of PDFium."""
 
 
 def convert_request(request: bytes) -> bytes:
@@ -158,14 +158,19 @@ def _usable_dpi(image: "Image.Image") -> tuple[float, float] | None:
 
 
 def _open_pdf(data: bytes) -> "PdfDocument":
+    import pypdfium2.raw as pdfium_c  # noqa: PLC0415
     from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415
 
+    # A well-formed file without pages does not open and sets no error: the one before would be taken for its own.
+    pdfium_c.FPDF_LoadDocument(b"", None)
     try:
         document = PdfDocument(data)
         document.init_forms()
     except PdfiumError as error:
-        if PDF_ERRORS.get(error.err_code or 0) == "encrypted":
+        if error.err_code in PASSWORD_ERRORS:
             raise UnreadableDocument("encrypted", "it is protected by a password; send it without") from error
+        if error.err_code == NO_FILE:
+            raise UnreadableDocument("no_pages", "it has no pages") from error
         raise _corrupt(error) from error
     return document
 
@@ -197,9 +202,23 @@ def _render(document: "PdfDocument", page: "PdfPage", lines: int) -> "Image.Imag
     place = (bitmap, page, 0, 0, PAGE_WIDTH, lines, 0, pdfium_c.FPDF_ANNOT | pdfium_c.FPDF_PRINTING)
     pdfium_c.FPDF_RenderPageBitmap(*place)
     if document.formenv:
+        _hide_fields_not_for_print(page)
         pdfium_c.FPDF_FFLDraw(document.formenv, *place)
     image: Image.Image = bitmap.to_pil()
     return image
+
+
+def _hide_fields_not_for_print(page: "PdfPage") -> None:
+    """Hide the fields without the flag Print (ISO 32000-1, 12.5.3). PDFium would draw them, a printer does not."""
+    import pypdfium2.raw as pdfium_c  # noqa: PLC0415
+
+    for index in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
+        annotation = pdfium_c.FPDFPage_GetAnnot(page, index)
+        flags = pdfium_c.FPDFAnnot_GetFlags(annotation)
+        is_field = pdfium_c.FPDFAnnot_GetSubtype(annotation) == pdfium_c.FPDF_ANNOT_WIDGET
+        if is_field and not flags & pdfium_c.FPDF_ANNOT_FLAG_PRINT:
+            pdfium_c.FPDFAnnot_SetFlags(annotation, flags | pdfium_c.FPDF_ANNOT_FLAG_HIDDEN)
+        pdfium_c.FPDFPage_CloseAnnot(annotation)
 
 
 def _check_pdf_images(page: "PdfPage") -> None:
@@ -235,4 +254,8 @@ def _check_image_size(size: tuple[int, int]) -> None:
 
 
 def _corrupt(error: Exception) -> UnreadableDocument:
-    return UnreadableDocument("corrupt", f"it cannot be read: {error}"[:300])
+    from PIL import UnidentifiedImageError  # noqa: PLC0415
+
+    # Pillow's own words would name an object with its address, which differs each time.
+    reason = "its header is damaged" if isinstance(error, UnidentifiedImageError) else str(error)
+    return UnreadableDocument("corrupt", f"it cannot be read: {reason}"[:300])

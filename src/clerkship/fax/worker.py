@@ -43,6 +43,9 @@ class WorkerLimitExceeded(Exception):
 class WorkerCrashed(PlatformError):
     """The process ended, or its function raised an exception that it should have handled."""
 
+    exit_code: int | None = None
+    """The code with which the process ended, negative for a signal; None if it did not end."""
+
 
 class WorkerProcess:
     """Calls one function, from bytes to bytes, in a process that is started on first use and kept.
@@ -116,7 +119,9 @@ class WorkerProcess:
             return WorkerLimitExceeded("cpu", f"it takes more than {self._limits.cpu_seconds} s of processor time")
         if is_late.is_set():
             return WorkerLimitExceeded("wall", f"it takes longer than {self._limits.wall_seconds:g} s")
-        return WorkerCrashed(f"{self._target}: the worker process ended with code {process.returncode}")
+        crash = WorkerCrashed(f"{self._target}: the worker process ended with code {process.returncode}")
+        crash.exit_code = process.returncode
+        return crash
 
     def _end(self) -> None:
         """End the process and close its pipes."""
