@@ -18,6 +18,8 @@ setup: ## Install what the tests need: Python packages, and programs where it ma
 	@command -v sftp >/dev/null || $(call install,openssh-client)
 	@command -v lftp >/dev/null || $(call install,lftp)
 	@command -v swaks >/dev/null || $(call install,swaks)
+	@command -v tiffinfo >/dev/null || $(call install,libtiff-tools)
+	@command -v pdfinfo >/dev/null || $(call install,poppler-utils)
 	@command -v bwrap >/dev/null || $(call install,bubblewrap)
 
 test: setup ## Install what is needed and run all tests
