@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from PIL import Image
     from tesserocr import PyTessBaseAPI
 
-NOISY_SHARE = 0.004
-"""Share of the dots that stand alone, above which a page is noisy. On a clean page there are hardly any."""
+NOISY_SHARE = 0.008
+"""Share of the dots that stand alone, above which a page is noisy, as with `noise: 1` and more. With less noise, to
+remove small spots too costs more letters than it saves."""
 BLACK, WHITE = 0, 255
 MIN_CONFIDENCE = 10
 """Percent. What the engine is less sure of is noise that it takes for letters."""
