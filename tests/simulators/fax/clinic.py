@@ -44,7 +44,7 @@ class FaxClinic:
         organization = "Riverbend Family Medicine"
         fields = {"numbers": numbers, "contacts": CONTACTS, "organization": organization, **config}
         settings = FaxConfig.model_validate(fields)
-        self.rig = rig or SimulatorRig(SPEC, prepared=PreparedSimulator(SPEC, settings, texts or {}))
+        self.rig = rig or SimulatorRig(SPEC, prepared=PreparedSimulator(SPEC, settings, {} if texts is None else texts))
 
     def __enter__(self) -> Self:
         return self

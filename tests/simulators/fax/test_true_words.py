@@ -1,11 +1,13 @@
 """The true words of a page are for criteria: the agent gets only its dots."""
 
 import re
+from functools import reduce
 
 import orjson
 import pytest
 
 from clerkship.events.event import Event
+from clerkship.fax.words import PageWord, PageWords
 from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.tools import build_tools
 from clerkship.simulators.fax import SPEC
@@ -21,34 +23,49 @@ def check_reply(reply: Reply) -> None:
     assert re.search(rb"true_words|PageWord", text) is None
 
 
-def list_requests(id: str) -> list[Request]:
+def list_requests(clinic: FaxClinic, id: str) -> list[Request]:
     """Return a request for each route, with the id of a fax and without input."""
-    paths = [(route.method, route.path) for route in SPEC.routes]
+    values = {"{id}": id, "{page}": "1", "{project}": clinic.state.settings.project}
+    paths = {
+        (route.method, reduce(lambda path, name: path.replace(name, values[name]), values, route.path))
+        for route in SPEC.routes
+    }
     return [
-        Request(method, path.replace("{id}", id).replace("{page}", "1"), query)
-        for method, path in paths
-        if method in ("GET", "POST") and not path.endswith("/text")
+        Request(method, path, query)
+        for method, path in sorted(paths)
+        if method in ("GET", "POST")
         for query in ({}, {"format": "tiff"}, {"address": LAB}, {"unread": "true"})
     ]
 
 
+class OtherTexts(dict[str, PageWords]):
+    """The OCR text of every page, which is not its true text."""
+
+    def __missing__(self, hash: str) -> PageWords:
+        return PageWords(words=(PageWord(text="unreadable", left=0, top=0, width=9, height=9),))
+
+    def get(self, hash: str, default: object = None) -> PageWords:
+        return self[hash]
+
+
 @pytest.mark.parametrize("is_degraded", [True, False])
 def test_no_route_shows_the_true_words_of_a_fax_that_arrived(is_degraded: bool) -> None:
-    with FaxClinic() as clinic:
+    with FaxClinic(texts=OtherTexts()) as clinic:
         id = clinic.receive(f"{SECRET}\f{SECRET}", degradation={"noise": 2} if is_degraded else {})
-        for request in list_requests(id):
+        for request in list_requests(clinic, id):
             check_reply(clinic.rig.send(request))
+        assert clinic.handle.read_page_text(id, 1) == "unreadable"
         content = clinic.handle.download(id, "tiff")
         sent = clinic.handle.send(LAB, files={"a.tiff": content})
         assert SECRET not in str(sent)
-        for request in list_requests(sent["id"]):
+        for request in list_requests(clinic, sent["id"]):
             check_reply(clinic.rig.send(request))
 
 
 def test_no_tool_shows_the_true_words() -> None:
-    with FaxClinic() as clinic:
+    with FaxClinic(texts=OtherTexts()) as clinic:
         id = clinic.receive(SECRET)
-        tools = [tool for tool in build_tools("fax", SPEC.routes, SPEC.operations) if "text" not in tool.operation.name]
+        tools = build_tools("fax", SPEC.routes, SPEC.operations)
         assert len(tools) >= 8
         for tool in tools:
             values = {"id": id, "page": 1, "documents": [{"text": "x"}]}
@@ -58,7 +75,7 @@ def test_no_tool_shows_the_true_words() -> None:
 
 
 def test_only_events_of_pages_have_true_words() -> None:
-    with FaxClinic() as clinic:
+    with FaxClinic(texts=OtherTexts()) as clinic:
         id = clinic.receive(SECRET)
         clinic.handle.pages(id)
         clinic.handle.delete_content(id)
