@@ -26,8 +26,9 @@ def build_form(*parts: tuple[str, str | None, bytes]) -> bytes:
 def test_line_shows_its_own_numbers_and_unread_faxes() -> None:
     with FaxClinic() as clinic:
         clinic.receive()
-        expected = {"organization": "Riverbend Family Medicine", "numbers": [OWN, BACK_OFFICE], "unread": 1}
-        assert clinic.get("/") == expected
+        line = clinic.get("/")
+        assert (line["organization"], line["numbers"]) == ("Riverbend Family Medicine", [OWN, BACK_OFFICE])
+        assert (line["unread"], line["project"]) == (1, "5ca1ab1e-fa00-4000-8000-000000000001")
 
 
 def test_contacts_show_no_outcomes_and_are_searched_by_name_and_number() -> None:
