@@ -195,10 +195,10 @@ def test_another_project_and_an_unknown_fax_are_not_found(clinic: FaxingClinic) 
 
 def test_an_access_token_expires_after_an_hour_of_simulated_time(clinic: FaxingClinic) -> None:
     oauth = clinic.handle.credentials["oauth2"]
-    key = (oauth["client_id"], oauth["client_secret"])
+    key, token_url = (str(oauth["client_id"]), str(oauth["client_secret"])), str(oauth["token_url"])
     grant = {"grant_type": "client_credentials"}
     with httpx.Client(trust_env=False) as client:
-        token = client.post(oauth["token_url"], data=grant, auth=key).json()
+        token = client.post(token_url, data=grant, auth=key).json()
         assert (token["token_type"], token["expires_in"]) == ("Bearer", 3600)
         headers = {"authorization": f"Bearer {token['access_token']}"}
         url = f"{clinic.handle.url}{clinic.project}/faxes"
@@ -208,7 +208,7 @@ def test_an_access_token_expires_after_an_hour_of_simulated_time(clinic: FaxingC
         expired = client.get(url, headers=headers)
         assert (expired.status_code, expired.json()["error"]["status"]) == (401, "UNAUTHENTICATED")
         assert "expired" in expired.headers["www-authenticate"]  # the SDK then gets another token
-        wrong = client.post(oauth["token_url"], data=grant, auth=(key[0], "wrong"))
+        wrong = client.post(token_url, data=grant, auth=(key[0], "wrong"))
         assert (wrong.status_code, wrong.json()["error"]) == (401, "invalid_client")
     assert token["access_token"] not in clinic.log
 
