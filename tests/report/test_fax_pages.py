@@ -11,7 +11,7 @@ import pytest
 
 from clerkship.fax.files import write_png
 from clerkship.fax.page import PAGE_WIDTH, FaxPage
-from clerkship.model.run import PageMark
+from clerkship.model.run import PageMark, PagePicture
 from clerkship.report import page_images
 from clerkship.report.detail import TaskDetail
 from clerkship.report.fax_pages import MAX_FAX_PAGES
@@ -52,9 +52,31 @@ def test_criterion_has_the_marks_of_its_page() -> None:
     assert page["caption"] == "page 1 of fax-1"
     assert [(mark["text"], mark["sort"], len(mark["boxes"])) for mark in page["marks"]] == [
         ("MRN 4711", "found", 1),
-        ("Ann Other", "forbidden", 2),
+        ("Ann Other", "forbidden", 1),
         ("M54.16", "missing", 0),
     ]
+
+
+def cited_pages_of(*pictures: PagePicture) -> list[dict[str, Any]]:
+    """Return the pages that the report shows beside a criterion."""
+    run = made_up.task_run("t", verdict="fail", criteria=(made_up.criterion(pictures=pictures, evidence=()),))
+    pages: list[dict[str, Any]] = data_of(made_up_faxes.trial(run, []))["trials"][0]["body"]["criteria"][0]["pages"]
+    return pages
+
+
+def test_page_that_a_criterion_cites_twice_is_shown_once_with_all_marks() -> None:
+    page, other = made_up_faxes.page(0), made_up_faxes.page(1)
+    found, missing = PageMark(text="A", sort="found", boxes=((1, 2, 3, 4),)), PageMark(text="B", sort="missing")
+    pictures = (made_up_faxes.picture(page, found), made_up_faxes.picture(other), made_up_faxes.picture(page, missing))
+    shown = [(cited["hash"], [mark["text"] for mark in cited["marks"]]) for cited in cited_pages_of(*pictures)]
+    assert shown == [(page.hash, ["A", "B"]), (other.hash, [])]
+
+
+def test_words_of_a_value_are_marked_together_within_a_line() -> None:
+    boxes = ((100, 200, 90, 30), (200, 198, 120, 34), (60, 250, 80, 30), (900, 250, 80, 30))
+    page = made_up_faxes.page(0)
+    [cited] = cited_pages_of(made_up_faxes.picture(page, PageMark(text="Maria Lopez", sort="found", boxes=boxes)))
+    assert cited["marks"][0]["boxes"] == [[100, 198, 220, 34], [60, 250, 80, 30], [900, 250, 80, 30]]
 
 
 def test_boxes_of_a_standard_page_are_stretched_like_its_picture() -> None:

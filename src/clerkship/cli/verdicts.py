@@ -21,6 +21,7 @@ from clerkship.report.isolation import describe_isolation
 from clerkship.report.judge_evidence import parse_judge_evidence
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary, describe_answer, is_judged_by_model
 from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, outcome, why_undecided
+from clerkship.report.page_text import describe_cited_pages
 from clerkship.report.percent import percent
 from clerkship.report.plain_text import (
     comparisons,
@@ -326,6 +327,8 @@ def print_criterion(
     )
     print_indented(console, 2, f"{mark} {escape(criterion.label)}{_render_tags(criterion, gates=gates)}")
     print_indented(console, 6, escape(criterion.detail))
+    for line in describe_cited_pages(criterion):
+        print_indented(console, 6, escape(to_one_line(line)))
     for line in criterion.traceback.splitlines() if traced else ():
         print_indented(console, 8, f"[quiet]{escape(line)}[/]")
     if is_judged_by_model(criterion):

@@ -10,7 +10,7 @@ from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.attachments import ATTACHED_FACTS, list_attachments
-from clerkship.report.cited_pages import MAX_CITED_PAGES, build_cited_page
+from clerkship.report.cited_pages import build_cited_pages
 from clerkship.report.costs import render_used
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import clip
@@ -105,16 +105,8 @@ def _build_criterion(criterion: CriterionRun, pages: dict[str, StoredPage]) -> d
         "traceback": clip(criterion.traceback, MAX_VALUE_LENGTH),
         "evidence": evidence,
         "evidence_left_out": len(criterion.evidence) - len(evidence),
-        **_build_cited_pages(criterion, pages),
+        **build_cited_pages(criterion.pictures, pages),
     }
-
-
-def _build_cited_pages(criterion: CriterionRun, pages: dict[str, StoredPage]) -> dict[str, Any]:
-    """Return the pages that a criterion read; empty for most criteria."""
-    if not criterion.pictures:
-        return {}
-    shown = [build_cited_page(picture, pages) for picture in criterion.pictures[:MAX_CITED_PAGES]]
-    return {"pages": shown, "pages_left_out": len(criterion.pictures) - len(shown)}
 
 
 def _differences(check: FieldCheck) -> dict[str, Any]:
