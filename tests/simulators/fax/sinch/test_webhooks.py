@@ -28,6 +28,13 @@ def test_a_fax_that_arrives_is_posted_as_a_form_with_its_file(clinic: FaxingClin
     assert "s3cret" not in clinic.log
 
 
+def test_a_long_fax_is_posted_before_the_clock_moves_on(clinic: FaxingClinic, agent: FaxAgent) -> None:
+    clinic.register(agent.url)
+    clinic.receive(pages=100)
+    clinic.pass_time("1s")
+    assert [orjson.loads(each.parts["fax"].data)["numberOfPages"] for each in agent.posted] == [100]
+
+
 def test_a_webhook_leaves_a_fax_unread(clinic: FaxingClinic, agent: FaxAgent) -> None:
     clinic.register(agent.url)
     id = clinic.receive()

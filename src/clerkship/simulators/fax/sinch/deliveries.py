@@ -19,6 +19,9 @@ from clerkship.simulators.fax.webhook import FaxCall, FaxDelivery
 from clerkship.transports.outbound.delivery import DeliveryFailed
 from clerkship.transports.outbound.http import OutboundRequest, json_request
 
+MAX_PAGE_SECONDS = 0.1
+"""Wall time for which a stepped clock waits for each page of a file that is written."""
+
 
 class SinchCall(FaxCall):
     """A call of an operation for a webhook of the Sinch API."""
@@ -57,6 +60,7 @@ class SinchDelivery(FaxDelivery):
         notification, callback_type = reply.result, self.find_type(message_id)
         if not reply.ok or not isinstance(notification, SinchNotification) or callback_type is None:
             raise DeliveryFailed("not_sent", reply.status or None)
+        self.client.extend(MAX_PAGE_SECONDS * len(notification.pages))
         file = await asyncio.to_thread(write_file, notification.pages) if notification.pages else None
         return render_json(notification, file) if callback_type == "json" else render_form(notification, file)
 
