@@ -71,7 +71,8 @@ def test_a_malformed_call_is_refused_with_an_event(changes: dict[str, Any], stat
 def test_a_hook_instance_is_of_one_context() -> None:
     with SimulatorRig(SPEC) as rig:
         assert [post(rig, CALL).status for _ in range(2)] == [200, 200]
-        other = CALL | {"context": CALL["context"] | {"userId": "Practitioner/other"}}
+        context: dict[str, Any] = dict(CALL["context"])  # type: ignore[arg-type]
+        other = CALL | {"context": context | {"userId": "Practitioner/other"}}
         answer = post(rig, other)
         assert answer.status == 400
         assert b"another context" in answer.body
