@@ -1,4 +1,4 @@
-"""The text of a fax as OCR reads it: what a recipient without eyes gets, with the mistakes of the engine."""
+"""The text of a fax as OCR reads it, with the mistakes of the engine."""
 
 from typing import Any
 
