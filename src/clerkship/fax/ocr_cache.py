@@ -83,8 +83,3 @@ def _checksum(body: bytes) -> bytes:
 def open_ocr_cache(folder: Path | None) -> OcrCache:
     """Return the cache in a folder; the same one each time."""
     return OcrCache(folder)
-
-
-def read_words(page: FaxPage, folder: Path | None = None) -> PageWords:
-    """Return the words of a page: those that are cached in a folder, or else those that the engine reads."""
-    return open_ocr_cache(folder).read(page)

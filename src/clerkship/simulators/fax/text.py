@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from clerkship.fax.ocr_cache import read_words
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.fax.ocr_words import read_words
 from clerkship.simulators.fax.state import FaxState
 
 MAX_TEXT_PAGES = 20
