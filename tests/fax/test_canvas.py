@@ -9,7 +9,7 @@ from clerkship.fax.fonts import FontStyle, replace_missing_letters, space_width,
 from clerkship.fax.handwriting import Pen, write_by_hand
 from clerkship.fax.header import add_header, format_header
 from clerkship.fax.image import to_image
-from clerkship.fax.layout import Column, Flow
+from clerkship.fax.layout import Column, PageFlow
 from clerkship.fax.marks import LOGOS, add_logo, add_note, add_stamp, circle_words
 from clerkship.fax.page import PAGE_WIDTH, FaxPage, Resolution
 from clerkship.fax.words import PageWords
@@ -109,7 +109,7 @@ def test_wrapped_lines_fit_and_keep_the_text() -> None:
 
 
 def test_text_flows_to_a_second_page() -> None:
-    flow = Flow(STYLE)
+    flow = PageFlow(STYLE)
     flow.paragraph("many words of a long letter " * 300)
     flow.table([Column("Test", 3), Column("Result", 1)], [("Glucose", str(number)) for number in range(80)])
     pages = flow.canvas.finish()
@@ -136,7 +136,7 @@ def test_handwriting_depends_on_the_seed_and_stays_readable_as_words() -> None:
 
 
 def test_notes_and_stamps_take_free_places() -> None:
-    flow = Flow(STYLE)
+    flow = PageFlow(STYLE)
     flow.paragraph("The upper half of the page is full of text. " * 90)
     random = Rng("1").stream("marks")
     before = flow.canvas.finish()[0][1].words

@@ -26,7 +26,7 @@ class Column:
     bold: bool = False
 
 
-class Flow:
+class PageFlow:
     """A position on a canvas that moves down as text is added. `on_new_page` draws the top of each further page."""
 
     def __init__(self, style: FontStyle, resolution: Resolution = "fine", margin: int = 150, top: int = 84) -> None:
@@ -35,7 +35,7 @@ class Flow:
         self.left, self.right, self.top = margin, PAGE_WIDTH - margin, top
         self.bottom = PAGE_HEIGHT - FOOTER_HEIGHT
         self.y = top
-        self.on_new_page: Callable[[Flow], None] = lambda flow: None
+        self.on_new_page: Callable[[PageFlow], None] = lambda flow: None
 
     @property
     def width(self) -> int:
@@ -170,7 +170,7 @@ def column_edges(left: int, right: int, shares: Sequence[int]) -> list[int]:
 class _Table:
     """A table that is being drawn."""
 
-    def __init__(self, flow: Flow, columns: Sequence[Column], look: TableLook) -> None:
+    def __init__(self, flow: PageFlow, columns: Sequence[Column], look: TableLook) -> None:
         self.flow, self.columns, self.look = flow, columns, look
         self.edges = column_edges(flow.left, flow.right, [column.share for column in columns])
         self.padding = 8 if look == "grid" else 4

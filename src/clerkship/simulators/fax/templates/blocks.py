@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from clerkship.fax.fonts import FontStyle, wrap
 from clerkship.fax.handwriting import sign
-from clerkship.fax.layout import Flow
+from clerkship.fax.layout import PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.simulators.fax.templates.fields import (
     FaxedClinician,
@@ -15,10 +15,10 @@ from clerkship.simulators.fax.templates.fields import (
 from clerkship.simulators.fax.templates.look import Look
 
 
-def continue_pages(flow: Flow, about: str) -> None:
+def continue_pages(flow: PageFlow, about: str) -> None:
     """Have each further page begin with what the document is about."""
 
-    def draw_top(flow: Flow) -> None:
+    def draw_top(flow: PageFlow) -> None:
         small = flow.style.sized(8).italics()
         for line in wrap(f"{about} (continued)", small, flow.width):
             flow.canvas.text(flow.left, flow.y, line, small)
@@ -29,7 +29,7 @@ def continue_pages(flow: Flow, about: str) -> None:
     flow.on_new_page = draw_top
 
 
-def add_address(flow: Flow, recipient: RecipientFields) -> None:
+def add_address(flow: PageFlow, recipient: RecipientFields) -> None:
     """Add the address of a recipient."""
     numbers = (("Phone", recipient.phone), ("Fax", recipient.fax))
     lines = [recipient.name, f"Attn: {recipient.attention}" if recipient.attention else ""]
@@ -42,7 +42,7 @@ def add_address(flow: Flow, recipient: RecipientFields) -> None:
 
 
 def add_patient(
-    flow: Flow,
+    flow: PageFlow,
     look: Look,
     patient: FaxedPatient,
     insurance: FaxedInsurance | None,
@@ -82,7 +82,7 @@ def _payer_and_plan(insurance: FaxedInsurance) -> str:
 
 
 def _add_patient_boxes(
-    flow: Flow, patient: FaxedPatient, insurance: FaxedInsurance | None, more: Sequence[tuple[str, str]]
+    flow: PageFlow, patient: FaxedPatient, insurance: FaxedInsurance | None, more: Sequence[tuple[str, str]]
 ) -> None:
     rows = [
         [("PATIENT NAME", patient.name, 6), ("DATE OF BIRTH", patient.date_of_birth, 3), ("SEX", patient.sex, 2)],
@@ -97,7 +97,7 @@ def _add_patient_boxes(
     flow.form_rows([row for row in rows if any(value for _, value, _ in row)])
 
 
-def tick_boxes(flow: Flow, label: str, options: Sequence[tuple[str, bool]], gap: int = 50) -> None:
+def tick_boxes(flow: PageFlow, label: str, options: Sequence[tuple[str, bool]], gap: int = 50) -> None:
     """Add a row of boxes to tick, on more rows where they do not fit."""
     style = flow.style
     flow.ensure_space(style.line_height)
@@ -115,7 +115,7 @@ def tick_boxes(flow: Flow, label: str, options: Sequence[tuple[str, bool]], gap:
     flow.y += style.line_height + 10
 
 
-def tick_grid(flow: Flow, options: Sequence[tuple[str, bool]], columns: int = 2) -> None:
+def tick_grid(flow: PageFlow, options: Sequence[tuple[str, bool]], columns: int = 2) -> None:
     """Add boxes to tick, below each other in columns."""
     for start in range(0, len(options), columns):
         flow.ensure_space(flow.style.line_height)
@@ -126,7 +126,7 @@ def tick_grid(flow: Flow, options: Sequence[tuple[str, bool]], columns: int = 2)
     flow.skip(6)
 
 
-def add_signature(flow: Flow, look: Look, clinician: FaxedClinician, rng: Rng, closing: str = "Sincerely,") -> None:
+def add_signature(flow: PageFlow, look: Look, clinician: FaxedClinician, rng: Rng, closing: str = "Sincerely,") -> None:
     """Add a closing, a signature by hand, and the name with its NPI below a line."""
     numbers = (("NPI", clinician.npi), ("Direct", clinician.phone), ("Fax", clinician.fax))
     lines = [clinician.name, clinician.title, *(f"{label}: {number}" for label, number in numbers if number)]
@@ -152,7 +152,7 @@ def describe_clinician(clinician: FaxedClinician) -> str:
     return "   ".join([person, *(f"{label}: {number}" for label, number in numbers if number)]).strip()
 
 
-def centered(flow: Flow, text: str, style: FontStyle, after: int = 14) -> None:
+def centered(flow: PageFlow, text: str, style: FontStyle, after: int = 14) -> None:
     """Add lines in the middle."""
     for line in wrap(text, style, flow.width):
         flow.ensure_space(style.line_height)

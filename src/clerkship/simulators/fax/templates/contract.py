@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from clerkship.fax.canvas import PAGE_HEIGHT, DrawnPage
 from clerkship.fax.fonts import wrap
-from clerkship.fax.layout import FOOTER_HEIGHT, Flow
+from clerkship.fax.layout import FOOTER_HEIGHT, PageFlow
 from clerkship.fax.marks import add_note, add_punch_holes, add_stamp, circle_words
 from clerkship.fax.page import Resolution
 from clerkship.kit.rng import Rng, derive_seed
@@ -30,7 +30,7 @@ class FaxTemplate(Generic[FieldsT]):
     name: str
     description: str
     fields: type[FieldsT]
-    lay_out: Callable[[FieldsT, Flow, Look, Rng], None]
+    lay_out: Callable[[FieldsT, PageFlow, Look, Rng], None]
     """Draw the fields from the top of the first page."""
 
     def draw(self, fields: FieldsT, seed: int | str, resolution: Resolution = "fine") -> list[DrawnPage]:
@@ -49,8 +49,8 @@ class FaxTemplate(Generic[FieldsT]):
         _add_marks(flow, fields, Rng(seed))
         return flow.canvas.finish()
 
-    def _lay_out_pages(self, fields: FieldsT, look: Look, seed: str, resolution: Resolution) -> Flow:
-        flow = Flow(look.body, resolution, look.margin)
+    def _lay_out_pages(self, fields: FieldsT, look: Look, seed: str, resolution: Resolution) -> PageFlow:
+        flow = PageFlow(look.body, resolution, look.margin)
         self.lay_out(fields, flow, look, Rng(seed))
         return flow
 
@@ -61,7 +61,7 @@ class FaxTemplate(Generic[FieldsT]):
         return self.draw(self.fields.model_validate(values), seed, resolution)
 
 
-def _add_footers(flow: Flow, fields: FaxFields, look: Look) -> None:
+def _add_footers(flow: PageFlow, fields: FaxFields, look: Look) -> None:
     """Draw small print and page numbers at the bottom of each page."""
     total = len(flow.canvas.sheets)
     notice = wrap(CONFIDENTIALITY, look.small, flow.width) if fields.confidentiality else []
@@ -75,7 +75,7 @@ def _add_footers(flow: Flow, fields: FaxFields, look: Look) -> None:
             flow.canvas.text(flow.right, y, f"Page {number + 1} of {total}", look.small, "right")
 
 
-def _add_marks(flow: Flow, fields: FaxFields, rng: Rng) -> None:
+def _add_marks(flow: PageFlow, fields: FaxFields, rng: Rng) -> None:
     """Draw what people left on the first page."""
     flow.canvas.select_page(0)
     for words in fields.circled:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from clerkship.fax.fonts import FontStyle
 from clerkship.fax.handwriting import Pen, wrap_handwriting, write_by_hand
-from clerkship.fax.layout import Flow
+from clerkship.fax.layout import PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Flag, Whole
 from clerkship.simulators.fax.templates.blocks import continue_pages, tick_boxes
@@ -34,7 +34,7 @@ class CoverSheetFields(FaxFields):
     handwritten_message: Annotated[str, Field(max_length=MAX_HANDWRITTEN, description="message written by hand")] = ""
 
 
-def lay_out(fields: CoverSheetFields, flow: Flow, look: Look, rng: Rng) -> None:
+def lay_out(fields: CoverSheetFields, flow: PageFlow, look: Look, rng: Rng) -> None:
     """Lay out the sheet."""
     draw_letterhead(flow, look, fields.sender)
     continue_pages(flow, "Fax cover sheet" + (f": {fields.subject}" if fields.subject else ""))
@@ -60,7 +60,7 @@ def lay_out(fields: CoverSheetFields, flow: Flow, look: Look, rng: Rng) -> None:
     _write_message(flow, fields.handwritten_message, rng)
 
 
-def _add_routing(flow: Flow, fields: CoverSheetFields) -> None:
+def _add_routing(flow: PageFlow, fields: CoverSheetFields) -> None:
     recipient = fields.recipient
     place = ", ".join(part for part in (recipient.address, recipient.city) if part)
     pairs = [
@@ -80,7 +80,7 @@ def _add_routing(flow: Flow, fields: CoverSheetFields) -> None:
     flow.style = body
 
 
-def _write_message(flow: Flow, text: str, rng: Rng) -> None:
+def _write_message(flow: PageFlow, text: str, rng: Rng) -> None:
     """Write a message by hand on ruled lines."""
     if not text:
         return

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.fax.layout import Column, Flow
+from clerkship.fax.layout import Column, PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fax.templates.blocks import (
@@ -58,7 +58,7 @@ class DenialLetterFields(FaxFields):
     signer: FaxedClinician
 
 
-def lay_out(fields: DenialLetterFields, flow: Flow, look: Look, rng: Rng) -> None:
+def lay_out(fields: DenialLetterFields, flow: PageFlow, look: Look, rng: Rng) -> None:
     """Lay out the letter."""
     draw_letterhead(flow, look, fields.sender)
     continue_pages(flow, f"Notice of denial, {fields.patient.name}, reference {fields.reference}")
@@ -87,7 +87,7 @@ def _form_of_address(name: str) -> str:
     return f"Dr. {person.split()[-1]}" if is_physician and person.split() else person or "Provider"
 
 
-def _add_subject(flow: Flow, fields: DenialLetterFields, look: Look) -> None:
+def _add_subject(flow: PageFlow, fields: DenialLetterFields, look: Look) -> None:
     """Add the numbers that the letter is about."""
     patient = fields.patient
     number = "Authorization no." if fields.decision == "authorization" else "Claim no."
@@ -113,7 +113,7 @@ def _add_subject(flow: Flow, fields: DenialLetterFields, look: Look) -> None:
         flow.pairs([(f"{label}:", value) for label, value in shown], 300)
 
 
-def _add_services(flow: Flow, fields: DenialLetterFields, look: Look) -> None:
+def _add_services(flow: PageFlow, fields: DenialLetterFields, look: Look) -> None:
     columns = [
         Column("Code", 3, bold=True),
         Column("Service", 10),
@@ -128,7 +128,7 @@ def _add_services(flow: Flow, fields: DenialLetterFields, look: Look) -> None:
     flow.table(columns, rows, look.table)
 
 
-def _add_appeal_rights(flow: Flow, fields: DenialLetterFields) -> None:
+def _add_appeal_rights(flow: PageFlow, fields: DenialLetterFields) -> None:
     """Add until when, how and where to appeal."""
     flow.paragraph(
         "You or the member may ask us to look at this decision again. Send a written appeal with this letter, the"

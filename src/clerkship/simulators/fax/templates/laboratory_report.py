@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.fax.layout import Column, Flow, TableRow
+from clerkship.fax.layout import Column, PageFlow, TableRow
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fax.templates.blocks import centered, continue_pages
@@ -59,7 +59,7 @@ class LaboratoryReportFields(FaxFields):
     called_to: Annotated[ShortText, Field(description="to whom critical results were called, and when")] = ""
 
 
-def lay_out(fields: LaboratoryReportFields, flow: Flow, look: Look, rng: Rng) -> None:
+def lay_out(fields: LaboratoryReportFields, flow: PageFlow, look: Look, rng: Rng) -> None:
     """Lay out the report."""
     draw_letterhead(flow, look, fields.sender)
     about = f"{fields.patient.name}, DOB {fields.patient.date_of_birth}"
@@ -91,7 +91,7 @@ def lay_out(fields: LaboratoryReportFields, flow: Flow, look: Look, rng: Rng) ->
     centered(flow, "*** END OF REPORT ***", look.body.sized(8), after=0)
 
 
-def _add_header_boxes(flow: Flow, fields: LaboratoryReportFields) -> None:
+def _add_header_boxes(flow: PageFlow, fields: LaboratoryReportFields) -> None:
     """Add the boxes with patient, specimen and who ordered."""
     patient, ordering, recipient = fields.patient, fields.ordering, fields.recipient
     provider = ", ".join(part for part in (ordering.name, ordering.title) if part)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from clerkship.fax.canvas import WHITE
 from clerkship.fax.fonts import Family, FontStyle, wrap
-from clerkship.fax.layout import Flow, TableLook
+from clerkship.fax.layout import PageFlow, TableLook
 from clerkship.fax.marks import LOGOS, add_logo
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.simulators.fax.templates.fields import LetterheadFields
@@ -67,13 +67,13 @@ def address_lines(organization: LetterheadFields) -> list[str]:
     return [line for line in lines if line]
 
 
-def draw_letterhead(flow: Flow, look: Look, organization: LetterheadFields) -> None:
+def draw_letterhead(flow: PageFlow, look: Look, organization: LetterheadFields) -> None:
     """Draw the letterhead at the top of the page."""
     draw = {"left": _draw_left, "center": _draw_center, "bar": _draw_bar, "right": _draw_right}[look.letterhead]
     draw(flow, look, organization)
 
 
-def _draw_left(flow: Flow, look: Look, organization: LetterheadFields) -> None:
+def _draw_left(flow: PageFlow, look: Look, organization: LetterheadFields) -> None:
     """Logo and name at the left, the address at the right, a double rule."""
     add_logo(flow.canvas, look.logo, flow.left, flow.y, 120)
     small = look.body.sized(8)
@@ -91,7 +91,7 @@ def _draw_left(flow: Flow, look: Look, organization: LetterheadFields) -> None:
     flow.skip(36)
 
 
-def _draw_center(flow: Flow, look: Look, organization: LetterheadFields) -> None:
+def _draw_center(flow: PageFlow, look: Look, organization: LetterheadFields) -> None:
     """Everything in the middle, with the logo on top."""
     middle = (flow.left + flow.right) // 2
     add_logo(flow.canvas, look.logo, middle - 48, flow.y - 24, 96)
@@ -108,7 +108,7 @@ def _draw_center(flow: Flow, look: Look, organization: LetterheadFields) -> None
     flow.skip(30)
 
 
-def _draw_bar(flow: Flow, look: Look, organization: LetterheadFields) -> None:
+def _draw_bar(flow: PageFlow, look: Look, organization: LetterheadFields) -> None:
     """The name in white on a black bar, the address below it."""
     title = look.title.sized(min(look.title.size, 16))
     lines = wrap(organization.name, title, flow.width - 160)
@@ -124,7 +124,7 @@ def _draw_bar(flow: Flow, look: Look, organization: LetterheadFields) -> None:
     flow.skip(30)
 
 
-def _draw_right(flow: Flow, look: Look, organization: LetterheadFields) -> None:
+def _draw_right(flow: PageFlow, look: Look, organization: LetterheadFields) -> None:
     """Name and address at the left, the logo at the right, a thick rule."""
     add_logo(flow.canvas, look.logo, flow.right - 130, flow.y, 130)
     top = flow.y

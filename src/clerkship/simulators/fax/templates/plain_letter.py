@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from clerkship.fax.layout import Flow
+from clerkship.fax.layout import PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.simulators.fax.templates.blocks import add_address, add_patient, add_signature, continue_pages
 from clerkship.simulators.fax.templates.contract import FaxTemplate
@@ -33,7 +33,7 @@ class PlainLetterFields(FaxFields):
     enclosures: Annotated[tuple[ShortText, ...], Field(max_length=20)] = ()
 
 
-def lay_out(fields: PlainLetterFields, flow: Flow, look: Look, rng: Rng) -> None:
+def lay_out(fields: PlainLetterFields, flow: PageFlow, look: Look, rng: Rng) -> None:
     """Lay out the letter."""
     draw_letterhead(flow, look, fields.sender)
     about = [fields.sender.name, fields.subject, fields.patient.name if fields.patient else ""]

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.fax.layout import Column, Flow
+from clerkship.fax.layout import Column, PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.simulators.fax.templates.blocks import add_signature, centered, continue_pages, tick_boxes
@@ -31,7 +31,7 @@ SETTINGS: dict[Setting, str] = {
 }
 
 
-class RequestedService(Frozen):
+class RequestedProcedure(Frozen):
     """A row of the services that are asked for."""
 
     code: Annotated[ShortText, Field(description="CPT or HCPCS code")]
@@ -57,14 +57,14 @@ class PriorAuthorizationCoverFields(FaxFields):
     facility_npi: ShortText = ""
     tax_id: ShortText = ""
     diagnoses: Annotated[tuple[FaxedCode, ...], Field(max_length=30, description="ICD-10 codes")] = ()
-    services: Annotated[tuple[RequestedService, ...], Field(min_length=1, max_length=60)]
+    services: Annotated[tuple[RequestedProcedure, ...], Field(min_length=1, max_length=60)]
     rationale: Annotated[LongText, Field(description="clinical summary and why the service is needed")] = ""
     attachments: Annotated[tuple[ShortText, ...], Field(max_length=20)] = ()
     pages: Annotated[Whole | None, Field(ge=1, description="number of pages with this one, as it is written")] = None
     contact: Annotated[ShortText, Field(description="person to call with questions")] = ""
 
 
-def lay_out(fields: PriorAuthorizationCoverFields, flow: Flow, look: Look, rng: Rng) -> None:
+def lay_out(fields: PriorAuthorizationCoverFields, flow: PageFlow, look: Look, rng: Rng) -> None:
     """Lay out the form."""
     draw_letterhead(flow, look, fields.sender)
     continue_pages(flow, f"Prior authorization request: {fields.patient.name}, ID {fields.insurance.member_id}")
@@ -90,7 +90,7 @@ def lay_out(fields: PriorAuthorizationCoverFields, flow: Flow, look: Look, rng: 
     add_signature(flow, look, fields.requesting, rng, "I certify that the information above is correct.")
 
 
-def _add_routing(flow: Flow, fields: PriorAuthorizationCoverFields) -> None:
+def _add_routing(flow: PageFlow, fields: PriorAuthorizationCoverFields) -> None:
     """Add to whom the form goes, and from where."""
     recipient = fields.recipient
     to = ", ".join(part for part in (recipient.name, recipient.attention) if part)
@@ -106,7 +106,7 @@ def _add_routing(flow: Flow, fields: PriorAuthorizationCoverFields) -> None:
     )
 
 
-def _add_member(flow: Flow, fields: PriorAuthorizationCoverFields) -> None:
+def _add_member(flow: PageFlow, fields: PriorAuthorizationCoverFields) -> None:
     patient, insurance = fields.patient, fields.insurance
     flow.form_rows(
         [
@@ -119,7 +119,7 @@ def _add_member(flow: Flow, fields: PriorAuthorizationCoverFields) -> None:
     )
 
 
-def _add_provider(flow: Flow, fields: PriorAuthorizationCoverFields) -> None:
+def _add_provider(flow: PageFlow, fields: PriorAuthorizationCoverFields) -> None:
     provider = fields.requesting
     flow.form_rows(
         [
@@ -131,7 +131,7 @@ def _add_provider(flow: Flow, fields: PriorAuthorizationCoverFields) -> None:
     )
 
 
-def _add_services(flow: Flow, fields: PriorAuthorizationCoverFields) -> None:
+def _add_services(flow: PageFlow, fields: PriorAuthorizationCoverFields) -> None:
     """Add the table of services, and the diagnoses they are for."""
     columns = [
         Column("CPT/HCPCS", 5, bold=True),

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.fax.layout import Flow
+from clerkship.fax.layout import PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.simulators.fax.templates.blocks import (
     add_address,
@@ -66,7 +66,7 @@ class RecordsRequestFields(FaxFields):
     signer: FaxedClinician
 
 
-def lay_out(fields: RecordsRequestFields, flow: Flow, look: Look, rng: Rng) -> None:
+def lay_out(fields: RecordsRequestFields, flow: PageFlow, look: Look, rng: Rng) -> None:
     """Lay out the form."""
     draw_letterhead(flow, look, fields.sender)
     continue_pages(flow, f"Records request: {fields.patient.name}, DOB {fields.patient.date_of_birth}")

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.fax.layout import Column, Flow
+from clerkship.fax.layout import Column, PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.simulators.fax.templates.blocks import (
     add_address,
@@ -60,7 +60,7 @@ class ReferralLetterFields(FaxFields):
     signer: FaxedClinician
 
 
-def lay_out(fields: ReferralLetterFields, flow: Flow, look: Look, rng: Rng) -> None:
+def lay_out(fields: ReferralLetterFields, flow: PageFlow, look: Look, rng: Rng) -> None:
     """Lay out the letter."""
     draw_letterhead(flow, look, fields.sender)
     continue_pages(flow, f"Referral of {fields.patient.name}, DOB {fields.patient.date_of_birth}")
