@@ -124,7 +124,9 @@ def _convert_plainly(data: bytes) -> int:
 
     with pypdfium2.PdfDocument(data) as document:
         across = DOTS_PER_INCH["fine"][0]
-        return len([page.render(scale=across / 72, grayscale=True).to_pil().convert("1") for page in document])
+        return len(
+            [page.render(scale=across / 72, grayscale=True).to_pil().convert("1", dither=0) for page in document]
+        )
 
 
 def _rate(work: Callable[[bytes], int], documents: list[bytes]) -> float:
