@@ -167,6 +167,24 @@ def test_answer_arrives_only_after_a_fax_to_the_sender(bench: Workbench) -> None
     assert (arrival.cause, arrival.at - delivered.at) == (delivered.seq, timedelta(minutes=20))
 
 
+def test_step_gives_faxes_and_answers_their_ids(bench: Workbench) -> None:
+    first = "{fax.receive: {id: fax_first, from: '+15550100300', text: One}}"
+    answer = "{fax.receive: {id: fax_answer, from: '+15550100300', text: Two, reply_after: 1m}}"
+
+    def ask(task_item: Any, sandboxes: Any) -> None:
+        sandboxes["line"].send("+15550100300", text="Please send the second page.")
+        sandboxes.wait(timedelta(hours=1))
+
+    assert [fax.id for fax in run_steps(bench, first, answer, agent=ask).arrived] == ["fax_first", "fax_answer"]
+
+
+@pytest.mark.parametrize("more", ["", ", reply_after: 1m"])
+def test_id_of_another_fax_is_an_error_of_the_scenario(bench: Workbench, more: str) -> None:
+    step = f"{{fax.receive: {{id: fax_first, from: '+15550100300', text: One{more}}}}}"
+    with pytest.raises(AssertionError, match="there is already a fax fax_first"):
+        run_steps(bench, step, step)
+
+
 def test_answer_is_not_sent_after_a_fax_to_another_number_or_a_busy_one(bench: Workbench) -> None:
     step = "{fax.receive: {from: '+15550100300', text: Again, reply_after: 1m}}"
 

@@ -111,6 +111,7 @@ class ReplyPlanned(Payload):
     has_header: bool = True
     degradation: Degradation | None = None
     seed: str = ""
+    fax_id: Annotated[str, Field(description="the id that the fax will have; a new one by default")] = ""
 
 
 EVENTS: tuple[type[Payload], ...] = (

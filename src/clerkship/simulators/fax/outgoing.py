@@ -57,6 +57,7 @@ class IncomingDocument(Frozen):
 class IncomingFax(Frozen):
     """A fax to the organization. `FaxState.receive` draws the header line, degrades the pages and gives it an id."""
 
+    id: Annotated[str, Field(description="its id; a new one by default")] = ""
     sender: Annotated[str, Field(description="the number that it comes from")]
     to: Annotated[str, Field(description="one of the organization's own numbers; empty for the first")] = ""
     documents: tuple[IncomingDocument, ...]

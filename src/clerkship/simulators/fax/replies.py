@@ -29,6 +29,7 @@ class PlannedReply:
             for part in plan.parts
         )
         return IncomingFax(
+            id=plan.fax_id,
             sender=plan.sender,
             to=plan.to,
             documents=documents,
@@ -49,6 +50,10 @@ class PlannedReplies:
     def add(self, plan: ReplyPlanned) -> None:
         """Add a planned fax."""
         self._waiting.append(PlannedReply(plan))
+
+    def has_id(self, id: str) -> bool:
+        """Return whether a planned fax will have an id."""
+        return bool(id) and any(each.plan.fax_id == id for each in self._waiting)
 
     def answer(self, event: Event, number: str) -> None:
         """Make the next fax from a number due, because a fax reached it."""

@@ -138,6 +138,8 @@ class FaxState(State):
         sender, to = check_number(fax.sender, "sender"), check_own_number(fax.to, self.settings)
         if not any(document.pages for document in fax.documents):
             raise Refusal(422, "no_pages", "documents: expected at least one page")
+        if fax.id in self.faxes:
+            raise Refusal(409, "id_in_use", f"id: there is already a fax {fax.id}")
         if fax.in_reply_to is not None:
             self.find_fax(fax.in_reply_to)
         contact = self.line.contacts.get(sender)
@@ -146,7 +148,7 @@ class FaxState(State):
         documents = render_incoming(fax, HeaderLine(action.now, name, sender), degradation)
         self._store(action, self._build_pages(documents))
         header = FaxHeader(
-            id=action.ids.new("fax"),
+            id=fax.id or action.ids.new("fax"),
             direction="inbound",
             sender=sender,
             to=to,
@@ -162,6 +164,8 @@ class FaxState(State):
         """Let a fax arrive some time after the next fax to its sender was delivered, also in part; return its
         ReplyPlanned. Raises Refusal if a number is not valid.
         """
+        if fax.id in self.faxes or self._replies.has_id(fax.id):
+            raise Refusal(409, "id_in_use", f"id: there is already a fax {fax.id}")
         documents = [
             RenderedDocument(each.name, each.format, [RenderedPage(page.page, page.words) for page in each.pages])
             for each in fax.documents
@@ -176,6 +180,7 @@ class FaxState(State):
             has_header=fax.has_header,
             degradation=fax.degradation,
             seed=fax.seed,
+            fax_id=fax.id,
         )
         self._store(action, self._build_pages(documents))
         return action.emit(plan)

@@ -19,6 +19,7 @@ from clerkship.steps.contract import Step, StepHost
 
 MAX_DOCUMENTS = 20
 _HEADER_LIMIT = 40
+ID_PATTERN = r"^(fax_[A-Za-z0-9_]{1,40})?$"
 
 
 def _check_pages(pages: tuple[int, ...]) -> tuple[int, ...]:
@@ -37,6 +38,13 @@ class ReceiveFax(Step, DocumentSource):
     text_files: ClassVar[Mapping[str, str]] = {"text_file": "text"}
     dataset_files: ClassVar[Mapping[str, tuple[str, str]]] = {"file": ("dataset", "base64")}
     sender: Annotated[str, Field(alias="from", description="the number that it comes from, of a contact or any other")]
+    id: Annotated[
+        str,
+        Field(
+            pattern=ID_PATTERN,
+            description="its id, such as fax_0302, so that criteria can name it; a new one by default",
+        ),
+    ] = ""
     to: Annotated[str, Field(description="own number that it arrives at; the first by default")] = ""
     text_file: Annotated[
         str | None, Field(description="a text file beside the task's, its templates filled in, instead of `text`")
@@ -111,6 +119,7 @@ class ReceiveFax(Step, DocumentSource):
         )
         self._check_missing(documents)
         return IncomingFax(
+            id=self.id,
             sender=self.sender,
             to=self.to,
             documents=documents,
@@ -123,7 +132,7 @@ class ReceiveFax(Step, DocumentSource):
 
     def _derive_seed(self) -> str:
         """Return a seed that is the same in each trial, so that the pages are, too, and their OCR texts are known."""
-        content = self.model_dump_json(exclude={"sandbox", "to", "reply_after"})
+        content = self.model_dump_json(exclude={"id", "sandbox", "to", "reply_after"})
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def _check_missing(self, documents: tuple[IncomingDocument, ...]) -> None:
