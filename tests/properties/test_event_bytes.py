@@ -93,6 +93,8 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
         return st.lists(values(arguments[0]), max_size=2).map(tuple)
     if origin is dict:
         return st.dictionaries(values(arguments[0]), values(arguments[1]), max_size=2)
+    if hasattr(annotation, "_fields"):
+        return st.builds(annotation, **{name: values(each) for name, each in annotation.__annotations__.items()})
     return models(annotation)
 
 

@@ -97,6 +97,8 @@ def freeze_payload(payload: Payload) -> Payload:
 def _to_json_value(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.__dict__
+    if isinstance(value, tuple):
+        return tuple(value)  # a named tuple
     if isinstance(value, bytes):
         return value.decode()
     raise TypeError(f"{type(value).__name__} cannot be stored in an event")

@@ -167,4 +167,4 @@ class Canvas:
 def _halve(word: PageWord) -> PageWord:
     """Return a word with its box on a page with half as many lines."""
     bottom = (word.top + word.height + 1) // 2
-    return word.model_copy(update={"top": word.top // 2, "height": bottom - word.top // 2})
+    return word._replace(top=word.top // 2, height=bottom - word.top // 2)

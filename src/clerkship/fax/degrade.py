@@ -64,7 +64,7 @@ def _move_word(word: PageWord, skew: Skew, height: int) -> PageWord | None:
     left, right, top = max(0, left), min(right, skew.width), max(0, top)
     if left >= right or top >= bottom or bottom > height:
         return None
-    return word.model_copy(update={"left": left, "top": top, "width": right - left, "height": bottom - top})
+    return word._replace(left=left, top=top, width=right - left, height=bottom - top)
 
 
 def _add_streaks(dots: bytes, width: int, count: int, random: Random) -> bytes:

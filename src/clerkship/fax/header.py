@@ -41,8 +41,7 @@ def add_header(page: FaxPage, words: PageWords, line: str) -> tuple[FaxPage, Pag
     [(header, drawn)] = canvas.finish()
     # The words of the page are moved below the line, and keep their order.
     moved = (
-        word.model_copy(update={"top": word.top + header.height, "line": word.line + (1 if drawn.words else 0)})
-        for word in words.words
+        word._replace(top=word.top + header.height, line=word.line + (1 if drawn.words else 0)) for word in words.words
     )
     dots = _fit_width(header, page.width) + page.dots
     return (

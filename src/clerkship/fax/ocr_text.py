@@ -1,6 +1,5 @@
 """The words of a page as compact JSON, as they are kept on disk and passed between processes."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -19,8 +18,7 @@ class InvalidPageText(ValueError):
 
 def dump_words(words: PageWords) -> bytes:
     """Return the words as one line of JSON."""
-    rows = [(word.text, word.left, word.top, word.width, word.height, word.line) for word in words.words]
-    return orjson.dumps(rows)
+    return orjson.dumps([tuple(word) for word in words.words])
 
 
 def parse_words(data: bytes) -> PageWords:
@@ -39,15 +37,10 @@ def build_words(rows: Any) -> PageWords:
     for number, row in enumerate(rows):
         if not _is_row(row):
             raise InvalidPageText(f"word {number}: expected [text, left, top, width, height, line], not {row!r:.80}")
-    return PageWords(words=tuple(_build_word(row) for row in rows))
+    return PageWords(words=tuple(PageWord(*row) for row in rows))
 
 
 def _is_row(row: object) -> bool:
     if not isinstance(row, list) or len(row) != 6:
         return False
     return isinstance(row[0], str) and all(type(number) is int for number in row[1:])
-
-
-def _build_word(row: Sequence[Any]) -> PageWord:
-    text, left, top, width, height, line = row
-    return PageWord(text=text, left=left, top=top, width=width, height=height, line=line)

@@ -1,22 +1,21 @@
 """The words of a page, and where they are on it."""
 
 from itertools import groupby
-from typing import Annotated
-
-from pydantic import Field
+from typing import NamedTuple
 
 from clerkship.model.frozen import Frozen
 
 
-class PageWord(Frozen):
-    """A word in dots of the page, from the left and from the top."""
+class PageWord(NamedTuple):
+    """A word and its box, in dots from the left and from the top of the page. In a log it is a list, which is short."""
 
     text: str
     left: int
     top: int
     width: int
     height: int
-    line: Annotated[int, Field(description="number of the line that it is on, from the top")] = 0
+    line: int = 0
+    """The number of the line that it is on, from the top."""
 
 
 class PageWords(Frozen):
