@@ -10,7 +10,8 @@ FAX = ROOT / "suites" / "fax"
 Resource = dict[str, Any]
 
 BUSY = "Fax two referrals*"
-SOLUTIONS = {BUSY: "two_busy_lines"}
+PACKET = "Fax a prior authorization packet*"
+SOLUTIONS = {BUSY: "two_busy_lines", PACKET: "prior_authorization_packet"}
 
 
 def solve(task: str, **verbs: Verb) -> Agent:
