@@ -95,6 +95,9 @@ class _FoldedPage:
 
     words: tuple[PageWord, ...]
     letters: str
+    """Without case."""
+    printed: str
+    """The same letters with their case."""
     origins: tuple[int, ...]
 
     def cut(self, start: int, end: int) -> ValueMatch:
@@ -106,16 +109,23 @@ class _FoldedPage:
 
 @lru_cache(maxsize=64)
 def _fold_page(words: PageWords, tolerant: bool) -> _FoldedPage:
-    letters: list[str] = []
+    printed: list[str] = []
     origins: list[int] = []
     for number, word in enumerate(words.words):
         if number:
-            letters.append(_gap(words.words[number - 1], word))
+            printed.append(_gap(words.words[number - 1], word))
             origins.append(number)
-        text = SPACE.join(_fold(word.text, tolerant=tolerant).split())
-        letters += text
+        text = SPACE.join(_unify(word.text, tolerant=tolerant).split())
+        printed += text
         origins += [number] * len(text)
-    return _FoldedPage(words.words, "".join(letters), tuple(origins))
+    # Some letters without case are several: ß is ss.
+    places = [place for place, letter in enumerate(printed) for _ in letter.casefold()]
+    return _FoldedPage(
+        words.words,
+        letters="".join(printed).casefold(),
+        printed="".join(printed[place] for place in places),
+        origins=tuple(origins[place] for place in places),
+    )
 
 
 def _gap(left: PageWord, right: PageWord) -> str:
@@ -128,14 +138,14 @@ def _gap(left: PageWord, right: PageWord) -> str:
 
 
 def _fold_value(value: str, *, tolerant: bool) -> str:
-    return SPACE.join(_fold(value, tolerant=tolerant).split())
+    return SPACE.join(_unify(value, tolerant=tolerant).casefold().split())
 
 
-def _fold(text: str, *, tolerant: bool) -> str:
-    """Return text without case; dashes and quotes are the same whatever their form. Accents go for an OCR engine."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    folded = "".join("-" if letter in DASHES else "'" if letter in QUOTES else letter for letter in folded)
-    return to_plain_letters(folded) if tolerant else unicodedata.normalize("NFC", folded)
+def _unify(text: str, *, tolerant: bool) -> str:
+    """Return text whose dashes and quotes are the same whatever their form. Accents go for an OCR engine."""
+    unified = unicodedata.normalize("NFKC", text)
+    unified = "".join("-" if letter in DASHES else "'" if letter in QUOTES else letter for letter in unified)
+    return to_plain_letters(unified) if tolerant else unified
 
 
 def _may_lose_spaces(wanted: str, *, tolerant: bool) -> bool:
@@ -160,13 +170,13 @@ def _match(wanted: str, page: _FoldedPage, start: int, rules: _Rules) -> int | N
                 return position
             continue
         # The last one is tried first: the plain reading.
-        pending += reversed(list(_advance(wanted, index, letters, position, rules)))
+        pending += reversed(list(_advance(wanted, index, page, position, rules)))
     return None
 
 
-def _advance(wanted: str, index: int, letters: str, position: int, rules: _Rules) -> Iterator[tuple[int, int]]:
+def _advance(wanted: str, index: int, page: _FoldedPage, position: int, rules: _Rules) -> Iterator[tuple[int, int]]:
     """Yield the states after one step: how much of the value, and of the page, is used up."""
-    letter = wanted[index]
+    letter, letters = wanted[index], page.letters
     if letter == SPACE and rules.is_unspaced:
         yield index + 1, position
     if position >= len(letters):
@@ -186,12 +196,13 @@ def _advance(wanted: str, index: int, letters: str, position: int, rules: _Rules
         if letter == "-":
             yield index + 1, position + 2
     if rules.tolerant and letter != SPACE:
-        yield from _confuse(wanted, index, letters, position)
+        yield from _confuse(wanted, index, page, position)
 
 
-def _confuse(wanted: str, index: int, letters: str, position: int) -> Iterator[tuple[int, int]]:
+def _confuse(wanted: str, index: int, page: _FoldedPage, position: int) -> Iterator[tuple[int, int]]:
     """Yield the states after letters that an OCR engine confuses, or a speck that it takes for a letter."""
-    if is_confusable(wanted[index], letters[position]):
+    letters = page.letters
+    if is_confusable(wanted[index], page.printed[position]):
         yield index + 1, position + 1
     for one, other in list_letter_groups(wanted[index]):
         if wanted.startswith(one, index) and letters.startswith(other, position):
