@@ -20,6 +20,12 @@ SPECKS = frozenset("'\"~^°*·“”«»")
 _PLAIN = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
 _PLAIN_LETTERS = str.maketrans(_PLAIN | {one.upper(): other.upper() for one, other in _PLAIN.items() if one != "ı"})
 
+_LOOKALIKES = str.maketrans(
+    "АВЕЅІЈКМНОРСТХУаеоѕіјрсхуһԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοѵ",
+    "ABESIJKMHOPCTXYaeosijpcxyhdqwABEZHIKMNOPTYXov",
+)
+"""Cyrillic and Greek letters that are drawn with the same dots as Latin ones."""
+
 
 def is_confusable(wanted: str, read: str) -> bool:
     """Return whether an engine may read a letter or digit as another; never a digit as two others.
@@ -42,3 +48,12 @@ def to_plain_letters(text: str) -> str:
     """Return text without accents, as an engine for English reads it."""
     decomposed = unicodedata.normalize("NFKD", text.translate(_PLAIN_LETTERS))
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+def to_latin_lookalikes(text: str) -> str:
+    """Return text as it looks: letters of other alphabets that look Latin are, and marks on letters are left out.
+
+    Accents that are part of a letter stay.
+    """
+    composed = unicodedata.normalize("NFC", text).translate(_LOOKALIKES)
+    return "".join(letter for letter in composed if unicodedata.category(letter) not in ("Mn", "Me"))

@@ -1,8 +1,8 @@
 """Find a value, such as a name or an identifier, among the words of a page.
 
-On the words that were drawn, a value is found exactly: only case, spaces and line breaks are free. On the words of an
-OCR engine, letters that engines confuse are free too. A digit is never another digit, so that a wrong identifier is not
-taken for the right one.
+On the words that were drawn, a value is found exactly: only case, spaces and line breaks are free, and letters of other
+alphabets that are drawn as Latin ones are Latin ones. On the words of an OCR engine, letters that engines confuse are
+free too. A digit is never another digit, so that a wrong identifier is not taken for the right one.
 """
 
 import unicodedata
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from clerkship.fax.confusables import SPECKS, is_confusable, list_letter_groups, to_plain_letters
+from clerkship.fax.confusables import SPECKS, is_confusable, list_letter_groups, to_latin_lookalikes, to_plain_letters
 from clerkship.fax.words import PageWord, PageWords
 from clerkship.model.frozen import Frozen
 
@@ -142,8 +142,8 @@ def _fold_value(value: str, *, tolerant: bool) -> str:
 
 
 def _unify(text: str, *, tolerant: bool) -> str:
-    """Return text whose dashes and quotes are the same whatever their form. Accents go for an OCR engine."""
-    unified = unicodedata.normalize("NFKC", text)
+    """Return text in which dashes, quotes and letters that look the same are the same. Accents go for an OCR engine."""
+    unified = to_latin_lookalikes(unicodedata.normalize("NFKC", text))
     unified = "".join("-" if letter in DASHES else "'" if letter in QUOTES else letter for letter in unified)
     return to_plain_letters(unified) if tolerant else unified
 
