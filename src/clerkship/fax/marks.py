@@ -1,9 +1,10 @@
 """What people and offices leave on paper: stamps, punch holes, notes in a free place, and logos of letterheads."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 
-from clerkship.fax.canvas import PAGE_HEIGHT, WHITE, Canvas
+from clerkship.fax.canvas import PAGE_HEIGHT, Canvas
 from clerkship.fax.fonts import FontStyle, text_width
 from clerkship.fax.handwriting import Pen, connect, handwriting_width, wrap_handwriting, write_by_hand
 from clerkship.fax.page import PAGE_WIDTH
@@ -99,16 +100,23 @@ def _draw_circle(canvas: Canvas, x: int, y: int, width: int, height: int, random
 
 def find_free_place(canvas: Canvas, width: int, height: int, random: Random) -> tuple[int, int] | None:
     """Return the left and the top of an empty box on the page, preferably at the right; None if there is none."""
-    free = [
-        (x, y)
-        for x in range(EDGE, PAGE_WIDTH - width - EDGE, 48)
-        for y in range(EDGE + 10, PAGE_HEIGHT - height - EDGE, 48)
-        if canvas.sheet.image.crop((x, y, x + width, y + height)).getextrema() == (WHITE, WHITE)
-    ]
-    if not free:
-        return None
-    furthest = max(x for x, _ in free)
-    return random.choice([(x, y) for x, y in free if x >= furthest - 150])
+    free: list[tuple[int, int]] = []
+    for x in reversed(range(EDGE, PAGE_WIDTH - width - EDGE, 48)):
+        if free and x < free[-1][0] - 150:
+            break
+        used = _used_rows(canvas, x, x + width)
+        tops = range(EDGE + 10, PAGE_HEIGHT - height - EDGE, 48)
+        free = [(x, y) for y in tops if 1 not in used[y : y + height]] + free
+    return random.choice(free) if free else None
+
+
+def _used_rows(canvas: Canvas, left: int, right: int) -> bytes:
+    """Return 1 for each row of the page with a dot between two columns, and 0 for the others."""
+    from PIL import ImageChops  # noqa: PLC0415  (an extra)
+
+    image = canvas.sheet.image
+    _, rows = ImageChops.invert(image.crop((left, 0, right, image.height))).getprojection()
+    return bytes(rows)
 
 
 def add_punch_holes(canvas: Canvas, holes: int = 2) -> None:
@@ -185,11 +193,15 @@ LOGOS: Mapping[str, Callable[[int, int], bool]] = {
 
 def add_logo(canvas: Canvas, name: str, x: int, y: int, size: int) -> None:
     """Draw a logo with its left upper corner at a position."""
+    canvas.dots(_logo_points(name, size), 1, (x, y))
+
+
+@lru_cache(maxsize=32)
+def _logo_points(name: str, size: int) -> tuple[tuple[int, int], ...]:
     is_black = LOGOS[name]
-    points = [
+    return tuple(
         (across, down)
         for down in range(size)
         for across in range(size)
         if is_black(across * 200 // size - 100, down * 200 // size - 100)
-    ]
-    canvas.dots(points, 1, (x, y))
+    )
