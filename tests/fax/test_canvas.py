@@ -27,11 +27,12 @@ def black_dots(page: FaxPage, box: tuple[int, int, int, int] | None = None) -> i
 
 def assert_words_are_drawn(page: FaxPage, words: PageWords) -> None:
     """Check that the box of each word is on the page and has black dots."""
+    image = to_image(page).convert("L")
     for word in words.words:
         assert 0 <= word.left < word.left + word.width <= page.width, word
         assert 0 <= word.top < word.top + word.height <= page.height, word
         box = (word.left, word.top, word.left + word.width, word.top + word.height)
-        assert black_dots(page, box) > 0, word
+        assert image.crop(box).histogram()[0] > 0, word
 
 
 @pytest.mark.parametrize("resolution", ["fine", "standard"])
