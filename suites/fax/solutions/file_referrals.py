@@ -62,7 +62,8 @@ def get_missing_pages(sandboxes, arrived, pages):
     if not missing:
         return []
     numbers = " and ".join(map(str, missing))
-    text = f"Your fax of today had {pages[0]['count']} pages, but we did not get all of them.\nPlease send page {numbers} again."
+    count = pages[0]["count"]
+    text = f"Your fax of today had {count} pages, but not all of them arrived.\nPlease send page {numbers} again."
     fax.reply(arrived["id"], text=text)
     found = []
     while len(found) < len(missing):

@@ -1,0 +1,60 @@
+"""`suites/fax`: its content, other correct ways, and wrong solutions."""
+
+from fnmatch import fnmatch
+
+import pytest
+
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.library.load import load_library
+from tests.suites import fax_inbound_agents
+from tests.suites.fax_ways import FAX, NOT_APPLICABLE, WAYS
+from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails
+from tests.suites.wrapped_solutions import Solution
+from tests.workbench import Workbench
+
+WRONG_SOLUTIONS = [*fax_inbound_agents.WRONG]
+RIGHT_SOLUTIONS = {**fax_inbound_agents.RIGHT}
+MIN_MISTAKES = 5
+
+
+def list_tasks() -> list[str]:
+    """Return the names of all tasks."""
+    return sorted(load_library(FAX, RegisteredCatalog()).tasks)
+
+
+@pytest.mark.parametrize("name", list_tasks())
+def test_task_has_solution_and_checks_what_else_was_done(name: str) -> None:
+    loaded = load_library(FAX, RegisteredCatalog()).tasks[name]
+    assert loaded.solution
+    assertions = {criterion.assertion.name for criterion in loaded.task.criteria}
+    assert {"fhir_no_other_changes", "fax_sent"} <= assertions
+    assert "privacy" in {criterion.axis for criterion in loaded.task.criteria}
+
+
+@pytest.mark.parametrize("name", list_tasks())
+def test_task_has_wrong_solutions(name: str) -> None:
+    assert sum(fnmatch(name, mistake.task) for mistake in WRONG_SOLUTIONS) >= MIN_MISTAKES
+
+
+def test_log_is_reproducible(bench: Workbench) -> None:
+    check_log_is_reproducible(bench, FAX)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_other_way_to_fax_or_read_passes(bench: Workbench, way: str) -> None:
+    bench.folder = FAX
+    excluded = NOT_APPLICABLE.get(way, ())
+    tasks = tuple(name for name in list_tasks() if not any(fnmatch(name, each) for each in excluded))
+    check_all_pass(bench.run(Solution(way, "fax_ways"), tasks=tasks))
+
+
+@pytest.mark.parametrize("how", sorted(RIGHT_SOLUTIONS))
+def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
+    task, agent = RIGHT_SOLUTIONS[how]
+    bench.folder = FAX
+    check_all_pass(bench.run(agent, tasks=(task,)))
+
+
+@pytest.mark.parametrize("mistake", WRONG_SOLUTIONS, ids=str)
+def test_wrong_solution_fails_on_the_criterion_about_its_mistake(bench: Workbench, mistake: Mistake) -> None:
+    check_mistake_fails(bench, FAX, mistake)
