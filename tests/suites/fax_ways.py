@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clerkship.fax.files import read_tiff, write_pdf, write_png
-from clerkship.fax.ocr_cache import read_words
 from clerkship.fax.text_pages import render_text
 from clerkship.sandbox.handle import Refused
+from clerkship.simulators.fax.ocr_words import read_words
 from clerkship.transports.multipart import FORM
 from tests.suites.test_shipped import ROOT
 
