@@ -11,7 +11,8 @@ Resource = dict[str, Any]
 
 BUSY = "Fax two referrals*"
 PACKET = "Fax a prior authorization packet*"
-SOLUTIONS = {BUSY: "two_busy_lines", PACKET: "prior_authorization_packet"}
+APPEAL = "Appeal against a denial*"
+SOLUTIONS = {BUSY: "two_busy_lines", PACKET: "prior_authorization_packet", APPEAL: "appeal_by_its_deadline"}
 
 
 def solve(task: str, **verbs: Verb) -> Agent:
