@@ -10,7 +10,7 @@ from clerkship.fax.handwriting import Pen, write_by_hand
 from clerkship.fax.header import add_header, format_header
 from clerkship.fax.image import to_image
 from clerkship.fax.layout import Column, PageFlow
-from clerkship.fax.marks import LOGOS, add_logo, add_note, add_stamp, circle_words
+from clerkship.fax.marks import LOGOS, add_logo, add_note, add_stamp, blot_letters, circle_words
 from clerkship.fax.page import PAGE_WIDTH, FaxPage, Resolution
 from clerkship.fax.words import PageWords
 from clerkship.kit.rng import Rng
@@ -173,6 +173,23 @@ def test_circle_goes_around_words_and_not_through_them() -> None:
         box = (word.left, word.top, word.left + word.width, word.top + word.height)
         assert black_dots(after, box) == black_dots(before, box)
     assert not circle_words(canvas, "May 1", Rng("1").stream("circle"))
+
+
+def test_blot_hides_letters_also_from_the_true_text() -> None:
+    canvas = Canvas()
+    canvas.text(300, 500, "born 07/25/1952 in town", STYLE)
+    before, words = canvas.finish()[0]
+    assert blot_letters(canvas, "07/25/1952", 4, 2, Rng("1").stream("blot"))
+    after, blotted = canvas.finish()[0]
+
+    assert [word.text for word in blotted.words] == ["born", "07/??/1952", "in", "town"]
+    date = words.words[1]
+    tenth = date.width // 10
+    hidden = (date.left + 3 * tenth + 4, date.top, date.left + 5 * tenth - 4, date.top + date.height)
+    assert black_dots(after, hidden) == (hidden[2] - hidden[0]) * (hidden[3] - hidden[1])
+    readable = (date.left + 6 * tenth, date.top, date.left + date.width, date.top + date.height)
+    assert black_dots(after, readable) == black_dots(before, readable)
+    assert not blot_letters(canvas, "07/25/1952", 4, 2, Rng("1").stream("blot"))
 
 
 def test_logos_differ() -> None:

@@ -98,6 +98,28 @@ def _draw_circle(canvas: Canvas, x: int, y: int, width: int, height: int, random
     canvas.dots(connect(points), 3)
 
 
+def blot_letters(canvas: Canvas, text: str, first: int, count: int, random: Random) -> bool:
+    """Cover letters of a word with a blot of ink, and return whether the word is on the page.
+
+    The first letter is 1. In the true text, letters that cannot be read are question marks.
+    """
+    words = canvas.sheet.words
+    place = next((place for place, word in enumerate(words) if word.text == text), None)
+    if place is None:
+        return False
+    word, start = words[place], first - 1
+    # One or two dots less at both sides, so that the letters beside the blot stay readable.
+    left = word.left + word.width * start // len(text) + 2
+    right = word.left + word.width * (start + count) // len(text) - 2
+    middle, radius = word.top + word.height // 2, max(word.height * 6 // 10, 4)
+    for y in range(-radius, radius + 1):
+        ragged = [random.randrange(4) for _ in range(2)]
+        corner = max(abs(y) - radius * 6 // 10, 0) // 2
+        canvas.fill(left + corner - ragged[0], middle + y, right - corner + ragged[1], middle + y + 1)
+    words[place] = word.model_copy(update={"text": text[:start] + "?" * count + text[start + count :]})
+    return True
+
+
 def find_free_place(canvas: Canvas, width: int, height: int, random: Random) -> tuple[int, int] | None:
     """Return the left and the top of an empty box on the page, preferably at the right; None if there is none."""
     free: list[tuple[int, int]] = []

@@ -180,7 +180,7 @@ FULL: Mapping[str, dict[str, Any]] = {
         "signer": DOCTOR,
     },
 }
-NOT_WRITTEN = {"circled", "punch_holes", "confidentiality"}
+NOT_WRITTEN = {"circled", "blots", "punch_holes", "confidentiality"}
 """Fields that add no words of their own."""
 PAGE_HASHES = {
     "cover_sheet": ["92dde52b80530779"],

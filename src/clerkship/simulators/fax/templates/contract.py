@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from clerkship.fax.canvas import PAGE_HEIGHT, DrawnPage
 from clerkship.fax.fonts import wrap
 from clerkship.fax.layout import FOOTER_HEIGHT, PageFlow
-from clerkship.fax.marks import add_note, add_punch_holes, add_stamp, circle_words
+from clerkship.fax.marks import add_note, add_punch_holes, add_stamp, blot_letters, circle_words
 from clerkship.fax.page import Resolution
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.simulators.fax.templates.fields import FaxFields
@@ -80,6 +80,8 @@ def _add_marks(flow: PageFlow, fields: FaxFields, rng: Rng) -> None:
     flow.canvas.select_page(0)
     for words in fields.circled:
         circle_words(flow.canvas, words, rng.stream("circles"))
+    for blot in fields.blots:
+        blot_letters(flow.canvas, blot.word, blot.first, blot.letters, rng.stream("blots"))
     if fields.stamp:
         lines = [line for line in (fields.stamp.text, fields.stamp.date) if line]
         add_stamp(flow.canvas, lines, rng.stream("stamp"))

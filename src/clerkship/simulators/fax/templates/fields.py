@@ -1,10 +1,10 @@
 """Fields that several templates have."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from clerkship.model.frozen import Flag, Frozen
+from clerkship.model.frozen import Flag, Frozen, Whole
 
 ShortText = Annotated[str, Field(max_length=200)]
 LongText = Annotated[str, Field(max_length=10_000)]
@@ -76,6 +76,20 @@ class FaxStamp(Frozen):
     date: Annotated[str, Field(max_length=24)] = ""
 
 
+class FaxBlot(Frozen):
+    """A blot of ink on some letters of a word."""
+
+    word: Annotated[str, Field(min_length=1, max_length=80, description="a whole word of the first page")]
+    first: Annotated[Whole, Field(ge=1, description="the first letter that cannot be read, counted from 1")]
+    letters: Annotated[Whole, Field(ge=1, description="how many letters cannot be read")] = 1
+
+    @model_validator(mode="after")
+    def _check_letters(self) -> Self:
+        if self.first + self.letters - 1 > len(self.word):
+            raise ValueError(f"`{self.word}` has {len(self.word)} letters; the blot ends after them")
+        return self
+
+
 class FaxFields(Frozen):
     """What each template has: the sender, and what people left on the paper."""
 
@@ -91,6 +105,9 @@ class FaxFields(Frozen):
             max_length=10,
             description="words of the first page with a circle by hand around them, which OCR often cannot read",
         ),
+    ] = ()
+    blots: Annotated[
+        tuple[FaxBlot, ...], Field(max_length=10, description="letters of the first page that are not readable")
     ] = ()
     stamp: FaxStamp | None = None
     punch_holes: Annotated[Literal[0, 2, 3], Field(description="holes at the left edge")] = 0
