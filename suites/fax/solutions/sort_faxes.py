@@ -43,7 +43,7 @@ def find_recipient(text):
     """Return the office that a fax is for; None if it is for no office in particular."""
     if likely_ours(text):
         return OFFICE
-    to = re.search(r"(?m)^To:?[ .]+(.+?)[ .]*$", text)
+    to = re.search(r"(?m)^To[:;.]+ *(.+?)[ .]*$", text)
     return to[1] if to else None
 
 
@@ -88,9 +88,10 @@ def ask_for_birth_date(sandboxes, arrived, text):
     words = f"{find_number(text)}: we cannot tell whom this is about. Please send us the full date of birth."
     tell(sandboxes, arrived, words)
     for _ in range(48):
-        for answer in sandboxes["fax"].inbox(address=arrived["sender"]):
-            return answer
         sandboxes.wait("10m")
+        for answer in sandboxes["fax"].inbox(unread=False, address=arrived["sender"], since=arrived["at"]):
+            if answer["id"] != arrived["id"]:
+                return answer
     raise TimeoutError("the sender did not answer")
 
 
@@ -104,8 +105,8 @@ def wait_until_delivered(sandboxes, id):
 
 def find_named(ehr, text):
     """Return the patients whose given and family name stand side by side on the pages."""
-    words = re.findall(r"[^\W\d_][\w'-]+", text)
-    families = {family for _, family in pairwise(words) if family[0].isupper()}
+    words = re.findall(r"[A-ZÀ-Ý][a-zß-ÿ'-]+", text)
+    families = {family for _, family in pairwise(words)}
     patients = [patient for family in sorted(families) for patient in ehr.search("Patient", {"family:exact": family})]
     plain = " ".join(words)
     return [patient for patient in patients if re.search(build_name(patient), plain)]
