@@ -90,6 +90,29 @@ def test_ocr_reads_only_new_pages_and_removes_old_ones(capfd: pytest.CaptureFixt
     assert result["removed"] > 0
 
 
+def test_ocr_of_one_task_keeps_the_texts_of_the_others(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["fax", "ocr", "suite"]) == 0
+    first = Path("suite/data/texts.json").read_bytes()
+    assert run(["fax", "ocr", "suite/clinic.yml::Quiet day"]) == 0
+    assert Path("suite/data/texts.json").read_bytes() == first
+
+
+def test_ocr_of_a_suite_that_does_not_exist_writes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["fax", "ocr", "missing"]) == 2
+    assert "missing: there is no such file or folder" in capfd.readouterr().err
+    assert [path.name for path in Path().iterdir()] == ["suite"]
+
+
+def test_folder_that_cannot_be_written_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("suite/data").mkdir()
+    Path("suite/data/texts.json").write_text("{}")
+    Path("taken").write_text("a file")
+    assert run(["fax", "preview", "suite", "--out", "taken"]) == 2
+    message = capfd.readouterr().err
+    assert "taken" in message
+    assert "it cannot be written" in message
+
+
 def test_a_suite_with_its_texts_runs_without_the_engine(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,7 +51,8 @@ def ocr(
     """Read the fax pages of a suite with the OCR engine, and write their text to a dataset.
 
     Each task is run with its reference solution, and every page in its log is read. With the dataset in its
-    environment, the suite runs without the engine, which `pip install 'clerkship[ocr]'` installs.
+    environment, the suite runs without the engine, which `pip install 'clerkship[ocr]'` installs. The text of pages
+    that no longer occur is removed if PATH is a folder; of one file or task, it stays.
 
     Exit codes: 0 done, 2 a task could not be run, or there is no engine.
 
@@ -62,12 +63,13 @@ def ocr(
         clerkship fax ocr suites/mine --agent python:other_way --keep
     """
     target = to or find_texts_file(path)
-    prepare_texts_file(target)
+    prepare_texts_file(target, path)
     with agents_print_to_stderr():
         run = run_faxes(path, agent, load_settings(), build_catalog())
     _check_completed(run)
     pages = run.pages()
     with PageProgress(err(), len(pages), quiet=json) as progress:
+        keep = keep or not path.is_dir()  # the pages of a file or a task are some of those in the suite
         written = write_texts(target, pages.values(), force=force, keep=keep, progress=progress)
     if json:
         print_json({"file": str(target), "pages": len(pages), "read": written.read, "removed": written.removed})

@@ -124,15 +124,24 @@ def _list_faxes(run: TaskRun, store: Store, catalog: RegisteredCatalog) -> Itera
 
 def find_texts_file(path: Path) -> Path:
     """Return the file that the dataset of type fax_texts of a suite names; `fax_texts.json` in its folder if none."""
-    folder = split_case(path)[0]
-    folder = folder if folder.is_dir() else folder.parent
-    files = [source.parent / file for source in sorted(folder.rglob("*")) for file in _list_named_files(source)]
+    folder = _find_folder(path)
+    files = _list_dataset_files(folder)
     if len(files) > 1:
         listed = ", ".join(str(file) for file in files)
         raise InputError.of(
             f"several datasets of type {FAX_TEXTS_DATASET.name}: {listed}", hint="choose one with --out"
         )
     return files[0] if files else folder / DEFAULT_FILE
+
+
+def _find_folder(path: Path) -> Path:
+    """Return the folder of a suite, one of its files, or one of its tasks."""
+    folder = split_case(path)[0]
+    return folder if folder.is_dir() else folder.parent
+
+
+def _list_dataset_files(folder: Path) -> list[Path]:
+    return [source.parent / file for source in sorted(folder.rglob("*")) for file in _list_named_files(source)]
 
 
 def _list_named_files(source: Path) -> list[str]:
@@ -169,11 +178,11 @@ def load_texts(path: Path) -> dict[str, Any]:
         raise InputError.of(unreadable.message, file=str(path), hint=unreadable.hint) from None
 
 
-def prepare_texts_file(path: Path) -> None:
-    """Write an empty file if there is none, so that the suite can be loaded."""
+def prepare_texts_file(path: Path, suite: Path) -> None:
+    """Write an empty file if there is none and a suite needs it to be loaded. Raises OcrUnavailable."""
     check_available()
-    if not path.exists():
-        write_atomically(path, (write_fax_texts(()),))
+    if not path.exists() and path in _list_dataset_files(_find_folder(suite)):
+        _write_file(path, write_fax_texts(()))
 
 
 def write_texts(path: Path, pages: Iterable[PageStored], *, force: bool, keep: bool, progress: Progress) -> TextsFile:
@@ -191,7 +200,7 @@ def write_texts(path: Path, pages: Iterable[PageStored], *, force: bool, keep: b
         else:
             after[page.hash] = before[page.hash]
         progress(page.hash)
-    write_atomically(path, (write_fax_texts(after.items()),))
+    _write_file(path, write_fax_texts(after.items()))
     return TextsFile(path, read, len(listed) - read, len(before.keys() - after.keys()))
 
 
@@ -202,9 +211,17 @@ def write_pictures(faxes: Iterable[LoggedFaxPages], folder: Path) -> list[Path]:
         name = f"{_to_file_name(fax.task)}-fax-{fax.number}-{fax.header.sender.lstrip('+')}"
         for number, page in enumerate(fax.pages, 1):
             path = folder / f"{name}-page-{number}.png"
-            write_atomically(path, (write_png(read_tiff(page.data)[0]),))
+            _write_file(path, write_png(read_tiff(page.data)[0]))
             paths.append(path)
     return paths
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    try:
+        write_atomically(path, (data,))
+    except OSError as error:
+        message = f"it cannot be written: {error.strerror or error}"
+        raise InputError.of(message, file=str(path), hint="choose another with --out") from None
 
 
 def _to_file_name(name: str) -> str:
