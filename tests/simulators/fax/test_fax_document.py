@@ -1,6 +1,7 @@
 """`fax_document`: only what a recipient can read on the pages counts."""
 
 import io
+import random
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -12,8 +13,9 @@ from clerkship.assertions.contract import Check
 from clerkship.assertions.evaluation import evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.fax import ocr
-from clerkship.fax.files import write_png
+from clerkship.fax.files import write_png, write_tiff
 from clerkship.fax.image import from_image, to_image
+from clerkship.fax.page import FaxPage
 from clerkship.fax.text_pages import render_text
 from clerkship.fax.words import PageWord, PageWords
 from clerkship.model.task import Task
@@ -216,6 +218,15 @@ def test_more_pictures_than_can_be_read_fail(clinic: FaxClinic, monkeypatch: pyt
     outcome = evaluate(FaxHasDocument.model_validate({"not_contains": MRN}), evidence_of(clinic))
     assert (outcome.status, outcome.check.passed) == ("judged", False)
     assert "cannot be checked in time" in outcome.check.detail
+
+
+def test_pages_of_noise_that_would_take_hours_to_read_fail(clinic: FaxClinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_search, "MAX_OCR_BYTES", 50_000)
+    noise = FaxPage(height=400, dots=random.Random(1).randbytes(216 * 400))
+    clinic.handle.send(LAB, files={"noise.tif": write_tiff([noise])})
+    outcome = evaluate(FaxHasDocument.model_validate({"not_contains": MRN}), evidence_of(clinic))
+    assert (outcome.status, outcome.check.passed) == ("judged", False)
+    assert "50,000 bytes" in outcome.check.detail
 
 
 def test_words_that_the_suite_ships_are_used_instead_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,18 +20,20 @@ MAX_PICTURES = 12
 """The most pages that one criterion shows."""
 MAX_OCR_PAGES = 200
 """Pages of pictures that are read in one trial; an agent could send thousands, and each takes about a second."""
+MAX_OCR_BYTES = 12_000_000
+"""Bytes of these pages. A page of text has about 50,000, one of noise 600,000, and takes the engine forty seconds."""
 QUARTER_TURNS: tuple[QuarterTurns, ...] = (1, 2, 3)
 Alternatives = tuple[str, ...]
 """Notations of one value, such as those of a date."""
 
 
 class TooManyPictures(Exception):
-    """The agent sent more pages of pictures than are read."""
+    """The agent sent more pages of pictures, or larger ones, than are read."""
 
     def __init__(self) -> None:
         super().__init__(
-            f"the agent faxed more than {MAX_OCR_PAGES} different pages whose words are not known; "
-            "faxes that cannot be checked in time fail"
+            f"the agent faxed more than {MAX_OCR_PAGES} different pages whose words are not known, or more than "
+            f"{MAX_OCR_BYTES:,} bytes of them; faxes that cannot be checked in time fail"
         )
 
 
@@ -74,6 +76,7 @@ class PageReader:
         self._texts: dict[tuple[str, str], PageText] = {}
         self._turned: dict[tuple[str, str], list[PageText]] = {}
         self._ocr_pages = 0
+        self._ocr_bytes = 0
 
     def read(self, source: str, page: LoggedPage) -> PageText:
         """Return the words of a page.
@@ -106,7 +109,7 @@ class PageReader:
         shipped = state.shipped_words(page.hash) if isinstance(state, FaxState) else None
         if shipped is not None:
             return PageText(shipped, False, stored.resolution)
-        return PageText(self._read_picture(read_tiff(stored.data)[0]), False, stored.resolution)
+        return PageText(self._read_picture(read_tiff(stored.data)[0], len(stored.data)), False, stored.resolution)
 
     def read_turned(self, source: str, page: LoggedPage) -> list[PageText]:
         """Return the words of a page after each quarter turn, without the line at the top; none if it is upright."""
@@ -117,13 +120,15 @@ class PageReader:
             if stored is not None and not self.read(source, page).is_upright:
                 body = cut_top(read_tiff(stored.data)[0], _header_height(stored.resolution))
                 turned = [turn_page(body, quarters) for quarters in QUARTER_TURNS]
-                self._turned[key] = [PageText(self._read_picture(each), False, each.resolution) for each in turned]
+                texts = (self._read_picture(each, len(stored.data)) for each in turned)
+                self._turned[key] = [PageText(words, False, "fine") for words in texts]
         return self._turned[key]
 
-    def _read_picture(self, page: FaxPage) -> PageWords:
-        if self._ocr_pages >= MAX_OCR_PAGES:
-            raise TooManyPictures
+    def _read_picture(self, page: FaxPage, size: int) -> PageWords:
         self._ocr_pages += 1
+        self._ocr_bytes += size
+        if self._ocr_pages > MAX_OCR_PAGES or self._ocr_bytes > MAX_OCR_BYTES:
+            raise TooManyPictures
         return read_words(page)
 
 
