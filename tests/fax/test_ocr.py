@@ -15,6 +15,7 @@ from clerkship.fax.ocr_cache import FOLDER, OcrCache
 from clerkship.fax.page import FaxPage, Resolution
 from clerkship.fax.text_pages import render_text
 from clerkship.fax.words import PageWords
+from clerkship.fax.worker import WorkerCrashed, WorkerProcess
 
 VALUES = ["W271885306", "XQH-4471-0093", "1093817465", "E11.65", "07/14/1958", "Maria Lopez", "99214"]
 LETTER = """\
@@ -85,6 +86,20 @@ def test_a_page_of_noise_is_read_in_bounded_time() -> None:
     dots = random.Random(1).randbytes(216 * 400)
     words = read_page(FaxPage(height=400, dots=dots))
     assert find_value("W271885306", words, tolerant=True) == []
+
+
+def test_a_page_that_crashes_the_engine_has_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = WorkerProcess("tests.fax.worker_targets:crash", ocr.LIMITS)
+    monkeypatch.setattr(ocr, "_open_worker", lambda: worker)
+    assert read_page(letter("fine")).words == ()
+
+
+def test_an_exception_of_the_engine_is_an_error_of_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = WorkerProcess("tests.fax.worker_targets:no_such_function", ocr.LIMITS)
+    monkeypatch.setattr(ocr, "_open_worker", lambda: worker)
+    with pytest.raises(WorkerCrashed, match="no_such_function"):
+        read_page(letter("fine"))
+    worker.close()
 
 
 def test_without_an_engine_the_error_says_how_to_install_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 The engine runs in a worker process, because noise can make it take any amount of time.
 """
 
+import signal
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files, version
 from importlib.util import find_spec
@@ -12,13 +13,15 @@ from sys import prefix
 from clerkship.fax.ocr_text import parse_words
 from clerkship.fax.page import FaxPage
 from clerkship.fax.words import PageWords
-from clerkship.fax.worker import WorkerLimitExceeded, WorkerLimits, WorkerProcess
+from clerkship.fax.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
 from clerkship.model.errors import PlatformError
 
 READING = "1"
 """Increment it whenever the same engine would read the same page in another way."""
 LIMITS = WorkerLimits(memory=1_500_000_000, cpu_seconds=40, wall_seconds=240)
 """Of one page. Most take one or two seconds of processor time."""
+CRASHES = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+"""How the engine ends when it fails at a page. Other signals are from outside."""
 LANGUAGE_DATA = "eng.traineddata"
 _PACKAGES = ("tesserocr", "PIL")
 
@@ -40,7 +43,8 @@ class OcrFailed(PlatformError):
 def read_page(page: FaxPage) -> PageWords:
     """Return the words that the engine reads, in reading order; none on a page that it cannot read.
 
-    Raise OcrUnavailable if there is no engine, OcrFailed if it takes too long by the clock, and WorkerCrashed.
+    Raise OcrUnavailable if there is no engine, OcrFailed if it takes too long by the clock, and
+    WorkerCrashed if its process is ended from outside.
     """
     check_available()
     head = f"{page.resolution} {page.width} {page.height} {find_language_data()}\n".encode()
@@ -50,6 +54,10 @@ def read_page(page: FaxPage) -> PageWords:
         if exceeded.limit == "wall":
             raise OcrFailed(f"the OCR engine did not read a page: {exceeded}; is the machine overloaded?") from None
         return PageWords()  # so much noise that no engine finds letters in it
+    except WorkerCrashed as crash:
+        if crash.exit_code is None or -crash.exit_code not in CRASHES:
+            raise
+        return PageWords()  # the page did that: an agent must not make its trial an error of the platform
 
 
 def check_available() -> None:
