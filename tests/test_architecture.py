@@ -77,8 +77,20 @@ def _statements(node: ast.AST, *, inside: bool) -> Iterator[tuple[ast.stmt, bool
         yield from _statements(child, inside=inside or is_function)
 
 
-KNOWN = {name_of(path) for path in MODULES}
-GRAPH = {name_of(path): {target for target, _ in imports(path) if target != name_of(path)} for path in MODULES}
+FILES = {name_of(path): path for path in MODULES}
+KNOWN = FILES.keys()
+
+
+@cache
+def imports_of(module: str) -> set[str]:
+    """Return our own modules that a module imports."""
+    return {target for target, _ in imports(FILES[module]) if target != module}
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    """Return what each module imports."""
+    return {module: imports_of(module) for module in FILES}
 
 
 def package_of(module: str) -> str:
@@ -88,18 +100,18 @@ def package_of(module: str) -> str:
 
 
 def test_every_package_is_in_the_layer_list() -> None:
-    rooms = {package_of(module) for module in GRAPH} - ENTRY
+    rooms = {package_of(module) for module in FILES} - ENTRY
     assert rooms == set(LEVEL)
 
 
-@pytest.mark.parametrize("module", sorted(GRAPH))
+@pytest.mark.parametrize("module", sorted(FILES))
 def test_imports_point_to_lower_layers(module: str) -> None:
     room = package_of(module)
     if room in ENTRY:
         return
     upward = [
         target
-        for target in GRAPH[module]
+        for target in imports_of(module)
         if package_of(target) not in ENTRY | {room} and LEVEL[package_of(target)] >= LEVEL[room]
     ]
     assert upward == []
@@ -112,11 +124,11 @@ def test_there_are_no_import_cycles() -> None:
         assert module not in path, f"a cycle: {' -> '.join([*path[path.index(module) :], module])}"
         if module in done:
             return
-        for target in sorted(GRAPH.get(module, ())):
+        for target in sorted(graph().get(module, ())):
             visit(target, [*path, module])
         done.add(module)
 
-    for module in sorted(GRAPH):
+    for module in sorted(FILES):
         visit(module, [])
 
 
@@ -137,7 +149,7 @@ def test_own_modules_are_imported_by_name_only_with_load() -> None:
 def test_transports_do_not_depend_on_the_models() -> None:
     crossing = [
         (module, target)
-        for module, targets in GRAPH.items()
+        for module, targets in graph().items()
         for target in targets
         if package_of(module) == "transports" and package_of(target) == "llm"
     ]
@@ -148,7 +160,7 @@ def test_no_simulator_imports_another() -> None:
     kinds = [path.name for path in (ROOT / "simulators").iterdir() if (path / "__init__.py").exists()]
     crossing = [
         (module, target)
-        for module, targets in GRAPH.items()
+        for module, targets in graph().items()
         for target in targets
         for kind in kinds
         if f"{module}.".startswith(f"clerkship.simulators.{kind}.")
@@ -161,7 +173,7 @@ def test_no_simulator_imports_another() -> None:
 def test_simulator_does_not_contain_the_format_of_another(simulator: str, format: str) -> None:
     crossing = [
         (module, target)
-        for module, targets in GRAPH.items()
+        for module, targets in graph().items()
         for target in targets
         if f"{module}.".startswith(f"clerkship.simulators.{simulator}.")
         and f"{target}.".startswith(f"clerkship.{format}.")
@@ -174,7 +186,7 @@ def test_reactions_are_imported_only_by_the_registry() -> None:
     pairs = {path.parent.name for path in (ROOT / "reactions").glob("*_to_*/__init__.py")}
     early = [
         (module, target)
-        for module, targets in GRAPH.items()
+        for module, targets in graph().items()
         for target in targets
         for pair in pairs
         if f"{target}.".startswith(f"clerkship.reactions.{pair}.")
@@ -285,7 +297,7 @@ def test_rasa_is_named_outside_its_package_only_in_allowed_modules() -> None:
 def test_rasa_is_imported_directly_only_by_its_commands() -> None:
     importing = {
         module
-        for module, targets in GRAPH.items()
+        for module, targets in graph().items()
         for target in targets
         if package_of(target) == "rasa" and package_of(module) != "rasa"
     }

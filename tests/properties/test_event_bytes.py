@@ -1,6 +1,7 @@
 """Events of every kind round trip through their bytes."""
 
 from datetime import UTC, date, datetime
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -56,6 +57,7 @@ def payloads(kind: type[Payload]) -> st.SearchStrategy[Payload]:
     return models(kind)
 
 
+@cache
 def models(kind: type[Any]) -> st.SearchStrategy[Any]:
     """Return a strategy for models of a class, by the types of its fields.
 
