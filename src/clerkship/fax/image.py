@@ -28,11 +28,14 @@ def to_image(page: FaxPage) -> "Image.Image":
     return Image.frombytes("1", (page.width, page.height), page.dots, "raw", "1;I")
 
 
-def from_image(image: "Image.Image", resolution: Resolution, dpi: tuple[float, float] | None = None) -> FaxPage:
+def from_image(
+    image: "Image.Image", resolution: Resolution, dpi: tuple[float, float] | None = None, paper: int | None = None
+) -> FaxPage:
     """Scale an image to the width of a page, keep its proportions on paper, and make its dots black or white.
 
-    `dpi` is the image's own resolution; without it, its dots are square. Transparent dots are white. Raise
-    UnreadableDocument if the page would be longer than MAX_PAGE_INCHES.
+    `dpi` is the image's own resolution; without it, its dots are square. `paper` is the brightness of the paper;
+    without it, it is measured. Transparent dots are white. Raise UnreadableDocument if the page would be longer than
+    MAX_PAGE_INCHES.
     """
     from PIL import Image  # noqa: PLC0415
 
@@ -40,15 +43,13 @@ def from_image(image: "Image.Image", resolution: Resolution, dpi: tuple[float, f
     size = PAGE_WIDTH, page_height(image.size, resolution, dpi)
     if grey.size != size:
         grey = grey.resize(size, Image.Resampling.BICUBIC)
-    return from_grey(grey, resolution)
+    return from_grey(grey, resolution, paper)
 
 
-def from_grey(grey: "Image.Image", resolution: Resolution) -> FaxPage:
+def from_grey(grey: "Image.Image", resolution: Resolution, paper: int | None = None) -> FaxPage:
     """Make the dots of an image of mode `L` black or white. Its dots are the page's."""
-    from PIL import Image  # noqa: PLC0415
-
-    limit = _paper_brightness(grey) * 2 // 3
-    black = grey.point([255 if level < limit else 0 for level in range(256)]).convert("1", dither=Image.Dither.NONE)
+    limit = (_paper_brightness(grey) if paper is None else paper) * 2 // 3
+    black = grey.point([255 if level < limit else 0 for level in range(256)], "1")
     return FaxPage(resolution=resolution, width=grey.width, height=grey.height, dots=black.tobytes())
 
 

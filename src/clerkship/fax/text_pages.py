@@ -19,6 +19,7 @@ SIDE_MARGIN, TOP_MARGIN = (dots * 3 // 4 for dots in DPI)
 LINE_WIDTH = PAGE_WIDTH - 2 * SIDE_MARGIN
 LINES_PER_PAGE = (LETTER_HEIGHT["fine"] - 2 * TOP_MARGIN) // STYLE.line_height
 TAB_COLUMNS = 8
+WHITE = 255
 REPLACEMENTS = {
     "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl",
     "☐": "[ ]", "□": "[ ]", "☑": "[x]", "☒": "[x]", "✓": "x", "✔": "x", "✗": "x", "✘": "x",
@@ -114,7 +115,7 @@ def _draw(lines: list[_Line], resolution: Resolution) -> tuple[FaxPage, PageWord
     """Draw one page, and return where its words are in the page's own dots."""
     from PIL import Image, ImageDraw  # noqa: PLC0415  (an extra, loaded when used)
 
-    sheet = Image.new("L", (PAGE_WIDTH, LETTER_HEIGHT["fine"]), 255)
+    sheet = Image.new("L", (PAGE_WIDTH, LETTER_HEIGHT["fine"]), WHITE)
     pen = ImageDraw.Draw(sheet)
     words = []
     vertical = DOTS_PER_INCH[resolution][1]
@@ -126,7 +127,7 @@ def _draw(lines: list[_Line], resolution: Resolution) -> tuple[FaxPage, PageWord
             upper, lower = top * vertical // DPI[1], -(-(top + STYLE.line_height) * vertical // DPI[1])
             box = {"left": left, "top": upper, "width": measure(text, STYLE), "height": lower - upper}
             words.append(PageWord(text=text, line=number, **box))
-    return from_image(sheet, resolution, DPI), PageWords(words=tuple(words))
+    return from_image(sheet, resolution, DPI, paper=WHITE), PageWords(words=tuple(words))
 
 
 def _column_width() -> int:
