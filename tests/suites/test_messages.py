@@ -1,10 +1,12 @@
 """`suites/messages`: its content, other correct ways, and wrong solutions."""
 
 from fnmatch import fnmatch
+from functools import cache
 
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.library.library import Library
 from clerkship.library.load import load_library
 from tests.suites import (
     messages_cheats,
@@ -36,14 +38,20 @@ DESKS = ("front desk", "connected desk")
 MIN_MISTAKES = 5
 
 
+@cache
+def load_messages() -> Library:
+    """Return the suite, loaded once."""
+    return load_library(MESSAGES, RegisteredCatalog())
+
+
 def list_tasks(*environments: str) -> list[str]:
     """Return the names of the tasks of these environments; of all if none is given."""
-    tasks = load_library(MESSAGES, RegisteredCatalog()).tasks
+    tasks = load_messages().tasks
     return sorted(name for name, each in tasks.items() if not environments or each.task.environment in environments)
 
 
 def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
-    library = load_library(MESSAGES, RegisteredCatalog())
+    library = load_messages()
     assert all(loaded.solution for loaded in library.tasks.values())
     for name, loaded in library.tasks.items():
         assertions = {criterion.assertion.name for criterion in loaded.task.criteria}
@@ -51,7 +59,7 @@ def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
 
 
 def test_tasks_with_messages_check_who_else_was_written_to() -> None:
-    library = load_library(MESSAGES, RegisteredCatalog())
+    library = load_messages()
     for name in list_tasks(*DESKS):
         criteria = library.tasks[name].task.criteria
         assert {"message_sent", "must_not_mention"} <= {criterion.assertion.name for criterion in criteria}, name

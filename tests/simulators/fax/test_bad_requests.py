@@ -36,7 +36,7 @@ def encode(data: bytes) -> str:
         ({"documents": [{"name": LONG_NAME, **TEXT}]}, "invalid_text"),
         ({"documents": [{"text": ""}]}, "no_pages"),
         ({"documents": [{"text": "\f" * 500 + "x"}]}, "too_many_pages"),
-        ({"documents": [{"text": "a\f" * 150}, {"text": "a\f" * 150}]}, "too_many_pages"),
+        ({"documents": [{"text": "a\f" * 101}, {"text": "a\f" * 100}]}, "too_many_pages"),
         ({"documents": [{"name": "a.pdf", "base64": encode(b"MZ\x90\0" * 50)}]}, "unknown_format"),
         ({"documents": [{"name": "a.pdf", "base64": encode(b"%PDF-1.4\n" + b"\0" * 50)}]}, "corrupt"),
         ({"header": "a\r\nb"}, "invalid_text"),
