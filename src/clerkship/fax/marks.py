@@ -116,7 +116,7 @@ def blot_letters(canvas: Canvas, text: str, first: int, count: int, random: Rand
         ragged = [random.randrange(4) for _ in range(2)]
         corner = max(abs(y) - radius * 6 // 10, 0) // 2
         canvas.fill(left + corner - ragged[0], middle + y, right - corner + ragged[1], middle + y + 1)
-    words[place] = word.model_copy(update={"text": text[:start] + "?" * count + text[start + count :]})
+    words[place] = word._replace(text=text[:start] + "?" * count + text[start + count :])
     return True
 
 
