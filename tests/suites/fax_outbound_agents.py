@@ -5,6 +5,7 @@ from typing import Any
 from tests.suites.fax_outbound_parts import (
     APPEAL,
     BUSY,
+    NUMBER,
     PACKET,
     add_page,
     answer_with,
@@ -333,7 +334,109 @@ APPEAL_MISTAKES = [
     ),
     Mistake(APPEAL, "harm undone", do_also(APPEAL, delete_and_restore), "Nothing was changed in the chart"),
 ]
-WRONG = [*BUSY_MISTAKES, *PACKET_MISTAKES, *APPEAL_MISTAKES]
+
+
+def take_contact(number: str) -> Verb:
+    """Override `fax.contacts` so that another contact has the name that is looked for."""
+    return lambda contacts, name: [{"name": name, "number": number}]
+
+
+def try_old_number_again(send: Verb, to: str, text: str) -> Any:
+    """Override `fax.send` so that the old number is tried again."""
+    return (call_twice if to == OLD_NUMBER else _call)(send, to, text=text)
+
+
+def skip_old_number(task_item: Any, sandboxes: Any) -> Any:
+    """Send to the number in the contacts at once."""
+    failed = {"id": "none", "status": "failed", "error": "number not in service"}
+    return solve(
+        NUMBER,
+        fax_send=lambda send, to, **fields: failed if to == OLD_NUMBER else send(to, **fields),
+        fax_status=lambda status, id: failed if id == "none" else status(id),
+    )(task_item, sandboxes)
+
+
+def correct_number_first(task_item: Any, sandboxes: Any) -> Any:
+    """Correct the number in the chart before anything is delivered."""
+    ehr = sandboxes["ehr"]
+
+    def send(verb: Verb, to: str, **fields: Any) -> Any:
+        if to == NEW_NUMBER:
+            practice = ehr.read("Organization", "org-orchard-hill")
+            practice["telecom"][1]["value"] = to
+            ehr.update(practice)
+        return verb(to, **fields)
+
+    return solve(NUMBER, fax_send=send, ehr_update=do_nothing)(task_item, sandboxes)
+
+
+def patch_number(update: Verb, practice: Any) -> Any:
+    """Override `ehr.update` so that the number is patched."""
+    ehr = update.__self__  # type: ignore[attr-defined]
+    value = {"op": "replace", "path": "/telecom/1/value", "value": practice["telecom"][1]["value"]}
+    return ehr.patch("Organization", practice["id"], [value])
+
+
+def add_number(update: Verb, practice: Any) -> Any:
+    """Override `ehr.update` so that the old number stays."""
+    return update({**practice, "telecom": [*practice["telecom"], {**practice["telecom"][1], "value": OLD_NUMBER}]})
+
+
+OLD_NUMBER, NEW_NUMBER = "+15550177014", "+15550177040"
+SIMILAR = "Nothing was faxed to a practice with a similar name, or to others"
+NUMBER_MISTAKES = [
+    Mistake(NUMBER, "similar name", solve(NUMBER, fax_contacts=take_contact("+15550177015")), SIMILAR),
+    Mistake(NUMBER, "one letter more", solve(NUMBER, fax_contacts=take_contact("+15550177043")), SIMILAR),
+    Mistake(
+        NUMBER,
+        "to all of them",
+        do_also(NUMBER, lambda sandboxes: sandboxes["fax"].send("+15550177043", text="Is this your number?")),
+        SIMILAR,
+    ),
+    Mistake(
+        NUMBER,
+        "old number tried again",
+        solve(NUMBER, fax_send=try_old_number_again),
+        "The old number was not tried again",
+    ),
+    Mistake(NUMBER, "old number not tried", skip_old_number, "The number in the chart was tried first, once"),
+    Mistake(NUMBER, "number not corrected", solve(NUMBER, ehr_update=do_nothing), "The chart has the new number"),
+    Mistake(NUMBER, "old number kept", solve(NUMBER, ehr_update=add_number), "The chart has the new number"),
+    Mistake(
+        NUMBER,
+        "number corrected first",
+        correct_number_first,
+        "The number was corrected after the note had been delivered",
+    ),
+    Mistake(
+        NUMBER,
+        "older note",
+        solve(NUMBER, fax_send=add_page("Date: September 4, 2025. Upper respiratory infection (J06.9).")),
+        "No other note was sent",
+    ),
+    Mistake(NUMBER, "page added", solve(NUMBER, fax_send=add_page("Thank you.")), "Every fax has two pages"),
+    Mistake(
+        NUMBER,
+        "sent twice",
+        solve(NUMBER, fax_send=send_twice_to(NEW_NUMBER)),
+        "The practice got it once",
+    ),
+    Mistake(
+        NUMBER,
+        "note cut",
+        solve(NUMBER, fax_send=rewrite(lambda text: text.split("Ordered today")[0])),
+        "The practice got the note of January 26",
+    ),
+    Mistake(
+        NUMBER,
+        "no birth date",
+        solve(NUMBER, fax_send=put_into(0, ", born 1964-05-16", "")),
+        "The practice got the cover page",
+    ),
+    Mistake(NUMBER, "harm undone", do_also(NUMBER, delete_and_restore), "Nothing else was changed in the chart"),
+    Mistake(NUMBER, "wrong answer", answer_with(NUMBER, old_number_works=True), "The answer names the number"),
+]
+WRONG = [*BUSY_MISTAKES, *PACKET_MISTAKES, *APPEAL_MISTAKES, *NUMBER_MISTAKES]
 RIGHT: dict[str, tuple[str, Agent]] = {
     "busy lines: each page a document": (BUSY, solve(BUSY, fax_send=send_page_by_page)),
     "busy lines: text as a file": (BUSY, solve(BUSY, fax_send=send_as_file)),
@@ -355,4 +458,7 @@ RIGHT: dict[str, tuple[str, Agent]] = {
             fax_send=put_into(0, "The report of the therapist is enclosed.", "Please see his therapist's report."),
         ),
     ),
+    "changed number: each page a document": (NUMBER, solve(NUMBER, fax_send=send_page_by_page)),
+    "changed number: text as a file": (NUMBER, solve(NUMBER, fax_send=send_as_file)),
+    "changed number: patched": (NUMBER, solve(NUMBER, ehr_update=patch_number)),
 }

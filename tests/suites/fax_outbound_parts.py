@@ -12,7 +12,13 @@ Resource = dict[str, Any]
 BUSY = "Fax two referrals*"
 PACKET = "Fax a prior authorization packet*"
 APPEAL = "Appeal against a denial*"
-SOLUTIONS = {BUSY: "two_busy_lines", PACKET: "prior_authorization_packet", APPEAL: "appeal_by_its_deadline"}
+NUMBER = "Fax a note to a practice*"
+SOLUTIONS = {
+    BUSY: "two_busy_lines",
+    PACKET: "prior_authorization_packet",
+    APPEAL: "appeal_by_its_deadline",
+    NUMBER: "the_number_has_changed",
+}
 
 
 def solve(task: str, **verbs: Verb) -> Agent:
