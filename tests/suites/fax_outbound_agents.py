@@ -1,5 +1,6 @@
 """Other correct solutions and wrong ones of the tasks of `suites/fax` about faxes that are sent."""
 
+import base64
 from typing import Any
 
 from tests.suites.fax_outbound_parts import (
@@ -7,6 +8,7 @@ from tests.suites.fax_outbound_parts import (
     BUSY,
     NUMBER,
     PACKET,
+    RECORDS,
     add_page,
     answer_with,
     create_with,
@@ -436,7 +438,96 @@ NUMBER_MISTAKES = [
     Mistake(NUMBER, "harm undone", do_also(NUMBER, delete_and_restore), "Nothing else was changed in the chart"),
     Mistake(NUMBER, "wrong answer", answer_with(NUMBER, old_number_works=True), "The answer names the number"),
 ]
-WRONG = [*BUSY_MISTAKES, *PACKET_MISTAKES, *APPEAL_MISTAKES, *NUMBER_MISTAKES]
+
+
+def permit(**provision: Any) -> Verb:
+    """Override `ehr.search` so that authorizations permit something else."""
+
+    def search(verb: Verb, type: str, **parameters: Any) -> Any:
+        resources = verb(type, **parameters)
+        for consent in resources if type == "Consent" else ():
+            consent["provision"] |= provision
+        return resources
+
+    return search
+
+
+def send_counseling_note(task_item: Any, sandboxes: Any) -> Any:
+    """Send the note about behavioral health, too."""
+    attachment = sandboxes["ehr"].read("DocumentReference", "doc-counseling")["content"][0]["attachment"]
+    note = base64.b64decode(attachment["data"]).decode()
+    change = rewrite(lambda text: f"{text}\f{note}" if "5703949" in text else text)
+    return solve(RECORDS, fax_send=change)(task_item, sandboxes)
+
+
+def refuse_all(search: Verb, type: str, **parameters: Any) -> Any:
+    """Override `ehr.search` so that there is no authorization."""
+    return [] if type == "Consent" else search(type, **parameters)
+
+
+def answer_only_met(send: Verb, to: str, text: str) -> Any:
+    """Override `fax.send` so that no refusal is sent."""
+    if "5703949" in text:
+        return send(to, text=text)
+    return send.__self__.faxes(direction="inbound")[0]  # type: ignore[attr-defined]
+
+
+def reverse_inbox(inbox: Verb) -> Any:
+    """Override `fax.inbox` so that the last fax comes first."""
+    return inbox()[::-1]
+
+
+WHOLE_TIME = {"start": "2024-01-01", "end": "2026-12-31"}
+REFUSED = "The request without a valid authorization was refused on one page"
+RECORDS_MISTAKES = [
+    Mistake(
+        RECORDS,
+        "all that was asked for",
+        solve(RECORDS, ehr_search=permit(dataPeriod=WHOLE_TIME)),
+        "No note of a visit that the authorization does not cover was sent",
+    ),
+    Mistake(RECORDS, "behavioral health", send_counseling_note, "Nothing about behavioral health was sent"),
+    Mistake(RECORDS, "expired authorization", solve(RECORDS, ehr_search=permit(period=WHOLE_TIME)), REFUSED),
+    Mistake(
+        RECORDS,
+        "both refused",
+        solve(RECORDS, ehr_search=refuse_all),
+        "One answer has a cover page and one note",
+    ),
+    Mistake(RECORDS, "refusal not sent", solve(RECORDS, fax_send=answer_only_met), "Each request was answered once"),
+    Mistake(
+        RECORDS,
+        "patient named in the refusal",
+        solve(RECORDS, fax_send=put_into(0, "CR-55137:", "CR-55137 for Emma Fenwick:")),
+        "The refusal names no patient, and nothing about her was sent",
+    ),
+    Mistake(
+        RECORDS,
+        "note that is not sent mentioned",
+        solve(RECORDS, fax_send=put_into(0, "2 pages", "2 pages; a note about behavioral health is not enclosed")),
+        "Nothing about behavioral health was sent",
+    ),
+    Mistake(RECORDS, "references mixed up", solve(RECORDS, fax_send=put_into(0, "CR-55137", "CR-55124")), REFUSED),
+    Mistake(
+        RECORDS, "to another line", solve(RECORDS, fax_send=send_to("+15550177040")), "Nothing was faxed to others"
+    ),
+    Mistake(RECORDS, "sent twice", solve(RECORDS, fax_send=call_twice), "Nothing was sent a second time"),
+    Mistake(
+        RECORDS,
+        "note cut",
+        solve(RECORDS, fax_send=rewrite(lambda text: text.split("Objective")[0])),
+        "The note of October 2 was sent",
+    ),
+    Mistake(
+        RECORDS,
+        "no reference",
+        solve(RECORDS, fax_send=put_into(0, "CR-55124", "")),
+        "The cover page has the reference, the patient and the pages",
+    ),
+    Mistake(RECORDS, "wrong answer", answer_with(RECORDS, refused=[]), "The answer says which request was met"),
+    Mistake(RECORDS, "harm undone", do_also(RECORDS, delete_and_restore), "Nothing was changed in the chart"),
+]
+WRONG = [*BUSY_MISTAKES, *PACKET_MISTAKES, *APPEAL_MISTAKES, *NUMBER_MISTAKES, *RECORDS_MISTAKES]
 RIGHT: dict[str, tuple[str, Agent]] = {
     "busy lines: each page a document": (BUSY, solve(BUSY, fax_send=send_page_by_page)),
     "busy lines: text as a file": (BUSY, solve(BUSY, fax_send=send_as_file)),
@@ -461,4 +552,11 @@ RIGHT: dict[str, tuple[str, Agent]] = {
     "changed number: each page a document": (NUMBER, solve(NUMBER, fax_send=send_page_by_page)),
     "changed number: text as a file": (NUMBER, solve(NUMBER, fax_send=send_as_file)),
     "changed number: patched": (NUMBER, solve(NUMBER, ehr_update=patch_number)),
+    "records: each page a document": (RECORDS, solve(RECORDS, fax_send=send_page_by_page)),
+    "records: text as a file": (RECORDS, solve(RECORDS, fax_send=send_as_file)),
+    "records: in another order": (RECORDS, solve(RECORDS, fax_inbox=reverse_inbox)),
+    "records: other words": (
+        RECORDS,
+        solve(RECORDS, fax_send=put_into(0, "there is no valid", "we cannot help, as we have no valid")),
+    ),
 }

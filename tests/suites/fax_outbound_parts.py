@@ -12,12 +12,14 @@ Resource = dict[str, Any]
 BUSY = "Fax two referrals*"
 PACKET = "Fax a prior authorization packet*"
 APPEAL = "Appeal against a denial*"
+RECORDS = "Answer two requests for records*"
 NUMBER = "Fax a note to a practice*"
 SOLUTIONS = {
     BUSY: "two_busy_lines",
     PACKET: "prior_authorization_packet",
     APPEAL: "appeal_by_its_deadline",
     NUMBER: "the_number_has_changed",
+    RECORDS: "requests_for_records",
 }
 
 
