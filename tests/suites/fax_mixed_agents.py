@@ -1,4 +1,4 @@
-"""Wrong solutions, and other correct ones, of the tasks of `suites/fax` about sorting faxes and laboratory reports."""
+"""Wrong solutions, and other correct ones, of the tasks of `suites/fax` about sorting faxes."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +14,12 @@ RETURNED = "Send back a fax that is for another clinic"
 NAMESAKE = "File a letter for the right namesake though the birth date is blotted"
 ASKED = "Ask whose letter it is before it is filed"
 SORTED = "Sort out advertising, a letter, and a fax about somebody else's patient"
-SOLUTIONS = {RETURNED: "sort_faxes", NAMESAKE: "sort_faxes", ASKED: "sort_faxes", SORTED: "sort_faxes"}
+CRITICAL = "File a final laboratory report with a critical value"
+CORRECTED = "File a laboratory report once that came twice and was corrected"
+SOLUTIONS = {
+    **dict.fromkeys((RETURNED, NAMESAKE, ASKED, SORTED), "sort_faxes"),
+    **dict.fromkeys((CRITICAL, CORRECTED), "file_laboratory_reports"),
+}
 OTHER_CHANGES = "Nothing else was changed in the chart"
 NO_INSTRUCTION = "No fax has an instruction about a drug"
 
