@@ -116,6 +116,27 @@ def test_isolated_program_sees_no_store_tasks_or_other_trials(bench: Workbench, 
     assert list((tmp_path / "store.db.private").iterdir()) == [tmp_path / "store.db.private/run-other"]
 
 
+@pytest.mark.parametrize("level", LEVELS, indirect=True)
+def test_isolated_program_cannot_write_a_cache_that_did_not_exist(
+    bench: Workbench, tmp_path: Path, level: Level
+) -> None:
+    cache = tmp_path / "cache"
+    suite(bench)
+    forge = """
+        try:
+            os.makedirs({folder!r}, exist_ok=True)
+            open({folder!r} + "/page", "w").write("words that are not on the page")
+            say({{"answer": "written"}})
+        except OSError as error:
+            say({{"answer": type(error).__name__}})
+    """
+    agent = program(tmp_path, forge.format(folder=str(cache / "fax-text")))
+    execute(plan_run(RunRequest(path=bench.folder, agent=agent), Settings(cache=cache), CATALOG), bench.store, CATALOG)
+    [task_run] = bench.store.task_runs(bench.store.run("latest").id)
+    assert task_run.answer, task_run.agent_error
+    assert not (cache / "fax-text").exists()
+
+
 def test_private_folders_of_all_runs_are_hidden(bench: Workbench, tmp_path: Path) -> None:
     folder, solver = (
         tmp_path.resolve() / "store.db.private",

@@ -149,12 +149,24 @@ def find_task_files(root: Path, files: Iterable[Path], settings: Settings, shown
     task_paths = set(files)
     recordings = {cassette_path(file).parent for file in task_paths if not file.is_dir()}
     others = [*recordings, *_find_repository(root.resolve()), _SUITES]
-    others += [settings.cache.resolve()] if settings.cache is not None else []
+    others += _create_cache_folder(settings)
     own = {place for path in shown for place in (path.resolve(), path.absolute())}
     own |= {Path(tempfile.gettempdir()).resolve(), Path.home().resolve()}  # every program needs these
     return tuple(
         sorted(path for path in {*_select_task_paths(root.resolve(), task_paths, own), *others} if path.exists())
     )
+
+
+def _create_cache_folder(settings: Settings) -> list[Path]:
+    """Create and return the cache folder, because only existing folders can be hidden.
+
+    A program that creates it could write entries that grade its own work, such as the OCR text of a fax.
+    """
+    if settings.cache is None:
+        return []
+    with suppress(OSError):
+        settings.cache.mkdir(parents=True, exist_ok=True)
+    return [settings.cache.resolve()]
 
 
 def _select_task_paths(root: Path, files: set[Path], own: set[Path]) -> set[Path]:
