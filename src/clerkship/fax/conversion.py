@@ -7,6 +7,7 @@ takes too much memory or time, or that crashes the decoder, is refused. Only dot
 import queue
 import signal
 import zlib
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from clerkship.fax.page import FaxPage, Resolution
 from clerkship.fax.text_pages import render_text
 from clerkship.fax.words import PageWords
 from clerkship.fax.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
+from clerkship.model.errors import PlatformError
 
 LIMITS = WorkerLimits(memory=1_000_000_000, cpu_seconds=20, wall_seconds=120)
 """What the conversion of one document may take. The wall limit is for a machine with other work to do."""
@@ -34,7 +36,18 @@ BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 CONTROL_BYTES = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1b")
 MAX_CONTROL_SHARE = 10
 """Text has at most a tenth of control characters."""
+_PACKAGES = ("PIL", "pypdfium2", "font_roboto")
 EXPECTED = "expected: PDF, TIFF, PNG, JPEG or plain text"
+
+
+class ConversionUnavailable(PlatformError):
+    """The packages that convert documents are not installed. It says nothing about the document or the agent."""
+
+    def __init__(self, missing: Sequence[str]) -> None:
+        super().__init__(
+            f"documents cannot be converted to fax pages: not installed: {', '.join(missing)}; "
+            "install what is missing with `pip install 'clerkship[fax]'`"
+        )
 
 
 class ConvertedPage(NamedTuple):
@@ -65,7 +78,8 @@ def detect_format(name: str, declared_type: str, data: bytes) -> DocumentFormat:
 
 
 def convert(document: FaxDocument, resolution: Resolution) -> list[ConvertedPage]:
-    """Return the pages of a document. Raise UnreadableDocument if it cannot be converted.
+    """Return the pages of a document. Raise UnreadableDocument if it cannot be converted, and ConversionUnavailable if
+    an extra is missing.
 
     A page that is a fax page already, because it comes from a file that this package wrote, stays as it is: it has the
     same dots, the same resolution and the same hash.
@@ -82,10 +96,9 @@ def _check_size(name: str, data: bytes) -> None:
 
 
 def _check_libraries() -> None:
-    missing = [package for package in ("PIL", "pypdfium2", "font_roboto") if find_spec(package) is None]
+    missing = [package for package in _PACKAGES if find_spec(package) is None]
     if missing:
-        reason = f"documents cannot be converted: {', '.join(missing)} is not installed"
-        raise UnreadableDocument("missing_library", f"{reason}; run: pip install 'clerkship[fax]'")
+        raise ConversionUnavailable(missing)
 
 
 def _decode_text(data: bytes) -> str | None:

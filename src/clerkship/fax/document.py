@@ -28,7 +28,7 @@ class UnreadableDocument(Exception):
     """A document that cannot be converted to pages.
 
     Codes: `unknown_format`, `corrupt`, `encrypted`, `no_pages`, `too_many_pages`, `too_large` (bytes or dots),
-    `too_slow`, `missing_library`.
+    `too_slow`.
     """
 
     def __init__(self, code: str, reason: str) -> None:

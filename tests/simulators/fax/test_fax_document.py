@@ -1,5 +1,6 @@
 """`fax_document`: only what a recipient can read on the pages counts."""
 
+import contextlib
 import io
 import random
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 from clerkship.assertions.contract import Check
 from clerkship.assertions.evaluation import evaluate
 from clerkship.events.evidence import Evidence
-from clerkship.fax import ocr
+from clerkship.fax import conversion, ocr
 from clerkship.fax.files import write_png, write_tiff
 from clerkship.fax.image import from_image, to_image
 from clerkship.fax.page import FaxPage
@@ -341,3 +342,18 @@ def test_pages_are_stored_with_the_result_of_a_run(bench: Workbench) -> None:
     assert result.passed
     [picture] = result.pictures
     assert (picture.source, picture.marks[0].text) == ("line", MRN)
+
+
+def test_missing_extra_is_an_error_of_the_platform_and_not_a_failure(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.write("a.yml", TASK)
+    monkeypatch.setattr(conversion, "_PACKAGES", ("no_such_package",))
+
+    def send(task_item: Any, sandboxes: Any) -> None:
+        with contextlib.suppress(Exception):
+            sandboxes["line"].send("+15550100300", text=LETTER)
+
+    task_run = bench.run_one(send)
+    assert (task_run.status, task_run.verdict) == ("errored", None)
+    assert "pip install 'clerkship[fax]'" in (task_run.error or "")

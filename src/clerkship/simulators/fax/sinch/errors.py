@@ -26,7 +26,6 @@ DOCUMENT_ERRORS = {
     "too_many_pages": 4,
     "too_large": 4,
     "too_slow": 4,
-    "missing_library": 4,
     "url_not_fetched": 54,
 }
 """Code of a refused document -> the error code of Sinch for its conversion."""
