@@ -13,7 +13,14 @@ from tests.workbench import Workbench
 
 os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, messages name the command alike
 
-
+SLOWEST = {
+    "test_docs.py",
+    "test_examples.py",
+    "test_chart.py",
+    "test_attacks.py",
+    "test_new_simulator.py",
+    "test_installed.py",
+}
 # On a busy machine, inputs are generated slowly; that is no defect of a test.
 settings.register_profile("shared_machine", suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared_machine")
@@ -21,7 +28,7 @@ settings.load_profile("shared_machine")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the slowest tests first, so that no process runs them alone at the end."""
-    items.sort(key=lambda item: item.path.name not in ("test_docs.py", "test_examples.py", "test_chart.py"))
+    items.sort(key=lambda item: item.path.name not in SLOWEST)
 
 
 def pytest_collection_finish() -> None:

@@ -19,14 +19,13 @@ from clerkship.domains.payer.inquiry import (
 from clerkship.domains.payer.state import PayerState
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.task import Task
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import Playground, PlaygroundOptions
 from clerkship.sandbox.state import ActionContext
 from clerkship.steps.contract import Step
-from clerkship.synthetic.generator import generate_lines
+from tests.domains.payer.office import load_clinic_100
 
 NAME = "payer"
 ENVIRONMENT = Environment(name="clinic")
@@ -52,7 +51,7 @@ TODAY = date(2026, 3, 2)
 @cache
 def load_dataset() -> PayerDataset:
     """Return the payers of clinic-100, read once."""
-    return PayerDataset([Dataset(name="clinic-100", type="fhir", lines=generate_lines(100, 7))])
+    return PayerDataset([load_clinic_100()])
 
 
 def prepare(**config: Any) -> PreparedComponent:

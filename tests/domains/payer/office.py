@@ -1,7 +1,7 @@
 """A practice with the chart of clinic-100 and its payers, for tests that ask payers in several ways."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from clerkship.domains.payer.answer import Member
@@ -20,9 +20,14 @@ from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.handle import Fhir
 from clerkship.synthetic.generator import generate_lines
 
-CLINIC_100 = Dataset(name="clinic-100", type="fhir", lines=generate_lines(100, 7))
 CLINIC_NPI = "9999900019"
 NOW = "2026-03-02T09:00:00-05:00"
+
+
+@cache
+def load_clinic_100() -> Dataset:
+    """Return the chart of clinic-100, generated once."""
+    return Dataset(name="clinic-100", type="fhir", lines=generate_lines(100, 7))
 
 
 class Office:
@@ -30,12 +35,12 @@ class Office:
 
     def __init__(
         self,
-        dataset: Dataset = CLINIC_100,
+        dataset: Dataset | None = None,
         simulators: dict[str, Any] | None = None,
         reactions: Sequence[str] = (),
         **config: Any,
     ) -> None:
-        self.dataset = dataset
+        self.dataset = dataset = dataset or load_clinic_100()
         environment = Environment.model_validate(
             {
                 "name": "office",

@@ -1,6 +1,7 @@
 """Properties: the same calls give the same log; a rejected call changes nothing; records add up."""
 
 from datetime import date, timedelta
+from functools import cache
 from typing import Any
 
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from clerkship.conformance.rig import to_bytes
 from clerkship.domains.payer.answer import Rejection
 from clerkship.domains.payer.inquiry import PersonQuery
 from clerkship.domains.payer.money import find_sum_mistake
+from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import replay
 from tests.domains.payer.clinic import (
     CLINIC,
@@ -33,7 +35,6 @@ RULES: list[dict[str, Any]] = [
     {"match": {"procedure_code": "70553"}, "status": "denied"},
     {"match": {"procedure_code": "71250"}, "status": "approved", "delay": "2h"},
 ]
-PREPARED = prepare(members=[JANE], determinations=RULES, claims=[CLAIM])
 CODES = st.sampled_from(["70551", "70553", "71250", "72148", "99213", ""])
 PEOPLE = st.sampled_from(
     [
@@ -62,6 +63,12 @@ CALLS = st.one_of(
     st.tuples(st.just("claims"), PARTIES),
     st.tuples(st.just("wait"), st.integers(1, 100)),
 )
+
+
+@cache
+def prepare_payer() -> PreparedComponent:
+    """Return the payer of all examples, prepared once."""
+    return prepare(members=[JANE], determinations=RULES, claims=[CLAIM])
 
 
 def find_reference(clinic: PayerClinic, number: int) -> str:
@@ -97,7 +104,7 @@ def call(clinic: PayerClinic, name: str, *arguments: Any) -> Any:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(CALLS, max_size=12))
 def test_the_same_calls_give_the_same_log_and_a_replay_gives_the_same_state(calls: list[Any]) -> None:
-    first, second = PayerClinic(prepared=PREPARED), PayerClinic(prepared=PREPARED)
+    first, second = PayerClinic(prepared=prepare_payer()), PayerClinic(prepared=prepare_payer())
     for each in calls:
         assert call(first, *each) == call(second, *each)
     assert first.playground.log.lines == second.playground.log.lines
@@ -109,7 +116,7 @@ def test_the_same_calls_give_the_same_log_and_a_replay_gives_the_same_state(call
 @settings(max_examples=40, deadline=None)
 @given(st.lists(CALLS, max_size=12))
 def test_a_rejected_call_changes_nothing_and_reveals_no_member(calls: list[Any]) -> None:
-    clinic = PayerClinic(prepared=PREPARED)
+    clinic = PayerClinic(prepared=prepare_payer())
     for each in calls:
         before, events = clinic.payer.dump(), len(clinic.events)
         answer = call(clinic, *each)
@@ -130,7 +137,7 @@ def test_a_rejected_call_changes_nothing_and_reveals_no_member(calls: list[Any])
 @settings(max_examples=40, deadline=None)
 @given(st.lists(CALLS, max_size=12))
 def test_only_approvals_have_numbers_and_claims_add_up(calls: list[Any]) -> None:
-    clinic = PayerClinic(prepared=PREPARED)
+    clinic = PayerClinic(prepared=prepare_payer())
     for each in calls:
         call(clinic, *each)
     numbers = [each.number for each in clinic.payer.current.authorizations.values() if each.number]
