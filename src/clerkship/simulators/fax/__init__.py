@@ -5,7 +5,7 @@ from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
 from clerkship.simulators.fax.assertions.fax_sent import FaxWasSent
 from clerkship.simulators.fax.attack import FaxAttack
-from clerkship.simulators.fax.config import FaxConfig
+from clerkship.simulators.fax.config import FaxConfig, apply_environment_zone
 from clerkship.simulators.fax.datasets import FAX_TEXTS_DATASET, ShippedTexts
 from clerkship.simulators.fax.events import EVENTS
 from clerkship.simulators.fax.exercise import DATASET, EXERCISE
@@ -34,6 +34,7 @@ SPEC = Spec(
     exercise=(*EXERCISE, *WEBHOOK_EXERCISE, *SINCH_EXERCISE),
     exercise_datasets=(DATASET,),
     config=FaxConfig,
+    configure=apply_environment_zone,
     dataset="fax_texts",
     prepare=ShippedTexts,
     dataset_types=(FAX_TEXTS_DATASET,),

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from clerkship.fax.degradation import Degradation
 from clerkship.model.duration import Duration
+from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Frozen, Whole
 
 FaxNumber = Annotated[str, Field(pattern=r"^\+[1-9]\d{6,14}$", description="fax number in E.164: +15550100123")]
@@ -51,3 +52,19 @@ class FaxConfig(Frozen):
     max_faxes: Annotated[
         Whole, Field(ge=1, le=1_000_000, description="how many faxes there may be; sending more is refused")
     ] = 10_000
+    zone: Annotated[
+        Whole | None,
+        Field(
+            ge=-720,
+            le=840,
+            description="offset of the time in header lines from UTC, in minutes; by default that of the environment's "
+            "now",
+        ),
+    ] = None
+
+
+def apply_environment_zone(config: FaxConfig, environment: Environment) -> FaxConfig:
+    """Return the config with the offset of the environment's time, unless it sets one."""
+    if config.zone is not None:
+        return config
+    return config.model_copy(update={"zone": utc_offset_minutes(environment.now)})

@@ -4,7 +4,7 @@ See docs/decisions/0023-fax.md.
 """
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any, cast
 
 from clerkship.events.event import Event
@@ -111,7 +111,7 @@ class FaxState(State):
         """
         try:
             checked = self._check(fax)
-            header_line = HeaderLine(action.now, checked.header_text or "", checked.sender)
+            header_line = HeaderLine(_get_local_time(action, self.settings), checked.header_text or "", checked.sender)
             documents = render_outgoing(checked, header_line, self._find_words)
             pages = self._build_pages(documents)
         except Refusal as refusal:
@@ -145,7 +145,7 @@ class FaxState(State):
         contact = self.line.contacts.get(sender)
         name = fax.header_text if fax.header_text is not None else contact.name if contact is not None else ""
         degradation = self.settings.degradation if fax.degradation is None else fax.degradation
-        documents = render_incoming(fax, HeaderLine(action.now, name, sender), degradation)
+        documents = render_incoming(fax, HeaderLine(_get_local_time(action, self.settings), name, sender), degradation)
         self._store(action, self._build_pages(documents))
         header = FaxHeader(
             id=fax.id or action.ids.new("fax"),
@@ -371,6 +371,10 @@ def _build_parts(documents: Sequence[RenderedDocument]) -> tuple[FaxPart, ...]:
 
 def _find_resolution(documents: Sequence[RenderedDocument]) -> Resolution:
     return next(rendered.page.resolution for document in documents for rendered in document.pages)
+
+
+def _get_local_time(action: ActionContext, config: FaxConfig) -> datetime:
+    return action.now.astimezone(timezone(timedelta(minutes=config.zone or 0)))
 
 
 def _build_refused(fax: OutgoingFax, refusal: Refusal) -> FaxRefused:
