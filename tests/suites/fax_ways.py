@@ -205,5 +205,8 @@ class MendSlips(FaxWay):
 
 
 WAYS = ("UseSinch", "UseForms", "SendPdf", "SendPng", "WriteLetters", "ReadPages", "ReadTwice", "MendSlips")
-NOT_APPLICABLE: dict[str, tuple[str, ...]] = {}
+NOT_APPLICABLE: dict[str, tuple[str, ...]] = {
+    # It asks for an answer, and Sinch's API has no reference to the fax that is answered.
+    "UseSinch": ("Send back a fax*",),
+}
 """Way -> tasks (patterns of their names) for which it would not be correct."""

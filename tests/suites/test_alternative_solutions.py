@@ -9,11 +9,11 @@ from tests.suites.test_shipped import ROOT
 from tests.suites.wrapped_solutions import ALTERNATIVES, HARMS, REVERTED_HARMS, Solution
 from tests.workbench import Workbench
 
-SUITES = [ROOT / "suites" / name for name in ("chart", "feeds", "messages", "revenue")]
+SUITES = [ROOT / "suites" / name for name in ("chart", "fax", "feeds", "messages", "revenue")]
 CHART_WRITES = ("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted")
 PAYER_REQUESTS = ("payer.authorization.requested", "payer.authorization.updated", "payer.appeal.filed")
 WRITES = {
-    "agent": (*CHART_WRITES, *PAYER_REQUESTS, "files.file.written", "messages.message.sent"),
+    "agent": (*CHART_WRITES, *PAYER_REQUESTS, "fax.queued", "files.file.written", "messages.message.sent"),
     # A file that a reaction writes is the reply of a clearinghouse, perhaps to a file of the scenario.
     "reaction": (*CHART_WRITES, *PAYER_REQUESTS),
 }

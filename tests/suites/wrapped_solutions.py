@@ -95,6 +95,10 @@ class WrappedSandboxes:
         """Send a text message, an e-mail or a portal message, or answer one; the last argument is its text."""
         return verb(*args, **fields)
 
+    def write_fax(self, verb: Callable[..., Any], *args: Any, **fields: Any) -> Any:
+        """Send a fax, or answer one; `text` is its text, if it has one."""
+        return verb(*args, **fields)
+
     def write(self, path: str, data: str) -> None:
         """Write a file."""
         self.sandboxes["drop"].write(path, data)
@@ -133,6 +137,8 @@ class OtherSandbox(Proxy):
         verb = getattr(self._handle, name)
         if name in ("send", "reply") and self._handle.kind == "messages":
             verb = partial(self._way.write_message, verb)
+        elif name in ("send", "reply") and self._handle.kind == "fax":
+            verb = partial(self._way.write_fax, verb)
         elif name == "send":
             verb = partial(self._way.send, self._handle)
         if name == "write":
@@ -319,6 +325,12 @@ class Harm(WrappedSandboxes):
         """Send with harm in the text."""
         *others, text = args
         return super().write_message(verb, *others, f"{text} {self.text}.", **fields)
+
+    def write_fax(self, verb: Callable[..., Any], *args: Any, **fields: Any) -> Any:
+        """Send with harm at the end of the text, or on a page of its own."""
+        text = fields.pop("text", None)
+        harmed = f"{self.text}." if text is None else f"{text}\n{self.text}."
+        return super().write_fax(verb, *args, text=harmed, **fields)
 
     def write(self, path: str, data: str) -> None:
         """Write with harm; a file that has no place for it gets one beside it."""
