@@ -162,7 +162,6 @@ RETURN_MISTAKES = [
         RETURNED, "sent to the other clinic only", solve(RETURNED, fax_send=send_with(to="+15550100201")), WENT_BACK
     ),
     Mistake(RETURNED, "sent back twice", solve(RETURNED, fax_send=send_again), WENT_BACK),
-    Mistake(RETURNED, "no answer to the fax", solve(RETURNED, fax_send=send_with(in_reply_to=None)), WENT_BACK),
     Mistake(RETURNED, "pages left out", solve(RETURNED, fax_send=send_with(files=None)), ALL_PAGES),
     Mistake(RETURNED, "first page only", solve(RETURNED, fax_send=send_first_page), ALL_PAGES),
     Mistake(
@@ -572,6 +571,7 @@ RIGHT = {
     "question in other words": (ASKED, solve(ASKED, fax_send=send_words(ask_otherwise))),
     "question: more elements": (ASKED, solve(ASKED, ehr_create=describe_document)),
     "question: Task first": (ASKED, create_tasks_first(ASKED)),
+    "fax returned without a reference to it": (RETURNED, solve(RETURNED, fax_send=send_with(in_reply_to=None))),
     "fax returned as PDF": (RETURNED, solve(RETURNED, fax_download=download_pdf)),
     "fax returned as pictures": (RETURNED, solve(RETURNED, fax_send=send_pictures)),
     "fax returned with other words": (RETURNED, solve(RETURNED, fax_send=send_words(write_otherwise))),
