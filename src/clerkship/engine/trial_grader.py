@@ -23,8 +23,9 @@ from clerkship.model.scenario import ScenarioPerson
 from clerkship.playground.conversation import INVALID_PERSON
 from clerkship.playground.playground import Playground
 
-MAX_LOCK_SECONDS = 2.0
-"""Time to wait for the lock of a playground. A thread of the agent that cannot be stopped may hold it."""
+MAX_LOCK_SECONDS = 120.0
+"""Time to wait for the lock of a playground: longer than the slowest request takes, such as a fax of many documents, so
+that an agent does not turn a timeout into an error. A thread of the agent that cannot be stopped may hold it."""
 MAX_QUOTE_LENGTH = 200
 """Characters of a quote in an error message. The log has the whole text."""
 

@@ -5,6 +5,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
+from clerkship.simulators.fax import rendering
 from tests.simulators.fax.clinic import BACK_OFFICE, BROKEN, BUSY, FLAKY, LAB, OWN, SILENT, UNKNOWN, VOICE, FaxClinic
 
 
@@ -165,3 +166,10 @@ def test_page_is_stored_once() -> None:
         clinic.send()
         assert clinic.kinds.count("page.stored") == 2
         assert clinic.kinds.count("queued") == 2
+
+
+def test_documents_that_take_too_long_to_convert_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "MAX_SECONDS", -1.0)
+    with FaxClinic() as clinic:
+        assert clinic.refusal() == "too_slow"
+        assert "refused" in clinic.kinds

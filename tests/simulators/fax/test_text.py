@@ -6,6 +6,7 @@ import pytest
 
 from clerkship.fax.words import PageWord, PageWords
 from clerkship.sandbox.handle import Refused, Sandboxes
+from clerkship.simulators.fax import text
 from clerkship.simulators.fax.datasets import write_fax_texts
 from clerkship.simulators.fax.handle import Fax
 from tests.simulators.fax.clinic import BACK_OFFICE, FaxClinic
@@ -26,8 +27,8 @@ SUITE = """
 """
 
 
-def build_words(text: str) -> PageWords:
-    words = text.split()
+def build_words(words_of_page: str) -> PageWords:
+    words = words_of_page.split()
     return PageWords(words=tuple(PageWord(text=word, left=0, top=0, width=9, height=9) for word in words))
 
 
@@ -59,9 +60,9 @@ def test_engine_reads_a_page_that_no_dataset_has() -> None:
 def test_engine_reads_what_remains_of_a_degraded_page() -> None:
     lines = "\n".join(f"Line {number} of the letter." for number in range(1, 40))
     with FaxClinic() as clinic:
-        text = clinic.handle.read_text(clinic.receive(lines, degradation={"cut": 0.5}))
-        assert "Line 3 of the letter" in text
-        assert "Line 39 of the letter" not in text
+        read = clinic.handle.read_text(clinic.receive(lines, degradation={"cut": 0.5}))
+        assert "Line 3 of the letter" in read
+        assert "Line 39 of the letter" not in read
 
 
 def test_text_of_an_own_fax_is_read_from_its_pages() -> None:
@@ -78,6 +79,13 @@ def test_text_of_a_long_fax_is_read_page_by_page() -> None:
         assert b"give a page" in reply.body
         assert clinic.kinds.count("read") == 0
         clinic.handle.read_page_text(id, 21)
+
+
+def test_reading_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "MAX_SECONDS", -1.0)
+    with FaxClinic() as clinic:
+        reply = clinic.request("GET", f"/faxes/{clinic.receive()}/text")
+        assert (reply.status, b"too_slow" in reply.body) == (413, True)
 
 
 def test_deleted_content_has_no_text() -> None:

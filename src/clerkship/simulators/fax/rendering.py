@@ -11,11 +11,14 @@ from clerkship.fax.document import MAX_PAGES, DocumentFormat, FaxDocument, Unrea
 from clerkship.fax.header import add_header, format_header
 from clerkship.fax.page import FaxPage
 from clerkship.fax.words import PageWords
+from clerkship.kit.wall import monotonic
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.fax.checks import refuse_document
 from clerkship.simulators.fax.outgoing import IncomingFax, OutgoingDocument, OutgoingFax
 
 NO_DEGRADATION = Degradation()
+MAX_SECONDS = 30.0
+"""Wall time after which no further document of a fax is converted. The playground waits as long."""
 FindWords = Callable[[str], PageWords | None]
 """Returns the true words of a page that is stored, by its hash."""
 
@@ -46,7 +49,10 @@ class HeaderLine(NamedTuple):
 def render_outgoing(fax: OutgoingFax, header: HeaderLine, find_words: FindWords) -> list[RenderedDocument]:
     """Convert the documents of a fax to pages with the header line; refused if one cannot be converted."""
     documents, count = [], 0
+    deadline = monotonic() + MAX_SECONDS
     for document in fax.documents:
+        if monotonic() > deadline:
+            raise Refusal(413, "too_slow", "the documents take too long to convert; send them in several faxes")
         converted = _convert(document, fax, find_words)
         count += len(converted.pages)
         if count > MAX_PAGES:

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from clerkship.kit.wall import monotonic
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fax.ocr_words import read_words
 from clerkship.simulators.fax.state import FaxState
 
+MAX_SECONDS = 30.0
+"""Wall time after which no further page of a request is read. The playground waits as long."""
 MAX_TEXT_PAGES = 20
 """Pages whose text one request reads, because a page takes a second or more."""
 
@@ -23,7 +26,10 @@ def read_text(state: FaxState, action: ActionContext, id: str, page: int | None)
         raise Refusal(413, "too_many_pages", f"fax {id[:60]} has {count} pages, and {limit}: give a page")
     pages = state.read_pages(action, id, "text", page)
     texts = []
+    deadline = monotonic() + MAX_SECONDS
     for number, (stored, dots) in enumerate(pages, page or 1):
+        if monotonic() > deadline:
+            raise Refusal(413, "too_slow", f"the pages of fax {id[:60]} take too long to read at once: give a page")
         shipped = state.shipped_words(stored.hash)
         words = read_words(dots) if shipped is None else shipped
         texts.append({"page": number, "text": words.text})
