@@ -84,11 +84,11 @@ def get_stored_page(evidence: Evidence, source: str, page: str) -> PageStored | 
 
 
 def _read_faxes(evidence: Evidence) -> list[LoggedFax]:
-    arrived: dict[str, FaxHeader] = {}
+    arrived: dict[tuple[str, str | None], FaxHeader] = {}
     changes: dict[tuple[str, str], FaxStatusChanged] = {}
     for event in evidence.of_kind(FaxArrived.kind, FaxStatusChanged.kind):
         if isinstance(event.payload, FaxArrived):
-            arrived[event.payload.header.id] = event.payload.header
+            arrived[event.source, event.payload.header.id] = event.payload.header
         elif isinstance(event.payload, FaxStatusChanged):
             changes[event.source, event.payload.id] = event.payload
     faxes = []
@@ -96,7 +96,7 @@ def _read_faxes(evidence: Evidence) -> list[LoggedFax]:
         if isinstance(event.payload, FaxQueued) and evidence.find_originator(event) == "agent":
             header = event.payload.header
             change = changes.get((event.source, header.id))
-            answered = arrived.get(header.in_reply_to) if header.in_reply_to is not None else None
+            answered = arrived.get((event.source, header.in_reply_to))
             status: FaxStatus = change.status if change is not None else "queued"
             faxes.append(LoggedFax(event, header, status, change.pages_sent if change is not None else 0, answered))
     return faxes
