@@ -23,7 +23,7 @@ setup: ## Install what the tests need: Python packages, and programs where it ma
 	@command -v bwrap >/dev/null || $(call install,bubblewrap)
 
 test: setup ## Install what is needed and run all tests
-	@$(RUN) pytest -n auto -q $(ARGS)
+	@$(RUN) pytest -n auto --dist worksteal -q $(ARGS)
 
 test-live: setup ## Install Rasa under .cache/live, train and serve its bots, and run tests/live against them: minutes, a gigabyte
 	@PYTHON310="$(PYTHON310)" $(RUN) pytest -m live -p no:xdist -p no:cacheprovider -s -v tests/live $(ARGS)
