@@ -414,7 +414,10 @@ def test_unknown_name_in_an_environment_is_rejected(clinic: Workspace, written: 
     ("reaction", "message"),
     [
         ("drop.file.writen -> archive", "files has no event `file.writen`; did you mean `file.written`?"),
-        ("drop.file.read -> archive", "files does not react to files.file.read; it reacts to files.file.written"),
+        (
+            "drop.file.read -> archive",
+            "files does not react to files.file.read; it reacts to fax.arrived, files.file.written",
+        ),
         ("drop.file.written -> chat", "chat does not react to files.file.written; it reacts to no event"),
         ("drop.file.written -> archiv", "unknown sandbox `archiv`; did you mean `archive`?"),
     ],

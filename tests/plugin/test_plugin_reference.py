@@ -25,11 +25,12 @@ def test_a_function_is_shown_with_its_types() -> None:
 
 
 def test_a_class_is_shown_with_its_fields_and_public_methods() -> None:
-    assert stub_of(Check).splitlines()[:6] == [
+    assert stub_of(Check).splitlines()[:7] == [
         "class Check(NamedTuple):",
         "    passed: bool",
         "    score: float",
         "    detail: str",
         "    evidence: tuple[FieldCheck, ...] = ()",
+        "    pictures: tuple[PagePicture, ...] = ()",
         "    @classmethod",
     ]
