@@ -70,10 +70,9 @@ def file_report(ehr, report, first):
     critical = []
     for test, (value, flag) in report["results"].items():
         is_corrected = first["results"].get(test, (value,))[0] != value
-        observation = ehr.create(build_observation(report, subject, test, "corrected" if is_corrected else "final"))
+        ehr.create(build_observation(report, subject, test, "corrected" if is_corrected else "final"))
         if flag in ("HH", "LL"):
-            critical.append(TESTS[test][0])
-            leave_task(ehr, report, subject, observation, f"{report['accession']}: {test} {value} {TESTS[test][1]}")
+            critical.append(test)
     attachment = {"contentType": "image/tiff", "url": f"/faxes/{report['fax']}"}
     ehr.create(
         {
@@ -85,7 +84,11 @@ def file_report(ehr, report, first):
             "content": [{"attachment": attachment}],
         }
     )
-    return critical
+    for test in critical:
+        code, unit = TESTS[test]
+        [observation] = ehr.search("Observation", identifier=report["accession"], code=code)
+        leave_task(ehr, report, subject, observation, f"{report['accession']}: {test} {report['results'][test][0]} {unit}")
+    return [TESTS[test][0] for test in critical]
 
 
 def build_observation(report, subject, test, status):
