@@ -103,12 +103,20 @@ class WrappedSandboxes:
         """Write a file."""
         self.sandboxes["drop"].write(path, data)
 
+    def before_search(self) -> None:
+        """Do what must be done before the chart is searched."""
+
     def finish(self) -> None:
         """Complete pending work."""
 
 
 class WrappedEhr(Proxy):
     """The chart, whose writes go to the wrapper."""
+
+    def search(self, *args: Any, **parameters: Any) -> Any:
+        """GET."""
+        self._way.before_search()
+        return self._handle.search(*args, **parameters)
 
     def create(self, resource: Resource) -> Resource:
         """POST."""
@@ -193,6 +201,10 @@ class UseOneTransaction(WrappedSandboxes):
         self.entries.append({"resource": resource, "request": request})
         self.made.append(dict(resource))
         return self.made[-1]
+
+    def before_search(self) -> None:
+        """Send what a search may look for."""
+        self.finish()
 
     def finish(self) -> None:
         """Send the transaction, and assign the new ids."""

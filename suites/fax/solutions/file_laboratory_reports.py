@@ -85,9 +85,9 @@ def file_report(ehr, report, first):
         }
     )
     for test in critical:
-        code, unit = TESTS[test]
+        (code, unit), (value, _) = TESTS[test], report["results"][test]
         [observation] = ehr.search("Observation", identifier=report["accession"], code=code)
-        leave_task(ehr, report, subject, observation, f"{report['accession']}: {test} {report['results'][test][0]} {unit}")
+        leave_task(ehr, report, subject, observation, f"{report['accession']}: {test} {value} {unit}")
     return [TESTS[test][0] for test in critical]
 
 
