@@ -4,10 +4,11 @@ The order is that of a real fax: the paper lies crooked in the scanner, its glas
 dots, lines and the end of the page.
 """
 
+from functools import lru_cache
 from random import Random  # noqa: TID251  (the type alone; the generators are those of kit.rng)
 
 from clerkship.fax.degradation import Degradation
-from clerkship.fax.page import FaxPage
+from clerkship.fax.page import MAX_CACHED_PAGES, FaxPage
 from clerkship.fax.skew import Skew
 from clerkship.fax.words import PageWord, PageWords
 from clerkship.kit.rng import Rng, derive_seed
@@ -19,8 +20,12 @@ MAX_BURST = 12
 SPOT_RADII = (1, 1, 1, 2, 2, 3, 4)
 
 
+@lru_cache(maxsize=MAX_CACHED_PAGES)
 def degrade(page: FaxPage, degradation: Degradation, seed: int | str) -> FaxPage:
-    """Return the page as it arrives. More of one kind of damage with the same seed keeps the lesser damage."""
+    """Return the page as it arrives. More of one kind of damage with the same seed keeps the lesser damage.
+
+    Cached, because each trial of a task has the same pages.
+    """
     rng = Rng(derive_seed(seed, "fax", page.hash))
     dots = _skew_of(page, degradation).turn(page.dots)
     if degradation.streaks:

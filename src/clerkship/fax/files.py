@@ -7,10 +7,11 @@ profile F): Group 4, white is 0, one strip a page. The PDF holds the same Group 
 import io
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from clerkship.fax.document import UnreadableDocument
-from clerkship.fax.page import DOTS_PER_INCH, PAGE_WIDTH, FaxPage, Resolution
+from clerkship.fax.page import DOTS_PER_INCH, MAX_CACHED_PAGES, PAGE_WIDTH, FaxPage, Resolution
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -101,8 +102,9 @@ def find_resolution(dpi: tuple[float, float] | None) -> Resolution | None:
     return None
 
 
+@lru_cache(maxsize=MAX_CACHED_PAGES)
 def encode_group4(page: FaxPage) -> bytes:
-    """Return the dots of a page by ITU-T T.6."""
+    """Return the dots of a page by ITU-T T.6. Cached, because each trial of a task has the same pages."""
     from PIL import Image, TiffImagePlugin  # noqa: PLC0415
 
     # Mode `1` has 1 for white, our dots 1 for black, as T.6 has. Pillow writes the bits as they are.

@@ -16,6 +16,8 @@ DOTS_PER_INCH: dict[Resolution, tuple[int, int]] = {"standard": (204, 98), "fine
 """Horizontal and vertical resolution. The dots are not square."""
 LETTER_HEIGHT: dict[Resolution, int] = {"standard": 1078, "fine": 2156}
 """Lines of a page of 11 inches."""
+MAX_CACHED_PAGES = 64
+"""How many pages a cache of this process holds: half a megabyte each."""
 
 
 class FaxPage(Frozen):

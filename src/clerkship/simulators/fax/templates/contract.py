@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
 from clerkship.fax.canvas import PAGE_HEIGHT, DrawnPage
 from clerkship.fax.fonts import wrap
 from clerkship.fax.layout import FOOTER_HEIGHT, PageFlow
 from clerkship.fax.marks import add_note, add_punch_holes, add_stamp, blot_letters, circle_words
-from clerkship.fax.page import Resolution
+from clerkship.fax.page import MAX_CACHED_PAGES, Resolution
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.simulators.fax.templates.fields import FaxFields
 from clerkship.simulators.fax.templates.look import Look, look_of
@@ -37,7 +38,12 @@ class FaxTemplate(Generic[FieldsT]):
         """Return the pages and their true words.
 
         The sender's name decides on the look. The seed decides on what a hand does: signatures, notes, stamps.
+        Cached, because each trial of a task has the same pages.
         """
+        return list(_draw_fields(self, fields.model_dump_json(), str(seed), resolution))
+
+    def draw_anew(self, fields: FieldsT, seed: str, resolution: Resolution) -> list[DrawnPage]:
+        """Draw the pages without the cache."""
         seed = derive_seed(seed, "fax template", self.name)
         look = look_of(fields.sender)
         flow = self._lay_out_pages(fields, look, seed, resolution)
@@ -59,6 +65,12 @@ class FaxTemplate(Generic[FieldsT]):
     ) -> list[DrawnPage]:
         """Check the values of the fields, and draw them; raise pydantic's ValidationError."""
         return self.draw(self.fields.model_validate(values), seed, resolution)
+
+
+@lru_cache(maxsize=MAX_CACHED_PAGES)
+def _draw_fields(template: "FaxTemplate[Any]", fields: str, seed: str, resolution: Resolution) -> tuple[DrawnPage, ...]:
+    """Draw a template with the values of its fields as JSON, which can be the key of a cache."""
+    return tuple(template.draw_anew(template.fields.model_validate_json(fields), seed, resolution))
 
 
 def _add_footers(flow: PageFlow, fields: FaxFields, look: Look) -> None:
