@@ -51,6 +51,10 @@ def find_value(value: str, words: PageWords, *, tolerant: bool = False) -> list[
     rules = _Rules(tolerant=tolerant, is_unspaced=_may_lose_spaces(wanted, tolerant=tolerant))
     matches, start = [], 0
     while start < len(page.letters):
+        if not tolerant:  # only there can it start; most values are on no page
+            start = page.letters.find(wanted[0], start)
+            if start < 0:
+                break
         end = _match(wanted, page, start, rules) if _starts_value(page.letters, start, wanted[0]) else None
         if end is None:
             start += 1
