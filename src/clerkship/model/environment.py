@@ -1,9 +1,10 @@
 """An environment: simulators, datasets, and the simulated current time."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -160,3 +161,24 @@ CONVERSATION_ENVIRONMENT = Environment(
     name="conversation", simulators={CONVERSATION_KIND: Simulator(kind=CONVERSATION_KIND)}
 )
 """The environment of tasks whose folder defines none: one chat sandbox."""
+
+
+class ZonedConfig(Protocol):
+    """A config with the UTC offset of a sandbox's times."""
+
+    @property
+    def zone(self) -> int | None:
+        """The offset in minutes; None for that of the environment."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
+        """Return a copy with some fields changed."""
+
+
+ZonedConfigT = TypeVar("ZonedConfigT", bound=ZonedConfig)
+
+
+def apply_environment_zone(config: ZonedConfigT, environment: Environment) -> ZonedConfigT:
+    """Return the config with the UTC offset of the environment, unless the config sets one."""
+    if config.zone is not None:
+        return config
+    return config.model_copy(update={"zone": utc_offset_minutes(environment.now)})

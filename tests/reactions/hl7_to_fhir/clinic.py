@@ -9,11 +9,11 @@ from clerkship.fhir.resource import Resource, render_resource
 from clerkship.fhir.validation import validate
 from clerkship.hl7.message import parse_message
 from clerkship.hl7.validation import validate_message as flaws
-from clerkship.model.environment import Environment
+from clerkship.model.environment import Environment, apply_environment_zone
 from clerkship.playground.playground import Playground, replay
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import fhir, hl7
-from clerkship.simulators.fhir.config import FhirConfig, apply_environment_zone
+from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.hl7.config import Hl7Config

@@ -1,11 +1,12 @@
 """`fax`: the fax line of an organization."""
 
+from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
 from clerkship.simulators.fax.assertions.fax_sent import FaxWasSent
 from clerkship.simulators.fax.attack import FaxAttack
-from clerkship.simulators.fax.config import FaxConfig, apply_environment_zone
+from clerkship.simulators.fax.config import FaxConfig
 from clerkship.simulators.fax.datasets import FAX_TEXTS_DATASET, ShippedTexts
 from clerkship.simulators.fax.events import EVENTS
 from clerkship.simulators.fax.exercise import DATASET, EXERCISE

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from clerkship.fax.degradation import Degradation
 from clerkship.model.duration import Duration
-from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Frozen, Whole
 
 FaxNumber = Annotated[str, Field(pattern=r"^\+[1-9]\d{6,14}$", description="fax number in E.164: +15550100123")]
@@ -61,10 +60,3 @@ class FaxConfig(Frozen):
             "now",
         ),
     ] = None
-
-
-def apply_environment_zone(config: FaxConfig, environment: Environment) -> FaxConfig:
-    """Return the config with the offset of the environment's time, unless it sets one."""
-    if config.zone is not None:
-        return config
-    return config.model_copy(update={"zone": utc_offset_minutes(environment.now)})

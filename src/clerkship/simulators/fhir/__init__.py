@@ -1,6 +1,7 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
 from clerkship.fhir.chart_cache import load_chart
+from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.scoped import ScopedBearerToken
 from clerkship.sandbox.cors import CorsPolicy
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
@@ -9,7 +10,7 @@ from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRea
 from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
 from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSearchedFor
 from clerkship.simulators.fhir.attack import FhirAttack
-from clerkship.simulators.fhir.config import FhirConfig, apply_environment_zone
+from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.datasets.load import FHIR_DATASET
 from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.exercise import DATASET, EXERCISE

@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Flag, Frozen, Whole
 
 
@@ -43,10 +42,3 @@ class FhirConfig(Frozen):
         Field(description="assigning authority in HL7 messages -> identifier system in FHIR"),
     ] = {}
     max_depth: Annotated[Whole, Field(ge=10, le=200, description="the most nested levels in a body")] = 100
-
-
-def apply_environment_zone(config: FhirConfig, environment: Environment) -> FhirConfig:
-    """Return a config with the time zone of the environment, unless the config sets one."""
-    return (
-        config if config.zone is not None else config.model_copy(update={"zone": utc_offset_minutes(environment.now)})
-    )

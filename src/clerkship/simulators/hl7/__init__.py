@@ -1,11 +1,12 @@
 """`hl7`: an interface engine that speaks HL7 v2 over MLLP and HTTP."""
 
+from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.message import MessageAddress
 from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from clerkship.simulators.hl7.attack import Hl7Attack
-from clerkship.simulators.hl7.config import Hl7Config, apply_environment_zone
+from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import EVENTS
 from clerkship.simulators.hl7.exercise import EXERCISE
 from clerkship.simulators.hl7.filters import FILTERS

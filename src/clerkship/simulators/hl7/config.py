@@ -7,7 +7,6 @@ from pydantic import AfterValidator, Field
 
 from clerkship.hl7.validation import ValidationLevel
 from clerkship.model.duration import Duration
-from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.transports.outbound.address import OutboundAddress
 
@@ -61,10 +60,3 @@ class Hl7Config(Frozen):
         ),
     ] = None
     attempts: Annotated[Whole, Field(ge=1, le=100, description="attempts to deliver a message")] = 3
-
-
-def apply_environment_zone(config: Hl7Config, environment: Environment) -> Hl7Config:
-    """Return the config with the UTC offset of the environment, unless the config sets one."""
-    return (
-        config if config.zone is not None else config.model_copy(update={"zone": utc_offset_minutes(environment.now)})
-    )

@@ -1,13 +1,14 @@
 """`x12`: a clearinghouse that exchanges X12 5010 transactions with payers, over HTTP and as files."""
 
 from clerkship.domains.payer import SPEC as PAYER
+from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.simulators.spec import Spec
 from clerkship.simulators.x12.assertions.x12_request import X12RequestSent
 from clerkship.simulators.x12.assertions.x12_response import X12ResponseReceived
 from clerkship.simulators.x12.attack import X12Attack
-from clerkship.simulators.x12.config import X12Config, apply_environment_zone
+from clerkship.simulators.x12.config import X12Config
 from clerkship.simulators.x12.events import EVENTS
 from clerkship.simulators.x12.exercise import EXERCISE
 from clerkship.simulators.x12.handle import X12

@@ -6,7 +6,6 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.model.duration import Duration
-from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.x12.charset import X12Charset
 
@@ -77,10 +76,3 @@ class X12Config(Frozen):
             description="UTC offset of the times it writes, in minutes; by default that of the environment's now",
         ),
     ] = None
-
-
-def apply_environment_zone(config: X12Config, environment: Environment) -> X12Config:
-    """Return the config with the UTC offset of the environment, unless the config sets one."""
-    if config.zone is not None:
-        return config
-    return config.model_copy(update={"zone": utc_offset_minutes(environment.now)})
