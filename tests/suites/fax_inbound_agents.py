@@ -6,7 +6,15 @@ from typing import Any
 
 from tests.suites.fax_ways import FAX
 from tests.suites.messages_mail_parts import create_no, create_with
-from tests.suites.overridden_solutions import Agent, Verb, call_twice, do_nothing, override_solution
+from tests.suites.overridden_solutions import (
+    Agent,
+    Verb,
+    act_after,
+    act_before,
+    call_twice,
+    do_nothing,
+    override_solution,
+)
 from tests.suites.suite_checks import Mistake
 
 Resource = dict[str, Any]
@@ -25,23 +33,12 @@ def solve(**verbs: Verb) -> Agent:
 
 def do_also(more: Callable[[Any], object], **verbs: Verb) -> Agent:
     """Return the solution, after which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        answer = solve(**verbs)(task_item, sandboxes)
-        more(sandboxes)
-        return answer
-
-    return on_task
+    return act_after(solve(**verbs), more)
 
 
 def do_first(first: Callable[[Any], object], **verbs: Verb) -> Agent:
     """Return the solution, before which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        first(sandboxes)
-        return solve(**verbs)(task_item, sandboxes)
-
-    return on_task
+    return act_before(solve(**verbs), first)
 
 
 def file_document(patient: str, fax: str, title: str) -> Callable[[Any], object]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.suites.overridden_solutions import Agent, Verb, do_nothing, override_solution
+from tests.suites.overridden_solutions import Agent, Verb, act_after, act_before, do_nothing, override_solution
 from tests.suites.suite_checks import Mistake
 from tests.suites.test_shipped import ROOT
 
@@ -31,23 +31,12 @@ def solve(task: str, **verbs: Verb) -> Agent:
 
 def do_also(task: str, more: Callable[[Any], object], **verbs: Verb) -> Agent:
     """Return the solution of a task, after which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        answer = solve(task, **verbs)(task_item, sandboxes)
-        more(sandboxes)
-        return answer
-
-    return on_task
+    return act_after(solve(task, **verbs), more)
 
 
 def do_first(task: str, first: Callable[[Any], object], **verbs: Verb) -> Agent:
     """Return the solution of a task, before which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        first(sandboxes)
-        return solve(task, **verbs)(task_item, sandboxes)
-
-    return on_task
+    return act_before(solve(task, **verbs), first)
 
 
 def answer_with(task: str, answer: Any) -> Agent:

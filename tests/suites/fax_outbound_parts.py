@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.suites.overridden_solutions import Agent, Verb, override_solution
+from tests.suites.overridden_solutions import Agent, Verb, act_after, override_solution
 from tests.suites.test_shipped import ROOT
 
 FAX = ROOT / "suites" / "fax"
@@ -30,13 +30,7 @@ def solve(task: str, **verbs: Verb) -> Agent:
 
 def do_also(task: str, more: Callable[[Any], object], **verbs: Verb) -> Agent:
     """Return the solution of a task, after which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        answer = solve(task, **verbs)(task_item, sandboxes)
-        more(sandboxes)
-        return answer
-
-    return on_task
+    return act_after(solve(task, **verbs), more)
 
 
 def answer_with(task: str, **fields: Any) -> Agent:

@@ -8,7 +8,7 @@ from typing import Any
 from clerkship.sandbox.handle import Refused
 from tests.suites import overridden_solutions
 from tests.suites.messages_ways import MESSAGES
-from tests.suites.overridden_solutions import Agent, Verb
+from tests.suites.overridden_solutions import Agent, Verb, act_after, act_before
 
 load_solution = partial(overridden_solutions.load_solution, MESSAGES)
 override_solution = partial(overridden_solutions.override_solution, MESSAGES)
@@ -19,23 +19,12 @@ Act = Callable[[Any], object]
 
 def do_also(name: str, more: Act, **verbs: Verb) -> Agent:
     """Return a solution after which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        answer = override_solution(name, **verbs)(task_item, sandboxes)
-        more(sandboxes)
-        return answer
-
-    return on_task
+    return act_after(override_solution(name, **verbs), more)
 
 
 def do_first(name: str, first: Act, **verbs: Verb) -> Agent:
     """Return a solution before which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        first(sandboxes)
-        return override_solution(name, **verbs)(task_item, sandboxes)
-
-    return on_task
+    return act_before(override_solution(name, **verbs), first)
 
 
 def answer_with(name: str, **changes: Any) -> Agent:

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -20,7 +19,7 @@ from tests.suites.messages_hooks_ways import (
     list_services,
 )
 from tests.suites.messages_ways import MESSAGES
-from tests.suites.overridden_solutions import Agent, Verb, load_solution
+from tests.suites.overridden_solutions import Agent, Verb, act_after, load_solution
 from tests.suites.suite_checks import Mistake
 
 warn = partial(change_solution, "warn_of_an_interaction")
@@ -90,17 +89,6 @@ def leave_early(agent: Agent) -> Agent:
     return lambda task_item, sandboxes: agent(task_item, Impatient(sandboxes))
 
 
-def also(agent: Agent, act: Callable[[Any], object]) -> Agent:
-    """Return an agent that does something else afterwards."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        answer = agent(task_item, sandboxes)
-        act(sandboxes)
-        return answer
-
-    return on_task
-
-
 def write_note(sandboxes: Any) -> None:
     """Write a Flag for a patient into the chart."""
     code, subject = {"text": "Bleeding risk"}, {"reference": "Patient/pat-0086"}
@@ -165,7 +153,7 @@ WRONG_WARNINGS = [
         WARN, "names the patient in a detail", warn(hooks_serve=name_the_patient("detail")), "No detail names a patient"
     ),
     Mistake(WARN, "removes the order", warn(hooks_serve=change_answers(remove_orders)), "No system actions"),
-    Mistake(WARN, "writes into the chart", also(warn(), write_note), "Nothing was changed in the chart"),
+    Mistake(WARN, "writes into the chart", act_after(warn(), write_note), "Nothing was changed in the chart"),
 ]
 
 stop = partial(change_solution, "stop_what_an_order_replaces")
@@ -247,8 +235,10 @@ WRONG_STOPS = [
         stop(hooks_serve=change_answers(stop_amlodipine_too)),
         "The clinicians changed one prescription",
     ),
-    Mistake(STOP, "stops it itself", also(stop(), stop_it_itself), "The prescription of the other patient is active"),
-    Mistake(STOP, "changes the chart", also(stop(), stop_it_itself), "The agent changed nothing itself"),
+    Mistake(
+        STOP, "stops it itself", act_after(stop(), stop_it_itself), "The prescription of the other patient is active"
+    ),
+    Mistake(STOP, "changes the chart", act_after(stop(), stop_it_itself), "The agent changed nothing itself"),
     Mistake(
         STOP,
         "warns of all losartan",
@@ -377,7 +367,7 @@ WRONG_REMINDERS = [
         remind(hooks_serve=change_answers(lambda _, cards: [repeat_actions(card) for card in cards])),
         "The clinicians made two orders",
     ),
-    Mistake(REMIND, "orders itself", also(remind(), order_itself), "The agent changed nothing itself"),
+    Mistake(REMIND, "orders itself", act_after(remind(), order_itself), "The agent changed nothing itself"),
     Mistake(REMIND, "names the patient", remind(hooks_serve=name_the_patient("summary")), "No summary names a patient"),
 ]
 
@@ -515,6 +505,6 @@ WRONG_CHECKS = [
     Mistake(
         KIDNEYS, "names the patient", kidneys(hooks_serve=name_the_patient("summary")), "No summary names a patient"
     ),
-    Mistake(KIDNEYS, "writes into the chart", also(kidneys(), write_note), "Nothing was changed in the chart"),
+    Mistake(KIDNEYS, "writes into the chart", act_after(kidneys(), write_note), "Nothing was changed in the chart"),
 ]
 WRONG = [*WRONG_WARNINGS, *WRONG_STOPS, *WRONG_REMINDERS, *WRONG_CHECKS]

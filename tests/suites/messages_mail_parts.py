@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.suites.messages_ways import MESSAGES
-from tests.suites.overridden_solutions import Agent, Verb, override_solution
+from tests.suites.overridden_solutions import Agent, Verb, act_after, act_before, override_solution
 
 Resource = dict[str, Any]
 
@@ -40,23 +40,12 @@ def solve(task: str, **verbs: Verb) -> Agent:
 
 def do_also(task: str, more: Callable[[Any], object], **verbs: Verb) -> Agent:
     """Return the solution of a task, after which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        answer = solve(task, **verbs)(task_item, sandboxes)
-        more(sandboxes)
-        return answer
-
-    return on_task
+    return act_after(solve(task, **verbs), more)
 
 
 def do_first(task: str, first: Callable[[Any], object], **verbs: Verb) -> Agent:
     """Return the solution of a task, before which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        first(sandboxes)
-        return solve(task, **verbs)(task_item, sandboxes)
-
-    return on_task
+    return act_before(solve(task, **verbs), first)
 
 
 def answer_with(task: str, **fields: Any) -> Agent:

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from tests.suites.messages_hooks_agents import also, answer_instead
+from tests.suites.messages_hooks_agents import answer_instead
 from tests.suites.messages_hooks_ways import ASKING, Json, change_solution
 from tests.suites.messages_ways import MESSAGES
-from tests.suites.overridden_solutions import Agent, Verb, call_twice, do_nothing, load_solution
+from tests.suites.overridden_solutions import Agent, Verb, act_after, call_twice, do_nothing, load_solution
 from tests.suites.suite_checks import Mistake
 
 ask = partial(change_solution, "ask_before_orders_are_signed")
@@ -115,14 +115,14 @@ WRONG_SIGNATURES = [
         ask(ehr_update=change_orders(lambda order: {**order, "dosageInstruction": [{"text": "Take 40"}]})),
         UNCHANGED,
     ),
-    Mistake(ASK, "signs the draft of another", also(ask(), sign_draft_of_another), UNCHANGED),
+    Mistake(ASK, "signs the draft of another", act_after(ask(), sign_draft_of_another), UNCHANGED),
     Mistake(
         ASK,
         "asks about another patient",
-        also(ask(), ask_about_another),
+        act_after(ask(), ask_about_another),
         "The service was asked about these patients only",
     ),
-    Mistake(ASK, "opens another chart", also(ask(), open_another_chart), "No other patient's chart was opened"),
+    Mistake(ASK, "opens another chart", act_after(ask(), open_another_chart), "No other patient's chart was opened"),
     Mistake(
         ASK,
         "answers that all was signed",
@@ -192,11 +192,13 @@ WRONG_DECISIONS = [
         decide(ehr_update=change_orders(lambda order: {**order, "note": [{"text": "Done"}]})),
         UNCHANGED,
     ),
-    Mistake(DECIDE, "opens another chart", also(decide(), open_another_chart), "No other patient's chart was opened"),
+    Mistake(
+        DECIDE, "opens another chart", act_after(decide(), open_another_chart), "No other patient's chart was opened"
+    ),
     Mistake(
         DECIDE,
         "asks about another patient",
-        also(decide(), ask_about_another),
+        act_after(decide(), ask_about_another),
         "The service was asked about this patient only",
     ),
     Mistake(

@@ -56,6 +56,27 @@ def override_solution(suite: Path, name: str, **verbs: Verb) -> Agent:
     return on_task
 
 
+def act_after(agent: Agent, act: Callable[[Any], object]) -> Agent:
+    """Return an agent that does something else afterwards, with its sandboxes."""
+
+    def on_task(task_item: Any, sandboxes: Any) -> Any:
+        answer = agent(task_item, sandboxes)
+        act(sandboxes)
+        return answer
+
+    return on_task
+
+
+def act_before(agent: Agent, act: Callable[[Any], object]) -> Agent:
+    """Return an agent that does something else first, with its sandboxes."""
+
+    def on_task(task_item: Any, sandboxes: Any) -> Any:
+        act(sandboxes)
+        return agent(task_item, sandboxes)
+
+    return on_task
+
+
 def do_nothing(_: Verb, *__: Any, **___: Any) -> None:
     """Override a method so that it does nothing."""
 

@@ -14,7 +14,7 @@ from clerkship.simulators.x12.requests import (
 )
 from clerkship.x12.writer import OutgoingEnvelope
 from tests.suites import overridden_solutions
-from tests.suites.overridden_solutions import Agent, Verb, do_nothing
+from tests.suites.overridden_solutions import Agent, Verb, act_after, act_before, do_nothing
 from tests.suites.revenue_ways import REVENUE
 
 load_solution = partial(overridden_solutions.load_solution, REVENUE)
@@ -27,23 +27,12 @@ FIRST_NUMBER = 900_000
 
 def do_also(name: str, more: Callable[[Any], object], **verbs: Verb) -> Agent:
     """Return a solution after which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        answer = override_solution(name, **verbs)(task_item, sandboxes)
-        more(sandboxes)
-        return answer
-
-    return on_task
+    return act_after(override_solution(name, **verbs), more)
 
 
 def do_first(name: str, first: Callable[[Any], object], **verbs: Verb) -> Agent:
     """Return a solution before which something else is done."""
-
-    def on_task(task_item: Any, sandboxes: Any) -> Any:
-        first(sandboxes)
-        return override_solution(name, **verbs)(task_item, sandboxes)
-
-    return on_task
+    return act_before(override_solution(name, **verbs), first)
 
 
 def write_first(name: str, changes: Mapping[str, Resource]) -> Agent:
