@@ -11,7 +11,8 @@ import orjson
 import pytest
 
 from tests.clients.conftest import NODE, installed
-from tests.simulators.fax.sinch.clinic import BUSY, LAB, OWN, SECOND, FaxAgent, FaxAnswer, FaxingClinic
+from tests.simulators.agent_server import AgentAnswer, AgentServer
+from tests.simulators.fax.sinch.clinic import BUSY, LAB, OWN, SECOND, FaxingClinic
 
 Sdk = Callable[[str, dict[str, Any]], Any]
 
@@ -50,7 +51,7 @@ def sdk(clinic: FaxingClinic) -> Sdk:
 def test_the_sdk_sends_reads_lists_downloads_and_parses_webhooks(
     sdk: Sdk, clinic: FaxingClinic, tmp_path: Path
 ) -> None:
-    agent = FaxAgent()
+    agent = AgentServer()
     note = tmp_path / "note.txt"
     note.write_text("Please send the notes of the visit.\fSecond page.", encoding="utf-8")
     callback, webhook = f"{agent.url}/done", f"{agent.url}/in"
@@ -96,11 +97,11 @@ def test_the_sdk_sends_reads_lists_downloads_and_parses_webhooks(
 
 
 def test_the_sdk_gets_a_new_token_when_its_own_has_expired(sdk: Sdk, clinic: FaxingClinic) -> None:
-    def pass_time(_: Any) -> FaxAnswer:
+    def pass_time(_: Any) -> AgentAnswer:
         clinic.pass_time("2h")
-        return FaxAnswer()
+        return AgentAnswer()
 
-    agent = FaxAgent(pass_time)
+    agent = AgentServer(pass_time)
     clinic.receive()
     assert sdk("expire", {"pass_time": agent.url}) == [1, 1]
     agent.close()

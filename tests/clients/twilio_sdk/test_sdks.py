@@ -13,7 +13,8 @@ import pytest
 
 from tests.clients.conftest import NODE, installed
 from tests.clients.installs import CannotInstall, python_environment
-from tests.simulators.messages.twilio.clinic import ADA, GONE, OWN, Answer, TextAgent, TextingClinic
+from tests.simulators.agent_server import AgentAnswer, AgentServer
+from tests.simulators.messages.twilio.clinic import ADA, GONE, OWN, TextingClinic
 
 PROGRAMS = Path(__file__).parent / "programs"
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "text_messages.md"
@@ -49,8 +50,8 @@ def clinic() -> Iterator[TextingClinic]:
 
 
 def test_the_sdk_sends_lists_streams_and_fetches_and_its_webhooks_are_signed(sdk: Sdk, clinic: TextingClinic) -> None:
-    answers = [Answer()]
-    agent = TextAgent(lambda _: answers[-1])
+    answers = [AgentAnswer()]
+    agent = AgentServer(lambda _: answers[-1])
     basic, sms_url, callback = (
         clinic.handle.credentials["basic"],
         f"{agent.url}/sms?a=1&b=%C3%BC",
@@ -70,7 +71,7 @@ def test_the_sdk_sends_lists_streams_and_fetches_and_its_webhooks_are_signed(sdk
         "unknown": [404, 20404],
         "wrong_token": [401, 20003],
     }
-    answers.append(Answer(body=output["twiml"].encode()))
+    answers.append(AgentAnswer(body=output["twiml"].encode()))
     clinic.receive("Größe? 100 % & <ok> 😀")
     clinic.pass_time("1h")
     answered = [message.text for message in clinic.sent_by_agent[3:]]

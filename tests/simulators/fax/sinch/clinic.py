@@ -1,11 +1,7 @@
 """A clinic that faxes through the Sinch API, and the HTTP server of its agent."""
 
 import base64
-import threading
-from collections.abc import Callable
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -25,7 +21,6 @@ from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.outgoing import IncomingDocument, IncomingFax, IncomingPage
 from clerkship.simulators.fax.sinch.resources import FORM, JSON, build_service_id
 from clerkship.simulators.fax.state import FaxState
-from clerkship.transports.multipart import FormPart, parse_form
 
 OWN, SECOND = "+15550100200", "+15550100201"
 LAB, BUSY, SILENT, TORN, VOICE = (f"+1555010030{digit}" for digit in range(5))
@@ -38,70 +33,6 @@ CONTACTS = (
     FaxContact(name="Voice", number=VOICE, outcomes=("failed",)),
 )
 TEXT = "Please send the notes of the visit of Ada Park.\f\nSecond page."
-
-
-class FaxPosted(NamedTuple):
-    """A request that the agent got."""
-
-    path: str
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        """The body as JSON."""
-        return orjson.loads(self.body)
-
-    @property
-    def parts(self) -> dict[str, FormPart]:
-        """The parts of a form by name."""
-        return {part.name: part for part in parse_form(Request("POST", self.path, {}, self.headers, self.body))}
-
-
-class FaxAnswer(NamedTuple):
-    """What the agent answers."""
-
-    status: int = 200
-    body: bytes = b""
-    location: str = ""
-
-
-class FaxAgent:
-    """The agent's HTTP server."""
-
-    def __init__(self, answer: Callable[[FaxPosted], FaxAnswer] = lambda _: FaxAnswer()) -> None:
-        self.posted: list[FaxPosted] = []
-        self.released = threading.Event()
-        agent = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                headers = {key.lower(): value for key, value in self.headers.items()}
-                posted = FaxPosted(self.path, headers, body)
-                agent.posted.append(posted)
-                result = answer(posted)
-                with suppress(OSError):  # the sandbox waited no longer
-                    self.send_response(result.status)
-                    self.send_header("content-length", str(len(result.body)))
-                    if result.location:
-                        self.send_header("location", result.location)
-                    self.end_headers()
-                    self.wfile.write(result.body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def close(self) -> None:
-        """Stop, and release requests that hang."""
-        self.released.set()
-        self._server.shutdown()
-        self._server.server_close()
 
 
 class FaxingClinic:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.simulators.fax.sinch.clinic import FaxAgent, FaxingClinic
+from tests.simulators.agent_server import AgentServer
+from tests.simulators.fax.sinch.clinic import FaxingClinic
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def clinic() -> Iterator[FaxingClinic]:
 
 
 @pytest.fixture
-def agent() -> Iterator[FaxAgent]:
-    opened = FaxAgent()
+def agent() -> Iterator[AgentServer]:
+    opened = AgentServer()
     yield opened
     opened.close()

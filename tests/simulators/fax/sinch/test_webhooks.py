@@ -7,10 +7,11 @@ import pytest
 
 from clerkship.playground.playground import SavedLog
 from clerkship.simulators.fax import webhook
-from tests.simulators.fax.sinch.clinic import BUSY, LAB, FaxAgent, FaxAnswer, FaxingClinic
+from tests.simulators.agent_server import AgentAnswer, AgentServer
+from tests.simulators.fax.sinch.clinic import BUSY, LAB, FaxingClinic
 
 
-def test_a_fax_that_arrives_is_posted_as_a_form_with_its_file(clinic: FaxingClinic, agent: FaxAgent) -> None:
+def test_a_fax_that_arrives_is_posted_as_a_form_with_its_file(clinic: FaxingClinic, agent: AgentServer) -> None:
     url = f"{agent.url}/in?key=s3cret"
     assert clinic.register(url)["incomingWebhookUrl"] == url
     id = clinic.receive(pages=2)
@@ -28,14 +29,14 @@ def test_a_fax_that_arrives_is_posted_as_a_form_with_its_file(clinic: FaxingClin
     assert "s3cret" not in clinic.log
 
 
-def test_a_long_fax_is_posted_before_the_clock_moves_on(clinic: FaxingClinic, agent: FaxAgent) -> None:
+def test_a_long_fax_is_posted_before_the_clock_moves_on(clinic: FaxingClinic, agent: AgentServer) -> None:
     clinic.register(agent.url)
     clinic.receive(pages=100)
     clinic.pass_time("1s")
     assert [orjson.loads(each.parts["fax"].data)["numberOfPages"] for each in agent.posted] == [100]
 
 
-def test_a_webhook_leaves_a_fax_unread(clinic: FaxingClinic, agent: FaxAgent) -> None:
+def test_a_webhook_leaves_a_fax_unread(clinic: FaxingClinic, agent: AgentServer) -> None:
     clinic.register(agent.url)
     id = clinic.receive()
     clinic.pass_time()
@@ -43,7 +44,7 @@ def test_a_webhook_leaves_a_fax_unread(clinic: FaxingClinic, agent: FaxAgent) ->
     assert clinic.state.faxes[id].is_unread
 
 
-def test_json_webhooks_have_the_file_in_base64(clinic: FaxingClinic, agent: FaxAgent) -> None:
+def test_json_webhooks_have_the_file_in_base64(clinic: FaxingClinic, agent: AgentServer) -> None:
     clinic.register(f"{agent.url}/form")
     service = clinic.register(f"{agent.url}/json", webhookContentType="application/json")
     assert service["webhookContentType"] == "application/json"
@@ -56,7 +57,7 @@ def test_json_webhooks_have_the_file_in_base64(clinic: FaxingClinic, agent: FaxA
     assert base64.b64decode(posted.json["file"])[:5] == b"%PDF-"
 
 
-def test_a_removed_webhook_is_not_called(clinic: FaxingClinic, agent: FaxAgent) -> None:
+def test_a_removed_webhook_is_not_called(clinic: FaxingClinic, agent: AgentServer) -> None:
     clinic.register(agent.url, webhookContentType="application/json")
     clinic.register("")
     clinic.receive()
@@ -64,7 +65,9 @@ def test_a_removed_webhook_is_not_called(clinic: FaxingClinic, agent: FaxAgent) 
     assert not agent.posted
 
 
-def test_each_fax_is_reported_once_to_its_own_callback_when_it_is_done(clinic: FaxingClinic, agent: FaxAgent) -> None:
+def test_each_fax_is_reported_once_to_its_own_callback_when_it_is_done(
+    clinic: FaxingClinic, agent: AgentServer
+) -> None:
     good = clinic.create(callbackUrl=f"{agent.url}/good", callbackUrlContentType="application/json")["id"]
     bad = clinic.create(to=BUSY, maxRetries=1, callbackUrl=f"{agent.url}/bad?key=s3cret")["id"]
     clinic.create()
@@ -77,7 +80,7 @@ def test_each_fax_is_reported_once_to_its_own_callback_when_it_is_done(clinic: F
     assert "s3cret" not in clinic.log
 
 
-def test_the_neutral_webhook_tells_of_faxes_that_arrive_and_are_done(clinic: FaxingClinic, agent: FaxAgent) -> None:
+def test_the_neutral_webhook_tells_of_faxes_that_arrive_and_are_done(clinic: FaxingClinic, agent: AgentServer) -> None:
     arrived = clinic.receive()
     clinic.handle.register_webhook(f"{agent.url}/hook")
     sent = clinic.create()["id"]
@@ -86,7 +89,7 @@ def test_the_neutral_webhook_tells_of_faxes_that_arrive_and_are_done(clinic: Fax
     assert told == [("fax.arrived", arrived, "received"), ("fax.done", sent, "delivered")]
 
 
-def test_the_webhook_of_the_config_is_called(agent: FaxAgent) -> None:
+def test_the_webhook_of_the_config_is_called(agent: AgentServer) -> None:
     clinic = FaxingClinic(webhook=f"{agent.url}/config")
     clinic.receive()
     clinic.pass_time()
@@ -97,19 +100,19 @@ def test_the_webhook_of_the_config_is_called(agent: FaxAgent) -> None:
 @pytest.mark.parametrize(
     ("answer", "outcome", "reason"),
     [
-        (FaxAnswer(body=b"x" * 10_000_000), "rejected", "response_too_large"),
-        (FaxAnswer(307, location="/in"), "rejected", "too_many_redirects"),
-        (FaxAnswer(302, location="/in"), "rejected", "redirect_not_followed"),
-        (FaxAnswer(307, location="http://192.0.2.1/"), "refused_by_policy", "not_this_machine"),
-        (FaxAnswer(307, location="http://[/"), "rejected", "bad_redirect"),
-        (FaxAnswer(404), "rejected", ""),
+        (AgentAnswer(body=b"x" * 10_000_000), "rejected", "response_too_large"),
+        (AgentAnswer(307, location="/in"), "rejected", "too_many_redirects"),
+        (AgentAnswer(302, location="/in"), "rejected", "redirect_not_followed"),
+        (AgentAnswer(307, location="http://192.0.2.1/"), "refused_by_policy", "not_this_machine"),
+        (AgentAnswer(307, location="http://[/"), "rejected", "bad_redirect"),
+        (AgentAnswer(404), "rejected", ""),
     ],
 )
 @pytest.mark.parametrize("hook", ["sinch", "neutral"])
 def test_a_bad_answer_is_logged_and_not_tried_again(
-    clinic: FaxingClinic, hook: str, answer: FaxAnswer, outcome: str, reason: str
+    clinic: FaxingClinic, hook: str, answer: AgentAnswer, outcome: str, reason: str
 ) -> None:
-    agent = FaxAgent(lambda _: answer)
+    agent = AgentServer(lambda _: answer)
     if hook == "sinch":
         clinic.register(f"{agent.url}/in")
     else:
@@ -122,7 +125,7 @@ def test_a_bad_answer_is_logged_and_not_tried_again(
 
 
 def test_a_redirect_to_the_sandbox_itself_is_refused(clinic: FaxingClinic) -> None:
-    agent = FaxAgent(lambda _: FaxAnswer(307, location=clinic.handle.url))
+    agent = AgentServer(lambda _: AgentAnswer(307, location=clinic.handle.url))
     clinic.register(f"{agent.url}/in")
     clinic.receive()
     clinic.pass_time()
@@ -131,7 +134,7 @@ def test_a_redirect_to_the_sandbox_itself_is_refused(clinic: FaxingClinic) -> No
 
 
 def test_errors_of_the_agent_are_retried_in_simulated_time_and_given_up(clinic: FaxingClinic) -> None:
-    agent = FaxAgent(lambda _: FaxAnswer(500))
+    agent = AgentServer(lambda _: AgentAnswer(500))
     clinic.register(f"{agent.url}/in")
     clinic.receive()
     clinic.pass_time("24h")
@@ -143,7 +146,7 @@ def test_errors_of_the_agent_are_retried_in_simulated_time_and_given_up(clinic: 
 
 def test_a_callback_that_hangs_is_given_up(clinic: FaxingClinic, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhook, "MAX_ANSWER_SECONDS", 0.05)
-    agent = FaxAgent(lambda _: (agent.released.wait(20), FaxAnswer())[1])
+    agent = AgentServer(lambda _: (agent.released.wait(20), AgentAnswer())[1])
     clinic.create(callbackUrl=f"{agent.url}/hang")
     clinic.pass_time("24h")
     agent.close()
@@ -151,14 +154,14 @@ def test_a_callback_that_hangs_is_given_up(clinic: FaxingClinic, monkeypatch: py
 
 
 def test_a_callback_where_nothing_listens_is_logged(clinic: FaxingClinic) -> None:
-    agent = FaxAgent()
+    agent = AgentServer()
     agent.close()
     clinic.create(callbackUrl=f"{agent.url}/gone", maxRetries=0)
     clinic.pass_time("24h")
     assert {outcome for outcome, _ in clinic.outcomes} == {"connection_refused"}
 
 
-def test_a_rewound_run_does_not_report_a_fax_again(clinic: FaxingClinic, agent: FaxAgent) -> None:
+def test_a_rewound_run_does_not_report_a_fax_again(clinic: FaxingClinic, agent: AgentServer) -> None:
     clinic.register(agent.url)
     clinic.receive()
     clinic.pass_time()
@@ -171,7 +174,7 @@ def test_a_rewound_run_does_not_report_a_fax_again(clinic: FaxingClinic, agent: 
     assert senders == [LAB, BUSY]
 
 
-def test_a_fax_that_a_rewind_undoes_is_reported_when_it_arrives_again(clinic: FaxingClinic, agent: FaxAgent) -> None:
+def test_a_fax_that_a_rewind_undoes_is_reported_when_it_arrives_again(clinic: FaxingClinic, agent: AgentServer) -> None:
     clinic.register(agent.url)
     first = clinic.receive()
     clinic.pass_time()

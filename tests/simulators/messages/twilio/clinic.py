@@ -1,11 +1,7 @@
 """A clinic that texts through the Twilio API, and the HTTP server of its agent."""
 
-import threading
-from collections.abc import Callable
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode
+from typing import Any
+from urllib.parse import urlencode
 
 import orjson
 
@@ -35,62 +31,6 @@ CONTACTS = (
     Contact(name="Lost", phone=LOST, unreachable=True),
     Contact(name="Gone", phone=GONE, opted_out=True),
 )
-
-
-class Posted(NamedTuple):
-    """A request that the agent got."""
-
-    path: str
-    headers: dict[str, str]
-    form: dict[str, str]
-
-
-class Answer(NamedTuple):
-    """What the agent answers."""
-
-    status: int = 200
-    body: bytes = b""
-    media: str = "text/xml"
-    location: str = ""
-
-
-class TextAgent:
-    """The agent's HTTP server."""
-
-    def __init__(self, answer: Callable[[Posted], Answer] = lambda _: Answer()) -> None:
-        self.posted: list[Posted] = []
-        self.released = threading.Event()
-        agent = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
-                headers = {key.lower(): value for key, value in self.headers.items()}
-                posted = Posted(self.path, headers, dict(parse_qsl(body, keep_blank_values=True)))
-                agent.posted.append(posted)
-                result = answer(posted)
-                with suppress(OSError):  # the sandbox waited no longer
-                    self.send_response(result.status)
-                    self.send_header("content-length", str(len(result.body)))
-                    self.send_header("content-type", result.media)
-                    if result.location:
-                        self.send_header("location", result.location)
-                    self.end_headers()
-                    self.wfile.write(result.body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def close(self) -> None:
-        """Stop, and release requests that hang."""
-        self.released.set()
-        self._server.shutdown()
-        self._server.server_close()
 
 
 class TextingClinic:

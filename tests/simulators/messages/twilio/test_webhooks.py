@@ -8,13 +8,14 @@ from clerkship.playground.playground import SavedLog
 from clerkship.simulators.messages.events import MessageRefused
 from clerkship.simulators.messages.twilio import deliveries
 from clerkship.simulators.messages.twilio.twiml import BadTwiml, parse_answer
-from tests.simulators.messages.twilio.clinic import ADA, LAND, OWN, SECOND, Answer, TextAgent, TextingClinic
+from tests.simulators.agent_server import AgentAnswer, AgentServer
+from tests.simulators.messages.twilio.clinic import ADA, LAND, OWN, SECOND, TextingClinic
 
 REPLY = b"<Response><Message>One</Message><Message><Body>Two</Body></Message></Response>"
 
 
 def test_an_inbound_message_is_posted_and_its_twiml_answers_are_sent_once(clinic: TextingClinic) -> None:
-    agent = TextAgent(lambda _: Answer(body=REPLY))
+    agent = AgentServer(lambda _: AgentAnswer(body=REPLY))
     assert clinic.register(f"{agent.url}/sms?key=s3cret")["sms_url"] == f"{agent.url}/sms?key=s3cret"
     sid = clinic.receive("Can I come at 9?")
     clinic.pass_time("1h")
@@ -36,7 +37,7 @@ def test_an_inbound_message_is_posted_and_its_twiml_answers_are_sent_once(clinic
 
 
 def test_numbers_have_their_own_address_and_registering_one_sends_nothing_again(clinic: TextingClinic) -> None:
-    agent = TextAgent()
+    agent = AgentServer()
     clinic.register(f"{agent.url}/first")
     clinic.receive("to the first")
     clinic.receive("to the second", to=SECOND)
@@ -52,7 +53,7 @@ def test_numbers_have_their_own_address_and_registering_one_sends_nothing_again(
 
 
 def test_each_status_is_reported_to_the_callback_of_its_message(clinic: TextingClinic) -> None:
-    agent = TextAgent()
+    agent = AgentServer()
     good = clinic.create(StatusCallback=f"{agent.url}/good?key=s3cret")["sid"]
     bad = clinic.create(to=LAND, StatusCallback=f"{agent.url}/bad")["sid"]
     clinic.create()
@@ -76,22 +77,22 @@ def test_each_status_is_reported_to_the_callback_of_its_message(clinic: TextingC
 @pytest.mark.parametrize(
     ("answer", "outcome", "reason"),
     [
-        (Answer(body=b"<Response><Redirect>http://x.example</Redirect></Response>"), "rejected", "twiml_redirect"),
-        (Answer(body=b"<Response><Message>Hi</Message><Dial/></Response>"), "rejected", "twiml_unsupported"),
-        (Answer(body=b"\x00garbage"), "rejected", "bad_twiml"),
-        (Answer(body=b'<?xml version="1.0" encoding="big5"?><Response/>'), "rejected", "bad_twiml"),
-        (Answer(body=b'<!DOCTYPE r [<!ENTITY a "b">]><Response>&a;</Response>'), "rejected", "twiml_doctype"),
-        (Answer(body=b"{}", media="application/json"), "rejected", "bad_content_type"),
-        (Answer(body=b"x" * 10_000_000), "rejected", "response_too_large"),
-        (Answer(307, location="/sms"), "rejected", "too_many_redirects"),
-        (Answer(307, location="http://192.0.2.1/"), "refused_by_policy", "not_this_machine"),
-        (Answer(404), "rejected", ""),
+        (AgentAnswer(body=b"<Response><Redirect>http://x.example</Redirect></Response>"), "rejected", "twiml_redirect"),
+        (AgentAnswer(body=b"<Response><Message>Hi</Message><Dial/></Response>"), "rejected", "twiml_unsupported"),
+        (AgentAnswer(body=b"\x00garbage"), "rejected", "bad_twiml"),
+        (AgentAnswer(body=b'<?xml version="1.0" encoding="big5"?><Response/>'), "rejected", "bad_twiml"),
+        (AgentAnswer(body=b'<!DOCTYPE r [<!ENTITY a "b">]><Response>&a;</Response>'), "rejected", "twiml_doctype"),
+        (AgentAnswer(body=b"{}", media="application/json"), "rejected", "bad_content_type"),
+        (AgentAnswer(body=b"x" * 10_000_000), "rejected", "response_too_large"),
+        (AgentAnswer(307, location="/sms"), "rejected", "too_many_redirects"),
+        (AgentAnswer(307, location="http://192.0.2.1/"), "refused_by_policy", "not_this_machine"),
+        (AgentAnswer(404), "rejected", ""),
     ],
 )
 def test_a_bad_answer_is_logged_and_sends_nothing(
-    clinic: TextingClinic, answer: Answer, outcome: str, reason: str
+    clinic: TextingClinic, answer: AgentAnswer, outcome: str, reason: str
 ) -> None:
-    agent = TextAgent(lambda _: answer)
+    agent = AgentServer(lambda _: answer)
     clinic.register(f"{agent.url}/sms")
     clinic.receive("Hello")
     clinic.pass_time("1h")
@@ -103,7 +104,7 @@ def test_a_bad_answer_is_logged_and_sends_nothing(
 
 def test_a_webhook_that_hangs_is_given_up(clinic: TextingClinic, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deliveries, "MAX_ANSWER_SECONDS", 0.05)
-    agent = TextAgent(lambda _: (agent.released.wait(20), Answer())[1])
+    agent = AgentServer(lambda _: (agent.released.wait(20), AgentAnswer())[1])
     clinic.register(f"{agent.url}/sms")
     clinic.receive("Hello")
     clinic.pass_time("1h")
@@ -113,7 +114,7 @@ def test_a_webhook_that_hangs_is_given_up(clinic: TextingClinic, monkeypatch: py
 
 
 def test_an_answer_to_a_contact_who_opted_out_is_refused(clinic: TextingClinic) -> None:
-    agent = TextAgent(lambda _: Answer(body=REPLY))
+    agent = AgentServer(lambda _: AgentAnswer(body=REPLY))
     clinic.register(f"{agent.url}/sms")
     clinic.receive("STOP")
     clinic.pass_time()
@@ -124,7 +125,7 @@ def test_an_answer_to_a_contact_who_opted_out_is_refused(clinic: TextingClinic) 
 
 
 def test_what_was_posted_before_a_rewind_is_not_posted_again(clinic: TextingClinic) -> None:
-    agent = TextAgent(lambda posted: Answer(404 if posted.form.get("Body") == "refused" else 200))
+    agent = AgentServer(lambda posted: AgentAnswer(404 if posted.form.get("Body") == "refused" else 200))
     clinic.register(f"{agent.url}/sms")
     clinic.create(StatusCallback=f"{agent.url}/status")
     clinic.receive("one")
@@ -141,7 +142,7 @@ def test_what_was_posted_before_a_rewind_is_not_posted_again(clinic: TextingClin
 
 
 def test_a_message_that_a_rewind_undoes_is_posted_when_it_comes_again(clinic: TextingClinic) -> None:
-    agent = TextAgent()
+    agent = AgentServer()
     clinic.register(f"{agent.url}/sms")
     first = clinic.receive("one")
     clinic.pass_time()
