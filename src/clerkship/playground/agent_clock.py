@@ -96,8 +96,8 @@ def advance_by(playground: Playground, by: timedelta) -> None:
         _wait_for_deliveries(playground)
         end = playground.now + by
         while (due := playground.clock.next_due()) is not None and due <= end and playground.clock_hold.is_used:
-            _advance_to(playground, due)
-        _advance_to(playground, end)
+            advance_to(playground, due)
+        advance_to(playground, end)
 
 
 def skip_to_next_event(playground: Playground) -> bool:
@@ -107,11 +107,12 @@ def skip_to_next_event(playground: Playground) -> bool:
         due = playground.clock.next_due()
         if due is None:
             return False
-        _advance_to(playground, due)
+        advance_to(playground, due)
         return True
 
 
-def _advance_to(playground: Playground, time: datetime) -> None:
+def advance_to(playground: Playground, time: datetime) -> None:
+    """Advance to a time, and wait until the sandboxes have called the agent."""
     playground.clock.advance(max(time - playground.now, timedelta(0)))
     _wait_for_deliveries(playground)
 

@@ -209,7 +209,9 @@ class Gateway:
         playground = self.playgrounds.get(context.playground_id)
         if playground is None:
             return False
-        return playground.people.uses_model or (context.sandbox_name == CLOCK and playground.clock_hold.is_used)
+        if playground.people.uses_model:
+            return True
+        return playground.clock_hold.is_used if context.sandbox_name == CLOCK else _waits(context, playground)
 
     def handle(self, context: RequestContext) -> Reply:
         """Run one request through all handlers.
@@ -313,8 +315,18 @@ def _is_quick(context: RequestContext, playground: Playground) -> bool:
         call.locate(sandbox.spec)
     except Refusal:
         return True
+    if _waits(context, playground):
+        return False
     context.cost_key = build_cost_key(call)
     return context.cost_key is not None and sandbox.prepared.timings.is_quick(context.cost_key, sandbox.prepared.base)
+
+
+def _waits(context: RequestContext, playground: Playground) -> bool:
+    """Return whether a request may wait for the wall clock, or for a call to the agent."""
+    operation = context.call.operation
+    if operation is None or not operation.waits:
+        return False
+    return playground.environment.time == "paced" or playground.clock_hold.is_used
 
 
 def _add_cors_headers(call: ProtocolCall, spec: Spec, reply: Reply) -> Reply:

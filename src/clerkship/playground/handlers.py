@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, cast
 
@@ -29,6 +30,7 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import add_body, describe_request, find_record, is_body_logged, title_of
 from clerkship.playground.request_timings import CostKey
 from clerkship.playground.sandbox import Sandbox
+from clerkship.playground.waiting import pass_time
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.authentication.scoped import refuse_scope
@@ -218,6 +220,7 @@ def run_operation(context: RequestContext) -> None:
             sandbox.callbacks,
             context.access,
             sandbox.list_public_keys,
+            partial(pass_time, playground),
         )
     else:
         action, keys = build_unlogged_context(playground, sandbox), sandbox.list_public_keys

@@ -8,6 +8,7 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, get_origin
@@ -39,6 +40,10 @@ OK = 200
 
 def ignore_callback(name: str, address: str) -> None:
     """Ignore a callback address: the default where nothing sends messages to the agent."""
+
+
+def pass_no_time(limit: timedelta, is_done: Callable[[], bool]) -> None:
+    """Let no time pass: the default where there is no clock."""
 
 
 def list_no_keys() -> dict[str, Any]:
@@ -73,6 +78,9 @@ class OperationContext(NamedTuple, Generic[StateT]):
     get such requests, and they must check it."""
     public_keys: Callable[[], dict[str, Any]] = list_no_keys
     """Returns the public keys of the sandbox as a JWK Set."""
+    pass_time: Callable[[timedelta, Callable[[], bool]], None] = pass_no_time
+    """Lets simulated time pass until a condition is true, at most for a duration. Only operations with `waits=True` use
+    it, and before they emit an event: work that falls due meanwhile emits its own."""
 
 
 OperationFunction = Callable[[OperationContext[Any], InputT], ResultT]
@@ -90,6 +98,7 @@ class Operation(Generic[InputT, ResultT]):
         tool: bool = True,
         logs_body: bool = True,
         scoped: bool = False,
+        waits: bool = False,
         shorter_hint: str = "",
         schema: Mapping[str, Any] | None = None,
     ) -> None:
@@ -103,6 +112,8 @@ class Operation(Generic[InputT, ResultT]):
         """Whether the log may contain the body of a request; False if it differs between machines, as a port does."""
         self.scoped = scoped
         """Whether it checks `OperationContext.access`; if not, access tokens with scopes are refused."""
+        self.waits = waits
+        """Whether it lets simulated time pass, which takes wall time if the clock is paced."""
         self.shorter_hint = shorter_hint
         """How to get a shorter result, for a model whose tool result was cut."""
         self._schema = schema
