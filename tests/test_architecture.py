@@ -18,7 +18,7 @@ LAYERS: list[set[str]] = [
     {"by_name"},
     {"model"},
     {"kit"},
-    {"llm", "cds", "fax", "fhir", "hl7", "x12"},
+    {"llm", "cds", "fax", "fhir", "hl7", "ivr", "x12"},
     {"synthetic"},
     {"events", "library", "settings"},
     {"sandbox"},

@@ -3,7 +3,9 @@
 import re
 from typing import Literal, NamedTuple
 
-PersonChannel = Literal["sms", "email", "portal"]
+PersonChannel = Literal["sms", "email", "portal", "phone"]
+PHONE_CHANNELS = ("sms", "phone")
+"""Channels whose addresses are phone numbers."""
 MAX_PHONE_LENGTH = 32
 _E164 = re.compile(r"\+[1-9][0-9]{6,14}")
 _EMAIL = re.compile(r"[^@\s<>,;\"]+@[^@\s<>,;\"]+")
@@ -14,6 +16,7 @@ ADDRESS_FORMS = {
     "sms": "a phone number such as +15550100123",
     "email": "an e-mail address",
     "portal": "a portal account such as Patient/pat-0001",
+    "phone": "a phone number such as +15550100123",
 }
 """What the address of a person on each channel looks like, for errors."""
 
@@ -46,7 +49,7 @@ def build_place(channel: str, address: str) -> str:
 
 def normalise_address(channel: str, address: str) -> str:
     """Return an address as it is compared: a number in E.164, an e-mail address in lower case."""
-    if channel == "sms":
+    if channel in PHONE_CHANNELS:
         return normalise_phone(address) or address
     return address.strip().casefold() if channel == "email" else address.strip()
 
@@ -65,6 +68,6 @@ def normalise_phone(text: str) -> str | None:
 
 def is_address(channel: PersonChannel, address: str) -> bool:
     """Return whether a text has the form of an address on a channel."""
-    if channel == "sms":
+    if channel in PHONE_CHANNELS:
         return normalise_phone(address) is not None
     return bool((_EMAIL if channel == "email" else _PORTAL).fullmatch(address.strip()))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from clerkship.model.call import StepCall
-from clerkship.model.conversation_key import ADDRESS_FORMS, PersonChannel, is_address
+from clerkship.model.conversation_key import ADDRESS_FORMS, PHONE_CHANNELS, PersonChannel, is_address
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.matcher import check_expected
@@ -176,7 +176,7 @@ class ScenarioPerson(Frozen):
     )
     channel: Annotated[
         PersonChannel | None,
-        Field(description="how they write, on a sandbox for messages; none on a chat"),
+        Field(description="how they write or call, on a sandbox for messages or phone calls; none on a chat"),
     ] = None
     address: Annotated[
         str | None,
@@ -307,16 +307,16 @@ class ScenarioPerson(Frozen):
         if self.channel is None:
             given = [key for key in ("address", "subject", "answers_after") if getattr(self, key) is not None]
             if given:
-                raise ValueError(f"`{given[0]}` needs a `channel`: sms, email or portal")
+                raise ValueError(f"`{given[0]}` needs a `channel`: sms, email, portal or phone")
             return self
         if self.address is None:
             raise ValueError(f"a person on {self.channel} needs an `address`: {ADDRESS_FORMS[self.channel]}")
         is_complete = "{{" not in self.address and "${" not in self.address
         if is_complete and not is_address(self.channel, self.address):
             raise ValueError(f"`address` is not {ADDRESS_FORMS[self.channel]}: {self.address[:80]!r}")
-        if self.subject is not None and self.channel == "sms":
-            raise ValueError("`subject` has no effect on sms: text messages have none")
-        if self.subject is None and self.channel != "sms" and self.can_begin:
+        if self.subject is not None and self.channel in PHONE_CHANNELS:
+            raise ValueError(f"`subject` has no effect on {self.channel}: only e-mail and portal messages have one")
+        if self.subject is None and self.channel not in PHONE_CHANNELS and self.can_begin:
             raise ValueError(f"a person who may write first on {self.channel} needs a `subject`")
         return self
 

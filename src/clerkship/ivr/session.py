@@ -1,0 +1,221 @@
+"""What a far end of a call remembers, what can happen to it, and what it does.
+
+A far end is a phone tree, a scripted representative or a recorder of messages. It has no clock: a step returns after
+how many seconds it wants to be called again. The simulator turns actions into events and keeps the time.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
+
+from pydantic import Field
+
+from clerkship.ivr.tree import NodeName
+from clerkship.kit.rng import Rng
+from clerkship.model.frozen import Flag, Frozen, Number, Whole
+
+Phase = Literal["speaking", "listening", "on_hold", "recording", "waiting", "ended"]
+"""`speaking`: a prompt plays. `listening`: it waits for the caller. `waiting`: it waits for the result of a hook."""
+RejectionReason = Literal["no_input", "no_match", "invalid"]
+
+
+class IvrSession(Frozen):
+    """Where a call is in a phone tree."""
+
+    type: Literal["ivr"] = "ivr"
+    node: NodeName
+    phase: Phase
+    attempts: Annotated[Whole, Field(description="entries at this node that were missing or wrong")] = 0
+    digits: Annotated[str, Field(description="digits that are not used yet")] = ""
+    entry: Annotated[str, Field(description="the entry that the caller is asked to confirm")] = ""
+    values: dict[str, str] = {}
+    visits: dict[str, int] = {}
+    prompts: Annotated[tuple[str, ...], Field(description="what is still to be said at this node")] = ()
+    hold_seconds: Annotated[Number, Field(description="how much longer the caller waits in the queue")] = 0.0
+    position: Whole = 0
+
+
+class RepresentativeSession(Frozen):
+    """Where a call with a scripted representative is."""
+
+    type: Literal["representative"] = "representative"
+    representative: str
+    phase: Phase
+    attempts: Whole = 0
+    values: dict[str, str] = {}
+    is_verified: Flag = False
+    topic: Annotated[str, Field(description="the answer that waits for the result of a hook")] = ""
+    prompts: tuple[str, ...] = ()
+
+
+class RecordingSession(Frozen):
+    """A greeting, a beep and a recording."""
+
+    type: Literal["recording"] = "recording"
+    mailbox: str
+    phase: Phase
+    greeting: str = ""
+    max_seconds: Number = 180.0
+
+
+FarEndSession = Annotated[IvrSession | RepresentativeSession | RecordingSession, Field(discriminator="type")]
+
+
+# What can happen to a far end.
+
+
+class Answered(NamedTuple):
+    """The call was answered, or transferred here."""
+
+
+class TimerFired(NamedTuple):
+    """The seconds that the last step returned are over: a prompt has ended, or the caller did nothing."""
+
+
+class DigitsPressed(NamedTuple):
+    """The caller pressed keys."""
+
+    digits: str
+
+
+class SpeechStarted(NamedTuple):
+    """The caller began to speak."""
+
+
+class SpeechEnded(NamedTuple):
+    """The caller has said something."""
+
+    text: str
+
+
+class HookReturned(NamedTuple):
+    """A hook returned."""
+
+    outcome: str
+    values: dict[str, str]
+
+
+Stimulus = Answered | TimerFired | DigitsPressed | SpeechStarted | SpeechEnded | HookReturned
+
+
+# What a far end does.
+
+
+class EnterNode(NamedTuple):
+    """Go to a node."""
+
+    node: str
+
+
+class Speak(NamedTuple):
+    """Say a text."""
+
+    text: str
+    is_music: bool = False
+
+
+class StopSpeaking(NamedTuple):
+    """Stop a prompt, because the caller interrupted it."""
+
+
+class Beep(NamedTuple):
+    """Start to record."""
+
+    mailbox: str
+
+
+class RejectInput(NamedTuple):
+    """Reject what the caller did, or that they did nothing."""
+
+    node: str
+    reason: RejectionReason
+    attempt: int
+    text: str = ""
+
+
+class CollectValue(NamedTuple):
+    """Accept an entry."""
+
+    node: str
+    name: str
+    value: str
+
+
+class RunHook(NamedTuple):
+    """Run a hook; the far end waits for HookReturned. It is the last action of a step."""
+
+    node: str
+    hook: str
+    arguments: dict[str, str]
+
+
+class StartHold(NamedTuple):
+    """Put the caller on hold."""
+
+    position: int
+
+
+class EndHold(NamedTuple):
+    """Take the caller off hold."""
+
+
+class TransferCall(NamedTuple):
+    """Connect the caller to a representative of the line, or to a number. It is the last action of a step."""
+
+    representative: str | None
+    number: str | None
+
+
+class VerifyIdentity(NamedTuple):
+    """Accept that the caller may get information about a person."""
+
+    member_id: str
+
+
+class HangUp(NamedTuple):
+    """End the call. It is the last action of a step."""
+
+    reason: str
+
+
+Action = (
+    EnterNode
+    | Speak
+    | StopSpeaking
+    | Beep
+    | RejectInput
+    | CollectValue
+    | RunHook
+    | StartHold
+    | EndHold
+    | TransferCall
+    | VerifyIdentity
+    | HangUp
+)
+
+
+class StepResult(NamedTuple):
+    """What a far end does, what it remembers, and when it wants to be called again."""
+
+    session: FarEndSession
+    actions: tuple[Action, ...] = ()
+    timer_seconds: float | None = None
+    """After how many seconds TimerFired is due; None if the far end waits for something else. A step that speaks
+    returns the length of what is said, which `speech_time.measure_speech` gives."""
+
+
+class StepContext(NamedTuple):
+    """What a step may depend on besides the session and the stimulus."""
+
+    now: datetime
+    """The simulated time, in the zone of the environment."""
+    rng: Rng
+
+
+class FarEnd(Protocol):
+    """A phone tree, a scripted representative or a recorder. It keeps nothing: what it remembers is in the session."""
+
+    def start(self, context: StepContext) -> StepResult:
+        """Answer a call."""
+
+    def step(self, session: Any, stimulus: Stimulus, context: StepContext) -> StepResult:
+        """Return what it does next. A stimulus that does not matter in the session's phase changes nothing."""

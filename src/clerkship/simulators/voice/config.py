@@ -1,0 +1,65 @@
+"""The configuration of a `voice` simulator."""
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from clerkship.ivr.representative_script import RepresentativeScript
+from clerkship.ivr.tree import IvrTree, ValueName
+from clerkship.model.duration import Duration
+from clerkship.model.frozen import Frozen, Whole
+
+PhoneNumber = Annotated[str, Field(pattern=r"^\+[1-9]\d{6,14}$", description="phone number in E.164: +15550100123")]
+DialOutcome = Literal["answer", "busy", "no_answer", "out_of_service"]
+
+
+class VoiceLine(Frozen):
+    """A number that can be called, and what answers there."""
+
+    number: PhoneNumber
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    tree: Annotated[
+        str | IvrTree | None,
+        Field(description="the phone tree: the name of one that ships, or a whole tree, such as `!include tree.yml`"),
+    ] = None
+    values: Annotated[dict[ValueName, str], Field(description="values of the tree that differ on this line")] = {}
+    representatives: Annotated[
+        dict[ValueName, RepresentativeScript], Field(description="by the name in transfers")
+    ] = {}
+    mailbox: Annotated[str | None, Field(description="mailbox that answers, if there is no tree")] = None
+    outcomes: Annotated[
+        tuple[DialOutcome, ...],
+        Field(min_length=1, max_length=50, description="what each call to it meets, in order; the last one repeats"),
+    ] = ("answer",)
+    ring: Annotated[Duration, Field(description="how long it rings before it is answered")] = timedelta(seconds=4)
+
+
+class MailboxConfig(Frozen):
+    """A mailbox for voicemail."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=60)]
+    number: Annotated[PhoneNumber | None, Field(description="whose unanswered calls it takes")] = None
+    access_number: Annotated[
+        PhoneNumber | None, Field(description="number that is dialled to listen to it, with the PIN")
+    ] = None
+    pin: Annotated[str, Field(pattern=r"^\d{4,10}$")] = "2580"
+    greeting: str = "You have reached our voicemail. Please leave a message after the tone."
+    is_own: Annotated[bool, Field(description="whether the agent can list its messages over HTTP")] = True
+
+
+class VoiceConfig(Frozen):
+    """The configuration: the organization's own numbers, the lines it can call, and its mailboxes."""
+
+    organization: str = "Clinic"
+    numbers: Annotated[tuple[PhoneNumber, ...], Field(min_length=1, max_length=20, description="its own numbers")] = (
+        "+15550100100",
+    )
+    lines: Annotated[tuple[VoiceLine, ...], Field(max_length=1_000)] = ()
+    mailboxes: Annotated[tuple[MailboxConfig, ...], Field(max_length=100)] = ()
+    webhook: Annotated[str | None, Field(description="URL of the agent that is called for each incoming call")] = None
+    ring_timeout: Annotated[Duration, Field(description="how long an incoming call rings")] = timedelta(seconds=25)
+    max_call_length: Annotated[Duration, Field(description="after this a call is dropped")] = timedelta(hours=2)
+    max_open_calls: Annotated[Whole, Field(ge=1, le=10_000)] = 2_000
+    max_calls: Annotated[Whole, Field(ge=1, le=1_000_000)] = 50_000
+    max_text: Annotated[Whole, Field(ge=1, le=100_000, description="characters that are said at once")] = 5_000

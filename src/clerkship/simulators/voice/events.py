@@ -1,0 +1,332 @@
+"""Events of a `voice` sandbox."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from clerkship.events.event import Payload, Utterance
+from clerkship.ivr.session import FarEndSession, RejectionReason
+from clerkship.model.conversation_key import build_place
+from clerkship.simulators.voice.records import CallOutcome, CallParty, Direction, Speaker
+
+CHANNEL = "phone"
+
+
+class CallStarted(Payload):
+    """A call was dialled: by the agent, or by a simulated caller to one of the agent's numbers. It rings."""
+
+    kind: ClassVar[str] = "voice.call.started"
+    call: str
+    direction: Direction
+    from_number: str
+    to_number: str
+
+
+class CallRefused(Payload):
+    """A call was not placed, such as one to text that is no number, or one too many at once."""
+
+    kind: ClassVar[str] = "voice.call.refused"
+    to_number: str
+    code: str
+    reason: str
+
+
+class CallAnswered(Payload):
+    """A call was answered."""
+
+    kind: ClassVar[str] = "voice.call.answered"
+    call: str
+    far_end: Annotated[str, Field(description="number of the line or person; `number/name` for a representative")]
+
+
+class CallEnded(Payload):
+    """A call ended."""
+
+    kind: ClassVar[str] = "voice.call.ended"
+    call: str
+    by: CallParty
+    outcome: CallOutcome
+    reason: str = ""
+
+
+class CallTransferred(Payload):
+    """The far end connected the agent to a representative or to another number."""
+
+    kind: ClassVar[str] = "voice.call.transferred"
+    call: str
+    far_end: str
+    is_wrong: Annotated[bool, Field(description="whether a fault sent the call to the wrong place")] = False
+
+
+class FarEndSpoke(Utterance):
+    """The far end began to say something: a line, a representative or a simulated person.
+
+    `seconds` is how long the text takes; SpeechCut follows if it is interrupted.
+    """
+
+    kind: ClassVar[str] = "voice.far_end.spoke"
+    call: str
+    number: Annotated[int, Field(description="number of the turn in the call, from 1")]
+    far_end: Annotated[str, Field(description="number of the phone at the far end")]
+    speaker: Speaker
+    seconds: float
+    node: Annotated[str, Field(description="`tree/node` of a phone tree; empty for a person")] = ""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation with the number."""
+        return (build_place(CHANNEL, self.far_end),)
+
+
+class AgentSpoke(Utterance):
+    """The agent began to say something in a call."""
+
+    kind: ClassVar[str] = "voice.agent.spoke"
+    call: str
+    number: int
+    far_end: str
+    seconds: float
+    is_heard: Annotated[bool, Field(description="whether the far end hears it; not while a line plays on hold")] = True
+    is_outgoing: ClassVar[bool] = True
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation with the number."""
+        return (build_place(CHANNEL, self.far_end),)
+
+
+class SpeechCut(Payload):
+    """A turn was interrupted: the agent pressed keys or spoke before a prompt ended, or the call ended."""
+
+    kind: ClassVar[str] = "voice.speech.cut"
+    call: str
+    number: int
+    after_seconds: float
+    heard: Annotated[str, Field(description="what had been said of it")]
+
+
+class MusicStarted(Payload):
+    """Music or another sound without words plays."""
+
+    kind: ClassVar[str] = "voice.music.started"
+    call: str
+    music: str
+
+
+class DigitsSent(Payload):
+    """The agent pressed keys."""
+
+    kind: ClassVar[str] = "voice.digits.sent"
+    call: str
+    digits: str
+    understood: Annotated[str, Field(description="what the line understood; a fault may change a digit")]
+
+
+class NodeEntered(Payload):
+    """A call came to a node of a phone tree."""
+
+    kind: ClassVar[str] = "voice.node.entered"
+    call: str
+    tree: str
+    node: str
+    version: str = "1"
+
+
+class InputRejected(Payload):
+    """A line rejected what the agent said or pressed, or heard nothing."""
+
+    kind: ClassVar[str] = "voice.input.rejected"
+    call: str
+    node: str
+    reason: RejectionReason
+    attempt: int
+    text: str = ""
+
+
+class ValueCollected(Payload):
+    """A line accepted an entry."""
+
+    kind: ClassVar[str] = "voice.value.collected"
+    call: str
+    node: str
+    name: str
+    value: str
+
+
+class HookRun(Payload):
+    """A line or representative looked something up or changed something."""
+
+    kind: ClassVar[str] = "voice.hook.run"
+    call: str
+    node: str
+    hook: str
+    arguments: dict[str, str]
+    outcome: str
+    values: dict[str, str] = {}
+
+
+class IdentityVerified(Payload):
+    """The far end accepted that it may speak about a person, or the agent's caller proved who they are."""
+
+    kind: ClassVar[str] = "voice.identity.verified"
+    call: str
+    member_id: str
+
+
+class HoldStarted(Payload):
+    """The call was put on hold."""
+
+    kind: ClassVar[str] = "voice.hold.started"
+    call: str
+    by: CallParty
+    position: Annotated[int | None, Field(description="the caller's position in the queue")] = None
+
+
+class HoldEnded(Payload):
+    """The call was taken off hold."""
+
+    kind: ClassVar[str] = "voice.hold.ended"
+    call: str
+    by: CallParty
+
+
+class BeepPlayed(Payload):
+    """A recorder of messages beeped: what is said from now on is recorded."""
+
+    kind: ClassVar[str] = "voice.beep.played"
+    call: str
+    mailbox: str
+
+
+class SessionChanged(Payload):
+    """What the far end of a call remembers has changed, and when it is to be called again."""
+
+    kind: ClassVar[str] = "voice.session.changed"
+    call: str
+    session: FarEndSession | None
+    timer_seconds: float | None = None
+
+
+class CallHeard(Payload):
+    """The agent listened to a call, up to now."""
+
+    kind: ClassVar[str] = "voice.call.heard"
+    sums_up: ClassVar[bool] = True
+    call: str
+
+
+class MenuChanged(Payload):
+    """The phone tree of a line was replaced."""
+
+    kind: ClassVar[str] = "voice.menu.changed"
+    number: str
+    tree: Annotated[str, Field(description="name of the tree; the step has it whole")]
+    version: str
+
+
+class CaseOpened(Payload):
+    """A line or representative opened a case."""
+
+    kind: ClassVar[str] = "voice.case.opened"
+    call: str
+    reference: str
+    subject: str
+    member_id: str = ""
+
+
+class CallbackBooked(Payload):
+    """A line or representative promised to call back."""
+
+    kind: ClassVar[str] = "voice.callback.booked"
+    call: str
+    number: str
+    at: Annotated[str, Field(description="when, as it was asked for; empty for as soon as possible")] = ""
+
+
+class VoicemailLeft(Payload):
+    """A message was left in a mailbox."""
+
+    kind: ClassVar[str] = "voice.voicemail.left"
+    id: str
+    mailbox: str
+    from_number: str
+    text: str
+    seconds: float
+    before_beep: str = ""
+    call: str | None = None
+
+
+class VoicemailChanged(Payload):
+    """The agent read a voicemail, marked it as read or unread, or deleted it."""
+
+    kind: ClassVar[str] = "voice.voicemail.changed"
+    id: str
+    change: Literal["read", "unread", "deleted"]
+    call: Annotated[str | None, Field(description="the call in which it was done, if by phone")] = None
+
+
+class MessageWaitingChanged(Payload):
+    """The number of unread messages of a mailbox changed."""
+
+    kind: ClassVar[str] = "voice.message_waiting.changed"
+    mailbox: str
+    unread: int
+
+
+class PhoneConversationStarted(Payload):
+    """A simulated person can be reached at a number, and may call."""
+
+    kind: ClassVar[str] = "voice.conversation.started"
+    person: str
+    number: str
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation."""
+        return (build_place(CHANNEL, self.number),)
+
+
+class PhoneConversationEnded(Payload):
+    """A simulated person no longer answers at a number."""
+
+    kind: ClassVar[str] = "voice.conversation.ended"
+    number: str
+    reason: str
+    detail: str | None = None
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation."""
+        return (build_place(CHANNEL, self.number),)
+
+
+EVENTS: tuple[type[Payload], ...] = (
+    CallStarted,
+    CallRefused,
+    CallAnswered,
+    CallEnded,
+    CallTransferred,
+    FarEndSpoke,
+    AgentSpoke,
+    SpeechCut,
+    MusicStarted,
+    DigitsSent,
+    NodeEntered,
+    InputRejected,
+    ValueCollected,
+    HookRun,
+    IdentityVerified,
+    HoldStarted,
+    HoldEnded,
+    BeepPlayed,
+    SessionChanged,
+    CallHeard,
+    MenuChanged,
+    CaseOpened,
+    CallbackBooked,
+    VoicemailLeft,
+    VoicemailChanged,
+    MessageWaitingChanged,
+    PhoneConversationStarted,
+    PhoneConversationEnded,
+)

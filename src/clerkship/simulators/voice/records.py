@@ -1,0 +1,102 @@
+"""Calls and voicemails as the state of a `voice` sandbox keeps them."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from clerkship.ivr.session import FarEndSession
+
+Direction = Literal["outbound", "inbound"]
+CallStatus = Literal["ringing", "connected", "ended"]
+CallOutcome = Literal["completed", "busy", "no_answer", "rejected", "failed", "dropped", "abandoned"]
+"""How a call ended. `abandoned`: the agent hung up before it was connected, or while it was on hold. `dropped`: the
+connection broke. `failed`: the number is not in service."""
+CallParty = Literal["agent", "line", "representative", "person", "system"]
+Speaker = Literal["agent", "line", "representative", "person"]
+
+
+@dataclass(slots=True)
+class CallTurn:
+    """Something that was said in a call."""
+
+    number: int
+    speaker: Speaker
+    text: str
+    start: datetime
+    end: datetime
+    """When it ends, or was cut."""
+    seq: int
+    """The event that began it."""
+    heard: str = ""
+    """What was said of it before it was cut; the whole text if it was not."""
+    is_cut: bool = False
+    node: str = ""
+
+
+@dataclass(slots=True)
+class CallHold:
+    """A time on hold."""
+
+    by: CallParty
+    start: datetime
+    end: datetime | None = None
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """One call of the agent, in either direction."""
+
+    id: str
+    direction: Direction
+    from_number: str
+    to_number: str
+    started_at: datetime
+    status: CallStatus = "ringing"
+    answered_at: datetime | None = None
+    ended_at: datetime | None = None
+    ended_by: CallParty | None = None
+    outcome: CallOutcome | None = None
+    turns: list[CallTurn] = field(default_factory=list)
+    digits: list[tuple[datetime, str]] = field(default_factory=list)
+    path: list[str] = field(default_factory=list)
+    """The nodes that were entered, as `tree/node`, in order."""
+    holds: list[CallHold] = field(default_factory=list)
+    transfers: list[str] = field(default_factory=list)
+    """To whom the call was transferred, in order."""
+    reprompts: int = 0
+    """How often the line rejected an entry, or heard none."""
+    verified: list[str] = field(default_factory=list)
+    """Member ids of the people about whom the far end accepted to speak."""
+    beep_at: datetime | None = None
+    """When a recording began; what is said earlier is not in the voicemail."""
+    far_end: str = ""
+    """Who the agent is connected to: the number of a line or person, or `number/representative`."""
+    session: FarEndSession | None = None
+    """What the far end remembers; None if it is a simulated person."""
+    timer: tuple[datetime, int] | None = None
+    """When the far end is to be called again, and the event that led to it."""
+    heard_until: datetime | None = None
+    """Up to when the agent has listened."""
+
+    @property
+    def is_on_hold(self) -> bool:
+        """Whether either side has put the call on hold."""
+        return bool(self.holds) and self.holds[-1].end is None
+
+
+@dataclass(slots=True)
+class Voicemail:
+    """A message in a mailbox."""
+
+    id: str
+    mailbox: str
+    from_number: str
+    text: str
+    """What was said after the beep."""
+    received_at: datetime
+    seconds: float
+    before_beep: str = ""
+    """What was said before the beep, which is lost."""
+    call: str | None = None
+    is_read: bool = False
+    is_deleted: bool = False
