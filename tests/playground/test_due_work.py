@@ -1,5 +1,6 @@
 """A state may have work for later: it is done when simulated time reaches it, also after a rewind."""
 
+import threading
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
@@ -8,9 +9,12 @@ import pytest
 from clerkship.domains.contract import DomainSpec
 from clerkship.events.event import Event, Payload
 from clerkship.model.environment import Environment
+from clerkship.playground.agent_clock import MAX_AHEAD
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.due_work import EndlessWork
 from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog
+from clerkship.playground.waiting import pass_time
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
 from clerkship.steps.clock_advance import ClockAdvance
 
@@ -148,3 +152,54 @@ def test_work_that_is_never_done_is_a_platform_error() -> None:
     send(playground, "lost", 1)
     with pytest.raises(EndlessWork, match="post: the work due at"):
         playground.advance(HOUR)
+
+
+def test_time_passes_until_a_condition_is_true() -> None:
+    playground = open_playground()
+    send(playground, "a", 1)
+    send(playground, "b", 2)
+    pass_time(playground, 5 * HOUR, lambda: "a" in post_of(playground).delivered)
+    assert playground.now - playground.started_at == HOUR
+    assert post_of(playground).delivered == ["a"]
+
+
+def test_time_passes_to_the_limit_if_the_condition_stays_false() -> None:
+    playground = open_playground()
+    send(playground, "a", 1)
+    send(playground, "b", 3)
+    pass_time(playground, 2 * HOUR, lambda: False)
+    assert playground.now - playground.started_at == 2 * HOUR
+    assert post_of(playground).delivered == ["a"]
+
+
+def test_no_time_passes_if_the_condition_is_true_already() -> None:
+    playground = open_playground()
+    send(playground, "a", 1)
+    pass_time(playground, 2 * HOUR, lambda: True)
+    assert playground.now == playground.started_at
+
+
+def test_time_beyond_the_limit_of_the_agent_is_refused() -> None:
+    playground = open_playground()
+    with pytest.raises(Refusal, match="days ahead"):
+        pass_time(playground, MAX_AHEAD + HOUR, lambda: False)
+    assert playground.now == playground.started_at
+
+
+def test_paced_clock_is_waited_for_without_the_lock() -> None:
+    prepared = PreparedComponent(POST, POST.config())
+    environment = Environment(name="street", time="paced")
+    playground = Playground(environment, {}, "seed", PlaygroundOptions(domains={"post": prepared}))
+    arrived = threading.Event()
+
+    def deliver() -> None:
+        with playground.lock:
+            arrived.set()
+
+    with playground.lock:
+        other = threading.Thread(target=deliver)
+        other.start()
+        pass_time(playground, HOUR, arrived.is_set)
+        assert arrived.is_set()
+    other.join()
+    assert playground.now - playground.started_at < HOUR
