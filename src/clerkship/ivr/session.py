@@ -30,8 +30,11 @@ class IvrSession(Frozen):
     values: dict[str, str] = {}
     visits: dict[str, int] = {}
     prompts: Annotated[tuple[str, ...], Field(description="what is still to be said at this node")] = ()
+    wait_seconds: Annotated[Number, Field(description="how long the whole wait in the queue is")] = 0.0
     hold_seconds: Annotated[Number, Field(description="how much longer the caller waits in the queue")] = 0.0
     position: Whole = 0
+    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
+    recording_end: Annotated[datetime | None, Field(description="when the recording ends at the latest")] = None
 
 
 class RepresentativeSession(Frozen):
@@ -55,6 +58,8 @@ class RecordingSession(Frozen):
     phase: Phase
     greeting: str = ""
     max_seconds: Number = 180.0
+    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
+    recording_end: Annotated[datetime | None, Field(description="when the recording ends at the latest")] = None
 
 
 FarEndSession = Annotated[IvrSession | RepresentativeSession | RecordingSession, Field(discriminator="type")]
