@@ -19,6 +19,7 @@ PAIRS = (
     ReactionPair(source="messages", target="fhir", module="clerkship.reactions.messages_to_fhir"),
     ReactionPair(source="payer", target="fhir", module="clerkship.reactions.payer_to_fhir"),
     ReactionPair(source="payer", target="x12", module="clerkship.reactions.payer_to_x12"),
+    ReactionPair(source="voice", target="fhir", module="clerkship.reactions.voice_to_fhir"),
     ReactionPair(source="x12", target="files", module="clerkship.reactions.x12_to_files"),
 )
 

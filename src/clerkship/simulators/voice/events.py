@@ -165,6 +165,14 @@ class HookRun(Payload):
     values: dict[str, str] = {}
 
 
+class ChartAsked(Payload):
+    """A line looked up records of a type in the chart. A reaction of a chart answers with its records as they are."""
+
+    kind: ClassVar[str] = "voice.chart.asked"
+    call: str
+    resource_type: str
+
+
 class IdentityVerified(Payload):
     """The far end accepted that it may speak about a person, or the agent's caller proved who they are."""
 
@@ -315,6 +323,7 @@ EVENTS: tuple[type[Payload], ...] = (
     InputRejected,
     ValueCollected,
     HookRun,
+    ChartAsked,
     IdentityVerified,
     HoldStarted,
     HoldEnded,

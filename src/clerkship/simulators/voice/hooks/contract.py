@@ -3,8 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from clerkship.fhir.chart import Chart
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.records import CallRecord
+
+EMPTY_CHART = Chart(())
 
 
 class HookResult(NamedTuple):
@@ -21,8 +24,8 @@ class HookContext(NamedTuple):
     action: ActionContext
     """`action.domain(PayerState)` returns the payer."""
     call: CallRecord
-    records: Mapping[str, object]
-    """The records of the FHIR datasets, by `Type/id`; empty if the environment has none."""
+    records: Chart = EMPTY_CHART
+    """The resources of the FHIR datasets; empty if the environment has none."""
 
 
 class Hook(NamedTuple):
@@ -39,3 +42,5 @@ class Hook(NamedTuple):
     run: Callable[[HookContext, Mapping[str, str]], HookResult]
     needs: str = ""
     """The kind of domain that it asks, such as `payer`; empty if none."""
+    optional: tuple[str, ...] = ()
+    """Names of arguments that may be missing or empty."""

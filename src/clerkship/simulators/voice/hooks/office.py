@@ -1,0 +1,54 @@
+"""Hooks that change something at the organization that answers: a case is opened, a callback is booked."""
+
+from collections.abc import Mapping
+
+from clerkship.model.conversation_key import normalise_phone
+from clerkship.simulators.voice.events import CallbackBooked, CaseOpened
+from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult
+
+MAX_SUBJECT = 500
+"""Characters of a subject that are stored."""
+MAX_TIME = 200
+"""Characters of the time of a callback that are stored."""
+_CASE_DIGITS = 8
+
+
+def open_case(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
+    """Open a case, and return its number."""
+    digest = context.action.ids.new("case").rpartition("_")[2]
+    number = f"{int(digest, 16) % 10**_CASE_DIGITS:0{_CASE_DIGITS}}"
+    subject, member_id = arguments.get("subject", "").strip()[:MAX_SUBJECT], arguments.get("member_id", "").strip()
+    context.action.emit(CaseOpened(call=context.call.id, reference=number, subject=subject, member_id=member_id))
+    return HookResult("opened", {"case_number": number})
+
+
+def book_callback(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
+    """Promise to call back a number."""
+    number = normalise_phone(arguments.get("phone", ""))
+    if number is None:
+        return HookResult("invalid")
+    at = arguments.get("at", "").strip()[:MAX_TIME]
+    context.action.emit(CallbackBooked(call=context.call.id, number=number, at=at))
+    return HookResult("booked", {"callback_number": number})
+
+
+HOOKS = (
+    Hook(
+        "office.open_case",
+        "Open a case about a subject.",
+        ("subject",),
+        ("opened",),
+        ("case_number",),
+        open_case,
+        optional=("member_id",),
+    ),
+    Hook(
+        "office.book_callback",
+        "Book a callback to a phone number.",
+        ("phone",),
+        ("booked", "invalid"),
+        ("callback_number",),
+        book_callback,
+        optional=("at",),
+    ),
+)

@@ -1,0 +1,22 @@
+"""All hooks, by name."""
+
+from collections.abc import Mapping
+
+from clerkship.simulators.voice.hooks import chart, office, payer
+from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult
+
+HOOKS: Mapping[str, Hook] = {hook.name: hook for hook in (*payer.HOOKS, *chart.HOOKS, *office.HOOKS)}
+
+
+def find_hook(name: str) -> Hook | None:
+    """Return a hook by its name; None if there is none."""
+    return HOOKS.get(name)
+
+
+def run_hook(
+    context: HookContext, hook: Hook, arguments: Mapping[str, str], values: Mapping[str, str]
+) -> tuple[dict[str, str], HookResult]:
+    """Run a hook, and return its arguments and its result. An argument that is not given is the value of its name."""
+    given = {name: arguments.get(name, values.get(name, "")) for name in (*hook.inputs, *hook.optional)}
+    complete = {name: value for name, value in given.items() if value or name in hook.inputs}
+    return complete, hook.run(context, complete)
