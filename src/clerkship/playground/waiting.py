@@ -9,8 +9,8 @@ from clerkship.playground.playground import Playground
 from clerkship.sandbox.request import Refusal
 
 
-def pass_time(playground: Playground, limit: timedelta, is_done: Callable[[], bool]) -> None:
-    """Let time pass until `is_done` returns true, at most for `limit`.
+def pass_time(playground: Playground, limit: timedelta, is_done: Callable[[], bool]) -> datetime:
+    """Let time pass until `is_done` returns true, at most for `limit`; return the time then.
 
     A stepped clock jumps from one scheduled event to the next. A paced clock is waited for without the lock, so that
     other requests go on. Raises Refusal if simulated time would be too far ahead of its start.
@@ -22,6 +22,7 @@ def pass_time(playground: Playground, limit: timedelta, is_done: Callable[[], bo
         _step(playground, end, is_done)
     else:
         _wait(playground, end, is_done)
+    return playground.now
 
 
 def _step(playground: Playground, end: datetime, is_done: Callable[[], bool]) -> None:

@@ -8,7 +8,7 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, get_origin
@@ -42,8 +42,9 @@ def ignore_callback(name: str, address: str) -> None:
     """Ignore a callback address: the default where nothing sends messages to the agent."""
 
 
-def pass_no_time(limit: timedelta, is_done: Callable[[], bool]) -> None:
-    """Let no time pass: the default where there is no clock."""
+def pass_no_time(limit: timedelta, is_done: Callable[[], bool]) -> datetime | None:
+    """Let no time pass and return None: the default where there is no clock."""
+    return None
 
 
 def list_no_keys() -> dict[str, Any]:
@@ -78,9 +79,9 @@ class OperationContext(NamedTuple, Generic[StateT]):
     get such requests, and they must check it."""
     public_keys: Callable[[], dict[str, Any]] = list_no_keys
     """Returns the public keys of the sandbox as a JWK Set."""
-    pass_time: Callable[[timedelta, Callable[[], bool]], None] = pass_no_time
-    """Lets simulated time pass until a condition is true, at most for a duration. Only operations with `waits=True` use
-    it, and before they emit an event: work that falls due meanwhile emits its own."""
+    pass_time: Callable[[timedelta, Callable[[], bool]], datetime | None] = pass_no_time
+    """Lets simulated time pass until a condition is true, at most for a duration; returns the time then. Only
+    operations with `waits=True` use it, and before they emit an event: work that falls due meanwhile emits its own."""
 
 
 OperationFunction = Callable[[OperationContext[Any], InputT], ResultT]
