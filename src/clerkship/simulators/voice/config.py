@@ -1,7 +1,7 @@
 """The configuration of a `voice` simulator."""
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -9,9 +9,9 @@ from clerkship.ivr.representative_script import RepresentativeScript
 from clerkship.ivr.tree import IvrTree, ValueName
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
+from clerkship.simulators.voice.records import DialOutcome
 
 PhoneNumber = Annotated[str, Field(pattern=r"^\+[1-9]\d{6,14}$", description="phone number in E.164: +15550100123")]
-DialOutcome = Literal["answer", "busy", "no_answer", "out_of_service"]
 
 
 class VoiceLine(Frozen):

@@ -7,7 +7,7 @@ from pydantic import Field
 from clerkship.events.event import Payload, Utterance
 from clerkship.ivr.session import FarEndSession, RejectionReason
 from clerkship.model.conversation_key import build_place
-from clerkship.simulators.voice.records import CallOutcome, CallParty, Direction, Speaker
+from clerkship.simulators.voice.records import CallOutcome, CallParty, DialOutcome, Direction, DueKind, Speaker
 
 CHANNEL = "phone"
 
@@ -20,6 +20,10 @@ class CallStarted(Payload):
     direction: Direction
     from_number: str
     to_number: str
+    meets: Annotated[DialOutcome, Field(description="what happens when it has rung")] = "answer"
+    ring_seconds: Annotated[
+        float | None, Field(description="how long it rings; None for the `ring_timeout` of the configuration")
+    ] = None
 
 
 class CallRefused(Payload):
@@ -56,6 +60,10 @@ class CallTransferred(Payload):
     call: str
     far_end: str
     is_wrong: Annotated[bool, Field(description="whether a fault sent the call to the wrong place")] = False
+    meets: Annotated[DialOutcome, Field(description="what happens when it has rung there")] = "answer"
+    ring_seconds: Annotated[
+        float | None, Field(description="how long it rings there; None if it does not ring")
+    ] = None
 
 
 class FarEndSpoke(Utterance):
@@ -213,6 +221,7 @@ class SessionChanged(Payload):
     call: str
     session: FarEndSession | None
     timer_seconds: float | None = None
+    done: Annotated[DueKind | None, Field(description="the work of the call that led to it, if it was due")] = None
 
 
 class CallHeard(Payload):

@@ -13,6 +13,10 @@ CallOutcome = Literal["completed", "busy", "no_answer", "rejected", "failed", "d
 connection broke. `failed`: the number is not in service."""
 CallParty = Literal["agent", "line", "representative", "person", "system"]
 Speaker = Literal["agent", "line", "representative", "person"]
+DialOutcome = Literal["answer", "busy", "no_answer", "out_of_service"]
+DueKind = Literal["ring", "timer", "speech", "hang_up", "limit"]
+"""Work of a call for later. `ring`: the ringing ends. `timer`: the far end is called again. `speech`: the agent has
+said something. `hang_up`: an announcement is over. `limit`: the call is too long."""
 
 
 @dataclass(slots=True)
@@ -43,6 +47,14 @@ class CallHold:
 
 
 @dataclass(slots=True)
+class CallSound:
+    """Something without words that was heard: music, a tone or a beep."""
+
+    sound: str
+    start: datetime
+
+
+@dataclass(slots=True)
 class CallRecord:
     """One call of the agent, in either direction."""
 
@@ -61,6 +73,7 @@ class CallRecord:
     path: list[str] = field(default_factory=list)
     """The nodes that were entered, as `tree/node`, in order."""
     holds: list[CallHold] = field(default_factory=list)
+    sounds: list[CallSound] = field(default_factory=list)
     transfers: list[str] = field(default_factory=list)
     """To whom the call was transferred, in order."""
     reprompts: int = 0
@@ -73,15 +86,38 @@ class CallRecord:
     """Who the agent is connected to: the number of a line or person, or `number/representative`."""
     session: FarEndSession | None = None
     """What the far end remembers; None if it is a simulated person."""
-    timer: tuple[datetime, int] | None = None
-    """When the far end is to be called again, and the event that led to it."""
+    meets: DialOutcome = "answer"
+    """What happens when it has rung."""
+    tree_version: str = ""
+    """The version of the line's phone tree when the call came to it; a later one does not change the call."""
+    mailbox: str = ""
+    """The mailbox that records the call."""
+    due: dict[DueKind, tuple[datetime, int]] = field(default_factory=dict)
+    """When work for later is due, and the event that led to it."""
     heard_until: datetime | None = None
     """Up to when the agent has listened."""
 
     @property
     def is_on_hold(self) -> bool:
         """Whether either side has put the call on hold."""
-        return bool(self.holds) and self.holds[-1].end is None
+        return any(hold.end is None for hold in self.holds)
+
+    @property
+    def is_held_by_agent(self) -> bool:
+        """Whether the agent has put the call on hold."""
+        return any(hold.end is None and hold.by == "agent" for hold in self.holds)
+
+    @property
+    def timer(self) -> tuple[datetime, int] | None:
+        """When the far end is to be called again, and the event that led to it."""
+        return self.due.get("timer")
+
+    @property
+    def number(self) -> str:
+        """The number of the phone at the far end."""
+        if self.far_end:
+            return self.far_end.partition("/")[0]
+        return self.to_number if self.direction == "outbound" else self.from_number
 
 
 @dataclass(slots=True)
