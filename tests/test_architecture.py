@@ -22,6 +22,7 @@ LAYERS: list[set[str]] = [
     {"synthetic"},
     {"events", "library", "settings"},
     {"sandbox"},
+    {"mentions"},
     {"transports"},
     {"assertions", "faults"},
     {"steps"},

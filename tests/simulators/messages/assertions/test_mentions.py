@@ -4,10 +4,10 @@ from datetime import date
 
 import pytest
 
-from clerkship.simulators.messages.mentions.folding import fold_text
-from clerkship.simulators.messages.mentions.html_text import read_html
-from clerkship.simulators.messages.mentions.identity import Identity, read_identity
-from clerkship.simulators.messages.mentions.index import MentionIndex, MentionQuery
+from clerkship.mentions.folding import fold_text
+from clerkship.mentions.identity import Identity, read_identity
+from clerkship.mentions.index import MentionIndex, MentionQuery
+from clerkship.simulators.messages.html_text import read_html
 from tests.waiting import processor_limit
 
 ANA = read_identity(

@@ -1,30 +1,26 @@
 """`must_not_mention`: what the agent sent tells nothing of other patients."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from collections.abc import Iterator, Sequence
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 import orjson
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, get_key, list_objects, parse_resource
+from clerkship.mentions.directory import index_charts, index_patients, list_bases, merge_indexes, read_entity
+from clerkship.mentions.folding import fold_text
+from clerkship.mentions.identity import Identity
+from clerkship.mentions.index import KINDS, Kind, MentionIndex, MentionQuery
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.sandbox.changes import LayeredRecords
-from clerkship.sandbox.state import State
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages
 from clerkship.simulators.messages.assertions.message_match import matches_address
 from clerkship.simulators.messages.contacts import PatientContacts
 from clerkship.simulators.messages.events import MessageSent
-from clerkship.simulators.messages.mentions.folding import fold_text
-from clerkship.simulators.messages.mentions.html_text import read_html
-from clerkship.simulators.messages.mentions.identity import Identity, read_identity
-from clerkship.simulators.messages.mentions.index import KINDS, Kind, MentionIndex, MentionQuery
+from clerkship.simulators.messages.html_text import read_html
 from clerkship.simulators.messages.records import Channel
 
 MAX_ROWS = 50
@@ -91,8 +87,11 @@ class MustNotMention(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Look for mentions in everything that is selected."""
         directory = evidence.cached(_build_index)
-        allowed = [_read_entity(evidence, name, directory) for name in _list_names(self.everyone_but or self.allowed)]
-        forbidden = [_read_entity(evidence, name, directory) for name in _list_names(self.entity)]
+        allowed = [
+            read_entity(name, evidence.entities.get(name, {}), directory)
+            for name in _list_names(self.everyone_but or self.allowed)
+        ]
+        forbidden = [read_entity(name, evidence.entities.get(name, {}), directory) for name in _list_names(self.entity)]
         index = MentionIndex(forbidden) if forbidden else directory
         if not forbidden and not index.people:
             raise InputError.of("`everyone_but` needs a FHIR dataset with patients", hint="use `entity`")
@@ -170,56 +169,14 @@ def _list_names(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else names or ()
 
 
-def _read_entity(evidence: Evidence, name: str, directory: MentionIndex) -> Identity:
-    """Return what identifies an entity, with the numbers that the datasets have elsewhere."""
-    record: Any = evidence.entities.get(name, {})
-    if record.get("resourceType") not in ("Patient", "Person", "RelatedPerson"):
-        raise InputError.of(f"the entity `{name}` is not a Patient")
-    key = f"{record['resourceType']}/{record['id']}"
-    known = directory.people.get(key)
-    return read_identity(key, record, tuple(known.numbers) if known is not None else ())
-
-
 def _build_index(evidence: Evidence) -> MentionIndex:
-    """Return the index of the patients of the datasets. That of a chart is built once for its dataset."""
-    bases = {id(base): base for state in evidence.states.values() if (base := _find_base(state)) is not None}
-    charts = [base for base in bases.values() if isinstance(base, Chart)]
-    indexes = [chart.get_or_build("messages.mentions", partial(_index_chart, chart)) for chart in charts]
-    if not charts:  # the patients of an environment without a FHIR sandbox are those whom the messages can reach
+    """Return the index of the patients of the datasets."""
+    bases = list_bases(evidence.states)
+    indexes = index_charts(bases)
+    if not indexes:  # the patients of an environment without a FHIR sandbox are those whom the messages can reach
         indexes = [
-            _index_resources(base.list_resources("Patient"), base.list_resources("Coverage"))
-            for base in bases.values()
+            index_patients(base.list_resources("Patient"), base.list_resources("Coverage"))
+            for base in bases
             if isinstance(base, PatientContacts)
         ]
-    if len(indexes) == 1:
-        return indexes[0]
-    return MentionIndex(person for index in indexes for person in index.people.values())
-
-
-def _find_base(state: object) -> object | None:
-    return state.records.base if isinstance(state, State) and isinstance(state.records, LayeredRecords) else None
-
-
-def _index_chart(chart: Chart) -> MentionIndex:
-    patients, coverages = (
-        (parse_resource(chart[key]) for key in chart.list_keys(type)) for type in ("Patient", "Coverage")
-    )
-    return _index_resources(patients, coverages)
-
-
-def _index_resources(patients: Iterable[Resource], coverages: Iterable[Resource]) -> MentionIndex:
-    numbers = _list_member_ids(coverages)
-    keyed = ((get_key(patient), patient) for patient in patients)
-    return MentionIndex(read_identity(key, patient, numbers.get(key, ())) for key, patient in keyed)
-
-
-def _list_member_ids(coverages: Iterable[Resource]) -> dict[str, list[str]]:
-    """Return the member ids of the patients by the keys of the patients."""
-    numbers: dict[str, list[str]] = {}
-    for coverage in coverages:
-        values = [coverage.get("subscriberId"), *(each.get("value") for each in list_objects(coverage, "identifier"))]
-        beneficiary = coverage.get("beneficiary")
-        patient = beneficiary.get("reference") if isinstance(beneficiary, dict) else None
-        if isinstance(patient, str):
-            numbers.setdefault(patient, []).extend(value for value in values if isinstance(value, str))
-    return numbers
+    return merge_indexes(indexes)

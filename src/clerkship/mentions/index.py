@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
-from clerkship.simulators.messages.mentions.dates import find_dates
-from clerkship.simulators.messages.mentions.folding import FoldedText, Token, fold_words
-from clerkship.simulators.messages.mentions.identity import MIN_NUMBER, Identity
-from clerkship.simulators.messages.mentions.words import (
+from clerkship.mentions.dates import find_dates
+from clerkship.mentions.folding import FoldedText, Token, fold_words
+from clerkship.mentions.identity import MIN_NUMBER, Identity
+from clerkship.mentions.words import (
     COMMON_WORDS,
     COURTESY_TITLES,
     DOCTOR_TITLES,

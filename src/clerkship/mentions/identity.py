@@ -6,9 +6,9 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from clerkship.fhir.resource import list_objects
-from clerkship.simulators.messages.mentions.folding import fold, fold_words
-from clerkship.simulators.messages.mentions.nicknames import NICKNAMES
-from clerkship.simulators.messages.mentions.words import PARTICLES, STREET_TYPES, STREET_WORDS, SUFFIXES, UNIT_WORDS
+from clerkship.mentions.folding import fold, fold_words
+from clerkship.mentions.nicknames import NICKNAMES
+from clerkship.mentions.words import PARTICLES, STREET_TYPES, STREET_WORDS, SUFFIXES, UNIT_WORDS
 from clerkship.synthetic.names import SHORT_NAMES
 
 MIN_NUMBER = 6
