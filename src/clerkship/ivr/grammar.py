@@ -76,6 +76,12 @@ def is_no(text: str) -> bool:
     return _find_answers(text) == {False}
 
 
+def list_stems(text: str) -> frozenset[str]:
+    """Return the words of a text that carry its meaning, without inflection and without negated ones."""
+    words = _split_clauses(fold_text(text))
+    return frozenset(word.stem for index, word in enumerate(words) if _find_negation(words, index, set()) is None)
+
+
 def _find_answers(text: str) -> set[bool | None]:
     """Return what a text says: True for yes, False for no, None for "not sure"."""
     folded = _NOT_AN_ANSWER.sub(" ", fold_text(text))

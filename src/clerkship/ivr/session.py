@@ -43,11 +43,16 @@ class RepresentativeSession(Frozen):
     type: Literal["representative"] = "representative"
     representative: str
     phase: Phase
-    attempts: Whole = 0
-    values: dict[str, str] = {}
+    attempts: Annotated[Whole, Field(description="verifications that failed")] = 0
+    silences: Annotated[Whole, Field(description="how often in a row the caller said nothing")] = 0
+    stated: Annotated[dict[str, str], Field(description="values that the caller stated")] = {}
+    values: Annotated[dict[str, str], Field(description="values that hooks returned")] = {}
     is_verified: Flag = False
-    topic: Annotated[str, Field(description="the answer that waits for the result of a hook")] = ""
-    prompts: tuple[str, ...] = ()
+    asked_for: Annotated[str, Field(description="name of the value that the caller is asked for")] = ""
+    topic: Annotated[str, Field(description="number of the answer that waits for a value, or for a hook")] = ""
+    said: Annotated[str, Field(description="what was said last, in case the caller asks to repeat it")] = ""
+    is_ending: Annotated[Flag, Field(description="whether the call ends after what is said now")] = False
+    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
 
 
 class RecordingSession(Frozen):

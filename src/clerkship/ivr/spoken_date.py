@@ -7,6 +7,7 @@ from typing import NamedTuple
 from clerkship.ivr.spoken_words import (
     HESITATIONS,
     REPEATS,
+    TEENS,
     TENS,
     UNITS,
     read_number_below_hundred,
@@ -49,6 +50,15 @@ _ENDINGS = ("st", "nd", "rd", "th")
 _BETWEEN = HESITATIONS | to_word_set(
     "of the in day month year and dash slash hyphen dot comma monday tuesday wednesday thursday friday saturday sunday"
 )
+MONTH_WORDS = frozenset(_MONTHS)
+DATE_WORDS = (
+    frozenset(_ORDINALS)
+    | frozenset(UNITS)
+    | frozenset(TEENS)
+    | frozenset(TENS)
+    | to_word_set("and the of hundred thousand")
+)
+"""Words that may follow a month in a date."""
 
 
 class _DatePart(NamedTuple):

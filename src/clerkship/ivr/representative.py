@@ -1,0 +1,51 @@
+"""A scripted representative: verifies who calls, looks things up and answers by a script."""
+
+from collections.abc import Mapping
+
+from clerkship.ivr.representative_reply import RepresentativeReply
+from clerkship.ivr.representative_script import RepresentativeScript
+from clerkship.ivr.session import (
+    HookReturned,
+    RepresentativeSession,
+    SpeechEnded,
+    SpeechStarted,
+    StepContext,
+    StepResult,
+    Stimulus,
+    TimerFired,
+)
+
+
+class RepresentativeMachine:
+    """A representative who follows a script. It keeps nothing of a call: that is in the session."""
+
+    def __init__(self, script: RepresentativeScript, values: Mapping[str, str]) -> None:
+        self._script = script
+        self._values = dict(values)
+
+    def start(self, context: StepContext) -> StepResult:
+        """Greet the caller, and ask for the first value unless the greeting is a question itself."""
+        session = RepresentativeSession(representative=self._script.name, phase="speaking")
+        reply = RepresentativeReply(self._script, self._values, session, context)
+        reply.greet()
+        return reply.to_result()
+
+    def step(self, session: RepresentativeSession, stimulus: Stimulus, context: StepContext) -> StepResult:
+        """Return what the representative does next. Keys that the caller presses change nothing."""
+        reply = RepresentativeReply(self._script, self._values, session, context)
+        is_conversation = session.phase in ("speaking", "listening") and not session.is_ending
+        match stimulus:
+            case TimerFired() if session.phase == "speaking":
+                reply.finish_speaking()
+            case TimerFired() if session.phase == "listening":
+                reply.break_silence()
+            case SpeechStarted() if is_conversation:
+                reply.stop_speaking()
+            case SpeechEnded(text) if is_conversation:
+                reply.stop_speaking()
+                reply.react(text)
+            case HookReturned(outcome, values) if session.phase == "waiting":
+                reply.use_result(outcome, values)
+            case _:
+                pass
+        return reply.to_result()
