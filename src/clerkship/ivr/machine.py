@@ -22,6 +22,7 @@ from clerkship.ivr.session import (
     Stimulus,
     TimerFired,
     TransferCall,
+    VerifyIdentity,
 )
 from clerkship.ivr.step_draft import StepDraft
 from clerkship.ivr.tree import (
@@ -40,18 +41,21 @@ from clerkship.ivr.tree import (
     VoicemailNode,
 )
 
+MEMBER_ID = "member_id"
+"""A hook that returns a value of this name has found the member, so the caller may get information about them."""
+
 
 class IvrMachine:
     """A phone tree that answers calls. It keeps nothing of a call: that is in the session."""
 
     def __init__(self, tree: IvrTree, values: Mapping[str, str]) -> None:
-        self._tree = tree
+        self.tree = tree
         self._values = {**tree.values, **values}
 
     def start(self, context: StepContext) -> StepResult:
         """Answer a call: enter the start node."""
-        draft = StepDraft(IvrSession(node=self._tree.start, phase="speaking"), context, self._values)
-        return self._follow(draft, self._tree.start)
+        draft = StepDraft(IvrSession(node=self.tree.start, phase="speaking"), context, self._values)
+        return self._follow(draft, self.tree.start)
 
     def step(self, session: IvrSession, stimulus: Stimulus, context: StepContext) -> StepResult:
         """Return what the line does next.
@@ -61,7 +65,7 @@ class IvrMachine:
         draft = StepDraft(session, context, self._values)
         if session.phase == "ended":
             return draft.to_result()
-        node = self._tree.nodes.get(session.node)
+        node = self.tree.nodes.get(session.node)
         if node is None:
             draft.hang_up(f"the phone tree has no node {session.node}")
             return draft.to_result()
@@ -69,7 +73,7 @@ class IvrMachine:
 
     def is_interruptible(self, session: IvrSession) -> bool:
         """Whether a prompt plays that digits or speech stop."""
-        node = self._tree.nodes.get(session.node)
+        node = self.tree.nodes.get(session.node)
         return session.phase == "speaking" and node is not None and _is_interruptible(node, session)
 
     def _follow(self, draft: StepDraft, target: NodeName | None) -> StepResult:
@@ -77,9 +81,9 @@ class IvrMachine:
 
         More nodes than the tree has would be a loop, which `tree_check` rejects; digits typed ahead may pass more.
         """
-        limit = len(self._tree.nodes) + len(draft.session.digits)
+        limit = len(self.tree.nodes) + len(draft.session.digits)
         while target is not None:
-            node = self._tree.nodes.get(target)
+            node = self.tree.nodes.get(target)
             if node is None or limit < 0:
                 reason = f"the phone tree has no node {target}" if node is None else "the phone tree does not stop"
                 draft.hang_up(reason)
@@ -192,6 +196,9 @@ def _use_speech(draft: StepDraft, node: IvrNode, text: str) -> NodeName | None:
 
 def _use_outcome(draft: StepDraft, node: HookNode, result: HookReturned) -> NodeName | None:
     draft.change(values={**draft.session.values, **result.values})
+    member_id = result.values.get(MEMBER_ID)
+    if member_id:
+        draft.actions.append(VerifyIdentity(member_id))
     target = node.outcomes.get(result.outcome)
     if target is None:
         draft.hang_up(f"node {draft.session.node} has no outcome {result.outcome}")
