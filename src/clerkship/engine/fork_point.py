@@ -21,7 +21,7 @@ from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, f
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan
-from clerkship.faults.contract import ON_TURN
+from clerkship.faults.contract import ON_TURN, EventFault, Fault
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import ForkOrigin
@@ -181,8 +181,8 @@ class ForkPoint:
         for step in (*at_once, *(step for _, _, step in later[:done])):
             occurrences[step.name] += 1
             if isinstance(step, FaultStep):
-                step.run(playground)
-                self._count_skipped(playground.faults.active[-1], self._ran_at(step, occurrences[step.name]))
+                active = playground.faults.inject(step.build_fault())
+                self._count_skipped(active, self._ran_at(step, occurrences[step.name]))
         for at, _, step in later[done:]:
             playground.steps.schedule(at, step)
         self._count_triggers(playground)
@@ -201,9 +201,20 @@ class ForkPoint:
         ]
         return positions[occurrence - 1] if occurrence <= len(positions) else 0
 
-    def _count_skipped(self, active: ActiveFault, since: int) -> None:
-        """Count the requests and answered turns that a fault has skipped since it was injected."""
+    def _count_skipped(self, active: ActiveFault[Any], since: int) -> None:
+        """Count the requests and answered turns, or the events, that a fault has skipped since it was injected."""
         fault = active.fault
+        seen = self._list_events(fault, since) if isinstance(fault, EventFault) else self._list_requests(fault, since)
+        matches = [operation for sandbox, operation in seen if operation and fault.covers(sandbox, operation)]
+        active.times_skipped = min(fault.skip, len(matches))
+
+    def _list_events(self, fault: EventFault, since: int) -> list[tuple[str, str]]:
+        """Return the source and kind of each event since a position that a fault may alter."""
+        events = (event for event in self.log.events if event.seq >= since and isinstance(event.payload, fault.event))
+        return [(event.source, event.kind) for event in events if fault.affects(event.payload)]
+
+    def _list_requests(self, fault: Fault, since: int) -> list[tuple[str, str]]:
+        """Return the sandbox and operation of each request and answered turn since a position in the log."""
         seen = [(sandbox, operation) for events, sandbox, operation in self.requests if events >= since]
         if fault.affects_turns:
             turns = [turn for turn in self.turns if turn.end > since]
@@ -212,26 +223,17 @@ class ForkPoint:
                 for turn in turns
                 if self.conversation(turn.conversation).was_answered(turn)
             ]
-        matches = [
-            (sandbox, operation)
-            for sandbox, operation in seen
-            if operation and fault.sandbox in (None, sandbox) and fault.operation in (None, operation)
-        ]
-        active.times_skipped = min(fault.skip, len(matches))
+        return seen
 
     def _count_triggers(self, playground: Playground) -> None:
         """Count each logged effect of a fault for the first active fault that may have caused it."""
         for event in self.log.events:
             if not isinstance(event.payload, FaultInjected):
                 continue
-            for active in playground.faults.active:
+            for active in playground.faults.list_all():
                 fault = active.fault
-                is_match = fault.name == event.payload.fault and fault.sandbox in (None, event.source)
-                if (
-                    is_match
-                    and fault.operation in (None, event.payload.operation)
-                    and active.times_triggered != fault.times
-                ):
+                is_match = fault.name == event.payload.fault and fault.covers(event.source, event.payload.operation)
+                if is_match and active.times_triggered != fault.times:
                     active.times_triggered, active.times_skipped = active.times_triggered + 1, fault.skip
                     break
 

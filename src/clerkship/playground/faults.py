@@ -3,26 +3,28 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import FaultInjected
-from clerkship.faults.contract import ON_TURN, Fault
+from clerkship.faults.contract import ON_TURN, EventFault, Fault, FaultRule
 from clerkship.playground.host import PlaygroundHost
+
+FaultT = TypeVar("FaultT", bound=FaultRule)
 
 
 @dataclass
-class ActiveFault:
+class ActiveFault(Generic[FaultT]):
     """An injected fault, and how often it was skipped and triggered."""
 
-    fault: Fault
+    fault: FaultT
     times_skipped: int = 0
     times_triggered: int = 0
 
     def matches(self, sandbox: str, operation: str, rng: Random) -> bool:
-        """Return whether the fault affects a request, and count the request if the fault skips it."""
+        """Return whether the fault affects a request or event, and count it if the fault skips it."""
         fault = self.fault
-        if fault.sandbox not in (None, sandbox) or fault.operation not in (None, operation):
+        if not fault.covers(sandbox, operation):
             return False
         if self.times_skipped < fault.skip:
             self.times_skipped += 1
@@ -37,13 +39,24 @@ class FaultInjector:
 
     def __init__(self, host: PlaygroundHost) -> None:
         self._host = host
-        self.active: list[ActiveFault] = []
+        self.active: list[ActiveFault[Fault]] = []
+        """Faults of requests and turns."""
+        self.altering: list[ActiveFault[EventFault]] = []
+        """Faults of events."""
 
-    def inject(self, fault: Fault) -> None:
-        """Add a fault that affects later requests."""
+    def inject(self, fault: Fault | EventFault) -> ActiveFault[Any]:
+        """Add a fault that affects later requests, or later events of a sandbox."""
+        if isinstance(fault, EventFault):
+            self.altering.append(ActiveFault(fault))
+            return self.altering[-1]
         self.active.append(ActiveFault(fault))
+        return self.active[-1]
 
-    def matching(self, sandbox: str, operation: str) -> Iterator[tuple[ActiveFault, Random]]:
+    def list_all(self) -> list[ActiveFault[Any]]:
+        """Return all active faults."""
+        return [*self.active, *self.altering]
+
+    def matching(self, sandbox: str, operation: str) -> Iterator[tuple[ActiveFault[Fault], Random]]:
         """Yield the faults that affect a request or a turn, each with its random generator.
 
         Each kind of fault has its own generator, so that adding one does not change the random choices of others.
@@ -55,7 +68,20 @@ class FaultInjector:
             if active.matches(sandbox, operation, rng):
                 yield active, rng
 
-    def trigger(self, active: ActiveFault, sandbox: str, operation: str, details: Mapping[str, Any]) -> Event:
+    def alter(self, sandbox: str, event: Payload) -> Payload:
+        """Return an event of a sandbox as active faults alter it, in the order in which they were injected."""
+        for active in self.altering:
+            fault = active.fault
+            if not isinstance(event, fault.event) or not fault.affects(event):
+                continue
+            rng = self._host.rng.stream(f"fault/{fault.name}")
+            if active.matches(sandbox, event.kind, rng):
+                altered = fault.alter(event, rng)
+                self.trigger(active, sandbox, event.kind, fault.describe(event, altered))
+                event = altered
+        return event
+
+    def trigger(self, active: ActiveFault[Any], sandbox: str, operation: str, details: Mapping[str, Any]) -> Event:
         """Count and log that a fault took effect."""
         active.times_triggered += 1
         injected = FaultInjected(fault=active.fault.name, operation=operation, details=dict(details))

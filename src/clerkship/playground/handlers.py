@@ -13,6 +13,7 @@ from typing import Any, cast
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
 from clerkship.events.request import AgentRequest
+from clerkship.faults.contract import Fault
 from clerkship.kit.secrets import equal_in_constant_time
 from clerkship.kit.wall import perf_counter
 from clerkship.model.scenario import Actor
@@ -63,7 +64,7 @@ class RequestContext:
     cost_key: CostKey | None = None
     reply: Reply | None = None
     refusal: Refusal | None = None
-    pending_faults: list[tuple[ActiveFault, Random]] = field(default_factory=list)
+    pending_faults: list[tuple[ActiveFault[Fault], Random]] = field(default_factory=list)
     """Faults that will be applied to the reply."""
     delay: timedelta = timedelta(0)
     cause: int | None = None
@@ -298,7 +299,7 @@ def record_faults(context: RequestContext) -> None:
         playground.writer.attach(event, description)
 
 
-def _trigger_fault(context: RequestContext, active: ActiveFault, details: Mapping[str, Any]) -> Event:
+def _trigger_fault(context: RequestContext, active: ActiveFault[Fault], details: Mapping[str, Any]) -> Event:
     event = context.playground.faults.trigger(active, context.sandbox_name, context.operation, details)
     context.fault_events.append(event)
     return event

@@ -14,7 +14,7 @@ from clerkship.events.log import Subscriber, open_log, reopen_log
 from clerkship.events.sidecar import Sidecar, UnloggedRequests
 from clerkship.events.states import find_state
 from clerkship.events.variable_names import NO_NAMES, VariableNames
-from clerkship.faults.contract import Fault
+from clerkship.faults.contract import EventFault, Fault
 from clerkship.kit.clock import Clock, PacedClock, SteppedClock
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
@@ -219,7 +219,8 @@ class Playground:
     def context_for(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Build the context in which an actor changes a sandbox or domain."""
         record = partial(self.emit, sandbox, actor=actor, cause=cause)
-        context = ActionContext(actor, self.clock.now, self.ids, self.rng, record)
+        alter = partial(self.faults.alter, sandbox)
+        context = ActionContext(actor, self.clock.now, self.ids, self.rng, record, alter_event=alter)
         if self._reactions is not None:
             context = context._replace(reactions_to=self._reactions.results)
         return add_domains(context, self, self.domains, sandbox, cause) if self.domains else context
@@ -231,8 +232,8 @@ class Playground:
         converses = name in self.sandboxes and self.sandboxes[name].spec.converses
         return state, self.context_for(name, "person" if converses else "scenario")
 
-    def inject(self, fault: Fault) -> None:
-        """Add a fault that affects later requests."""
+    def inject(self, fault: Fault | EventFault) -> None:
+        """Add a fault that affects later requests, or later events of a sandbox."""
         self.faults.inject(fault)
 
     def advance(self, by: timedelta) -> None:

@@ -55,6 +55,7 @@ from clerkship.events.event import Utterance as Utterance
 from clerkship.events.evidence import Evidence as Evidence
 from clerkship.events.query import field_check as field_check
 from clerkship.events.states import NoSuchState as NoSuchState
+from clerkship.faults.contract import EventFault as EventFault
 from clerkship.faults.contract import Fault as Fault
 from clerkship.faults.contract import FaultEffect as FaultEffect
 from clerkship.kit.ids import Ids as Ids

@@ -17,6 +17,7 @@ from clerkship.sandbox.changes import RecordChange, initial_records, record_chan
 from clerkship.sandbox.request import Refusal
 
 R = TypeVar("R")
+P = TypeVar("P", bound=Payload)
 
 
 class ReactionResult(NamedTuple):
@@ -38,6 +39,11 @@ def _find_no_domain(kind: "type[State]", name: str | None) -> "tuple[State, Acti
     raise NoSuchState.of(f"the environment has no domain with a {kind.__name__}")
 
 
+def _keep_event(payload: Payload) -> Payload:
+    """Return an event unaltered, where there are no faults."""
+    return payload
+
+
 class ActionContext(NamedTuple):
     """The context in which an actor changes a sandbox: who, when, and how to emit events."""
 
@@ -52,6 +58,12 @@ class ActionContext(NamedTuple):
     find_domain: "Callable[[type[State], str | None], tuple[State, ActionContext]]" = _find_no_domain
     reaction_source: "State | None" = None
     """In a reaction, the state of the sandbox or domain whose event is reacted to; see `source`."""
+    alter_event: Callable[[Payload], Payload] = _keep_event
+    """Returns an event as the active faults of the sandbox alter it; see `apply_faults`."""
+
+    def apply_faults(self, payload: P) -> P:
+        """Return an event that is about to be emitted as active faults alter it, and log that they did."""
+        return cast(P, self.alter_event(payload))
 
     def reaction_refusals(self, event: Event) -> list[Refusal]:
         """Return the refusals of the sandboxes that react to an event."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import ClassVar, Protocol, TypeVar
 
-from clerkship.faults.contract import Fault
+from clerkship.faults.contract import EventFault, Fault
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.state import ActionContext, State
 
@@ -28,8 +28,8 @@ class StepHost(Protocol):
         """Let simulated time pass."""
         ...
 
-    def inject(self, fault: Fault) -> None:
-        """Add a fault that affects later requests."""
+    def inject(self, fault: Fault | EventFault) -> None:
+        """Add a fault that affects later requests, or later events of a sandbox."""
         ...
 
 

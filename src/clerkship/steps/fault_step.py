@@ -1,27 +1,32 @@
-"""Every fault as a step: `fault.latency`, `fault.error` and so on."""
+"""Every fault as a step: `fault.latency`, `fault.error` and so on; those of a simulator begin with its kind."""
 
 from typing import ClassVar, cast
 
 from pydantic import create_model
 
-from clerkship.faults.contract import Fault
+from clerkship.faults.contract import EventFault, Fault
 from clerkship.steps.contract import Step, StepHost
 
 
 class FaultStep(Step):
     """Injects a fault; its fields are those of the fault."""
 
-    fault: ClassVar[type[Fault]]
+    fault: ClassVar[type[Fault | EventFault]]
 
     def run(self, host: StepHost) -> None:
         """Inject the fault."""
-        host.inject(self.fault.model_validate(self.model_dump()))
+        host.inject(self.build_fault())
+
+    def build_fault(self) -> Fault | EventFault:
+        """Return the fault."""
+        return self.fault.model_validate(self.model_dump())
 
 
-def build_fault_step(fault: type[Fault]) -> type[FaultStep]:
+def build_fault_step(fault: type[Fault | EventFault]) -> type[FaultStep]:
     """Build the step that injects a fault."""
     fields = {name: (info.annotation, info) for name, info in fault.model_fields.items()}
     step = create_model(f"{fault.__name__}Step", __base__=FaultStep, __doc__=fault.__doc__, **fields)  # type: ignore[call-overload]
-    step.name = f"fault.{fault.name}"
+    step.name = fault.name if issubclass(fault, EventFault) else f"fault.{fault.name}"
+    step.simulator = fault.simulator if issubclass(fault, EventFault) else None
     step.fault = fault
     return cast(type[FaultStep], step)
