@@ -113,6 +113,8 @@ class CallCheck:
         self._check_names(parsed.model_dump() if parsed is not None else args, here)
         if parsed is not None and sort == "step" and name.startswith("fault."):
             self._check_operation(parsed.model_dump(), here)
+        if self.environment is not None:
+            self.definition.report_mistakes(parsed, here, self.environment.domains.values())
         kind = self.catalog.acts_on(sort, name)
         if parsed is not None and kind is not None:
             self._check_sandbox(kind.__eq__, getattr(parsed, "sandbox", None), kind, here)

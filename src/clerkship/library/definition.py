@@ -1,5 +1,6 @@
 """One definition in a file: a task, an environment, a dataset, and so on."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any, TypeVar
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from clerkship.library.reporting import Reporter
 from clerkship.library.validation_message import describe_validation_error
 from clerkship.library.yaml import KeyPath, SourceLocation, YamlTree
+from clerkship.model.checked import CheckedModel
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -59,6 +61,12 @@ class Definition:
     def warning(self, path: KeyPath, message: str, hint: str = "", **how: bool) -> None:
         """Report a warning at a path in it."""
         self.reporter.warnings.note(self.tree, [*self.path, *path], message, hint, **how)
+
+    def report_mistakes(self, model: BaseModel | None, path: KeyPath, domains: Collection[str]) -> None:
+        """Report the mistakes of a model at a path in it that depend on the environment's domains."""
+        if isinstance(model, CheckedModel):
+            for mistake in model.find_mistakes(domains):
+                self.problem([*path, *mistake.path], mistake.message, mistake.hint)
 
     def read(self, model: type[M], data: Any, path: KeyPath | None = None) -> M | None:
         """Return data at a path in it as a model. If it is invalid, report every mistake and return None."""

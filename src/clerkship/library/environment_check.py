@@ -84,7 +84,7 @@ class EnvironmentCheck:
             for name, written in as_map(data.get(key)).items():
                 choice = read_as(model, written)
                 if choice is not None:
-                    self._check_component(choice, [key, name], [name for _, name in named])
+                    self._check_component(choice, [key, name], [name for _, name in named], info)
         for name, kind in info.sandboxes.items():
             self._check_called_domains(kind, ["simulators", name], info)
         for number, written in enumerate(as_list(data.get("reactions"))):
@@ -103,14 +103,17 @@ class EnvironmentCheck:
                 message = f"the name `{name}` is reserved: it is {taken[name]}"
                 self.definition.problem([key, name], message, f"give the {what} another name", key=True)
 
-    def _check_component(self, choice: ComponentConfig, path: KeyPath, datasets: Collection[str]) -> None:
+    def _check_component(
+        self, choice: ComponentConfig, path: KeyPath, datasets: Collection[str], info: EnvironmentInfo
+    ) -> None:
         is_domain = isinstance(choice, SharedDomain)
         try:
             entry = self.catalog.domain(choice.kind) if is_domain else self.catalog.simulator(choice.kind)
         except UnknownName as unknown:
             self.definition.problem([*path, "kind"], f"unknown {unknown.what} `{choice.kind}`", unknown.hint)
         else:
-            self.definition.read(entry.config, choice.config, [*path, "config"])
+            config = self.definition.read(entry.config, choice.config, [*path, "config"])
+            self.definition.report_mistakes(config, [*path, "config"], info.domains.values())
         for number, name in enumerate(choice.datasets or ()):
             if name not in datasets:
                 hint = did_you_mean(name, datasets) or "the environment lists none under `datasets`"

@@ -61,9 +61,7 @@ class CallTransferred(Payload):
     far_end: str
     is_wrong: Annotated[bool, Field(description="whether a fault sent the call to the wrong place")] = False
     meets: Annotated[DialOutcome, Field(description="what happens when it has rung there")] = "answer"
-    ring_seconds: Annotated[
-        float | None, Field(description="how long it rings there; None if it does not ring")
-    ] = None
+    ring_seconds: Annotated[float | None, Field(description="how long it rings there; None if it does not ring")] = None
 
 
 class FarEndSpoke(Utterance):
