@@ -11,9 +11,14 @@ from clerkship.simulators.voice.hooks.contract import Hook
 from clerkship.simulators.voice.hooks.registry import HOOKS, find_hook
 
 
-def find_tree_hook_mistakes(tree: IvrTree, values: Collection[str], domains: Collection[str]) -> Iterator[FoundMistake]:
-    """Return the mistakes in a tree. `values` are those of the line, and `domains` the kinds of the environment's."""
-    known = {*values, *list_tree_values(tree)}
+def find_tree_hook_mistakes(
+    tree: IvrTree, values: Collection[str] | None, domains: Collection[str]
+) -> Iterator[FoundMistake]:
+    """Return the mistakes in a tree. `domains` are the kinds of the environment's domains.
+
+    `values` are those of the line. If they are None, the line is not known, so that no value can be missing.
+    """
+    known = None if values is None else {*values, *list_tree_values(tree)}
     for name, node in tree.nodes.items():
         if isinstance(node, HookNode):
             for mistake in _check_node(node, known, domains):
@@ -49,7 +54,7 @@ def list_tree_values(tree: IvrTree) -> set[str]:
     return names
 
 
-def _check_node(node: HookNode, known: Collection[str], domains: Collection[str]) -> Iterator[FoundMistake]:
+def _check_node(node: HookNode, known: Collection[str] | None, domains: Collection[str]) -> Iterator[FoundMistake]:
     yield from _check_use(node.hook, ("hook",), node.arguments, known, domains)
     hook = find_hook(node.hook)
     if hook is not None:
@@ -60,7 +65,7 @@ def _check_use(
     name: str,
     path: tuple[int | str, ...],
     arguments: Mapping[str, str],
-    known: Collection[str],
+    known: Collection[str] | None,
     domains: Collection[str],
 ) -> Iterator[FoundMistake]:
     """Check the name of a hook, its arguments, and that the environment has the domain that it asks."""
@@ -78,7 +83,7 @@ def _check_use(
             hint = did_you_mean(argument, accepted) or f"its arguments are {', '.join(accepted)}"
             yield FoundMistake((*path[:-1], "arguments", argument), f"`{name}` has no argument `{argument}`", hint)
     for argument in hook.inputs:
-        if argument not in arguments and argument not in known:
+        if known is not None and argument not in arguments and argument not in known:
             hint = f"collect it, set it under `values`, or give it under `arguments` as `{argument}: ...`"
             yield FoundMistake(path, f"`{name}` needs the value `{argument}`, and nothing sets it", hint)
 
