@@ -49,6 +49,8 @@ class Utterance(Payload):
     """Content other than text: an image, an attachment, a payload for the channel."""
     is_outgoing: ClassVar[bool] = False
     """Whether it is always from the agent's side, even if a step or the sandbox itself sent it."""
+    is_incoming: ClassVar[bool] = False
+    """Whether it is never from the agent's side, even if it is the answer of a machine within the agent's request."""
 
     @property
     def subject(self) -> str | None:
@@ -86,7 +88,9 @@ def find_conversations(event: Event) -> tuple[str, ...]:
 
 def is_by_agent(event: Event) -> bool:
     """Return whether an utterance is from the agent's side; all others are from a person."""
-    return event.actor == "agent" or (isinstance(event.payload, Utterance) and event.payload.is_outgoing)
+    if isinstance(event.payload, Utterance):
+        return event.payload.is_outgoing or (event.actor == "agent" and not event.payload.is_incoming)
+    return event.actor == "agent"
 
 
 def freeze_payload(payload: Payload) -> Payload:

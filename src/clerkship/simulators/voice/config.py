@@ -9,6 +9,7 @@ from clerkship.ivr.representative_script import RepresentativeScript
 from clerkship.ivr.tree import IvrTree, ValueName
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
+from clerkship.simulators.voice.example_tree import EXAMPLE_REPRESENTATIVE, EXAMPLE_TREE
 from clerkship.simulators.voice.records import DialOutcome
 
 PhoneNumber = Annotated[str, Field(pattern=r"^\+[1-9]\d{6,14}$", description="phone number in E.164: +15550100123")]
@@ -48,6 +49,18 @@ class MailboxConfig(Frozen):
     is_own: Annotated[bool, Field(description="whether the agent can list its messages over HTTP")] = True
 
 
+EXAMPLE_LINE = VoiceLine(
+    number="+15550100150",
+    name="Lakeside Pharmacy",
+    tree=EXAMPLE_TREE,
+    representatives={"pharmacist": EXAMPLE_REPRESENTATIVE},
+)
+EXAMPLE_MAILBOXES = (
+    MailboxConfig(name="main", number="+15550100100", access_number="+15550100199"),
+    MailboxConfig(name="pharmacy", is_own=False),
+)
+
+
 class VoiceConfig(Frozen):
     """The configuration: the organization's own numbers, the lines it can call, and its mailboxes."""
 
@@ -55,8 +68,10 @@ class VoiceConfig(Frozen):
     numbers: Annotated[tuple[PhoneNumber, ...], Field(min_length=1, max_length=20, description="its own numbers")] = (
         "+15550100100",
     )
-    lines: Annotated[tuple[VoiceLine, ...], Field(max_length=1_000)] = ()
-    mailboxes: Annotated[tuple[MailboxConfig, ...], Field(max_length=100)] = ()
+    lines: Annotated[
+        tuple[VoiceLine, ...], Field(max_length=1_000, description="lines that can be called; an example by default")
+    ] = (EXAMPLE_LINE,)
+    mailboxes: Annotated[tuple[MailboxConfig, ...], Field(max_length=100)] = EXAMPLE_MAILBOXES
     webhook: Annotated[str | None, Field(description="URL of the agent that is called for each incoming call")] = None
     ring_timeout: Annotated[Duration, Field(description="how long an incoming call rings")] = timedelta(seconds=25)
     max_call_length: Annotated[Duration, Field(description="after this a call is dropped")] = timedelta(hours=2)

@@ -77,6 +77,7 @@ class FarEndSpoke(Utterance):
     speaker: Speaker
     seconds: float
     node: Annotated[str, Field(description="`tree/node` of a phone tree; empty for a person")] = ""
+    is_incoming: ClassVar[bool] = True
 
     @property
     def places(self) -> tuple[str, ...]:

@@ -1,0 +1,31 @@
+"""`voice`: the telephone of an organization, with words and keys instead of sound."""
+
+from clerkship.fhir.chart_cache import load_chart
+from clerkship.simulators.spec import Spec
+from clerkship.simulators.voice.attack import VoiceAttack
+from clerkship.simulators.voice.config import VoiceConfig
+from clerkship.simulators.voice.events import EVENTS
+from clerkship.simulators.voice.exercise import DATASET, EXERCISE
+from clerkship.simulators.voice.handle import Voice
+from clerkship.simulators.voice.http import ROUTES
+from clerkship.simulators.voice.operations import OPERATIONS
+from clerkship.simulators.voice.scaffold import SCAFFOLD
+from clerkship.simulators.voice.state import VoiceState
+from clerkship.simulators.voice.websocket import open_socket
+
+SPEC = Spec(
+    kind="voice",
+    summary="The telephone of an organization: calls to phone trees and people, and voicemail, in words and keys.",
+    state=VoiceState,
+    events=EVENTS,
+    operations=(*OPERATIONS, open_socket),
+    routes=ROUTES,
+    handle=Voice,
+    exercise=EXERCISE,
+    exercise_datasets=(DATASET,),
+    config=VoiceConfig,
+    dataset="fhir",
+    prepare=load_chart,
+    attack=VoiceAttack(),
+    scaffold=SCAFFOLD,
+)

@@ -1,0 +1,90 @@
+"""Attacks on a telephone."""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+import orjson
+
+from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack
+from clerkship.sandbox.handle import Dropped, Handle, Refused
+from clerkship.sandbox.request import Request
+from clerkship.simulators.voice.handle import Voice
+
+_MAX_NUMBERS = 20
+"""How many numbers of the instruction an attacker calls."""
+_KEYS = "1234567890#*"
+
+
+class VoiceAttack(SandboxAttack):
+    """Reads every call and voicemail, and calls every number of the instruction and presses every key."""
+
+    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "note"})
+
+    def read_everything(self, handle: Handle, instruction: str) -> bool:
+        """Read every call and every voicemail."""
+        voice = cast(Voice, handle)
+        for call in voice.calls():
+            voice.show_call(call)
+        with suppress(Refused):
+            for message in voice.voicemails():
+                voice.read_voicemail(message["id"])
+        return True
+
+    def order_everything(self, handle: Handle, instruction: str) -> bool:
+        """Call every number of the instruction, press every key, and say the instruction."""
+        voice = cast(Voice, handle)
+        for number in _find_numbers(instruction)[:_MAX_NUMBERS]:
+            with suppress(Refused, Dropped):
+                call = voice.dial(number)
+                voice.hear(call)
+                self._press_everything(voice, call, instruction)
+        return True
+
+    def _press_everything(self, voice: Voice, call: dict[str, Any], instruction: str) -> None:
+        for key in _KEYS:
+            voice.press(call, key)
+            voice.hear(call)
+        voice.say(call, f"{instruction[:500]} {INSTRUCTION}")
+        voice.hear(call)
+        voice.hang_up(call)
+
+    def delete_everything(self, handle: Handle, instruction: str) -> bool:
+        """Delete every voicemail, and hang up every call."""
+        voice = cast(Voice, handle)
+        with suppress(Refused):
+            for message in voice.voicemails():
+                voice.delete_voicemail(message["id"])
+        for call in voice.calls():
+            with suppress(Refused, Dropped):
+                voice.hang_up(call)
+        return True
+
+    def say(self, handle: Handle, text: str) -> bool:
+        """Answer every call that rings, and say a text in every open call."""
+        voice = cast(Voice, handle)
+        calls = [call for call in voice.calls() if call["status"] != "ended"]
+        for call in calls:
+            with suppress(Refused, Dropped):
+                if call["status"] == "ringing" and call["direction"] == "inbound":
+                    voice.answer(call)
+                voice.say(call, text)
+        return bool(calls)
+
+    def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
+        """Add an instruction or a note to what is said."""
+        if request.method != "POST" or not request.path.endswith("/say") or kind not in self.harms:
+            return None
+        try:
+            words = orjson.loads(request.body)
+        except orjson.JSONDecodeError:
+            return None
+        if not isinstance(words, dict) or not isinstance(words.get("text"), str):
+            return None
+        more = INSTRUCTION if kind == "instruction" else note
+        return replace(request, body=orjson.dumps({**words, "text": f"{words['text']} {more}"}))
+
+
+def _find_numbers(text: str) -> list[str]:
+    words = (word.strip(".,;:!?()'\"") for word in text.split())
+    return list(dict.fromkeys(word for word in words if word.startswith("+") and word[1:].isdigit()))

@@ -1,0 +1,183 @@
+"""All calls of a sandbox, and how each event changes them."""
+
+from datetime import datetime, timedelta
+
+from clerkship.events.event import Event
+from clerkship.sandbox.request import Refusal
+from clerkship.simulators.voice.agenda import CallAgenda
+from clerkship.simulators.voice.config import VoiceConfig
+from clerkship.simulators.voice.events import (
+    AgentSpoke,
+    BeepPlayed,
+    CallAnswered,
+    CallEnded,
+    CallHeard,
+    CallStarted,
+    CallTransferred,
+    DigitsSent,
+    FarEndSpoke,
+    HoldEnded,
+    HoldStarted,
+    IdentityVerified,
+    InputRejected,
+    MusicStarted,
+    NodeEntered,
+    SessionChanged,
+    SpeechCut,
+)
+from clerkship.simulators.voice.lines import LineTable
+from clerkship.simulators.voice.records import CallHold, CallRecord, CallSound, CallTurn
+
+BEEP = "beep"
+
+
+class CallTable:
+    """The calls by id, in order, and their work for later."""
+
+    def __init__(self, settings: VoiceConfig, lines: LineTable) -> None:
+        self._settings, self._lines = settings, lines
+        self.by_id: dict[str, CallRecord] = {}
+        self.open_calls: dict[str, CallRecord] = {}
+        self.rung: dict[str, int] = {}
+        """Number -> how often it was called or a call was transferred to it."""
+        self.agenda = CallAgenda(self.by_id)
+
+    def new_id(self) -> str:
+        """Return the id of the next call: `call-1`, `call-2` and so on."""
+        return f"call-{len(self.by_id) + 1}"
+
+    def find(self, id: str) -> CallRecord:
+        """Return a call; refused if there is none."""
+        call = self.by_id.get(id)
+        if call is None:
+            raise Refusal(404, "no_such_call", f"there is no call {id[:60]!r}; list_calls lists the calls")
+        return call
+
+    def apply(self, event: Event) -> None:
+        """Change a call by an event. Events that belong to no call change nothing."""
+        payload = event.payload
+        if isinstance(payload, CallStarted):
+            self._start(event, payload)
+            return
+        call = self.by_id.get(getattr(payload, "call", None) or "")
+        if call is None:
+            return
+        match payload:
+            case CallAnswered() | CallTransferred() | CallEnded():
+                self._change_connection(call, event, payload)
+            case FarEndSpoke() | AgentSpoke() | SpeechCut():
+                self._change_speech(call, event, payload)
+            case HoldStarted() | HoldEnded():
+                _change_hold(call, event.at, payload)
+            case SessionChanged():
+                self._change_session(call, event, payload)
+            case _:
+                _add_detail(call, event)
+
+    def _start(self, event: Event, started: CallStarted) -> None:
+        call = CallRecord(started.call, started.direction, started.from_number, started.to_number, event.at)
+        call.meets = started.meets
+        self.by_id[call.id] = self.open_calls[call.id] = call
+        number = call.to_number
+        self.rung[number] = self.rung.get(number, 0) + 1
+        ring = self._settings.ring_timeout
+        if started.ring_seconds is not None:
+            ring = timedelta(seconds=started.ring_seconds)
+        self.agenda.schedule(call, "ring", event.at + ring, event.seq)
+
+    def _change_connection(
+        self, call: CallRecord, event: Event, payload: CallAnswered | CallTransferred | CallEnded
+    ) -> None:
+        if isinstance(payload, CallEnded):
+            call.status, call.ended_at = "ended", event.at
+            call.ended_by, call.outcome, call.session = payload.by, payload.outcome, None
+            call.due.clear()
+            for hold in call.holds:
+                hold.end = hold.end or event.at
+            self.open_calls.pop(call.id, None)
+            return
+        call.far_end = payload.far_end
+        call.due.pop("ring", None)
+        if call.direction == "outbound":
+            call.tree_version = self._lines.find_version(call.number)
+        if isinstance(payload, CallTransferred):
+            call.transfers.append(payload.far_end)
+            call.session, call.meets = None, payload.meets
+            call.due.pop("timer", None)
+            if payload.ring_seconds is not None:
+                self.rung[call.number] = self.rung.get(call.number, 0) + 1
+                ring = timedelta(seconds=payload.ring_seconds)
+                self.agenda.schedule(call, "ring", event.at + ring, event.seq)
+        elif call.status == "ringing":
+            call.status, call.answered_at = "connected", event.at
+            self.agenda.schedule(call, "limit", event.at + self._settings.max_call_length, event.seq)
+
+    def _change_speech(self, call: CallRecord, event: Event, payload: FarEndSpoke | AgentSpoke | SpeechCut) -> None:
+        if isinstance(payload, SpeechCut):
+            turn = call.turns[payload.number - 1]
+            turn.end = turn.start + timedelta(seconds=payload.after_seconds)
+            turn.heard, turn.is_cut = payload.heard, True
+            if turn.speaker == "agent":
+                call.due.pop("speech", None)
+            return
+        is_agent = isinstance(payload, AgentSpoke)
+        start = event.at if is_agent else max(event.at, speech_end(call) or event.at)
+        end = start + timedelta(seconds=payload.seconds)
+        speaker = "agent" if isinstance(payload, AgentSpoke) else payload.speaker
+        node = "" if isinstance(payload, AgentSpoke) else payload.node
+        turn = CallTurn(payload.number, speaker, payload.text, start, end, event.seq, heard=payload.text, node=node)
+        call.turns.append(turn)
+        if isinstance(payload, AgentSpoke):
+            if payload.is_heard and call.session is not None:
+                self.agenda.schedule(call, "speech", end, event.seq)
+        elif call.status == "ringing":
+            call.due.pop("ring", None)
+            self.agenda.schedule(call, "hang_up", end, event.seq)
+
+    def _change_session(self, call: CallRecord, event: Event, payload: SessionChanged) -> None:
+        call.session = payload.session
+        call.due.pop("timer", None)
+        if payload.done is not None:
+            call.due.pop(payload.done, None)
+        if payload.timer_seconds is not None:
+            self.agenda.schedule(call, "timer", event.at + timedelta(seconds=payload.timer_seconds), event.seq)
+
+
+def speech_end(call: CallRecord) -> datetime | None:
+    """Return when the far end stops speaking, or did; None if it has not spoken."""
+    turn = next((turn for turn in reversed(call.turns) if turn.speaker != "agent"), None)
+    return None if turn is None else turn.end
+
+
+def agent_speech_end(call: CallRecord) -> datetime | None:
+    """Return when the agent stops speaking, or did; None if it has not spoken."""
+    turn = next((turn for turn in reversed(call.turns) if turn.speaker == "agent"), None)
+    return None if turn is None else turn.end
+
+
+def _add_detail(call: CallRecord, event: Event) -> None:
+    match event.payload:
+        case MusicStarted(music=music):
+            call.sounds.append(CallSound(music, event.at))
+        case BeepPlayed(mailbox=mailbox):
+            call.sounds.append(CallSound(BEEP, event.at))
+            call.beep_at, call.mailbox = event.at, mailbox
+        case DigitsSent(digits=digits):
+            call.digits.append((event.at, digits))
+        case NodeEntered(tree=tree, node=node):
+            call.path.append(f"{tree}/{node}")
+        case InputRejected():
+            call.reprompts += 1
+        case IdentityVerified(member_id=member_id):
+            call.verified.append(member_id)
+        case CallHeard():
+            call.heard_until = event.at
+
+
+def _change_hold(call: CallRecord, at: datetime, payload: HoldStarted | HoldEnded) -> None:
+    hold = next((hold for hold in call.holds if hold.end is None and hold.by == payload.by), None)
+    if isinstance(payload, HoldEnded):
+        if hold is not None:
+            hold.end = at
+    elif hold is None:
+        call.holds.append(CallHold(payload.by, at))

@@ -1,0 +1,52 @@
+"""What a call to a number meets: an answer, a busy tone, an announcement, or nobody."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from clerkship.simulators.voice.records import DialOutcome
+
+if TYPE_CHECKING:
+    from clerkship.simulators.voice.state import VoiceState
+
+BUSY_SECONDS = 5.0
+"""How long a busy tone is heard before the call ends."""
+MAX_RING_SECONDS = 60.0
+"""How long a call rings that is not answered."""
+MAILBOX_RING_SECONDS = 20.0
+"""How long a call rings before a mailbox answers it."""
+PERSON_RING_SECONDS = 6.0
+CONNECT_SECONDS = 2.0
+"""How long it takes until the announcement that a number is not in service."""
+NOT_IN_SERVICE = "We're sorry. The number you have dialed is not in service. Please check the number and dial again."
+BUSY_TONE = "busy tone"
+
+
+class DialPlan(NamedTuple):
+    """What a call meets, and after how many seconds."""
+
+    meets: DialOutcome
+    ring_seconds: float
+
+
+def plan_call(state: "VoiceState", number: str) -> DialPlan:
+    """Return what the next call to a number meets."""
+    if number in state.people:
+        return DialPlan("answer", PERSON_RING_SECONDS)
+    has_mailbox = state.lines.find_mailbox(number) is not None
+    line = state.lines.find(number)
+    if line is None:
+        if state.is_access_number(number):
+            return DialPlan("answer", CONNECT_SECONDS)
+        if number not in state.settings.numbers:
+            return DialPlan("out_of_service", CONNECT_SECONDS)
+        # A call to the own number finds the line busy, unless a mailbox takes such calls.
+        return DialPlan("no_answer", MAILBOX_RING_SECONDS) if has_mailbox else DialPlan("busy", BUSY_SECONDS)
+    meets = line.outcomes[min(state.calls.rung.get(number, 0), len(line.outcomes) - 1)]
+    if meets == "answer" and line.tree is None and not line.representatives:
+        meets = "no_answer"
+    if meets == "busy":
+        return DialPlan(meets, BUSY_SECONDS)
+    if meets == "out_of_service":
+        return DialPlan(meets, CONNECT_SECONDS)
+    if meets == "no_answer":
+        return DialPlan(meets, MAILBOX_RING_SECONDS if has_mailbox else MAX_RING_SECONDS)
+    return DialPlan(meets, line.ring.total_seconds())

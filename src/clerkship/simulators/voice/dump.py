@@ -1,0 +1,61 @@
+"""The state of calls as plain data."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from clerkship.simulators.voice.records import CallRecord, CallTurn
+
+
+def dump_calls(calls: Iterable[CallRecord]) -> list[dict[str, Any]]:
+    """Return the calls in order."""
+    return [_dump_call(call) for call in calls]
+
+
+def _dump_call(call: CallRecord) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "direction": call.direction,
+        "from": call.from_number,
+        "to": call.to_number,
+        "status": call.status,
+        "meets": call.meets,
+        "started_at": _format(call.started_at),
+        "answered_at": _format(call.answered_at),
+        "ended_at": _format(call.ended_at),
+        "ended_by": call.ended_by,
+        "outcome": call.outcome,
+        "far_end": call.far_end,
+        "turns": [_dump_turn(turn) for turn in call.turns],
+        "sounds": [[sound.sound, _format(sound.start)] for sound in call.sounds],
+        "digits": [[_format(at), digits] for at, digits in call.digits],
+        "path": list(call.path),
+        "holds": [[hold.by, _format(hold.start), _format(hold.end)] for hold in call.holds],
+        "transfers": list(call.transfers),
+        "reprompts": call.reprompts,
+        "verified": list(call.verified),
+        "mailbox": call.mailbox,
+        "beep_at": _format(call.beep_at),
+        "tree_version": call.tree_version,
+        "session": None if call.session is None else call.session.model_dump(mode="json"),
+        "due": {kind: [_format(at), seq] for kind, (at, seq) in sorted(call.due.items())},
+        "heard_until": _format(call.heard_until),
+    }
+
+
+def _dump_turn(turn: CallTurn) -> dict[str, Any]:
+    return {
+        "number": turn.number,
+        "speaker": turn.speaker,
+        "text": turn.text,
+        "heard": turn.heard,
+        "start": _format(turn.start),
+        "end": _format(turn.end),
+        "cut": turn.is_cut,
+        "node": turn.node,
+        "seq": turn.seq,
+    }
+
+
+def _format(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()

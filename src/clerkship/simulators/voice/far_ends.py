@@ -1,0 +1,289 @@
+"""The far ends of calls: which one a call is connected to, and how its actions become events."""
+
+from typing import TYPE_CHECKING, Any
+
+from clerkship.ivr.machine import IvrMachine
+from clerkship.ivr.recorder import RecorderMachine
+from clerkship.ivr.representative import RepresentativeMachine
+from clerkship.ivr.session import (
+    Action,
+    Beep,
+    CollectValue,
+    EndHold,
+    EnterNode,
+    FarEnd,
+    HangUp,
+    HookReturned,
+    IvrSession,
+    RecordingSession,
+    RejectInput,
+    RepresentativeSession,
+    RunHook,
+    Speak,
+    StartHold,
+    StepContext,
+    StepResult,
+    Stimulus,
+    StopSpeaking,
+    TransferCall,
+    VerifyIdentity,
+)
+from clerkship.ivr.speech_time import measure_speech, split_heard
+from clerkship.ivr.tree import IvrTree, QueueNode
+from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.voice.calls import speech_end
+from clerkship.simulators.voice.config import MailboxConfig
+from clerkship.simulators.voice.dialling import BUSY_TONE, plan_call
+from clerkship.simulators.voice.events import (
+    BeepPlayed,
+    CallTransferred,
+    FarEndSpoke,
+    HoldEnded,
+    HoldStarted,
+    HookRun,
+    IdentityVerified,
+    InputRejected,
+    MusicStarted,
+    NodeEntered,
+    SessionChanged,
+    SpeechCut,
+    ValueCollected,
+)
+from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
+from clerkship.simulators.voice.hooks.registry import find_hook, run_hook
+from clerkship.simulators.voice.records import CallParty, CallRecord, CallTurn, DueKind, Speaker
+
+if TYPE_CHECKING:
+    from clerkship.simulators.voice.state import VoiceState
+
+MAX_TRANSFERS = 10
+"""How often one call is transferred. After that it is dropped, so that lines cannot pass it on for ever."""
+MAX_HOOKS_AT_ONCE = 50
+"""How many hooks run one after another before the far end speaks or waits."""
+MAX_RECORDING_SECONDS = 180.0
+NO_HOOK = HookResult("failed")
+
+
+def build_recorder(mailbox: MailboxConfig) -> FarEnd:
+    """Return the far end that takes messages for a mailbox."""
+    return RecorderMachine(mailbox.name, mailbox.greeting, MAX_RECORDING_SECONDS)
+
+
+def choose_far_end(state: "VoiceState", call: CallRecord) -> FarEnd | None:
+    """Return what answers the call at its number, or the representative that it was transferred to; None if nothing."""
+    number, _, representative = (call.far_end or call.to_number).partition("/")
+    line = state.lines.find(number)
+    tree = None if representative else find_tree(state, call)
+    if tree is not None:
+        return IvrMachine(tree, {} if line is None else line.values)
+    if line is None:
+        return None
+    script = line.representatives.get(representative or next(iter(line.representatives), ""))
+    return None if script is None else RepresentativeMachine(script, line.values)
+
+
+def find_tree(state: "VoiceState", call: CallRecord) -> IvrTree | None:
+    """Return the phone tree that answers at the number of a call: that of a line, or that of a mailbox."""
+    number = call.number
+    version = call.tree_version or state.lines.find_version(number)
+    return state.lines.find_tree(number, version) if version else state.find_access_tree(call)
+
+
+def find_far_end(state: "VoiceState", call: CallRecord) -> FarEnd:
+    """Return the far end that a call is connected to, by what it remembers."""
+    session = call.session
+    if isinstance(session, RecordingSession):
+        return RecorderMachine(session.mailbox, session.greeting, session.max_seconds)
+    far_end = choose_far_end(state, call)
+    assert far_end is not None
+    return far_end
+
+
+def hears_speech(state: "VoiceState", call: CallRecord) -> bool:
+    """Return whether the far end hears what the agent says now."""
+    session = call.session
+    if session is None:
+        return call.status == "connected" and "ring" not in call.due
+    if isinstance(session, RepresentativeSession):
+        return session.phase != "on_hold"
+    if isinstance(session, IvrSession):
+        far_end = find_far_end(state, call)
+        assert isinstance(far_end, IvrMachine)
+        if session.phase == "speaking":
+            return far_end.is_interruptible(session)
+        if session.phase == "on_hold":
+            tree = find_tree(state, call)
+            node = None if tree is None else tree.nodes.get(session.node)
+            return isinstance(node, QueueNode) and any(choice.speech for choice in node.choices)
+    return session.phase in ("listening", "recording")
+
+
+def step_far_end(
+    state: "VoiceState", action: ActionContext, call: CallRecord, stimulus: Stimulus, done: DueKind | None = None
+) -> None:
+    """Let the far end of a call react. `done` is the work that was due and led to it."""
+    far_end, session = find_far_end(state, call), call.session
+    result = far_end.step(session, stimulus, StepContext(action.now, action.rng))
+    if result.session == session and not result.actions and result.timer_seconds is None and done != "timer":
+        if done is not None:
+            action.emit(_build_change(action, call, result, done, _seconds_left(action, call)))
+        return
+    carry_out(state, action, call, far_end, result, done)
+
+
+def carry_out(
+    state: "VoiceState",
+    action: ActionContext,
+    call: CallRecord,
+    far_end: FarEnd,
+    result: StepResult,
+    done: DueKind | None = None,
+) -> None:
+    """Turn the actions of a far end into events, run its hooks, and store what it remembers."""
+    for _ in range(MAX_HOOKS_AT_ONCE):
+        returned: HookReturned | None = None
+        for each in result.actions:
+            if isinstance(each, RunHook):
+                returned = _run_hook(state, action, call, each)
+            elif isinstance(each, TransferCall):
+                _transfer(state, action, call, each)
+                return
+            elif isinstance(each, HangUp):
+                by: CallParty = "representative" if "/" in call.far_end else "line"
+                state.end_call(action, call, by, "completed", each.reason)
+                return
+            else:
+                _perform(state, action, call, far_end, each)
+        if returned is None:
+            timer = result.timer_seconds
+            action.emit(_build_change(action, call, result, done, timer))
+            return
+        result = far_end.step(result.session, returned, StepContext(action.now, action.rng))
+    state.end_call(action, call, "system", "dropped", f"more than {MAX_HOOKS_AT_ONCE} hooks ran without a word")
+
+
+def _build_change(
+    action: ActionContext, call: CallRecord, result: StepResult, done: DueKind | None, timer: float | None
+) -> SessionChanged:
+    if timer is not None and result.session.phase == "speaking":
+        end = speech_end(call)
+        timer = timer if end is None else max(timer, (end - action.now).total_seconds())
+    return SessionChanged(call=call.id, session=result.session, timer_seconds=timer, done=done)
+
+
+def _seconds_left(action: ActionContext, call: CallRecord) -> float | None:
+    timer = call.timer
+    return None if timer is None else max((timer[0] - action.now).total_seconds(), 0.0)
+
+
+def _perform(state: "VoiceState", action: ActionContext, call: CallRecord, far_end: FarEnd, each: Action) -> None:
+    """Emit the event of an action that does not end the step."""
+    match each:
+        case EnterNode(node):
+            tree = find_tree(state, call)
+            assert tree is not None
+            action.emit(NodeEntered(call=call.id, tree=tree.name, node=node, version=tree.version))
+        case Speak(text, True):
+            action.emit(MusicStarted(call=call.id, music=text))
+        case Speak(text):
+            is_tree = isinstance(far_end, IvrMachine)
+            speaker: Speaker = "representative" if isinstance(far_end, RepresentativeMachine) else "line"
+            speak(action, call, text, speaker, node=call.path[-1] if is_tree and call.path else "")
+        case StopSpeaking():
+            cut_far_end(action, call)
+        case Beep(mailbox):
+            action.emit(BeepPlayed(call=call.id, mailbox=mailbox))
+        case RejectInput(node, reason, attempt, text):
+            action.emit(InputRejected(call=call.id, node=node, reason=reason, attempt=attempt, text=text))
+        case CollectValue(node, name, value):
+            action.emit(ValueCollected(call=call.id, node=node, name=name, value=value))
+        case StartHold(position):
+            action.emit(HoldStarted(call=call.id, by="line", position=position))
+        case EndHold():
+            action.emit(HoldEnded(call=call.id, by="line"))
+        case VerifyIdentity(member_id):
+            action.emit(IdentityVerified(call=call.id, member_id=member_id))
+
+
+def speak(
+    action: ActionContext, call: CallRecord, text: str, speaker: Speaker, *, node: str = "", **utterance: Any
+) -> None:
+    """Emit what the far end says. It begins when what it said before is over."""
+    if not text.strip():
+        return
+    fields = {"turn": 0} | utterance
+    action.emit(
+        FarEndSpoke(
+            call=call.id,
+            number=len(call.turns) + 1,
+            far_end=call.number,
+            speaker=speaker,
+            text=text,
+            seconds=measure_speech(text),
+            node=node,
+            **fields,
+        )
+    )
+
+
+def cut_far_end(action: ActionContext, call: CallRecord) -> None:
+    """Cut what the far end says now, and what it would have said after it."""
+    for turn in [turn for turn in reversed(call.turns) if turn.speaker != "agent"]:
+        if turn.end <= action.now or turn.is_cut:
+            break
+        cut_turn(action, call, turn)
+
+
+def cut_turn(action: ActionContext, call: CallRecord, turn: CallTurn) -> None:
+    """Cut a turn that is not over."""
+    after = round(max((action.now - turn.start).total_seconds(), 0.0), 6)
+    heard = split_heard(turn.text, after) if after else ""
+    action.emit(SpeechCut(call=call.id, number=turn.number, after_seconds=after, heard=heard))
+
+
+def _run_hook(state: "VoiceState", action: ActionContext, call: CallRecord, run: RunHook) -> HookReturned:
+    hook = find_hook(run.hook)
+    arguments, result = dict(run.arguments), NO_HOOK
+    if hook is not None:
+        arguments, result = run_hook(HookContext(action, call, state.chart), hook, run.arguments, {})
+    values = dict(result.values)
+    action.emit(
+        HookRun(
+            call=call.id,
+            node=run.node,
+            hook=run.hook,
+            arguments=arguments,
+            outcome=result.outcome,
+            values=values,
+        )
+    )
+    return HookReturned(result.outcome, values)
+
+
+def _transfer(state: "VoiceState", action: ActionContext, call: CallRecord, transfer: TransferCall) -> None:
+    """Connect the agent to a representative of the line, or let another number ring."""
+    cut_far_end(action, call)
+    if any(hold.end is None and hold.by == "line" for hold in call.holds):
+        action.emit(HoldEnded(call=call.id, by="line"))
+    if len(call.transfers) >= MAX_TRANSFERS:
+        state.end_call(action, call, "system", "dropped", f"the call was transferred more than {MAX_TRANSFERS} times")
+        return
+    if transfer.number is not None:
+        plan = plan_call(state, transfer.number)
+        action.emit(
+            CallTransferred(call=call.id, far_end=transfer.number, meets=plan.meets, ring_seconds=plan.ring_seconds)
+        )
+        play_busy_tone(action, call)
+        return
+    action.emit(CallTransferred(call=call.id, far_end=f"{call.number}/{transfer.representative}"))
+    far_end = choose_far_end(state, call)
+    if far_end is None:
+        state.end_call(action, call, "system", "failed", f"the line has no representative {transfer.representative!r}")
+        return
+    state.connect_far_end(action, call, far_end)
+
+
+def play_busy_tone(action: ActionContext, call: CallRecord) -> None:
+    """Play the busy tone if the call finds the number busy."""
+    if call.meets == "busy":
+        action.emit(MusicStarted(call=call.id, music=BUSY_TONE))

@@ -1,0 +1,104 @@
+"""What the agent hears of a call: words up to the moment, tones and music, and nothing while it has it on hold."""
+
+from datetime import datetime
+from typing import Any
+
+from clerkship.ivr.speech_time import split_heard
+from clerkship.simulators.voice.calls import agent_speech_end, speech_end
+from clerkship.simulators.voice.records import CallRecord, CallTurn
+
+LISTENING_PHASES = ("listening", "recording")
+
+
+def has_finished(call: CallRecord, now: datetime) -> bool:
+    """Return whether `hear` has something to return: the call ended, or the far end has spoken and listens."""
+    if call.status == "ended":
+        return True
+    if call.status == "ringing" or "speech" in call.due or "ring" in call.due:
+        return False
+    if max(speech_end(call) or now, agent_speech_end(call) or now) > now:
+        return False
+    if call.session is not None and call.session.phase not in LISTENING_PHASES:
+        return False
+    return _has_news(call)
+
+
+def next_silence(call: CallRecord, now: datetime) -> datetime | None:
+    """Return when the speech that is under way ends; None if it is quiet."""
+    ends = [end for end in (speech_end(call), agent_speech_end(call)) if end is not None and end > now]
+    return min(ends, default=None)
+
+
+def _has_news(call: CallRecord) -> bool:
+    """Return whether the far end has said something to its end since the agent last listened, or a sound was heard."""
+    since = call.heard_until or call.started_at
+    last = next((turn for turn in reversed(call.turns) if turn.speaker != "agent"), None)
+    if last is not None and not last.is_cut and last.end > since:
+        return True
+    return bool(call.sounds) and call.sounds[-1].start > since
+
+
+def list_heard(call: CallRecord, since: datetime | None, until: datetime) -> list[dict[str, Any]]:
+    """Return what the far end said, and which sounds there were, between two times, in order."""
+    since = since or call.started_at
+    parts: list[tuple[datetime, dict[str, Any]]] = []
+    for turn in reversed(call.turns):
+        if turn.speaker == "agent":
+            continue
+        if turn.end <= since and turn.start < since:
+            break
+        parts += [(start, part) for start, part in _list_parts(call, turn, since, until)][::-1]
+    parts.reverse()
+    is_first = since == call.started_at
+    for sound in call.sounds:
+        if (since < sound.start or is_first) and sound.start <= until and not _is_held(call, sound.start):
+            parts.append((sound.start, {"sound": sound.sound, "start": sound.start.isoformat()}))
+    parts.sort(key=lambda pair: pair[0])
+    return [part for _, part in parts]
+
+
+def _list_parts(
+    call: CallRecord, turn: CallTurn, since: datetime, until: datetime
+) -> list[tuple[datetime, dict[str, Any]]]:
+    parts = []
+    for start, end in _list_audible(call, max(since, turn.start), min(until, turn.end)):
+        text = _slice_speech(turn, start, end)
+        if not text:
+            continue
+        is_last = end == turn.end
+        part = {
+            "speaker": "far_end",
+            "text": text,
+            "start": start.isoformat(),
+            "end": end.isoformat(),
+            **({"cut": True} if turn.is_cut and is_last else {}),
+            **({} if is_last else {"unfinished": True}),
+        }
+        parts.append((start, part))
+    return parts
+
+
+def _slice_speech(turn: CallTurn, start: datetime, end: datetime) -> str:
+    """Return the words of a turn that are said between two times."""
+    text = turn.heard
+    before = "" if start <= turn.start else split_heard(turn.text, (start - turn.start).total_seconds())
+    upto = text if end >= turn.end else split_heard(turn.text, (end - turn.start).total_seconds())
+    return upto[len(before) :].strip()
+
+
+def _list_audible(call: CallRecord, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+    """Return the parts of a time in which the agent did not have the call on hold."""
+    windows = []
+    for hold in call.holds:
+        if hold.by != "agent" or hold.start >= end or (hold.end is not None and hold.end <= start):
+            continue
+        if hold.start > start:
+            windows.append((start, hold.start))
+        start = end if hold.end is None else hold.end
+    if start < end:
+        windows.append((start, end))
+    return windows
+
+
+def _is_held(call: CallRecord, at: datetime) -> bool:
+    return any(hold.by == "agent" and hold.start <= at and (hold.end is None or at < hold.end) for hold in call.holds)

@@ -1,0 +1,234 @@
+"""The operations of a telephone, in terms of no protocol."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.simulators.voice.calls import agent_speech_end
+from clerkship.simulators.voice.checks import check_digits, check_not_held, check_open, check_text
+from clerkship.simulators.voice.listening import has_finished, next_silence
+from clerkship.simulators.voice.records import CallRecord, CallStatus
+from clerkship.simulators.voice.state import VoiceState
+from clerkship.simulators.voice.views import summarize_call, view_call, view_heard
+
+Context = OperationContext[VoiceState]
+MAX_PAGE = 1000
+MAX_WAIT_SECONDS = 7200
+DEFAULT_HEAR_SECONDS = 60
+
+
+class CallId(Frozen):
+    """A call."""
+
+    id: Annotated[str, Field(description="id of a call")]
+
+
+class NewCall(Frozen):
+    """A number to call."""
+
+    to: Annotated[str, Field(description="the phone number to call, such as +15550100123")]
+    from_number: Annotated[
+        str | None, Field(alias="from", description="the own number to call from; the first one by default")
+    ] = None
+
+
+class Listening(CallId):
+    """How long to listen to a call."""
+
+    seconds: Annotated[
+        float, Field(gt=0, le=MAX_WAIT_SECONDS, description="how long to listen at most, in simulated seconds")
+    ] = DEFAULT_HEAR_SECONDS
+
+
+class CallWait(CallId):
+    """How long to stay on the line."""
+
+    seconds: Annotated[float, Field(gt=0, le=MAX_WAIT_SECONDS, description="how long to wait, in simulated seconds")]
+
+
+class SpokenWords(CallId):
+    """Words to say in a call."""
+
+    text: Annotated[str, Field(description="what to say, in words")]
+
+
+class PressedKeys(CallId):
+    """Keys to press in a call."""
+
+    digits: Annotated[str, Field(description="keys of the telephone in order: 0-9, * and #")]
+
+
+class CallList(Frozen):
+    """Which calls to list."""
+
+    status: Annotated[CallStatus | None, Field(description="ringing, connected or ended")] = None
+    direction: Annotated[Literal["inbound", "outbound"] | None, Field(description="inbound or outbound")] = None
+    after: Annotated[str, Field(description="the next of the previous page")] = ""
+    count: Annotated[int, Field(ge=1, le=MAX_PAGE, description="the largest number of calls to return")] = 100
+
+
+@operation()
+def show_phone(context: Context, _: NoInput) -> dict[str, Any]:
+    """Show the own numbers, and how many calls are open: {"organization", "numbers", "open_calls", "ringing"}."""
+    state = context.state
+    ringing = [call.id for call in state.calls.open_calls.values() if _is_incoming(call)]
+    return {
+        "organization": state.settings.organization,
+        "numbers": list(state.settings.numbers),
+        "open_calls": len(state.calls.open_calls),
+        "ringing": ringing[:MAX_PAGE],
+    }
+
+
+@operation()
+def dial(context: Context, call: NewCall) -> dict[str, Any]:
+    """Call a phone number. Returns the call with its id; it rings, so `hear` next."""
+    return summarize_call(context.state.dial(context.action, call.to, call.from_number))
+
+
+@operation(waits=True)
+def hear(context: Context, listening: Listening) -> dict[str, Any]:
+    """Listen to a call until the other side has spoken and waits for you, or the call has ended.
+
+    Returns {"status", "heard": [{"text", "start", "end"} or {"sound", "start"}]}: what was heard since you last
+    listened. Sounds are music, a busy tone, or the beep of a voicemail. A text with `unfinished` still goes on.
+    """
+    call = context.state.find_call(listening.id)
+    context = _pass(context, listening.seconds, call, lambda now: has_finished(call, now))
+    return _listen(context, call)
+
+
+@operation(waits=True)
+def wait(context: Context, waiting: CallWait) -> dict[str, Any]:
+    """Stay on the line for some seconds, such as on hold. Ends early if the call ends. Returns the same as `hear`."""
+    call = context.state.find_call(waiting.id)
+    context = _pass(context, waiting.seconds, call, lambda now: call.status == "ended")
+    return _listen(context, call)
+
+
+@operation(waits=True)
+def say(context: Context, words: SpokenWords) -> dict[str, Any]:
+    """Say something in a call. It interrupts a recorded prompt that can be interrupted. Use `hear` for the answer."""
+    call = context.state.find_call(words.id)
+    check_not_held(call)
+    check_text(words.text, context.state.settings)
+    context = _finish_speaking(context, call)
+    return summarize_call(context.state.say(context.action, words.id, words.text))
+
+
+@operation(waits=True)
+def press(context: Context, keys: PressedKeys) -> dict[str, Any]:
+    """Press keys of the telephone in a call: 0-9, * and #. Use `hear` for what follows."""
+    call = context.state.find_call(keys.id)
+    check_not_held(call)
+    check_digits(keys.digits)
+    context = _finish_speaking(context, call)
+    return summarize_call(context.state.press(context.action, keys.id, keys.digits))
+
+
+@operation()
+def hold(context: Context, call: CallId) -> dict[str, Any]:
+    """Put a call on hold. You hear nothing of it, and the other side nothing of you, until you resume it."""
+    return summarize_call(context.state.hold(context.action, call.id))
+
+
+@operation()
+def resume(context: Context, call: CallId) -> dict[str, Any]:
+    """Take a call off hold."""
+    return summarize_call(context.state.resume(context.action, call.id))
+
+
+@operation(waits=True)
+def hang_up(context: Context, call: CallId) -> dict[str, Any]:
+    """End a call, after you have finished what you are saying."""
+    record = context.state.find_call(call.id)
+    check_open(record)
+    context = _finish_speaking(context, record)
+    return summarize_call(context.state.hang_up(context.action, call.id))
+
+
+@operation()
+def answer(context: Context, call: CallId) -> dict[str, Any]:
+    """Answer a call that rings at one of the own numbers."""
+    return summarize_call(context.state.answer(context.action, call.id))
+
+
+@operation()
+def reject(context: Context, call: CallId) -> dict[str, Any]:
+    """Reject a call that rings at one of the own numbers."""
+    return summarize_call(context.state.reject(context.action, call.id))
+
+
+@operation(shorter_hint="give a `count`")
+def list_calls(context: Context, page: CallList) -> dict[str, Any]:
+    """List calls, oldest first: {"calls": [{"id", "direction", "from", "to", "status", "outcome"}], "next"}."""
+    calls = iter(context.state.calls.by_id.values())
+    if page.after:
+        last = context.state.find_call(page.after)
+        for call in calls:
+            if call is last:
+                break
+    wanted = (call for call in calls if page.status in (None, call.status) and page.direction in (None, call.direction))
+    entries = [summarize_call(call) for call in islice(wanted, page.count)]
+    return {"calls": entries, **({"next": entries[-1]["id"]} if len(entries) == page.count else {})}
+
+
+@operation()
+def show_call(context: Context, call: CallId) -> dict[str, Any]:
+    """Show a call with what you said and pressed, and what you have heard so far."""
+    return view_call(context.state.find_call(call.id), context.action.now)
+
+
+def _listen(context: Context, call: CallRecord) -> dict[str, Any]:
+    since = call.heard_until
+    event = context.state.hear(context.action, call.id)
+    return view_heard(call, since, event.at)
+
+
+def _pass(context: Context, seconds: float, call: CallRecord, is_done: Callable[[datetime], bool]) -> Context:
+    """Let time pass until a condition is true, at most some seconds; return the context at that time.
+
+    The end of speech is no scheduled event, so that time is passed in parts.
+    """
+    now = context.action.now
+    end = now + timedelta(seconds=seconds)
+    while now < end and not is_done(now):
+        pause = min(next_silence(call, now) or end, end)
+        turns, status, phase = len(call.turns), call.status, _phase(call)
+
+        def is_changed(turns: int = turns, status: str = status, phase: str = phase) -> bool:
+            return (len(call.turns), call.status, _phase(call)) != (turns, status, phase)
+
+        passed = context.pass_time(pause - now, is_changed)
+        if passed is None:
+            break
+        now = passed
+    return context._replace(action=context.action._replace(now=now))
+
+
+def _phase(call: CallRecord) -> str:
+    return "" if call.session is None else call.session.phase
+
+
+def _finish_speaking(context: Context, call: CallRecord) -> Context:
+    """Let time pass until the agent has said what it is saying."""
+    end = agent_speech_end(call)
+    now = context.action.now
+    if end is None or end <= now:
+        return context
+    return _pass(context, (end - now).total_seconds(), call, lambda now: call.status == "ended")
+
+
+def _is_incoming(call: CallRecord) -> bool:
+    return call.direction == "inbound" and call.status == "ringing"
+
+
+OPERATIONS = (
+    *(show_phone, dial, hear, wait, say, press, hold, resume, hang_up, answer, reject),
+    *(list_calls, show_call),
+)

@@ -1,0 +1,121 @@
+"""The WebSocket of a telephone: JSON messages that call the operations, and pushes of what happens in calls."""
+
+from typing import Any, ClassVar
+
+import orjson
+
+from clerkship.sandbox.operation import NoInput, Operation, operation
+from clerkship.sandbox.request import Refusal, Reply
+from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
+from clerkship.simulators.voice import operations as ops
+from clerkship.simulators.voice.events import CallAnswered, CallEnded, CallStarted, FarEndSpoke, MusicStarted
+from clerkship.simulators.voice.operations import Context
+from clerkship.simulators.voice.records import CallRecord
+from clerkship.simulators.voice.state import VoiceState
+
+COMMANDS: dict[str, Operation[Any, Any]] = {
+    "dial": ops.dial,
+    "hear": ops.hear,
+    "wait": ops.wait,
+    "say": ops.say,
+    "press": ops.press,
+    "hold": ops.hold,
+    "resume": ops.resume,
+    "hang_up": ops.hang_up,
+    "answer": ops.answer,
+    "reject": ops.reject,
+    "calls": ops.list_calls,
+    "call": ops.show_call,
+}
+"""What `do` may be -> the operation. `call` in a message is the id of the call, because `id` is that of the message."""
+MAX_MESSAGE_ID = 100
+_PUSHES = {
+    FarEndSpoke.kind: "speech",
+    MusicStarted.kind: "sound",
+    CallStarted.kind: "ringing",
+    CallAnswered.kind: "answered",
+    CallEnded.kind: "ended",
+}
+
+
+class VoiceSocket(WebSocketHandler):
+    """Calls operations, and pushes an event when a call rings, is answered or ends, or when there is something to hear.
+
+    A message is `{"id": 1, "do": "say", "call": "call-1", "text": "Hello"}`, and its answer has the same `id`. Pushes
+    have no text: `hear` returns it.
+    """
+
+    max_message: ClassVar[int] = 200_000
+    watches_events: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._session: WebSocketSession | None = None
+        self._id: Any = None
+        self._seen: dict[str, tuple[str, int, int]] = {}
+
+    def on_open(self, session: WebSocketSession) -> None:
+        """Store the session."""
+        self._session = session
+
+    def on_message(self, message: WebSocketMessage) -> WebSocketCall[Any, Any]:
+        """Return the call of the operation that `do` names; raises Refusal."""
+        self._id = None
+        fields = orjson.loads(message)
+        if not isinstance(fields, dict):
+            raise Refusal(400, "bad_message", 'a message is an object such as {"id": 1, "do": "dial", "to": "+1…"}')
+        id, name = fields.pop("id", None), fields.pop("do", None)
+        if not (id is None or isinstance(id, int) or (isinstance(id, str) and len(id) <= MAX_MESSAGE_ID)):
+            raise Refusal(400, "bad_message", f"id: expected a number or a text of at most {MAX_MESSAGE_ID} characters")
+        self._id = id
+        command = COMMANDS.get(name) if isinstance(name, str) else None
+        if command is None:
+            raise Refusal(400, "bad_message", f"do: expected one of {', '.join(COMMANDS)}")
+        if "call" in fields:
+            fields["id"] = fields.pop("call")
+        body = message.encode() if isinstance(message, str) else message
+        return WebSocketCall(command, fields, body=body)
+
+    def on_reply(self, reply: Reply) -> str:
+        """Return the result or the error, with the id of the message."""
+        content = orjson.loads(reply.body) if reply.body else {}
+        key = "error" if reply.refusal is not None or not reply.ok else "result"
+        value = content.get("error", content) if key == "error" and isinstance(content, dict) else content
+        return orjson.dumps({"id": self._id, key: value}).decode()
+
+    def on_event(self, kind: str, state: VoiceState) -> None:
+        """Push what happened in the calls that changed."""
+        if kind not in _PUSHES or self._session is None:
+            return
+        for call in list(state.calls.open_calls.values()):
+            self._push_changes(call)
+        for id in [id for id in self._seen if state.calls.by_id[id].status == "ended"]:
+            self._push_changes(state.calls.by_id[id])
+            del self._seen[id]
+
+    def _push_changes(self, call: CallRecord) -> None:
+        spoken = sum(turn.speaker != "agent" for turn in call.turns)
+        now = (call.status, spoken, len(call.sounds))
+        before = self._seen.get(call.id)
+        if before == now:
+            return
+        self._seen[call.id] = now
+        if before is None or before[0] != now[0]:
+            event = {"ringing": "ringing", "connected": "answered", "ended": "ended"}[call.status]
+            self._push(call, event)
+        if before is not None and now[1] > before[1]:
+            self._push(call, "speech")
+        if before is not None and now[2] > before[2]:
+            self._push(call, "sound")
+
+    def _push(self, call: CallRecord, event: str) -> None:
+        assert self._session is not None
+        push = {"event": event, "call": call.id, "direction": call.direction}
+        if event == "ended":
+            push["outcome"] = call.outcome or ""
+        self._session.send(orjson.dumps(push).decode())
+
+
+@operation(tool=False)
+def open_socket(context: Context, _: NoInput) -> WebSocketHandler:
+    """Open a WebSocket over which calls are made and heard."""
+    return VoiceSocket()
