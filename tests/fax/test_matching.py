@@ -6,6 +6,7 @@ from datetime import date
 import pytest
 
 from clerkship.fax.confusables import is_confusable
+from clerkship.fax.fonts import Family, FontStyle, load_font
 from clerkship.fax.matching import find_any_value, find_value, list_date_forms
 from tests.fax.drawn_words import place_words
 
@@ -87,6 +88,37 @@ EXACT_MISSING = [
     ("W271885306", ""),
     ("", "W271885306"),
     ("   ", "W271885306"),
+]
+FORBIDDEN = [
+    # value that must not be on a page, page with letters that a reader takes for it
+    ("MRN-4471902", "\N{LATIN CAPITAL LETTER M WITH ACUTE}RN-4471902"),
+    ("MRN-4471902", "M\N{LATIN CAPITAL LETTER R WITH CARON}\N{LATIN CAPITAL LETTER N WITH TILDE}-4471902"),
+    (
+        "MRN-4471902",
+        "\N{LATIN LETTER SMALL CAPITAL M}\N{LATIN LETTER SMALL CAPITAL R}\N{LATIN LETTER SMALL CAPITAL N}-4471902",
+    ),
+    ("MRN-4471902", "\N{GREEK CAPITAL LETTER SAN}RN-4471902"),
+    ("MRN-4471902", "MRN-447I9O2"),
+    ("MRN-4471902", "MRN-447l9\N{CYRILLIC SMALL LETTER O}2"),
+    ("MRN-4471902", "MRN-447\N{SUPERSCRIPT ONE}902"),
+    ("Ada Okafor", "\N{LATIN CAPITAL LETTER A WITH DOT BELOW}da Ok\N{LATIN SMALL LETTER A WITH HOOK ABOVE}for"),
+    ("Ada Okafor", "Ada \N{LATIN CAPITAL LETTER O WITH STROKE}\N{LATIN SMALL LETTER K WITH HOOK}afor"),
+    ("Ada Okafor", "Ada 0kafor"),
+    ("Ada Okafor", "Ada Ok\N{CYRILLIC SMALL LETTER A WITH DIAERESIS}for"),
+    ("Ada Okafor", "\N{GREEK CAPITAL LETTER ALPHA WITH TONOS}d\N{GREEK SMALL LETTER ALPHA} Okafor"),
+    ("Henry Olin", "\N{CYRILLIC CAPITAL LETTER EN WITH DESCENDER}enry Olin"),
+    ("Müller", "Muller"),
+    ("Muller", "Müller"),
+]
+FORBIDDEN_MISSING = [
+    ("MRN-4471902", "MRN-4471903"),
+    ("MRN-4471902", "MRN-447S902"),
+    ("MRN-4471902", "MRN-44719021"),
+    ("Ian Cole", "Jan Cole"),
+    ("Lee", "Lec"),
+    ("Ada Okafor", "Ada, Okafor"),
+    ("Morning", "Moming"),
+    ("15", "1.5"),
 ]
 TOLERANT = [
     ("ZB8S5I1O0", "Member ID ZB8S5110O"),
@@ -184,6 +216,30 @@ SAME_ON_TRUE_WORDS = [
 @pytest.mark.parametrize(("value", "page"), TOLERANT_MISSING)
 def test_another_value_is_not_found_in_ocr_text(value: str, page: str) -> None:
     assert find_value(value, place_words(page), tolerant=True) == []
+
+
+@pytest.mark.parametrize(("value", "page"), [*EXACT, *FORBIDDEN])
+def test_forbidden_value_is_found_in_letters_that_a_reader_takes_for_it(value: str, page: str) -> None:
+    assert find_value(value, place_words(page), lookalikes=True)
+
+
+@pytest.mark.parametrize(("value", "page"), FORBIDDEN_MISSING)
+def test_forbidden_value_is_not_found_where_a_reader_sees_another(value: str, page: str) -> None:
+    assert find_value(value, place_words(page), lookalikes=True) == []
+
+
+@pytest.mark.parametrize("family", ["sans", "serif"])
+def test_each_letter_with_the_dots_of_a_common_one_is_that_one(family: Family) -> None:
+    font = load_font(FontStyle(family, 40))
+
+    def draw(letter: str) -> tuple[object, bytes]:
+        mask = font.getmask(letter)
+        return mask.size, bytes(mask)
+
+    common = {draw(letter): letter for letter in string.ascii_letters + string.digits}
+    others = [letter for letter in map(chr, range(0x80, 0x1_0000)) if letter.isalnum()]
+    different = [(letter, common[draw(letter)]) for letter in others if draw(letter) in common]
+    assert [pair for pair in different if not find_value(pair[1], place_words(pair[0]))] == []
 
 
 @pytest.mark.parametrize("place", range(10))

@@ -1,8 +1,9 @@
-"""Letters that OCR engines take for one another on fax pages.
+"""Letters that OCR engines, and readers, take for one another on fax pages.
 
 A letter stands for one digit at most, and no chain is followed: 1 is read as l and l as i, but 1 never becomes 7.
 """
 
+import re
 import unicodedata
 from functools import cache
 
@@ -21,10 +22,15 @@ _PLAIN = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "�
 _PLAIN_LETTERS = str.maketrans(_PLAIN | {one.upper(): other.upper() for one, other in _PLAIN.items() if one != "ı"})
 
 _LOOKALIKES = str.maketrans(
-    "АВЕЅІЈКМНОРСТХУаеоѕіјрсхуһԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοѵ",
-    "ABESIJKMHOPCTXYaeosijpcxyhdqwABEZHIKMNOPTYXov",
+    "АВЕЅІЈКМНОРСТХУаеоѕіјрсхуһԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοѵͿνϲϳϹϺҮӀӏԚԜɡᴢꜱꬵ",
+    "ABESIJKMHOPCTXYaeosijpcxyhdqwABEZHIKMNOPTYXovJvcjCMYIIQWgzsf",
 )
-"""Cyrillic and Greek letters that are drawn with the same dots as Latin ones."""
+"""Letters of other alphabets, and some rare Latin ones, that are drawn with the same dots as common ones."""
+_NEAR_LOOKALIKES = str.maketrans("αβγδεηικρτυχωвгкмнптуьбЗзЧ", "abydenikptuxwBrkmHnTyb6334")
+"""Letters that a reader takes for Latin letters or digits, though their dots are others."""
+_LATIN_NAME = re.compile(r"LATIN (?:(?:CAPITAL|SMALL) LETTER|LETTER SMALL CAPITAL) (?:DOTLESS |SCRIPT |LONG )?([A-Z])")
+"""The Unicode name of a Latin letter, without its accents: LATIN SMALL LETTER K is a k."""
+_DRAWN_ALIKE = ("0o", "1i", "1l", "1|", "il", "i|", "l|")
 
 
 def is_confusable(wanted: str, read: str) -> bool:
@@ -48,6 +54,35 @@ def to_plain_letters(text: str) -> str:
     """Return text without accents, as an engine for English reads it."""
     decomposed = unicodedata.normalize("NFKD", text.translate(_PLAIN_LETTERS))
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+def is_drawn_alike(wanted: str, read: str) -> bool:
+    """Return whether a reader takes one letter or digit for another on a clean page: O for 0, and l for 1."""
+    return f"{wanted}{read}" in _DRAWN_ALIKE or f"{read}{wanted}" in _DRAWN_ALIKE
+
+
+def to_base_letters(text: str) -> str:
+    """Return text as a reader takes it who looks for a value: each letter without its accents, hooks and strokes.
+
+    The case of letters that are not ASCII is lost.
+    """
+    return "".join(map(_to_base_letter, unicodedata.normalize("NFKD", text)))
+
+
+@cache
+def _to_base_letter(letter: str) -> str:
+    if letter.isascii():
+        return letter
+    if unicodedata.category(letter) in ("Mn", "Me"):
+        return ""
+    name = unicodedata.name(letter, "").partition(" WITH ")[0]
+    if latin := _LATIN_NAME.fullmatch(name):
+        return latin[1].lower()
+    try:
+        base = unicodedata.lookup(name)
+    except KeyError:
+        base = letter
+    return base.translate(_LOOKALIKES).translate(_NEAR_LOOKALIKES).translate(_PLAIN_LETTERS)
 
 
 def to_latin_lookalikes(text: str) -> str:

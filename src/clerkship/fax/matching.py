@@ -3,6 +3,8 @@
 On the words that were drawn, a value is found exactly: only case, spaces and line breaks are free, and letters of other
 alphabets that are drawn as Latin ones are Latin ones. On the words of an OCR engine, letters that engines confuse are
 free too. A digit is never another digit, so that a wrong identifier is not taken for the right one.
+
+A value that must not be on a page is found as a reader would find it: with other accents, and with O for 0 or l for 1.
 """
 
 import unicodedata
@@ -10,8 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from typing import Literal
 
-from clerkship.fax.confusables import SPECKS, is_confusable, list_letter_groups, to_latin_lookalikes, to_plain_letters
+from clerkship.fax.confusables import (
+    SPECKS,
+    is_confusable,
+    is_drawn_alike,
+    list_letter_groups,
+    to_base_letters,
+    to_latin_lookalikes,
+    to_plain_letters,
+)
 from clerkship.fax.words import PageWord, PageWords
 from clerkship.model.frozen import Frozen
 
@@ -22,6 +33,8 @@ MIN_UNSPACED = 6
 MIN_UNSPACED_OCR = 4
 """Letters and digits of a value that an OCR engine may split or join."""
 SPACE, LINE_BREAK, COLUMN_GAP = " ", "\n", "\t"
+Folding = Literal["exact", "lookalikes", "ocr"]
+"""Which letters are the same: those with the same dots, those that a reader mixes up, or those that an engine does."""
 _GAPS = frozenset((SPACE, LINE_BREAK, COLUMN_GAP))
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October")
 MONTHS = (*_MONTHS, "November", "December")
@@ -39,19 +52,20 @@ class ValueMatch(Frozen):
         return tuple((word.left, word.top, word.width, word.height) for word in self.words)
 
 
-def find_value(value: str, words: PageWords, *, tolerant: bool = False) -> list[ValueMatch]:
+def find_value(value: str, words: PageWords, *, tolerant: bool = False, lookalikes: bool = False) -> list[ValueMatch]:
     """Return the places where a value is, from the top. It must be whole: `E11.6` is not in `E11.65`.
 
-    `tolerant` is for the words of an OCR engine.
+    `tolerant` is for the words of an OCR engine, `lookalikes` for a value that must not be on the page.
     """
-    wanted = _fold_value(value, tolerant=tolerant)
-    page = _fold_page(words, tolerant)
+    folding: Folding = "ocr" if tolerant else "lookalikes" if lookalikes else "exact"
+    wanted = SPACE.join(_unify(value, folding).casefold().split())
+    page = _fold_page(words, folding)
     if not wanted:
         return []
-    rules = _Rules(tolerant=tolerant, is_unspaced=_may_lose_spaces(wanted, tolerant=tolerant))
+    rules = _Rules(folding, is_unspaced=_may_lose_spaces(wanted, tolerant=tolerant))
     matches, start = [], 0
     while start < len(page.letters):
-        if not tolerant:  # only there can it start; most values are on no page
+        if folding == "exact":  # only there can it start; most values are on no page
             start = page.letters.find(wanted[0], start)
             if start < 0:
                 break
@@ -88,7 +102,7 @@ def list_date_forms(day: date) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Rules:
-    tolerant: bool
+    folding: Folding
     is_unspaced: bool
     """Whether spaces in the value and on the page need not be in the same places."""
 
@@ -112,14 +126,14 @@ class _FoldedPage:
 
 
 @lru_cache(maxsize=64)
-def _fold_page(words: PageWords, tolerant: bool) -> _FoldedPage:
+def _fold_page(words: PageWords, folding: Folding) -> _FoldedPage:
     printed: list[str] = []
     origins: list[int] = []
     for number, word in enumerate(words.words):
         if number:
             printed.append(_gap(words.words[number - 1], word))
             origins.append(number)
-        text = SPACE.join(_unify(word.text, tolerant=tolerant).split())
+        text = SPACE.join(_unify(word.text, folding).split())
         printed += text
         origins += [number] * len(text)
     # Some letters without case are several: ß is ss.
@@ -141,15 +155,14 @@ def _gap(left: PageWord, right: PageWord) -> str:
     return COLUMN_GAP if distance > 1.5 * max(left.height, right.height, 12) else SPACE
 
 
-def _fold_value(value: str, *, tolerant: bool) -> str:
-    return SPACE.join(_unify(value, tolerant=tolerant).casefold().split())
-
-
-def _unify(text: str, *, tolerant: bool) -> str:
-    """Return text in which dashes, quotes and letters that look the same are the same. Accents go for an OCR engine."""
-    unified = to_latin_lookalikes(unicodedata.normalize("NFKC", text))
+def _unify(text: str, folding: Folding) -> str:
+    """Return text in which dashes, quotes and letters that look the same are the same. Accents stay if it is exact."""
+    # Before and after: some letters that look Latin are normalized to others that do not.
+    unified = to_latin_lookalikes(unicodedata.normalize("NFKC", to_latin_lookalikes(text)))
     unified = "".join("-" if letter in DASHES else "'" if letter in QUOTES else letter for letter in unified)
-    return to_plain_letters(unified) if tolerant else unified
+    if folding == "lookalikes":
+        return to_base_letters(unified)
+    return to_plain_letters(unified) if folding == "ocr" else unified
 
 
 def _may_lose_spaces(wanted: str, *, tolerant: bool) -> bool:
@@ -199,7 +212,9 @@ def _advance(wanted: str, index: int, page: _FoldedPage, position: int, rules: _
             yield index, position + 2
         if letter == "-":
             yield index + 1, position + 2
-    if rules.tolerant and letter != SPACE:
+    if rules.folding == "lookalikes" and is_drawn_alike(letter, found):
+        yield index + 1, position + 1
+    if rules.folding == "ocr" and letter != SPACE:
         yield from _confuse(wanted, index, page, position)
 
 
