@@ -10,14 +10,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from sys import prefix
 
-from clerkship.fax.ocr_text import parse_words
+from clerkship.fax.ocr_text import parse_ocr_words
 from clerkship.fax.page import FaxPage
-from clerkship.fax.words import PageWords
+from clerkship.fax.words import OcrWords
 from clerkship.fax.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
 from clerkship.model.errors import PlatformError
 
-READING = "1"
-"""Increment it whenever the same engine would read the same page in another way."""
+READING = "2"
+"""Increment it whenever the same engine would read the same page in another way, or the form of the entries changes."""
 LIMITS = WorkerLimits(memory=1_500_000_000, cpu_seconds=40, wall_seconds=240)
 """Of one page. Most take one or two seconds of processor time."""
 CRASHES = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
@@ -40,7 +40,7 @@ class OcrFailed(PlatformError):
     """The engine did not read a page, for a reason that may be the machine's."""
 
 
-def read_page(page: FaxPage) -> PageWords:
+def read_page(page: FaxPage) -> OcrWords:
     """Return the words that the engine reads, in reading order; none on a page that it cannot read.
 
     Raise OcrUnavailable if there is no engine, OcrFailed if it takes too long by the clock, and
@@ -49,15 +49,15 @@ def read_page(page: FaxPage) -> PageWords:
     check_available()
     head = f"{page.resolution} {page.width} {page.height} {find_language_data()}\n".encode()
     try:
-        return parse_words(_open_worker().call(head + page.dots))
+        return parse_ocr_words(_open_worker().call(head + page.dots))
     except WorkerLimitExceeded as exceeded:
         if exceeded.limit == "wall":
             raise OcrFailed(f"the OCR engine did not read a page: {exceeded}; is the machine overloaded?") from None
-        return PageWords()  # so much noise that no engine finds letters in it
+        return OcrWords()  # so much noise that no engine finds letters in it
     except WorkerCrashed as crash:
         if crash.exit_code is None or -crash.exit_code not in CRASHES:
             raise
-        return PageWords()  # the page did that: an agent must not make its trial an error of the platform
+        return OcrWords()  # the page did that: an agent must not make its trial an error of the platform
 
 
 def check_available() -> None:

@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from clerkship.fax.ocr import OcrUnavailable, describe_engine, read_page
-from clerkship.fax.ocr_text import InvalidPageText, dump_words, parse_words
+from clerkship.fax.ocr_text import InvalidPageText, dump_ocr_words, parse_ocr_words
 from clerkship.fax.page import FaxPage
-from clerkship.fax.words import PageWords
+from clerkship.fax.words import OcrWords
 from clerkship.kit.atomic_write import write_atomically
 
 FOLDER = "fax-text"
@@ -26,10 +26,10 @@ class OcrCache:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder / FOLDER if folder is not None else None
-        self._recent: dict[str, PageWords] = {}
+        self._recent: dict[str, OcrWords] = {}
         self._written = 0
 
-    def read(self, page: FaxPage) -> PageWords:
+    def read(self, page: FaxPage) -> OcrWords:
         """Return the words of a page: those that are cached, or else those that the engine reads.
 
         Raise OcrUnavailable if they are not cached and there is no engine, and OcrFailed.
@@ -41,11 +41,11 @@ class OcrCache:
                 self._recent.pop(next(iter(self._recent)), None)
         return words
 
-    def _read(self, page: FaxPage) -> PageWords:
+    def _read(self, page: FaxPage) -> OcrWords:
         words = read_page(page)
         if self._folder is None:
             return words
-        body = dump_words(words)
+        body = dump_ocr_words(words)
         with suppress(OSError):
             write_atomically(self._find_file(page), (_checksum(body), b"\n", body))
             self._written += 1
@@ -53,12 +53,12 @@ class OcrCache:
                 self._prune(self._folder)
         return words
 
-    def _load(self, page: FaxPage) -> PageWords | None:
+    def _load(self, page: FaxPage) -> OcrWords | None:
         """Return the words of an entry; None if it is missing or damaged."""
         with suppress(OSError, InvalidPageText, OcrUnavailable):
             checksum, _, body = self._find_file(page).read_bytes().partition(b"\n")
             if checksum == _checksum(body):
-                return parse_words(body)
+                return parse_ocr_words(body)
         return None
 
     def _find_file(self, page: FaxPage) -> Path:

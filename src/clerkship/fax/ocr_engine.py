@@ -4,14 +4,14 @@ Three things before the engine sees a page make it read more of it: single dots 
 there was much noise, small spots go too. See docs/decisions/0023-fax.md for the figures.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from clerkship.fax.image import to_image
-from clerkship.fax.ocr_text import MAX_WORDS, dump_words
+from clerkship.fax.ocr_text import MAX_WORDS, dump_ocr_words
 from clerkship.fax.page import DOTS_PER_INCH, FaxPage, Resolution
-from clerkship.fax.words import PageWord, PageWords
+from clerkship.fax.words import OcrWords, PageWord
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -23,6 +23,9 @@ remove small spots too costs more letters than it saves."""
 BLACK, WHITE = 0, 255
 MIN_CONFIDENCE = 10
 """Percent. What the engine is less sure of is noise that it takes for letters."""
+SURE_CONFIDENCE = 90
+"""Percent. Of a text that is upside down or sideways, the engine is so sure of a few short words at most."""
+MIN_SURE_LETTERS = 3
 _OTHER_DOTS_ALONE, _OTHER_DOTS_OF_SPOT = 1, 2
 
 
@@ -31,10 +34,10 @@ def read_request(request: bytes) -> bytes:
     head, _, dots = request.partition(b"\n")
     resolution, width, height, folder = head.decode().split(" ", 3)
     page = FaxPage(resolution=cast(Resolution, resolution), width=int(width), height=int(height), dots=dots)
-    return dump_words(read_words(page, folder))
+    return dump_ocr_words(read_words(page, folder))
 
 
-def read_words(page: FaxPage, folder: str) -> PageWords:
+def read_words(page: FaxPage, folder: str) -> OcrWords:
     """Return the words of a page, with boxes in its own dots."""
     image = prepare_image(page)
     engine = _open_engine(folder)
@@ -42,10 +45,25 @@ def read_words(page: FaxPage, folder: str) -> PageWords:
     engine.SetSourceResolution(DOTS_PER_INCH[page.resolution][0])
     engine.Recognize()
     lines_per_row = image.height / page.height
-    words = PageWords(words=tuple(_list_words(engine, lines_per_row))[:MAX_WORDS])
+    read = list(_list_words(engine, lines_per_row))[:MAX_WORDS]
     engine.Clear()
     engine.ClearAdaptiveClassifier()  # a page must not change how the next one is read
-    return words
+    return OcrWords(words=tuple(word for word, _ in read), sure=tuple(_list_sure(read)))
+
+
+def _list_sure(read: Sequence[tuple[PageWord, int]]) -> Iterator[int]:
+    """Yield the places of the words that the engine is sure of. A short one must be beside a longer one."""
+    sure = [place for place, (_, confidence) in enumerate(read) if confidence >= SURE_CONFIDENCE]
+    long = {place for place in sure if sum(letter.isalnum() for letter in read[place][0].text) >= MIN_SURE_LETTERS}
+    for place in sure:
+        neighbours = long & {place - 1, place + 1}
+        if place in long or any(_is_beside(read[place][0], read[other][0]) for other in neighbours):
+            yield place
+
+
+def _is_beside(word: PageWord, other: PageWord) -> bool:
+    left, right = sorted((word, other), key=lambda each: each.left)
+    return word.line == other.line and right.left - left.left - left.width < other.height
 
 
 def prepare_image(page: FaxPage) -> "Image.Image":
@@ -89,7 +107,8 @@ def _open_engine(folder: str) -> "PyTessBaseAPI":
     return tesserocr.PyTessBaseAPI(path=folder, lang="eng", psm=tesserocr.PSM.SINGLE_COLUMN)
 
 
-def _list_words(engine: "PyTessBaseAPI", lines_per_row: float) -> Iterator[PageWord]:
+def _list_words(engine: "PyTessBaseAPI", lines_per_row: float) -> Iterator[tuple[PageWord, int]]:
+    """Yield each word with the confidence of the engine."""
     import tesserocr  # noqa: PLC0415
 
     line = -1
@@ -99,10 +118,12 @@ def _list_words(engine: "PyTessBaseAPI", lines_per_row: float) -> Iterator[PageW
         if item.IsAtBeginningOf(tesserocr.RIL.TEXTLINE):
             line += 1
         text, box = item.GetUTF8Text(tesserocr.RIL.WORD).strip(), item.BoundingBox(tesserocr.RIL.WORD)
-        if not text or box is None or item.Confidence(tesserocr.RIL.WORD) < MIN_CONFIDENCE:
+        confidence = int(item.Confidence(tesserocr.RIL.WORD))
+        if not text or box is None or confidence < MIN_CONFIDENCE:
             continue
         left, top, right, bottom = box
         top, bottom = round(top / lines_per_row), round(bottom / lines_per_row)
-        yield PageWord(
+        word = PageWord(
             text=text, left=left, top=top, width=right - left, height=max(bottom - top, 1), line=max(line, 0)
         )
+        yield word, confidence

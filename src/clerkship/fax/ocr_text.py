@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.fax.words import PageWord, PageWords
+from clerkship.fax.words import OcrWords, PageWord, PageWords
 
 WordRow = tuple[str, int, int, int, int, int]
 """Text, left, top, width, height and line of a word."""
@@ -28,6 +28,23 @@ def parse_words(data: bytes) -> PageWords:
     except orjson.JSONDecodeError as invalid:
         raise InvalidPageText(f"not JSON: {invalid}") from None
     return build_words(rows)
+
+
+def dump_ocr_words(words: OcrWords) -> bytes:
+    """Return the words of an engine as one line of JSON, with the places of those that it is sure of."""
+    return orjson.dumps([[tuple(word) for word in words.words], words.sure])
+
+
+def parse_ocr_words(data: bytes) -> OcrWords:
+    """Return the words of an engine. Raise InvalidPageText."""
+    try:
+        rows, sure = orjson.loads(data)
+    except (ValueError, TypeError) as invalid:  # not JSON, or not two parts
+        raise InvalidPageText(f"not the words of an engine: {invalid}") from None
+    words = build_words(rows).words
+    if not isinstance(sure, list) or not all(type(place) is int and 0 <= place < len(words) for place in sure):
+        raise InvalidPageText("expected the places of words that are there")
+    return OcrWords(words=words, sure=tuple(sure))
 
 
 def build_words(rows: Any) -> PageWords:

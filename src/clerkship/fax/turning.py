@@ -1,12 +1,14 @@
-"""Pages that were put into the machine upside down or sideways."""
+"""Pages that were put into the machine upside down or sideways, and text that is turned on an upright page."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from clerkship.fax.image import from_image, to_image
 from clerkship.fax.page import DOTS_PER_INCH, FaxPage
-from clerkship.fax.words import PageWords
+from clerkship.fax.words import PageWord, PageWords
 
 QuarterTurns = Literal[1, 2, 3]
+WHITE = 255
 COMMON_WORDS = frozenset(
     (
         "and",
@@ -30,6 +32,8 @@ COMMON_WORDS = frozenset(
 )
 """Words that an English page has, and that an engine does not find by chance on a turned one."""
 MIN_COMMON_WORDS = 3
+MIN_TEXT_DOTS = 150
+"""Black dots that a short name or number has at least, in the smallest letters that can be read on a fax."""
 
 
 def turn_page(page: FaxPage, quarters: QuarterTurns) -> FaxPage:
@@ -50,6 +54,19 @@ def cut_top(page: FaxPage, lines: int) -> FaxPage:
         height=page.height - lines,
         dots=page.dots[lines * page.width // 8 :],
     )
+
+
+def erase_words(page: FaxPage, words: Iterable[PageWord]) -> FaxPage:
+    """Return the page with the boxes of some words white."""
+    image = to_image(page)
+    for word in words:
+        image.paste(WHITE, (word.left, word.top, word.left + word.width, word.top + word.height))
+    return page.model_copy(update={"dots": image.tobytes("raw", "1;I")})
+
+
+def may_have_text(page: FaxPage) -> bool:
+    """Return whether a page has enough black dots for a short name or number."""
+    return int.from_bytes(page.dots).bit_count() >= MIN_TEXT_DOTS
 
 
 def looks_upright(words: PageWords) -> bool:

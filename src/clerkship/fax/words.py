@@ -27,3 +27,10 @@ class PageWords(Frozen):
     def text(self) -> str:
         """The lines of the page. It is not cached: a cached value would be written to the log with the fields."""
         return "\n".join(" ".join(word.text for word in words) for _, words in groupby(self.words, lambda w: w.line))
+
+
+class OcrWords(PageWords):
+    """The words that an OCR engine reads on a page."""
+
+    sure: tuple[int, ...] = ()
+    """The places in `words`, from 0, of the words that the engine is sure of."""

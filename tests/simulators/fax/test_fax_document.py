@@ -15,6 +15,7 @@ from clerkship.assertions.evaluation import evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.fax import conversion, ocr
 from clerkship.fax.files import write_png, write_tiff
+from clerkship.fax.fonts import FontStyle, load_font
 from clerkship.fax.image import from_image, to_image
 from clerkship.fax.page import FaxPage
 from clerkship.fax.text_pages import render_text
@@ -22,6 +23,7 @@ from clerkship.fax.words import PageWord, PageWords
 from clerkship.model.task import Task
 from clerkship.simulators.fax.assertions import page_search
 from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
+from clerkship.simulators.fax.ocr_words import read_words
 from tests.simulators.fax.clinic import BROKEN, BUSY, LAB, SILENT, FaxClinic
 from tests.simulators.fax.pdf import build_pdf, show_text
 from tests.simulators.fax.sent_log import CLINIC, SentLog
@@ -56,6 +58,20 @@ def check(source: FaxClinic | SentLog, **fields: Any) -> Check:
 def send_pdf(clinic: FaxClinic, *lines: str, to: str = LAB, **fields: Any) -> None:
     """Send a PDF file of one page."""
     clinic.handle.send(to, files={"letter.pdf": build_pdf("\n".join((*FILLER, *lines)))}, **fields)
+
+
+def draw_letter(text: str, degrees: int, place: tuple[int, int]) -> bytes:
+    """Return a PNG picture of the letter, with a line of text on it that is turned."""
+    pillow, draw = pytest.importorskip("PIL.Image"), pytest.importorskip("PIL.ImageDraw")
+    [(page, _)] = render_text(LETTER, "fine")
+    font = load_font(FontStyle(size=11))
+    line = pillow.new("L", (round(font.getlength(text)) + 20, 50), 255)
+    draw.Draw(line).text((10, 8), text, font=font, fill=0)
+    letter = to_image(page).convert("L")
+    letter.paste(line.rotate(degrees, expand=True), place)
+    picture = io.BytesIO()
+    letter.save(picture, "PNG")
+    return picture.getvalue()
 
 
 # What counts.
@@ -161,6 +177,41 @@ def test_page_of_the_wrong_patient_is_found_when_it_is_turned(clinic: FaxClinic,
     assert not result.passed
     assert result.pictures[0].marks[0].boxes[0][:3] == (0, 0, 1728)
     assert check(clinic, not_contains=OTHER_MRN).passed
+
+
+def test_forbidden_value_is_found_in_letters_that_look_alike(clinic: FaxClinic) -> None:
+    clinic.handle.send(LAB, text=f"{LETTER}\nNotes of ḾRN-447l92O.")
+    assert not check(clinic, not_contains=OTHER_MRN).passed
+    assert not check(clinic, contains=OTHER_MRN).passed
+    assert check(clinic, contains=MRN, not_contains="MRN-4471930").passed
+
+
+@pytest.mark.parametrize(
+    ("degrees", "place"),
+    [(90, (1000, 600)), (180, (700, 600)), (270, (60, 300))],
+    ids=["sideways below the text", "upside down", "sideways in the margin"],
+)
+def test_turned_text_on_an_upright_page_is_found(clinic: FaxClinic, degrees: int, place: tuple[int, int]) -> None:
+    clinic.handle.send(LAB, files={"letter.png": draw_letter(f"Notes of {OTHER_MRN}", degrees, place)})
+    result = check(clinic, contains=MRN, not_contains=OTHER_MRN)
+    assert not result.passed
+    assert result.detail.startswith(f"forbidden: `{OTHER_MRN}` is on page 1")
+    assert check(clinic, contains=MRN, not_contains="MRN-4471930").passed
+
+
+def test_upright_page_is_read_once_if_nothing_else_is_on_it(clinic: FaxClinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages: list[str] = []
+
+    def count(page: FaxPage) -> PageWords:
+        pages.append(page.hash)
+        return read_words(page)
+
+    monkeypatch.setattr(page_search, "read_words", count)
+    send_pdf(clinic)
+    evidence = evidence_of(clinic)
+    for _ in range(2):
+        assert FaxHasDocument.model_validate({"not_contains": MRN}).check(evidence).passed
+    assert len(pages) == 1
 
 
 def test_each_page_must_have_the_value_if_the_criterion_says_so() -> None:

@@ -2,11 +2,11 @@
 
 from clerkship.fax.ocr_cache import open_ocr_cache
 from clerkship.fax.page import FaxPage
-from clerkship.fax.words import PageWords
+from clerkship.fax.words import OcrWords
 from clerkship.settings import load_settings
 
 
-def read_words(page: FaxPage) -> PageWords:
+def read_words(page: FaxPage) -> OcrWords:
     """Return the words of a page that no dataset has: those in the cache on disk, or else those that the engine reads.
 
     Raise OcrUnavailable or OcrFailed. Both are errors of the platform: neither a pass nor a fail.

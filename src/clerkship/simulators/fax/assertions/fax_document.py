@@ -80,7 +80,8 @@ class FaxHasDocument(Assertion, FaxMatch):
     such fax has any of the forbidden ones. Only what can be read on the pages counts: exactly if the words are known
     (text that the agent sent, a page that it forwarded), otherwise by OCR, where letters that look alike may be mixed
     up. The line at the top, file names and labels do not count. `not_contains` is about all pages of every such fax,
-    also of those that were not delivered.
+    also of those that were not delivered, in the line at the top, upside down or sideways, and in letters that look
+    alike: with other accents, or O for 0.
     """
 
     name: ClassVar[str] = "fax_document"

@@ -1,15 +1,15 @@
 """Search the pages of sent faxes for values, as a recipient would: only what is on the page counts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clerkship.events.evidence import Evidence
-from clerkship.fax.files import read_tiff
+from clerkship.fax.files import read_tiff, write_tiff
 from clerkship.fax.header import HEIGHT
 from clerkship.fax.matching import find_value
 from clerkship.fax.page import FaxPage, Resolution
-from clerkship.fax.turning import QuarterTurns, cut_top, looks_upright, turn_page
-from clerkship.fax.words import PageWords
+from clerkship.fax.turning import QuarterTurns, cut_top, erase_words, looks_upright, may_have_text, turn_page
+from clerkship.fax.words import OcrWords, PageWords
 from clerkship.model.errors import PlatformError
 from clerkship.model.run import PageBox, PageMark, PagePicture
 from clerkship.simulators.fax.assertions.logged import LoggedFax, LoggedPage, get_stored_page
@@ -44,14 +44,15 @@ class PageText(NamedTuple):
     is_true: bool
     resolution: Resolution
 
-    def find(self, value: Alternatives, *, with_header: bool) -> tuple[PageBox, ...]:
+    def find(self, value: Alternatives, *, is_forbidden: bool = False) -> tuple[PageBox, ...]:
         """Return the boxes of the words that are a value, in one of its notations; empty if it is not there.
 
-        The line at the top of a page is of the machine that sends, not of the document.
+        The line at the top of a page is of the machine that sends, not of the document. A forbidden value must not be
+        there, either, and is found with letters that look like its own.
         """
-        page = self.words if with_header else self._body
+        page = self.words if is_forbidden else self._body
         for notation in value:
-            matches = find_value(notation, page, tolerant=not self.is_true)
+            matches = find_value(notation, page, tolerant=not self.is_true, lookalikes=is_forbidden)
             if matches:
                 words = [word for match in matches for word in match.words]
                 return tuple((word.left, word.top, word.width, word.height) for word in words)
@@ -112,24 +113,48 @@ class PageReader:
         return PageText(self._read_picture(read_tiff(stored.data)[0], len(stored.data)), False, stored.resolution)
 
     def read_turned(self, source: str, page: LoggedPage) -> list[PageText]:
-        """Return the words of a page after each quarter turn, without the line at the top; none if it is upright."""
+        """Return the words of a page after each quarter turn, without the line at the top.
+
+        Of an upright page, only what the engine did not read for sure is turned; none if there is nothing else on it.
+        """
         key = (source, page.hash)
         if key not in self._turned:
-            stored = get_stored_page(self._evidence, source, page.hash)
-            self._turned[key] = []
-            if stored is not None and not self.read(source, page).is_upright:
-                body = cut_top(read_tiff(stored.data)[0], _header_height(stored.resolution))
-                turned = [turn_page(body, quarters) for quarters in QUARTER_TURNS]
-                texts = (self._read_picture(each, len(stored.data)) for each in turned)
-                self._turned[key] = [PageText(words, False, "fine") for words in texts]
+            rest = self._find_turned(source, page)
+            texts = () if rest is None else self._read_turns(rest)
+            self._turned[key] = [PageText(words, False, "fine") for words in texts]
         return self._turned[key]
+
+    def _find_turned(self, source: str, page: LoggedPage) -> FaxPage | None:
+        """Return the page, or the part of it, that may be upside down or sideways; None if there is none."""
+        stored = get_stored_page(self._evidence, source, page.hash)
+        text = self.read(source, page)
+        if stored is None or text.is_true:
+            return None
+        dots = read_tiff(stored.data)[0]
+        if text.is_upright:
+            if not isinstance(text.words, OcrWords):  # shipped: the page is one of the suite
+                return None
+            dots = erase_words(dots, (text.words.words[place] for place in text.words.sure))
+        rest = cut_top(dots, _header_height(stored.resolution))
+        return rest if may_have_text(rest) else None
+
+    def _read_turns(self, page: FaxPage) -> Iterator[PageWords]:
+        size = len(write_tiff([page]))
+        for quarters in QUARTER_TURNS:
+            self._count_bytes(size)
+            yield read_words(turn_page(page, quarters))
 
     def _read_picture(self, page: FaxPage, size: int) -> PageWords:
         self._ocr_pages += 1
-        self._ocr_bytes += size
-        if self._ocr_pages > MAX_OCR_PAGES or self._ocr_bytes > MAX_OCR_BYTES:
+        if self._ocr_pages > MAX_OCR_PAGES:
             raise TooManyPictures
+        self._count_bytes(size)
         return read_words(page)
+
+    def _count_bytes(self, size: int) -> None:
+        self._ocr_bytes += size
+        if self._ocr_bytes > MAX_OCR_BYTES:
+            raise TooManyPictures
 
 
 def _header_height(resolution: Resolution) -> int:
@@ -159,7 +184,7 @@ def find_on_pages(
     source = fax.event.source
     ordered = sorted(pages, key=lambda page: not reader.has_true_words(source, page))
     for page in ordered:
-        boxes = reader.read(source, page).find(value, with_header=False)
+        boxes = reader.read(source, page).find(value)
         if boxes:
             return [PageFinding(fax, page, PageMark(text=value[0], sort="found", boxes=boxes))]
     return []
@@ -168,14 +193,15 @@ def find_on_pages(
 def find_forbidden(reader: PageReader, fax: LoggedFax, values: Sequence[Alternatives]) -> list[PageFinding]:
     """Return where values are on any page of a fax, also in the line at the top.
 
-    A page that is upside down or sideways is turned: its recipient does so, too. The mark is then the whole page.
+    A page, or a text on it, that is upside down or sideways is turned: its recipient does so, too. The mark is then the
+    whole page.
     """
     findings, source = [], fax.event.source
     for page in fax.pages:
-        text, turned = reader.read(source, page), reader.read_turned(source, page)
+        text = reader.read(source, page)
         for value in values:
-            boxes = text.find(value, with_header=True)
-            if not boxes and any(each.find(value, with_header=True) for each in turned):
+            boxes = text.find(value, is_forbidden=True)
+            if not boxes and any(each.find(value, is_forbidden=True) for each in reader.read_turned(source, page)):
                 boxes = (reader.get_outline(source, page),)
             if boxes:
                 mark = PageMark(text=value[0], sort="forbidden", boxes=boxes)
