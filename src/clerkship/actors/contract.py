@@ -201,6 +201,8 @@ class SimulatedPerson(Protocol):
     """The subject of the first e-mail or portal message that they write."""
     answers_after: timedelta | None
     """How long they take to read and answer a message, in simulated time; None if they answer at once."""
+    greeting: str | None
+    """What they say when they first answer the phone; None for a usual greeting."""
 
     def join(self, messages: Sequence[Event]) -> None:
         """Join the conversation; `messages` grows with everything that is said in it."""

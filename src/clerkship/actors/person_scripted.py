@@ -26,6 +26,7 @@ class ScriptedPerson:
     def __init__(self, script: ScenarioPerson, voice: Improviser | None = None) -> None:
         self.name = script.name
         self.subject, self.answers_after = script.subject, script.answers_after
+        self.greeting = script.opening if isinstance(script.opening, str) else None
         self._script = script
         self._voice: Improviser | RecordedImproviser | None = voice
         self.uses_model = voice is not None

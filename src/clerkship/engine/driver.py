@@ -22,10 +22,11 @@ from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.model.conversation_key import parse_key
 from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.model.run import Ending
-from clerkship.playground.agent_clock import skip_to_next_event
+from clerkship.playground.agent_clock import advance_to, skip_to_next_event
 from clerkship.playground.conversation import Participant
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.handle import Sandboxes
+from clerkship.sandbox.state import CallConversation
 
 T = TypeVar("T")
 
@@ -90,6 +91,7 @@ class ConversationDriver:
     async def begin(self) -> Ending:
         """Let the agent prepare each conversation, open them, and drive them to their end."""
         people = self._playground.people
+        people.agent_takes_turns = True
         if "on_start" in self._agent.entries:
             for start in self._build_starts(people.participants):
                 starting = cast(AgentWithStart, self._agent).on_start(start, self._sandboxes)
@@ -105,6 +107,7 @@ class ConversationDriver:
             await fork_point.inform(agent, self._sandboxes, playground, starts, self._with_timeout)
         finally:  # even if the agent fails, the trial ends at the fork point
             fork_point.restore(playground, agent, self._built.steps, people, trial)
+            playground.people.agent_takes_turns = True
         handled = {key: fork_point.conversation(key).messages_handled for key in people}
         last = fork_point.turns[-1].conversation if fork_point.turns else ""
         return await self._drive(TurnState(len(fork_point.turns), fork_point.replied, handled, last))
@@ -141,6 +144,7 @@ class ConversationDriver:
                 return "turn_limit" if is_limit_reached else "nothing_left"
             if state.turns >= max_turns:
                 return "turn_limit"
+            _hear_out(playground, message)
             state.turns += 1
             participant, key = queue[-1], queue[-1].key
             playground.sidecar.record_message(len(playground.log.events), key if len(queue) > 1 else None)
@@ -158,7 +162,25 @@ class ConversationDriver:
                 if sum(each.conversation.open for each in queue) == 1:
                     return "agent_silent"
                 people.leave(key, "agent_silent")  # the other conversations go on
+        _finish_calls(playground)
         return _ending(state, people.participants.values())
+
+
+def _hear_out(playground: Playground, message: Event) -> None:
+    """Let the time pass that a person needs to say a message; none for a written one."""
+    said_at = message.at + cast(Utterance, message.payload).duration
+    if said_at > playground.now:
+        with playground.lock:
+            advance_to(playground, said_at)
+
+
+def _finish_calls(playground: Playground) -> None:
+    """Let the people who have left finish speaking and hang up."""
+    with playground.lock:
+        for participant in playground.people.participants.values():
+            conversation = participant.conversation
+            if isinstance(conversation, CallConversation) and conversation.hangs_up_at is not None:
+                advance_to(playground, conversation.hangs_up_at)
 
 
 def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,6 +21,7 @@ MAX_INLINE_BYTES = 4096
 
 NO_VALUES: Mapping[str, str] = MappingProxyType({})
 _OPTIONS = orjson.OPT_UTC_Z
+_NO_TIME = timedelta(0)
 
 
 class Payload(Frozen):
@@ -53,6 +54,21 @@ class Utterance(Payload):
     """Whether it is never from the agent's side, even if it is the answer of a machine within the agent's request."""
 
     @property
+    def duration(self) -> timedelta:
+        """How long after the event it has been said completely; none for written messages."""
+        return _NO_TIME
+
+    @property
+    def cut_key(self) -> str:
+        """What an UtteranceCut refers to it by; empty if it cannot be cut."""
+        return ""
+
+    @property
+    def expects_answer(self) -> bool:
+        """Whether the person whom it is for hears it and answers."""
+        return True
+
+    @property
     def subject(self) -> str | None:
         """The subject, for channels that have one."""
         return None
@@ -64,6 +80,17 @@ class Utterance(Payload):
         Empty on a sandbox that has only one conversation.
         """
         return ()
+
+
+class UtteranceCut(Payload):
+    """An utterance was interrupted, so that only a part of it was heard."""
+
+    heard: str
+
+    @property
+    def cut_key(self) -> str:
+        """The `cut_key` of the utterance, in the same sandbox."""
+        return ""
 
 
 class Event(NamedTuple):

@@ -6,11 +6,11 @@ from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue
 
-from clerkship.events.event import Event, Utterance, find_conversations, is_by_agent
+from clerkship.events.event import Event, Utterance, UtteranceCut, find_conversations, is_by_agent
 from clerkship.events.states import find_state
 from clerkship.llm.contract import Model, ModelAnswer, NoModel, Question, is_instant
 from clerkship.llm.prompts import BUILT_IN, Prompts
@@ -104,6 +104,18 @@ class Evidence:
         indexes = by_kind[0] if len(by_kind) == 1 else sorted(chain.from_iterable(by_kind))
         return [self.events[index] for index in indexes]
 
+    @lazy_property
+    def _heard(self) -> dict[tuple[str, str], str]:
+        """What was heard of utterances that were cut, by sandbox and `cut_key`."""
+        kinds = [kind for kind, indexes in self.indexes_by_kind.items() if _is_cut(self.events[indexes[0]])]
+        cuts = [(event.source, cast(UtteranceCut, event.payload)) for kind in kinds for event in self.of_kind(kind)]
+        return {(source, cut.cut_key): cut.heard for source, cut in cuts}
+
+    def heard_text(self, event: Event) -> str:
+        """Return the text of an utterance, or the part that was heard before it was cut."""
+        utterance = cast(Utterance, event.payload)
+        return self._heard.get((event.source, utterance.cut_key), utterance.text) if self._heard else utterance.text
+
     def utterances_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
         """Return the utterances of one actor, in one sandbox or in all."""
         return [event for event in self.utterances if event.actor == actor and sandbox in (None, event.source)]
@@ -185,3 +197,7 @@ class Evidence:
     def state(self, kind: type[S], sandbox: str | None = None) -> S:
         """Return the final state of a sandbox or domain; without a name, of the only one with this type of state."""
         return find_state(self.states, kind, sandbox)[1]
+
+
+def _is_cut(event: Event) -> bool:
+    return isinstance(event.payload, UtteranceCut)

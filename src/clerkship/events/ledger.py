@@ -95,7 +95,8 @@ def list_utterances(evidence: Evidence) -> list[LedgerEntry]:
     for event, gap in zip(evidence.utterances, gaps, strict=True):
         turn = evidence.turn_of(event)
         numbers[turn] += 1
-        entries.append(_build_utterance(event, (turn, numbers[turn]), gap, several=several))
+        text = evidence.heard_text(event)
+        entries.append(_build_utterance(event, text, (turn, numbers[turn]), gap, several=several))
     return entries
 
 
@@ -123,7 +124,7 @@ def render_transcript(evidence: Evidence) -> str:
     return "\n".join(entry.line for entry in list_utterances(evidence)) or "(nothing was said)"
 
 
-def _build_utterance(event: Event, place: tuple[int, int], gap: str, *, several: bool) -> LedgerEntry:
+def _build_utterance(event: Event, text: str, place: tuple[int, int], gap: str, *, several: bool) -> LedgerEntry:
     turn, number = place
     utterance = cast(Utterance, event.payload)
     speaker = "agent" if is_by_agent(event) else "user"
@@ -133,13 +134,10 @@ def _build_utterance(event: Event, place: tuple[int, int], gap: str, *, several:
         f" {name}={render_value(extra, MAX_ANSWER_LENGTH)}" for name, extra in extras.items() if extra
     )
     title = (utterance.metadata or {}).get("pressed") if speaker == "user" else None
-    words = (
-        quote_text(utterance.text)
-        if title is None
-        else f"presses {quote_text(str(title))}, which sends {quote_text(utterance.text)}"
-    )
-    line = f"[T{turn}.{number}]{gap} {speaker}{where}: {words}{extras_text}"
-    return LedgerEntry(turn, (event.seq,), line, utterance.text, speaker, number)
+    words = quote_text(text) if title is None else f"presses {quote_text(str(title))}, which sends {quote_text(text)}"
+    cut = " (interrupted)" if text != utterance.text else ""
+    line = f"[T{turn}.{number}]{gap} {speaker}{where}: {words}{extras_text}{cut}"
+    return LedgerEntry(turn, (event.seq,), line, text, speaker, number)
 
 
 def render_ledger(evidence: Evidence) -> str:

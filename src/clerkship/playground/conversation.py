@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar, cast
@@ -27,7 +27,7 @@ from clerkship.model.run import Ending
 from clerkship.playground.faults import FaultInjector
 from clerkship.playground.host import PlaygroundHost
 from clerkship.sandbox.request import Refusal
-from clerkship.sandbox.state import Conversation, ConversationHost
+from clerkship.sandbox.state import CallConversation, Conversation, ConversationHost
 
 REPEAT_AFTER = timedelta(minutes=1)
 """How long a person waits for a reply that was lost before they repeat their last message."""
@@ -79,6 +79,8 @@ class People:
         """Those whose turn is being recorded, and who notice its events afterwards."""
         self._has_watchers = False
         """Whether a person watches events outside of their conversation."""
+        self.agent_takes_turns = False
+        """Whether the agent gets the words of people as messages, so that their calls are answered for it."""
         self.listening = False
         """Whether people are notified of events: from the end of the setup until the trial ends."""
         self.uses_model = False
@@ -97,7 +99,11 @@ class People:
 
     def add_person(self, person: SimulatedPerson, key: str) -> None:
         """Start a conversation between a person and the agent."""
-        self._conversation(key).start(self._host.context_for(parse_key(key).sandbox, "person"), person.name)
+        conversation, context = self._conversation(key), self._host.context_for(parse_key(key).sandbox, "person")
+        if isinstance(conversation, CallConversation):
+            conversation.start(context, person.name, greeting=person.greeting)
+        else:
+            conversation.start(context, person.name)
         self.restore_person(person, key)
 
     def restore_person(
@@ -112,15 +118,16 @@ class People:
         self.participants[key] = participant
         self.uses_model = self.uses_model or person.uses_model
         self._has_watchers = self._has_watchers or person.watches
-        if person.answers_after is not None:
+        if person.answers_after is not None or isinstance(conversation, CallConversation):
             self._restore_unread(participant)
 
     def _restore_unread(self, participant: Participant) -> None:
         """Let a person read what the agent sent since their last message, at the time when they would have."""
         sent = list(takewhile(is_by_agent, reversed(participant.conversation.messages)))
         for event in reversed(sent):
-            if event.actor in HEARD_ACTORS:
-                self._hear(participant, _to_reply(cast(Utterance, event.payload)), event)
+            message = cast(Utterance, event.payload)
+            if event.actor in HEARD_ACTORS and message.expects_answer:
+                self._hear(participant, _to_reply(message), event)
 
     def _conversation(self, key: str) -> Conversation:
         sandbox, channel, address = parse_key(key)
@@ -141,8 +148,11 @@ class People:
 
     def record_greeting(self, key: str, turn: Sequence[ReplyPart]) -> None:
         """Record what the agent did and said without having the person answer, as before their first message."""
+        participant = self.participants[key]
         with self._host.lock:
-            self._record(self.participants[key], turn)
+            if any(isinstance(part, Say) for part in turn):
+                self._connect(participant, None)
+            self._record(participant, turn)
 
     def deliver(self, key: str, turn: Sequence[ReplyPart], *, last: bool = False) -> bool:
         """Record what the agent did and said in one turn, and have the person answer it.
@@ -186,19 +196,33 @@ class People:
         return True
 
     def _hear(self, participant: Participant, reply: AgentReply, message: Event) -> None:
-        """Have a person answer a reply, at once or when they read it."""
+        """Have a person answer a reply: at once, when it has been said, or when they read it."""
         delay = participant.person.answers_after
-        if delay is None:
+        spoken = cast(Utterance, message.payload).duration
+        if delay is None and not spoken:
             self._answer_reply(participant, reply, message)
             return
         participant.unread.append((reply, message))
         if len(participant.unread) == 1:
-            self._host.clock.schedule(message.at + delay, partial(self._read, participant))
+            self._schedule_reading(participant, message.at + spoken + (delay or timedelta(0)))
+
+    def _schedule_reading(self, participant: Participant, at: datetime) -> None:
+        self._host.clock.schedule(at, partial(self._read, participant))
 
     def _read(self, participant: Participant) -> None:
-        """Have a person read all that they were sent, and answer it together."""
+        """Have a person read all that they were sent, and answer it together.
+
+        While the agent speaks, a person listens.
+        """
+        said_at = [event.at + cast(Utterance, event.payload).duration for _, event in participant.unread]
+        if said_at and max(said_at) > self._host.clock.now:
+            self._schedule_reading(participant, max(said_at))
+            return
         unread, participant.unread = participant.unread, []
-        if not unread or not self.listening or not participant.conversation.open:
+        conversation = participant.conversation
+        if not unread or not self.listening or not conversation.open:
+            return
+        if isinstance(conversation, CallConversation) and not conversation.can_answer(unread[-1][1]):
             return
         with self._host.lock:
             # The clock has just called this. A tick would run the next person's reading within it, and so on.
@@ -232,6 +256,7 @@ class People:
         if ticks:
             host.clock.tick()  # a scheduled event may end the conversation
         if action.text and conversation.open:
+            self._connect(participant, cause)
             extra: dict[str, Any] = {"metadata": dict(action.metadata)} if action.metadata else {}
             if participant.has_address:
                 extra["subject"] = participant.person.subject
@@ -243,6 +268,12 @@ class People:
         if action.more is not None and conversation.open:
             participant.messages_ahead += 1
             self._perform(participant, self._decide(participant, action.more), cause)
+
+    def _connect(self, participant: Participant, cause: int | None) -> None:
+        """Have a person who speaks by phone call the agent, if they are not in a call and the agent takes turns."""
+        conversation = participant.conversation
+        if self.agent_takes_turns and participant.has_address and isinstance(conversation, CallConversation):
+            conversation.connect(self._host.context_for(participant.sandbox, "person", cause))
 
     def _act_silently(self, participant: Participant, action: PersonAction, cause: int | None) -> None:
         """Carry out an action without a message: end the conversation after a contract breach, or wait."""
@@ -325,7 +356,9 @@ class People:
 
     def _hear_message(self, participant: Participant, event: Event) -> None:
         message = event.payload
-        if isinstance(message, Utterance) and (event.actor in HEARD_ACTORS or not participant.has_address):
+        if not isinstance(message, Utterance) or not message.expects_answer:
+            return
+        if event.actor in HEARD_ACTORS or not participant.has_address:
             participant.messages_ahead = 0
             self._hear(participant, _to_reply(message), event)
 

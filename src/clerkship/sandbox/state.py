@@ -180,6 +180,27 @@ class Conversation(Protocol):
         """End the conversation."""
 
 
+class CallConversation(Conversation, ABC):
+    """A conversation by phone: it has calls, which begin and end while the person can be reached."""
+
+    @abstractmethod
+    def start(self, action: ActionContext, person: str, greeting: str | None = None) -> Event:
+        """Start the conversation; `greeting` is what the person says when they first answer a call."""
+
+    @abstractmethod
+    def connect(self, action: ActionContext) -> None:
+        """Have the person call, and answer for an agent that gets their words as messages; nothing if in a call."""
+
+    @abstractmethod
+    def can_answer(self, message: Event) -> bool:
+        """Return whether the call in which the agent said something still goes on."""
+
+    @property
+    @abstractmethod
+    def hangs_up_at(self) -> datetime | None:
+        """When the person, who has said goodbye, hangs up; None if they do not."""
+
+
 class ConversationHost(Protocol):
     """A state that holds a conversation with each person who has an address on one of its channels."""
 
