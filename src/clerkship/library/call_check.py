@@ -17,7 +17,7 @@ from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.yaml import KeyPath
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
 from clerkship.model.conversation_key import build_place
-from clerkship.model.environment import CONVERSATION_KIND, MESSAGES_KIND
+from clerkship.model.environment import CONVERSATION_KIND, MESSAGES_KIND, VOICE_KIND
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import split_path
 from clerkship.model.scenario import ScenarioPerson
@@ -68,7 +68,8 @@ class CallCheck:
             if person.channel is None:
                 self._check_sandbox(self._converses, person.sandbox, CONVERSATION_KIND, path)
             else:
-                self._check_sandbox(partial(self._has_channel, person.channel), person.sandbox, MESSAGES_KIND, path)
+                kind = VOICE_KIND if person.channel == "phone" else MESSAGES_KIND
+                self._check_sandbox(partial(self._has_channel, person.channel), person.sandbox, kind, path)
             self._check_names(person.model_dump(exclude={"persona"}), path)
 
     def check_one_per_conversation(self, people: Sequence[WrittenPart]) -> None:

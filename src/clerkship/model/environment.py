@@ -157,6 +157,7 @@ class Environment(Frozen):
 
 CONVERSATION_KIND = "chat"
 MESSAGES_KIND = "messages"
+VOICE_KIND = "voice"
 CONVERSATION_ENVIRONMENT = Environment(
     name="conversation", simulators={CONVERSATION_KIND: Simulator(kind=CONVERSATION_KIND)}
 )
