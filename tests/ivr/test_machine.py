@@ -297,13 +297,13 @@ def test_session_survives_json() -> None:
 
 def test_timer_is_right_when_the_clocks_change() -> None:
     now = datetime(2026, 3, 8, 1, 59, 59, tzinfo=ZoneInfo("America/New_York"))
-    call = TreeCall(build_tree({"main": MENU}), now=now)
+    call = TreeCall(build_tree({"main": MENU, "welcome": WELCOME}), now=now)
     assert call.result.timer_seconds == measure_speech(MENU["prompt"])
     assert call.press("").timer_seconds == measure_speech(MENU["prompt"])
 
 
 def test_prompt_is_interruptible_only_while_it_plays() -> None:
-    call = TreeCall(build_tree({"main": MENU}))
+    call = TreeCall(build_tree({"main": MENU, "welcome": WELCOME}))
     machine = call.far_end
     assert isinstance(machine, IvrMachine)
     assert machine.is_interruptible(call.session)
