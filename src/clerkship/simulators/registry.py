@@ -86,7 +86,16 @@ KINDS: tuple[KindEntry, ...] = (
         assertions={"message_sent": (), "message_thread": (), "must_not_mention": ()},
         steps={"messages.receive": (), "messages.sent_before": (), "messages.set_consent": ()},
     ),
-    KindEntry(kind="voice"),
+    KindEntry(
+        kind="voice",
+        steps={
+            "voice.busy": (),
+            "voice.drop": (),
+            "voice.wrong_transfer": (),
+            "voice.long_hold": (),
+            "voice.mishear": (),
+        },
+    ),
     KindEntry(kind="cds_service", assertions={"cds_called": ()}, steps={"cds_service.set_cards": ()}),
     KindEntry(kind="x12", assertions={"x12_response": (), "x12_request": ()}),
 )

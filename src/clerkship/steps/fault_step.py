@@ -1,8 +1,8 @@
 """Every fault as a step: `fault.latency`, `fault.error` and so on; those of a simulator begin with its kind."""
 
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
-from pydantic import create_model
+from pydantic import ValidationError, create_model, model_validator
 
 from clerkship.faults.contract import EventFault, Fault
 from clerkship.steps.contract import Step, StepHost
@@ -12,6 +12,15 @@ class FaultStep(Step):
     """Injects a fault; its fields are those of the fault."""
 
     fault: ClassVar[type[Fault | EventFault]]
+
+    @model_validator(mode="after")
+    def _check_fault(self) -> Self:
+        """Check what the fault itself checks about several fields."""
+        try:
+            self.build_fault()
+        except ValidationError as error:
+            raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+        return self
 
     def run(self, host: StepHost) -> None:
         """Inject the fault."""

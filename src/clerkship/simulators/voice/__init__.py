@@ -6,6 +6,7 @@ from clerkship.simulators.voice.attack import VoiceAttack
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.events import EVENTS
 from clerkship.simulators.voice.exercise import DATASET, EXERCISE
+from clerkship.simulators.voice.faults import FAULT_STEPS
 from clerkship.simulators.voice.handle import Voice
 from clerkship.simulators.voice.http import ROUTES
 from clerkship.simulators.voice.operations import OPERATIONS
@@ -26,6 +27,7 @@ SPEC = Spec(
     config=VoiceConfig,
     dataset="fhir",
     prepare=load_chart,
+    steps=FAULT_STEPS,
     attack=VoiceAttack(),
     scaffold=SCAFFOLD,
 )

@@ -108,9 +108,12 @@ class CallTable:
                 self.rung[call.number] = self.rung.get(call.number, 0) + 1
                 ring = timedelta(seconds=payload.ring_seconds)
                 self.agenda.schedule(call, "ring", event.at + ring, event.seq)
-        elif call.status == "ringing":
+            return
+        if call.status == "ringing":
             call.status, call.answered_at = "connected", event.at
             self.agenda.schedule(call, "limit", event.at + self._settings.max_call_length, event.seq)
+        if payload.drops_after is not None:
+            self.agenda.schedule(call, "drop", event.at + timedelta(seconds=payload.drops_after), event.seq)
 
     def _change_speech(self, call: CallRecord, event: Event, payload: FarEndSpoke | AgentSpoke | SpeechCut) -> None:
         if isinstance(payload, SpeechCut):

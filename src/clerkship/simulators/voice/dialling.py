@@ -40,7 +40,8 @@ def plan_call(state: "VoiceState", number: str) -> DialPlan:
             return DialPlan("out_of_service", CONNECT_SECONDS)
         # A call to the own number finds the line busy, unless a mailbox takes such calls.
         return DialPlan("no_answer", MAILBOX_RING_SECONDS) if has_mailbox else DialPlan("busy", BUSY_SECONDS)
-    meets = line.outcomes[min(state.calls.rung.get(number, 0), len(line.outcomes) - 1)]
+    calls = state.calls.rung.get(number, 0) - state.lines.calls_before.get(number, 0)
+    meets = line.outcomes[min(calls, len(line.outcomes) - 1)]
     if meets == "answer" and line.tree is None and not line.representatives:
         meets = "no_answer"
     if meets == "busy":

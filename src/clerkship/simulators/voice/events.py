@@ -1,6 +1,6 @@
 """Events of a `voice` sandbox."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -41,6 +41,7 @@ class CallAnswered(Payload):
     kind: ClassVar[str] = "voice.call.answered"
     call: str
     far_end: Annotated[str, Field(description="number of the line or person; `number/name` for a representative")]
+    drops_after: Annotated[float | None, Field(description="seconds after which a fault breaks the connection")] = None
 
 
 class CallEnded(Payload):
@@ -195,6 +196,9 @@ class HoldStarted(Payload):
     call: str
     by: CallParty
     position: Annotated[int | None, Field(description="the caller's position in the queue")] = None
+    seconds: Annotated[
+        float | None, Field(description="how long the wait in the queue is to last; a fault may change it")
+    ] = None
 
 
 class HoldEnded(Payload):
@@ -236,8 +240,21 @@ class MenuChanged(Payload):
 
     kind: ClassVar[str] = "voice.menu.changed"
     number: str
-    tree: Annotated[str, Field(description="name of the tree; the step has it whole")]
+    tree: Annotated[str, Field(description="name of the tree")]
     version: str
+    definition: Annotated[dict[str, Any], Field(description="the whole tree, as a file has it")]
+
+
+class LineChanged(Payload):
+    """What later calls to a line meet was changed."""
+
+    kind: ClassVar[str] = "voice.line.changed"
+    number: str
+    outcomes: Annotated[
+        tuple[DialOutcome, ...] | None, Field(description="what each call meets, in order; None if unchanged")
+    ] = None
+    ring_seconds: Annotated[float | None, Field(description="how long it rings; None if unchanged")] = None
+    calls_before: Annotated[int, Field(description="how many calls the line had before")] = 0
 
 
 class CaseOpened(Payload):
@@ -339,6 +356,7 @@ EVENTS: tuple[type[Payload], ...] = (
     SessionChanged,
     CallHeard,
     MenuChanged,
+    LineChanged,
     CaseOpened,
     CallbackBooked,
     VoicemailLeft,

@@ -73,13 +73,14 @@ def choose_far_end(state: "VoiceState", call: CallRecord) -> FarEnd | None:
     """Return what answers the call at its number, or the representative that it was transferred to; None if nothing."""
     number, _, representative = (call.far_end or call.to_number).partition("/")
     line = state.lines.find(number)
-    tree = None if representative else find_tree(state, call)
-    if tree is not None:
+    tree = find_tree(state, call)
+    if tree is not None and not representative:
         return IvrMachine(tree, {} if line is None else line.values)
     if line is None:
         return None
     script = line.representatives.get(representative or next(iter(line.representatives), ""))
-    return None if script is None else RepresentativeMachine(script, line.values)
+    values = {**(tree.values if tree is not None else {}), **line.values}
+    return None if script is None else RepresentativeMachine(script, values)
 
 
 def find_tree(state: "VoiceState", call: CallRecord) -> IvrTree | None:
@@ -148,6 +149,8 @@ def carry_out(
             elif isinstance(each, TransferCall):
                 _transfer(state, action, call, each)
                 return
+            elif isinstance(each, StartHold):
+                result = _start_hold(action, call, each, result)
             elif isinstance(each, HangUp):
                 by: CallParty = "representative" if "/" in call.far_end else "line"
                 state.end_call(action, call, by, "completed", each.reason)
@@ -160,6 +163,20 @@ def carry_out(
             return
         result = far_end.step(result.session, returned, StepContext(action.now, action.rng))
     state.end_call(action, call, "system", "dropped", f"more than {MAX_HOOKS_AT_ONCE} hooks ran without a word")
+
+
+def _start_hold(action: ActionContext, call: CallRecord, start: StartHold, result: StepResult) -> StepResult:
+    """Put the caller on hold. If a fault changes how long the wait lasts, the phone tree waits as long."""
+    session = result.session
+    seconds = session.wait_seconds if isinstance(session, IvrSession) else None
+    hold = action.apply_faults(HoldStarted(call=call.id, by="line", position=start.position, seconds=seconds))
+    action.emit(hold)
+    if not isinstance(session, IvrSession) or hold.seconds is None or hold.seconds == seconds:
+        return result
+    left = max(session.hold_seconds + hold.seconds - session.wait_seconds, 0.0)
+    return result._replace(
+        session=session.model_copy(update={"wait_seconds": hold.seconds, "hold_seconds": round(left, 6)})
+    )
 
 
 def _build_change(
@@ -197,8 +214,6 @@ def _perform(state: "VoiceState", action: ActionContext, call: CallRecord, far_e
             action.emit(InputRejected(call=call.id, node=node, reason=reason, attempt=attempt, text=text))
         case CollectValue(node, name, value):
             action.emit(ValueCollected(call=call.id, node=node, name=name, value=value))
-        case StartHold(position):
-            action.emit(HoldStarted(call=call.id, by="line", position=position))
         case EndHold():
             action.emit(HoldEnded(call=call.id, by="line"))
         case VerifyIdentity(member_id):
@@ -268,14 +283,14 @@ def _transfer(state: "VoiceState", action: ActionContext, call: CallRecord, tran
     if len(call.transfers) >= MAX_TRANSFERS:
         state.end_call(action, call, "system", "dropped", f"the call was transferred more than {MAX_TRANSFERS} times")
         return
-    if transfer.number is not None:
-        plan = plan_call(state, transfer.number)
-        action.emit(
-            CallTransferred(call=call.id, far_end=transfer.number, meets=plan.meets, ring_seconds=plan.ring_seconds)
-        )
+    far_end_name = transfer.number or f"{call.number}/{transfer.representative}"
+    transferred = action.apply_faults(CallTransferred(call=call.id, far_end=far_end_name))
+    if transfer.number is not None or transferred.is_wrong:
+        plan = plan_call(state, transferred.far_end)
+        action.emit(transferred.model_copy(update=plan._asdict()))
         play_busy_tone(action, call)
         return
-    action.emit(CallTransferred(call=call.id, far_end=f"{call.number}/{transfer.representative}"))
+    action.emit(transferred)
     far_end = choose_far_end(state, call)
     if far_end is None:
         state.end_call(action, call, "system", "failed", f"the line has no representative {transfer.representative!r}")

@@ -1,9 +1,13 @@
 """The lines that can be called, and their phone trees."""
 
 from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
 
+from clerkship.events.event import Event
 from clerkship.ivr.tree import IvrTree
 from clerkship.simulators.voice.config import MailboxConfig, VoiceConfig, VoiceLine
+from clerkship.simulators.voice.events import LineChanged, MenuChanged
 
 
 class LineTable:
@@ -13,11 +17,47 @@ class LineTable:
     """
 
     def __init__(self, settings: VoiceConfig) -> None:
-        self.by_number: Mapping[str, VoiceLine] = {line.number: line for line in settings.lines}
+        self.by_number: dict[str, VoiceLine] = {line.number: line for line in settings.lines}
         self.mailboxes: Mapping[str, MailboxConfig] = {mailbox.name: mailbox for mailbox in settings.mailboxes}
         self._own_mailboxes = {mailbox.number: mailbox for mailbox in settings.mailboxes if mailbox.number is not None}
         self._trees: dict[tuple[str, str], IvrTree] = {}
         self._versions: dict[str, str] = {}
+        self._changed: set[str] = set()
+        self.calls_before: dict[str, int] = {}
+        """Number -> how many calls it had before the outcomes of its calls were changed."""
+
+    def apply(self, event: Event) -> None:
+        """Change a line by an event. Other events change nothing."""
+        match event.payload:
+            case MenuChanged() as changed:
+                self.replace_tree(changed.number, IvrTree.model_validate(changed.definition))
+                self._changed.add(changed.number)
+            case LineChanged() as changed:
+                self._change_line(changed)
+                self._changed.add(changed.number)
+
+    def _change_line(self, changed: LineChanged) -> None:
+        update: dict[str, Any] = {}
+        if changed.outcomes is not None:
+            update["outcomes"] = changed.outcomes
+            self.calls_before[changed.number] = changed.calls_before
+        if changed.ring_seconds is not None:
+            update["ring"] = timedelta(seconds=changed.ring_seconds)
+        self.by_number[changed.number] = self.by_number[changed.number].model_copy(update=update)
+
+    def dump_changes(self) -> dict[str, Any]:
+        """Return the lines that differ from the configuration as plain data, by number."""
+        return {number: self._dump_line(number) for number in sorted(self._changed)}
+
+    def _dump_line(self, number: str) -> dict[str, Any]:
+        line = self.by_number[number]
+        return {
+            "outcomes": list(line.outcomes),
+            "ring_seconds": line.ring.total_seconds(),
+            "calls_before": self.calls_before.get(number, 0),
+            "version": self.find_version(number),
+            "trees": [tree.model_dump(mode="json") for (owner, _), tree in self._trees.items() if owner == number],
+        }
 
     def find(self, number: str) -> VoiceLine | None:
         """Return the line with a number."""
@@ -38,6 +78,11 @@ class LineTable:
                 return ""
             self.replace_tree(number, line.tree)
         return self._versions[number]
+
+    def list_versions(self, number: str) -> set[str]:
+        """Return the versions of the phone trees that a number has had."""
+        self.find_version(number)
+        return {version for owner, version in self._trees if owner == number}
 
     def find_tree(self, number: str, version: str) -> IvrTree:
         """Return a version of the phone tree of a number."""

@@ -14,9 +14,10 @@ connection broke. `failed`: the number is not in service."""
 CallParty = Literal["agent", "line", "representative", "person", "system"]
 Speaker = Literal["agent", "line", "representative", "person"]
 DialOutcome = Literal["answer", "busy", "no_answer", "out_of_service"]
-DueKind = Literal["ring", "timer", "speech", "hang_up", "limit"]
+DueKind = Literal["ring", "timer", "speech", "hang_up", "drop", "limit"]
 """Work of a call for later. `ring`: the ringing ends. `timer`: the far end is called again. `speech`: the agent has
-said something. `hang_up`: an announcement is over. `limit`: the call is too long."""
+said something. `hang_up`: an announcement is over. `drop`: a fault breaks the connection. `limit`: the call is too
+long."""
 
 
 @dataclass(slots=True)

@@ -100,13 +100,15 @@ class VoiceState(State):
             action.emit(CallRefused(to_number=clean(to), code=refusal.code, reason=refusal.reason))
             raise
         plan = plan_call(self, number)
-        started = CallStarted(
-            call=self.calls.new_id(),
-            direction="outbound",
-            from_number=own,
-            to_number=number,
-            meets=plan.meets,
-            ring_seconds=plan.ring_seconds,
+        started = action.apply_faults(
+            CallStarted(
+                call=self.calls.new_id(),
+                direction="outbound",
+                from_number=own,
+                to_number=number,
+                meets=plan.meets,
+                ring_seconds=plan.ring_seconds,
+            )
         )
         action.emit(started)
         call = self.find_call(started.call)
@@ -116,7 +118,7 @@ class VoiceState(State):
     def answer(self, action: ActionContext, id: str) -> CallRecord:
         """Answer a call that rings at an own number."""
         call = self._find_ringing(id)
-        action.emit(CallAnswered(call=id, far_end=call.from_number))
+        action.emit(action.apply_faults(CallAnswered(call=id, far_end=call.from_number)))
         return call
 
     def reject(self, action: ActionContext, id: str) -> CallRecord:
@@ -151,9 +153,10 @@ class VoiceState(State):
         call = self.find_call(id)
         check_not_held(call)
         check_digits(digits)
-        event = action.emit(DigitsSent(call=id, digits=digits, understood=digits))
+        sent = action.apply_faults(DigitsSent(call=id, digits=digits, understood=digits))
+        event = action.emit(sent)
         if call.session is not None:
-            step_far_end(self, action._replace(now=event.at), call, DigitsPressed(digits))
+            step_far_end(self, action._replace(now=event.at), call, DigitsPressed(sent.understood))
         return call
 
     def hold(self, action: ActionContext, id: str) -> CallRecord:
@@ -193,10 +196,11 @@ class VoiceState(State):
         """Connect a call to a far end, which answers; None for a simulated person."""
         if call.status == "ringing":
             number = call.to_number if call.direction == "outbound" else call.from_number
-            event = action.emit(CallAnswered(call=call.id, far_end=call.far_end or number))
+            answered = CallAnswered(call=call.id, far_end=call.far_end or number)
+            event = action.emit(action.apply_faults(answered))
             action = action._replace(now=event.at)
         elif "ring" in call.due:
-            action.emit(CallAnswered(call=call.id, far_end=call.far_end))
+            action.emit(action.apply_faults(CallAnswered(call=call.id, far_end=call.far_end)))
         if far_end is not None:
             result = far_end.start(StepContext(action.now, action.rng))
             carry_out(self, action, call, far_end, result)
@@ -239,11 +243,16 @@ class VoiceState(State):
 
     def apply(self, event: Event) -> None:
         """Change the state by an event."""
+        self.lines.apply(event)
         self.calls.apply(event)
 
     def dump(self) -> Any:
         """Return plain data."""
-        return {"calls": dump_calls(self.calls.by_id.values()), "rung": dict(self.calls.rung)}
+        return {
+            "calls": dump_calls(self.calls.by_id.values()),
+            "rung": dict(self.calls.rung),
+            "lines": self.lines.dump_changes(),
+        }
 
     def _check_count(self) -> None:
         settings = self.settings
@@ -292,6 +301,8 @@ def _run_work(state: VoiceState, action: ActionContext, call: CallRecord, kind: 
             step_far_end(state, action, call, SpeechEnded(own.text), done="speech")
         case "hang_up":
             state.end_call(action, call, "system", "failed", "the number is not in service")
+        case "drop":
+            state.end_call(action, call, "system", "dropped", "the connection broke")
         case "limit":
             limit = state.settings.max_call_length
             state.end_call(action, call, "system", "dropped", f"a call lasts at most {limit} (max_call_length)")

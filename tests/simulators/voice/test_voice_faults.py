@@ -1,0 +1,178 @@
+"""Faults of a telephone: busy lines, broken connections, wrong transfers, long holds, misheard digits."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from clerkship.events.lifecycle import FaultInjected
+from clerkship.simulators.voice.faults import FAULT_STEPS, VOICE_FAULTS
+from tests.simulators.voice.office_phone import ANSWERPHONE, BUSY, GONE, MENU, SILENT, OfficePhone
+
+STEPS = {step.name: step for step in FAULT_STEPS}
+
+
+def inject(phone: OfficePhone, name: str, **fields: Any) -> None:
+    phone.rig.playground.steps.run(STEPS[name].model_validate(fields))
+    assert phone.rig.playground.steps.errors == []
+
+
+def list_injected(phone: OfficePhone) -> list[FaultInjected]:
+    return [event.payload for event in phone.rig.playground.log.events if isinstance(event.payload, FaultInjected)]
+
+
+def assert_replayable(phone: OfficePhone) -> None:
+    assert phone.rig.rebuilt() == phone.rig.dumped()
+
+
+def test_busy_line_ends_the_call_and_the_next_one_is_answered() -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.busy", times=1)
+        first = phone.dial()
+        phone.hear(first)
+        assert (phone.find(first).outcome, phone.find(first).answered_at) == ("busy", None)
+        phone.reach_menu()
+        [injected] = list_injected(phone)
+        assert (injected.fault, injected.operation) == ("voice.busy", "voice.call.started")
+        assert injected.details["call"] == first
+        assert injected.details["meets"] == {"before": "answer", "after": "busy"}
+        assert_replayable(phone)
+
+
+def test_busy_fault_of_one_number_does_not_affect_others() -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.busy", number=MENU)
+        for number in (BUSY, GONE, SILENT):
+            phone.dial(number)
+        assert list_injected(phone) == []
+        phone.dial(MENU)
+        assert len(list_injected(phone)) == 1
+
+
+def test_call_is_dropped_some_seconds_after_it_was_answered() -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.drop", after="30s", times=1)
+        call = phone.reach_menu()
+        phone.wait(60)
+        record = phone.find(call)
+        assert (record.outcome, record.ended_by) == ("dropped", "system")
+        assert record.answered_at is not None
+        assert record.ended_at == record.answered_at + timedelta(seconds=30)
+        assert phone.refusal(call, "press", digits="1") == "call_ended"
+        assert phone.find(phone.reach_menu()).status == "connected"
+        assert_replayable(phone)
+
+
+def test_prompt_is_cut_when_the_call_is_dropped() -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.drop", after="3s")
+        call = phone.dial()
+        assert phone.act(call, "hear")["status"] == "ended"
+        assert phone.find(call).turns[-1].is_cut
+        assert_replayable(phone)
+
+
+def test_call_that_ends_before_is_not_dropped() -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.drop", after="2m")
+        call = phone.reach_menu()
+        phone.act(call, "hang-up")
+        phone.wait(300)
+        assert phone.find(call).outcome == "completed"
+
+
+def test_time_of_a_drop_varies_with_the_seed() -> None:
+    def drop(seed: str) -> float:
+        with OfficePhone(seed=seed) as phone:
+            inject(phone, "voice.drop", after="1s", jitter="10s")
+            phone.hear(phone.dial())
+            seconds: float = phone.events("call.answered")[0].drops_after
+            return seconds
+
+    assert drop("one") == drop("one") != drop("two")
+    assert 1 <= drop("one") <= 11
+
+
+def test_transfer_goes_to_the_wrong_number_once() -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.wrong_transfer", to=BUSY, times=1)
+        call = phone.reach_menu()
+        phone.act(call, "press", digits="4")
+        phone.hear(call)
+        record = phone.find(call)
+        assert record.transfers == [BUSY]
+        assert phone.events("call.transferred")[0].is_wrong
+        assert phone.events("call.transferred")[0].meets == "busy"  # as a call to that number would
+        [injected] = list_injected(phone)
+        assert injected.details["far_end"] == {"before": ANSWERPHONE, "after": BUSY}
+        again = phone.reach_menu()
+        phone.act(again, "press", digits="4")
+        phone.hear(again)
+        assert phone.find(again).transfers == [ANSWERPHONE]
+        assert_replayable(phone)
+
+
+@pytest.mark.parametrize(("fields", "minutes"), [({"factor": 2}, 20), ({"wait": "25m"}, 25), ({"wait": "1m"}, 10)])
+def test_wait_in_a_queue_is_longer(fields: dict[str, Any], minutes: int) -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.long_hold", **fields)
+        call = phone.reach_menu()
+        phone.act(call, "press", digits="3")
+        phone.wait(60 * 60)
+        [hold] = phone.find(call).holds
+        assert hold.end is not None
+        assert abs((hold.end - hold.start) - timedelta(minutes=minutes)) < timedelta(seconds=1)
+        assert phone.events("hold.started")[0].seconds == minutes * 60
+        assert_replayable(phone)
+
+
+def test_hold_of_the_agent_is_not_a_wait_in_a_queue() -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.long_hold", factor=3)
+        call = phone.reach_menu()
+        phone.act(call, "hold")
+        assert list_injected(phone) == []
+
+
+def test_line_mishears_one_digit_and_the_caller_cannot_tell() -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.mishear", min_digits=4, times=1)
+        call = phone.reach_menu()
+        phone.act(call, "press", digits="1")
+        phone.hear(call)
+        reply = phone.act(call, "press", digits="1234#")
+        [menu, entry] = phone.events("digits.sent")
+        assert (menu.digits, menu.understood) == ("1", "1")
+        assert entry.digits == "1234#"
+        assert entry.understood[-1] == "#"
+        assert sum(one != other for one, other in zip(entry.digits, entry.understood, strict=True)) == 1
+        assert entry.understood not in str(reply)
+        assert f"Account {' '.join(entry.understood[:4])}" in phone.listen(call).replace(",", "")
+        assert phone.find(call).digits[-1][1] == "1234#"
+        assert_replayable(phone)
+
+
+def test_misheard_digits_vary_with_the_seed() -> None:
+    def mishear(seed: str) -> list[str]:
+        with OfficePhone(seed=seed) as phone:
+            inject(phone, "voice.mishear", probability=0.5)
+            call = phone.reach_menu()
+            for _ in range(12):
+                phone.act(call, "press", digits="99")
+            return [each.understood for each in phone.events("digits.sent")]
+
+    assert mishear("one") == mishear("one") != mishear("two")
+    assert 0 < sum(each != "99" for each in mishear("one")) < 12
+
+
+def test_long_hold_needs_a_factor_or_a_wait() -> None:
+    for fields in ({}, {"factor": 2, "wait": "5m"}):
+        with pytest.raises(ValueError, match="expected either `factor` or `wait`"):
+            STEPS["voice.long_hold"].model_validate(fields)
+
+
+def test_each_fault_is_a_step_of_the_phone_that_has_its_name() -> None:
+    for fault in VOICE_FAULTS:
+        step = STEPS[fault.name]
+        assert (step.simulator, step.__doc__) == ("voice", fault.__doc__)
+        assert "operation" not in step.model_fields
