@@ -1,0 +1,324 @@
+"""Find values in what was said: numbers and dates in any spoken form, and words without regard to case."""
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import lru_cache
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from clerkship.ivr.phonetic_alphabet import CODE_WORDS
+from clerkship.ivr.spoken_words import REPEATS, TEENS, TENS, UNITS
+from clerkship.mentions.dates import find_dates
+from clerkship.mentions.folding import fold
+
+MAX_VALUES = 100
+MAX_VALUE = 500
+"""Characters of one value."""
+MAX_EXCERPT = 160
+Alternatives = tuple[str, ...]
+"""Wordings of one value; one of them is enough."""
+_TOKEN = re.compile(r"\d{1,6}\.\d{1,3}(?![.\d])|\d+(?=(?:st|nd|rd|th)\b)|\d+|[^\W\d_]+(?:['’][^\W\d_]+)*")
+_ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
+_ORDINALS = {
+    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
+    "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15, "sixteenth": 16,
+    "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
+}  # fmt: skip
+_MULTIPLES = {"hundred": 100, "thousand": 1_000}
+_SIGN_WORDS = frozenset({"dash", "hyphen", "slash", "dot"})
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_SPLIT_YEAR = re.compile(r"(?<![\d/.\-])(19|20)[ \-](?:(\d\d)|0[ \-](\d))(?![\d/])")
+_SPELLED_DIGITS = re.compile(r"(?<!\d)\d(?:[ \-]\d){3,}(?!\d)")
+
+
+class SpokenToken(NamedTuple):
+    """A word or a number, with its place in the text."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is written in digits here, however it was said."""
+        return self.text[0].isdigit()
+
+    @property
+    def is_digit(self) -> bool:
+        """Whether it is one digit, which may be a part of a number that is read digit by digit."""
+        return len(self.text) == 1 and self.text.isdigit()
+
+
+class SpokenText:
+    """What was said, as it is searched: numbers in digits, words in lower case."""
+
+    def __init__(self, text: str) -> None:
+        self.plain = fold(text)
+        words = _split(self.plain)
+        self._readings = [_Reading(self.plain, _read_numbers(self.plain, words))]
+        if any(word.text in CODE_WORDS or word.text in _SIGN_WORDS for word in words):
+            self._readings.append(_Reading(self.plain, _read_numbers(self.plain, list(_read_letters(words)))))
+
+    def find(self, value: Alternatives, *, loose: bool = False, start: int = 0) -> tuple[int, int] | None:
+        """Return where the first wording of a value is, from a place on; None if it was not said.
+
+        A value is whole words, and a number is not a part of a longer one. With `loose`, for what must not be said, the
+        last word may go on (`diabet` is in `diabetes`), and digits may be part of a longer row of single digits.
+        """
+        places = [place for each in value for place in self._find_wording(each, loose=loose, start=start)]
+        return min(places, default=None)
+
+    def _find_wording(self, value: str, *, loose: bool, start: int) -> Iterator[tuple[int, int]]:
+        day = parse_iso_date(value)
+        if day is not None and day in (SpokenText(self.plain[start:]) if start else self).dates:
+            yield start, len(self.plain)
+        for form in _list_forms(value):
+            for reading in self._readings:
+                place = reading.find(form, loose=loose, start=start)
+                if place is not None:
+                    yield place
+
+    @property
+    def dates(self) -> frozenset[date]:
+        """The dates with a year that it may mean."""
+        return frozenset(day for written in find_dates(self.respelled.lower()) for day in written.readings)
+
+    @property
+    def respelled(self) -> str:
+        """The text with numbers in digits: `March 14, 1961` for `March fourteenth, nineteen sixty-one`."""
+        return self._readings[0].respell()
+
+    def excerpt(self, place: tuple[int, int], around: int = 30) -> str:
+        """Return the words at a place, with some before and after it."""
+        start, end = max(0, place[0] - around), min(len(self.plain), place[1] + around)
+        words = " ".join(self.plain[start:end].split())[:MAX_EXCERPT]
+        return f"{'…' if start else ''}{words}{'…' if end < len(self.plain) else ''}"
+
+
+class _Reading:
+    """One way to read a text, as one string of all tokens without spaces."""
+
+    def __init__(self, plain: str, tokens: Sequence[SpokenToken]) -> None:
+        self._plain, self._tokens = plain, tokens
+        self._joined = "".join(token.text for token in tokens)
+        self._starts: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
+        place = 0
+        for number, token in enumerate(tokens):
+            self._starts[place] = number
+            place += len(token.text)
+            self._ends[place] = number
+
+    def find(self, form: str, *, loose: bool, start: int) -> tuple[int, int] | None:
+        place = self._joined.find(form)
+        while place >= 0:
+            first, last = self._starts.get(place), self._ends.get(place + len(form))
+            if last is None and loose:
+                last = self._find_prefix_end(place + len(form))
+            if (
+                first is not None
+                and last is not None
+                and self._tokens[first].start >= start
+                and (loose or not (self._goes_on(first - 1) or self._goes_on(last)))
+            ):
+                return self._tokens[first].start, self._tokens[last].end
+            place = self._joined.find(form, place + 1)
+        return None
+
+    def _find_prefix_end(self, end: int) -> int | None:
+        """Return the word within which a match ends; None for a number."""
+        place = end
+        while place < len(self._joined) and place not in self._ends:
+            place += 1
+        number = self._ends.get(place)
+        return number if number is not None and self._tokens[number].text.isalpha() else None
+
+    def _goes_on(self, place: int) -> bool:
+        """Return whether a token and the next are digits of one number that is read digit by digit."""
+        if not 0 <= place < len(self._tokens) - 1:
+            return False
+        token, following = self._tokens[place], self._tokens[place + 1]
+        gap = self._plain[token.end : following.start]
+        return token.is_digit and following.is_digit and not gap.strip(" ,-")
+
+    def respell(self) -> str:
+        parts, end = [], 0
+        for token in self._tokens:
+            is_respelled = token.is_number and not self._plain[token.start].isdigit()
+            parts += [
+                self._plain[end : token.start],
+                token.text if is_respelled else self._plain[token.start : token.end],
+            ]
+            end = token.end
+        text = "".join((*parts, self._plain[end:]))
+        text = _SPLIT_YEAR.sub(lambda match: f"{match[1]}{match[2] or f'0{match[3]}'}", text)
+        return _SPELLED_DIGITS.sub(lambda match: match[0].replace(" ", "").replace("-", ""), text)
+
+
+def _split(plain: str) -> list[SpokenToken]:
+    tokens: list[SpokenToken] = []
+    for match in _TOKEN.finditer(plain):
+        word = match[0].lower().replace("'", "").replace("’", "")
+        is_ending = word in _ORDINAL_ENDINGS and tokens and tokens[-1].end == match.start() and tokens[-1].is_number
+        if not is_ending:
+            tokens.append(SpokenToken(word, match.start(), match.end()))
+    return tokens
+
+
+def _read_numbers(plain: str, words: Sequence[SpokenToken]) -> list[SpokenToken]:
+    """Return the tokens with numbers that are said in words as digits."""
+    tokens: list[SpokenToken] = []
+    place = 0
+    while place < len(words):
+        text, count = _read_number(plain, words, place)
+        if words[place].text in ("oh", "o") and _is_zero(plain, words, place):
+            text, count = "0", 1
+        token = SpokenToken(text, words[place].start, words[place + count - 1].end)
+        is_fraction = len(tokens) > 1 and tokens[-1].text == "point" and tokens[-2].is_number and token.is_number
+        if is_fraction and "." not in tokens[-2].text:
+            tokens[-2:] = [SpokenToken(f"{tokens[-2].text}.{text}", tokens[-2].start, token.end)]
+        else:
+            tokens.append(token)
+        place += count
+    return tokens
+
+
+def _read_number(plain: str, words: Sequence[SpokenToken], place: int) -> tuple[str, int]:
+    """Return the number that begins at a word, in digits, and how many words it takes; or the word itself."""
+    word = words[place].text
+    if word in REPEATS and place + 1 < len(words) and words[place + 1].text not in REPEATS:
+        repeated, count = _read_number(plain, words, place + 1)
+        if len(repeated) == 1 and repeated.isalnum():
+            return repeated * REPEATS[word], count + 1
+    small = _read_below_hundred(plain, words, place)
+    if small is None:
+        return word, 1
+    value, count = small
+    for _ in range(2):  # thousands, then hundreds
+        multiple = _MULTIPLES.get(_next_word(plain, words, place + count - 1))
+        if multiple is None or value == 0 or value >= 100:
+            break
+        value, count = value * multiple, count + 1
+        rest = _read_rest(plain, words, place + count, multiple)
+        value, count = value + rest[0], count + rest[1]
+    return str(value), count
+
+
+def _read_rest(plain: str, words: Sequence[SpokenToken], place: int, multiple: int) -> tuple[int, int]:
+    """Return what follows `hundred` or `thousand`, and how many words it takes."""
+    skipped = 1 if _next_word(plain, words, place - 1) == "and" else 0
+    if not _next_word(plain, words, place + skipped - 1):
+        return 0, 0
+    small = _read_below_hundred(plain, words, place + skipped)
+    if small is None:
+        return 0, 0
+    value, count = small
+    if multiple == 1_000 and _next_word(plain, words, place + skipped + count - 1) == "hundred":
+        rest = _read_rest(plain, words, place + skipped + count + 1, 100)
+        return value * 100 + rest[0], skipped + count + 1 + rest[1]
+    return value, skipped + count
+
+
+def _read_below_hundred(plain: str, words: Sequence[SpokenToken], place: int) -> tuple[int, int] | None:
+    word = words[place].text
+    if word in UNITS and word != "oh":
+        return UNITS[word], 1
+    if word in TEENS:
+        return TEENS[word], 1
+    if word in _ORDINALS:
+        return _ORDINALS[word], 1
+    if word not in TENS:
+        return None
+    following = _next_word(plain, words, place)
+    unit = UNITS.get(following, 0) if following != "oh" else 0
+    unit = unit or (_ORDINALS[following] if _ORDINALS.get(following, 10) < 10 else 0)
+    return TENS[word] + unit, 2 if unit else 1
+
+
+def _next_word(plain: str, words: Sequence[SpokenToken], place: int) -> str:
+    """Return the word after another one if only a space or a hyphen is between them."""
+    if place + 1 >= len(words) or plain[words[place].end : words[place + 1].start].strip(" -"):
+        return ""
+    return words[place + 1].text
+
+
+def _is_zero(plain: str, words: Sequence[SpokenToken], place: int) -> bool:
+    """Return whether `oh` is next to a digit: in `Oh, four` it is an exclamation."""
+    following = _next_word(plain, words, place)
+    before = words[place - 1].text if place and _next_word(plain, words, place - 1) else ""
+    return any(word[:1].isdigit() or word in UNITS or word in TEENS or word in TENS for word in (before, following))
+
+
+def _read_letters(words: Sequence[SpokenToken]) -> Iterator[SpokenToken]:
+    """Yield the words with code words as letters: `Mike Bravo`, `M as in Mike`; and without `dash`."""
+    place = 0
+    while place < len(words):
+        token = words[place]
+        following = [each.text for each in words[place + 1 : place + 4]]
+        if token.text in CODE_WORDS:
+            yield token._replace(text=CODE_WORDS[token.text].lower())
+        elif token.text not in _SIGN_WORDS:
+            yield token
+        if len(token.text) == 1:
+            place += _count_spelling(token.text, following)
+        place += 1
+
+
+def _count_spelling(letter: str, following: Sequence[str]) -> int:
+    """Return how many words after a letter only spell it: three for `M as in Mike`."""
+    if following[:2] == ["as", "in"] and len(following) == 3:
+        return 3
+    is_spelled = following[:1] == ["for"] and len(following) > 1 and CODE_WORDS.get(following[1]) == letter.upper()
+    return 2 if is_spelled else 0
+
+
+@lru_cache(maxsize=4096)
+def _list_forms(value: str) -> tuple[str, ...]:
+    """Return a value as it is compared; a phone number also without its country code."""
+    plain = fold(value)
+    form = "".join(token.text for token in _read_numbers(plain, _split(plain)))
+    if form.isdigit() and len(form) == 11 and form.startswith("1") and plain.strip().startswith("+"):
+        return form, form[1:]
+    if form.isdigit() and len(form) == 10:
+        return form, f"1{form}"
+    return (form,)
+
+
+def parse_iso_date(value: str) -> date | None:
+    """Return a date that is written as in ISO 8601; None for other text."""
+    if _ISO_DATE.fullmatch(value):
+        with contextlib.suppress(ValueError):
+            return date.fromisoformat(value)
+    return None
+
+
+def _list_values(written: Any) -> Any:
+    if isinstance(written, str):
+        return [[written]]
+    if isinstance(written, list | tuple):
+        return [[each] if isinstance(each, str) else each for each in written]
+    return written
+
+
+def _check_values(values: tuple[Alternatives, ...]) -> tuple[Alternatives, ...]:
+    for value in values:
+        if not value or not all(any(letter.isalnum() for letter in wording) for wording in value):
+            raise ValueError("expected text with a letter or a digit: a blank value is in everything that is said")
+        if any(len(wording) > MAX_VALUE for wording in value):
+            raise ValueError(f"a value has more than {MAX_VALUE} characters: list shorter ones")
+    return values
+
+
+SpokenValues = Annotated[
+    tuple[Alternatives, ...], BeforeValidator(_list_values), AfterValidator(_check_values), Field(max_length=MAX_VALUES)
+]
+"""A value, or a list of values; a list in the list has wordings of one value."""
+
+
+@lru_cache(maxsize=2048)
+def read_spoken(text: str) -> SpokenText:
+    """Return a text as it is searched; the same text is read once for several criteria."""
+    return SpokenText(text)
