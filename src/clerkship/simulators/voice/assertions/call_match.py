@@ -1,0 +1,81 @@
+"""Which calls a criterion is about: their number, direction and place in the run."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clerkship.events.evidence import Evidence
+from clerkship.model.frozen import Frozen, Whole
+from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
+from clerkship.model.scenario import Expected
+from clerkship.simulators.voice.call_log import LoggedCall, LoggedTurn, list_calls
+from clerkship.simulators.voice.records import Direction
+
+_PHONE_SIGNS = str.maketrans("", "", " -.()")
+
+
+class CallMatch(Frozen):
+    """Which calls are meant."""
+
+    number: Annotated[
+        Expected | None,
+        Field(description="number of the other side, also after a transfer; a list of which one, or a matcher"),
+    ] = None
+    direction: Annotated[Direction | None, Field(description="outbound: the agent called")] = None
+    call: Annotated[
+        Whole | str | None, Field(description="only this one of such calls: its place from 1, or its id")
+    ] = None
+    sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
+
+    def list_selected(self, evidence: Evidence) -> list[LoggedCall]:
+        """Return the calls that are meant, in order."""
+        calls = [call for call in list_calls(evidence, self.sandbox) if self._is_selected(call)]
+        if isinstance(self.call, int):
+            return calls[self.call - 1 : self.call] if self.call > 0 else []
+        return [call for call in calls if self.call in (None, call.record.id)]
+
+    def _is_selected(self, call: LoggedCall) -> bool:
+        if self.direction not in (None, call.record.direction):
+            return False
+        return self.number is None or matches_number(self.number, list_numbers(call))
+
+    def is_said_there(self, call: LoggedCall, turn: LoggedTurn) -> bool:
+        """Return whether something was said to or by the number: that of the call, or of the phone after a transfer."""
+        return self.number is None or matches_number(self.number, (call.number, turn.number))
+
+    def describe_calls(self) -> str:
+        """Return the calls that are meant, as a part of a sentence: ` with +15550100300`."""
+        parts = []
+        if self.direction is not None:
+            parts.append("that the agent made" if self.direction == "outbound" else "that the agent got")
+        if self.number is not None:
+            parts.append(f"with {self.number if isinstance(self.number, str) else describe_expected(self.number)}")
+        if self.call is not None:
+            parts.append(f"number {self.call}" if isinstance(self.call, int) else self.call)
+        return "".join(f" {part}" for part in parts)
+
+
+def list_numbers(call: LoggedCall) -> list[str]:
+    """Return the number of the other side, and those that the call was transferred to."""
+    return [call.number, *(far_end.partition("/")[0] for far_end in call.record.transfers)]
+
+
+def matches_number(expected: Any, numbers: Sequence[str]) -> bool:
+    """Return whether one of the numbers is as expected, in any notation."""
+    if isinstance(expected, list):
+        return any(matches_number(each, numbers) for each in expected)
+    if is_matcher(expected) and isinstance(expected, dict):
+        if "not" in expected:
+            rest = {name: argument for name, argument in expected.items() if name != "not"}
+            return not matches_number(expected["not"], numbers) and (not rest or matches_number(rest, numbers))
+        return any(matches_expected(expected, number) for number in numbers)
+    return normalize_number(str(expected)) in map(normalize_number, numbers)
+
+
+def normalize_number(number: str) -> str:
+    """Return a phone number without separators; one of ten digits is of North America, whose country code is 1."""
+    digits = number.strip().translate(_PHONE_SIGNS)
+    if not digits.removeprefix("+").isdigit():
+        return digits.lower()
+    return f"+1{digits}" if len(digits) == 10 else f"+{digits.removeprefix('+')}"

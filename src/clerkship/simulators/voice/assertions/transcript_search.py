@@ -1,0 +1,89 @@
+"""Search what was said in calls: by whom, heard or not, and what else became of words that are missing."""
+
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple
+
+from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, read_spoken
+from clerkship.simulators.voice.call_log import LoggedCall, LoggedTurn, group_passages
+
+SpeakerChoice = Literal["agent", "far_end", "line", "representative", "person", "any"]
+"""Whose words are meant; `far_end` is the other side, whatever it is."""
+
+
+class Passage(NamedTuple):
+    """What one speaker said without the other side between."""
+
+    call: LoggedCall
+    turns: tuple[LoggedTurn, ...]
+    text: SpokenText
+
+    def find_turn(self, place: int) -> LoggedTurn:
+        """Return the turn in which a place of the text is."""
+        end = -1
+        for turn in self.turns:
+            end += len(read_spoken(turn.spoken).plain) + 1
+            if place < end:
+                return turn
+        return self.turns[-1]
+
+
+class Hit(NamedTuple):
+    """Where a value was said."""
+
+    number: int
+    """The place of the passage in the call."""
+    end: int
+    turn: LoggedTurn
+    excerpt: str
+
+    def describe(self) -> str:
+        """Return the speaker and the words."""
+        return f"{self.turn.speaker}: {self.excerpt}"
+
+
+def is_by(turn: LoggedTurn, speaker: SpeakerChoice) -> bool:
+    """Return whether a turn is of a speaker."""
+    return speaker in ("any", turn.speaker) or (speaker == "far_end" and turn.speaker != "agent")
+
+
+def list_passages(call: LoggedCall, is_selected: Callable[[LoggedTurn], bool]) -> list[Passage]:
+    """Return what was said in some turns of a call."""
+    return [
+        Passage(call, turns, read_spoken(" ".join(turn.spoken for turn in turns)))
+        for turns in group_passages(call.turns, is_selected)
+    ]
+
+
+def find_value(
+    passages: Iterable[Passage], value: Alternatives, *, loose: bool = False, after: Hit | None = None
+) -> Hit | None:
+    """Return where a value was said first, after an earlier hit; None if it was not."""
+    for number, passage in enumerate(passages):
+        if after is not None and number < after.number:
+            continue
+        start = after.end if after is not None and number == after.number else 0
+        place = passage.text.find(value, loose=loose, start=start)
+        if place is not None:
+            return Hit(number, place[1], passage.find_turn(place[0]), passage.text.excerpt(place))
+    return None
+
+
+def explain_missing(call: LoggedCall, value: Alternatives, speaker: SpeakerChoice) -> str:
+    """Return what became of words that were not said by a speaker, or not heard."""
+    for turn in call.turns:
+        is_own = is_by(turn, speaker)
+        if is_own and turn.turn.is_cut and read_spoken(turn.turn.text).find(value) and _is_unsaid(turn, value):
+            return f"(cut before it was said, #{turn.seq})"
+        if is_own and not turn.is_heard and read_spoken(turn.spoken).find(value):
+            return f"(said, but the far end could not hear it, #{turn.seq})"
+    for turn in call.turns:
+        if not is_by(turn, speaker) and read_spoken(turn.spoken).find(value):
+            return f"(said by {turn.speaker}, #{turn.seq})"
+    for keys in call.keys:
+        if read_spoken(keys.digits.replace("*", " ").replace("#", " ")).find(value):
+            return f"(pressed as keys, not said, #{keys.seq})"
+    return "(not said)"
+
+
+def _is_unsaid(turn: LoggedTurn, value: Alternatives) -> bool:
+    return read_spoken(turn.spoken).find(value) is None
