@@ -1,0 +1,190 @@
+"""`voice_call`: a call was made or taken as expected, or there was none."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions import occurrence
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.field_rows import compare_count, prefix_paths, share_passed
+from clerkship.assertions.occurrence import CountExpectation, allows_zero
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import field_check
+from clerkship.model.duration import Duration
+from clerkship.model.frozen import Flag, Whole
+from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
+from clerkship.model.path import MISSING
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
+from clerkship.simulators.voice.call_log import LoggedCall
+from clerkship.simulators.voice.metrics import CallMetrics, measure_call
+
+MAX_ROWS = 100
+"""Rows of evidence about calls that do not match."""
+_PROPERTIES = (
+    "outcome",
+    "ended_by",
+    "min_duration",
+    "max_duration",
+    "min_hold",
+    "max_hold",
+    "transfers",
+    "transferred_to",
+    "max_reprompts",
+    "max_response_time",
+)
+
+
+class VoiceCallHappened(Assertion, CallMatch):
+    """There was a call like this; with `each`, every call with the number and direction was like this, and there was at
+    least one; with `count`, as many calls as expected were like this. A call that rang and was not answered is a call,
+    one that was refused at once is not.
+    """
+
+    name: ClassVar[str] = "voice_call"
+    simulator: ClassVar[str | None] = "voice"
+    outcome: Annotated[
+        Expected | None,
+        Field(
+            description="how it ended: completed, busy, no_answer, rejected, failed, dropped or abandoned; or a "
+            "matcher. A call that is still open has none"
+        ),
+    ] = None
+    ended_by: Annotated[
+        Expected | None, Field(description="who ended it: agent, line, representative, person or system")
+    ] = None
+    min_duration: Annotated[Duration | None, Field(description="shortest time from the answer to the end")] = None
+    max_duration: Annotated[Duration | None, Field(description="longest time from the answer to the end")] = None
+    min_hold: Annotated[Duration | None, Field(description="shortest time on hold, in all")] = None
+    max_hold: Annotated[Duration | None, Field(description="longest time on hold, in all")] = None
+    transfers: Annotated[CountExpectation | None, Field(description="how often it was transferred")] = None
+    transferred_to: Annotated[
+        Expected | None, Field(description="one of its transfers: a number, the name of a representative, or a matcher")
+    ] = None
+    max_reprompts: Annotated[
+        Whole | None, Field(ge=0, description="how often the line may reject an entry, or hear none")
+    ] = None
+    max_response_time: Annotated[
+        Duration | None, Field(description="longest time from the end of the other side's words to the agent's")
+    ] = None
+    each: Annotated[Flag, Field(description="whether every such call must be like this, not only one")] = False
+    count: Annotated[CountExpectation | None, Field(description="expected number of calls like this")] = None
+    none: Annotated[Flag, Field(description="whether there must be no call like this")] = False
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        if self.none and self.count is not None:
+            raise ValueError("`count` and `none` do not go together")
+        if self.each and (self.none or self.count is not None):
+            raise ValueError("`each` does not go with `count` or `none`")
+        if self.each and all(getattr(self, name) is None for name in _PROPERTIES):
+            raise ValueError(f"`each` needs a property that every call must have, such as `{_PROPERTIES[0]}`")
+        for shortest, longest in (("min_duration", "max_duration"), ("min_hold", "max_hold")):
+            least, most = getattr(self, shortest), getattr(self, longest)
+            if least is not None and most is not None and least > most:
+                raise ValueError(f"`{shortest}` is longer than `{longest}`: no call can have both")
+        return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return self.none or allows_zero(self.count)
+
+    def check(self, evidence: Evidence) -> Check:
+        """Compare every call with the number and direction."""
+        compared = [(call, tuple(self._compare(call))) for call in self.list_selected(evidence)]
+        if self.none or self.count is not None:
+            return self._check_count(compared)
+        if not compared:
+            row = FieldCheck(path="calls", expected={"gte": 1}, actual=0, passed=False)
+            return Check.of(False, f"there was no call{self.describe_calls()}", row)
+        if self.each:
+            return self._check_each(compared)
+        best, rows = max(compared, key=lambda pair: share_passed(pair[1]))
+        failed = _list_failures(rows)
+        if not failed:
+            return Check.of_fields(rows, f"as expected: {best.describe()}")
+        nearest = f"the nearest of {len(compared)} is the" if len(compared) > 1 else "there was the"
+        result = Check.of_fields(
+            rows, f"no call{self.describe_calls()} as expected; {nearest} {best.describe()}: {failed}"
+        )
+        others = [row for call, other in compared if call is not best for row in prefix_paths(call.describe(), other)]
+        return result._replace(evidence=(*result.evidence, *others[:MAX_ROWS]))
+
+    def _check_each(self, compared: Sequence[tuple[LoggedCall, tuple[FieldCheck, ...]]]) -> Check:
+        wrong = [(call, rows) for call, rows in compared if _list_failures(rows)]
+        ordered = sorted(compared, key=lambda pair: not _list_failures(pair[1]))
+        rows = [row for call, each in ordered for row in prefix_paths(call.describe(), each)][:MAX_ROWS]
+        if not wrong:
+            return Check.of(True, f"all {len(compared)} calls{self.describe_calls()} are as expected", *rows)
+        call, failed = wrong[0][0], _list_failures(wrong[0][1])
+        share = f"{len(wrong)} of {len(compared)} calls{self.describe_calls()}"
+        detail = f"{share} are not as expected; {call.describe()}: {failed}"
+        return Check(False, 1 - len(wrong) / len(compared), detail, tuple(rows))
+
+    def _check_count(self, compared: Sequence[tuple[LoggedCall, tuple[FieldCheck, ...]]]) -> Check:
+        expected: Any = 0 if self.none else self.count
+        matching = [call for call, rows in compared if not _list_failures(rows)]
+        row = compare_count(expected, len(matching), matching[0].seq if matching else None)
+        listed = occurrence.join_first([call.describe() for call in matching]) or "none"
+        detail = f"calls{self.describe_calls()}: {listed} (expected {describe_expected(expected)})"
+        if row.passed or self.none:
+            return Check.of(row.passed, detail, row)
+        others = [
+            check for call, rows in compared if call not in matching for check in prefix_paths(call.describe(), rows)
+        ]
+        return Check.of(False, detail, row, *others[:MAX_ROWS])
+
+    def _compare(self, call: LoggedCall) -> Iterator[FieldCheck]:
+        record, metrics = call.record, measure_call(call.record, call.last_at)
+        for path, expected, actual in (
+            ("outcome", self.outcome, record.outcome),
+            ("ended_by", self.ended_by, record.ended_by),
+        ):
+            if expected is not None:
+                value = MISSING if actual is None else actual
+                yield field_check(path, expected, value, passed=matches_expected(expected, value), seq=call.seq)
+        yield from self._compare_times(call, metrics)
+        if self.transfers is not None:
+            passed = matches_expected(self.transfers, len(record.transfers))
+            yield field_check("transfers", self.transfers, len(record.transfers), passed=passed, seq=call.seq)
+        if self.transferred_to is not None:
+            passed = any(_is_far_end(self.transferred_to, far_end) for far_end in record.transfers)
+            yield field_check("transferred_to", self.transferred_to, record.transfers, passed=passed, seq=call.seq)
+        if self.max_reprompts is not None:
+            passed = metrics.reprompts <= self.max_reprompts
+            yield field_check("reprompts", {"lte": self.max_reprompts}, metrics.reprompts, passed=passed, seq=call.seq)
+        yield FieldCheck(path="call", expected={"exists": True}, actual=call.describe(), passed=True, seq=call.seq)
+
+    def _compare_times(self, call: LoggedCall, metrics: CallMetrics) -> Iterator[FieldCheck]:
+        limits: list[tuple[str, str, timedelta | None, float | None]] = [
+            ("duration", "gte", self.min_duration, metrics.length),
+            ("duration", "lte", self.max_duration, metrics.length),
+            ("hold", "gte", self.min_hold, metrics.on_hold),
+            ("hold", "lte", self.max_hold, metrics.on_hold),
+            ("response_time", "lte", self.max_response_time, metrics.max_response_time),
+        ]
+        for path, matcher, limit, actual in limits:
+            if limit is not None:
+                expected = {matcher: limit.total_seconds()}
+                # An agent that never responded has no response time, and is not fast.
+                passed = actual is not None and matches_expected(expected, actual)
+                yield FieldCheck(path=path, expected=expected, actual=actual, passed=passed, seq=call.seq)
+
+
+def _is_far_end(expected: Any, far_end: str) -> bool:
+    number, _, representative = far_end.partition("/")
+    if isinstance(expected, list):
+        return any(_is_far_end(each, far_end) for each in expected)
+    if is_matcher(expected):
+        return matches_expected(expected, representative or number)
+    return expected in (far_end, representative) or matches_number(expected, [number])
+
+
+def _list_failures(rows: Sequence[FieldCheck]) -> str:
+    return ", ".join(
+        f"{row.path} {row.actual} (expected {describe_expected(row.expected)})" for row in rows if not row.passed
+    )
