@@ -1,0 +1,182 @@
+"""`voicemail_left`: the agent left a message in a mailbox, or left none."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from clerkship.assertions import occurrence
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.field_rows import compare_count, prefix_paths, share_passed
+from clerkship.assertions.occurrence import CountExpectation, allows_zero
+from clerkship.events.evidence import Evidence
+from clerkship.model.duration import Duration
+from clerkship.model.frozen import Flag
+from clerkship.model.matcher import describe_expected
+from clerkship.model.pattern import Regex, has_match
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+from clerkship.simulators.voice.assertions.call_match import matches_number
+from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenValues, read_spoken
+from clerkship.simulators.voice.call_log import LoggedVoicemail, list_calls, list_voicemails
+
+MAX_PATTERNS = 20
+MAX_ROWS = 100
+"""Rows of evidence about voicemails that do not match."""
+
+
+def _to_list(written: Any) -> Any:
+    return [written] if isinstance(written, str) else written
+
+
+class VoicemailWasLeft(Assertion):
+    """The agent left a voicemail like this. Only what was said after the beep is in it. Forbidden words must be in none
+    of the voicemails in this mailbox, nor before the beep. Numbers and dates count in any spoken form.
+    """
+
+    name: ClassVar[str] = "voicemail_left"
+    simulator: ClassVar[str | None] = "voice"
+    mailbox: Annotated[str | None, Field(description="name of the mailbox; any if not given")] = None
+    number: Annotated[Expected | None, Field(description="number that was called; any if not given")] = None
+    contains: Annotated[
+        SpokenValues, Field(description="words, or a list that must all be in one voicemail, after the beep")
+    ] = ()
+    not_contains: Annotated[
+        SpokenValues, Field(description="words, or a list, that must be in none; `diabet` is in `diabetes`")
+    ] = ()
+    matches: Annotated[
+        tuple[Regex, ...],
+        BeforeValidator(_to_list),
+        Field(max_length=MAX_PATTERNS, description="a regex, or a list, on the text after the beep"),
+    ] = ()
+    callback: Annotated[
+        str | None, Field(description="phone number for a call back that must be said, in any spoken form")
+    ] = None
+    after_beep: Annotated[Flag, Field(description="whether nothing may be said before the beep, where it is lost")] = (
+        False
+    )
+    max_length: Annotated[Duration | None, Field(description="longest time that it takes")] = None
+    count: Annotated[CountExpectation | None, Field(description="expected number of voicemails like this")] = None
+    none: Annotated[Flag, Field(description="whether there must be no voicemail like this")] = False
+    sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        if self.none and self.count is not None:
+            raise ValueError("`count` and `none` do not go together")
+        if self.none and self.not_contains:
+            raise ValueError("`not_contains` does not go with `none`: write the words in `contains`")
+        if self.callback is not None and sum(each.isdigit() for each in self.callback) < 7:
+            raise ValueError(f"`callback` is a phone number, such as +15550100123, not {self.callback!r}")
+        return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return self.none or allows_zero(self.count)
+
+    def check(self, evidence: Evidence) -> Check:
+        """Compare every voicemail in the mailbox; the best one decides, and forbidden words are searched in all."""
+        voicemails = [each for each in list_voicemails(evidence, self.sandbox) if self._is_selected(each)]
+        compared = [(each, tuple(self._compare(each))) for each in voicemails]
+        if self.none or self.count is not None:
+            expected = self._check_count(compared)
+        else:
+            expected = self._check_best(compared, evidence)
+        if not self.not_contains:
+            return expected
+        rows = [_search_forbidden(voicemails, value) for value in self.not_contains]
+        said = [f"`{row.expected}` was said (#{row.seq}): {row.actual}" for row in rows if not row.passed]
+        detail = "; ".join((f"forbidden: {'; '.join(said)}", expected.detail)) if said else expected.detail
+        score = 0.0 if said else expected.score
+        return Check(expected.passed and not said, score, detail, (*expected.evidence, *rows))
+
+    def _is_selected(self, voicemail: LoggedVoicemail) -> bool:
+        if self.mailbox not in (None, voicemail.left.mailbox):
+            return False
+        return self.number is None or matches_number(self.number, [voicemail.to_number])
+
+    def _compare(self, voicemail: LoggedVoicemail) -> Iterator[FieldCheck]:
+        left, seq = voicemail.left, voicemail.seq
+        text = read_spoken(left.text)
+        values = [("contains", value) for value in self.contains]
+        if self.callback is not None:
+            values.append(("callback", (self.callback,)))
+        for path, value in values:
+            place = text.find(value)
+            lost = read_spoken(left.before_beep).find(value) if place is None else None
+            missing = "(said before the beep)" if lost is not None else "(not said)"
+            actual = text.excerpt(place) if place is not None else missing
+            yield FieldCheck(path=path, expected=value[0], actual=actual, passed=place is not None, seq=seq)
+        for pattern in self.matches:
+            passed = has_match(pattern, left.text) or has_match(pattern, text.respelled)
+            yield FieldCheck(path="matches", expected=pattern, actual=left.text[:200], passed=passed, seq=seq)
+        if self.after_beep:
+            passed = not left.before_beep.strip() and bool(left.text.strip())
+            actual = f"lost: {left.before_beep[:200]}" if left.before_beep.strip() else left.text[:200]
+            expected = "everything after the beep"
+            yield FieldCheck(path="after_beep", expected=expected, actual=actual, passed=passed, seq=seq)
+        if self.max_length is not None:
+            limit = self.max_length.total_seconds()
+            passed = left.seconds <= limit
+            yield FieldCheck(path="length", expected={"lte": limit}, actual=left.seconds, passed=passed, seq=seq)
+        yield FieldCheck(
+            path="voicemail", expected={"exists": True}, actual=left.text[:200], passed=bool(left.text.strip()), seq=seq
+        )
+
+    def _check_best(
+        self, compared: Sequence[tuple[LoggedVoicemail, tuple[FieldCheck, ...]]], evidence: Evidence
+    ) -> Check:
+        if not compared:
+            row = FieldCheck(path="voicemails", expected={"gte": 1}, actual=0, passed=False)
+            return Check.of(False, f"the agent left no voicemail{self._describe()}{self._explain_none(evidence)}", row)
+        best, rows = max(compared, key=lambda pair: share_passed(pair[1]))
+        failed = ", ".join(f"{row.path} {row.expected!r} {row.actual}" for row in rows if not row.passed)
+        if not failed:
+            return Check.of_fields(rows, f"left: {best.describe()}")
+        nearest = f"; it is the nearest of {len(compared)}" if len(compared) > 1 else ""
+        return Check.of_fields(rows, f"not in the {best.describe()}: {failed}{nearest}")
+
+    def _explain_none(self, evidence: Evidence) -> str:
+        """Return that a call got to no beep, if that is why there is no voicemail."""
+        calls = [
+            call
+            for call in list_calls(evidence, self.sandbox)
+            if call.record.direction == "outbound"
+            and (self.number is None or matches_number(self.number, [call.number]))
+        ]
+        early = next((call for call in calls if call.record.answered_at and call.record.beep_at is None), None)
+        if early is None:
+            return ""
+        return f"; the {early.describe()} ended before a beep" if early.record.ended_at else ""
+
+    def _check_count(self, compared: Sequence[tuple[LoggedVoicemail, tuple[FieldCheck, ...]]]) -> Check:
+        expected: Any = 0 if self.none else self.count
+        matching = [each for each, rows in compared if all(row.passed for row in rows)]
+        row = compare_count(expected, len(matching), matching[0].seq if matching else None)
+        listed = occurrence.join_first([each.describe() for each in matching]) or "none"
+        detail = f"voicemails{self._describe()}: {listed} (expected {describe_expected(expected)})"
+        if row.passed or self.none:
+            return Check.of(row.passed, detail, row)
+        others = [
+            check for each, rows in compared if each not in matching for check in prefix_paths(each.describe(), rows)
+        ]
+        return Check.of(False, detail, row, *others[:MAX_ROWS])
+
+    def _describe(self) -> str:
+        where = f" in {self.mailbox}" if self.mailbox is not None else ""
+        if self.number is None:
+            return where
+        return f"{where} of {self.number if isinstance(self.number, str) else describe_expected(self.number)}"
+
+
+def _search_forbidden(voicemails: Sequence[LoggedVoicemail], value: Alternatives) -> FieldCheck:
+    for voicemail in voicemails:
+        for words in (voicemail.left.text, voicemail.left.before_beep):
+            text = read_spoken(words)
+            place = text.find(value, loose=True)
+            if place is not None:
+                return FieldCheck(
+                    path="not_contains", expected=value[0], actual=text.excerpt(place), passed=False, seq=voicemail.seq
+                )
+    return FieldCheck(path="not_contains", expected=value[0], actual="(not said)", passed=True)
