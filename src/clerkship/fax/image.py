@@ -5,6 +5,7 @@ darker than two thirds of the paper. Small print stays readable that way. Dither
 dissolves letters at fax resolutions.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from clerkship.fax.document import UnreadableDocument
@@ -26,6 +27,14 @@ def to_image(page: FaxPage) -> "Image.Image":
     from PIL import Image  # noqa: PLC0415  (an extra, loaded when used)
 
     return Image.frombytes("1", (page.width, page.height), page.dots, "raw", "1;I")
+
+
+def fill_boxes(page: FaxPage, boxes: Iterable[tuple[int, int, int, int]], *, black: bool) -> FaxPage:
+    """Return a page with boxes, given as left, top, width and height, that are black or white."""
+    image = to_image(page)
+    for left, top, width, height in boxes:
+        image.paste(0 if black else 255, (left, top, left + width, top + height))
+    return page.model_copy(update={"dots": image.tobytes("raw", "1;I")})
 
 
 def from_image(

@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from clerkship.fax.image import from_image, to_image
+from clerkship.fax.image import fill_boxes, from_image, to_image
 from clerkship.fax.page import DOTS_PER_INCH, FaxPage
 from clerkship.fax.words import PageWord, PageWords
 
 QuarterTurns = Literal[1, 2, 3]
-WHITE = 255
 COMMON_WORDS = frozenset(
     (
         "and",
@@ -57,11 +56,8 @@ def cut_top(page: FaxPage, lines: int) -> FaxPage:
 
 
 def erase_words(page: FaxPage, words: Iterable[PageWord]) -> FaxPage:
-    """Return the page with the boxes of some words white."""
-    image = to_image(page)
-    for word in words:
-        image.paste(WHITE, (word.left, word.top, word.left + word.width, word.top + word.height))
-    return page.model_copy(update={"dots": image.tobytes("raw", "1;I")})
+    """Return the page without some words."""
+    return fill_boxes(page, ((word.left, word.top, word.width, word.height) for word in words), black=False)
 
 
 def may_have_text(page: FaxPage) -> bool:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from clerkship.kit.wall import now
 from clerkship.rasa.results import FOLDER_NAME_FORMAT, RasaResults, find_results_folder
-from clerkship.service.exporting import ReportFailed, build_body_reader, read_redacted_trials
+from clerkship.service.exporting import ReportFailed, read_redacted_trials
 from clerkship.service.frozen import load_snapshot
-from clerkship.service.redacting import build_run_redactor
+from clerkship.service.log_redaction import LogRedactor
 from clerkship.service.replays import get_file_time
 from clerkship.store.contract import Store
 
@@ -25,9 +25,9 @@ def write_results(store: Store, reference: str, wanted: Path | None) -> Path:
     for task_run in store.each(run.id):
         hashes.setdefault(task_run.task, task_run.snapshot)
     snapshots = {task: load_snapshot(store, digest) for task, digest in hashes.items()}
-    by = build_run_redactor(store, run)
-    trials = read_redacted_trials(store, run.id, by)
-    for name, data in RasaResults(run, snapshots, shown).render(trials, build_body_reader(store, by)):
+    redactor = LogRedactor(store, run)
+    trials = read_redacted_trials(store, run.id, redactor)
+    for name, data in RasaResults(run, snapshots, shown).render(trials, redactor.body):
         target = folder / name
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(data)

@@ -62,18 +62,19 @@ def summarize_fax_event(event: dict[str, Any], blob: Callable[[str], bytes]) -> 
     documents and pages.
     """
     if event["kind"] == PAGE_STORED:
-        words = _load_field(event, "true_words", blob)
+        words = load_field(event, "true_words", blob)
         for field in ("data", "true_words"):
             event["payload"].pop(field, None)
             event.get("blobs", {}).pop(field, None)
         if words is not None:
             event["payload"]["true_text"] = PageWords.model_validate(words).text
     elif event["kind"] in FAX_EVENTS:
-        header = _load_field(event, "header", blob) or {}
+        header = load_field(event, "header", blob) or {}
         event["fax"] = _build_fax(event["kind"], header)
 
 
-def _load_field(event: Mapping[str, Any], field: str, blob: Callable[[str], bytes]) -> Any:
+def load_field(event: Mapping[str, Any], field: str, blob: Callable[[str], bytes]) -> Any:
+    """Return a field of an event, which may be stored as a body; None if there is none."""
     stored = event.get("blobs", {}).get(field)
     return event["payload"].get(field) if stored is None else orjson.loads(blob(stored["sha256"]))
 

@@ -27,13 +27,17 @@ def build_page_images(details: Sequence[TaskDetail], shown: Sequence[dict[str, A
     A page that several trials have is in the report once.
     """
     pages: dict[str, dict[str, Any]] = {}
-    room, left_out, problem = MAX_PICTURE_BYTES, 0, ""
+    room, left_out, redacted, problem = MAX_PICTURE_BYTES, 0, 0, ""
     for page in _list_pages(details, shown):
         if len(pages) == MAX_PICTURES or problem:
             left_out += 1
             continue
+        tiff = page.read()
+        if not tiff:  # its words are not known, so that values cannot be blacked out
+            redacted += 1
+            continue
         try:
-            png = write_png(read_tiff(page.read())[0])
+            png = write_png(read_tiff(tiff)[0])
         except ImportError:
             problem, png = NO_PILLOW, b""
         except UnreadableDocument:
@@ -47,7 +51,12 @@ def build_page_images(details: Sequence[TaskDetail], shown: Sequence[dict[str, A
             "width": page.width,
             "height": round(page.height * page.stretch),
         }
-    return {"pictures": pages, "pictures_left_out": left_out, "pictures_problem": problem}
+    return {
+        "pictures": pages,
+        "pictures_left_out": left_out,
+        "pictures_redacted": redacted,
+        "pictures_problem": problem,
+    }
 
 
 def _list_pages(details: Sequence[TaskDetail], shown: Sequence[dict[str, Any]]) -> Iterator[StoredPage]:

@@ -26,8 +26,8 @@ from clerkship.report.junit import JunitCase, render_junit
 from clerkship.report.markdown import render_markdown
 from clerkship.report.outcome import urgency
 from clerkship.service.frozen import load_snapshot
+from clerkship.service.log_redaction import LogRedactor
 from clerkship.service.reading import find_snapshots_with_played_people, load_judge_calibrations
-from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import STDOUT, ReportTargets
 from clerkship.store.contract import Store
 
@@ -91,11 +91,6 @@ def _write_files(files: dict[str, Path], render: Callable[[str], Iterable[bytes]
     return failed
 
 
-def build_body_reader(store: Store, by: Redactor, snapshot: str = "") -> Callable[[str], bytes]:
-    """Return a function that reads stored bodies and redacts them, except the snapshot's, which must stay valid."""
-    return lambda digest: store.blob(digest) if digest == snapshot else by.body(store.blob(digest))
-
-
 @contextmanager
 def _open_target(target: Path) -> Iterator[BinaryIO]:
     if target == STDOUT:
@@ -113,16 +108,19 @@ def _render(sort: str, store: Store, reference: str, targets: ReportTargets, sea
     judged = JudgingSummary.of(
         run, known=load_judge_calibrations(store, run), played_in=find_snapshots_with_played_people(store, run)
     )
-    by = build_run_redactor(store, run)
+    redactor = LogRedactor(store, run)
+    by = redactor.by
     match sort:
         case "html":
-            yield render_html(run, counts, _load_details(store, store.task_runs(run.id), by), judged, seals).encode()
+            yield render_html(
+                run, counts, _load_details(store, store.task_runs(run.id), redactor), judged, seals
+            ).encode()
         case "junit":
             for piece in render_junit(run, counts, lambda: _build_junit_cases(store, run.id, by), judged, seals):
                 yield piece.encode()
         case "jsonl":
-            trials = read_redacted_trials(store, run.id, by, attempts=True)
-            yield from render_jsonl(run, counts, trials, build_body_reader(store, by), judged, seals)
+            trials = read_redacted_trials(store, run.id, redactor, attempts=True)
+            yield from render_jsonl(run, counts, trials, redactor.body, judged, seals)
         case "markdown":
             limit = targets.markdown_limit
             yield render_markdown(
@@ -134,16 +132,16 @@ def _redact_task_runs(store: Store, run_id: str, by: Redactor) -> Iterator[TaskR
     return (redact_task_run(task_run, by) for task_run in store.each(run_id))
 
 
-def _load_details(store: Store, task_runs: list[TaskRun], by: Redactor) -> Iterator[TaskDetail]:
+def _load_details(store: Store, task_runs: list[TaskRun], redactor: LogRedactor) -> Iterator[TaskDetail]:
     """Yield the trials, the most urgent first. Logs are read only until the page has no space left for them."""
-    space = MAX_PAGE_DATA
+    space, by = MAX_PAGE_DATA, redactor.by
     for task_run in sorted(task_runs, key=urgency):
         if space <= 0:
             yield TaskDetail(redact_task_run(task_run, by), [], None, {})
             continue
-        lines = list(map(by.line, store.log(task_run)))
+        lines = list(map(redactor.line, store.log(task_run)))
         space -= sum(map(len, lines))
-        bodies = build_body_reader(store, by, task_run.snapshot)
+        bodies = redactor.body_reader(task_run.snapshot)
         detail = parse_detail(task_run, lines, by.json(store.sidecar(task_run)), bodies)
         yield _redact_detail(detail, by)
 
@@ -166,8 +164,11 @@ def _build_junit_cases(store: Store, run_id: str, by: Redactor) -> Iterable[Juni
         yield JunitCase(redact_task_run(task_run, by), sources[task_run.snapshot], wall / 1000)
 
 
-def read_redacted_trials(store: Store, run_id: str, by: Redactor, *, attempts: bool = False) -> Iterator[StoredTrial]:
+def read_redacted_trials(
+    store: Store, run_id: str, redactor: LogRedactor, *, attempts: bool = False
+) -> Iterator[StoredTrial]:
     """Yield the trials of a run with their logs, redacted; with `attempts`, also those that were repeated."""
     for task_run in store.each(run_id, attempts=attempts):
-        lines = map(by.line, store.log(task_run))
+        lines = map(redactor.line, store.log(task_run))
+        by = redactor.by
         yield StoredTrial(redact_task_run(task_run, by), lines, by.json(store.sidecar(task_run)))

@@ -23,6 +23,13 @@ def build_run_redactor(store: Store, run: BenchmarkRun) -> Redactor:
     return build_redactor({**_find_secrets(), **used}, shortest=MIN_SECRET_LENGTH)
 
 
+def uses_redacted_values(store: Store, run: BenchmarkRun) -> bool:
+    """Return whether tasks of a run use variables whose values are redacted, so that these may be on fax pages."""
+    known = get_template_variables()
+    names = _find_variable_names(store, run) if run.variables is None else run.variables
+    return any(len(known.get(name, "")) >= MIN_SECRET_LENGTH for name in names)
+
+
 def _find_secrets() -> dict[str, str]:
     """Return secrets that no task uses but an agent may show, such as a key that a server quotes in its reply.
 

@@ -17,6 +17,7 @@ from clerkship.model.run import BenchmarkRun, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import Snapshot
 from clerkship.service.frozen import load_snapshot
+from clerkship.service.page_redaction import redact_page_words
 from clerkship.service.reading import NOT_CHECKED
 from clerkship.store.contract import Store, StoreDamaged, UnknownRun
 
@@ -60,7 +61,7 @@ class TaskView:
         return replace(
             self,
             task_run=redact_task_run(self.task_run, by),
-            events=[by.event(event) for event in self.events],
+            events=[by.event(redact_page_words(event, by)) for event in self.events],
             sidecar=by.data(self.sidecar),
             utterances=[(actor, by.text(text)) for actor, text in self.utterances],
             attempts=tuple(redact_task_run(attempt, by) for attempt in self.attempts),

@@ -12,7 +12,7 @@ function source(hash) {
 
 // A page that is not in this report is named, with the reason.
 function absentPage(text) {
-  const reason = DATA.pictures_problem ? "not shown, see the note above the trials" : "not in this report, to keep it small";
+  const reason = DATA.pictures_problem || DATA.pictures_redacted ? "not shown, see the note above the trials" : "not in this report, to keep it small";
   return el("p", { class: "absent-page" }, `${text}: ${reason}.`);
 }
 
@@ -189,7 +189,10 @@ function turnByKey(event, turn, enlarge) {
 
 // What the report says once about pages that it does not show.
 function pictureNote() {
-  const { pictures_problem: problem, pictures_left_out: left } = DATA;
-  if (!problem && !left) return null;
-  return el("p", { class: "left-out picture-note" }, problem || `${plural(left, "page")} of faxes not shown as ${left === 1 ? "a picture" : "pictures"}, to keep this report small. Pages that failed criteria read come first.`);
+  const { pictures_problem: problem, pictures_left_out: left, pictures_redacted: redacted } = DATA;
+  const notes = [];
+  if (problem) notes.push(problem);
+  if (redacted) notes.push(`${plural(redacted, "page")} of faxes not shown: the tasks use variables whose values are redacted, and the words on ${redacted === 1 ? "this page" : "these pages"} are not known.`);
+  if (left && !problem) notes.push(`${plural(left, "page")} of faxes not shown as ${left === 1 ? "a picture" : "pictures"}, to keep this report small. Pages that failed criteria read come first.`);
+  return notes.length ? el("p", { class: "left-out picture-note" }, notes.join(" ")) : null;
 }
