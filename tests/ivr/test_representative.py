@@ -338,11 +338,21 @@ def test_script_without_verification_answers_at_once() -> None:
 
 
 def test_free_text_is_taken_as_it_is_said() -> None:
-    call = RepresentativeCall({"verify": {"caller_name": "Who is calling?"}, "verify_hook": None})
+    call = RepresentativeCall({"verify": {"caller_role": "Who is calling?"}, "verify_hook": None})
     assert call.say("What is your fax number?") == "It is 555-0199."
     call.say("authorization status")
     call.say("This is Anna  from Valley Clinic")
-    assert CollectValue("dana", "caller_name", "This is Anna from Valley Clinic") in call.actions
+    assert CollectValue("dana", "caller_role", "This is Anna from Valley Clinic") in call.actions
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Ana Lee", "The patient's name is Ana Lee.", "It's Ana Lee, born March 2 1985", "I'm calling about Ana Lee and"],
+)
+def test_name_of_a_person_is_taken_without_other_words(text: str) -> None:
+    call = RepresentativeCall({"verify": {"name": "Name?"}, "verify_hook": None})
+    call.say(text)
+    assert CollectValue("dana", "name", "Ana Lee") in call.actions
 
 
 def test_100_000_characters_of_speech_are_answered() -> None:

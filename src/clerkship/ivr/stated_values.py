@@ -27,6 +27,12 @@ _LABELS = {
 _CODE_ENDINGS = ("_id", "_number", "reference")
 _DIGIT_NAMES = ("npi", "phone")
 _WRITTEN_DATE = re.compile(r"\b\d{1,2}[/.-]\d{1,2}[/.-](?:\d{4}|\d{2})\b|\b\d{4}-\d{2}-\d{2}\b")
+_BEFORE_NAME = re.compile(
+    r"^(?:.*\b(?:name(?: is|['’]s)|this is|it is|it['’]s|that is|that['’]s|patient is|calling for|calling about))\s+",
+    re.IGNORECASE,
+)
+_AFTER_NAME = re.compile(r"[,;:.!?](?:\s|$)|\b(?:born|dob|date of birth|birth date|and|from|with)\b", re.IGNORECASE)
+"""Where the name of a person ends."""
 _NAMED_DATE = re.compile(
     rf"(?:\b\d{{1,2}}(?:st|nd|rd|th)?(?:\s+of)?\s+)?\b(?:{'|'.join(sorted(MONTH_WORDS))})\b"
     rf"(?:[\s,.-]+(?:\d{{1,4}}(?:st|nd|rd|th)?|{'|'.join(sorted(DATE_WORDS))})\b){{1,12}}"
@@ -54,7 +60,7 @@ def find_values(names: Collection[str], text: str, asked_for: str = "", *, by_fo
         if value is not None:
             values[name] = value
     if asked_for in names and asked_for not in values:
-        value = _parse_value(asked_for, folded) if find_format(asked_for) else _read_free_text(text)
+        value = _parse_value(asked_for, folded) if find_format(asked_for) else _read_free_text(asked_for, text)
         if value is not None and value not in values.values():
             values[asked_for] = value
     for name in names if by_form else ():
@@ -114,5 +120,9 @@ def _without_values(text: str, values: Mapping[str, str]) -> str:
     return text
 
 
-def _read_free_text(text: str) -> str | None:
-    return " ".join(text.split())[:MAX_FREE_TEXT] or None
+def _read_free_text(name: str, text: str) -> str | None:
+    """Return a text as it is said; of the name of a person, only the name."""
+    words = " ".join(text[:MAX_TEXT].split())
+    if name.endswith("name"):
+        words = _BEFORE_NAME.sub("", _AFTER_NAME.split(words, maxsplit=1)[0]).strip()
+    return words[:MAX_FREE_TEXT].strip() or None
