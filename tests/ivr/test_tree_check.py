@@ -29,16 +29,38 @@ def test_tree_without_mistakes_has_no_problems() -> None:
     assert find_problems({"main": MENU, "done": END}) == []
 
 
-def test_all_mistakes_are_in_one_error() -> None:
+def test_all_mistakes_are_reported_at_once_with_their_places() -> None:
     nodes = {"main": {**MENU, "choices": [{"key": "1", "next": "nowhere"}, {"key": "1", "next": "done"}]}, "done": END}
     with pytest.raises(ValidationError) as caught:
         IvrTree.model_validate(build_fields({**nodes, "lost": END}))
-    (error,) = caught.value.errors()
-    assert error["msg"] == (
-        "Value error, node `main`, `choices.0.next`: there is no node `nowhere` (expected: main, done, lost); "
-        "node `main`, `choices`: key 1 has 2 choices (expected: one); "
-        "node `lost`: it cannot be reached from the start node `main`"
-    )
+    assert [(error["loc"], error["msg"]) for error in caught.value.errors()] == [
+        (
+            ("nodes", "main", "choices", 0, "next"),
+            "node `main`, `choices.0.next`: there is no node `nowhere` (expected: main, done, lost)",
+        ),
+        (("nodes", "main", "choices"), "node `main`, `choices`: key 1 has 2 choices (expected: one)"),
+        (("nodes", "lost"), "node `lost`: it cannot be reached from the start node `main`"),
+    ]
+
+
+def test_mistake_at_a_key_that_is_not_in_the_file_has_the_place_of_the_node() -> None:
+    star = {**MENU, "choices": [{"key": "*", "next": "done"}]}
+    with pytest.raises(ValidationError) as caught:
+        IvrTree.model_validate(build_fields({"main": star, "done": END}))
+    assert [error["loc"] for error in caught.value.errors()] == [("nodes", "main")]
+
+
+def test_place_of_a_mistake_in_a_map_may_contain_dots() -> None:
+    branch = {"type": "branch", "variable": "plan", "cases": {"1.5": "nowhere"}, "otherwise": "done"}
+    with pytest.raises(ValidationError) as caught:
+        IvrTree.model_validate(build_fields({"main": branch, "done": END}, values={"plan": "1.5"}))
+    assert [error["loc"] for error in caught.value.errors()] == [("nodes", "main", "cases", "1.5")]
+
+
+def test_mistake_of_the_tree_itself_has_the_place_of_its_key() -> None:
+    with pytest.raises(ValidationError) as caught:
+        IvrTree.model_validate(build_fields({"done": END}, start="main"))
+    assert [error["loc"] for error in caught.value.errors()] == [("start",)]
 
 
 def test_missing_start_node_is_found() -> None:

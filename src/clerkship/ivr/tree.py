@@ -2,7 +2,8 @@
 
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from clerkship.ivr.nodes import (
     BranchNode,
@@ -27,7 +28,7 @@ from clerkship.ivr.nodes import (
     VoicemailNode,
     Weekday,
 )
-from clerkship.ivr.tree_check import find_tree_problems
+from clerkship.ivr.tree_check import TreeProblem, find_tree_problems
 
 __all__ = [
     "BranchNode",
@@ -61,5 +62,18 @@ class IvrTree(UncheckedTree):
     def _check(self) -> Self:
         problems = find_tree_problems(self)
         if problems:
-            raise ValueError("; ".join(str(problem) for problem in problems))
+            raise ValidationError.from_exception_data(self.name, [self._describe(problem) for problem in problems])
         return self
+
+    def _describe(self, problem: TreeProblem) -> InitErrorDetails:
+        """Return a mistake with its place, so that each is reported with its own line of the file."""
+        error = PydanticCustomError("phone_tree", "{problem}", {"problem": str(problem)})
+        return InitErrorDetails(type=error, loc=self._locate(problem), input=problem.node)
+
+    def _locate(self, problem: TreeProblem) -> tuple[str | int, ...]:
+        """Return the path of a mistake; the path of the node if its key is not in the file, but has a default."""
+        if not problem.node:
+            return problem.path
+        node = ("nodes", problem.node)
+        is_given = problem.path[:1] and problem.path[0] in self.nodes[problem.node].model_fields_set
+        return (*node, *problem.path) if is_given else node

@@ -34,6 +34,7 @@ HookOutputs = Mapping[str, Sequence[str]]
 _ANSWER_KEYS = "12"
 """The keys that answer whether an entry is right."""
 
+_LISTS = ("choices", "hours")
 _EXITS = "end, transfer or voicemail"
 _BREAK_LOOP = "add a menu, or `max_visits` to a hook"
 _EXPECTED_SETTERS = "expected a value of the tree, a collect node, or a hook on the way here"
@@ -47,6 +48,14 @@ class TreeProblem(NamedTuple):
     key: str
     """The key of the node in the file, such as `choices.0.next`; empty for the node itself."""
     message: str
+
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """The parts of the key: names of fields, keys of maps, and numbers of list items."""
+        field, _, rest = self.key.partition(".")
+        if field in _LISTS:
+            return (field, *(int(part) if part.isdigit() else part for part in rest.split(".") if part))
+        return tuple(part for part in (field, rest) if part)
 
     def __str__(self) -> str:
         place = f"node `{self.node}`" if self.node else ""
