@@ -1,11 +1,9 @@
 """What a call to a number meets: an answer, a busy tone, an announcement, or nobody."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from clerkship.simulators.voice.host import VoiceHost
 from clerkship.simulators.voice.records import DialOutcome
-
-if TYPE_CHECKING:
-    from clerkship.simulators.voice.state import VoiceState
 
 BUSY_SECONDS = 5.0
 """How long a busy tone is heard before the call ends."""
@@ -27,7 +25,7 @@ class DialPlan(NamedTuple):
     ring_seconds: float
 
 
-def plan_call(state: "VoiceState", number: str) -> DialPlan:
+def plan_call(state: VoiceHost, number: str) -> DialPlan:
     """Return what the next call to a number meets."""
     if number in state.people:
         return DialPlan("answer", PERSON_RING_SECONDS)

@@ -41,7 +41,7 @@ EXERCISE = (
     _act(_SECOND, "say", text="This is the clinic. Please call us back."),
     _act(_SECOND, "hang-up"),
     _act(_SECOND, "hang-up"),
-    _act(_FIRST, "wait", seconds=90),
+    _act(_FIRST, "wait", seconds=40),
     _act(_FIRST, "say", text="When do you close?"),
     _act(_FIRST, "hear"),
     _act(_FIRST, "hang-up"),

@@ -1,6 +1,6 @@
 """The far ends of calls: which one a call is connected to, and how its actions become events."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clerkship.ivr.machine import IvrMachine
 from clerkship.ivr.recorder import RecorderMachine
@@ -51,10 +51,8 @@ from clerkship.simulators.voice.events import (
 )
 from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
 from clerkship.simulators.voice.hooks.registry import find_hook, run_hook
+from clerkship.simulators.voice.host import VoiceHost
 from clerkship.simulators.voice.records import CallParty, CallRecord, CallTurn, DueKind, Speaker
-
-if TYPE_CHECKING:
-    from clerkship.simulators.voice.state import VoiceState
 
 MAX_TRANSFERS = 10
 """How often one call is transferred. After that it is dropped, so that lines cannot pass it on for ever."""
@@ -69,7 +67,7 @@ def build_recorder(mailbox: MailboxConfig) -> FarEnd:
     return RecorderMachine(mailbox.name, mailbox.greeting, MAX_RECORDING_SECONDS)
 
 
-def choose_far_end(state: "VoiceState", call: CallRecord) -> FarEnd | None:
+def choose_far_end(state: VoiceHost, call: CallRecord) -> FarEnd | None:
     """Return what answers the call at its number, or the representative that it was transferred to; None if nothing."""
     number, _, representative = (call.far_end or call.to_number).partition("/")
     line = state.lines.find(number)
@@ -83,14 +81,14 @@ def choose_far_end(state: "VoiceState", call: CallRecord) -> FarEnd | None:
     return None if script is None else RepresentativeMachine(script, values)
 
 
-def find_tree(state: "VoiceState", call: CallRecord) -> IvrTree | None:
+def find_tree(state: VoiceHost, call: CallRecord) -> IvrTree | None:
     """Return the phone tree that answers at the number of a call: that of a line, or that of a mailbox."""
     number = call.number
     version = call.tree_version or state.lines.find_version(number)
     return state.lines.find_tree(number, version) if version else state.find_access_tree(call)
 
 
-def find_far_end(state: "VoiceState", call: CallRecord) -> FarEnd:
+def find_far_end(state: VoiceHost, call: CallRecord) -> FarEnd:
     """Return the far end that a call is connected to, by what it remembers."""
     session = call.session
     if isinstance(session, RecordingSession):
@@ -100,7 +98,7 @@ def find_far_end(state: "VoiceState", call: CallRecord) -> FarEnd:
     return far_end
 
 
-def hears_speech(state: "VoiceState", call: CallRecord) -> bool:
+def hears_speech(state: VoiceHost, call: CallRecord) -> bool:
     """Return whether the far end hears what the agent says now."""
     session = call.session
     if session is None:
@@ -120,7 +118,7 @@ def hears_speech(state: "VoiceState", call: CallRecord) -> bool:
 
 
 def step_far_end(
-    state: "VoiceState", action: ActionContext, call: CallRecord, stimulus: Stimulus, done: DueKind | None = None
+    state: VoiceHost, action: ActionContext, call: CallRecord, stimulus: Stimulus, done: DueKind | None = None
 ) -> None:
     """Let the far end of a call react. `done` is the work that was due and led to it."""
     far_end, session = find_far_end(state, call), call.session
@@ -133,7 +131,7 @@ def step_far_end(
 
 
 def carry_out(
-    state: "VoiceState",
+    state: VoiceHost,
     action: ActionContext,
     call: CallRecord,
     far_end: FarEnd,
@@ -193,7 +191,7 @@ def _seconds_left(action: ActionContext, call: CallRecord) -> float | None:
     return None if timer is None else max((timer[0] - action.now).total_seconds(), 0.0)
 
 
-def _perform(state: "VoiceState", action: ActionContext, call: CallRecord, far_end: FarEnd, each: Action) -> None:
+def _perform(state: VoiceHost, action: ActionContext, call: CallRecord, far_end: FarEnd, each: Action) -> None:
     """Emit the event of an action that does not end the step."""
     match each:
         case EnterNode(node):
@@ -256,7 +254,7 @@ def cut_turn(action: ActionContext, call: CallRecord, turn: CallTurn) -> None:
     action.emit(SpeechCut(call=call.id, number=turn.number, after_seconds=after, heard=heard))
 
 
-def _run_hook(state: "VoiceState", action: ActionContext, call: CallRecord, run: RunHook) -> HookReturned:
+def _run_hook(state: VoiceHost, action: ActionContext, call: CallRecord, run: RunHook) -> HookReturned:
     hook = find_hook(run.hook)
     arguments, result = dict(run.arguments), NO_HOOK
     if hook is not None:
@@ -275,7 +273,7 @@ def _run_hook(state: "VoiceState", action: ActionContext, call: CallRecord, run:
     return HookReturned(result.outcome, values)
 
 
-def _transfer(state: "VoiceState", action: ActionContext, call: CallRecord, transfer: TransferCall) -> None:
+def _transfer(state: VoiceHost, action: ActionContext, call: CallRecord, transfer: TransferCall) -> None:
     """Connect the agent to a representative of the line, or let another number ring."""
     cut_far_end(action, call)
     if any(hold.end is None and hold.by == "line" for hold in call.holds):

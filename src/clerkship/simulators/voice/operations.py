@@ -22,7 +22,7 @@ MAX_WAIT_SECONDS = 7200
 DEFAULT_HEAR_SECONDS = 60
 
 
-class CallId(Frozen):
+class PhoneCallId(Frozen):
     """A call."""
 
     id: Annotated[str, Field(description="id of a call")]
@@ -37,7 +37,7 @@ class NewCall(Frozen):
     ] = None
 
 
-class Listening(CallId):
+class Listening(PhoneCallId):
     """How long to listen to a call."""
 
     seconds: Annotated[
@@ -45,19 +45,19 @@ class Listening(CallId):
     ] = DEFAULT_HEAR_SECONDS
 
 
-class CallWait(CallId):
+class CallWait(PhoneCallId):
     """How long to stay on the line."""
 
     seconds: Annotated[float, Field(gt=0, le=MAX_WAIT_SECONDS, description="how long to wait, in simulated seconds")]
 
 
-class SpokenWords(CallId):
+class SpokenWords(PhoneCallId):
     """Words to say in a call."""
 
     text: Annotated[str, Field(description="what to say, in words")]
 
 
-class PressedKeys(CallId):
+class PressedKeys(PhoneCallId):
     """Keys to press in a call."""
 
     digits: Annotated[str, Field(description="keys of the telephone in order: 0-9, * and #")]
@@ -132,19 +132,19 @@ def press(context: Context, keys: PressedKeys) -> dict[str, Any]:
 
 
 @operation()
-def hold(context: Context, call: CallId) -> dict[str, Any]:
+def hold(context: Context, call: PhoneCallId) -> dict[str, Any]:
     """Put a call on hold. You hear nothing of it, and the other side nothing of you, until you resume it."""
     return summarize_call(context.state.hold(context.action, call.id))
 
 
 @operation()
-def resume(context: Context, call: CallId) -> dict[str, Any]:
+def resume(context: Context, call: PhoneCallId) -> dict[str, Any]:
     """Take a call off hold."""
     return summarize_call(context.state.resume(context.action, call.id))
 
 
 @operation(waits=True)
-def hang_up(context: Context, call: CallId) -> dict[str, Any]:
+def hang_up(context: Context, call: PhoneCallId) -> dict[str, Any]:
     """End a call, after you have finished what you are saying."""
     record = context.state.find_call(call.id)
     check_open(record)
@@ -153,13 +153,13 @@ def hang_up(context: Context, call: CallId) -> dict[str, Any]:
 
 
 @operation()
-def answer(context: Context, call: CallId) -> dict[str, Any]:
+def answer(context: Context, call: PhoneCallId) -> dict[str, Any]:
     """Answer a call that rings at one of the own numbers."""
     return summarize_call(context.state.answer(context.action, call.id))
 
 
 @operation()
-def reject(context: Context, call: CallId) -> dict[str, Any]:
+def reject(context: Context, call: PhoneCallId) -> dict[str, Any]:
     """Reject a call that rings at one of the own numbers."""
     return summarize_call(context.state.reject(context.action, call.id))
 
@@ -179,7 +179,7 @@ def list_calls(context: Context, page: CallList) -> dict[str, Any]:
 
 
 @operation()
-def show_call(context: Context, call: CallId) -> dict[str, Any]:
+def show_call(context: Context, call: PhoneCallId) -> dict[str, Any]:
     """Show a call with what you said and pressed, and what you have heard so far."""
     return view_call(context.state.find_call(call.id), context.action.now)
 

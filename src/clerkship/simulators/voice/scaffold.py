@@ -12,7 +12,7 @@ instruction: >-
   # If a gate fails, the task fails, whatever the other criteria say.
   gate: true
   assertion:
-    answer_matches: '\\b(18|6 ?pm)\\b'
+    answer_matches: "18"
 - label: The line was called, and the agent hung up
   # Its weight in the score; 1 by default.
   weight: 2
