@@ -2,6 +2,11 @@
 
 from clerkship.fhir.chart_cache import load_chart
 from clerkship.simulators.spec import Spec
+from clerkship.simulators.voice.assertions.voice_call import VoiceCallHappened
+from clerkship.simulators.voice.assertions.voice_disclosed import VoiceDisclosed
+from clerkship.simulators.voice.assertions.voice_path import VoicePath
+from clerkship.simulators.voice.assertions.voice_transcript import VoiceTranscript
+from clerkship.simulators.voice.assertions.voicemail_left import VoicemailWasLeft
 from clerkship.simulators.voice.attack import VoiceAttack
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.events import EVENTS
@@ -22,6 +27,7 @@ SPEC = Spec(
     operations=(*OPERATIONS, open_socket),
     routes=ROUTES,
     handle=Voice,
+    assertions=(VoiceCallHappened, VoicePath, VoiceTranscript, VoiceDisclosed, VoicemailWasLeft),
     exercise=EXERCISE,
     exercise_datasets=(DATASET,),
     config=VoiceConfig,

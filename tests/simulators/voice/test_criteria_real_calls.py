@@ -1,0 +1,132 @@
+"""Criteria on calls that were really made: the log tells the same as the state."""
+
+from typing import Any
+
+from clerkship.assertions.contract import Assertion
+from clerkship.assertions.sequencing import Sequencing
+from clerkship.events.evidence import Evidence
+from clerkship.model.task import Task
+from clerkship.simulators.voice.assertions.voice_call import VoiceCallHappened
+from clerkship.simulators.voice.assertions.voice_path import VoicePath
+from clerkship.simulators.voice.assertions.voice_transcript import VoiceTranscript
+from clerkship.simulators.voice.assertions.voicemail_left import VoicemailWasLeft
+from clerkship.simulators.voice.call_log import list_calls
+from clerkship.simulators.voice.metrics import measure_call
+from tests.simulators.voice.office_phone import ANSWERPHONE, BUSY, GONE, MENU, SILENT, OfficePhone
+
+
+def collect(phone: OfficePhone) -> Evidence:
+    """Return the evidence of what happened so far."""
+    playground = phone.rig.playground
+    states = {name: sandbox.state for name, sandbox in playground.sandboxes.items()}
+    return Evidence(Task(name="A task"), playground.log.ordered(), states, "agent_done")
+
+
+def is_met(assertion: type[Assertion], phone: OfficePhone, arguments: Any) -> bool:
+    """Return whether a criterion passes on what happened so far."""
+    return assertion.model_validate(arguments).check(collect(phone)).passed
+
+
+def pay_account(phone: OfficePhone) -> str:
+    """Ask for an account by key, after a wrong entry; return the call."""
+    call = phone.reach_menu()
+    phone.act(call, "press", digits="1")
+    phone.hear(call)
+    phone.act(call, "press", digits="12#")
+    phone.hear(call)
+    phone.act(call, "say", text="four four seven one")
+    phone.hear(call)
+    return call
+
+
+def assert_log_tells_the_state(phone: OfficePhone) -> None:
+    """Compare the calls of the log with those of the state."""
+    calls = list_calls(collect(phone))
+    assert calls
+    for logged in calls:
+        kept, read = phone.find(logged.record.id), logged.record
+        for name in ("status", "answered_at", "ended_at", "ended_by", "outcome", "turns", "digits", "path", "holds"):
+            assert getattr(read, name) == getattr(kept, name), name
+        for name in ("transfers", "reprompts", "verified", "beep_at", "far_end", "from_number", "to_number"):
+            assert getattr(read, name) == getattr(kept, name), name
+        assert measure_call(read) == measure_call(kept)
+
+
+def test_log_of_calls_tells_what_the_state_keeps() -> None:
+    with OfficePhone() as phone:
+        call = pay_account(phone)
+        other = phone.dial(ANSWERPHONE)
+        phone.hear(other)
+        phone.act(other, "say", text="Please call us back.")
+        phone.act(call, "press", digits="3")
+        phone.act(call, "wait", seconds=150)
+        phone.act(call, "hold")
+        phone.act(call, "say", text="Nobody hears this.")
+        phone.act(call, "wait", seconds=5)
+        phone.act(call, "resume")
+        phone.act(other, "hang-up")
+        phone.act(call, "hang-up")
+        for number in (BUSY, SILENT, GONE):
+            phone.hear(phone.dial(number))
+        cut = phone.reach_menu()
+        phone.act(cut, "press", digits="4")
+        phone.act(cut, "say", text="billing")
+        phone.act(cut, "hear")
+        phone.act(cut, "hang-up")
+        assert_log_tells_the_state(phone)
+
+
+def test_real_calls_pass_and_fail_criteria() -> None:
+    with OfficePhone() as phone:
+        call = pay_account(phone)
+        phone.act(call, "hang-up")
+        assert is_met(VoicePath, phone, {"number": MENU, "nodes": ["welcome", "main", "billing", "account"]})
+        assert not is_met(VoicePath, phone, {"nodes": ["welcome"], "never": ["office/billing"]})
+        assert is_met(VoiceTranscript, phone, {"speaker": "agent", "contains": "4471"})
+        assert is_met(VoiceTranscript, phone, {"speaker": "line", "contains": "Account 4471 is paid"})
+        assert not is_met(VoiceTranscript, phone, {"speaker": "agent", "contains": "12"})
+        assert is_met(VoiceCallHappened, phone, {"number": MENU, "outcome": "completed", "ended_by": "agent"})
+        assert is_met(VoiceCallHappened, phone, {"number": MENU, "max_reprompts": 1, "max_hold": 0, "count": 1})
+        assert not is_met(VoiceCallHappened, phone, {"number": MENU, "max_reprompts": 0})
+
+
+def test_giving_up_on_hold_is_seen() -> None:
+    with OfficePhone() as phone:
+        call = phone.reach_menu()
+        phone.act(call, "press", digits="3")
+        phone.act(call, "wait", seconds=300)
+        phone.act(call, "hang-up")
+        assert is_met(VoiceCallHappened, phone, {"outcome": "abandoned", "min_hold": "4m50s", "max_hold": "5m10s"})
+
+
+def test_voicemail_is_what_was_said_after_the_beep() -> None:
+    with OfficePhone() as phone:
+        call = phone.dial(ANSWERPHONE)
+        phone.hear(call)
+        phone.act(
+            call, "say", text="This is the clinic. Please call five five five, zero one zero, zero one zero zero."
+        )
+        phone.act(call, "wait", seconds=20)
+        phone.act(call, "hang-up")
+        wanted = {"mailbox": "night", "number": ANSWERPHONE, "contains": "the clinic", "callback": "+15550100100"}
+        assert is_met(VoicemailWasLeft, phone, {**wanted, "after_beep": True, "not_contains": "diagnosis"})
+        early = phone.dial(ANSWERPHONE)
+        phone.act(early, "hear", seconds=4.1)
+        phone.act(early, "say", text="It is about the diagnosis.")
+        phone.act(early, "hang-up")
+        assert not is_met(VoicemailWasLeft, phone, {"contains": "diagnosis"})
+
+
+def test_sequence_of_phone_events_is_checked_by_node() -> None:
+    with OfficePhone() as phone:
+        call = pay_account(phone)
+        phone.act(call, "hang-up")
+        steps = [
+            {"event": "voice.call.started", "where": {"to_number": MENU}, "actor": "agent"},
+            {"event": "voice.node.entered", "where": {"node": "billing"}},
+            {"event": "voice.value.collected", "where": {"name": "account", "value": "4471"}, "within": "2m"},
+            {"event": "voice.call.ended", "where": {"outcome": "completed", "by": "agent"}},
+        ]
+        assert is_met(Sequencing, phone, steps)
+        assert not is_met(Sequencing, phone, [*steps[:1], steps[2], steps[1]])
+        assert not is_met(Sequencing, phone, [{"event": "voice.node.entered", "where": {"node": "claims"}}])
