@@ -48,7 +48,7 @@ KINDS: tuple[KindEntry, ...] = (
     KindEntry(kind="chat", steps={"chat.say": ()}),
     KindEntry(
         kind="fax",
-        assertions={"fax_sent": (), "fax_document": ()},
+        assertions={"fax_sent": (), "fax_document": (), "fax_text": (), "fax_forwarded": (), "fax_was_read": ()},
         steps={"fax.receive": ()},
         dataset_types={"fax_texts": ()},
     ),

@@ -4,7 +4,10 @@ from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
+from clerkship.simulators.fax.assertions.fax_forwarded import FaxForwarded
 from clerkship.simulators.fax.assertions.fax_sent import FaxWasSent
+from clerkship.simulators.fax.assertions.fax_text import FaxHasText
+from clerkship.simulators.fax.assertions.fax_was_read import FaxWasRead
 from clerkship.simulators.fax.attack import FaxAttack
 from clerkship.simulators.fax.config import FaxConfig
 from clerkship.simulators.fax.datasets import FAX_TEXTS_DATASET, ShippedTexts
@@ -41,7 +44,7 @@ SPEC = Spec(
     dataset_types=(FAX_TEXTS_DATASET,),
     outbound=(FaxWebhook, *SINCH_DELIVERIES),
     authentication=(BearerToken(), BasicPassword(), ACCESS_TOKENS),
-    assertions=(FaxWasSent, FaxHasDocument),
+    assertions=(FaxWasSent, FaxHasDocument, FaxHasText, FaxForwarded, FaxWasRead),
     steps=(ReceiveFax,),
     attack=FaxAttack(),
     scaffold=SCAFFOLD,

@@ -58,6 +58,10 @@ class PageText(NamedTuple):
                 return tuple((word.left, word.top, word.width, word.height) for word in words)
         return ()
 
+    def get_body_text(self) -> str:
+        """Return all words but those of the line at the top."""
+        return self._body.text
+
     @property
     def is_upright(self) -> bool:
         """Whether it can be read without turning the page."""
@@ -65,7 +69,7 @@ class PageText(NamedTuple):
 
     @property
     def _body(self) -> PageWords:
-        top = _header_height(self.resolution)
+        top = get_header_height(self.resolution)
         return PageWords(words=tuple(word for word in self.words.words if word.top + word.height / 2 >= top))
 
 
@@ -135,7 +139,7 @@ class PageReader:
             if not isinstance(text.words, OcrWords):  # shipped: the page is one of the suite
                 return None
             dots = erase_words(dots, (text.words.words[place] for place in text.words.sure))
-        rest = cut_top(dots, _header_height(stored.resolution))
+        rest = cut_top(dots, get_header_height(stored.resolution))
         return rest if may_have_text(rest) else None
 
     def _read_turns(self, page: FaxPage) -> Iterator[PageWords]:
@@ -157,7 +161,8 @@ class PageReader:
             raise TooManyPictures
 
 
-def _header_height(resolution: Resolution) -> int:
+def get_header_height(resolution: Resolution) -> int:
+    """Return how many lines the line at the top of a sent page takes."""
     return HEIGHT if resolution == "fine" else HEIGHT // 2
 
 

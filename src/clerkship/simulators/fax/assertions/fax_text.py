@@ -1,0 +1,105 @@
+"""`fax_text`: pages that the agent faxed have a text word by word, and nothing else."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.events.evidence import Evidence
+from clerkship.fax.confusables import to_plain_letters
+from clerkship.model.frozen import Whole
+from clerkship.model.run import FieldCheck
+from clerkship.simulators.fax.assertions.fax_match import FaxMatch
+from clerkship.simulators.fax.assertions.logged import LoggedFax, list_sent_faxes
+from clerkship.simulators.fax.assertions.page_search import PageReader, PageText, open_reader
+
+MAX_MISREAD = 8
+"""Letters and digits in one place that OCR may read wrongly, leave out or see in noise."""
+MAX_SHOWN = 60
+_WORDS = re.compile(r"\d+(?:\.\d+)*|[^\W\d_]+")
+_ALIKE = str.maketrans("oqil|sbzg", "001115826")
+"""Letters that an engine reads for digits, and the other way round."""
+
+
+class FaxHasText(Assertion, FaxMatch):
+    """A fax that the agent sent, and that was delivered, has this text on its pages, word by word, and no other words.
+    Case, spaces, line breaks and punctuation are free, and the line at the top does not count. Where the words are read
+    by OCR, a few letters in one place may differ.
+    """
+
+    name: ClassVar[str] = "fax_text"
+    simulator: ClassVar[str | None] = "fax"
+    text: Annotated[str, Field(min_length=1, description="all that is on the pages")]
+    page: Annotated[
+        Whole | tuple[Whole, ...] | None,
+        Field(description="only this page, or these pages, of the fax, from 1; all by default"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        if not _split(self.text):
+            raise ValueError("`text`: expected a letter or a digit")
+        if any(number < 1 for number in self._page_numbers):
+            raise ValueError("`page` is counted from 1")
+        return self
+
+    @property
+    def _page_numbers(self) -> tuple[int, ...]:
+        return () if self.page is None else (self.page,) if isinstance(self.page, int) else self.page
+
+    def check(self, evidence: Evidence) -> Check:
+        """Compare the words of each fax; one that has the text is enough."""
+        limits, reader = self.find_limits(evidence), open_reader(evidence)
+        rows = [
+            self._compare(reader, fax)
+            for fax in list_sent_faxes(evidence, self.sandbox)
+            if all(row.passed for row in self.compare_properties(fax, limits))
+            and self.compare_status(fax, "delivered").passed
+        ]
+        if not rows:
+            row = FieldCheck(path="faxes", expected={"gte": 1}, actual=0, passed=False)
+            return Check.of(False, f"the agent sent no fax{self.describe_conditions()} that was delivered", row)
+        best = next((row for row in rows if row.passed), rows[0])
+        return Check.of(best.passed, f"{best.path}: {best.actual}", best)
+
+    def _compare(self, reader: PageReader, fax: LoggedFax) -> FieldCheck:
+        pages = [page for page in fax.received_pages if not self._page_numbers or page.number in self._page_numbers]
+        texts = [reader.read(fax.event.source, page) for page in pages]
+        differences = list(_compare_words(self.text, texts))
+        actual = "; ".join(differences[:3]) or "word by word"
+        path, seq = fax.describe(), fax.event.seq
+        return FieldCheck(path=path, expected="word by word", actual=actual, passed=not differences, seq=seq)
+
+
+def _compare_words(text: str, pages: Sequence[PageText]) -> Iterator[str]:
+    """Yield each place where the words of the pages differ from a text."""
+    is_true = all(page.is_true for page in pages)
+    wanted, found = _split(text), _split(" ".join(page.get_body_text() for page in pages))
+    if is_true and "".join(wanted) == "".join(found):  # a long word may be on two lines
+        return
+    left, right = (words if is_true else [_to_ocr_letters(word) for word in words] for words in (wanted, found))
+    for kind, start, end, from_, to in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if kind == "equal" or (not is_true and _is_misread("".join(left[start:end]), "".join(right[from_:to]))):
+            continue
+        missing, added = (" ".join(words)[:MAX_SHOWN] for words in (wanted[start:end], found[from_:to]))
+        yield " ".join(f"{name}: `{words}`" for name, words in (("missing", missing), ("added", added)) if words)
+
+
+def _is_misread(wanted: str, found: str) -> bool:
+    """Return whether an engine may read some letters for others."""
+    equal = sum(block.size for block in SequenceMatcher(None, wanted, found, autojunk=False).get_matching_blocks())
+    return max(len(wanted), len(found)) - equal <= MAX_MISREAD
+
+
+def _split(text: str) -> list[str]:
+    """Return the words of a text without case and punctuation; the point in 6.8 is none."""
+    plain = to_plain_letters(unicodedata.normalize("NFKC", text)).casefold()
+    return _WORDS.findall(plain)
+
+
+def _to_ocr_letters(word: str) -> str:
+    return word.translate(_ALIKE)

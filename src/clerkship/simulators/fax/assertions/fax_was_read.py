@@ -1,0 +1,119 @@
+"""`fax_was_read`: the agent read every page of a fax that arrived."""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
+from clerkship.events.lifecycle import OutboundAttempted
+from clerkship.events.query import describe_match, select
+from clerkship.model.frozen import Whole
+from clerkship.model.matcher import matches_expected
+from clerkship.model.path import lookup
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import EventMatch, Expected
+from clerkship.simulators.fax.assertions.fax_match import matches_number
+from clerkship.simulators.fax.events import FaxArrived, FaxRead
+from clerkship.simulators.fax.records import FaxHeader
+from clerkship.simulators.fax.sinch.deliveries import IncomingFaxWebhook
+
+# A file drop is another simulator: its events are known by their kinds only.
+FILE_WRITTEN, FILE_READ = "files.file.written", "files.file.read"
+FILE_RENAMED, FOLDER_RENAMED = "files.file.renamed", "files.folder.renamed"
+
+
+class FaxWasRead(Assertion):
+    """The agent read every page of each fax like this that arrived: its text, a picture of each page, a download, the
+    file that a reaction wrote to a file drop, or the file in a webhook call of Sinch's API. A fax that never arrived
+    was not read.
+    """
+
+    name: ClassVar[str] = "fax_was_read"
+    simulator: ClassVar[str | None] = "fax"
+    id: Annotated[Expected | None, Field(description="id of the fax, or a matcher")] = None
+    sender: Annotated[Expected | None, Field(alias="from", description="number that it came from")] = None
+    page: Annotated[
+        Whole | tuple[Whole, ...] | None, Field(description="only this page, or these pages, from 1; all by default")
+    ] = None
+    before: Annotated[EventMatch | None, Field(description="read before the first event like this")] = None
+    sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        if self.id is None and self.sender is None:
+            raise ValueError("expected `id` or `from`: which fax must be read")
+        if any(number < 1 for number in self._page_numbers):
+            raise ValueError("`page` is counted from 1")
+        return self
+
+    @property
+    def _page_numbers(self) -> tuple[int, ...]:
+        return () if self.page is None else (self.page,) if isinstance(self.page, int) else self.page
+
+    def check(self, evidence: Evidence) -> Check:
+        """Compare the pages of each fax with those that were read in time."""
+        limit = next(select(evidence.events, self.before), None) if self.before is not None else None
+        arrived = [event for event in evidence.of_kind(FaxArrived.kind) if self._selects(event)]
+        if not arrived:
+            row = FieldCheck(path="faxes", expected={"gte": 1}, actual=0, passed=False)
+            return Check.of(False, "no such fax arrived", row)
+        rows = [self._compare(evidence, event, limit) for event in arrived]
+        passed = all(row.passed for row in rows)
+        when = f" before {describe_match(self.before)}" if self.before is not None else ""
+        detail = "; ".join(f"{row.path}: {row.actual}{when}" for row in rows if passed or not row.passed)
+        return Check.of(passed, detail, *rows)
+
+    def _selects(self, event: Event) -> bool:
+        if not isinstance(event.payload, FaxArrived) or self.sandbox not in (None, event.source):
+            return False
+        header = event.payload.header
+        is_sender = self.sender is None or matches_number(self.sender, header.sender)
+        return is_sender and (self.id is None or matches_expected(self.id, header.id))
+
+    def _compare(self, evidence: Evidence, arrived: Event, limit: Event | None) -> FieldCheck:
+        header: FaxHeader = arrived.payload.header  # type: ignore[attr-defined]
+        wanted = set(self._page_numbers or range(1, len(header.pages) + 1))
+        read = set[int]()
+        for event, page in _list_reads(evidence, arrived, header.id):
+            if limit is None or event.seq < limit.seq:
+                read |= wanted if page is None else {page}
+        missed = sorted(wanted - read)
+        actual = f"not read: page {', '.join(map(str, missed))}" if missed else "read"
+        return FieldCheck(path=header.id, expected="read", actual=actual, passed=not missed, seq=arrived.seq)
+
+
+def _list_reads(evidence: Evidence, arrived: Event, id: str) -> Iterator[tuple[Event, int | None]]:
+    """Yield each time that the agent read a fax, and the page; None for all pages."""
+    for event in evidence.of_kind(FaxRead.kind, OutboundAttempted.kind):
+        if event.source != arrived.source:
+            continue
+        match event.payload:
+            case FaxRead(id=read, page=page) if read == id and event.actor == "agent":
+                yield event, page
+            case OutboundAttempted(channel=IncomingFaxWebhook.name, message=told, outcome="delivered") if told == id:
+                yield event, None
+    for event in _list_file_reads(evidence, arrived):
+        yield event, None
+
+
+def _list_file_reads(evidence: Evidence, arrived: Event) -> Iterator[Event]:
+    """Yield each time that the agent read a file that was written because the fax arrived, under any of its names."""
+    paths = set[tuple[str, str]]()
+    for event in evidence.of_kind(FILE_WRITTEN, FILE_READ, FILE_RENAMED, FOLDER_RENAMED):
+        path, to = (str(lookup(event.payload, name)) for name in ("path", "to"))
+        if event.kind == FILE_WRITTEN and event.actor == "reaction" and event.cause == arrived.seq:
+            paths.add((event.source, path))
+        elif event.kind == FILE_RENAMED and (event.source, path) in paths:
+            paths = (paths - {(event.source, path)}) | {(event.source, to)}
+        elif event.kind == FOLDER_RENAMED:
+            paths = {(drop, _move(each, path, to) if drop == event.source else each) for drop, each in paths}
+        elif event.kind == FILE_READ and event.actor == "agent" and (event.source, path) in paths:
+            yield event
+
+
+def _move(path: str, folder: str, to: str) -> str:
+    """Return the path of a file after its folder was moved."""
+    return to + path.removeprefix(folder) if path.startswith(f"{folder}/") else path
