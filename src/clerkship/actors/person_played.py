@@ -304,12 +304,16 @@ def _message_content(event: Event) -> JsonValue:
 def _count_answers(sides: Sequence[tuple[bool, list[Event]]], progress: ScriptProgress, *, approached: bool) -> int:
     """Count the agent's replies to improvised lines.
 
-    Replies to scripted lines do not count, nor does what the agent says before the first line, unless it starts.
+    Replies to scripted lines do not count, nor does what the agent says before the first line, unless it contacts the
+    person, who may greet it first.
     """
-    count = 0
+    count, is_first = 0, True
     for number, (is_agent, _) in enumerate(sides):
-        if is_agent and (_is_improvised(sides[number - 1][1], progress) if number else approached):
+        if not is_agent:
+            continue
+        if (is_first and approached) or (number and _is_improvised(sides[number - 1][1], progress)):
             count += 1
+        is_first = False
     return count
 
 
