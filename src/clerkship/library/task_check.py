@@ -74,9 +74,13 @@ class TaskCheck:
         self.calls.agent.check_slots(slots, [key, "initial_slots"], self.calls.definition)
 
     def _check_unused(self, scenario: Mapping[str, Any], people: Sequence[WrittenPart]) -> None:
-        """Report keys that have no effect when the agent starts: the person says no opening, and there are no turns."""
+        """Report keys that have no effect when the agent starts: the person says no opening, and there are no turns.
+
+        A person on the phone says a written opening when they first answer a call.
+        """
         for path, person in people:
-            if person.get("opening") is not None:
+            is_greeting = person.get("channel") == "phone" and isinstance(person.get("opening"), str)
+            if person.get("opening") is not None and not is_greeting:
                 message = "`opening` has no effect: the agent starts this task"
                 hint = "write `starts: person`, or move the line to `lines` or `script`"
                 self.calls.definition.problem([*path, "opening"], message, hint)

@@ -202,7 +202,10 @@ class ScenarioPerson(Frozen):
     )
     opening: Annotated[
         str | Improvisation | None,
-        Field(description="their first line, with `starts: person`; none if they wait for the agent"),
+        Field(
+            description="their first line, with `starts: person`; none if they wait for the agent. On the phone also "
+            "what they say when they first answer a call"
+        ),
     ] = None
     lines: Annotated[
         tuple[ScriptLine, ...],
