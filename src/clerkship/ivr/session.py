@@ -67,7 +67,45 @@ class RecordingSession(Frozen):
     recording_end: Annotated[datetime | None, Field(description="when the recording ends at the latest")] = None
 
 
-FarEndSession = Annotated[IvrSession | RepresentativeSession | RecordingSession, Field(discriminator="type")]
+class MailboxSession(Frozen):
+    """Where a caller is who listens to the messages of a mailbox."""
+
+    type: Literal["mailbox"] = "mailbox"
+    mailbox: str
+    phase: Phase
+    step: Annotated[
+        Literal["pin", "message", "options", "menu", "end"],
+        Field(description="`message`: a message plays. `options`: what can be done with it is said"),
+    ] = "pin"
+    attempts: Annotated[
+        Whole, Field(description="entries that were missing or wrong, in a row")
+    ] = 0
+    digits: Annotated[str, Field(description="digits of the PIN so far")] = ""
+    messages: Annotated[
+        tuple[str, ...], Field(description="ids, in the order in which they are played")
+    ] = ()
+    place: Annotated[Whole, Field(description="the message that is played, from 0")] = 0
+    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
+
+
+class CallerSession(Frozen):
+    """A simulated caller of the agent: what they say to the agent, or to a recorder if the agent does not answer."""
+
+    type: Literal["caller"] = "caller"
+    phase: Annotated[Phase, Field(description="`waiting`: it rings. `on_hold`: they hear the greeting of a mailbox")]
+    lines: Annotated[tuple[str, ...], Field(description="what they still say, one after each thing the agent says")]
+    voicemail: Annotated[str, Field(description="what they leave in the mailbox; empty if they hang up")] = ""
+    mailbox: Annotated[str, Field(description="the mailbox that takes the call; empty if there is none")] = ""
+    greeting_seconds: Annotated[Number, Field(description="how long the greeting of the mailbox is")] = 0.0
+    is_person: Annotated[Flag, Field(description="whether a person of the scenario goes on after these lines")] = False
+    has_spoken: Flag = False
+    attempts: Annotated[Whole, Field(description="how often they asked whether the agent is there")] = 0
+    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
+
+
+FarEndSession = Annotated[
+    IvrSession | RepresentativeSession | RecordingSession | MailboxSession | CallerSession, Field(discriminator="type")
+]
 
 
 # What can happen to a far end.
@@ -181,6 +219,20 @@ class VerifyIdentity(NamedTuple):
     member_id: str
 
 
+class ChangeVoicemail(NamedTuple):
+    """Mark a message of a mailbox as read or unread, or delete it."""
+
+    id: str
+    change: Literal["read", "unread", "deleted"]
+
+
+class LeaveVoicemail(NamedTuple):
+    """Leave a message in a mailbox."""
+
+    mailbox: str
+    text: str
+
+
 class HangUp(NamedTuple):
     """End the call. It is the last action of a step."""
 
@@ -199,6 +251,8 @@ Action = (
     | EndHold
     | TransferCall
     | VerifyIdentity
+    | ChangeVoicemail
+    | LeaveVoicemail
     | HangUp
 )
 
@@ -206,7 +260,8 @@ Action = (
 class StepResult(NamedTuple):
     """What a far end does, what it remembers, and when it wants to be called again."""
 
-    session: FarEndSession
+    session: FarEndSession | None
+    """None if a simulated person goes on."""
     actions: tuple[Action, ...] = ()
     timer_seconds: float | None = None
     """After how many seconds TimerFired is due; None if the far end waits for something else. A step that speaks

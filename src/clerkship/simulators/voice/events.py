@@ -1,15 +1,20 @@
 """Events of a `voice` sandbox."""
 
+from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from clerkship.events.event import Payload, Utterance
+from clerkship.events.event import Payload, Utterance, UtteranceCut
 from clerkship.ivr.session import FarEndSession, RejectionReason
 from clerkship.model.conversation_key import build_place
 from clerkship.simulators.voice.records import CallOutcome, CallParty, DialOutcome, Direction, DueKind, Speaker
 
 CHANNEL = "phone"
+VoicemailChange = Literal["read", "unread", "deleted"]
+WebhookEvent = Literal["call.ringing", "voicemail.received", "call.ended"]
+PAUSE_BEFORE_ANSWER = timedelta(seconds=0.5)
+"""How long a person waits whether the agent goes on speaking, before they answer."""
 
 
 class CallStarted(Payload):
@@ -78,7 +83,18 @@ class FarEndSpoke(Utterance):
     speaker: Speaker
     seconds: float
     node: Annotated[str, Field(description="`tree/node` of a phone tree; empty for a person")] = ""
+    starts_in: Annotated[float, Field(description="seconds until it begins, because the same side still speaks")] = 0.0
     is_incoming: ClassVar[bool] = True
+
+    @property
+    def duration(self) -> timedelta:
+        """How long after the event it has been said."""
+        return timedelta(seconds=self.starts_in + self.seconds)
+
+    @property
+    def cut_key(self) -> str:
+        """Call and number of the turn."""
+        return f"{self.call}/{self.number}"
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -95,7 +111,26 @@ class AgentSpoke(Utterance):
     far_end: str
     seconds: float
     is_heard: Annotated[bool, Field(description="whether the far end hears it; not while a line plays on hold")] = True
+    starts_in: Annotated[float, Field(description="seconds until it begins, because the same side still speaks")] = 0.0
+    is_greeting: Annotated[
+        bool, Field(description="whether a caller has not spoken yet, and then says why they call, whatever it is")
+    ] = False
     is_outgoing: ClassVar[bool] = True
+
+    @property
+    def duration(self) -> timedelta:
+        """How long after the event it has been said, and a person may answer."""
+        return timedelta(seconds=self.starts_in + self.seconds) + PAUSE_BEFORE_ANSWER
+
+    @property
+    def expects_answer(self) -> bool:
+        """Whether a person hears it and answers."""
+        return self.is_heard and not self.is_greeting
+
+    @property
+    def cut_key(self) -> str:
+        """Call and number of the turn."""
+        return f"{self.call}/{self.number}"
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -103,7 +138,7 @@ class AgentSpoke(Utterance):
         return (build_place(CHANNEL, self.far_end),)
 
 
-class SpeechCut(Payload):
+class SpeechCut(UtteranceCut):
     """A turn was interrupted: the agent pressed keys or spoke before a prompt ended, or the call ended."""
 
     kind: ClassVar[str] = "voice.speech.cut"
@@ -111,6 +146,11 @@ class SpeechCut(Payload):
     number: int
     after_seconds: float
     heard: Annotated[str, Field(description="what had been said of it")]
+
+    @property
+    def cut_key(self) -> str:
+        """Call and number of the turn."""
+        return f"{self.call}/{self.number}"
 
 
 class MusicStarted(Payload):
@@ -287,6 +327,7 @@ class VoicemailLeft(Payload):
     seconds: float
     before_beep: str = ""
     call: str | None = None
+    received_at: Annotated[datetime | None, Field(description="when it was left, if that was before the event")] = None
 
 
 class VoicemailChanged(Payload):
@@ -294,7 +335,7 @@ class VoicemailChanged(Payload):
 
     kind: ClassVar[str] = "voice.voicemail.changed"
     id: str
-    change: Literal["read", "unread", "deleted"]
+    change: VoicemailChange
     call: Annotated[str | None, Field(description="the call in which it was done, if by phone")] = None
 
 
@@ -306,12 +347,21 @@ class MessageWaitingChanged(Payload):
     unread: int
 
 
+class VoiceWebhookRegistered(Payload):
+    """The agent registered where it is called for calls and voicemails, or removed it; without the address."""
+
+    kind: ClassVar[str] = "voice.webhook.registered"
+    registered: bool = True
+    events: tuple[WebhookEvent, ...] = ("call.ringing",)
+
+
 class PhoneConversationStarted(Payload):
     """A simulated person can be reached at a number, and may call."""
 
     kind: ClassVar[str] = "voice.conversation.started"
     person: str
     number: str
+    greeting: Annotated[str, Field(description="what they say when they first answer; empty for a usual greeting")] = ""
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -362,6 +412,7 @@ EVENTS: tuple[type[Payload], ...] = (
     VoicemailLeft,
     VoicemailChanged,
     MessageWaitingChanged,
+    VoiceWebhookRegistered,
     PhoneConversationStarted,
     PhoneConversationEnded,
 )

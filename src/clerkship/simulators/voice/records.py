@@ -14,6 +14,8 @@ connection broke. `failed`: the number is not in service."""
 CallParty = Literal["agent", "line", "representative", "person", "system"]
 Speaker = Literal["agent", "line", "representative", "person"]
 DialOutcome = Literal["answer", "busy", "no_answer", "out_of_service"]
+VOICEMAIL = "voicemail"
+"""The name after the number of a person, if a mailbox answers for them: `+15550100123/voicemail`."""
 DueKind = Literal["ring", "timer", "speech", "hang_up", "drop", "limit"]
 """Work of a call for later. `ring`: the ringing ends. `timer`: the far end is called again. `speech`: the agent has
 said something. `hang_up`: an announcement is over. `drop`: a fault breaks the connection. `limit`: the call is too
@@ -112,6 +114,11 @@ class CallRecord:
     def timer(self) -> tuple[datetime, int] | None:
         """When the far end is to be called again, and the event that led to it."""
         return self.due.get("timer")
+
+    @property
+    def speech_address(self) -> str:
+        """The address of the conversation in which things are said: the number, or the voicemail of a person there."""
+        return self.far_end if self.far_end.endswith(f"/{VOICEMAIL}") else self.number
 
     @property
     def number(self) -> str:

@@ -1,0 +1,111 @@
+"""A simulated caller of the agent: says prepared lines, or leaves a message if the agent does not answer."""
+
+from clerkship.ivr.session import (
+    Action,
+    Answered,
+    Beep,
+    CallerSession,
+    HangUp,
+    LeaveVoicemail,
+    Speak,
+    SpeechEnded,
+    SpeechStarted,
+    StepContext,
+    StepResult,
+    Stimulus,
+    StopSpeaking,
+    TimerFired,
+)
+from clerkship.ivr.speech_time import measure_speech
+from clerkship.ivr.timer import add_seconds, get_seconds_left
+
+FIRST_WORDS_SECONDS = 2.0
+"""How long a caller waits for the agent to speak first."""
+PATIENCE_SECONDS = 15.0
+"""How long a caller waits for an answer."""
+ARE_YOU_THERE = "Hello? Are you there?"
+MAX_ARE_YOU_THERE = 2
+BEEP_SECONDS = 0.5
+
+
+class CallerMachine:
+    """The far end of a call to the agent, from its first ring on."""
+
+    def start(self, context: StepContext) -> StepResult:
+        """Return a caller who says nothing; callers begin with a session of their own."""
+        return self.step(CallerSession(phase="waiting", lines=()), Answered(), context)
+
+    def step(self, session: CallerSession, stimulus: Stimulus, context: StepContext) -> StepResult:
+        """Return what the caller does next."""
+        match stimulus:
+            case Answered() if session.is_person and not session.lines:
+                return StepResult(None)
+            case Answered() if session.phase == "waiting":
+                return _listen(session, FIRST_WORDS_SECONDS, context)
+            case TimerFired():
+                return self._go_on(session, context)
+            case SpeechStarted() if session.phase in ("speaking", "listening"):
+                stop: tuple[Action, ...] = (StopSpeaking(),) if session.phase == "speaking" else ()
+                is_done = session.is_person and not session.lines
+                listening = session.model_copy(update={"phase": "listening", "due": None})
+                return StepResult(None if is_done else listening, stop)
+            case SpeechEnded() if session.phase == "listening":
+                return self._say_next(session, context)
+        return StepResult(session, (), get_seconds_left(session.due, context.now))
+
+    def _go_on(self, session: CallerSession, context: StepContext) -> StepResult:
+        if session.phase == "waiting":
+            return self._reach_mailbox(session, context)
+        if session.phase == "on_hold":
+            seconds = BEEP_SECONDS + measure_speech(session.voicemail)
+            recording = _wait(session, "recording", seconds, context)
+            return recording._replace(actions=(Beep(session.mailbox),))
+        if session.phase == "recording":
+            leave = LeaveVoicemail(session.mailbox, session.voicemail)
+            return StepResult(_end(session), (leave, HangUp("left a message")))
+        if session.phase == "speaking":
+            if session.is_person and not session.lines:
+                return StepResult(None)
+            return _listen(session, PATIENCE_SECONDS, context)
+        return self._break_silence(session, context)
+
+    def _reach_mailbox(self, session: CallerSession, context: StepContext) -> StepResult:
+        """Listen to the greeting of the mailbox, or hang up if there is none, or nothing to leave."""
+        if not session.mailbox or not session.voicemail:
+            return StepResult(_end(session), (HangUp("the agent did not answer"),))
+        return _wait(session, "on_hold", session.greeting_seconds, context)
+
+    def _say_next(self, session: CallerSession, context: StepContext) -> StepResult:
+        if session.is_person and session.lines:
+            return _speak(session.model_copy(update={"lines": ()}), " ".join(session.lines), context)
+        if session.lines:
+            changes = {"lines": session.lines[1:], "attempts": 0}
+            return _speak(session.model_copy(update=changes), session.lines[0], context)
+        return StepResult(_end(session), (HangUp("the caller has said everything"),))
+
+    def _break_silence(self, session: CallerSession, context: StepContext) -> StepResult:
+        """Speak first, or ask whether the agent is there; hang up after that."""
+        if session.lines and not session.has_spoken:
+            return self._say_next(session, context)
+        if session.attempts >= MAX_ARE_YOU_THERE and not session.is_person:
+            return StepResult(_end(session), (HangUp("the agent said nothing"),))
+        return _speak(session.model_copy(update={"attempts": session.attempts + 1}), ARE_YOU_THERE, context)
+
+
+def _speak(session: CallerSession, text: str, context: StepContext) -> StepResult:
+    seconds = measure_speech(text)
+    changes = {"phase": "speaking", "due": add_seconds(context.now, seconds), "has_spoken": True}
+    return StepResult(session.model_copy(update=changes), (Speak(text),), seconds)
+
+
+def _listen(session: CallerSession, seconds: float, context: StepContext) -> StepResult:
+    return _wait(session, "listening", seconds, context)
+
+
+def _wait(session: CallerSession, phase: str, seconds: float, context: StepContext) -> StepResult:
+    due = add_seconds(context.now, seconds)
+    return StepResult(session.model_copy(update={"phase": phase, "due": due}), (), seconds)
+
+
+def _end(session: CallerSession) -> CallerSession:
+    return session.model_copy(update={"phase": "ended", "due": None})

@@ -1,0 +1,22 @@
+"""What the webhook of a telephone reports, and what it has reported."""
+
+from clerkship.events.event import Event
+from clerkship.events.lifecycle import OutboundAttempted
+from clerkship.simulators.voice.events import VoiceWebhookRegistered, WebhookEvent
+
+
+class WebhookRecord:
+    """Which events the agent asked for, and which it was told."""
+
+    def __init__(self) -> None:
+        self.events: tuple[WebhookEvent, ...] = ("call.ringing",)
+        self.answered: set[tuple[str, str]] = set()
+        """Name of the delivery, and event with id: the agent answered, so it is not called again after a rewind."""
+
+    def apply(self, event: Event) -> None:
+        """Change the record by an event."""
+        match event.payload:
+            case VoiceWebhookRegistered(events=events):
+                self.events = events
+            case OutboundAttempted(channel=channel, message=id, outcome="delivered" | "rejected", retry_in=None):
+                self.answered.add((channel, id))
