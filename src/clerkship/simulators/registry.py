@@ -88,7 +88,16 @@ KINDS: tuple[KindEntry, ...] = (
     ),
     KindEntry(
         kind="voice",
+        assertions={
+            "voice_call": (),
+            "voice_path": (),
+            "voice_transcript": (),
+            "voice_disclosed": (),
+            "voicemail_left": (),
+        },
         steps={
+            "voice.call": (),
+            "voice.voicemail": (),
             "voice.busy": (),
             "voice.drop": (),
             "voice.wrong_transfer": (),

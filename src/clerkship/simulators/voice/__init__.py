@@ -14,9 +14,13 @@ from clerkship.simulators.voice.exercise import DATASET, EXERCISE
 from clerkship.simulators.voice.faults import FAULT_STEPS
 from clerkship.simulators.voice.handle import Voice
 from clerkship.simulators.voice.http import ROUTES
+from clerkship.simulators.voice.mailbox_operations import MAILBOX_OPERATIONS
 from clerkship.simulators.voice.operations import OPERATIONS
 from clerkship.simulators.voice.scaffold import SCAFFOLD
 from clerkship.simulators.voice.state import VoiceState
+from clerkship.simulators.voice.steps.call import CallAgent
+from clerkship.simulators.voice.steps.voicemail import LeaveVoicemailStep
+from clerkship.simulators.voice.webhook import WEBHOOK_EXERCISE, WEBHOOK_OPERATIONS, VoiceWebhook
 from clerkship.simulators.voice.websocket import open_socket
 
 SPEC = Spec(
@@ -24,16 +28,18 @@ SPEC = Spec(
     summary="The telephone of an organization: calls to phone trees and people, and voicemail, in words and keys.",
     state=VoiceState,
     events=EVENTS,
-    operations=(*OPERATIONS, open_socket),
+    operations=(*OPERATIONS, *MAILBOX_OPERATIONS, *WEBHOOK_OPERATIONS, open_socket),
     routes=ROUTES,
     handle=Voice,
     assertions=(VoiceCallHappened, VoicePath, VoiceTranscript, VoiceDisclosed, VoicemailWasLeft),
-    exercise=EXERCISE,
+    exercise=(*EXERCISE, *WEBHOOK_EXERCISE),
     exercise_datasets=(DATASET,),
     config=VoiceConfig,
     dataset="fhir",
     prepare=load_chart,
-    steps=FAULT_STEPS,
+    outbound=(VoiceWebhook,),
+    steps=(CallAgent, LeaveVoicemailStep, *FAULT_STEPS),
+    channels=("phone",),
     attack=VoiceAttack(),
     scaffold=SCAFFOLD,
 )

@@ -123,8 +123,7 @@ class CallTable:
             if turn.speaker == "agent":
                 call.due.pop("speech", None)
             return
-        is_agent = isinstance(payload, AgentSpoke)
-        start = event.at if is_agent else max(event.at, speech_end(call) or event.at)
+        start = event.at + timedelta(seconds=payload.starts_in)
         end = start + timedelta(seconds=payload.seconds)
         speaker = "agent" if isinstance(payload, AgentSpoke) else payload.speaker
         node = "" if isinstance(payload, AgentSpoke) else payload.node
@@ -142,6 +141,8 @@ class CallTable:
         call.due.pop("timer", None)
         if payload.done is not None:
             call.due.pop(payload.done, None)
+        if payload.session is None:
+            call.due.pop("speech", None)
         if payload.timer_seconds is not None:
             self.agenda.schedule(call, "timer", event.at + timedelta(seconds=payload.timer_seconds), event.seq)
 

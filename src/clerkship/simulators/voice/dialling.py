@@ -27,12 +27,16 @@ class DialPlan(NamedTuple):
 
 def plan_call(state: VoiceHost, number: str) -> DialPlan:
     """Return what the next call to a number meets."""
-    if number in state.people:
-        return DialPlan("answer", PERSON_RING_SECONDS)
     has_mailbox = state.lines.find_mailbox(number) is not None
     line = state.lines.find(number)
+    if state.people.find_call(number) is not None:
+        return DialPlan("busy", BUSY_SECONDS)
     if line is None:
-        if state.is_access_number(number):
+        if number in state.people:
+            return DialPlan("answer", PERSON_RING_SECONDS)
+        if state.people.find(number) is not None:  # a person who has left
+            return DialPlan("no_answer", MAILBOX_RING_SECONDS if has_mailbox else MAX_RING_SECONDS)
+        if state.mailboxes.find_by_access_number(number) is not None:
             return DialPlan("answer", CONNECT_SECONDS)
         if number not in state.settings.numbers:
             return DialPlan("out_of_service", CONNECT_SECONDS)
@@ -40,7 +44,7 @@ def plan_call(state: VoiceHost, number: str) -> DialPlan:
         return DialPlan("no_answer", MAILBOX_RING_SECONDS) if has_mailbox else DialPlan("busy", BUSY_SECONDS)
     calls = state.calls.rung.get(number, 0) - state.lines.calls_before.get(number, 0)
     meets = line.outcomes[min(calls, len(line.outcomes) - 1)]
-    if meets == "answer" and line.tree is None and not line.representatives:
+    if meets == "answer" and line.tree is None and not line.representatives and number not in state.people:
         meets = "no_answer"
     if meets == "busy":
         return DialPlan(meets, BUSY_SECONDS)

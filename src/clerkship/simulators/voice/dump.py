@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from clerkship.simulators.voice.records import CallRecord, CallTurn
+from clerkship.simulators.voice.people import PersonByPhone
+from clerkship.simulators.voice.records import CallRecord, CallTurn, Voicemail
 
 
 def dump_calls(calls: Iterable[CallRecord]) -> list[dict[str, Any]]:
@@ -55,6 +56,40 @@ def _dump_turn(turn: CallTurn) -> dict[str, Any]:
         "node": turn.node,
         "seq": turn.seq,
     }
+
+
+def dump_people(people: Iterable[PersonByPhone]) -> list[dict[str, Any]]:
+    """Return the people who can be reached by phone."""
+    return [
+        {
+            "person": each.person,
+            "number": each.number,
+            "greeting": each.greeting,
+            "open": each.is_open,
+            "turns": each.turns,
+            "messages": [event.seq for event in each.messages],
+        }
+        for each in people
+    ]
+
+
+def dump_voicemails(messages: Iterable[Voicemail]) -> list[dict[str, Any]]:
+    """Return the voicemails in the order in which they were left."""
+    return [
+        {
+            "id": each.id,
+            "mailbox": each.mailbox,
+            "from": each.from_number,
+            "text": each.text,
+            "received_at": _format(each.received_at),
+            "seconds": each.seconds,
+            "before_beep": each.before_beep,
+            "call": each.call,
+            "read": each.is_read,
+            "deleted": each.is_deleted,
+        }
+        for each in messages
+    ]
 
 
 def _format(at: datetime | None) -> str | None:

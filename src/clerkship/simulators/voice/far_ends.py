@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from clerkship.events.event import Event
 from clerkship.ivr.machine import IvrMachine
 from clerkship.ivr.recorder import RecorderMachine
 from clerkship.ivr.representative import RepresentativeMachine
 from clerkship.ivr.session import (
     Action,
     Beep,
+    CallerSession,
+    ChangeVoicemail,
     CollectValue,
     EndHold,
     EnterNode,
@@ -15,6 +18,8 @@ from clerkship.ivr.session import (
     HangUp,
     HookReturned,
     IvrSession,
+    LeaveVoicemail,
+    MailboxSession,
     RecordingSession,
     RejectInput,
     RepresentativeSession,
@@ -31,7 +36,8 @@ from clerkship.ivr.session import (
 from clerkship.ivr.speech_time import measure_speech, split_heard
 from clerkship.ivr.tree import IvrTree, QueueNode
 from clerkship.sandbox.state import ActionContext
-from clerkship.simulators.voice.calls import speech_end
+from clerkship.simulators.voice.callers import CallerMachine
+from clerkship.simulators.voice.calls import agent_speech_end, speech_end
 from clerkship.simulators.voice.config import MailboxConfig
 from clerkship.simulators.voice.dialling import BUSY_TONE, plan_call
 from clerkship.simulators.voice.events import (
@@ -52,6 +58,8 @@ from clerkship.simulators.voice.events import (
 from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
 from clerkship.simulators.voice.hooks.registry import find_hook, run_hook
 from clerkship.simulators.voice.host import VoiceHost
+from clerkship.simulators.voice.mailbox_tree import MailboxMachine
+from clerkship.simulators.voice.mailboxes import RecordedMessage, build_voicemail
 from clerkship.simulators.voice.records import CallParty, CallRecord, CallTurn, DueKind, Speaker
 
 MAX_TRANSFERS = 10
@@ -71,21 +79,22 @@ def choose_far_end(state: VoiceHost, call: CallRecord) -> FarEnd | None:
     """Return what answers the call at its number, or the representative that it was transferred to; None if nothing."""
     number, _, representative = (call.far_end or call.to_number).partition("/")
     line = state.lines.find(number)
+    if line is None:
+        mailbox = state.mailboxes.find_by_access_number(number)
+        return None if mailbox is None else MailboxMachine(mailbox, state.mailboxes.list_messages(mailbox.name))
     tree = find_tree(state, call)
     if tree is not None and not representative:
-        return IvrMachine(tree, {} if line is None else line.values)
-    if line is None:
-        return None
+        return IvrMachine(tree, line.values)
     script = line.representatives.get(representative or next(iter(line.representatives), ""))
     values = {**(tree.values if tree is not None else {}), **line.values}
     return None if script is None else RepresentativeMachine(script, values)
 
 
 def find_tree(state: VoiceHost, call: CallRecord) -> IvrTree | None:
-    """Return the phone tree that answers at the number of a call: that of a line, or that of a mailbox."""
+    """Return the phone tree that answers at the number of a call."""
     number = call.number
     version = call.tree_version or state.lines.find_version(number)
-    return state.lines.find_tree(number, version) if version else state.find_access_tree(call)
+    return state.lines.find_tree(number, version) if version else None
 
 
 def find_far_end(state: VoiceHost, call: CallRecord) -> FarEnd:
@@ -93,6 +102,8 @@ def find_far_end(state: VoiceHost, call: CallRecord) -> FarEnd:
     session = call.session
     if isinstance(session, RecordingSession):
         return RecorderMachine(session.mailbox, session.greeting, session.max_seconds)
+    if isinstance(session, CallerSession):
+        return CallerMachine()
     far_end = choose_far_end(state, call)
     assert far_end is not None
     return far_end
@@ -103,7 +114,7 @@ def hears_speech(state: VoiceHost, call: CallRecord) -> bool:
     session = call.session
     if session is None:
         return call.status == "connected" and "ring" not in call.due
-    if isinstance(session, RepresentativeSession):
+    if isinstance(session, RepresentativeSession | MailboxSession | CallerSession):
         return session.phase != "on_hold"
     if isinstance(session, IvrSession):
         far_end = find_far_end(state, call)
@@ -150,8 +161,7 @@ def carry_out(
             elif isinstance(each, StartHold):
                 result = _start_hold(action, call, each, result)
             elif isinstance(each, HangUp):
-                by: CallParty = "representative" if "/" in call.far_end else "line"
-                state.end_call(action, call, by, "completed", each.reason)
+                _hang_up(state, action, call, each.reason)
                 return
             else:
                 _perform(state, action, call, far_end, each)
@@ -180,7 +190,7 @@ def _start_hold(action: ActionContext, call: CallRecord, start: StartHold, resul
 def _build_change(
     action: ActionContext, call: CallRecord, result: StepResult, done: DueKind | None, timer: float | None
 ) -> SessionChanged:
-    if timer is not None and result.session.phase == "speaking":
+    if timer is not None and result.session is not None and result.session.phase == "speaking":
         end = speech_end(call)
         timer = timer if end is None else max(timer, (end - action.now).total_seconds())
     return SessionChanged(call=call.id, session=result.session, timer_seconds=timer, done=done)
@@ -202,8 +212,9 @@ def _perform(state: VoiceHost, action: ActionContext, call: CallRecord, far_end:
             action.emit(MusicStarted(call=call.id, music=text))
         case Speak(text):
             is_tree = isinstance(far_end, IvrMachine)
-            speaker: Speaker = "representative" if isinstance(far_end, RepresentativeMachine) else "line"
-            speak(action, call, text, speaker, node=call.path[-1] if is_tree and call.path else "")
+            if text.strip():
+                node = call.path[-1] if is_tree and call.path else ""
+                state.speak_far_end(action, call, text, _get_speaker(far_end), node=node)
         case StopSpeaking():
             cut_far_end(action, call)
         case Beep(mailbox):
@@ -216,20 +227,48 @@ def _perform(state: VoiceHost, action: ActionContext, call: CallRecord, far_end:
             action.emit(HoldEnded(call=call.id, by="line"))
         case VerifyIdentity(member_id):
             action.emit(IdentityVerified(call=call.id, member_id=member_id))
+        case ChangeVoicemail() | LeaveVoicemail():
+            _change_mailbox(state, action, call, each)
+
+
+def _change_mailbox(
+    state: VoiceHost, action: ActionContext, call: CallRecord, change: ChangeVoicemail | LeaveVoicemail
+) -> None:
+    boxes = state.mailboxes
+    if isinstance(change, ChangeVoicemail):
+        boxes.change(action, boxes.messages[change.id], change.change, call.id)
+        return
+    message = RecordedMessage(change.text, "")
+    boxes.leave(action, build_voicemail(boxes.new_id(), change.mailbox, call.from_number, message, call.id))
+
+
+def _get_speaker(far_end: FarEnd) -> Speaker:
+    if isinstance(far_end, CallerMachine):
+        return "person"
+    return "representative" if isinstance(far_end, RepresentativeMachine) else "line"
+
+
+def _hang_up(state: VoiceHost, action: ActionContext, call: CallRecord, reason: str) -> None:
+    """End a call because the far end hangs up."""
+    by: CallParty = "representative" if "/" in call.far_end else "line"
+    if call.direction == "inbound" and not call.transfers:
+        by = "person"
+    state.end_call(action, call, by, "completed" if call.status == "connected" else "no_answer", reason)
 
 
 def speak(
     action: ActionContext, call: CallRecord, text: str, speaker: Speaker, *, node: str = "", **utterance: Any
-) -> None:
-    """Emit what the far end says. It begins when what it said before is over."""
-    if not text.strip():
-        return
+) -> Event:
+    """Emit what the far end says. It begins when what it said before is over; a person also lets the agent finish."""
     fields = {"turn": 0} | utterance
-    action.emit(
+    ends = [speech_end(call), agent_speech_end(call) if speaker == "person" else None]
+    end = max((end for end in ends if end is not None), default=None)
+    return action.emit(
         FarEndSpoke(
             call=call.id,
             number=len(call.turns) + 1,
-            far_end=call.number,
+            far_end=call.speech_address,
+            starts_in=0.0 if end is None else max((end - action.now).total_seconds(), 0.0),
             speaker=speaker,
             text=text,
             seconds=measure_speech(text),

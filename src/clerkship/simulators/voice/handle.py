@@ -1,6 +1,6 @@
 """The Python client of a `voice` sandbox."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clerkship.sandbox.handle import Handle
@@ -97,9 +97,9 @@ class Voice(Handle):
         """Delete a voicemail."""
         self.request("DELETE", f"/voicemails/{id}")
 
-    def register_webhook(self, url: str) -> None:
-        """Have each incoming call posted to a URL; an empty URL ends it."""
-        self._json("POST", "/webhook", {"url": url})
+    def register_webhook(self, url: str, events: Sequence[str] = ("call.ringing",)) -> None:
+        """Have each incoming call posted to a URL, or also other events; an empty URL ends it."""
+        self._json("POST", "/webhook", {"url": url, "events": list(events)})
 
     def _act(self, call: CallReference, verb: str, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = self._json("POST", f"/calls/{_get_id(call)}/{verb}", dict(fields or {}))

@@ -9,9 +9,17 @@ from typing import Any, cast
 from clerkship.events.event import Event
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.chart_cache import load_chart
-from clerkship.ivr.session import DigitsPressed, FarEnd, SpeechEnded, SpeechStarted, StepContext, TimerFired
+from clerkship.ivr.session import (
+    Answered,
+    CallerSession,
+    DigitsPressed,
+    FarEnd,
+    SpeechEnded,
+    SpeechStarted,
+    StepContext,
+    TimerFired,
+)
 from clerkship.ivr.speech_time import measure_speech
-from clerkship.ivr.tree import IvrTree
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
@@ -27,8 +35,9 @@ from clerkship.simulators.voice.checks import (
     clean,
 )
 from clerkship.simulators.voice.config import VoiceConfig
+from clerkship.simulators.voice.conversation import PhoneConversation, schedule_hang_up
 from clerkship.simulators.voice.dialling import NOT_IN_SERVICE, plan_call
-from clerkship.simulators.voice.dump import dump_calls
+from clerkship.simulators.voice.dump import dump_calls, dump_people, dump_voicemails
 from clerkship.simulators.voice.events import (
     AgentSpoke,
     CallAnswered,
@@ -39,7 +48,7 @@ from clerkship.simulators.voice.events import (
     DigitsSent,
     HoldEnded,
     HoldStarted,
-    VoicemailLeft,
+    PhoneConversationEnded,
 )
 from clerkship.simulators.voice.far_ends import (
     build_recorder,
@@ -53,7 +62,10 @@ from clerkship.simulators.voice.far_ends import (
     step_far_end,
 )
 from clerkship.simulators.voice.lines import LineTable
-from clerkship.simulators.voice.records import CallOutcome, CallParty, CallRecord, DueKind, Speaker
+from clerkship.simulators.voice.mailboxes import Mailboxes, build_voicemail, collect_recording
+from clerkship.simulators.voice.people import PeopleByPhone
+from clerkship.simulators.voice.records import VOICEMAIL, CallOutcome, CallParty, CallRecord, DueKind, Speaker
+from clerkship.simulators.voice.webhook_record import WebhookRecord
 
 
 class VoiceState(State):
@@ -69,8 +81,10 @@ class VoiceState(State):
         """The resources of the FHIR datasets."""
         self.lines = LineTable(self.settings)
         self.calls = CallTable(self.settings, self.lines)
-        self.people: dict[str, str] = {}
-        """Number -> name of the simulated person who answers there."""
+        self.people = PeopleByPhone()
+        """The simulated people who can be reached at a number."""
+        self.mailboxes = Mailboxes(self.settings.mailboxes)
+        self.webhook = WebhookRecord()
 
     @property
     def settings(self) -> VoiceConfig:
@@ -81,13 +95,9 @@ class VoiceState(State):
         """Return a call; refused if there is none."""
         return self.calls.find(id)
 
-    def is_access_number(self, number: str) -> bool:
-        """Return whether a number is dialled to listen to a mailbox."""
-        return any(mailbox.access_number == number for mailbox in self.settings.mailboxes)
-
-    def find_access_tree(self, call: CallRecord) -> IvrTree | None:
-        """Return the phone tree of a mailbox, if the call is to the number at which it is listened to."""
-        return None
+    def conversation(self, channel: str, address: str) -> PhoneConversation:
+        """Return the conversation with the simulated person at a number."""
+        return PhoneConversation(self, address)
 
     # What the agent does.
 
@@ -95,7 +105,7 @@ class VoiceState(State):
         """Call a number. It rings; whether it is answered shows later."""
         try:
             number, own = check_number(to), check_own_number(from_number, self.settings)
-            self._check_count()
+            self.check_count()
         except Refusal as refusal:
             action.emit(CallRefused(to_number=clean(to), code=refusal.code, reason=refusal.reason))
             raise
@@ -118,7 +128,9 @@ class VoiceState(State):
     def answer(self, action: ActionContext, id: str) -> CallRecord:
         """Answer a call that rings at an own number."""
         call = self._find_ringing(id)
-        action.emit(action.apply_faults(CallAnswered(call=id, far_end=call.from_number)))
+        event = action.emit(action.apply_faults(CallAnswered(call=id, far_end=call.from_number)))
+        if call.session is not None:
+            step_far_end(self, action._replace(now=event.at), call, Answered())
         return call
 
     def reject(self, action: ActionContext, id: str) -> CallRecord:
@@ -132,21 +144,30 @@ class VoiceState(State):
         call = self.find_call(id)
         check_not_held(call)
         check_text(text, self.settings)
-        is_heard = hears_speech(self, call)
-        event = action.emit(
+        event = self.speak_agent(action, call, text)
+        action = action._replace(now=event.at)
+        if hears_speech(self, call):
+            if call.session is not None:
+                step_far_end(self, action, call, SpeechStarted())
+            else:
+                cut_far_end(action, call)  # a person stops when they are interrupted
+        return call
+
+    def speak_agent(self, action: ActionContext, call: CallRecord, text: str, **utterance: Any) -> Event:
+        """Emit what the agent says in a call. `utterance` has further fields of the event."""
+        fields = {"turn": self.people.current_turn(call.speech_address)} | utterance
+        return action.emit(
             AgentSpoke(
-                call=id,
+                call=call.id,
                 number=len(call.turns) + 1,
-                far_end=call.number,
+                far_end=call.speech_address,
                 text=text,
-                turn=0,
                 seconds=measure_speech(text),
-                is_heard=is_heard,
+                is_heard=hears_speech(self, call),
+                is_greeting=isinstance(call.session, CallerSession) and bool(call.session.lines),
+                **fields,
             )
         )
-        if is_heard and call.session is not None:
-            step_far_end(self, action._replace(now=event.at), call, SpeechStarted())
-        return call
 
     def press(self, action: ActionContext, id: str, digits: str) -> CallRecord:
         """Press keys."""
@@ -192,24 +213,24 @@ class VoiceState(State):
 
     # What the far end does.
 
-    def connect_far_end(self, action: ActionContext, call: CallRecord, far_end: FarEnd | None) -> None:
-        """Connect a call to a far end, which answers; None for a simulated person."""
-        if call.status == "ringing":
-            number = call.to_number if call.direction == "outbound" else call.from_number
-            answered = CallAnswered(call=call.id, far_end=call.far_end or number)
-            event = action.emit(action.apply_faults(answered))
+    def connect_far_end(
+        self, action: ActionContext, call: CallRecord, far_end: FarEnd | None, address: str = ""
+    ) -> None:
+        """Connect a call to a far end, which answers; None for a simulated person. `address` is its number."""
+        address = address or call.far_end or call.number
+        if call.status == "ringing" or "ring" in call.due:
+            event = action.emit(action.apply_faults(CallAnswered(call=call.id, far_end=address)))
             action = action._replace(now=event.at)
-        elif "ring" in call.due:
-            action.emit(action.apply_faults(CallAnswered(call=call.id, far_end=call.far_end)))
         if far_end is not None:
             result = far_end.start(StepContext(action.now, action.rng))
             carry_out(self, action, call, far_end, result)
 
     def speak_far_end(
         self, action: ActionContext, call: CallRecord, text: str, speaker: Speaker, **utterance: Any
-    ) -> None:
-        """Let a person or an announcement say something."""
-        speak(action, call, text, speaker, **utterance)
+    ) -> Event:
+        """Let a person or an announcement say something. What a person says is a turn of their conversation."""
+        turn = self.people.next_turn(call.speech_address) if speaker == "person" else 0
+        return speak(action, call, text, speaker, **{"turn": turn} | utterance)
 
     def end_call(
         self, action: ActionContext, call: CallRecord, by: CallParty, outcome: CallOutcome, reason: str = ""
@@ -220,8 +241,10 @@ class VoiceState(State):
         own = next((turn for turn in reversed(call.turns) if turn.speaker == "agent"), None)
         if own is not None and own.end > action.now:
             cut_turn(action, call, own)
-        if call.beep_at is not None:
-            self._leave_voicemail(action, call)
+        recording = collect_recording(call, action.now)
+        if recording is not None:
+            message = build_voicemail(self.mailboxes.new_id(), call.mailbox, call.from_number, recording, call.id)
+            self.mailboxes.leave(action, message)
         action.emit(CallEnded(call=call.id, by=by, outcome=outcome, reason=reason))
 
     def next_due(self) -> DueWork | None:
@@ -235,16 +258,17 @@ class VoiceState(State):
         if work is not None:
             _run_work(self, action, work.call, work.kind)
 
-    def end_unanswered(self, action: ActionContext, call: CallRecord) -> None:
-        """End a call to an own number that the agent did not answer."""
-        self.end_call(action, call, "system", "no_answer", "the agent did not answer")
-
     # Changes.
 
     def apply(self, event: Event) -> None:
         """Change the state by an event."""
         self.lines.apply(event)
         self.calls.apply(event)
+        self.people.apply(event)
+        self.mailboxes.apply(event)
+        self.webhook.apply(event)
+        if isinstance(event.payload, PhoneConversationEnded):
+            schedule_hang_up(self, event, event.payload.number)
 
     def dump(self) -> Any:
         """Return plain data."""
@@ -252,9 +276,13 @@ class VoiceState(State):
             "calls": dump_calls(self.calls.by_id.values()),
             "rung": dict(self.calls.rung),
             "lines": self.lines.dump_changes(),
+            "people": dump_people(self.people.by_number.values()),
+            "voicemails": dump_voicemails(self.mailboxes.messages.values()),
+            "webhook": {"events": list(self.webhook.events), "told": sorted(map(list, self.webhook.answered))},
         }
 
-    def _check_count(self) -> None:
+    def check_count(self) -> None:
+        """Refuse another call if there are too many."""
         settings = self.settings
         if len(self.calls.open_calls) >= settings.max_open_calls:
             limit = settings.max_open_calls
@@ -269,25 +297,9 @@ class VoiceState(State):
             raise Refusal(409, "not_incoming", f"call {id} was dialled by the organization; only incoming calls ring")
         if call.status != "ringing":
             raise Refusal(409, "already_answered", f"call {id} is answered already")
+        if "ring" not in call.due:
+            raise Refusal(409, "not_ringing", f"call {id} does not ring any more: the mailbox has taken it")
         return call
-
-    def _leave_voicemail(self, action: ActionContext, call: CallRecord) -> None:
-        beep = call.beep_at
-        assert beep is not None
-        own = [turn for turn in call.turns if turn.speaker == "agent"]
-        recorded = [turn for turn in own if turn.start >= beep]
-        seconds = sum((turn.end - turn.start).total_seconds() for turn in recorded)
-        action.emit(
-            VoicemailLeft(
-                id=action.ids.new("voicemail"),
-                mailbox=call.mailbox,
-                from_number=call.from_number,
-                text=" ".join(turn.heard for turn in recorded),
-                seconds=round(seconds, 2),
-                before_beep=" ".join(turn.heard for turn in own if turn.start < beep),
-                call=call.id,
-            )
-        )
 
 
 def _run_work(state: VoiceState, action: ActionContext, call: CallRecord, kind: DueKind) -> None:
@@ -300,7 +312,10 @@ def _run_work(state: VoiceState, action: ActionContext, call: CallRecord, kind: 
             own = next(turn for turn in reversed(call.turns) if turn.speaker == "agent")
             step_far_end(state, action, call, SpeechEnded(own.text), done="speech")
         case "hang_up":
-            state.end_call(action, call, "system", "failed", "the number is not in service")
+            if call.status == "connected":
+                state.end_call(action, call, "person", "completed", "the person hung up")
+            else:
+                state.end_call(action, call, "system", "failed", "the number is not in service")
         case "drop":
             state.end_call(action, call, "system", "dropped", "the connection broke")
         case "limit":
@@ -311,7 +326,10 @@ def _run_work(state: VoiceState, action: ActionContext, call: CallRecord, kind: 
 def _finish_ringing(state: VoiceState, action: ActionContext, call: CallRecord) -> None:
     """Let the number answer, or end the call, when it has rung."""
     if call.direction == "inbound":
-        state.end_unanswered(action, call)
+        if call.session is not None:
+            step_far_end(state, action, call, TimerFired(), done="ring")
+        else:
+            state.end_call(action, call, "system", "no_answer", "the agent did not answer")
         return
     number = call.number
     mailbox = state.lines.find_mailbox(number)
@@ -322,12 +340,14 @@ def _finish_ringing(state: VoiceState, action: ActionContext, call: CallRecord) 
             state.speak_far_end(action, call, NOT_IN_SERVICE, "line")
         else:
             state.end_call(action, call, "system", "failed", "the call was transferred to a number not in service")
-    elif call.meets == "no_answer" and mailbox is None:
-        state.end_call(action, call, "system", "no_answer", "there was no answer")
-    elif call.meets == "no_answer" and mailbox is not None:
-        state.connect_far_end(action, call, build_recorder(mailbox))
-    elif number in state.people:
+    elif call.meets == "answer" and number in state.people:
         state.connect_far_end(action, call, None)
-    else:
-        far_end = choose_far_end(state, call)
+        state.speak_far_end(action, call, state.people.choose_greeting(number), "person")
+    elif call.meets == "answer" and (far_end := choose_far_end(state, call)) is not None:
         state.connect_far_end(action, call, far_end)
+    elif mailbox is not None:
+        # What is said to the mailbox of a person is not said to the person.
+        address = number if state.people.find(number) is None else f"{number}/{VOICEMAIL}"
+        state.connect_far_end(action, call, build_recorder(mailbox), address)
+    else:
+        state.end_call(action, call, "system", "no_answer", "there was no answer")

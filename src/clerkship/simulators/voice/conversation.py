@@ -1,0 +1,146 @@
+"""The conversation with a simulated person by phone."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from clerkship.events.event import Event
+from clerkship.ivr.session import CallerSession
+from clerkship.model.conversation_key import normalise_address
+from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.state import ActionContext, CallConversation
+from clerkship.simulators.voice.calls import agent_speech_end, speech_end
+from clerkship.simulators.voice.checks import check_not_held
+from clerkship.simulators.voice.events import (
+    CHANNEL,
+    AgentSpoke,
+    CallAnswered,
+    PhoneConversationEnded,
+    PhoneConversationStarted,
+    SessionChanged,
+)
+from clerkship.simulators.voice.incoming import Caller, find_ringing_call, ring_agent, start_call
+from clerkship.simulators.voice.people import PersonByPhone
+from clerkship.simulators.voice.records import CallRecord
+
+if TYPE_CHECKING:
+    from clerkship.simulators.voice.state import VoiceState
+
+
+class PhoneConversation(CallConversation):
+    """The calls with the person at one number."""
+
+    def __init__(self, state: "VoiceState", number: str) -> None:
+        self._state, self._number = state, normalise_address(CHANNEL, number)
+
+    @property
+    def _record(self) -> PersonByPhone | None:
+        return self._state.people.find(self._number)
+
+    @property
+    def open(self) -> bool:
+        """Whether the person can be reached at the number."""
+        return self._record is not None and self._record.is_open
+
+    @property
+    def turns(self) -> int:
+        """How often the person has spoken."""
+        return self._record.turns if self._record is not None else 0
+
+    @property
+    def messages(self) -> Sequence[Event]:
+        """What was said by and to the person since the conversation was started."""
+        return self._record.messages if self._record is not None else ()
+
+    @property
+    def hangs_up_at(self) -> datetime | None:
+        """When the person, who has said goodbye, hangs up."""
+        call = self._find_connected()
+        due = None if call is None else call.due.get("hang_up")
+        return None if due is None else due[0]
+
+    def start(self, action: ActionContext, person: str, greeting: str | None = None) -> Event:
+        """Let a person answer at the number; refused if one does already."""
+        if self.open:
+            raise Refusal(409, "already_open", f"a person can be reached at {self._number} already")
+        return action.emit(PhoneConversationStarted(person=person, number=self._number, greeting=greeting or ""))
+
+    def connect(self, action: ActionContext) -> None:
+        """Have the person call the first own number, and answer for the agent; nothing if they are in a call."""
+        if self._find_connected() is not None:
+            return
+        call = find_ringing_call(self._state, self._number)
+        if call is None:
+            call = start_call(self._state, action, self._number, self._state.settings.numbers[0])
+        action.emit(CallAnswered(call=call.id, far_end=self._number))
+
+    def can_answer(self, message: Event) -> bool:
+        """Return whether the call in which the agent said something still goes on with this person."""
+        call = self._find_connected()
+        return call is not None and isinstance(message.payload, AgentSpoke) and message.payload.call == call.id
+
+    def say(self, action: ActionContext, text: str, **extra: Any) -> Event:
+        """Say something in the call. A person who is in none calls the agent, and says it when that answers.
+
+        Refused for an agent that is in no call with the person.
+        """
+        if not self.open:
+            raise Refusal(409, "not_open", f"there is no person at {self._number}")
+        extra.pop("subject", None)
+        if action.actor == "agent":
+            return self._say_as_agent(action, text, extra)
+        call = self._find_connected() or find_ringing_call(self._state, self._number)
+        if call is None:
+            caller = Caller(lines=(text,), voicemail=text, is_person=True)
+            return ring_agent(self._state, action, self._number, self._state.settings.numbers[0], caller)
+        session = call.session
+        if isinstance(session, CallerSession) and session.phase != "speaking":
+            return action.emit(_add_line(call, session, text, action.now))
+        return self._state.speak_far_end(action, call, text, "person", **extra)
+
+    def _say_as_agent(self, action: ActionContext, text: str, extra: dict[str, Any]) -> Event:
+        """Say something for an agent that takes turns: it begins when both sides are silent."""
+        call = self._find_connected()
+        if call is None:
+            raise Refusal(409, "not_connected", f"there is no call with {self._number}")
+        check_not_held(call)
+        ends = [end for end in (speech_end(call), agent_speech_end(call)) if end is not None]
+        starts_in = max((end - action.now).total_seconds() for end in ends) if ends else 0.0
+        return self._state.speak_agent(action, call, text, starts_in=max(starts_in, 0.0), **extra)
+
+    def end(self, action: ActionContext, reason: str, **extra: Any) -> Event:
+        """Let the person leave: they hang up when they have finished speaking. Refused if they left already."""
+        if not self.open:
+            raise Refusal(409, "not_open", f"there is no person at {self._number}")
+        call = self._find_connected()
+        event = action.emit(PhoneConversationEnded(number=self._number, reason=reason, **extra))
+        ringing = find_ringing_call(self._state, self._number)
+        if ringing is not None and isinstance(ringing.session, CallerSession):
+            alone = ringing.session.model_copy(update={"is_person": False})
+            action.emit(SessionChanged(call=ringing.id, session=alone))
+        if call is not None and "hang_up" not in call.due:
+            self._state.end_call(action, call, "person", "completed", reason)
+        return event
+
+    def _find_connected(self) -> CallRecord | None:
+        """Return the call in which the person is connected with the agent."""
+        id = self._state.people.find_call(self._number)
+        return None if id is None else self._state.find_call(id)
+
+
+def schedule_hang_up(state: "VoiceState", event: Event, number: str) -> None:
+    """Let a person who has left hang up when they have finished speaking."""
+    id = state.people.find_call(number)
+    call = None if id is None else state.find_call(id)
+    end = None if call is None else speech_end(call)
+    if call is not None and end is not None and end > event.at:
+        state.calls.agenda.schedule(call, "hang_up", end, event.seq)
+
+
+def _add_line(call: CallRecord, session: CallerSession, text: str, now: datetime) -> SessionChanged:
+    """Return the event after which a caller who has not spoken yet says something more."""
+    message = f"{session.voicemail} {text}".strip()
+    changed = session.model_copy(update={"lines": (*session.lines, text), "voicemail": message})
+    timer = call.timer
+    seconds = None if timer is None else max((timer[0] - now).total_seconds(), 0.0)
+    return SessionChanged(call=call.id, session=changed, timer_seconds=seconds)
