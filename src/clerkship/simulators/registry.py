@@ -98,6 +98,8 @@ KINDS: tuple[KindEntry, ...] = (
         steps={
             "voice.call": (),
             "voice.voicemail": (),
+            "voice.menu": (),
+            "voice.line": (),
             "voice.busy": (),
             "voice.drop": (),
             "voice.wrong_transfer": (),

@@ -19,6 +19,8 @@ from clerkship.simulators.voice.operations import OPERATIONS
 from clerkship.simulators.voice.scaffold import SCAFFOLD
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.steps.call import CallAgent
+from clerkship.simulators.voice.steps.line import ChangeLine
+from clerkship.simulators.voice.steps.menu import ChangeMenu
 from clerkship.simulators.voice.steps.voicemail import LeaveVoicemailStep
 from clerkship.simulators.voice.webhook import WEBHOOK_EXERCISE, WEBHOOK_OPERATIONS, VoiceWebhook
 from clerkship.simulators.voice.websocket import open_socket
@@ -38,7 +40,7 @@ SPEC = Spec(
     dataset="fhir",
     prepare=load_chart,
     outbound=(VoiceWebhook,),
-    steps=(CallAgent, LeaveVoicemailStep, *FAULT_STEPS),
+    steps=(CallAgent, LeaveVoicemailStep, ChangeMenu, ChangeLine, *FAULT_STEPS),
     channels=("phone",),
     attack=VoiceAttack(),
     scaffold=SCAFFOLD,

@@ -1,18 +1,29 @@
 """The configuration of a `voice` simulator."""
 
+from collections.abc import Collection, Iterator
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from clerkship.ivr.representative_script import RepresentativeScript
+from clerkship.ivr.shipped import load_representative
 from clerkship.ivr.tree import IvrTree, ValueName
+from clerkship.model.checked import CheckedModel, FoundMistake
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
+from clerkship.model.names import did_you_mean
 from clerkship.simulators.voice.example_tree import EXAMPLE_REPRESENTATIVE, EXAMPLE_TREE
 from clerkship.simulators.voice.records import DialOutcome
+from clerkship.simulators.voice.tree_hooks import find_script_hook_mistakes
+from clerkship.simulators.voice.tree_source import TreePlaces, find_tree_mistakes, list_source_values
 
 PhoneNumber = Annotated[str, Field(pattern=r"^\+[1-9]\d{6,14}$", description="phone number in E.164: +15550100123")]
+
+
+def _load_named_script(value: Any) -> Any:
+    """Return the script that ships with a name; anything else unchanged."""
+    return load_representative(value) if isinstance(value, str) else value
 
 
 class VoiceLine(Frozen):
@@ -26,7 +37,8 @@ class VoiceLine(Frozen):
     ] = None
     values: Annotated[dict[ValueName, str], Field(description="values of the tree that differ on this line")] = {}
     representatives: Annotated[
-        dict[ValueName, RepresentativeScript], Field(description="by the name in transfers")
+        dict[ValueName, Annotated[RepresentativeScript, BeforeValidator(_load_named_script)]],
+        Field(description="by the name in transfers: a script, or the name of one that ships"),
     ] = {}
     mailbox: Annotated[str | None, Field(description="mailbox that answers, if there is no tree")] = None
     outcomes: Annotated[
@@ -61,7 +73,7 @@ EXAMPLE_MAILBOXES = (
 )
 
 
-class VoiceConfig(Frozen):
+class VoiceConfig(CheckedModel):
     """The configuration: the organization's own numbers, the lines it can call, and its mailboxes."""
 
     organization: str = "Clinic"
@@ -78,3 +90,26 @@ class VoiceConfig(Frozen):
     max_open_calls: Annotated[Whole, Field(ge=1, le=10_000)] = 2_000
     max_calls: Annotated[Whole, Field(ge=1, le=1_000_000)] = 50_000
     max_text: Annotated[Whole, Field(ge=1, le=100_000, description="characters that are said at once")] = 5_000
+
+    def find_mistakes(self, domains: Collection[str]) -> Iterator[FoundMistake]:
+        """Return the mistakes in phone trees and scripts that depend on hooks, mailboxes and domains."""
+        mailboxes = [mailbox.name for mailbox in self.mailboxes]
+        for number, line in enumerate(self.lines):
+            for mistake in _find_line_mistakes(line, mailboxes, domains):
+                yield mistake._replace(path=("lines", number, *mistake.path))
+
+
+def _find_line_mistakes(
+    line: VoiceLine, mailboxes: Collection[str], domains: Collection[str]
+) -> Iterator[FoundMistake]:
+    if line.mailbox is not None and line.mailbox not in mailboxes:
+        yield FoundMistake(("mailbox",), f"unknown mailbox `{line.mailbox}`", did_you_mean(line.mailbox, mailboxes))
+    values = set(line.values)
+    if line.tree is not None:
+        places = TreePlaces(line.values, mailboxes, line.representatives)
+        for mistake in find_tree_mistakes(line.tree, places, domains):
+            yield mistake._replace(path=("tree", *mistake.path))
+        values.update(list_source_values(line.tree))
+    for name, script in line.representatives.items():
+        for mistake in find_script_hook_mistakes(script, values, domains):
+            yield mistake._replace(path=("representatives", name, *mistake.path))

@@ -8,6 +8,7 @@ from clerkship.events.event import Event
 from clerkship.ivr.tree import IvrTree
 from clerkship.simulators.voice.config import MailboxConfig, VoiceConfig, VoiceLine
 from clerkship.simulators.voice.events import LineChanged, MenuChanged
+from clerkship.simulators.voice.tree_source import resolve_tree
 
 
 class LineTable:
@@ -74,9 +75,9 @@ class LineTable:
         """Return the version of the phone tree that answers at a number now; empty if none does."""
         if number not in self._versions:
             line = self.by_number.get(number)
-            if line is None or not isinstance(line.tree, IvrTree):
+            if line is None or line.tree is None:
                 return ""
-            self.replace_tree(number, line.tree)
+            self.replace_tree(number, resolve_tree(line.tree))
         return self._versions[number]
 
     def list_versions(self, number: str) -> set[str]:

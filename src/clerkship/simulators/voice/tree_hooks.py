@@ -18,9 +18,9 @@ def find_tree_hook_mistakes(
 
     `values` are those of the line. If they are None, the line is not known, so that no value can be missing.
     """
-    known = None if values is None else {*values, *list_tree_values(tree)}
     for name, node in tree.nodes.items():
         if isinstance(node, HookNode):
+            known = None if values is None else {*values, *_list_values(tree, node.hook)}
             for mistake in _check_node(node, known, domains):
                 yield mistake._replace(path=("nodes", name, *mistake.path))
 
@@ -43,13 +43,13 @@ def find_script_hook_mistakes(
             yield from _check_outcomes(hook, answer.says, (*path, "says"))
 
 
-def list_tree_values(tree: IvrTree) -> set[str]:
-    """Return the names of the values that a tree sets, collects or gets from hooks."""
+def _list_values(tree: IvrTree, hook: str) -> set[str]:
+    """Return the names of the values that a tree sets, collects or gets from other hooks than the one that is named."""
     names = set(tree.values)
     for node in tree.nodes.values():
         if isinstance(node, CollectNode):
             names.add(node.variable)
-        elif isinstance(node, HookNode) and node.hook in HOOKS:
+        elif isinstance(node, HookNode) and node.hook in HOOKS and node.hook != hook:
             names.update(HOOKS[node.hook].outputs)
     return names
 

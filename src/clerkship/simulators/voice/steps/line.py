@@ -1,0 +1,37 @@
+"""`voice.line`: change what calls to a line meet."""
+
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.model.duration import Duration
+from clerkship.simulators.voice.config import PhoneNumber
+from clerkship.simulators.voice.line_changes import change_line
+from clerkship.simulators.voice.records import DialOutcome
+from clerkship.simulators.voice.state import VoiceState
+from clerkship.steps.contract import Step, StepHost
+
+
+class ChangeLine(Step):
+    """Changes what later calls to a line meet: it becomes busy, or rings for longer. Calls under way go on."""
+
+    name: ClassVar[str] = "voice.line"
+    simulator: ClassVar[str | None] = "voice"
+    number: Annotated[PhoneNumber, Field(description="number of the line")]
+    outcomes: Annotated[
+        tuple[DialOutcome, ...] | None,
+        Field(min_length=1, max_length=50, description="what each later call meets, in order; the last one repeats"),
+    ] = None
+    ring: Annotated[Duration | None, Field(description="how long it rings before it is answered")] = None
+    sandbox: Annotated[str | None, Field(description="which sandbox; the only one if not given")] = None
+
+    @model_validator(mode="after")
+    def _check_change(self) -> Self:
+        if self.outcomes is None and self.ring is None:
+            raise ValueError("expected `outcomes` or `ring`")
+        return self
+
+    def run(self, host: StepHost) -> None:
+        """Change the line. Raises InputError if there is none with the number."""
+        state, action = host.state(VoiceState, self.sandbox)
+        change_line(state, action, self.number, self.outcomes, self.ring)
