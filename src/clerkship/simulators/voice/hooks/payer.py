@@ -68,7 +68,8 @@ def check_eligibility(context: HookContext, arguments: Mapping[str, str]) -> Hoo
     }
     if answer.status != "active":
         return HookResult("inactive", values)
-    return HookResult("active", {**values, "copay": _find_copay(answer), "deductible_left": _find_deductible(answer)})
+    amounts = {"copay": _find_copay(answer), "deductible_left": _find_deductible(answer)}
+    return HookResult("active", {**values, **amounts})
 
 
 def find_authorization(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
@@ -147,9 +148,8 @@ def _find_deductible(answer: EligibilityAnswer) -> str:
 
 
 def _render_amount(benefits: Iterable[Benefit]) -> str:
-    """Return the amount of the first benefit in dollars; empty if there is none."""
-    amount = next((each.amount for each in benefits if each.amount is not None), None)
-    return f"{amount:.2f}" if amount is not None else ""
+    """Return the amount of the first benefit in dollars; nothing is to be paid if there is none."""
+    return f"{next((each.amount for each in benefits if each.amount is not None), 0.0):.2f}"
 
 
 def _describe_authorization(authorization: Authorization) -> dict[str, str]:
