@@ -205,8 +205,8 @@ def _pass(context: Context, seconds: float, call: CallRecord, is_done: Callable[
             return (len(call.turns), call.status, _phase(call)) != (turns, status, phase)
 
         passed = context.pass_time(pause - now, is_changed)
-        if passed is None:
-            break
+        if passed is None or (passed <= now and not is_changed()):
+            break  # the trial has ended
         now = passed
     return context._replace(action=context.action._replace(now=now))
 

@@ -1,0 +1,96 @@
+"""The WebSocket of a telephone, with a real client over loopback."""
+
+from typing import Any
+
+import orjson
+import pytest
+from websockets.sync.client import ClientConnection
+
+from tests.simulators.voice.office_phone import BUSY, MENU, MENU_PROMPT
+from tests.simulators.voice.served_phone import ServedPhone
+
+
+def read_answer(client: ClientConnection) -> dict[str, Any]:
+    """Return the next answer; pushes before it are skipped."""
+    while True:
+        message: dict[str, Any] = orjson.loads(client.recv(timeout=30))
+        if "event" not in message:
+            return message
+
+
+def read_pushes(client: ClientConnection, last: str) -> list[str]:
+    """Return the names of pushes up to one, without answers."""
+    names: list[str] = []
+    while last not in names:
+        message = orjson.loads(client.recv(timeout=30))
+        names += [message["event"]] if "event" in message else []
+    return names
+
+
+def ask(client: ClientConnection, **message: Any) -> dict[str, Any]:
+    client.send(orjson.dumps(message).decode())
+    return read_answer(client)
+
+
+def test_a_call_is_made_and_heard_over_a_websocket() -> None:
+    with ServedPhone() as served:
+        client = served.open_socket()
+        answer = ask(client, id=1, do="dial", to=MENU)
+        assert answer["id"] == 1
+        call = answer["result"]["id"]
+        heard = ask(client, id="two", do="hear", call=call)
+        assert heard["id"] == "two"
+        assert heard["result"]["heard"][-1]["text"] == MENU_PROMPT
+        ask(client, id=3, do="say", call=call, text="claims")
+        ended = ask(client, id=4, do="hear", call=call)["result"]
+        assert (ended["status"], ended["outcome"]) == ("ended", "completed")
+        assert ask(client, do="call", call=call)["result"]["turns"][-1]["text"].endswith("Goodbye.")
+
+
+def test_events_of_calls_are_pushed_without_words() -> None:
+    with ServedPhone() as served:
+        listener = served.open_socket()
+        ask(listener, id=1, do="calls")
+        call = served.phone.dial(MENU)
+        assert read_pushes(listener, "ringing")[-1] == "ringing"
+        served.phone.hear(call)
+        assert read_pushes(listener, "speech")[-1] == "speech"
+        served.phone.hang_up(call)
+        assert read_pushes(listener, "ended")[-1] == "ended"
+        served.phone.dial(BUSY)
+        assert "ringing" in read_pushes(listener, "ringing")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "not json",
+        "[]",
+        "null",
+        "{}",
+        '{"do": "fly"}',
+        '{"do": ["dial"]}',
+        '{"id": {"a": 1}, "do": "calls"}',
+        '{"id": 5, "do": "dial"}',
+        '{"id": 5, "do": "dial", "to": 7}',
+        '{"id": 5, "do": "say", "call": "call-1", "text": "Hello"}',
+        b"\xff\xfe",
+    ],
+)
+def test_a_bad_message_is_answered_with_an_error_and_the_connection_stays(message: str | bytes) -> None:
+    with ServedPhone() as served:
+        client = served.open_socket()
+        client.send(message)
+        answer = read_answer(client)
+        assert answer["error"]["message"]
+        assert answer["id"] == (5 if '"id": 5' in str(message) else None)
+        assert ask(client, id=2, do="calls") == {"id": 2, "result": {"calls": []}}
+
+
+def test_a_client_that_does_not_read_does_not_stop_other_calls() -> None:
+    with ServedPhone() as served:
+        stalled = served.open_socket()
+        for number in range(200):
+            stalled.send(orjson.dumps({"id": number, "do": "calls"}).decode())
+        call = served.phone.dial(MENU)
+        assert served.phone.listen(call).endswith(MENU_PROMPT)
