@@ -210,6 +210,7 @@ HOURS: dict[str, Any] = {
     "hours": [
         {"days": ["mon", "tue"], "opens": "08:00", "closes": "17:00"},
         {"days": ["sat"], "opens": "09:00", "closes": "12:00"},
+        {"days": ["sun"], "opens": "20:00", "closes": "00:00"},
     ],
     "holidays": ["2026-03-03"],
     "opened": "goodbye",
@@ -227,6 +228,9 @@ HOURS: dict[str, Any] = {
         ("2026-03-03 10:00:00", "night"),
         ("2026-03-04 10:00:00", "night"),
         ("2026-03-07 10:00:00", "goodbye"),
+        ("2026-03-08 19:59:59", "night"),
+        ("2026-03-08 23:59:59", "goodbye"),
+        ("2026-03-09 00:00:00", "night"),
     ],
 )
 def test_hours_depend_on_the_local_time_and_holidays(at: str, expected: str) -> None:

@@ -113,6 +113,12 @@ def test_tree_that_is_replaced_during_a_call_raises_no_error(
 
 
 @settings(deadline=None, derandomize=True)
+@given(draw_trees())
+def test_tree_survives_json(tree: IvrTree) -> None:
+    assert IvrTree.model_validate_json(tree.model_dump_json()) == tree
+
+
+@settings(deadline=None, derandomize=True)
 @given(draw_trees(), st.data())
 def test_tree_without_one_of_its_nodes_has_a_mistake(tree: IvrTree, data: st.DataObject) -> None:
     removed = data.draw(st.sampled_from(sorted(tree.nodes)))

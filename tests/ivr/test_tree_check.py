@@ -266,3 +266,12 @@ def test_position_is_known_only_in_a_queue() -> None:
     assert find_problems({"main": queue, "done": {**END, "prompt": "{position}"}}) == [
         f"node `done`, `prompt`: {{position}} {NOT_SET}"
     ]
+
+
+@pytest.mark.parametrize("at", [1020, "08:00Z", "8am", "24:00", "08:00:30"])
+def test_opening_time_is_a_local_time(at: Any) -> None:
+    hours = [{"days": ["mon"], "opens": at, "closes": "17:00"}]
+    with pytest.raises(ValidationError, match="expected a local time such as 08:00 or 17:30"):
+        IvrTree.model_validate(
+            build_fields({"main": {"type": "hours", "hours": hours, "opened": "done", "closed": "done"}, "done": END})
+        )

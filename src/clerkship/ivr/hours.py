@@ -1,9 +1,9 @@
 """Opening hours: whether an office is open at a time."""
 
-from datetime import datetime
+from datetime import datetime, time
 from typing import get_args
 
-from clerkship.ivr.tree import HoursNode, Weekday
+from clerkship.ivr.nodes import HoursNode, OpeningHours, Weekday
 
 WEEKDAYS: tuple[Weekday, ...] = get_args(Weekday)
 
@@ -12,5 +12,13 @@ def is_open(node: HoursNode, now: datetime) -> bool:
     """Whether an office is open at a local time. At the minute it closes, it is closed."""
     if now.date() in node.holidays:
         return False
-    weekday, time = WEEKDAYS[now.weekday()], now.time()
-    return any(weekday in hours.days and hours.opens <= time < hours.closes for hours in node.hours)
+    weekday, at = WEEKDAYS[now.weekday()], now.time()
+    return any(
+        weekday in hours.days and hours.opens <= at and (at < hours.closes or closes_at_midnight(hours))
+        for hours in node.hours
+    )
+
+
+def closes_at_midnight(hours: OpeningHours) -> bool:
+    """Whether an office is open until the end of the day."""
+    return hours.closes == time.min

@@ -1,9 +1,10 @@
 """The format of the nodes of a phone tree: prompts, menus, data entry, opening hours, queues and transfers."""
 
+import re
 from datetime import date, time, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole
@@ -17,6 +18,17 @@ Prompt = Annotated[
 ]
 EntryFormat = Literal["digits", "letters_and_digits", "date", "money"]
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+_LOCAL_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:00)?", re.ASCII)
+
+
+def _check_local_time(value: Any) -> Any:
+    """Raise ValueError for a time with a zone, and for a number, which would be read as seconds."""
+    if isinstance(value, time) or (isinstance(value, str) and _LOCAL_TIME.fullmatch(value)):
+        return value
+    raise ValueError(f"expected a local time such as 08:00 or 17:30, not {str(value)[:40]!r}")
+
+
+LocalTime = Annotated[time, BeforeValidator(_check_local_time)]
 DEFAULT_TIMEOUT = timedelta(seconds=6)
 DEFAULT_ATTEMPTS = 3
 
@@ -114,8 +126,8 @@ class OpeningHours(Frozen):
     """Opening hours of some weekdays, in the zone of the environment."""
 
     days: Annotated[tuple[Weekday, ...], Field(min_length=1)]
-    opens: time
-    closes: time
+    opens: LocalTime
+    closes: Annotated[LocalTime, Field(description="from then on it is closed; 00:00 is the midnight after it opens")]
 
 
 class HoursNode(Frozen):

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from clerkship.ivr.hours import closes_at_midnight
 from clerkship.ivr.nodes import (
     BranchNode,
     Choice,
@@ -158,8 +159,12 @@ def _check_visits(node: HookNode) -> Iterator[tuple[str, str]]:
 
 def _check_hours(node: HoursNode) -> Iterator[tuple[str, str]]:
     for index, hours in enumerate(node.hours):
-        if hours.closes <= hours.opens:
-            yield f"hours.{index}", f"it closes at {hours.closes:%H:%M}, but opens at {hours.opens:%H:%M}"
+        if hours.closes <= hours.opens and not closes_at_midnight(hours):
+            yield (
+                f"hours.{index}",
+                f"it closes at {hours.closes:%H:%M}, but opens at {hours.opens:%H:%M} (expected: a later time; for a "
+                "night, close at 00:00 and add hours of the next day)",
+            )
 
 
 def _check_choices(choices: Sequence[Choice], others: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
