@@ -151,6 +151,20 @@ def test_report_without_pillow_says_what_to_install(monkeypatch: pytest.MonkeyPa
     assert data["pictures_left_out"] == 3
 
 
+def test_pages_that_do_not_fit_are_drawn_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[FaxPage] = []
+
+    def draw(page: FaxPage) -> bytes:
+        drawn.append(page)
+        return write_png(page)
+
+    monkeypatch.setattr(page_images, "write_png", draw)
+    monkeypatch.setattr(page_images, "MAX_PICTURE_BYTES", 10)
+    monkeypatch.setattr(page_images, "MAX_PICTURES", 5)
+    data = data_of(made_up_faxes.referral(pages=10))
+    assert (len(drawn), len(data["pictures"]), data["pictures_left_out"]) == (5, 0, 11)
+
+
 def test_page_that_cannot_be_read_is_left_out() -> None:
     page = made_up_faxes.page(0)
     broken = made_up_faxes.stored(page).model_copy(update={"data": b"II*\x00\xff"})

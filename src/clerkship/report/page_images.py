@@ -12,7 +12,7 @@ from clerkship.report.detail import TaskDetail
 from clerkship.report.fax_pages import StoredPage
 
 MAX_PICTURES = 150
-"""Pages in one report."""
+"""Pages of one report that are drawn; those that do not fit into it are among them, because each takes time."""
 MAX_PICTURE_BYTES = 6 * 1024 * 1024
 """Bytes of all pictures in one report; a third more as base64."""
 NO_PILLOW = (
@@ -28,8 +28,8 @@ def build_page_images(details: Sequence[TaskDetail], shown: Sequence[dict[str, A
     """
     pages: dict[str, dict[str, Any]] = {}
     room, left_out, redacted, problem = MAX_PICTURE_BYTES, 0, 0, ""
-    for page in _list_pages(details, shown):
-        if len(pages) == MAX_PICTURES or problem:
+    for number, page in enumerate(_list_pages(details, shown)):
+        if number >= MAX_PICTURES or problem:
             left_out += 1
             continue
         tiff = page.read()
