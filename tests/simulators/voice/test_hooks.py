@@ -278,6 +278,14 @@ def test_next_appointment_is_found_and_past_ones_are_not() -> None:
     assert line.run("chart.find_appointment", patient="") == ("not_found", {})
 
 
+def test_practitioner_is_found_by_npi() -> None:
+    line = Line()
+    found = line.run("chart.find_practitioner", npi="9999910000")
+    assert found == ("found", {"practitioner": "Solange Toussaint, MD"})
+    for npi in ("9999999999", "", "99999,10000"):
+        assert line.run("chart.find_practitioner", npi=npi) == ("not_found", {})
+
+
 def test_case_has_a_new_number_each_time_and_is_logged() -> None:
     line = Line()
     numbers = [line.run("office.open_case", subject="Late claim").values["case_number"] for _ in range(2)]

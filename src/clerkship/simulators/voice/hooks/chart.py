@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from clerkship.domains.payer.members import NPI
 from clerkship.domains.payer.person_name import normalise_name
 from clerkship.fhir.chart import ChartView, UnchangedView
 from clerkship.fhir.resource import Resource, get_key, list_objects
@@ -88,6 +89,17 @@ def find_appointment(context: HookContext, arguments: Mapping[str, str]) -> Hook
     return HookResult("found", values)
 
 
+def find_practitioner(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
+    """Find a practitioner by NPI."""
+    npi = arguments.get("npi", "").strip()
+    if not npi.isdigit():
+        return NOT_FOUND
+    match = next(_find(context, "Practitioner", [("identifier", f"{NPI}|{npi}")]), None)
+    if match is None or match.get("active") is False:
+        return NOT_FOUND
+    return HookResult("found", {"practitioner": _read_name(match)})
+
+
 def find_chart(context: HookContext, resource_type: str) -> ChartView:
     """Return the chart of the sandbox that reacts, or that of the datasets."""
     asked = context.action.emit(ChartAsked(call=context.call.id, resource_type=resource_type))
@@ -139,8 +151,8 @@ def _count_refills(context: HookContext, prescription: Resource) -> int:
     return max(int(allowed) - max(count - 1, 0), 0)
 
 
-def _read_name(patient: Resource) -> str:
-    name = next(iter(list_objects(patient, "name")), {})
+def _read_name(person: Resource) -> str:
+    name = next(iter(list_objects(person, "name")), {})
     return str(name.get("text") or " ".join([*map(str, name.get("given", ())), str(name.get("family", ""))]))
 
 
@@ -178,5 +190,13 @@ HOOKS = (
         ("found", "not_found"),
         ("appointment", "appointment_date", "appointment_time", "practitioner", "description"),
         find_appointment,
+    ),
+    Hook(
+        "chart.find_practitioner",
+        "Find a practitioner, such as a prescriber, by NPI.",
+        ("npi",),
+        ("found", "not_found"),
+        ("practitioner",),
+        find_practitioner,
     ),
 )
