@@ -55,6 +55,7 @@ ENVIRONMENT = {
         "fax": {"kind": "fax", "config": {"contacts": [{"name": "Riverbend", "number": "+15555550300"}]}},
         "lab": {"kind": "hl7"},
         "desk": {"kind": "messages"},
+        "phone": {"kind": "voice"},
         "clearing": {"kind": "x12"},
     },
     "domains": {"payer": {"kind": "payer", "config": PAYER}},
