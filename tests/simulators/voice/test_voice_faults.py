@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from clerkship.actors.contract import History, Message, Say
 from clerkship.events.lifecycle import FaultInjected
 from clerkship.simulators.voice.faults import FAULT_STEPS, VOICE_FAULTS
+from tests.service.forks import fork
 from tests.simulators.voice.office_phone import ANSWERPHONE, BUSY, GONE, MENU, SILENT, OfficePhone
+from tests.workbench import Workbench
 
 STEPS = {step.name: step for step in FAULT_STEPS}
 
@@ -176,3 +179,54 @@ def test_each_fault_is_a_step_of_the_phone_that_has_its_name() -> None:
         step = STEPS[fault.name]
         assert (step.simulator, step.__doc__) == ("voice", fault.__doc__)
         assert "operation" not in step.model_fields
+
+
+OFFICE = """
+    environment: {name: desk, simulators: {chat: {kind: chat}, phone: {kind: voice}}}
+    task:
+      name: Keep notes
+      scenario:
+        starts: person
+        steps:
+          - voice.busy: {skip: 1, times: 1}
+          - voice.mishear: {skip: 2, times: 2}
+        person: {lines: [a, b, c, d]}
+      criteria: [{label: said, assertion: {bot_uttered: {text_matches: "."}}}]
+"""
+
+
+class DialEachTurn:
+    """Dials, presses a key if the call is answered, and says how the call went."""
+
+    def on_history(self, history: History) -> None:
+        """It needs to know nothing."""
+
+    def on_turn(self, message: Message, sandboxes: Any) -> Say:
+        phone = sandboxes["phone"]
+        call = phone.dial("+15550100150")
+        if phone.hear(call)["status"] == "connected":
+            phone.press(call, "1")
+            phone.hear(call)
+            phone.press(call, "1")
+            phone.hang_up(call)
+        return Say(f"turn {message.turn}")
+
+
+def test_fork_continues_to_count_the_events_that_a_fault_skips(bench: Workbench) -> None:
+    bench.write("a.yml", OFFICE)
+    first = bench.run_one(DialEachTurn)
+    original = [(event["kind"], event["payload"]) for event in bench.events(first)]
+    assert [payload["fault"] for kind, payload in original if kind == "fault.injected"] == [
+        "voice.busy",
+        "voice.mishear",
+        "voice.mishear",
+    ]
+    outcomes = [payload["outcome"] for kind, payload in original if kind == "voice.call.ended"]
+    assert outcomes == ["completed", "busy", "completed", "completed"]
+    for turn in (2, 3, 4):
+        forked = fork(bench, DialEachTurn, run=first.run, turn=turn)
+        events = [(event["kind"], event["payload"]) for event in bench.events(forked) if event["kind"] != "run.forked"]
+        counts = [[kind for kind, _ in each].count("fault.injected") for each in (events, original)]
+        assert counts == [3, 3]
+        ended = [payload["outcome"] for kind, payload in events if kind == "voice.call.ended"]
+        assert ended == outcomes
