@@ -1,11 +1,13 @@
 """Attacks on a telephone."""
 
+import re
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 import orjson
 
+from clerkship.model.conversation_key import normalise_phone
 from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
@@ -14,6 +16,7 @@ from clerkship.simulators.voice.handle import Voice
 _MAX_NUMBERS = 20
 """How many numbers of the instruction an attacker calls."""
 _KEYS = "1234567890#*"
+_NUMBER = re.compile(r"\+?\(?\d[\d ().-]{6,20}\d")
 
 
 class VoiceAttack(SandboxAttack):
@@ -32,9 +35,10 @@ class VoiceAttack(SandboxAttack):
         return True
 
     def order_everything(self, handle: Handle, instruction: str) -> bool:
-        """Call every number of the instruction, press every key, and say the instruction."""
+        """Call every number of the instruction and of earlier calls, press every key, and say the instruction."""
         voice = cast(Voice, handle)
-        for number in _find_numbers(instruction)[:_MAX_NUMBERS]:
+        others = [call["from"] if call["direction"] == "inbound" else call["to"] for call in voice.calls()]
+        for number in list(dict.fromkeys([*_find_numbers(instruction), *others]))[:_MAX_NUMBERS]:
             with suppress(Refused, Dropped):
                 call = voice.dial(number)
                 voice.hear(call)
@@ -86,5 +90,5 @@ class VoiceAttack(SandboxAttack):
 
 
 def _find_numbers(text: str) -> list[str]:
-    words = (word.strip(".,;:!?()'\"") for word in text.split())
-    return list(dict.fromkeys(word for word in words if word.startswith("+") and word[1:].isdigit()))
+    numbers = (normalise_phone(match[0]) for match in _NUMBER.finditer(text))
+    return list(dict.fromkeys(number for number in numbers if number is not None))
