@@ -4,7 +4,9 @@ import pytest
 
 from clerkship.simulators.voice.calls import BEEP
 from clerkship.simulators.voice.dialling import BUSY_TONE, NOT_IN_SERVICE
+from clerkship.simulators.voice.events import MusicStarted
 from clerkship.simulators.voice.far_ends import MAX_TRANSFERS
+from clerkship.simulators.voice.state import VoiceState
 from tests.simulators.voice.office_phone import (
     ANSWERPHONE,
     BUSY,
@@ -16,6 +18,7 @@ from tests.simulators.voice.office_phone import (
     SILENT,
     OfficePhone,
 )
+from tests.waiting import processor_limit
 
 
 def test_a_call_rings_until_the_line_answers() -> None:
@@ -319,3 +322,31 @@ def test_the_log_rebuilds_the_calls() -> None:
                 other.state.apply(event)
         assert other.state.dump() == phone.state.dump()
         assert other.state.next_due() == phone.state.next_due()
+
+
+def test_a_sound_in_the_moment_of_listening_is_heard_later() -> None:
+    with OfficePhone() as phone:
+        call = phone.dial(ANSWERPHONE)
+        phone.wait(30)
+        state, action = phone.rig.playground.state(VoiceState, None)
+        state.hear(action, call)
+        action.emit(MusicStarted(call=call, music="hold music"))
+        assert [part["sound"] for part in phone.act(call, "wait", seconds=1)["heard"]] == ["hold music"]
+        assert phone.act(call, "wait", seconds=1)["heard"] == []
+
+
+def test_a_thousand_calls_are_open_at_once_and_each_is_answered() -> None:
+    with OfficePhone() as phone, processor_limit():
+        state, action = phone.rig.playground.state(VoiceState, None)
+        calls = [state.dial(action, MENU) for _ in range(1_000)]
+        phone.wait(15)
+        assert {call.status for call in calls} == {"connected"}
+        assert {call.path[-1] for call in calls} == {"office/main"}
+        assert phone.listen(calls[-1].id).endswith(MENU_PROMPT)
+
+
+def test_an_agent_that_never_speaks_is_hung_up_on() -> None:
+    with OfficePhone() as phone:
+        result = phone.act(phone.dial(), "wait", seconds=600)
+        assert (result["status"], result["ended_by"]) == ("ended", "far_end")
+        assert phone.find("call-1").reprompts == 3

@@ -175,7 +175,7 @@ def _add_detail(call: CallRecord, event: Event) -> None:
         case IdentityVerified(member_id=member_id):
             call.verified.append(member_id)
         case CallHeard():
-            call.heard_until = event.at
+            call.heard_until, call.heard_sounds = event.at, len(call.sounds)
 
 
 def _change_hold(call: CallRecord, at: datetime, payload: HoldStarted | HoldEnded) -> None:

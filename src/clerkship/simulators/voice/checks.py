@@ -71,6 +71,12 @@ def check_connected(call: CallRecord) -> None:
         raise Refusal(409, "not_connected", f"call {call.id} is still ringing; {advice}")
 
 
+def check_answered(call: CallRecord) -> None:
+    """Refuse to listen to an incoming call that is not answered."""
+    if call.status == "ringing" and call.direction == "inbound":
+        raise Refusal(409, "not_connected", f"call {call.id} is still ringing; answer it first")
+
+
 def check_not_held(call: CallRecord) -> None:
     """Refuse to speak or press keys in a call that the agent has put on hold."""
     check_connected(call)

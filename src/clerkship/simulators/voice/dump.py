@@ -41,6 +41,7 @@ def _dump_call(call: CallRecord) -> dict[str, Any]:
         "session": None if call.session is None else call.session.model_dump(mode="json"),
         "due": {kind: [_format(at), seq] for kind, (at, seq) in sorted(call.due.items())},
         "heard_until": _format(call.heard_until),
+        "heard_sounds": call.heard_sounds,
     }
 
 

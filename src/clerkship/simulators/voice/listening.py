@@ -1,7 +1,7 @@
 """What the agent hears of a call: words up to the moment, tones and music, and nothing while it has it on hold."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from clerkship.ivr.speech_time import split_heard
 from clerkship.simulators.voice.calls import agent_speech_end, speech_end
@@ -35,23 +35,34 @@ def _has_news(call: CallRecord) -> bool:
     last = next((turn for turn in reversed(call.turns) if turn.speaker != "agent"), None)
     if last is not None and not last.is_cut and last.end > since:
         return True
-    return bool(call.sounds) and call.sounds[-1].start > since
+    return len(call.sounds) > call.heard_sounds
 
 
-def list_heard(call: CallRecord, since: datetime | None, until: datetime) -> list[dict[str, Any]]:
-    """Return what the far end said, and which sounds there were, between two times, in order."""
-    since = since or call.started_at
+class HeardMark(NamedTuple):
+    """Up to where the agent has listened to a call."""
+
+    at: datetime | None = None
+    sounds: int = 0
+
+    @classmethod
+    def of(cls, call: CallRecord) -> "HeardMark":
+        """Return up to where the agent has listened to a call so far."""
+        return cls(call.heard_until, call.heard_sounds)
+
+
+def list_heard(call: CallRecord, last: HeardMark, until: HeardMark) -> list[dict[str, Any]]:
+    """Return what the far end said, and which sounds there were, from one mark to another, in order."""
+    since, end = last.at or call.started_at, until.at or call.started_at
     parts: list[tuple[datetime, dict[str, Any]]] = []
     for turn in reversed(call.turns):
         if turn.speaker == "agent":
             continue
         if turn.end <= since and turn.start < since:
             break
-        parts += [(start, part) for start, part in _list_parts(call, turn, since, until)][::-1]
+        parts += [(start, part) for start, part in _list_parts(call, turn, since, end)][::-1]
     parts.reverse()
-    is_first = since == call.started_at
-    for sound in call.sounds:
-        if (since < sound.start or is_first) and sound.start <= until and not _is_held(call, sound.start):
+    for sound in call.sounds[last.sounds : until.sounds]:
+        if not _is_held(call, sound.start):
             parts.append((sound.start, {"sound": sound.sound, "start": sound.start.isoformat()}))
     parts.sort(key=lambda pair: pair[0])
     return [part for _, part in parts]

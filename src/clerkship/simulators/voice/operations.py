@@ -10,8 +10,8 @@ from pydantic import Field
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.simulators.voice.calls import agent_speech_end
-from clerkship.simulators.voice.checks import check_digits, check_not_held, check_open, check_text
-from clerkship.simulators.voice.listening import has_finished, next_silence
+from clerkship.simulators.voice.checks import check_answered, check_digits, check_not_held, check_open, check_text
+from clerkship.simulators.voice.listening import HeardMark, has_finished, next_silence
 from clerkship.simulators.voice.records import CallRecord, CallStatus
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.views import summarize_call, view_call, view_heard
@@ -99,6 +99,7 @@ def hear(context: Context, listening: Listening) -> dict[str, Any]:
     listened. Sounds are music, a busy tone, or the beep of a voicemail. A text with `unfinished` still goes on.
     """
     call = context.state.find_call(listening.id)
+    check_answered(call)
     context = _pass(context, listening.seconds, call, lambda now: has_finished(call, now))
     return _listen(context, call)
 
@@ -107,6 +108,7 @@ def hear(context: Context, listening: Listening) -> dict[str, Any]:
 def wait(context: Context, waiting: CallWait) -> dict[str, Any]:
     """Stay on the line for some seconds, such as on hold. Ends early if the call ends. Returns the same as `hear`."""
     call = context.state.find_call(waiting.id)
+    check_answered(call)
     context = _pass(context, waiting.seconds, call, lambda now: call.status == "ended")
     return _listen(context, call)
 
@@ -185,9 +187,9 @@ def show_call(context: Context, call: PhoneCallId) -> dict[str, Any]:
 
 
 def _listen(context: Context, call: CallRecord) -> dict[str, Any]:
-    since = call.heard_until
+    last = HeardMark.of(call)
     event = context.state.hear(context.action, call.id)
-    return view_heard(call, since, event.at)
+    return view_heard(call, last, event.at)
 
 
 def _pass(context: Context, seconds: float, call: CallRecord, is_done: Callable[[datetime], bool]) -> Context:

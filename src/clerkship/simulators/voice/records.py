@@ -99,6 +99,8 @@ class CallRecord:
     """When work for later is due, and the event that led to it."""
     heard_until: datetime | None = None
     """Up to when the agent has listened."""
+    heard_sounds: int = 0
+    """How many sounds there were up to then."""
 
     @property
     def is_on_hold(self) -> bool:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from clerkship.simulators.voice.listening import list_heard
+from clerkship.simulators.voice.listening import HeardMark, list_heard
 from clerkship.simulators.voice.records import CallRecord
 
 
@@ -29,7 +29,7 @@ def summarize_call(call: CallRecord) -> dict[str, Any]:
 
 def view_call(call: CallRecord, now: datetime) -> dict[str, Any]:
     """Describe a call with what the agent said, pressed and has heard so far."""
-    turns = list_heard(call, None, call.heard_until) if call.heard_until is not None else []
+    turns = list_heard(call, HeardMark(), HeardMark.of(call))
     for turn in call.turns:
         if turn.speaker == "agent":
             end = min(turn.end, now)
@@ -48,13 +48,13 @@ def view_call(call: CallRecord, now: datetime) -> dict[str, Any]:
     }
 
 
-def view_heard(call: CallRecord, since: datetime | None, now: datetime) -> dict[str, Any]:
-    """Describe what was heard in a call between two times, and whether it goes on."""
+def view_heard(call: CallRecord, last: HeardMark, now: datetime) -> dict[str, Any]:
+    """Describe what was heard in a call since the agent last listened, and whether it goes on."""
     view: dict[str, Any] = {
         "call": call.id,
         "status": call.status,
         "now": now.isoformat(),
-        "heard": list_heard(call, since, now),
+        "heard": list_heard(call, last, HeardMark(now, len(call.sounds))),
     }
     if call.status == "ended":
         view |= {"outcome": call.outcome, "ended_by": _name_party(call)}
