@@ -205,6 +205,7 @@ NAMED = {
     ("model/environment.py", "chat"),
     # The error about a person on a channel says which kind of sandbox has channels.
     ("model/environment.py", "messages"),
+    ("model/environment.py", "voice"),
     # A key of a dataset's byte form, which any type of dataset may use.
     ("model/dataset.py", "files"),
 }

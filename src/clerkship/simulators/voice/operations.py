@@ -76,7 +76,7 @@ class CallList(Frozen):
 def show_phone(context: Context, _: NoInput) -> dict[str, Any]:
     """Show the own numbers, and how many calls are open: {"organization", "numbers", "open_calls", "ringing"}."""
     state = context.state
-    ringing = [call.id for call in state.calls.open_calls.values() if _is_incoming(call)]
+    ringing = [call.id for call in state.calls.open_calls.values() if call.can_be_answered]
     return {
         "organization": state.settings.organization,
         "numbers": list(state.settings.numbers),
@@ -224,10 +224,6 @@ def _finish_speaking(context: Context, call: CallRecord) -> Context:
     if end is None or end <= now:
         return context
     return _pass(context, (end - now).total_seconds(), call, lambda now: call.status == "ended")
-
-
-def _is_incoming(call: CallRecord) -> bool:
-    return call.direction == "inbound" and call.status == "ringing"
 
 
 OPERATIONS = (

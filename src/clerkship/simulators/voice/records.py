@@ -118,6 +118,11 @@ class CallRecord:
         return self.due.get("timer")
 
     @property
+    def can_be_answered(self) -> bool:
+        """Whether it rings at an own number, and no mailbox has taken it."""
+        return self.direction == "inbound" and "ring" in self.due
+
+    @property
     def speech_address(self) -> str:
         """The address of the conversation in which things are said: the number, or the voicemail of a person there."""
         return self.far_end if self.far_end.endswith(f"/{VOICEMAIL}") else self.number

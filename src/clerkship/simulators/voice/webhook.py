@@ -12,7 +12,6 @@ from clerkship.sandbox.request import Refusal
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.events import VoiceWebhookRegistered, WebhookEvent
 from clerkship.simulators.voice.mailbox_operations import view_voicemail
-from clerkship.simulators.voice.records import CallRecord
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.delivery import DeliveryFailed, OutboundClient
@@ -110,7 +109,7 @@ class VoiceWebhook(WebhookDelivery):
         found = list[str]()
         if "call.ringing" in state.webhook.events:
             calls = state.calls.open_calls.values()
-            found += [f"call.ringing/{call.id}" for call in calls if is_ringing_at_agent(call)]
+            found += [f"call.ringing/{call.id}" for call in calls if call.can_be_answered]
         if "voicemail.received" in state.webhook.events:
             messages = state.mailboxes.messages.values()
             own = [message for message in messages if state.mailboxes.configs[message.mailbox].is_own]
@@ -146,11 +145,6 @@ class VoiceWebhook(WebhookDelivery):
         if not reply.ok or not isinstance(reply.result, dict):
             raise DeliveryFailed("not_sent", reply.status or None)
         return json_request(reply.result)
-
-
-def is_ringing_at_agent(call: CallRecord) -> bool:
-    """Return whether a call rings at an own number, and the agent can answer it."""
-    return call.direction == "inbound" and "ring" in call.due
 
 
 WEBHOOK_OPERATIONS = (register_voice_webhook, read_voice_event)
