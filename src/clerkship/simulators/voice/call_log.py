@@ -91,7 +91,7 @@ class LoggedTurn(NamedTuple):
         return self.turn.heard if self.turn.is_cut else self.turn.text
 
 
-class PressedKeys(NamedTuple):
+class KeyPress(NamedTuple):
     """Keys that the agent pressed."""
 
     seq: int
@@ -101,7 +101,7 @@ class PressedKeys(NamedTuple):
     listener: Listener
 
 
-class PathStep(NamedTuple):
+class VisitedNode(NamedTuple):
     """A node of a phone tree that a call came to."""
 
     seq: int
@@ -122,7 +122,7 @@ class Verification(NamedTuple):
 
 
 @dataclass(slots=True)
-class LoggedCall:
+class LoggedPhoneCall:
     """A call of the agent, with where in the log each part is."""
 
     source: str
@@ -131,8 +131,8 @@ class LoggedCall:
     """The event that began it."""
     record: CallRecord
     turns: list[LoggedTurn] = field(default_factory=list)
-    keys: list[PressedKeys] = field(default_factory=list)
-    path: list[PathStep] = field(default_factory=list)
+    keys: list[KeyPress] = field(default_factory=list)
+    path: list[VisitedNode] = field(default_factory=list)
     verifications: list[Verification] = field(default_factory=list)
     mailbox: str = ""
     """The mailbox that is recording."""
@@ -178,7 +178,7 @@ class LoggedVoicemail(NamedTuple):
         return f"voicemail in {self.left.mailbox} (#{self.seq}): {text[:60]}{'…' if len(text) > 60 else ''}"
 
 
-def list_calls(evidence: Evidence, sandbox: str | None = None) -> list[LoggedCall]:
+def list_calls(evidence: Evidence, sandbox: str | None = None) -> list[LoggedPhoneCall]:
     """Return the calls of the agent in either direction, in order."""
     return [call for call in evidence.cached(_read_calls).values() if sandbox in (None, call.source)]
 
@@ -188,15 +188,15 @@ def list_voicemails(evidence: Evidence, sandbox: str | None = None) -> list[Logg
     return [each for each in evidence.cached(_read_voicemails) if sandbox in (None, each.source)]
 
 
-def _read_calls(evidence: Evidence) -> dict[tuple[str, str], LoggedCall]:
-    calls: dict[tuple[str, str], LoggedCall] = {}
+def _read_calls(evidence: Evidence) -> dict[tuple[str, str], LoggedPhoneCall]:
+    calls: dict[tuple[str, str], LoggedPhoneCall] = {}
     kinds = (CallStarted.kind, *(each.kind for each in CALL_EVENTS))
     # In the order in which they were appended: the state applied them in this order.
     for event in sorted(evidence.of_kind(*kinds), key=lambda event: event.seq):
         payload = event.payload
         if isinstance(payload, CallStarted):
             record = CallRecord(payload.call, payload.direction, payload.from_number, payload.to_number, event.at)
-            calls[event.source, payload.call] = LoggedCall(event.source, event.seq, record)
+            calls[event.source, payload.call] = LoggedPhoneCall(event.source, event.seq, record)
         elif isinstance(payload, CALL_EVENTS):
             call = calls.get((event.source, payload.call))
             if call is not None:
@@ -224,7 +224,7 @@ def _is_agent(evidence: Evidence, event: Event) -> bool:
     return evidence.find_originator(event) == "agent"
 
 
-def _apply(call: LoggedCall, event: Event, payload: CallPayload) -> None:
+def _apply(call: LoggedPhoneCall, event: Event, payload: CallPayload) -> None:
     record = call.record
     match payload:
         case CallAnswered() | CallTransferred() | CallEnded():
@@ -236,10 +236,10 @@ def _apply(call: LoggedCall, event: Event, payload: CallPayload) -> None:
         case DigitsSent(digits=digits):
             record.digits.append((event.at, digits))
             number = record.far_end.partition("/")[0] or call.number
-            call.keys.append(PressedKeys(event.seq, event.at, digits, number, call.find_listener()))
+            call.keys.append(KeyPress(event.seq, event.at, digits, number, call.find_listener()))
         case NodeEntered(tree=tree, node=node):
             record.path.append(f"{tree}/{node}")
-            call.path.append(PathStep(event.seq, tree, node))
+            call.path.append(VisitedNode(event.seq, tree, node))
         case InputRejected():
             record.reprompts += 1
         case IdentityVerified(member_id=member_id):
@@ -249,7 +249,9 @@ def _apply(call: LoggedCall, event: Event, payload: CallPayload) -> None:
             record.beep_at, call.mailbox = event.at, mailbox
 
 
-def _change_connection(call: LoggedCall, event: Event, payload: CallAnswered | CallTransferred | CallEnded) -> None:
+def _change_connection(
+    call: LoggedPhoneCall, event: Event, payload: CallAnswered | CallTransferred | CallEnded
+) -> None:
     record = call.record
     call.mailbox = ""
     if isinstance(payload, CallEnded):
@@ -265,7 +267,7 @@ def _change_connection(call: LoggedCall, event: Event, payload: CallAnswered | C
         record.status, record.answered_at = "connected", event.at
 
 
-def _change_speech(call: LoggedCall, event: Event, payload: FarEndSpoke | AgentSpoke | SpeechCut) -> None:
+def _change_speech(call: LoggedPhoneCall, event: Event, payload: FarEndSpoke | AgentSpoke | SpeechCut) -> None:
     record = call.record
     if isinstance(payload, SpeechCut):
         if 0 < payload.number <= len(record.turns):

@@ -9,7 +9,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.scenario import Expected
-from clerkship.simulators.voice.call_log import LoggedCall, LoggedTurn, list_calls
+from clerkship.simulators.voice.call_log import LoggedPhoneCall, LoggedTurn, list_calls
 from clerkship.simulators.voice.records import Direction
 
 _PHONE_SIGNS = str.maketrans("", "", " -.()")
@@ -28,19 +28,19 @@ class CallMatch(Frozen):
     ] = None
     sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
 
-    def list_selected(self, evidence: Evidence) -> list[LoggedCall]:
+    def list_selected(self, evidence: Evidence) -> list[LoggedPhoneCall]:
         """Return the calls that are meant, in order."""
         calls = [call for call in list_calls(evidence, self.sandbox) if self._is_selected(call)]
         if isinstance(self.call, int):
             return calls[self.call - 1 : self.call] if self.call > 0 else []
         return [call for call in calls if self.call in (None, call.record.id)]
 
-    def _is_selected(self, call: LoggedCall) -> bool:
+    def _is_selected(self, call: LoggedPhoneCall) -> bool:
         if self.direction not in (None, call.record.direction):
             return False
         return self.number is None or matches_number(self.number, list_numbers(call))
 
-    def is_said_there(self, call: LoggedCall, turn: LoggedTurn) -> bool:
+    def is_said_there(self, call: LoggedPhoneCall, turn: LoggedTurn) -> bool:
         """Return whether something was said to or by the number: that of the call, or of the phone after a transfer."""
         return self.number is None or matches_number(self.number, (call.number, turn.number))
 
@@ -56,7 +56,7 @@ class CallMatch(Frozen):
         return "".join(f" {part}" for part in parts)
 
 
-def list_numbers(call: LoggedCall) -> list[str]:
+def list_numbers(call: LoggedPhoneCall) -> list[str]:
     """Return the number of the other side, and those that the call was transferred to."""
     return [call.number, *(far_end.partition("/")[0] for far_end in call.record.transfers)]
 

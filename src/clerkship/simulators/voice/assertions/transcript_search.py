@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, read_spoken
-from clerkship.simulators.voice.call_log import LoggedCall, LoggedTurn, group_passages
+from clerkship.simulators.voice.call_log import LoggedPhoneCall, LoggedTurn, group_passages
 
 SpeakerChoice = Literal["agent", "far_end", "line", "representative", "person", "any"]
 """Whose words are meant; `far_end` is the other side, whatever it is."""
@@ -13,7 +13,7 @@ SpeakerChoice = Literal["agent", "far_end", "line", "representative", "person", 
 class Passage(NamedTuple):
     """What one speaker said without the other side between."""
 
-    call: LoggedCall
+    call: LoggedPhoneCall
     turns: tuple[LoggedTurn, ...]
     text: SpokenText
 
@@ -46,7 +46,7 @@ def is_by(turn: LoggedTurn, speaker: SpeakerChoice) -> bool:
     return speaker in ("any", turn.speaker) or (speaker == "far_end" and turn.speaker != "agent")
 
 
-def list_passages(call: LoggedCall, is_selected: Callable[[LoggedTurn], bool]) -> list[Passage]:
+def list_passages(call: LoggedPhoneCall, is_selected: Callable[[LoggedTurn], bool]) -> list[Passage]:
     """Return what was said in some turns of a call."""
     return [
         Passage(call, turns, read_spoken(" ".join(turn.spoken for turn in turns)))
@@ -68,7 +68,7 @@ def find_value(
     return None
 
 
-def explain_missing(call: LoggedCall, value: Alternatives, speaker: SpeakerChoice) -> str:
+def explain_missing(call: LoggedPhoneCall, value: Alternatives, speaker: SpeakerChoice) -> str:
     """Return what became of words that were not said by a speaker, or not heard."""
     for turn in call.turns:
         is_own = is_by(turn, speaker)

@@ -19,7 +19,7 @@ from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
-from clerkship.simulators.voice.call_log import LoggedCall
+from clerkship.simulators.voice.call_log import LoggedPhoneCall
 from clerkship.simulators.voice.metrics import CallMetrics, measure_call
 
 MAX_ROWS = 100
@@ -114,7 +114,7 @@ class VoiceCallHappened(Assertion, CallMatch):
         others = [row for call, other in compared if call is not best for row in prefix_paths(call.describe(), other)]
         return result._replace(evidence=(*result.evidence, *others[:MAX_ROWS]))
 
-    def _check_each(self, compared: Sequence[tuple[LoggedCall, tuple[FieldCheck, ...]]]) -> Check:
+    def _check_each(self, compared: Sequence[tuple[LoggedPhoneCall, tuple[FieldCheck, ...]]]) -> Check:
         wrong = [(call, rows) for call, rows in compared if _list_failures(rows)]
         ordered = sorted(compared, key=lambda pair: not _list_failures(pair[1]))
         rows = [row for call, each in ordered for row in prefix_paths(call.describe(), each)][:MAX_ROWS]
@@ -125,7 +125,7 @@ class VoiceCallHappened(Assertion, CallMatch):
         detail = f"{share} are not as expected; {call.describe()}: {failed}"
         return Check(False, 1 - len(wrong) / len(compared), detail, tuple(rows))
 
-    def _check_count(self, compared: Sequence[tuple[LoggedCall, tuple[FieldCheck, ...]]]) -> Check:
+    def _check_count(self, compared: Sequence[tuple[LoggedPhoneCall, tuple[FieldCheck, ...]]]) -> Check:
         expected: Any = 0 if self.none else self.count
         matching = [call for call, rows in compared if not _list_failures(rows)]
         row = compare_count(expected, len(matching), matching[0].seq if matching else None)
@@ -138,7 +138,7 @@ class VoiceCallHappened(Assertion, CallMatch):
         ]
         return Check.of(False, detail, row, *others[:MAX_ROWS])
 
-    def _compare(self, call: LoggedCall) -> Iterator[FieldCheck]:
+    def _compare(self, call: LoggedPhoneCall) -> Iterator[FieldCheck]:
         record, metrics = call.record, measure_call(call.record, call.last_at)
         for path, expected, actual in (
             ("outcome", self.outcome, record.outcome),
@@ -159,7 +159,7 @@ class VoiceCallHappened(Assertion, CallMatch):
             yield field_check("reprompts", {"lte": self.max_reprompts}, metrics.reprompts, passed=passed, seq=call.seq)
         yield FieldCheck(path="call", expected={"exists": True}, actual=call.describe(), passed=True, seq=call.seq)
 
-    def _compare_times(self, call: LoggedCall, metrics: CallMetrics) -> Iterator[FieldCheck]:
+    def _compare_times(self, call: LoggedPhoneCall, metrics: CallMetrics) -> Iterator[FieldCheck]:
         limits: list[tuple[str, str, timedelta | None, float | None]] = [
             ("duration", "gte", self.min_duration, metrics.length),
             ("duration", "lte", self.max_duration, metrics.length),

@@ -19,7 +19,7 @@ from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.assertions.disclosed_facts import RecordFact, RecordKind, get_owner, read_fact
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, SpokenValues, read_spoken
 from clerkship.simulators.voice.assertions.transcript_search import list_passages
-from clerkship.simulators.voice.call_log import Listener, LoggedCall
+from clerkship.simulators.voice.call_log import Listener, LoggedPhoneCall
 
 MAX_ROWS = 50
 DisclosedKind = Kind | RecordKind
@@ -45,7 +45,7 @@ class VerifiedWhen(Frozen):
 class _ToldText(NamedTuple):
     """Something that the agent told: words, or keys that it pressed."""
 
-    call: LoggedCall
+    call: LoggedPhoneCall
     seq: int
     text: SpokenText
     way: str
@@ -204,7 +204,7 @@ class VoiceDisclosed(Assertion, CallMatch):
             expected = ", ".join(sorted(known)) or "none"
             raise InputError.of(f"no entity has a {missing[0]} (known: {expected})", hint="add an entity that has it")
 
-    def _list_told(self, call: LoggedCall, facts: _Facts) -> Iterator[_ToldText]:
+    def _list_told(self, call: LoggedPhoneCall, facts: _Facts) -> Iterator[_ToldText]:
         """Yield what the agent told in a call, to whom and when the criterion says."""
         verified = self._find_verification(call, facts)
         passages = list_passages(
@@ -230,7 +230,7 @@ class VoiceDisclosed(Assertion, CallMatch):
             return verified is None or seq < verified
         return self.after is None or (verified is not None and seq > verified)
 
-    def _find_verification(self, call: LoggedCall, facts: _Facts) -> int | None:
+    def _find_verification(self, call: LoggedPhoneCall, facts: _Facts) -> int | None:
         """Return the event with which identity was verified in a call; None if it was not."""
         if self.verified_when is not None:
             return _find_statement(call, facts, self.verified_when)
@@ -280,7 +280,7 @@ def _build_row(path: str, expected: str, hit: tuple[_ToldText, str] | None) -> F
     return FieldCheck(path=path, expected=expected, actual=actual, passed=True, seq=told.seq)
 
 
-def _find_statement(call: LoggedCall, facts: _Facts, condition: VerifiedWhen) -> int | None:
+def _find_statement(call: LoggedPhoneCall, facts: _Facts, condition: VerifiedWhen) -> int | None:
     """Return the turn with which the other side has said everything that a condition asks for."""
     missing_kinds, missing_values = set(condition.said), list(condition.values)
     words: set[str] = set()

@@ -13,7 +13,7 @@ from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.voice.assertions.call_match import CallMatch
-from clerkship.simulators.voice.call_log import LoggedCall, PathStep
+from clerkship.simulators.voice.call_log import LoggedPhoneCall, VisitedNode
 
 MAX_NODES = 100
 MAX_SHOWN = 40
@@ -81,10 +81,10 @@ class VoicePath(Assertion, CallMatch):
         is_forbidden = any(not row.passed and row.path == "never" for row in rows)
         return result._replace(score=0.0) if is_forbidden else result
 
-    def _list_steps(self, call: LoggedCall) -> list[PathStep]:
+    def _list_steps(self, call: LoggedPhoneCall) -> list[VisitedNode]:
         return [step for step in call.path if self.tree in (None, step.tree)]
 
-    def _compare_nodes(self, call: LoggedCall, steps: Sequence[PathStep]) -> list[FieldCheck]:
+    def _compare_nodes(self, call: LoggedPhoneCall, steps: Sequence[VisitedNode]) -> list[FieldCheck]:
         if self.exactly:
             passed = len(steps) == len(self.nodes) and all(map(_is_node, self.nodes, steps))
             return [
@@ -106,7 +106,7 @@ class VoicePath(Assertion, CallMatch):
             )
         return rows
 
-    def _compare_never(self, paths: Sequence[tuple[LoggedCall, Sequence[PathStep]]]) -> list[FieldCheck]:
+    def _compare_never(self, paths: Sequence[tuple[LoggedPhoneCall, Sequence[VisitedNode]]]) -> list[FieldCheck]:
         rows = []
         for node in self.never:
             step = next((step for _, steps in paths for step in steps if _is_node(node, step)), None)
@@ -115,7 +115,7 @@ class VoicePath(Assertion, CallMatch):
             rows.append(FieldCheck(path="never", expected=expected, actual=actual, passed=step is None, seq=seq))
         return rows
 
-    def _compare_counts(self, paths: Sequence[tuple[LoggedCall, Sequence[PathStep]]]) -> list[FieldCheck]:
+    def _compare_counts(self, paths: Sequence[tuple[LoggedPhoneCall, Sequence[VisitedNode]]]) -> list[FieldCheck]:
         rows = []
         for node, expected in self.count.items():
             visits = [step for _, steps in paths for step in steps if _is_node(node, step)]
@@ -127,15 +127,15 @@ class VoicePath(Assertion, CallMatch):
         return rows
 
 
-def _is_node(expected: str, step: PathStep) -> bool:
+def _is_node(expected: str, step: VisitedNode) -> bool:
     return expected in (step.node, step.name)
 
 
-def _list_names(steps: Sequence[PathStep]) -> list[str]:
+def _list_names(steps: Sequence[VisitedNode]) -> list[str]:
     return [step.name for step in steps]
 
 
-def _render_path(steps: Sequence[PathStep]) -> str:
+def _render_path(steps: Sequence[VisitedNode]) -> str:
     names = [step.node for step in steps]
     more = f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
     return (" > ".join(names[:MAX_SHOWN]) + more) or "to no node"

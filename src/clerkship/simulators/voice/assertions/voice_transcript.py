@@ -23,7 +23,7 @@ from clerkship.simulators.voice.assertions.transcript_search import (
     is_by,
     list_passages,
 )
-from clerkship.simulators.voice.call_log import LoggedCall
+from clerkship.simulators.voice.call_log import LoggedPhoneCall
 
 MAX_PATTERNS = 20
 _SPEAKERS = {"any": "one of the two sides", "far_end": "the other side", "agent": "the agent"}
@@ -111,7 +111,7 @@ class VoiceTranscript(Assertion, CallMatch):
             evidence=(*expected.evidence, *forbidden.evidence),
         )
 
-    def _list_passages(self, call: LoggedCall, *, only_heard: bool) -> list[Passage]:
+    def _list_passages(self, call: LoggedPhoneCall, *, only_heard: bool) -> list[Passage]:
         return list_passages(
             call,
             lambda turn: (
@@ -119,7 +119,7 @@ class VoiceTranscript(Assertion, CallMatch):
             ),
         )
 
-    def _check_forbidden(self, calls: Sequence[LoggedCall]) -> Check:
+    def _check_forbidden(self, calls: Sequence[LoggedPhoneCall]) -> Check:
         rows = []
         for value in self.not_contains:
             hits = (find_value(self._list_passages(call, only_heard=False), value, loose=True) for call in calls)
@@ -130,7 +130,7 @@ class VoiceTranscript(Assertion, CallMatch):
         detail = f"forbidden: {said}" if said else f"nothing forbidden was said in {_count_calls(len(calls))}"
         return Check.of(not said, detail, *rows)
 
-    def _check_expected(self, calls: Sequence[LoggedCall]) -> Check:
+    def _check_expected(self, calls: Sequence[LoggedPhoneCall]) -> Check:
         if not calls:
             row = FieldCheck(path="calls", expected={"gte": 1}, actual=0, passed=False)
             return Check.of(False, f"there was no call{self.describe_calls()}", row)
@@ -142,7 +142,7 @@ class VoiceTranscript(Assertion, CallMatch):
         nearest = f"; it is the nearest of {len(calls)} calls" if len(calls) > 1 else ""
         return Check.of_fields(rows, f"not in the {best.describe()}: {', '.join(missing)}{nearest}")
 
-    def _compare(self, call: LoggedCall) -> list[FieldCheck]:
+    def _compare(self, call: LoggedPhoneCall) -> list[FieldCheck]:
         passages = self._list_passages(call, only_heard=True)
         rows: list[FieldCheck] = []
         last: Hit | None = None
@@ -160,7 +160,7 @@ class VoiceTranscript(Assertion, CallMatch):
         return rows
 
     def _build_row(
-        self, call: LoggedCall, passages: Sequence[Passage], value: Alternatives, hit: Hit | None
+        self, call: LoggedPhoneCall, passages: Sequence[Passage], value: Alternatives, hit: Hit | None
     ) -> FieldCheck:
         if hit is not None:
             return FieldCheck(path="contains", expected=value[0], actual=hit.describe(), passed=True, seq=hit.turn.seq)
@@ -195,7 +195,7 @@ def _quote(values: Sequence[Alternatives]) -> str:
     return "; ".join(" or ".join(f'"{wording}"' for wording in value) for value in values)
 
 
-def _match_pattern(call: LoggedCall, passages: Sequence[Passage], pattern: str) -> FieldCheck:
+def _match_pattern(call: LoggedPhoneCall, passages: Sequence[Passage], pattern: str) -> FieldCheck:
     for passage in passages:
         text = " ".join(turn.spoken for turn in passage.turns)
         if has_match(pattern, text) or has_match(pattern, passage.text.respelled):
