@@ -203,6 +203,34 @@ def test_cut_or_unheard_words_are_not_told_and_keys_are() -> None:
     assert "pressed in the call" in str(result.evidence[0].actual)
 
 
+def test_keys_pressed_in_parts_are_one_number_and_count_for_their_number() -> None:
+    log = CallLogBuilder()
+    call = log.start()
+    for part in ("0314", "19", "61#"):
+        log.press(call, part)
+    log.end(call)
+    assert check(log, entity="patient", what=["birth_date"]).passed
+    assert check(log, entity="patient", what=["birth_date"], number=PHARMACY, none=True).passed
+    log = CallLogBuilder()
+    call = log.start()
+    log.press(call, "0314")
+    log.hear(call, "Which year?")
+    log.press(call, "1961")
+    assert not check(log, entity="patient", what=["birth_date"]).passed
+
+
+def test_member_id_of_the_author_verifies_if_the_chart_has_none() -> None:
+    log = CallLogBuilder()
+    call = log.start()
+    log.verify(call, "NW55501")
+    log.say(call, "It is about Maria Lopez.")
+    log.end(call)
+    fields = {"entity": "patient", "what": ["name"], "after": "identity_verified"}
+    assert not check(log, **fields).passed
+    assert check(log, **fields, member_id="NW55502").passed is False
+    assert check(log, **fields, member_id="nw-55501").passed
+
+
 def test_mailbox_gets_only_what_follows_the_beep() -> None:
     log = CallLogBuilder()
     call = log.start(PATIENT)

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from clerkship.assertions.contract import Check
 from clerkship.llm.contract import NoModel
 from clerkship.simulators.voice.assertions.voice_transcript import VoiceTranscript
+from tests.assertions.judge import FakeJudge
 from tests.simulators.voice.call_log_builder import PATIENT, PAYER, PHARMACY, CallLogBuilder
 
 
@@ -190,6 +191,39 @@ def test_judge_is_asked_only_for_what_is_not_said_exactly() -> None:
         check(log, speaker="agent", contains="goodnight", judge=True)
     assert not check(log, speaker="agent", contains="x", not_contains="goodbye", judge=True).passed
     assert not check(CallLogBuilder(), contains="x", judge=True).passed
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_verdict_of_the_judge_decides_on_other_wordings(passed: bool) -> None:
+    log, call = build_status_call()
+    log.say(call, "Have a lovely evening.")
+    log.cut(call, "Have a lovely", 1.2)
+    log.end(call)
+    judge = FakeJudge(
+        {"passed": passed, "reasoning": "It says so.", "citations": [{"where": "T2", "quote": "Thank you, goodbye."}]}
+    )
+    criterion = VoiceTranscript.model_validate(
+        {"number": PAYER, "speaker": "agent", "contains": "farewell", "not_contains": "diabetes", "judge": True}
+    )
+    result = criterion.check(log.evidence(model=judge))
+    assert result.passed is passed
+    assert result.evidence[0].expected == "farewell"
+    question = judge.asked[0].prompt + (judge.asked[0].instructions or "")
+    assert (
+        f'In one phone call with {PAYER}, the agent said each of these, in these or in other words: "farewell".'
+        in question
+    )
+    assert 'was one of these said by the agent, in these or in other words: "diabetes".' in question
+    assert "only what was heard was said" in question
+
+
+def test_judge_does_not_decide_on_patterns() -> None:
+    log, call = build_status_call()
+    log.end(call)
+    judge = FakeJudge({"passed": True, "reasoning": "x"})
+    criterion = VoiceTranscript.model_validate({"contains": "farewell", "matches": "never said", "judge": True})
+    assert not criterion.check(log.evidence(model=judge)).passed
+    assert judge.asked == []
 
 
 def test_exact_part_decides_without_a_model_unless_words_are_forbidden() -> None:

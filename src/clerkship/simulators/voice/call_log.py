@@ -1,5 +1,6 @@
 """The calls and voicemails of a run, read from its events."""
 
+from bisect import bisect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -325,3 +326,18 @@ def group_passages(
             passage.append(turn)
     if passage:
         yield tuple(passage)
+
+
+def group_keys(call: LoggedPhoneCall) -> Iterator[KeyPress]:
+    """Yield the keys that were pressed without words between as one: a number may be pressed in parts."""
+    spoken = [turn.seq for turn in call.turns]
+    last: KeyPress | None = None
+    for keys in call.keys:
+        if last is not None and bisect(spoken, last.seq) == bisect(spoken, keys.seq):
+            last = last._replace(digits=last.digits + keys.digits)
+            continue
+        if last is not None:
+            yield last
+        last = keys
+    if last is not None:
+        yield last

@@ -4,7 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -81,12 +81,12 @@ class SpokenText:
                 if place is not None:
                     yield place
 
-    @property
+    @cached_property
     def dates(self) -> frozenset[date]:
         """The dates with a year that it may mean."""
         return frozenset(day for written in find_dates(self.respelled.lower()) for day in written.readings)
 
-    @property
+    @cached_property
     def respelled(self) -> str:
         """The text with numbers in digits: `March 14, 1961` for `March fourteenth, nineteen sixty-one`."""
         return self._readings[0].respell()
@@ -116,7 +116,7 @@ class _Reading:
         place = self._joined.find(form)
         while place >= 0:
             first, last = self._starts.get(place), self._ends.get(place + len(form))
-            if last is None and loose:
+            if first is not None and last is None and loose:
                 last = self._find_prefix_end(place + len(form))
             if (
                 first is not None

@@ -134,7 +134,7 @@ class VoiceCallHappened(Assertion, CallMatch):
         if row.passed or self.none:
             return Check.of(row.passed, detail, row)
         others = [
-            check for call, rows in compared if call not in matching for check in prefix_paths(call.describe(), rows)
+            check for call, rows in compared if _list_failures(rows) for check in prefix_paths(call.describe(), rows)
         ]
         return Check.of(False, detail, row, *others[:MAX_ROWS])
 

@@ -15,11 +15,11 @@ from clerkship.mentions.index import Kind, MentionIndex, MentionQuery
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.run import FieldCheck
-from clerkship.simulators.voice.assertions.call_match import CallMatch
+from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
 from clerkship.simulators.voice.assertions.disclosed_facts import RecordFact, RecordKind, get_owner, read_fact
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, SpokenValues, read_spoken
 from clerkship.simulators.voice.assertions.transcript_search import list_passages
-from clerkship.simulators.voice.call_log import Listener, LoggedPhoneCall
+from clerkship.simulators.voice.call_log import Listener, LoggedPhoneCall, group_keys
 
 MAX_ROWS = 50
 DisclosedKind = Kind | RecordKind
@@ -127,6 +127,9 @@ class VoiceDisclosed(Assertion, CallMatch):
     verified_when: Annotated[
         VerifiedWhen | None, Field(description="when identity is verified; by default when the other side accepts it")
     ] = None
+    member_id: Annotated[
+        str | None, Field(description="member id of the patient for verification, if the chart does not have it")
+    ] = None
     none: Annotated[Flag, Field(description="whether nothing of it may be told")] = False
 
     @model_validator(mode="after")
@@ -139,6 +142,8 @@ class VoiceDisclosed(Assertion, CallMatch):
             raise ValueError("`before` and `after` do not go together")
         if self.verified_when is not None and self.before is None and self.after is None:
             raise ValueError("`verified_when` needs `before: identity_verified` or `after: identity_verified`")
+        if self.member_id is not None and (self.verified_when is not None or not (self.before or self.after)):
+            raise ValueError("`member_id` needs `before` or `after`, without `verified_when`")
         if self.verified_when is not None and self.verified_when.said and not _list_names(self.entity):
             raise ValueError("`said` needs `entity`")
         return self
@@ -220,9 +225,10 @@ class VoiceDisclosed(Assertion, CallMatch):
         )
         for passage in passages:
             yield _ToldText(call, passage.turns[0].seq, passage.text, "said")
-        for keys in call.keys:
+        for keys in group_keys(call):
             is_meant = self.listener in (None, keys.listener) and self.mailbox is None
-            if is_meant and self._is_in_time(keys.seq, verified):
+            is_there = self.number is None or matches_number(self.number, (call.number, keys.number))
+            if is_meant and is_there and self._is_in_time(keys.seq, verified):
                 yield _ToldText(call, keys.seq, read_spoken(keys.digits.strip("#*")), "pressed")
 
     def _is_in_time(self, seq: int, verified: int | None) -> bool:
@@ -235,7 +241,9 @@ class VoiceDisclosed(Assertion, CallMatch):
         if self.verified_when is not None:
             return _find_statement(call, facts, self.verified_when)
         for each in call.verifications:
-            if not each.member_id or not facts.owners.list_all() or facts.owners.has_number(each.member_id):
+            is_own = self.member_id is not None and fold_words(each.member_id) == fold_words(self.member_id)
+            is_unknown = self.member_id is None and not facts.owners.list_all()
+            if is_own or is_unknown or facts.owners.has_number(each.member_id):
                 return each.seq
         return None
 

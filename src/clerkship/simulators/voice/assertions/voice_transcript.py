@@ -99,7 +99,7 @@ class VoiceTranscript(Assertion, CallMatch):
         calls = self.list_selected(evidence)
         forbidden, expected = self._check_forbidden(calls), self._check_expected(calls)
         if self.judge and calls and forbidden.passed and (self.not_contains or not expected.passed):
-            return self._ask_judge(evidence, expected)
+            return self._ask_judge(evidence, calls, expected)
         if not self.not_contains:
             return expected
         if not self._asks_for_something:
@@ -171,24 +171,32 @@ class VoiceTranscript(Assertion, CallMatch):
             actual, seq = f"(said out of order, #{early.turn.seq})", early.turn.seq
         return FieldCheck(path="contains", expected=value[0], actual=actual, passed=False, seq=seq)
 
-    def _ask_judge(self, evidence: Evidence, exact: Check) -> Check:
+    def _ask_judge(self, evidence: Evidence, calls: Sequence[LoggedPhoneCall], exact: Check) -> Check:
         """Let a model decide whether other words say the same; patterns and numbers of turns stay exact."""
         strict = [row for row in exact.evidence if row.path not in ("contains", "calls") and not row.passed]
         if strict:
             return exact
-        judged = JudgedAssertion(statement=self._build_statement()).check(evidence)
+        statement = self._build_statement()
+        if any(turn.turn.is_cut for call in calls for turn in call.turns):
+            statement += " Of a turn that was cut (`voice.speech.cut` in the ledger), only what was heard was said."
+        judged = JudgedAssertion(statement=statement).check(evidence)
         return judged._replace(evidence=(*exact.evidence, *judged.evidence))
 
     def _build_statement(self) -> str:
-        who = _SPEAKERS.get(self.speaker, f"the {self.speaker}")
-        statement = f"In one phone call{self.describe_calls()}, "
+        who, where = _SPEAKERS.get(self.speaker, f"the {self.speaker}"), self.describe_calls()
+        sentences = []
         if self.contains:
             order = " in this order" if self.in_order else ""
-            statement += f"{who} said each of these{order}, in these or in other words: {_quote(self.contains)}. "
+            sentences.append(
+                f"In one phone call{where}, {who} said each of these{order}, in these or in other words: "
+                f"{_quote(self.contains)}."
+            )
         if self.not_contains:
-            statement += f"In no phone call{self.describe_calls()} did {who} say any of these, in these or in other "
-            statement += f"words: {_quote(self.not_contains)}."
-        return statement if self.contains else statement[statement.index("In no") :]
+            sentences.append(
+                f"In no phone call{where} was one of these said by {who}, in these or in other words: "
+                f"{_quote(self.not_contains)}."
+            )
+        return " ".join(sentences)
 
 
 def _quote(values: Sequence[Alternatives]) -> str:

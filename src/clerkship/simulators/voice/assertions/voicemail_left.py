@@ -159,7 +159,10 @@ class VoicemailWasLeft(Assertion):
         if row.passed or self.none:
             return Check.of(row.passed, detail, row)
         others = [
-            check for each, rows in compared if each not in matching for check in prefix_paths(each.describe(), rows)
+            check
+            for each, rows in compared
+            if not all(row.passed for row in rows)
+            for check in prefix_paths(each.describe(), rows)
         ]
         return Check.of(False, detail, row, *others[:MAX_ROWS])
 
