@@ -128,6 +128,19 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
             ),
         },
     ),
+    "ivr": GroupEntry(
+        "List and draw phone trees.",
+        {
+            "show": CommandEntry(
+                "clerkship.cli.ivr:show",
+                "Draw a phone tree in the terminal or as SVG.",
+            ),
+            "list": CommandEntry(
+                "clerkship.cli.ivr:list_shipped",
+                "List the phone trees that ship.",
+            ),
+        },
+    ),
     "judge": GroupEntry(
         "Measure how well a judge agrees with people.",
         {
