@@ -12,6 +12,7 @@ VALUES = {
     "time": "2026-03-02T09:30:00-05:00",
     "amount": "1240.5",
     "brace": "{name}",
+    "codes": "72, 97",
 }
 
 
@@ -21,6 +22,7 @@ VALUES = {
         ("Hello {name}.", "Hello Ana Lee."),
         ("Reference {reference|digits}.", "Reference 4, 1, 2."),
         ("{member_id|digits}", "C, M, 2"),
+        ("{codes|digits}", "7, 2 and 9, 7"),
         ("{member_id|letters}", "C as in Charlie, M as in Mike, 2"),
         ("until {date|date}", "until March 2, 2026"),
         ("at {time|date}", "at March 2, 2026"),

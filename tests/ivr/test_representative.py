@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clerkship.ivr.representative import RepresentativeMachine
-from clerkship.ivr.representative_reply import ANYTHING_ELSE, NOT_UNDERSTOOD, TAKE_YOUR_TIME
+from clerkship.ivr.representative_reply import ANYTHING_ELSE, NOT_UNDERSTOOD, READ_BACK_CORRECT, TAKE_YOUR_TIME
 from clerkship.ivr.representative_script import RepresentativeScript
 from clerkship.ivr.session import (
     Action,
@@ -292,6 +292,22 @@ def test_thanks_and_goodbye_end_the_call() -> None:
     assert call.result.timer_seconds is not None
     call.listen()
     assert isinstance(call.actions[-1], HangUp)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Thank you for the prior auth reference. Goodbye.", "Goodbye."),
+        ("Thanks for the authorization", ANYTHING_ELSE),
+        ("So that is A 4 1 2, correct?", READ_BACK_CORRECT),
+        ("A412", READ_BACK_CORRECT),
+        ("Thanks, and the claim status?", "What is the claim number, please?"),
+    ],
+)
+def test_reply_to_an_answer_does_not_ask_the_question_again(text: str, answer: str) -> None:
+    call = verified_call()
+    call.say("authorization status")
+    assert call.say(text) == answer
 
 
 def test_thanks_alone_gets_an_offer_and_no_ends_the_call() -> None:

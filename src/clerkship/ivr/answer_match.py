@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from clerkship.ivr.grammar import list_stems, match_choice
-from clerkship.ivr.representative_script import ScriptedAnswer
+from clerkship.ivr.representative_script import RepresentativeAnswer
 from clerkship.ivr.tree import Choice
 
 MIN_COMMON_PART = 0.5
@@ -29,7 +29,7 @@ _REMARKS = {
 }
 
 
-def find_answer(answers: Sequence[ScriptedAnswer], text: str, *, exact: bool = False) -> int | None:
+def find_answer(answers: Sequence[RepresentativeAnswer], text: str, *, exact: bool = False) -> int | None:
     """Return the index of the answer whose phrase has the most words in common with a question.
 
     None if no phrase has half of its words in it, or if two answers share parts of it equally. With `exact`, all words

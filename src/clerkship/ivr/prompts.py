@@ -42,8 +42,8 @@ def _render_value(value: str, filter: str | None) -> str:
 
 
 def _spell_characters(value: str) -> str:
-    """Return letters and digits one by one: `4, 1, 2`."""
-    return ", ".join(char for char in value if char.isalnum())
+    """Return letters and digits one by one: `4, 1, 2`; of several values, with `and` between them."""
+    return " and ".join(", ".join(char for char in part if char.isalnum()) for part in value.split(", "))
 
 
 def _spell_letters(value: str) -> str:

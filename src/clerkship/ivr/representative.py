@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from clerkship.ivr.representative_draft import RepresentativeDraft
 from clerkship.ivr.representative_reply import RepresentativeReply
 from clerkship.ivr.representative_script import RepresentativeScript
 from clerkship.ivr.session import (
@@ -26,26 +27,27 @@ class RepresentativeMachine:
     def start(self, context: StepContext) -> StepResult:
         """Greet the caller, and ask for the first value unless the greeting is a question itself."""
         session = RepresentativeSession(representative=self._script.name, phase="speaking")
-        reply = RepresentativeReply(self._script, self._values, session, context)
-        reply.greet()
-        return reply.to_result()
+        draft = RepresentativeDraft(self._script, self._values, session, context)
+        RepresentativeReply(draft).greet()
+        return draft.to_result()
 
     def step(self, session: RepresentativeSession, stimulus: Stimulus, context: StepContext) -> StepResult:
         """Return what the representative does next. Keys that the caller presses change nothing."""
-        reply = RepresentativeReply(self._script, self._values, session, context)
+        draft = RepresentativeDraft(self._script, self._values, session, context)
+        reply = RepresentativeReply(draft)
         is_conversation = session.phase in ("speaking", "listening") and not session.is_ending
         match stimulus:
             case TimerFired() if session.phase == "speaking":
-                reply.finish_speaking()
+                draft.finish_speaking()
             case TimerFired() if session.phase == "listening":
                 reply.break_silence()
             case SpeechStarted() if is_conversation:
-                reply.stop_speaking()
+                draft.stop_speaking()
             case SpeechEnded(text) if is_conversation:
-                reply.stop_speaking()
+                draft.stop_speaking()
                 reply.react(text)
             case HookReturned(outcome, values) if session.phase == "waiting":
                 reply.use_result(outcome, values)
             case _:
                 pass
-        return reply.to_result()
+        return draft.to_result()

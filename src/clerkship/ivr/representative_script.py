@@ -10,7 +10,7 @@ from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole
 
 
-class ScriptedAnswer(Frozen):
+class RepresentativeAnswer(Frozen):
     """How a representative answers one kind of question."""
 
     asks: Annotated[
@@ -38,7 +38,7 @@ class RepresentativeScript(Frozen):
     max_verifications: Annotated[Whole, Field(ge=1, le=10)] = 3
     verified: Prompt = "Thank you. How can I help you?"
     not_verified: Prompt = "I'm sorry, that does not match what we have on file."
-    answers: Annotated[tuple[ScriptedAnswer, ...], Field(max_length=100)]
+    answers: Annotated[tuple[RepresentativeAnswer, ...], Field(max_length=100)]
     fallback: Prompt = "I'm sorry, I can't help with that."
     silence: Prompt = "Hello, are you still there?"
     patience: Annotated[Duration, Field(description="how long they wait for the caller to speak")] = timedelta(
