@@ -19,7 +19,7 @@ from clerkship.fax.page import FaxPage, Resolution
 from clerkship.fax.text_pages import render_text
 from clerkship.fax.words import PageWords
 from clerkship.fax.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
-from clerkship.model.errors import PlatformError
+from clerkship.model.errors import MissingExtra
 
 LIMITS = WorkerLimits(memory=1_000_000_000, cpu_seconds=20, wall_seconds=120)
 """What the conversion of one document may take. The wall limit is for a machine with other work to do."""
@@ -40,7 +40,7 @@ _PACKAGES = ("PIL", "pypdfium2", "font_roboto")
 EXPECTED = "expected: PDF, TIFF, PNG, JPEG or plain text"
 
 
-class ConversionUnavailable(PlatformError):
+class ConversionUnavailable(MissingExtra):
     """The packages that convert documents are not installed. It says nothing about the document or the agent."""
 
     def __init__(self, missing: Sequence[str]) -> None:

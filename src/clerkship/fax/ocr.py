@@ -14,7 +14,7 @@ from clerkship.fax.ocr_text import parse_ocr_words
 from clerkship.fax.page import FaxPage
 from clerkship.fax.words import OcrWords
 from clerkship.fax.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
-from clerkship.model.errors import PlatformError
+from clerkship.model.errors import MissingExtra, PlatformError
 
 READING = "2"
 """Increment it whenever the same engine would read the same page in another way, or the form of the entries changes."""
@@ -26,7 +26,7 @@ LANGUAGE_DATA = "eng.traineddata"
 _PACKAGES = ("tesserocr", "PIL")
 
 
-class OcrUnavailable(PlatformError):
+class OcrUnavailable(MissingExtra):
     """There is no OCR engine. It says nothing about the page or the agent."""
 
     def __init__(self) -> None:

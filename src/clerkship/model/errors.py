@@ -52,3 +52,7 @@ class InputError(ClerkshipError):
 
 class PlatformError(ClerkshipError):
     """A failure that neither the agent nor the author caused; the trial is errored."""
+
+
+class MissingExtra(PlatformError):
+    """A package that a simulator needs is not installed. The message names the command that installs it."""

@@ -13,6 +13,7 @@ from functools import partial
 
 from clerkship.events.sidecar import UnloggedRequests
 from clerkship.kit.secrets import NameGenerator
+from clerkship.model.errors import MissingExtra
 from clerkship.playground.anonymous import CLOCK_SCHEMES
 from clerkship.playground.failure import MAX_CALLER_DEPTH, SimulatorBroken, call_depth, record_failure
 from clerkship.playground.handlers import (
@@ -177,11 +178,13 @@ class Gateway:
             subscriber(context.sandbox_name, to_recordable(context.call, answer))
 
     def answer(self, context: RequestContext) -> Reply:
-        """Answer a request like `handle`, but with status 500 if the simulator fails."""
+        """Answer a request like `handle`, but with status 500 if the simulator fails, or 501 if it lacks a package."""
         try:
             return self.handle(context)
-        except SimulatorBroken:
+        except SimulatorBroken as broken:
             failed = Refusal(500, "internal_error", "the simulator failed; the trial will be errored")
+            if isinstance(broken.__cause__, MissingExtra):
+                failed = Refusal(501, "not_installed", f"{broken.__cause__}; the trial will be errored")
             return context.call.refuse(failed, self._spec_of(context.playground_id, context.sandbox_name))
 
     def try_answer(self, context: RequestContext) -> Reply | None:

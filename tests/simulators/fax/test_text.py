@@ -2,10 +2,15 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
+from clerkship.fax import ocr
 from clerkship.fax.words import PageWord, PageWords
+from clerkship.playground.handlers import RequestContext
 from clerkship.sandbox.handle import Refused, Sandboxes
+from clerkship.sandbox.request import Request
+from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fax import text
 from clerkship.simulators.fax.datasets import write_fax_texts
 from clerkship.simulators.fax.handle import Fax
@@ -99,6 +104,43 @@ def test_deleted_content_has_no_text() -> None:
 def test_missing_page_has_no_text() -> None:
     with FaxClinic() as clinic:
         assert clinic.request("GET", f"/faxes/{clinic.receive()}/text", {"page": "3"}).status == 404
+
+
+def test_text_of_a_dataset_needs_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "find_language_data", lambda: None)
+    with FaxClinic() as clinic:
+        [page] = clinic.state.find_fax(clinic.receive("MRN 4471902, which no cache has")).header.pages
+    with FaxClinic(texts={page: build_words("MRN 447I902")}) as clinic:
+        id = clinic.receive("MRN 4471902, which no cache has")
+        assert clinic.get(f"/faxes/{id}/text")["pages"] == [{"page": 1, "text": "MRN 447I902"}]
+
+
+def test_reply_without_an_engine_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "find_language_data", lambda: None)
+    with FaxClinic() as clinic:
+        id = clinic.receive("A page that no cache has: 93179")
+        rig = clinic.rig
+        call = HttpCall(Request("GET", f"/faxes/{id}/text", {}, {}, b""), "http://box.invalid")
+        reply = rig.gateway.answer(RequestContext(rig.playground.id, rig.name, call, rig.token))
+        error = orjson.loads(reply.body)["error"]
+        assert (reply.status, error["code"]) == (501, "not_installed")
+        assert "pip install 'clerkship[ocr]'" in error["message"]
+
+
+def test_run_without_an_engine_is_an_error_of_the_platform_and_not_a_failure(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ocr, "find_language_data", lambda: None)
+
+    def read(task_item: Any, sandboxes: Sandboxes) -> None:
+        line = sandboxes.get_as(Fax)
+        line.read_text(line.inbox()[0]["id"])
+
+    bench.write("texts.json", write_fax_texts([]).decode())
+    bench.write("a.yml", SUITE.replace("MRN 4471902", "A page that no cache has 93180"))
+    task_run = bench.run_one(read)
+    assert (task_run.status, task_run.verdict) == ("errored", None)
+    assert "pip install 'clerkship[ocr]'" in (task_run.error or "")
 
 
 def test_texts_of_a_dataset_are_read_in_a_run(bench: Workbench) -> None:
