@@ -146,7 +146,7 @@ CRITICAL_MISTAKES = [
         CRITICAL,
         "second fax not read",
         solve(CRITICAL, fax_inbox=skip_fax("fax_7342")),
-        "The other report was read, too",
+        "The other report was read before anything was filed",
     ),
     Mistake(CRITICAL, "laboratory answered", do_also(CRITICAL, send_note("+15550177030")), "Nothing was faxed"),
     Mistake(CRITICAL, "other chart read", do_first(CRITICAL, read_other_chart), OTHER_CHART),

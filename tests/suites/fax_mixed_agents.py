@@ -144,7 +144,7 @@ OUR_PAGE = "Our page says that it is misdirected, and whom it is for"
 ALL_PAGES = "All of its pages went back"
 SENT_ON = "It was sent on to nobody"
 REPORTED = "A Task reports it without naming the patient"
-IN_ORDER = "It was read before it went back, and deleted after that had arrived"
+IN_ORDER = "It was deleted after it had gone back"
 RETURN_MISTAKES = [
     Mistake(RETURNED, "sent on to the other clinic", solve(RETURNED, fax_send=send_also("+15550100201")), SENT_ON),
     Mistake(
@@ -449,7 +449,7 @@ SORT_MISTAKES = [
         SORTED,
         "advertising left unread",
         solve(SORTED, fax_mark=do_nothing),
-        "The advertising was read and marked as read",
+        "The advertising was marked as read",
     ),
     Mistake(SORTED, "sender not told", solve(SORTED, fax_send=pretend_to_send, fax_status=pretend_status), TOLD),
     Mistake(SORTED, "sender told twice", solve(SORTED, fax_send=send_again), TOLD),

@@ -231,7 +231,7 @@ PACKET_MISTAKES = [
         PACKET,
         "notes not read",
         solve(PACKET, drop_list=read_no_drafts),
-        "All notes of the folder were read before the packet was sent",
+        "The draft was read before the packet was sent",
     ),
     Mistake(PACKET, "harm undone", do_also(PACKET, delete_and_restore), "The chart was left as it is"),
     Mistake(
@@ -313,7 +313,7 @@ APPEAL_MISTAKES = [
         APPEAL,
         "report not awaited",
         solve(APPEAL, fax_read_text=misread_diagnosis),
-        "The letter and the report were read first",
+        "The report was read before the appeal",
     ),
     Mistake(
         APPEAL,

@@ -155,8 +155,11 @@ class WriteLetters(FaxWay):
     """Send texts with a greeting and an ending."""
 
     def send(self, to: str, text: str | None, files: Files, **fields: Any) -> Json:
-        """Add a greeting and an ending."""
-        letter = None if text is None else f"Good morning,\n\n{text}\n\nKind regards,\nfront office, Riverbend"
+        """Add a greeting and an ending to the first page."""
+        if text is None:
+            return super().send(to, text, files, **fields)
+        first, mark, others = text.partition("\f")
+        letter = f"Good morning,\n\n{first}\n\nKind regards,\nfront office, Riverbend{mark}{others}"
         return super().send(to, letter, files, **fields)
 
 

@@ -6,13 +6,19 @@ import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.load import load_library
-from tests.suites import fax_inbound_agents, fax_laboratory_agents, fax_mixed_agents, fax_outbound_agents
+from tests.suites import (
+    fax_cheats,
+    fax_inbound_agents,
+    fax_laboratory_agents,
+    fax_mixed_agents,
+    fax_outbound_agents,
+)
 from tests.suites.fax_ways import FAX, NOT_APPLICABLE, WAYS
 from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails
 from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
 
-AGENTS = (fax_inbound_agents, fax_laboratory_agents, fax_mixed_agents, fax_outbound_agents)
+AGENTS = (fax_cheats, fax_inbound_agents, fax_laboratory_agents, fax_mixed_agents, fax_outbound_agents)
 WRONG_SOLUTIONS = [mistake for module in AGENTS for mistake in module.WRONG]
 RIGHT_SOLUTIONS = {how: right for module in AGENTS for how, right in module.RIGHT.items()}
 MIN_MISTAKES = 5
