@@ -85,6 +85,7 @@ CONSTANTS = {
     "MISSING": "what `lookup` returns if there is no value",
     "NO_FACTS": "what an agent without facts returns when it is closed",
     "NO_REPLY": "a reply that never arrives: the connection breaks",
+    "PageBox": "a box on a page, in dots: left, top, width and height",
     "ConnectionInfo": "how an agent connects to a listener: host, port, user",
     "DomainCall": "one call of a domain: a function of its state and an `ActionContext`",
     "Duration": "the type of a field: `10m`, `+2h`, seconds",

@@ -90,6 +90,9 @@ from clerkship.model.matcher import matches_expected as matches_expected
 from clerkship.model.path import MISSING as MISSING
 from clerkship.model.path import lookup as lookup
 from clerkship.model.run import FieldCheck as FieldCheck
+from clerkship.model.run import PageBox as PageBox
+from clerkship.model.run import PageMark as PageMark
+from clerkship.model.run import PagePicture as PagePicture
 from clerkship.model.scenario import EventMatch as EventMatch
 from clerkship.model.scenario import Expected as Expected
 from clerkship.model.task import Entity as Entity
