@@ -1,6 +1,6 @@
 """A preloaded process that runs the command line on demand, each time in a child process that can be killed.
 
-python -m tests.engine.killable_process STORE SUITE
+python -m tests.engine.killable_process STORE SUITE AGENT TRIALS
 
 It reads lines from standard input: `run`, or `resume RUN`. For each line it forks a child with eight workers, prints
 the child's pid, and later how the child ended. Forking a process with everything imported takes milliseconds,
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.actors.python import PythonSolver
+from clerkship.by_name import load
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -23,7 +24,6 @@ from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 
 WORKERS = 8
-TRIALS = 12
 
 
 class Clerk:
@@ -50,10 +50,10 @@ class Clerk:
         return f"I heard: {message.text}"
 
 
-def work(command: list[str], store: SqliteStore, suite: Path) -> None:
-    catalog, solver = RegisteredCatalog(), PythonSolver("clerk", Clerk)
+def work(command: list[str], store: SqliteStore, suite: Path, agent: type, trials: int) -> None:
+    catalog, solver = RegisteredCatalog(), PythonSolver("clerk", agent)
     if command[0] == "run":
-        request = RunRequest(path=suite, agent=solver, trials=TRIALS, concurrency=WORKERS)
+        request = RunRequest(path=suite, agent=solver, trials=trials, concurrency=WORKERS)
         execute(plan_run(request, Settings(), catalog), store, catalog)
     else:
         resumed = plan_resume(store, command[1], catalog, Settings(concurrency=WORKERS), agent=solver)
@@ -62,13 +62,13 @@ def work(command: list[str], store: SqliteStore, suite: Path) -> None:
 
 def main() -> None:
     """Serve until standard input ends."""
-    store, suite = Path(sys.argv[1]), Path(sys.argv[2])
+    store, suite, agent, trials = Path(sys.argv[1]), Path(sys.argv[2]), load(sys.argv[3]), int(sys.argv[4])
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                work(line.split(), SqliteStore(store), suite)
+                work(line.split(), SqliteStore(store), suite, agent, trials)
                 code = 0
             finally:
                 os._exit(code)
