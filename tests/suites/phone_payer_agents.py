@@ -1,0 +1,7 @@
+"""Other correct solutions, and wrong ones, of the tasks of `suites/phone` about provider lines of payers and menus."""
+
+from tests.suites.suite_checks import Mistake, Solve
+
+RIGHT: dict[str, tuple[str, Solve]] = {}
+"""How it is done -> the task and the solution."""
+WRONG: list[Mistake] = []

@@ -1,0 +1,55 @@
+"""`suites/phone`: its content, other correct ways, and wrong solutions."""
+
+from fnmatch import fnmatch
+
+import pytest
+
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.library.load import load_library
+from tests.suites import phone_payer_agents, phone_people_agents, phone_queue_agents, phone_trouble_agents
+from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails
+from tests.suites.test_shipped import ROOT
+from tests.workbench import Workbench
+
+PHONE = ROOT / "suites" / "phone"
+AGENTS = (phone_payer_agents, phone_people_agents, phone_queue_agents, phone_trouble_agents)
+WRONG_SOLUTIONS = [mistake for module in AGENTS for mistake in module.WRONG]
+RIGHT_SOLUTIONS = {how: right for module in AGENTS for how, right in module.RIGHT.items()}
+MIN_MISTAKES = 5
+MIN_WAYS = 3
+
+
+def list_tasks() -> list[str]:
+    """Return the names of all tasks."""
+    return sorted(load_library(PHONE, RegisteredCatalog()).tasks)
+
+
+@pytest.mark.parametrize("name", list_tasks())
+def test_task_has_solution_and_checks_what_else_was_done(name: str) -> None:
+    loaded = load_library(PHONE, RegisteredCatalog()).tasks[name]
+    assert loaded.solution
+    assertions = {criterion.assertion.name for criterion in loaded.task.criteria}
+    assert {"fhir_no_other_changes", "voice_call"} <= assertions
+    assert "privacy" in {criterion.axis for criterion in loaded.task.criteria}
+
+
+@pytest.mark.parametrize("name", list_tasks())
+def test_task_has_other_ways_and_wrong_solutions(name: str) -> None:
+    assert sum(fnmatch(name, task) for task, _ in RIGHT_SOLUTIONS.values()) >= MIN_WAYS
+    assert sum(fnmatch(name, mistake.task) for mistake in WRONG_SOLUTIONS) >= MIN_MISTAKES
+
+
+def test_log_is_reproducible(bench: Workbench) -> None:
+    check_log_is_reproducible(bench, PHONE)
+
+
+@pytest.mark.parametrize("how", sorted(RIGHT_SOLUTIONS))
+def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
+    task, agent = RIGHT_SOLUTIONS[how]
+    bench.folder = PHONE
+    check_all_pass(bench.run(agent, tasks=(task,)))
+
+
+@pytest.mark.parametrize("mistake", WRONG_SOLUTIONS, ids=str)
+def test_wrong_solution_fails_on_the_criterion_about_its_mistake(bench: Workbench, mistake: Mistake) -> None:
+    check_mistake_fails(bench, PHONE, mistake)
