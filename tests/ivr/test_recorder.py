@@ -9,7 +9,7 @@ from clerkship.ivr.session import (
     Beep,
     DigitsPressed,
     HangUp,
-    RecordingSession,
+    RecorderSession,
     Speak,
     SpeechEnded,
     SpeechStarted,
@@ -96,4 +96,4 @@ def test_ended_recording_does_nothing_more() -> None:
 def test_recording_session_survives_json() -> None:
     call = call_recorder()
     call.fire()
-    assert RecordingSession.model_validate_json(call.session.model_dump_json()) == call.session
+    assert RecorderSession.model_validate_json(call.session.model_dump_json()) == call.session

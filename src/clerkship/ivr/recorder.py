@@ -9,7 +9,7 @@ from clerkship.ivr.session import (
     DigitsPressed,
     HangUp,
     IvrSession,
-    RecordingSession,
+    RecorderSession,
     Speak,
     SpeechEnded,
     SpeechStarted,
@@ -26,7 +26,7 @@ MAX_SILENCE_SECONDS = 10.0
 END_KEY = "#"
 END_REASON = "end of the recording"
 
-RecordedSession = TypeVar("RecordedSession", IvrSession, RecordingSession)
+RecordedSession = TypeVar("RecordedSession", IvrSession, RecorderSession)
 
 
 def start_recording(session: RecordedSession, max_seconds: float, now: datetime) -> RecordedSession:
@@ -65,7 +65,7 @@ class RecorderMachine(NamedTuple):
 
     def start(self, context: StepContext) -> StepResult:
         """Answer a call with the greeting."""
-        session = RecordingSession(
+        session = RecorderSession(
             mailbox=self.mailbox, phase="speaking", greeting=self.greeting, max_seconds=self.max_seconds
         )
         seconds = measure_speech(self.greeting)
@@ -74,7 +74,7 @@ class RecorderMachine(NamedTuple):
         session = session.model_copy(update={"due": add_seconds(context.now, seconds)})
         return StepResult(session, (Speak(self.greeting),), seconds)
 
-    def step(self, session: RecordingSession, stimulus: Stimulus, context: StepContext) -> StepResult:
+    def step(self, session: RecorderSession, stimulus: Stimulus, context: StepContext) -> StepResult:
         """Return what it does next. What the caller says or presses during the greeting is lost."""
         if session.phase == "speaking" and isinstance(stimulus, TimerFired):
             return self._beep(session, context)
@@ -84,6 +84,6 @@ class RecorderMachine(NamedTuple):
             actions = (HangUp(END_REASON),) if session.phase == "ended" else ()
         return StepResult(session, actions, get_seconds_left(session.due, context.now))
 
-    def _beep(self, session: RecordingSession, context: StepContext) -> StepResult:
+    def _beep(self, session: RecorderSession, context: StepContext) -> StepResult:
         session = start_recording(session, self.max_seconds, context.now)
         return StepResult(session, (Beep(self.mailbox),), get_seconds_left(session.due, context.now))

@@ -55,7 +55,7 @@ class RepresentativeSession(Frozen):
     due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
 
 
-class RecordingSession(Frozen):
+class RecorderSession(Frozen):
     """A greeting, a beep and a recording."""
 
     type: Literal["recording"] = "recording"
@@ -77,13 +77,9 @@ class MailboxSession(Frozen):
         Literal["pin", "message", "options", "menu", "end"],
         Field(description="`message`: a message plays. `options`: what can be done with it is said"),
     ] = "pin"
-    attempts: Annotated[
-        Whole, Field(description="entries that were missing or wrong, in a row")
-    ] = 0
+    attempts: Annotated[Whole, Field(description="entries that were missing or wrong, in a row")] = 0
     digits: Annotated[str, Field(description="digits of the PIN so far")] = ""
-    messages: Annotated[
-        tuple[str, ...], Field(description="ids, in the order in which they are played")
-    ] = ()
+    messages: Annotated[tuple[str, ...], Field(description="ids, in the order in which they are played")] = ()
     place: Annotated[Whole, Field(description="the message that is played, from 0")] = 0
     due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
 
@@ -104,7 +100,7 @@ class CallerSession(Frozen):
 
 
 FarEndSession = Annotated[
-    IvrSession | RepresentativeSession | RecordingSession | MailboxSession | CallerSession, Field(discriminator="type")
+    IvrSession | RepresentativeSession | RecorderSession | MailboxSession | CallerSession, Field(discriminator="type")
 ]
 
 

@@ -20,7 +20,7 @@ from clerkship.ivr.session import (
     IvrSession,
     LeaveVoicemail,
     MailboxSession,
-    RecordingSession,
+    RecorderSession,
     RejectInput,
     RepresentativeSession,
     RunHook,
@@ -59,7 +59,7 @@ from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
 from clerkship.simulators.voice.hooks.registry import find_hook, run_hook
 from clerkship.simulators.voice.host import VoiceHost
 from clerkship.simulators.voice.mailbox_tree import MailboxMachine
-from clerkship.simulators.voice.mailboxes import RecordedMessage, build_voicemail
+from clerkship.simulators.voice.mailboxes import VoicemailRecording, build_voicemail
 from clerkship.simulators.voice.records import CallParty, CallRecord, CallTurn, DueKind, Speaker
 
 MAX_TRANSFERS = 10
@@ -100,7 +100,7 @@ def find_tree(state: VoiceHost, call: CallRecord) -> IvrTree | None:
 def find_far_end(state: VoiceHost, call: CallRecord) -> FarEnd:
     """Return the far end that a call is connected to, by what it remembers."""
     session = call.session
-    if isinstance(session, RecordingSession):
+    if isinstance(session, RecorderSession):
         return RecorderMachine(session.mailbox, session.greeting, session.max_seconds)
     if isinstance(session, CallerSession):
         return CallerMachine()
@@ -238,7 +238,7 @@ def _change_mailbox(
     if isinstance(change, ChangeVoicemail):
         boxes.change(action, boxes.messages[change.id], change.change, call.id)
         return
-    message = RecordedMessage(change.text, "")
+    message = VoicemailRecording(change.text, "")
     boxes.leave(action, build_voicemail(boxes.new_id(), change.mailbox, call.from_number, message, call.id))
 
 

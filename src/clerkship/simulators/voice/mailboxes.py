@@ -21,7 +21,7 @@ MAX_VOICEMAILS = 10_000
 """Messages of all mailboxes, also deleted ones."""
 
 
-class RecordedMessage(NamedTuple):
+class VoicemailRecording(NamedTuple):
     """What a caller said to a recorder."""
 
     text: str
@@ -133,7 +133,7 @@ class Mailboxes:
 
 
 def build_voicemail(
-    id: str, mailbox: str, from_number: str, message: RecordedMessage, call: str | None = None
+    id: str, mailbox: str, from_number: str, message: VoicemailRecording, call: str | None = None
 ) -> VoicemailLeft:
     """Return the event of a message that was left now."""
     return VoicemailLeft(
@@ -147,7 +147,7 @@ def build_voicemail(
     )
 
 
-def collect_recording(call: CallRecord, now: datetime) -> RecordedMessage | None:
+def collect_recording(call: CallRecord, now: datetime) -> VoicemailRecording | None:
     """Return what the agent has said to a recorder until now; None if nothing was said after the beep.
 
     What was said before the beep since the recorder answered is lost. Words during the beep are split there.
@@ -170,7 +170,7 @@ def collect_recording(call: CallRecord, now: datetime) -> RecordedMessage | None
             early = split_heard(text, (call.beep_at - turn.start).total_seconds())
             before.append(early)
             after.append(text[len(early) :].strip())
-    message = RecordedMessage(" ".join(filter(None, after)), " ".join(filter(None, before)))
+    message = VoicemailRecording(" ".join(filter(None, after)), " ".join(filter(None, before)))
     return message if message.text else None
 
 
