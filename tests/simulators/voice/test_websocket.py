@@ -6,7 +6,7 @@ import orjson
 import pytest
 from websockets.sync.client import ClientConnection
 
-from tests.simulators.voice.office_phone import BUSY, MENU, MENU_PROMPT
+from tests.simulators.voice.office_phone import BUSY, MENU, MENU_PROMPT, OWN
 from tests.simulators.voice.served_phone import ServedPhone
 
 
@@ -59,6 +59,21 @@ def test_events_of_calls_are_pushed_without_words() -> None:
         assert read_pushes(listener, "ended")[-1] == "ended"
         served.phone.dial(BUSY)
         assert "ringing" in read_pushes(listener, "ringing")
+
+
+def test_voicemails_are_read_and_a_waiting_message_is_pushed() -> None:
+    mailbox = {"name": "main", "number": OWN, "greeting": "Leave a message."}
+    with ServedPhone(mailboxes=[mailbox]) as served:
+        client = served.open_socket()
+        assert ask(client, id=1, do="voicemails")["result"]["voicemails"] == []
+        call = served.phone.dial(OWN)
+        served.phone.hear(call)
+        served.phone.say(call, "Please call Ada.")
+        served.phone.hang_up(call)
+        assert "message_waiting" in read_pushes(client, "message_waiting")
+        [listed] = ask(client, id=2, do="voicemails", unread=True)["result"]["voicemails"]
+        read = ask(client, id=3, do="read_voicemail", voicemail=listed["id"])
+        assert read["result"]["text"] == "Please call Ada."
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,17 @@ import orjson
 from clerkship.sandbox.operation import NoInput, Operation, operation
 from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
+from clerkship.simulators.voice import mailbox_operations as voicemails
 from clerkship.simulators.voice import operations as ops
-from clerkship.simulators.voice.events import CallAnswered, CallEnded, CallStarted, FarEndSpoke, MusicStarted
+from clerkship.simulators.voice.events import (
+    BeepPlayed,
+    CallAnswered,
+    CallEnded,
+    CallStarted,
+    FarEndSpoke,
+    MessageWaitingChanged,
+    MusicStarted,
+)
 from clerkship.simulators.voice.operations import Context
 from clerkship.simulators.voice.records import CallRecord
 from clerkship.simulators.voice.state import VoiceState
@@ -26,20 +35,22 @@ COMMANDS: dict[str, Operation[Any, Any]] = {
     "reject": ops.reject,
     "calls": ops.list_calls,
     "call": ops.show_call,
+    "voicemails": voicemails.list_voicemails,
+    "read_voicemail": voicemails.read_voicemail,
+    "mark_voicemail": voicemails.mark_voicemail,
+    "delete_voicemail": voicemails.delete_voicemail,
 }
-"""What `do` may be -> the operation. `call` in a message is the id of the call, because `id` is that of the message."""
+"""What `do` may be -> the operation."""
+ID_FIELDS = ("call", "voicemail")
+"""What a message calls the id of a call or voicemail, because `id` is that of the message."""
 MAX_MESSAGE_ID = 100
-_PUSHES = {
-    FarEndSpoke.kind: "speech",
-    MusicStarted.kind: "sound",
-    CallStarted.kind: "ringing",
-    CallAnswered.kind: "answered",
-    CallEnded.kind: "ended",
-}
+_CALL_EVENTS = frozenset(
+    event.kind for event in (FarEndSpoke, MusicStarted, BeepPlayed, CallStarted, CallAnswered, CallEnded)
+)
 
 
 class VoiceSocket(WebSocketHandler):
-    """Calls operations, and pushes an event when a call rings, is answered or ends, or when there is something to hear.
+    """Calls operations, and pushes when a call rings, is answered or ends, and when there is something to hear.
 
     A message is `{"id": 1, "do": "say", "call": "call-1", "text": "Hello"}`, and its answer has the same `id`. Pushes
     have no text: `hear` returns it.
@@ -70,8 +81,9 @@ class VoiceSocket(WebSocketHandler):
         command = COMMANDS.get(name) if isinstance(name, str) else None
         if command is None:
             raise Refusal(400, "bad_message", f"do: expected one of {', '.join(COMMANDS)}")
-        if "call" in fields:
-            fields["id"] = fields.pop("call")
+        for field in ID_FIELDS:
+            if field in fields:
+                fields["id"] = fields.pop(field)
         body = message.encode() if isinstance(message, str) else message
         return WebSocketCall(command, fields, body=body)
 
@@ -84,13 +96,23 @@ class VoiceSocket(WebSocketHandler):
 
     def on_event(self, kind: str, state: VoiceState) -> None:
         """Push what happened in the calls that changed."""
-        if kind not in _PUSHES or self._session is None:
+        if self._session is None:
+            return
+        if kind == MessageWaitingChanged.kind:
+            self._push_unread(self._session, state)
+        if kind not in _CALL_EVENTS:
             return
         for call in list(state.calls.open_calls.values()):
             self._push_changes(call)
         for id in [id for id in self._seen if state.calls.by_id[id].status == "ended"]:
             self._push_changes(state.calls.by_id[id])
             del self._seen[id]
+
+    def _push_unread(self, session: WebSocketSession, state: VoiceState) -> None:
+        """Push how many messages of each own mailbox are unread."""
+        boxes = state.mailboxes
+        unread = {config.name: boxes.count_unread(config.name) for config in boxes.configs.values() if config.is_own}
+        session.send(orjson.dumps({"event": "message_waiting", "unread": unread}).decode())
 
     def _push_changes(self, call: CallRecord) -> None:
         spoken = sum(turn.speaker != "agent" for turn in call.turns)
