@@ -9,15 +9,20 @@ from typing import Any
 import pytest
 
 from clerkship.actors.contract import History, Message, Start
+from clerkship.actors.person_scripted import ScriptedPerson
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import render_transcript
+from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
+from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.task import Task
+from clerkship.playground.playground import replay
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.simulators.voice.events import FarEndSpoke, SpeechCut
 from clerkship.simulators.voice.handle import Voice
 from tests.service.forks import fork
+from tests.simulators.voice.office_phone import OfficePhone
 from tests.workbench import Workbench
 
 ANA, BEN = "+15550100001", "+15550100002"
@@ -366,3 +371,163 @@ def test_a_transcript_shows_what_was_heard_of_interrupted_words() -> None:
     events = [Event(n, at, "phone", payload.kind, "person", None, payload) for n, payload in enumerate((spoke, cut))]
     evidence = Evidence(Task(name="a call"), events, {}, "agent_done")
     assert render_transcript(evidence) == '[T1.1] user: "This is" (interrupted)'
+
+
+def call_step(step: str) -> str:
+    """Return a task in which Ana, who answers the agent, calls it at the start."""
+    written = office(ANSWERS, starts="agent")
+    return written.replace("starts: agent", f"starts: agent\n        steps: [{{voice.call: {step}}}]")
+
+
+def test_a_person_calls_a_task_agent_by_a_step(bench: Workbench) -> None:
+    bench.write("a.yml", call_step("{person: Ana}"))
+
+    class Receptionist:
+        def on_task(self, task_item: Mapping[str, Any], sandboxes: Sandboxes) -> list[str]:
+            phone = sandboxes.get_as(Voice)
+            [call] = phone.calls(status="ringing")
+            phone.answer(call)
+            phone.say(call, "Lakeside Clinic, is Friday all right?")
+            heard = [phone.listen(call)]
+            phone.say(call, "Is Friday all right?")
+            heard.append(phone.listen(call))
+            phone.say(call, "Then goodbye.")
+            return [*heard, phone.listen(call), phone.show_call(call)["status"]]
+
+    task_run = bench.run_one(Receptionist)
+    assert answer_of(bench, task_run) == ["This is Ana.", "Friday is fine.", "Bye.", "ended"]
+    assert bench.run_one(Receptionist).head == task_run.head
+
+
+def test_a_person_whose_call_is_not_answered_leaves_a_message(bench: Workbench) -> None:
+    bench.write("a.yml", call_step("{person: Ana, voicemail: Please call me.}"))
+
+    class Absent:
+        def on_task(self, task_item: Mapping[str, Any], sandboxes: Sandboxes) -> list[str]:
+            sandboxes.wait("2m")
+            phone = sandboxes.get_as(Voice)
+            [left] = phone.voicemails(unread="true")
+            return [phone.read_voicemail(left["id"])["text"], phone.listen(phone.dial(ANA))]
+
+    assert answer_of(bench, bench.run_one(Absent)) == ["Please call me.", "This is Ana."]
+
+
+def test_a_played_person_who_calls_lets_the_agent_speak_first(bench: Workbench) -> None:
+    played = f"{{name: Ana, channel: phone, address: '{ANA}', simulation_context: You call about a bill.}}"
+    written = call_step("{person: Ana}").replace(f"[{ANSWERS}]", f"[{played}]")
+    path = bench.folder.parent / "person.json"
+    answer = {"about": "person", "contains": "Lakeside", "answer": {"message": "I call about my bill."}}
+    path.write_text(json.dumps([answer]))
+    bench.write("a.yml", written)
+
+    class Receptionist:
+        def on_task(self, task_item: Mapping[str, Any], sandboxes: Sandboxes) -> list[str]:
+            phone = sandboxes.get_as(Voice)
+            [call] = phone.calls(status="ringing")
+            phone.answer(call)
+            if not task_item.get("silent"):
+                phone.say(call, "Lakeside Clinic.")
+            return [phone.listen(call)]
+
+    assert answer_of(bench, bench.run_one(Receptionist, person=f"scripted:{path}")) == ["I call about my bill."]
+    bench.write("a.yml", written.replace("name: Talk by phone", "name: Talk by phone\n      task_item: {silent: true}"))
+    assert answer_of(bench, bench.run_one(Receptionist, person=f"scripted:{path}")) == ["Hello? Are you there?"]
+
+
+@pytest.mark.parametrize(("reply", "code"), [("...", "bad_text"), ("a" * 6000, "too_long"), ("a\x07b", "bad_text")])
+def test_a_reply_that_cannot_be_said_is_logged_and_not_heard(bench: Workbench, reply: str, code: str) -> None:
+    bench.write("a.yml", office(CALLS))
+
+    class Mumbler:
+        def on_turn(self, message: Message) -> str:
+            return reply if message.turn == 1 else "Yes."
+
+    task_run = bench.run_one(Mumbler)
+    assert task_run.error == ""
+    assert [refused["code"] for refused in payloads(bench, task_run, "speech.refused")] == [code]
+
+
+def test_an_agent_that_takes_turns_may_hang_up(bench: Workbench) -> None:
+    bench.write("a.yml", office(CALLS))
+
+    class Rude:
+        def on_turn(self, message: Message, sandboxes: Sandboxes) -> str:
+            phone = sandboxes.get_as(Voice)
+            phone.hang_up(phone.calls(status="connected")[-1])
+            return "You cannot hear this."
+
+    task_run = bench.run_one(Rude)
+    assert task_run.error == ""
+    assert "You cannot hear this." not in spoken(bench, task_run)
+    assert payloads(bench, task_run, "call.ended")[0]["by"] == "agent"
+
+
+def test_criteria_order_the_words_and_the_calls(bench: Workbench) -> None:
+    sequence = (
+        "- {label: in order, assertion: {sequencing: {steps: [{event: voice.call.answered}, "
+        "{event: voice.far_end.spoke, where: {text: {contains: Friday}}}, {event: voice.call.ended, "
+        "where: {by: person}}]}}}"
+    )
+    criteria = "- {label: acted, assertion: {agent_acted: {}}}"
+    bench.write("a.yml", office(CALLS).replace(criteria, sequence))
+    task_run = bench.run_one(Clerk)
+    assert (task_run.error, task_run.verdict) == ("", "pass")
+
+
+def test_a_person_on_the_phone_needs_a_telephone(bench: Workbench) -> None:
+    bench.write("a.yml", office(CALLS).replace("phone:\n          kind: voice", "phone:\n          kind: messages"))
+    with pytest.raises(InputError) as raised:
+        bench.run_one(Clerk)
+    assert "expected one of kind voice" in str(raised.value)
+
+
+def test_a_person_who_calls_for_the_last_time_says_it_and_hangs_up(bench: Workbench) -> None:
+    watcher = (
+        f"{{name: Ana, channel: phone, address: '{ANA}', "
+        "end: {when: {event: voice.voicemail.changed}, say: I need nothing more.}}"
+    )
+    steps = "steps: [{voice.voicemail: {mailbox: main, from: '+15550100009', text: Call me.}}]"
+    bench.write("a.yml", office(watcher, starts="agent").replace("starts: agent", f"starts: agent\n        {steps}"))
+
+    class Receptionist:
+        def on_task(self, task_item: Mapping[str, Any], sandboxes: Sandboxes) -> list[str]:
+            phone = sandboxes.get_as(Voice)
+            phone.read_voicemail(phone.voicemails()[0]["id"])
+            [call] = phone.calls(status="ringing")
+            phone.answer(call)
+            heard = [phone.listen(call)]
+            phone.say(call, "Goodbye.")
+            return [*heard, phone.hear(call)["status"]]
+
+    assert answer_of(bench, bench.run_one(Receptionist)) == ["I need nothing more.", "ended"]
+
+
+def test_people_and_their_calls_follow_from_the_log() -> None:
+    person = ScenarioPerson.model_validate(
+        {
+            "channel": "phone",
+            "address": ANA,
+            "opening": "This is Ana.",
+            "script": [{"when": "Friday", "say": "Friday is fine."}],
+            "end": {"when": "goodbye", "say": "Bye."},
+        }
+    )
+    with OfficePhone() as phone:
+        playground = phone.rig.playground
+        playground.people.add_person(ScriptedPerson(person), f"{phone.rig.name}/phone:{ANA}")
+        playground.people.listening = True
+        prepared = {name: sandbox.prepared for name, sandbox in playground.sandboxes.items()}
+        call = phone.dial(ANA)
+        for words in ("", "Is Friday all right?", "Then goodbye."):
+            if words:
+                phone.act(call, "say", text=words)
+            for seconds in (0.4, 2, 20):
+                phone.wait(seconds)
+                copy = replay(prepared, playground.log.events)[phone.rig.name]
+                assert (copy.dump(), copy.next_due()) == (phone.state.dump(), phone.state.next_due())
+        assert [turn.text for turn in phone.find(call).turns if turn.speaker == "person"] == [
+            "This is Ana.",
+            "Friday is fine.",
+            "Bye.",
+        ]
+        assert phone.find(call).ended_by == "person"

@@ -38,8 +38,6 @@ class CallerMachine:
     def step(self, session: CallerSession, stimulus: Stimulus, context: StepContext) -> StepResult:
         """Return what the caller does next."""
         match stimulus:
-            case Answered() if session.is_person and not session.lines:
-                return StepResult(None)
             case Answered() if session.phase == "waiting":
                 return _listen(session, FIRST_WORDS_SECONDS, context)
             case TimerFired():

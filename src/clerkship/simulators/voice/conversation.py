@@ -10,7 +10,7 @@ from clerkship.model.conversation_key import normalise_address
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, CallConversation
 from clerkship.simulators.voice.calls import agent_speech_end, speech_end
-from clerkship.simulators.voice.checks import check_not_held
+from clerkship.simulators.voice.checks import check_not_held, check_text, clean
 from clerkship.simulators.voice.events import (
     CHANNEL,
     AgentSpoke,
@@ -18,6 +18,7 @@ from clerkship.simulators.voice.events import (
     PhoneConversationEnded,
     PhoneConversationStarted,
     SessionChanged,
+    SpeechRefused,
 )
 from clerkship.simulators.voice.incoming import Caller, find_ringing_call, ring_agent, start_call
 from clerkship.simulators.voice.people import PersonByPhone
@@ -99,14 +100,27 @@ class PhoneConversation(CallConversation):
         return self._state.speak_far_end(action, call, text, "person", **extra)
 
     def _say_as_agent(self, action: ActionContext, text: str, extra: dict[str, Any]) -> Event:
-        """Say something for an agent that takes turns: it begins when both sides are silent."""
+        """Say something for an agent that takes turns: it begins when both sides are silent.
+
+        Emits SpeechRefused and raises Refusal if it cannot be said.
+        """
+        try:
+            call = self._check_speech(text)
+        except Refusal as refusal:
+            action.emit(SpeechRefused(far_end=self._number, code=refusal.code, reason=refusal.reason, text=clean(text)))
+            raise
+        ends = [end for end in (speech_end(call), agent_speech_end(call)) if end is not None]
+        starts_in = max((end - action.now).total_seconds() for end in ends) if ends else 0.0
+        return self._state.speak_agent(action, call, text, starts_in=max(starts_in, 0.0), **extra)
+
+    def _check_speech(self, text: str) -> CallRecord:
+        """Return the call in which the agent can say a text to the person; refused if it cannot."""
         call = self._find_connected()
         if call is None:
             raise Refusal(409, "not_connected", f"there is no call with {self._number}")
         check_not_held(call)
-        ends = [end for end in (speech_end(call), agent_speech_end(call)) if end is not None]
-        starts_in = max((end - action.now).total_seconds() for end in ends) if ends else 0.0
-        return self._state.speak_agent(action, call, text, starts_in=max(starts_in, 0.0), **extra)
+        check_text(text, self._state.settings)
+        return call
 
     def end(self, action: ActionContext, reason: str, **extra: Any) -> Event:
         """Let the person leave: they hang up when they have finished speaking. Refused if they left already."""
@@ -114,11 +128,12 @@ class PhoneConversation(CallConversation):
             raise Refusal(409, "not_open", f"there is no person at {self._number}")
         call = self._find_connected()
         event = action.emit(PhoneConversationEnded(number=self._number, reason=reason, **extra))
-        ringing = find_ringing_call(self._state, self._number)
-        if ringing is not None and isinstance(ringing.session, CallerSession):
-            alone = ringing.session.model_copy(update={"is_person": False})
-            action.emit(SessionChanged(call=ringing.id, session=alone))
-        if call is not None and "hang_up" not in call.due:
+        begun = call or find_ringing_call(self._state, self._number)
+        if begun is not None and isinstance(begun.session, CallerSession) and begun.session.lines:
+            # They still say what they called for, and hang up after the answer.
+            alone = begun.session.model_copy(update={"is_person": False})
+            action.emit(_change_session(begun, alone, action.now))
+        elif call is not None and "hang_up" not in call.due:
             self._state.end_call(action, call, "person", "completed", reason)
         return event
 
@@ -141,6 +156,11 @@ def _add_line(call: CallRecord, session: CallerSession, text: str, now: datetime
     """Return the event after which a caller who has not spoken yet says something more."""
     message = f"{session.voicemail} {text}".strip()
     changed = session.model_copy(update={"lines": (*session.lines, text), "voicemail": message})
+    return _change_session(call, changed, now)
+
+
+def _change_session(call: CallRecord, session: CallerSession, now: datetime) -> SessionChanged:
+    """Return the event that changes what a caller will say, and not when."""
     timer = call.timer
     seconds = None if timer is None else max((timer[0] - now).total_seconds(), 0.0)
-    return SessionChanged(call=call.id, session=changed, timer_seconds=seconds)
+    return SessionChanged(call=call.id, session=session, timer_seconds=seconds)

@@ -153,6 +153,21 @@ class SpeechCut(UtteranceCut):
         return f"{self.call}/{self.number}"
 
 
+class SpeechRefused(Payload):
+    """What an agent that takes turns replied was not said, such as text without words or after the call ended."""
+
+    kind: ClassVar[str] = "voice.speech.refused"
+    far_end: str
+    code: str
+    reason: str
+    text: Annotated[str, Field(description="its beginning")] = ""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation with the number."""
+        return (build_place(CHANNEL, self.far_end),)
+
+
 class MusicStarted(Payload):
     """Music or another sound without words plays."""
 
@@ -392,6 +407,7 @@ EVENTS: tuple[type[Payload], ...] = (
     FarEndSpoke,
     AgentSpoke,
     SpeechCut,
+    SpeechRefused,
     MusicStarted,
     DigitsSent,
     NodeEntered,
