@@ -235,6 +235,18 @@ def test_value_that_an_answer_needs_is_asked_for() -> None:
     assert call.say("claim status for claim number 99887") == "Paid $1,240.50."
 
 
+def test_acronym_in_a_question_is_in_capitals() -> None:
+    answer = {
+        "asks": ["open a case"],
+        "hook": "office.open_case",
+        "arguments": {"subject": "{tax_id}"},
+        "says": "Done.",
+    }
+    call = RepresentativeCall({"verify": {}, "answers": [answer]})
+    assert call.say("please open a case") == "What is the tax ID, please?"
+    assert call.say("12-3456789") == "Done."
+
+
 def test_outcome_without_a_text_gets_the_fallback() -> None:
     hooks: Hooks = lambda hook, given: (  # noqa: E731
         answer_hooks(hook, given) if hook == "payer.find_member" else HookReturned("lost", {})
@@ -299,6 +311,8 @@ def test_thanks_and_goodbye_end_the_call() -> None:
     [
         ("Thank you for the prior auth reference. Goodbye.", "Goodbye."),
         ("Thanks for the authorization", ANYTHING_ELSE),
+        ("Thank you so much for your help. Have a great day!", "Goodbye."),
+        ("That's all I needed, thanks", "Goodbye."),
         ("So that is A 4 1 2, correct?", READ_BACK_CORRECT),
         ("A412", READ_BACK_CORRECT),
         ("Thanks, and the claim status?", "What is the claim number, please?"),

@@ -16,6 +16,7 @@ KEPT_AFTER_FAILURE = ("npi", "caller_name", "phone")
 """Values about the caller, not the member: they are asked for again only after a second failure."""
 FAILED_OUTCOMES = frozenset({"not_found", "several", "invalid", "failed"})
 """Outcomes of a hook with which a verification has failed."""
+ACRONYMS = frozenset({"id", "npi", "mrn", "dob"})
 NOT_UNDERSTOOD = "I'm sorry, I didn't get that."
 ANYTHING_ELSE = "You're welcome. Is there anything else I can help you with?"
 READ_BACK_CORRECT = "That's correct. Is there anything else?"
@@ -120,7 +121,7 @@ class RepresentativeReply:
         missing = next((name for name in self._draft.list_argument_names() if not known.get(name)), None)
         if missing is not None:
             self._draft.change(asked_for=missing)
-            self._draft.speak(f"What is the {missing.replace('_', ' ')}, please?")
+            self._draft.speak(_build_question(missing))
         elif answer.hook is not None:
             self._run_hook(answer.hook, {name: self._draft.render(text) for name, text in answer.arguments.items()})
         else:
@@ -195,5 +196,11 @@ class RepresentativeReply:
             )
 
     def _ask_again(self, name: str) -> None:
-        question = self._script.verify.get(name, f"What is the {name.replace('_', ' ')}, please?")
+        question = self._script.verify.get(name, _build_question(name))
         self._draft.speak(NOT_UNDERSTOOD, self._draft.render(question))
+
+
+def _build_question(name: str) -> str:
+    """Return the question for a value that the script has no question for: `What is the claim number, please?`"""
+    words = [word.upper() if word in ACRONYMS else word for word in name.split("_")]
+    return f"What is the {' '.join(words)}, please?"
