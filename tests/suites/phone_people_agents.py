@@ -1,4 +1,4 @@
-"""Other correct solutions, and wrong ones, of the tasks of `suites/phone` about calls of patients and relatives, and messages left for them."""
+"""Other solutions of the tasks of `suites/phone` about calls of patients and relatives, and messages for them."""
 
 from tests.suites.suite_checks import Mistake, Solve
 
