@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar, cast
@@ -99,7 +99,10 @@ class People:
 
     def add_person(self, person: SimulatedPerson, key: str) -> None:
         """Start a conversation between a person and the agent."""
-        conversation, context = self._conversation(key), self._host.context_for(parse_key(key).sandbox, "person")
+        conversation, context = (
+            _find_conversation(self._host, key),
+            self._host.context_for(parse_key(key).sandbox, "person"),
+        )
         if isinstance(conversation, CallConversation):
             conversation.start(context, person.name, greeting=person.greeting)
         else:
@@ -110,7 +113,7 @@ class People:
         self, person: SimulatedPerson, key: str, messages_ahead: int = 0, queued_replies: Sequence[Say] = ()
     ) -> None:
         """Add a person to a conversation that has already begun. See Participant for the last two parameters."""
-        conversation = self._conversation(key)
+        conversation = _find_conversation(self._host, key)
         person.join(conversation.messages)
         participant = Participant(
             key, parse_key(key).sandbox, person, conversation, messages_ahead, list(queued_replies)
@@ -128,13 +131,6 @@ class People:
             message = cast(Utterance, event.payload)
             if event.actor in HEARD_ACTORS and message.expects_answer:
                 self._hear(participant, _to_reply(message), event)
-
-    def _conversation(self, key: str) -> Conversation:
-        sandbox, channel, address = parse_key(key)
-        state = self._host.components[sandbox].state
-        if channel is None or address is None:
-            return cast(Conversation, state)
-        return cast(ConversationHost, state).conversation(channel, address)
 
     def open(self, key: str) -> None:
         """Have a person send their first message."""
@@ -204,10 +200,8 @@ class People:
             return
         participant.unread.append((reply, message))
         if len(participant.unread) == 1:
-            self._schedule_reading(participant, message.at + spoken + (delay or timedelta(0)))
-
-    def _schedule_reading(self, participant: Participant, at: datetime) -> None:
-        self._host.clock.schedule(at, partial(self._read, participant))
+            at = message.at + spoken + (delay or timedelta(0))
+            self._host.clock.schedule(at, partial(self._read, participant))
 
     def _read(self, participant: Participant) -> None:
         """Have a person read all that they were sent, and answer it together.
@@ -216,7 +210,7 @@ class People:
         """
         said_at = [event.at + cast(Utterance, event.payload).duration for _, event in participant.unread]
         if said_at and max(said_at) > self._host.clock.now:
-            self._schedule_reading(participant, max(said_at))
+            self._host.clock.schedule(max(said_at), partial(self._read, participant))
             return
         unread, participant.unread = participant.unread, []
         conversation = participant.conversation
@@ -370,6 +364,14 @@ class People:
             return False
         self._perform(participant, action, event.seq)
         return participant.key in find_conversations(event)
+
+
+def _find_conversation(host: PlaygroundHost, key: str) -> Conversation:
+    sandbox, channel, address = parse_key(key)
+    state = host.components[sandbox].state
+    if channel is None or address is None:
+        return cast(Conversation, state)
+    return cast(ConversationHost, state).conversation(channel, address)
 
 
 def join_replies(replies: Sequence[Say]) -> AgentReply:
