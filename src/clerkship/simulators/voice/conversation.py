@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clerkship.events.event import Event
 from clerkship.ivr.session import CallerSession
@@ -20,18 +20,16 @@ from clerkship.simulators.voice.events import (
     SessionChanged,
     SpeechRefused,
 )
+from clerkship.simulators.voice.host import VoiceHost
 from clerkship.simulators.voice.incoming import Caller, find_ringing_call, ring_agent, start_call
 from clerkship.simulators.voice.people import PersonByPhone
 from clerkship.simulators.voice.records import CallRecord
-
-if TYPE_CHECKING:
-    from clerkship.simulators.voice.state import VoiceState
 
 
 class PhoneConversation(CallConversation):
     """The calls with the person at one number."""
 
-    def __init__(self, state: "VoiceState", number: str) -> None:
+    def __init__(self, state: VoiceHost, number: str) -> None:
         self._state, self._number = state, normalise_address(CHANNEL, number)
 
     @property
@@ -143,7 +141,7 @@ class PhoneConversation(CallConversation):
         return None if id is None else self._state.find_call(id)
 
 
-def schedule_hang_up(state: "VoiceState", event: Event, number: str) -> None:
+def schedule_hang_up(state: VoiceHost, event: Event, number: str) -> None:
     """Let a person who has left hang up when they have finished speaking."""
     id = state.people.find_call(number)
     call = None if id is None else state.find_call(id)

@@ -1,4 +1,4 @@
-"""What the far ends of calls need of the state of a `voice` sandbox."""
+"""What the far ends of calls and the people in them need of the state of a `voice` sandbox."""
 
 from typing import Any, Protocol
 
@@ -27,6 +27,12 @@ class VoiceHost(Protocol):
     def settings(self) -> VoiceConfig:
         """The config."""
 
+    def find_call(self, id: str) -> CallRecord:
+        """Return a call; refused if there is none."""
+
+    def check_count(self) -> None:
+        """Refuse another call if there are too many."""
+
     def connect_far_end(
         self, action: ActionContext, call: CallRecord, far_end: FarEnd | None, address: str = ""
     ) -> None:
@@ -36,6 +42,9 @@ class VoiceHost(Protocol):
         self, action: ActionContext, call: CallRecord, text: str, speaker: Speaker, **utterance: Any
     ) -> Event:
         """Let a person or an announcement say something."""
+
+    def speak_agent(self, action: ActionContext, call: CallRecord, text: str, **utterance: Any) -> Event:
+        """Emit what the agent says in a call."""
 
     def end_call(
         self, action: ActionContext, call: CallRecord, by: CallParty, outcome: CallOutcome, reason: str = ""

@@ -1,6 +1,6 @@
 """Calls to the agent: they ring at an own number until the agent answers, rejects them, or a mailbox takes them."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from clerkship.events.event import Event
 from clerkship.ivr.session import CallerSession
@@ -8,10 +8,8 @@ from clerkship.ivr.speech_time import measure_speech
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.checks import check_number, check_own_number
 from clerkship.simulators.voice.events import CallStarted, SessionChanged
+from clerkship.simulators.voice.host import VoiceHost
 from clerkship.simulators.voice.records import CallRecord
-
-if TYPE_CHECKING:
-    from clerkship.simulators.voice.state import VoiceState
 
 
 class Caller(NamedTuple):
@@ -25,7 +23,7 @@ class Caller(NamedTuple):
     """Whether a person of the scenario goes on after these lines."""
 
 
-def start_call(state: "VoiceState", action: ActionContext, from_number: str, to_number: str) -> CallRecord:
+def start_call(state: VoiceHost, action: ActionContext, from_number: str, to_number: str) -> CallRecord:
     """Let a call ring at an own number."""
     call = state.calls.new_id()
     action.emit(CallStarted(call=call, direction="inbound", from_number=from_number, to_number=to_number))
@@ -33,7 +31,7 @@ def start_call(state: "VoiceState", action: ActionContext, from_number: str, to_
 
 
 def ring_agent(
-    state: "VoiceState", action: ActionContext, from_number: str, to_number: str | None, caller: Caller
+    state: VoiceHost, action: ActionContext, from_number: str, to_number: str | None, caller: Caller
 ) -> Event:
     """Let a simulated caller ring at an own number, the first by default.
 
@@ -54,9 +52,9 @@ def ring_agent(
     return action.emit(SessionChanged(call=call.id, session=session))
 
 
-def find_ringing_call(state: "VoiceState", from_number: str) -> CallRecord | None:
+def find_ringing_call(state: VoiceHost, from_number: str) -> CallRecord | None:
     """Return the call from a number that rings at an own number."""
     for call in state.calls.open_calls.values():
-        if call.direction == "inbound" and "ring" in call.due and call.from_number == from_number:
+        if call.can_be_answered and call.from_number == from_number:
             return call
     return None
