@@ -531,3 +531,10 @@ def test_people_and_their_calls_follow_from_the_log() -> None:
             "Bye.",
         ]
         assert phone.find(call).ended_by == "person"
+
+
+def test_a_person_calls_an_agent_on_a_clock_that_follows_the_wall_clock(bench: Workbench) -> None:
+    bench.write("a.yml", office(CALLS).replace("name: office", "name: office\n      time: paced"))
+    task_run = bench.run_one(Clerk)
+    assert (task_run.error, task_run.ending, len(spoken(bench, task_run))) == ("", "person_done", 6)
+    assert kinds(bench, task_run)[-1] == "call.ended"
