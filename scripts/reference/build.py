@@ -16,6 +16,7 @@ from scripts.reference.payers import fhir_to_payer_page, payer_page
 from scripts.reference.plugins import plugins_page
 from scripts.reference.render import render_page
 from scripts.reference.usage import commands_page, prompts_page, pytest_page, reports_page, settings_page
+from scripts.reference.voice import voice_page
 from scripts.reference.x12 import x12_page
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "reference"
@@ -39,6 +40,7 @@ def build_pages() -> dict[str, str]:
         "x12.md": x12_page(),
         "messages.md": messages_page(),
         "fax.md": fax_page(),
+        "voice.md": voice_page(),
         "cds.md": cds_page(),
         "portal_to_fhir.md": portal_to_fhir_page(),
         "cds_service.md": cds_service_page(),

@@ -6,7 +6,7 @@ from typing import Literal
 
 from clerkship.ivr.session import FarEndSession
 
-Direction = Literal["outbound", "inbound"]
+Direction = Literal["inbound", "outbound"]
 CallStatus = Literal["ringing", "connected", "ended"]
 CallOutcome = Literal["completed", "busy", "no_answer", "rejected", "failed", "dropped", "abandoned"]
 """How a call ended. `abandoned`: the agent hung up before it was connected, or while it was on hold. `dropped`: the
