@@ -1,5 +1,7 @@
 """Calls: ringing, prompts, barge-in, holds, transfers and limits, in simulated time."""
 
+from typing import Any
+
 import pytest
 
 from clerkship.simulators.voice.calls import BEEP
@@ -11,6 +13,7 @@ from tests.simulators.voice.office_phone import (
     ANSWERPHONE,
     BUSY,
     GONE,
+    LINES,
     LOOP,
     MENU,
     MENU_PROMPT,
@@ -212,6 +215,26 @@ def test_a_loop_of_transfers_is_dropped() -> None:
         assert len(phone.find(call).transfers) == MAX_TRANSFERS
         [ended] = phone.events("call.ended")
         assert "transferred more than" in ended.reason
+
+
+def test_two_lines_that_transfer_to_each_other_drop_the_call_and_other_calls_go_on() -> None:
+    numbers = ("+15550100301", "+15550100302")
+    loop = [
+        {"number": number, "name": "Loop", "tree": build_transfer_tree(other)}
+        for number, other in (numbers, numbers[::-1])
+    ]
+    with OfficePhone(lines=[*LINES, *loop]) as phone:
+        looping, other = phone.dial(numbers[0]), phone.dial()
+        assert phone.listen(other).endswith(MENU_PROMPT)
+        phone.act(other, "press", digits="3")
+        phone.act(looping, "wait", seconds=300)
+        assert phone.find(looping).outcome == "dropped"
+        assert phone.find(looping).transfers[:3] == [numbers[1], numbers[0], numbers[1]]
+        assert phone.find(other).is_on_hold
+
+
+def build_transfer_tree(number: str) -> dict[str, Any]:
+    return {"name": "loop", "start": "pass_on", "nodes": {"pass_on": {"type": "transfer", "number": number}}}
 
 
 def test_the_line_ends_a_call_and_it_refuses_everything_then() -> None:
