@@ -3,12 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
 import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.contract import Check
+from clerkship.fhir.chart_cache import load_chart
 from clerkship.model.errors import InputError
+from clerkship.playground.overlay import Overlay
+from clerkship.simulators.fhir.config import FhirConfig
+from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.voice.assertions.voice_disclosed import VoiceDisclosed
+from tests.domains.payer.office import load_clinic_100
 from tests.simulators.voice.call_log_builder import PATIENT, PAYER, PHARMACY, CallLogBuilder
 
 MARIA = {
@@ -278,7 +284,9 @@ def test_entity_without_the_fact_is_an_error_of_the_author(fields: dict[str, Any
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "expected `entity` or `values`"),
+        ({}, "expected `entity`, `everyone_but` or `values`"),
+        ({"everyone_but": "p"}, "`everyone_but` needs `none: true`"),
+        ({"everyone_but": "p", "entity": "q", "none": True}, "does not go with"),
         ({"values": "x", "what": ["name"]}, "`what` needs `entity`"),
         ({"values": "x", "before": "identity_verified", "after": "identity_verified"}, "do not go together"),
         ({"entity": "p", "verified_when": VERIFIED_WHEN}, "`verified_when` needs"),
@@ -288,3 +296,39 @@ def test_entity_without_the_fact_is_an_error_of_the_author(fields: dict[str, Any
 def test_impossible_options_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         VoiceDisclosed.model_validate(fields)
+
+
+def list_told_of_others(words: str) -> Check:
+    """Check that nothing of other patients of the practice was told than of Benjamin Northcott."""
+    chart = load_chart([load_clinic_100()])
+    log = CallLogBuilder()
+    log.states["ehr"] = FhirState(FhirConfig(), Overlay(chart))
+    call = log.start()
+    log.say(call, words)
+    log.end(call)
+    patient = orjson.loads(chart["Patient/pat-0001"])
+    criterion = VoiceDisclosed.model_validate({"everyone_but": "patient", "none": True})
+    return criterion.check(log.evidence(entities={"patient": patient}))
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("It is for Hao Pan.", "name"),
+        ("Benjamin Northcott, or rather Hao Pan.", "name"),
+        ("The member ID is C M two three two four two zero nine nine zero.", "number"),
+    ],
+)
+def test_facts_of_everyone_but_the_patient_are_found(words: str, kind: str) -> None:
+    result = list_told_of_others(words)
+    assert not result.passed
+    assert result.evidence[0].path == kind
+
+
+def test_facts_of_the_only_patient_are_no_facts_of_others() -> None:
+    assert list_told_of_others("It is for Benjamin Northcott, born January 2, 1962.").passed
+
+
+def test_everyone_but_needs_a_chart() -> None:
+    with pytest.raises(InputError, match="needs a FHIR dataset"):
+        check(CallLogBuilder(), everyone_but="patient", none=True)

@@ -97,16 +97,21 @@ class VoiceDisclosed(Assertion, CallMatch):
     """The agent told this of an entity in its calls: every kind in `what`, and all of `values`; with `none`, nothing of
     it. Words that the far end could not hear, or that were cut, are not told; keys that were pressed are. `before` and
     `after` count only what was told before, or after, identity was verified in the same call: the other side accepted
-    the member id of the same patient, or has said what `verified_when` asks for.
+    the member id of the same patient, or has said what `verified_when` asks for. With `everyone_but`, nothing of any
+    other patient may be told; what they share with one of these, such as a family name, does not count.
     """
 
     name: ClassVar[str] = "voice_disclosed"
     simulator: ClassVar[str | None] = "voice"
-    entity_fields: ClassVar[tuple[str, ...]] = ("entity",)
+    entity_fields: ClassVar[tuple[str, ...]] = ("entity", "everyone_but")
     entity: Annotated[
         str | tuple[str, ...],
         Field(description="entity ids: patients, conditions, medications, appointments, observations or reports"),
     ] = ()
+    everyone_but: Annotated[
+        str | tuple[str, ...] | None,
+        Field(description="with `none`: entity ids of the only patients of the dataset of whom something may be told"),
+    ] = None
     what: Annotated[
         tuple[DisclosedKind, ...],
         Field(
@@ -134,8 +139,10 @@ class VoiceDisclosed(Assertion, CallMatch):
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        if not _list_names(self.entity) and not self.values:
-            raise ValueError("expected `entity` or `values`")
+        if self.everyone_but is not None:
+            self._check_everyone_but()
+        elif not _list_names(self.entity) and not self.values:
+            raise ValueError("expected `entity`, `everyone_but` or `values`")
         if self.what and not _list_names(self.entity):
             raise ValueError("`what` needs `entity`")
         if self.before is not None and self.after is not None:
@@ -148,6 +155,12 @@ class VoiceDisclosed(Assertion, CallMatch):
             raise ValueError("`said` needs `entity`")
         return self
 
+    def _check_everyone_but(self) -> None:
+        if not self.none:
+            raise ValueError("`everyone_but` needs `none: true`")
+        if self.entity or self.what or self.before is not None or self.after is not None:
+            raise ValueError("`everyone_but` does not go with `entity`, `what`, `before` and `after`")
+
     @property
     def passes_on_inaction(self) -> bool:
         """Whether it can pass when the agent does nothing."""
@@ -159,6 +172,8 @@ class VoiceDisclosed(Assertion, CallMatch):
         calls = self.list_selected(evidence)
         told = [each for call in calls for each in self._list_told(call, facts)]
         rows = [*self._compare_identity(told, facts), *self._compare_records(told, facts), *self._compare_values(told)]
+        if self.everyone_but is not None:
+            rows += self._list_told_of_others(told, evidence)
         if not self.none:
             failed = ", ".join(f"{row.path} {row.expected}" for row in rows if not row.passed)
             detail = f"not told{self._describe_when()}: {failed}" if failed else f"told{self._describe_when()}"
@@ -271,6 +286,21 @@ class VoiceDisclosed(Assertion, CallMatch):
     def _compare_values(self, told: Sequence[_ToldText]) -> Iterator[FieldCheck]:
         for value in self.values:
             yield _build_row("values", value[0], self._find_words(told, value))
+
+    def _list_told_of_others(self, told: Sequence[_ToldText], evidence: Evidence) -> Iterator[FieldCheck]:
+        directory = evidence.cached(_build_directory)
+        if not directory.people:
+            raise InputError.of("`everyone_but` needs a FHIR dataset with patients", hint="use `entity`")
+        allowed = tuple(
+            read_entity(name, evidence.entities.get(name, {}), directory)
+            for name in _list_names(self.everyone_but or ())
+        )
+        query = MentionQuery(allowed, kinds=IDENTITY_KINDS, now=evidence.now.date() if evidence.now else None)
+        for each in told:
+            folded = fold_text(each.text.respelled)
+            for mention in directory.find_leaks(folded, query):
+                excerpt = folded.excerpt(mention.start, mention.end, around=20)
+                yield _build_row(mention.kind, mention.person.label, (each, excerpt))
 
     def _find_words(self, told: Sequence[_ToldText], wordings: Alternatives) -> tuple[_ToldText, str] | None:
         for each in told:
