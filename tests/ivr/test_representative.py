@@ -192,6 +192,7 @@ def test_call_ends_after_too_many_failed_verifications() -> None:
     assert call.say("member ID CM888888888, born March 2 1985") == "That does not match. Goodbye."
     call.listen()
     assert isinstance(call.actions[-1], HangUp)
+    assert call.result.session is not None
     assert call.result.session.phase == "ended"
 
 

@@ -11,7 +11,7 @@ from clerkship.sandbox.request import Request
 from clerkship.simulators.voice import SPEC
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.exercise import DATASET
-from clerkship.simulators.voice.records import CallRecord
+from clerkship.simulators.voice.records import PhoneCall
 from clerkship.simulators.voice.state import VoiceState
 
 OWN = "+15550100100"
@@ -91,7 +91,7 @@ class OfficePhone:
     def kinds(self) -> list[str]:
         return [event.kind.removeprefix("voice.") for event in self.rig.playground.log.events]
 
-    def find(self, call: str) -> CallRecord:
+    def find(self, call: str) -> PhoneCall:
         return self.state.find_call(call)
 
     def events(self, kind: str) -> list[Any]:

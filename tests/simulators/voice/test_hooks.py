@@ -15,7 +15,7 @@ from clerkship.fhir.chart import Chart
 from clerkship.fhir.chart_cache import load_chart
 from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
 from clerkship.simulators.voice.hooks.registry import HOOKS, find_hook, run_hook
-from clerkship.simulators.voice.records import CallRecord
+from clerkship.simulators.voice.records import PhoneCall
 from tests.domains.payer.office import CLINIC_NPI, Office, build_inquiry, load_clinic_100
 
 HOSPITAL_NPI = "9999900027"
@@ -44,7 +44,7 @@ class Line:
 
     def __init__(self, **config: Any) -> None:
         self.office = Office(**config)
-        self.call = CallRecord("call_1", "outbound", "+15550100100", "+15550100200", datetime(2026, 3, 2, tzinfo=UTC))
+        self.call = PhoneCall("call_1", "outbound", "+15550100100", "+15550100200", datetime(2026, 3, 2, tzinfo=UTC))
 
     def run(self, hook_name: str, values: Mapping[str, str] | None = None, /, **arguments: str) -> HookResult:
         hook = find_hook(hook_name)

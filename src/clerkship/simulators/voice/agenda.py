@@ -5,7 +5,7 @@ from datetime import datetime
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from clerkship.simulators.voice.records import CallRecord, DueKind
+from clerkship.simulators.voice.records import DueKind, PhoneCall
 
 
 class DueCallWork(NamedTuple):
@@ -13,18 +13,18 @@ class DueCallWork(NamedTuple):
 
     at: datetime
     seq: int
-    call: CallRecord
+    call: PhoneCall
     kind: DueKind
 
 
 class CallAgenda:
-    """A heap of the work of calls. It follows from `CallRecord.due`; what is done stays until it is the first."""
+    """A heap of the work of calls. It follows from `PhoneCall.due`; what is done stays until it is the first."""
 
-    def __init__(self, calls: Mapping[str, CallRecord]) -> None:
+    def __init__(self, calls: Mapping[str, PhoneCall]) -> None:
         self._calls = calls
         self._heap: list[tuple[datetime, int, str, DueKind]] = []
 
-    def schedule(self, call: CallRecord, kind: DueKind, at: datetime, seq: int) -> None:
+    def schedule(self, call: PhoneCall, kind: DueKind, at: datetime, seq: int) -> None:
         """Schedule work of a call; `seq` is that of the event that leads to it."""
         call.due[kind] = (at, seq)
         heappush(self._heap, (at, seq, call.id, kind))

@@ -25,7 +25,7 @@ from clerkship.simulators.voice.events import (
     SpeechCut,
     VoicemailLeft,
 )
-from clerkship.simulators.voice.records import CallHold, CallRecord, CallTurn, Speaker
+from clerkship.simulators.voice.records import CallHold, CallTurn, PhoneCall, Speaker
 
 Listener = Literal["line", "representative", "person", "mailbox"]
 """What the agent speaks to."""
@@ -130,7 +130,7 @@ class LoggedPhoneCall:
     """The sandbox."""
     seq: int
     """The event that began it."""
-    record: CallRecord
+    record: PhoneCall
     turns: list[LoggedTurn] = field(default_factory=list)
     keys: list[KeyPress] = field(default_factory=list)
     path: list[VisitedNode] = field(default_factory=list)
@@ -196,7 +196,7 @@ def _read_calls(evidence: Evidence) -> dict[tuple[str, str], LoggedPhoneCall]:
     for event in sorted(evidence.of_kind(*kinds), key=lambda event: event.seq):
         payload = event.payload
         if isinstance(payload, CallStarted):
-            record = CallRecord(payload.call, payload.direction, payload.from_number, payload.to_number, event.at)
+            record = PhoneCall(payload.call, payload.direction, payload.from_number, payload.to_number, event.at)
             calls[event.source, payload.call] = LoggedPhoneCall(event.source, event.seq, record)
         elif isinstance(payload, CALL_EVENTS):
             call = calls.get((event.source, payload.call))
@@ -299,12 +299,12 @@ def _to_listener(speaker: Speaker) -> Listener:
     return "line" if speaker == "agent" else speaker
 
 
-def _find_far_end_speech_end(record: CallRecord) -> datetime | None:
+def _find_far_end_speech_end(record: PhoneCall) -> datetime | None:
     turn = next((turn for turn in reversed(record.turns) if turn.speaker != "agent"), None)
     return None if turn is None else turn.end
 
 
-def _change_hold(record: CallRecord, at: datetime, payload: HoldStarted | HoldEnded) -> None:
+def _change_hold(record: PhoneCall, at: datetime, payload: HoldStarted | HoldEnded) -> None:
     hold = next((hold for hold in record.holds if hold.end is None and hold.by == payload.by), None)
     if isinstance(payload, HoldStarted):
         if hold is None:

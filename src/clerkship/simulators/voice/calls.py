@@ -26,7 +26,7 @@ from clerkship.simulators.voice.events import (
     SpeechCut,
 )
 from clerkship.simulators.voice.lines import LineTable
-from clerkship.simulators.voice.records import CallHold, CallRecord, CallSound, CallTurn
+from clerkship.simulators.voice.records import CallHold, CallSound, CallTurn, PhoneCall
 
 BEEP = "beep"
 
@@ -36,8 +36,8 @@ class CallTable:
 
     def __init__(self, settings: VoiceConfig, lines: LineTable) -> None:
         self._settings, self._lines = settings, lines
-        self.by_id: dict[str, CallRecord] = {}
-        self.open_calls: dict[str, CallRecord] = {}
+        self.by_id: dict[str, PhoneCall] = {}
+        self.open_calls: dict[str, PhoneCall] = {}
         self.rung: dict[str, int] = {}
         """Number -> how often it was called or a call was transferred to it."""
         self.agenda = CallAgenda(self.by_id)
@@ -46,7 +46,7 @@ class CallTable:
         """Return the id of the next call: `call-1`, `call-2` and so on."""
         return f"call-{len(self.by_id) + 1}"
 
-    def find(self, id: str) -> CallRecord:
+    def find(self, id: str) -> PhoneCall:
         """Return a call; refused if there is none."""
         call = self.by_id.get(id)
         if call is None:
@@ -75,7 +75,7 @@ class CallTable:
                 _add_detail(call, event)
 
     def _start(self, event: Event, started: CallStarted) -> None:
-        call = CallRecord(started.call, started.direction, started.from_number, started.to_number, event.at)
+        call = PhoneCall(started.call, started.direction, started.from_number, started.to_number, event.at)
         call.meets = started.meets
         self.by_id[call.id] = self.open_calls[call.id] = call
         number = call.to_number
@@ -86,7 +86,7 @@ class CallTable:
         self.agenda.schedule(call, "ring", event.at + ring, event.seq)
 
     def _change_connection(
-        self, call: CallRecord, event: Event, payload: CallAnswered | CallTransferred | CallEnded
+        self, call: PhoneCall, event: Event, payload: CallAnswered | CallTransferred | CallEnded
     ) -> None:
         if isinstance(payload, CallEnded):
             call.status, call.ended_at = "ended", event.at
@@ -115,7 +115,7 @@ class CallTable:
         if payload.drops_after is not None:
             self.agenda.schedule(call, "drop", event.at + timedelta(seconds=payload.drops_after), event.seq)
 
-    def _change_speech(self, call: CallRecord, event: Event, payload: FarEndSpoke | AgentSpoke | SpeechCut) -> None:
+    def _change_speech(self, call: PhoneCall, event: Event, payload: FarEndSpoke | AgentSpoke | SpeechCut) -> None:
         if isinstance(payload, SpeechCut):
             turn = call.turns[payload.number - 1]
             turn.end = turn.start + timedelta(seconds=payload.after_seconds)
@@ -136,7 +136,7 @@ class CallTable:
             call.due.pop("ring", None)
             self.agenda.schedule(call, "hang_up", end, event.seq)
 
-    def _change_session(self, call: CallRecord, event: Event, payload: SessionChanged) -> None:
+    def _change_session(self, call: PhoneCall, event: Event, payload: SessionChanged) -> None:
         call.session = payload.session
         call.due.pop("timer", None)
         if payload.done is not None:
@@ -147,19 +147,19 @@ class CallTable:
             self.agenda.schedule(call, "timer", event.at + timedelta(seconds=payload.timer_seconds), event.seq)
 
 
-def speech_end(call: CallRecord) -> datetime | None:
+def speech_end(call: PhoneCall) -> datetime | None:
     """Return when the far end stops speaking, or did; None if it has not spoken."""
     turn = next((turn for turn in reversed(call.turns) if turn.speaker != "agent"), None)
     return None if turn is None else turn.end
 
 
-def agent_speech_end(call: CallRecord) -> datetime | None:
+def agent_speech_end(call: PhoneCall) -> datetime | None:
     """Return when the agent stops speaking, or did; None if it has not spoken."""
     turn = next((turn for turn in reversed(call.turns) if turn.speaker == "agent"), None)
     return None if turn is None else turn.end
 
 
-def _add_detail(call: CallRecord, event: Event) -> None:
+def _add_detail(call: PhoneCall, event: Event) -> None:
     match event.payload:
         case MusicStarted(music=music):
             call.sounds.append(CallSound(music, event.at))
@@ -178,7 +178,7 @@ def _add_detail(call: CallRecord, event: Event) -> None:
             call.heard_until, call.heard_sounds = event.at, len(call.sounds)
 
 
-def _change_hold(call: CallRecord, at: datetime, payload: HoldStarted | HoldEnded) -> None:
+def _change_hold(call: PhoneCall, at: datetime, payload: HoldStarted | HoldEnded) -> None:
     hold = next((hold for hold in call.holds if hold.end is None and hold.by == payload.by), None)
     if isinstance(payload, HoldEnded):
         if hold is not None:

@@ -5,7 +5,7 @@ import re
 from clerkship.model.conversation_key import normalise_phone
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.voice.config import VoiceConfig
-from clerkship.simulators.voice.records import CallRecord
+from clerkship.simulators.voice.records import PhoneCall
 
 MAX_DIGITS = 60
 """Keys pressed at once."""
@@ -57,13 +57,13 @@ def check_digits(digits: str) -> str:
     return digits
 
 
-def check_open(call: CallRecord) -> None:
+def check_open(call: PhoneCall) -> None:
     """Refuse to act in a call that has ended."""
     if call.status == "ended":
         raise Refusal(409, "call_ended", f"call {call.id} has ended ({call.outcome})")
 
 
-def check_connected(call: CallRecord) -> None:
+def check_connected(call: PhoneCall) -> None:
     """Refuse to act in a call that is not connected."""
     check_open(call)
     if call.status != "connected":
@@ -71,13 +71,13 @@ def check_connected(call: CallRecord) -> None:
         raise Refusal(409, "not_connected", f"call {call.id} is still ringing; {advice}")
 
 
-def check_answered(call: CallRecord) -> None:
+def check_answered(call: PhoneCall) -> None:
     """Refuse to listen to an incoming call that is not answered."""
     if call.status == "ringing" and call.direction == "inbound":
         raise Refusal(409, "not_connected", f"call {call.id} is still ringing; answer it first")
 
 
-def check_not_held(call: CallRecord) -> None:
+def check_not_held(call: PhoneCall) -> None:
     """Refuse to speak or press keys in a call that the agent has put on hold."""
     check_connected(call)
     if call.is_held_by_agent:

@@ -23,7 +23,7 @@ from clerkship.simulators.voice.events import (
 from clerkship.simulators.voice.host import VoiceHost
 from clerkship.simulators.voice.incoming import Caller, find_ringing_call, ring_agent, start_call
 from clerkship.simulators.voice.people import PersonByPhone
-from clerkship.simulators.voice.records import CallRecord
+from clerkship.simulators.voice.records import PhoneCall
 
 
 class PhoneConversation(CallConversation):
@@ -111,7 +111,7 @@ class PhoneConversation(CallConversation):
         starts_in = max((end - action.now).total_seconds() for end in ends) if ends else 0.0
         return self._state.speak_agent(action, call, text, starts_in=max(starts_in, 0.0), **extra)
 
-    def _check_speech(self, text: str) -> CallRecord:
+    def _check_speech(self, text: str) -> PhoneCall:
         """Return the call in which the agent can say a text to the person; refused if it cannot."""
         call = self._find_connected()
         if call is None:
@@ -135,7 +135,7 @@ class PhoneConversation(CallConversation):
             self._state.end_call(action, call, "person", "completed", reason)
         return event
 
-    def _find_connected(self) -> CallRecord | None:
+    def _find_connected(self) -> PhoneCall | None:
         """Return the call in which the person is connected with the agent."""
         id = self._state.people.find_call(self._number)
         return None if id is None else self._state.find_call(id)
@@ -150,14 +150,14 @@ def schedule_hang_up(state: VoiceHost, event: Event, number: str) -> None:
         state.calls.agenda.schedule(call, "hang_up", end, event.seq)
 
 
-def _add_line(call: CallRecord, session: CallerSession, text: str, now: datetime) -> SessionChanged:
+def _add_line(call: PhoneCall, session: CallerSession, text: str, now: datetime) -> SessionChanged:
     """Return the event after which a caller who has not spoken yet says something more."""
     message = f"{session.voicemail} {text}".strip()
     changed = session.model_copy(update={"lines": (*session.lines, text), "voicemail": message})
     return _change_session(call, changed, now)
 
 
-def _change_session(call: CallRecord, session: CallerSession, now: datetime) -> SessionChanged:
+def _change_session(call: PhoneCall, session: CallerSession, now: datetime) -> SessionChanged:
     """Return the event that changes what a caller will say, and not when."""
     timer = call.timer
     seconds = None if timer is None else max((timer[0] - now).total_seconds(), 0.0)

@@ -5,15 +5,15 @@ from datetime import datetime
 from typing import Any
 
 from clerkship.simulators.voice.people import PersonByPhone
-from clerkship.simulators.voice.records import CallRecord, CallTurn, Voicemail
+from clerkship.simulators.voice.records import CallTurn, PhoneCall, Voicemail
 
 
-def dump_calls(calls: Iterable[CallRecord]) -> list[dict[str, Any]]:
+def dump_calls(calls: Iterable[PhoneCall]) -> list[dict[str, Any]]:
     """Return the calls in order."""
     return [_dump_call(call) for call in calls]
 
 
-def _dump_call(call: CallRecord) -> dict[str, Any]:
+def _dump_call(call: PhoneCall) -> dict[str, Any]:
     return {
         "id": call.id,
         "direction": call.direction,

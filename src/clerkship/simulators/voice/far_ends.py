@@ -60,7 +60,7 @@ from clerkship.simulators.voice.hooks.registry import find_hook, run_hook
 from clerkship.simulators.voice.host import VoiceHost
 from clerkship.simulators.voice.mailbox_tree import MailboxMachine
 from clerkship.simulators.voice.mailboxes import VoicemailRecording, build_voicemail
-from clerkship.simulators.voice.records import CallParty, CallRecord, CallTurn, DueKind, Speaker
+from clerkship.simulators.voice.records import CallParty, CallTurn, DueKind, PhoneCall, Speaker
 
 MAX_TRANSFERS = 10
 """How often one call is transferred. After that it is dropped, so that lines cannot pass it on for ever."""
@@ -75,7 +75,7 @@ def build_recorder(mailbox: MailboxConfig) -> FarEnd:
     return RecorderMachine(mailbox.name, mailbox.greeting, MAX_RECORDING_SECONDS)
 
 
-def choose_far_end(state: VoiceHost, call: CallRecord) -> FarEnd | None:
+def choose_far_end(state: VoiceHost, call: PhoneCall) -> FarEnd | None:
     """Return what answers the call at its number, or the representative that it was transferred to; None if nothing."""
     number, _, representative = (call.far_end or call.to_number).partition("/")
     line = state.lines.find(number)
@@ -90,14 +90,14 @@ def choose_far_end(state: VoiceHost, call: CallRecord) -> FarEnd | None:
     return None if script is None else RepresentativeMachine(script, values)
 
 
-def find_tree(state: VoiceHost, call: CallRecord) -> IvrTree | None:
+def find_tree(state: VoiceHost, call: PhoneCall) -> IvrTree | None:
     """Return the phone tree that answers at the number of a call."""
     number = call.number
     version = call.tree_version or state.lines.find_version(number)
     return state.lines.find_tree(number, version) if version else None
 
 
-def find_far_end(state: VoiceHost, call: CallRecord) -> FarEnd:
+def find_far_end(state: VoiceHost, call: PhoneCall) -> FarEnd:
     """Return the far end that a call is connected to, by what it remembers."""
     session = call.session
     if isinstance(session, RecorderSession):
@@ -109,7 +109,7 @@ def find_far_end(state: VoiceHost, call: CallRecord) -> FarEnd:
     return far_end
 
 
-def hears_speech(state: VoiceHost, call: CallRecord) -> bool:
+def hears_speech(state: VoiceHost, call: PhoneCall) -> bool:
     """Return whether the far end hears what the agent says now."""
     session = call.session
     if session is None:
@@ -129,7 +129,7 @@ def hears_speech(state: VoiceHost, call: CallRecord) -> bool:
 
 
 def step_far_end(
-    state: VoiceHost, action: ActionContext, call: CallRecord, stimulus: Stimulus, done: DueKind | None = None
+    state: VoiceHost, action: ActionContext, call: PhoneCall, stimulus: Stimulus, done: DueKind | None = None
 ) -> None:
     """Let the far end of a call react. `done` is the work that was due and led to it."""
     far_end, session = find_far_end(state, call), call.session
@@ -144,7 +144,7 @@ def step_far_end(
 def carry_out(
     state: VoiceHost,
     action: ActionContext,
-    call: CallRecord,
+    call: PhoneCall,
     far_end: FarEnd,
     result: StepResult,
     done: DueKind | None = None,
@@ -173,7 +173,7 @@ def carry_out(
     state.end_call(action, call, "system", "dropped", f"more than {MAX_HOOKS_AT_ONCE} hooks ran without a word")
 
 
-def _start_hold(action: ActionContext, call: CallRecord, start: StartHold, result: StepResult) -> StepResult:
+def _start_hold(action: ActionContext, call: PhoneCall, start: StartHold, result: StepResult) -> StepResult:
     """Put the caller on hold. If a fault changes how long the wait lasts, the phone tree waits as long."""
     session = result.session
     seconds = session.wait_seconds if isinstance(session, IvrSession) else None
@@ -188,7 +188,7 @@ def _start_hold(action: ActionContext, call: CallRecord, start: StartHold, resul
 
 
 def _build_change(
-    action: ActionContext, call: CallRecord, result: StepResult, done: DueKind | None, timer: float | None
+    action: ActionContext, call: PhoneCall, result: StepResult, done: DueKind | None, timer: float | None
 ) -> SessionChanged:
     if timer is not None and result.session is not None and result.session.phase == "speaking":
         end = speech_end(call)
@@ -196,12 +196,12 @@ def _build_change(
     return SessionChanged(call=call.id, session=result.session, timer_seconds=timer, done=done)
 
 
-def _seconds_left(action: ActionContext, call: CallRecord) -> float | None:
+def _seconds_left(action: ActionContext, call: PhoneCall) -> float | None:
     timer = call.timer
     return None if timer is None else max((timer[0] - action.now).total_seconds(), 0.0)
 
 
-def _perform(state: VoiceHost, action: ActionContext, call: CallRecord, far_end: FarEnd, each: Action) -> None:
+def _perform(state: VoiceHost, action: ActionContext, call: PhoneCall, far_end: FarEnd, each: Action) -> None:
     """Emit the event of an action that does not end the step."""
     match each:
         case EnterNode(node):
@@ -232,7 +232,7 @@ def _perform(state: VoiceHost, action: ActionContext, call: CallRecord, far_end:
 
 
 def _change_mailbox(
-    state: VoiceHost, action: ActionContext, call: CallRecord, change: ChangeVoicemail | LeaveVoicemail
+    state: VoiceHost, action: ActionContext, call: PhoneCall, change: ChangeVoicemail | LeaveVoicemail
 ) -> None:
     boxes = state.mailboxes
     if isinstance(change, ChangeVoicemail):
@@ -248,7 +248,7 @@ def _get_speaker(far_end: FarEnd) -> Speaker:
     return "representative" if isinstance(far_end, RepresentativeMachine) else "line"
 
 
-def _hang_up(state: VoiceHost, action: ActionContext, call: CallRecord, reason: str) -> None:
+def _hang_up(state: VoiceHost, action: ActionContext, call: PhoneCall, reason: str) -> None:
     """End a call because the far end hangs up."""
     by: CallParty = "representative" if "/" in call.far_end else "line"
     if call.direction == "inbound" and not call.transfers:
@@ -257,7 +257,7 @@ def _hang_up(state: VoiceHost, action: ActionContext, call: CallRecord, reason: 
 
 
 def speak(
-    action: ActionContext, call: CallRecord, text: str, speaker: Speaker, *, node: str = "", **utterance: Any
+    action: ActionContext, call: PhoneCall, text: str, speaker: Speaker, *, node: str = "", **utterance: Any
 ) -> Event:
     """Emit what the far end says. It begins when what it said before is over; a person also lets the agent finish."""
     fields = {"turn": 0} | utterance
@@ -278,7 +278,7 @@ def speak(
     )
 
 
-def cut_far_end(action: ActionContext, call: CallRecord) -> None:
+def cut_far_end(action: ActionContext, call: PhoneCall) -> None:
     """Cut what the far end says now, and what it would have said after it."""
     for turn in [turn for turn in reversed(call.turns) if turn.speaker != "agent"]:
         if turn.end <= action.now or turn.is_cut:
@@ -286,14 +286,14 @@ def cut_far_end(action: ActionContext, call: CallRecord) -> None:
         cut_turn(action, call, turn)
 
 
-def cut_turn(action: ActionContext, call: CallRecord, turn: CallTurn) -> None:
+def cut_turn(action: ActionContext, call: PhoneCall, turn: CallTurn) -> None:
     """Cut a turn that is not over."""
     after = round(max((action.now - turn.start).total_seconds(), 0.0), 6)
     heard = split_heard(turn.text, after) if after else ""
     action.emit(SpeechCut(call=call.id, number=turn.number, after_seconds=after, heard=heard))
 
 
-def _run_hook(state: VoiceHost, action: ActionContext, call: CallRecord, run: RunHook) -> HookReturned:
+def _run_hook(state: VoiceHost, action: ActionContext, call: PhoneCall, run: RunHook) -> HookReturned:
     hook = find_hook(run.hook)
     arguments, result = dict(run.arguments), NO_HOOK
     if hook is not None:
@@ -312,7 +312,7 @@ def _run_hook(state: VoiceHost, action: ActionContext, call: CallRecord, run: Ru
     return HookReturned(result.outcome, values)
 
 
-def _transfer(state: VoiceHost, action: ActionContext, call: CallRecord, transfer: TransferCall) -> None:
+def _transfer(state: VoiceHost, action: ActionContext, call: PhoneCall, transfer: TransferCall) -> None:
     """Connect the agent to a representative of the line, or let another number ring."""
     cut_far_end(action, call)
     if any(hold.end is None and hold.by == "line" for hold in call.holds):
@@ -335,7 +335,7 @@ def _transfer(state: VoiceHost, action: ActionContext, call: CallRecord, transfe
     state.connect_far_end(action, call, far_end)
 
 
-def play_busy_tone(action: ActionContext, call: CallRecord) -> None:
+def play_busy_tone(action: ActionContext, call: PhoneCall) -> None:
     """Play the busy tone if the call finds the number busy."""
     if call.meets == "busy":
         action.emit(MusicStarted(call=call.id, music=BUSY_TONE))

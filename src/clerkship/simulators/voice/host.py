@@ -11,7 +11,7 @@ from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.lines import LineTable
 from clerkship.simulators.voice.mailboxes import Mailboxes
 from clerkship.simulators.voice.people import PeopleByPhone
-from clerkship.simulators.voice.records import CallOutcome, CallParty, CallRecord, Speaker
+from clerkship.simulators.voice.records import CallOutcome, CallParty, PhoneCall, Speaker
 
 
 class VoiceHost(Protocol):
@@ -27,26 +27,26 @@ class VoiceHost(Protocol):
     def settings(self) -> VoiceConfig:
         """The config."""
 
-    def find_call(self, id: str) -> CallRecord:
+    def find_call(self, id: str) -> PhoneCall:
         """Return a call; refused if there is none."""
 
     def check_count(self) -> None:
         """Refuse another call if there are too many."""
 
     def connect_far_end(
-        self, action: ActionContext, call: CallRecord, far_end: FarEnd | None, address: str = ""
+        self, action: ActionContext, call: PhoneCall, far_end: FarEnd | None, address: str = ""
     ) -> None:
         """Connect a call to a far end, which answers; None for a simulated person. `address` is its number."""
 
     def speak_far_end(
-        self, action: ActionContext, call: CallRecord, text: str, speaker: Speaker, **utterance: Any
+        self, action: ActionContext, call: PhoneCall, text: str, speaker: Speaker, **utterance: Any
     ) -> Event:
         """Let a person or an announcement say something."""
 
-    def speak_agent(self, action: ActionContext, call: CallRecord, text: str, **utterance: Any) -> Event:
+    def speak_agent(self, action: ActionContext, call: PhoneCall, text: str, **utterance: Any) -> Event:
         """Emit what the agent says in a call."""
 
     def end_call(
-        self, action: ActionContext, call: CallRecord, by: CallParty, outcome: CallOutcome, reason: str = ""
+        self, action: ActionContext, call: PhoneCall, by: CallParty, outcome: CallOutcome, reason: str = ""
     ) -> None:
         """End a call."""

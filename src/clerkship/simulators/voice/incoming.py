@@ -9,7 +9,7 @@ from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.checks import check_number, check_own_number
 from clerkship.simulators.voice.events import CallStarted, SessionChanged
 from clerkship.simulators.voice.host import VoiceHost
-from clerkship.simulators.voice.records import CallRecord
+from clerkship.simulators.voice.records import PhoneCall
 
 
 class Caller(NamedTuple):
@@ -23,7 +23,7 @@ class Caller(NamedTuple):
     """Whether a person of the scenario goes on after these lines."""
 
 
-def start_call(state: VoiceHost, action: ActionContext, from_number: str, to_number: str) -> CallRecord:
+def start_call(state: VoiceHost, action: ActionContext, from_number: str, to_number: str) -> PhoneCall:
     """Let a call ring at an own number."""
     call = state.calls.new_id()
     action.emit(CallStarted(call=call, direction="inbound", from_number=from_number, to_number=to_number))
@@ -52,7 +52,7 @@ def ring_agent(
     return action.emit(SessionChanged(call=call.id, session=session))
 
 
-def find_ringing_call(state: VoiceHost, from_number: str) -> CallRecord | None:
+def find_ringing_call(state: VoiceHost, from_number: str) -> PhoneCall | None:
     """Return the call from a number that rings at an own number."""
     for call in state.calls.open_calls.values():
         if call.can_be_answered and call.from_number == from_number:

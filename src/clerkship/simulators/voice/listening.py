@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from clerkship.ivr.speech_time import split_heard
 from clerkship.simulators.voice.calls import agent_speech_end, speech_end
-from clerkship.simulators.voice.records import CallRecord, CallTurn
+from clerkship.simulators.voice.records import CallTurn, PhoneCall
 
 LISTENING_PHASES = ("listening", "recording")
 
 
-def has_finished(call: CallRecord, now: datetime) -> bool:
+def has_finished(call: PhoneCall, now: datetime) -> bool:
     """Return whether `hear` has something to return: the call ended, or the far end has spoken and listens."""
     if call.status == "ended":
         return True
@@ -23,13 +23,13 @@ def has_finished(call: CallRecord, now: datetime) -> bool:
     return _has_news(call)
 
 
-def next_silence(call: CallRecord, now: datetime) -> datetime | None:
+def next_silence(call: PhoneCall, now: datetime) -> datetime | None:
     """Return when the speech that is under way ends; None if it is quiet."""
     ends = [end for end in (speech_end(call), agent_speech_end(call)) if end is not None and end > now]
     return min(ends, default=None)
 
 
-def _has_news(call: CallRecord) -> bool:
+def _has_news(call: PhoneCall) -> bool:
     """Return whether the far end has said something to its end since the agent last listened, or a sound was heard."""
     since = call.heard_until or call.started_at
     last = next((turn for turn in reversed(call.turns) if turn.speaker != "agent"), None)
@@ -45,12 +45,12 @@ class HeardMark(NamedTuple):
     sounds: int = 0
 
     @classmethod
-    def of(cls, call: CallRecord) -> "HeardMark":
+    def of(cls, call: PhoneCall) -> "HeardMark":
         """Return up to where the agent has listened to a call so far."""
         return cls(call.heard_until, call.heard_sounds)
 
 
-def list_heard(call: CallRecord, last: HeardMark, until: HeardMark) -> list[dict[str, Any]]:
+def list_heard(call: PhoneCall, last: HeardMark, until: HeardMark) -> list[dict[str, Any]]:
     """Return what the far end said, and which sounds there were, from one mark to another, in order."""
     since, end = last.at or call.started_at, until.at or call.started_at
     parts: list[tuple[datetime, dict[str, Any]]] = []
@@ -69,7 +69,7 @@ def list_heard(call: CallRecord, last: HeardMark, until: HeardMark) -> list[dict
 
 
 def _list_parts(
-    call: CallRecord, turn: CallTurn, since: datetime, until: datetime
+    call: PhoneCall, turn: CallTurn, since: datetime, until: datetime
 ) -> list[tuple[datetime, dict[str, Any]]]:
     parts = []
     for start, end in _list_audible(call, max(since, turn.start), min(until, turn.end)):
@@ -97,7 +97,7 @@ def _slice_speech(turn: CallTurn, start: datetime, end: datetime) -> str:
     return upto[len(before) :].strip()
 
 
-def _list_audible(call: CallRecord, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+def _list_audible(call: PhoneCall, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
     """Return the parts of a time in which the agent did not have the call on hold."""
     windows = []
     for hold in call.holds:
@@ -111,5 +111,5 @@ def _list_audible(call: CallRecord, start: datetime, end: datetime) -> list[tupl
     return windows
 
 
-def _is_held(call: CallRecord, at: datetime) -> bool:
+def _is_held(call: PhoneCall, at: datetime) -> bool:
     return any(hold.by == "agent" and hold.start <= at and (hold.end is None or at < hold.end) for hold in call.holds)

@@ -15,7 +15,7 @@ from clerkship.simulators.voice.events import (
     VoicemailChanged,
     VoicemailLeft,
 )
-from clerkship.simulators.voice.records import CallRecord, Voicemail
+from clerkship.simulators.voice.records import PhoneCall, Voicemail
 
 MAX_VOICEMAILS = 10_000
 """Messages of all mailboxes, also deleted ones."""
@@ -147,7 +147,7 @@ def build_voicemail(
     )
 
 
-def collect_recording(call: CallRecord, now: datetime) -> VoicemailRecording | None:
+def collect_recording(call: PhoneCall, now: datetime) -> VoicemailRecording | None:
     """Return what the agent has said to a recorder until now; None if nothing was said after the beep.
 
     What was said before the beep since the recorder answered is lost. Words during the beep are split there.
@@ -174,7 +174,7 @@ def collect_recording(call: CallRecord, now: datetime) -> VoicemailRecording | N
     return message if message.text else None
 
 
-def _find_greeting_start(call: CallRecord, beep_at: datetime) -> datetime:
+def _find_greeting_start(call: PhoneCall, beep_at: datetime) -> datetime:
     """Return when the last words of the far end before the beep began: the greeting of the recorder."""
     starts = [turn.start for turn in call.turns if turn.speaker != "agent" and turn.start <= beep_at]
     return starts[-1] if starts else call.started_at

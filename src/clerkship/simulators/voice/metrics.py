@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import NamedTuple
 
-from clerkship.simulators.voice.records import CallRecord
+from clerkship.simulators.voice.records import PhoneCall
 
 CUT_TOLERANCE = timedelta(seconds=0.1)
 """How far the moment of a cut may be from what the agent did: its place in the prompt is rounded."""
@@ -41,7 +41,7 @@ class CallMetrics(NamedTuple):
         return max(self.response_times, default=None)
 
 
-def measure_call(call: CallRecord, until: datetime | None = None) -> CallMetrics:
+def measure_call(call: PhoneCall, until: datetime | None = None) -> CallMetrics:
     """Measure a call; one that has not ended, up to a time or up to the last thing that was said."""
     end = call.ended_at or until or max([call.started_at, *(turn.end for turn in call.turns)])
     start = call.answered_at or end
@@ -61,12 +61,12 @@ def measure_call(call: CallRecord, until: datetime | None = None) -> CallMetrics
     )
 
 
-def _list_agent_acts(call: CallRecord) -> list[datetime]:
+def _list_agent_acts(call: PhoneCall) -> list[datetime]:
     spoken = (turn.start for turn in call.turns if turn.speaker == "agent")
     return sorted((*spoken, *(at for at, _ in call.digits)))
 
 
-def _list_response_times(call: CallRecord, holds: Sequence[Span]) -> list[float]:
+def _list_response_times(call: PhoneCall, holds: Sequence[Span]) -> list[float]:
     """Return the times from the last words of the far end to the agent's next act, if nothing is said between.
 
     A prompt that the agent cut short has no response time.
@@ -92,7 +92,7 @@ def _is_cut_by(end: datetime, acts: Sequence[datetime]) -> bool:
     return place < len(acts) and acts[place] <= end + CUT_TOLERANCE
 
 
-def _count_barge_ins(call: CallRecord) -> int:
+def _count_barge_ins(call: PhoneCall) -> int:
     acts = _list_agent_acts(call)
     return sum(turn.speaker != "agent" and turn.is_cut and _is_cut_by(turn.end, acts) for turn in call.turns)
 

@@ -12,7 +12,7 @@ from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.simulators.voice.calls import agent_speech_end
 from clerkship.simulators.voice.checks import check_answered, check_digits, check_not_held, check_open, check_text
 from clerkship.simulators.voice.listening import HeardMark, has_finished, next_silence
-from clerkship.simulators.voice.records import CallRecord, CallStatus
+from clerkship.simulators.voice.records import CallStatus, PhoneCall
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.views import summarize_call, view_call, view_heard
 
@@ -186,13 +186,13 @@ def show_call(context: Context, call: PhoneCallId) -> dict[str, Any]:
     return view_call(context.state.find_call(call.id), context.action.now)
 
 
-def _listen(context: Context, call: CallRecord) -> dict[str, Any]:
+def _listen(context: Context, call: PhoneCall) -> dict[str, Any]:
     last = HeardMark.of(call)
     event = context.state.hear(context.action, call.id)
     return view_heard(call, last, event.at)
 
 
-def _pass(context: Context, seconds: float, call: CallRecord, is_done: Callable[[datetime], bool]) -> Context:
+def _pass(context: Context, seconds: float, call: PhoneCall, is_done: Callable[[datetime], bool]) -> Context:
     """Let time pass until a condition is true, at most some seconds; return the context at that time.
 
     The end of speech is no scheduled event, so that time is passed in parts.
@@ -213,11 +213,11 @@ def _pass(context: Context, seconds: float, call: CallRecord, is_done: Callable[
     return context._replace(action=context.action._replace(now=now))
 
 
-def _phase(call: CallRecord) -> str:
+def _phase(call: PhoneCall) -> str:
     return "" if call.session is None else call.session.phase
 
 
-def _finish_speaking(context: Context, call: CallRecord) -> Context:
+def _finish_speaking(context: Context, call: PhoneCall) -> Context:
     """Let time pass until the agent has said what it is saying."""
     end = agent_speech_end(call)
     now = context.action.now

@@ -58,7 +58,7 @@ class CallSound:
 
 
 @dataclass(slots=True)
-class CallRecord:
+class PhoneCall:
     """One call of the agent, in either direction."""
 
     id: str

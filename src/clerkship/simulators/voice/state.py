@@ -64,7 +64,7 @@ from clerkship.simulators.voice.far_ends import (
 from clerkship.simulators.voice.lines import LineTable
 from clerkship.simulators.voice.mailboxes import Mailboxes, build_voicemail, collect_recording
 from clerkship.simulators.voice.people import PeopleByPhone
-from clerkship.simulators.voice.records import VOICEMAIL, CallOutcome, CallParty, CallRecord, DueKind, Speaker
+from clerkship.simulators.voice.records import VOICEMAIL, CallOutcome, CallParty, DueKind, PhoneCall, Speaker
 from clerkship.simulators.voice.webhook_record import WebhookRecord
 
 
@@ -91,7 +91,7 @@ class VoiceState(State):
         """The config."""
         return cast(VoiceConfig, self.config)
 
-    def find_call(self, id: str) -> CallRecord:
+    def find_call(self, id: str) -> PhoneCall:
         """Return a call; refused if there is none."""
         return self.calls.find(id)
 
@@ -101,7 +101,7 @@ class VoiceState(State):
 
     # What the agent does.
 
-    def dial(self, action: ActionContext, to: str, from_number: str | None = None) -> CallRecord:
+    def dial(self, action: ActionContext, to: str, from_number: str | None = None) -> PhoneCall:
         """Call a number. It rings; whether it is answered shows later."""
         try:
             number, own = check_number(to), check_own_number(from_number, self.settings)
@@ -125,7 +125,7 @@ class VoiceState(State):
         play_busy_tone(action, call)
         return call
 
-    def answer(self, action: ActionContext, id: str) -> CallRecord:
+    def answer(self, action: ActionContext, id: str) -> PhoneCall:
         """Answer a call that rings at an own number."""
         call = self._find_ringing(id)
         event = action.emit(action.apply_faults(CallAnswered(call=id, far_end=call.from_number)))
@@ -133,13 +133,13 @@ class VoiceState(State):
             step_far_end(self, action._replace(now=event.at), call, Answered())
         return call
 
-    def reject(self, action: ActionContext, id: str) -> CallRecord:
+    def reject(self, action: ActionContext, id: str) -> PhoneCall:
         """Reject a call that rings at an own number."""
         call = self._find_ringing(id)
         self.end_call(action, call, "agent", "rejected", "the agent rejected the call")
         return call
 
-    def say(self, action: ActionContext, id: str, text: str) -> CallRecord:
+    def say(self, action: ActionContext, id: str, text: str) -> PhoneCall:
         """Begin to say something. A far end that listens reacts when it is said."""
         call = self.find_call(id)
         check_not_held(call)
@@ -153,7 +153,7 @@ class VoiceState(State):
                 cut_far_end(action, call)  # a person stops when they are interrupted
         return call
 
-    def speak_agent(self, action: ActionContext, call: CallRecord, text: str, **utterance: Any) -> Event:
+    def speak_agent(self, action: ActionContext, call: PhoneCall, text: str, **utterance: Any) -> Event:
         """Emit what the agent says in a call. `utterance` has further fields of the event."""
         fields = {"turn": self.people.current_turn(call.speech_address)} | utterance
         return action.emit(
@@ -169,7 +169,7 @@ class VoiceState(State):
             )
         )
 
-    def press(self, action: ActionContext, id: str, digits: str) -> CallRecord:
+    def press(self, action: ActionContext, id: str, digits: str) -> PhoneCall:
         """Press keys."""
         call = self.find_call(id)
         check_not_held(call)
@@ -180,7 +180,7 @@ class VoiceState(State):
             step_far_end(self, action._replace(now=event.at), call, DigitsPressed(sent.understood))
         return call
 
-    def hold(self, action: ActionContext, id: str) -> CallRecord:
+    def hold(self, action: ActionContext, id: str) -> PhoneCall:
         """Put a call on hold: the agent hears nothing of it until it is resumed."""
         call = self.find_call(id)
         check_connected(call)
@@ -189,7 +189,7 @@ class VoiceState(State):
         action.emit(HoldStarted(call=id, by="agent"))
         return call
 
-    def resume(self, action: ActionContext, id: str) -> CallRecord:
+    def resume(self, action: ActionContext, id: str) -> PhoneCall:
         """Take a call off hold that the agent put on hold."""
         call = self.find_call(id)
         check_connected(call)
@@ -198,7 +198,7 @@ class VoiceState(State):
         action.emit(HoldEnded(call=id, by="agent"))
         return call
 
-    def hang_up(self, action: ActionContext, id: str) -> CallRecord:
+    def hang_up(self, action: ActionContext, id: str) -> PhoneCall:
         """End a call."""
         call = self.find_call(id)
         check_open(call)
@@ -214,7 +214,7 @@ class VoiceState(State):
     # What the far end does.
 
     def connect_far_end(
-        self, action: ActionContext, call: CallRecord, far_end: FarEnd | None, address: str = ""
+        self, action: ActionContext, call: PhoneCall, far_end: FarEnd | None, address: str = ""
     ) -> None:
         """Connect a call to a far end, which answers; None for a simulated person. `address` is its number."""
         address = address or call.far_end or call.number
@@ -226,14 +226,14 @@ class VoiceState(State):
             carry_out(self, action, call, far_end, result)
 
     def speak_far_end(
-        self, action: ActionContext, call: CallRecord, text: str, speaker: Speaker, **utterance: Any
+        self, action: ActionContext, call: PhoneCall, text: str, speaker: Speaker, **utterance: Any
     ) -> Event:
         """Let a person or an announcement say something. What a person says is a turn of their conversation."""
         turn = self.people.next_turn(call.speech_address) if speaker == "person" else 0
         return speak(action, call, text, speaker, **{"turn": turn} | utterance)
 
     def end_call(
-        self, action: ActionContext, call: CallRecord, by: CallParty, outcome: CallOutcome, reason: str = ""
+        self, action: ActionContext, call: PhoneCall, by: CallParty, outcome: CallOutcome, reason: str = ""
     ) -> None:
         """End a call. What is being said is cut, and what was recorded is left in the mailbox."""
         check_open(call)
@@ -290,7 +290,7 @@ class VoiceState(State):
         if len(self.calls.by_id) >= settings.max_calls:
             raise Refusal(429, "too_many_calls", f"the limit of {settings.max_calls:,} calls is reached (max_calls)")
 
-    def _find_ringing(self, id: str) -> CallRecord:
+    def _find_ringing(self, id: str) -> PhoneCall:
         call = self.find_call(id)
         check_open(call)
         if call.direction != "inbound":
@@ -302,7 +302,7 @@ class VoiceState(State):
         return call
 
 
-def _run_work(state: VoiceState, action: ActionContext, call: CallRecord, kind: DueKind) -> None:
+def _run_work(state: VoiceState, action: ActionContext, call: PhoneCall, kind: DueKind) -> None:
     match kind:
         case "ring":
             _finish_ringing(state, action, call)
@@ -323,7 +323,7 @@ def _run_work(state: VoiceState, action: ActionContext, call: CallRecord, kind: 
             state.end_call(action, call, "system", "dropped", f"a call lasts at most {limit} (max_call_length)")
 
 
-def _finish_ringing(state: VoiceState, action: ActionContext, call: CallRecord) -> None:
+def _finish_ringing(state: VoiceState, action: ActionContext, call: PhoneCall) -> None:
     """Let the number answer, or end the call, when it has rung."""
     if call.direction == "inbound":
         if call.session is not None:

@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Any
 
 from clerkship.simulators.voice.listening import HeardMark, list_heard
-from clerkship.simulators.voice.records import CallRecord
+from clerkship.simulators.voice.records import PhoneCall
 
 
-def summarize_call(call: CallRecord) -> dict[str, Any]:
+def summarize_call(call: PhoneCall) -> dict[str, Any]:
     """Describe a call without what was said."""
     optional = {
         "answered": _format(call.answered_at),
@@ -27,7 +27,7 @@ def summarize_call(call: CallRecord) -> dict[str, Any]:
     }
 
 
-def view_call(call: CallRecord, now: datetime) -> dict[str, Any]:
+def view_call(call: PhoneCall, now: datetime) -> dict[str, Any]:
     """Describe a call with what the agent said, pressed and has heard so far."""
     turns = list_heard(call, HeardMark(), HeardMark.of(call))
     for turn in call.turns:
@@ -48,7 +48,7 @@ def view_call(call: CallRecord, now: datetime) -> dict[str, Any]:
     }
 
 
-def view_heard(call: CallRecord, last: HeardMark, now: datetime) -> dict[str, Any]:
+def view_heard(call: PhoneCall, last: HeardMark, now: datetime) -> dict[str, Any]:
     """Describe what was heard in a call since the agent last listened, and whether it goes on."""
     view: dict[str, Any] = {
         "call": call.id,
@@ -61,7 +61,7 @@ def view_heard(call: CallRecord, last: HeardMark, now: datetime) -> dict[str, An
     return view
 
 
-def _name_party(call: CallRecord) -> str:
+def _name_party(call: PhoneCall) -> str:
     if call.ended_by == "agent":
         return "agent"
     return "network" if call.ended_by == "system" else "far_end"

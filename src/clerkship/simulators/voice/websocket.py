@@ -19,7 +19,7 @@ from clerkship.simulators.voice.events import (
     MusicStarted,
 )
 from clerkship.simulators.voice.operations import Context
-from clerkship.simulators.voice.records import CallRecord
+from clerkship.simulators.voice.records import PhoneCall
 from clerkship.simulators.voice.state import VoiceState
 
 COMMANDS: dict[str, Operation[Any, Any]] = {
@@ -114,7 +114,7 @@ class VoiceSocket(WebSocketHandler):
         unread = {config.name: boxes.count_unread(config.name) for config in boxes.configs.values() if config.is_own}
         session.send(orjson.dumps({"event": "message_waiting", "unread": unread}).decode())
 
-    def _push_changes(self, call: CallRecord) -> None:
+    def _push_changes(self, call: PhoneCall) -> None:
         spoken = sum(turn.speaker != "agent" for turn in call.turns)
         now = (call.status, spoken, len(call.sounds))
         before = self._seen.get(call.id)
@@ -129,7 +129,7 @@ class VoiceSocket(WebSocketHandler):
         if before is not None and now[2] > before[2]:
             self._push(call, "sound")
 
-    def _push(self, call: CallRecord, event: str) -> None:
+    def _push(self, call: PhoneCall, event: str) -> None:
         assert self._session is not None
         push = {"event": event, "call": call.id, "direction": call.direction}
         if event == "ended":

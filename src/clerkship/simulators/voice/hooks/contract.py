@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from clerkship.fhir.chart import Chart
 from clerkship.sandbox.state import ActionContext
-from clerkship.simulators.voice.records import CallRecord
+from clerkship.simulators.voice.records import PhoneCall
 
 EMPTY_CHART = Chart(())
 
@@ -23,7 +23,7 @@ class HookContext(NamedTuple):
 
     action: ActionContext
     """`action.domain(PayerState)` returns the payer."""
-    call: CallRecord
+    call: PhoneCall
     records: Chart = EMPTY_CHART
     """The resources of the FHIR datasets; empty if the environment has none."""
 
