@@ -1,7 +1,7 @@
 """The calls and voicemails of a run, read from its events."""
 
 from bisect import bisect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
@@ -189,11 +189,20 @@ def list_voicemails(evidence: Evidence, sandbox: str | None = None) -> list[Logg
     return [each for each in evidence.cached(_read_voicemails) if sandbox in (None, each.source)]
 
 
+def read_calls(events: Iterable[Event]) -> list[LoggedPhoneCall]:
+    """Return the calls in a log, in order. Events of other kinds are left out."""
+    return list(_read_events(events).values())
+
+
 def _read_calls(evidence: Evidence) -> dict[tuple[str, str], LoggedPhoneCall]:
-    calls: dict[tuple[str, str], LoggedPhoneCall] = {}
     kinds = (CallStarted.kind, *(each.kind for each in CALL_EVENTS))
+    return _read_events(evidence.of_kind(*kinds))
+
+
+def _read_events(events: Iterable[Event]) -> dict[tuple[str, str], LoggedPhoneCall]:
+    calls: dict[tuple[str, str], LoggedPhoneCall] = {}
     # In the order in which they were appended: the state applied them in this order.
-    for event in sorted(evidence.of_kind(*kinds), key=lambda event: event.seq):
+    for event in sorted(events, key=lambda event: event.seq):
         payload = event.payload
         if isinstance(payload, CallStarted):
             record = PhoneCall(payload.call, payload.direction, payload.from_number, payload.to_number, event.at)
