@@ -150,7 +150,13 @@ def _redact_detail(detail: TaskDetail, by: Redactor) -> TaskDetail:
     if not by or detail.snapshot is None:
         return detail
     task = detail.snapshot.task.model_copy(update={"task_item": by.data(detail.snapshot.task.task_item)})
-    snapshot = detail.snapshot.model_copy(update={"task": task})
+    environment = detail.snapshot.environment
+    simulators = {
+        name: simulator.model_copy(update={"config": by.data(simulator.config)})
+        for name, simulator in environment.simulators.items()
+    }
+    redacted = environment.model_copy(update={"simulators": simulators})
+    snapshot = detail.snapshot.model_copy(update={"task": task, "environment": redacted})
     return replace(detail, task_run=redact_task_run(detail.task_run, by), snapshot=snapshot)
 
 
