@@ -32,7 +32,8 @@ MAX_ROWS = 2_000
 """Rows of the table that is shown without scripts."""
 MAX_NAMED = 12
 MAX_RATED = 200
-_SCRIPTS = ("dom", "value", "list", "fax_pages", "criteria", "conversation", "timeline", "trial", "start")
+_STYLES = ("style.css", "calls.css")
+_SCRIPTS = ("dom", "value", "list", "fax_pages", "criteria", "conversation", "calls", "timeline", "trial", "start")
 
 
 def render_html(
@@ -57,7 +58,7 @@ def render_html(
     return render_page(
         "page.html",
         {"instant": _format_time},
-        style=read_part("style.css"),
+        style="\n".join(map(read_part, _STYLES)),
         script="\n".join(read_part(f"{name}.js") for name in _SCRIPTS),
         title=f"{run.name}: {run.solver}",
         data=render_json(data).decode(),

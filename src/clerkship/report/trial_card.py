@@ -10,6 +10,7 @@ from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.attachments import ATTACHED_FACTS, list_attachments
+from clerkship.report.calls import build_calls, find_phone_names
 from clerkship.report.cited_pages import build_cited_pages
 from clerkship.report.costs import render_used
 from clerkship.report.detail import TaskDetail
@@ -47,6 +48,7 @@ def build_row(detail: TaskDetail) -> dict[str, Any]:
 def build_body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
     """Return the verdict with its reasons."""
     run = detail.task_run
+    judged = () if why_undecided(run) else run.criteria
     return {
         "status": describe_status(run),
         "verdict": run.verdict,
@@ -54,7 +56,7 @@ def build_body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
         "ending": describe_ending(run),
         "axes": [{"name": name, "score": axis.score, "weight": axis.weight} for name, axis in run.axes.items()],
         "criteria": [_build_criterion(criterion, detail.pages) for criterion in run.criteria],
-        "marks": [] if why_undecided(run) else [mark for c in run.criteria for mark in _build_marks(c)],
+        "marks": [mark for c in judged for mark in _build_marks(c)],
         "error": clip(run.error, MAX_VALUE_LENGTH),
         "agent_error": clip(run.agent_error, MAX_VALUE_LENGTH),
         "answer": clip(run.answer, MAX_VALUE_LENGTH),
@@ -71,6 +73,7 @@ def build_body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
             for name, fact in detail.sidecar.items()
             if not name.startswith("touches") and name not in _HIDDEN_FACTS
         },
+        **build_calls(detail.events, judged, find_phone_names(detail.snapshot, run.trial)),
     } | _build_model_facts(run, replayed)
 
 

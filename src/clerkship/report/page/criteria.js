@@ -49,7 +49,7 @@ function criterionCard(criterion, trial) {
     outcome !== "pass" && criterion.score > 0 ? badge(`score ${criterion.score.toFixed(2)}`) : null,
   ];
   const decides = !trial.body.undecided; // else it is folded away, and without a colour
-  return el("details", { class: decides ? `criterion is-${outcome}` : "criterion is-skipped", open: decides && outcome !== "pass" },
+  return el("details", { id: `t${trial.number}k${trial.body.criteria.indexOf(criterion)}`, class: decides ? `criterion is-${outcome}` : "criterion is-skipped", open: decides && outcome !== "pass" },
     el("summary", {},
       icon(decides ? outcome : "skipped"),
       el("span", { class: "label" }, el("span", { class: "word" }, decides ? CRITERION_WORDS[outcome] : "Not judged"), " ", criterion.label),
@@ -112,7 +112,7 @@ function evidenceRow(check, path, values, trial) {
       el("span", { class: "hidden" }, check.passed ? "as expected: " : "not as expected: "), el("span", {}, breakable(path))),
     el("td", { "data-label": "Expected" }, whole(expectedValue(values.expected))),
     el("td", { "data-label": "Actual" }, whole(el("div", { class: "value actual" }, plainValue(values.actual)))),
-    el("td", { class: "at" }, check.seq ? eventLink(trial, check.seq) : null));
+    el("td", { class: "at" }, check.seq ? [eventLink(trial, check.seq), callLink(trial, check.seq)] : null));
 }
 
 // Of two nested values that differ: a row for each path, and how many more there are.

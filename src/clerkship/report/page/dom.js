@@ -67,7 +67,7 @@ function linked(text, trial) {
 
 // A turn begins with a line that the agent did not write.
 function turnStart(trial, turn) {
-  const begun = trial.log.filter((event) => isMessage(event) && event.actor !== "agent" && !(event.payload.header && event.kind.endsWith(".sent")));
+  const begun = trial.log.filter((event) => event.kind === "voice.far_end.spoke" || (isMessage(event) && event.actor !== "agent" && !(event.payload.header && event.kind.endsWith(".sent"))));
   return turn > 0 && begun.length >= turn ? begun[turn - 1].seq : null;
 }
 

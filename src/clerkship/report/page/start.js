@@ -9,11 +9,14 @@ function prepare(trial, place) {
 }
 
 function route() {
-  const [, number, seq] = /^#t(\d+)(?:e(\d+))?$/.exec(location.hash) || [];
+  // e: an event; m: a moment of a call; c: a call; k: a criterion
+  const [, number, sort, place] = /^#t(\d+)(?:([emck])(\d+))?$/.exec(location.hash) || [];
   const trial = DATA.trials[Number(number || selected || 1) - 1];
   if (!trial) return;
   if (trial.number !== selected) select(trial);
-  if (seq) showEvent(trial, Number(seq));
+  if (sort === "e") showEvent(trial, Number(place));
+  if (sort === "m") showMoment(trial, Number(place));
+  if (sort === "k") showCriterion(trial, Number(place));
 }
 
 function select(trial) {

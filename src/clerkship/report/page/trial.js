@@ -12,6 +12,8 @@ function trialView(trial) {
     criteriaSection(trial),
     qualitySection(trial),
     conversationSection(trial),
+    callsSection(trial),
+    voicemailsSection(trial),
     timelineSection(trial),
     unauthenticatedSection(trial),
   ].flat().filter(Boolean);
