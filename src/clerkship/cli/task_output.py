@@ -90,6 +90,8 @@ def _print_conversation(view: TaskView) -> None:
     width = max((len(actor) for actor, _ in view.utterances), default=0)
     for actor, text in view.utterances:
         out().print(f"  [place]{escape(actor):>{max(width, 8)}}[/]  {escape(to_one_line(text))}", soft_wrap=True)
+    if view.call_events:
+        load("clerkship.cli.call_output:print_calls")(out(), view)
 
 
 def _print_unauthenticated(view: TaskView) -> None:

@@ -16,6 +16,7 @@ from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import BenchmarkRun, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import Snapshot
+from clerkship.report.calls import find_phone_names
 from clerkship.service.frozen import load_snapshot
 from clerkship.service.page_redaction import redact_page_words
 from clerkship.service.reading import NOT_CHECKED
@@ -23,8 +24,15 @@ from clerkship.store.contract import Store, StoreDamaged, UnknownRun
 
 MAX_UTTERANCES = 200
 """Messages of one trial that are shown."""
+MAX_CALL_EVENTS = 20_000
+"""Events of phone calls that are read."""
+MAX_SPEECH_BYTES = 4096
+"""Bytes of one speech that are read, if it is stored outside the log."""
 _BROKE = "person.broke_contract"
 _CAUSED_BY_AGENT = b'"by_agent":true'
+_CALL = b'"kind":"voice.'
+_NOT_SHOWN = ("voice.session.changed", "voice.call.heard")
+"""Frequent events of calls that are not shown."""
 _TURN, _BLOBS, _ENDED, _BROKEN = b'"turn":', b'"blobs":', b'.ended"', f'"{_BROKE}"'.encode()
 """A line of the log is parsed for the conversation only if it contains one of these: most lines do not."""
 
@@ -51,6 +59,10 @@ class TaskView:
     """A sentence for each part that cannot be parsed and is not included."""
     seals: SealCheck = NOT_CHECKED
     """Whether the trials of its task were changed since they were saved."""
+    call_events: list[dict[str, Any]] = field(default_factory=list)
+    """Events of phone calls, up to MAX_CALL_EVENTS."""
+    phone_names: dict[str, str] = field(default_factory=dict)
+    """Names of lines and people, by number, if there are calls."""
     indexed: str = ""
     """The verdict in the store's index if it differs from the record, or "no verdict"; else empty."""
 
@@ -64,6 +76,8 @@ class TaskView:
             events=[by.event(redact_page_words(event, by)) for event in self.events],
             sidecar=by.data(self.sidecar),
             utterances=[(actor, by.text(text)) for actor, text in self.utterances],
+            call_events=[by.event(event) for event in self.call_events],
+            phone_names=by.data(self.phone_names),
             attempts=tuple(redact_task_run(attempt, by) for attempt in self.attempts),
         )
 
@@ -129,13 +143,19 @@ def load_task_view(store: Store, task_run: TaskRun, event_filter: EventFilter = 
     chain, events = HashChain(), list[dict[str, Any]]()
     bodies: set[str] = set()
     utterances: list[tuple[str, str, str]] = []
+    call_events: list[dict[str, Any]] = []
     damaged: list[str] = []
     for seq, line in enumerate(store.log(task_run), 1):
         chain.add(line)
         is_wanted = seq > event_filter.after and (event_filter.limit is None or len(events) < event_filter.limit)
         # Written out rather than with `any`: most lines of a long log are only counted, which must be fast.
         is_conversation = (
-            _TURN in line or _BLOBS in line or _ENDED in line or _BROKEN in line or _CAUSED_BY_AGENT in line
+            _TURN in line
+            or _BLOBS in line
+            or _ENDED in line
+            or _BROKEN in line
+            or _CAUSED_BY_AGENT in line
+            or _CALL in line
         )
         if not is_wanted and not is_conversation:
             continue
@@ -143,19 +163,34 @@ def load_task_view(store: Store, task_run: TaskRun, event_filter: EventFilter = 
             event = parse_line(line)
             bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
             utterances += _read_utterances(event, with_utterances=len(utterances) < MAX_UTTERANCES)
+            if _CALL in line and event["kind"] not in _NOT_SHOWN and len(call_events) < MAX_CALL_EVENTS:
+                call_events.append(_restore_speech(event, store))
             if is_wanted and (event_filter.kind is None or matches_kind(event["kind"], event_filter.kind)):
                 events.append(event)
         except (ValueError, KeyError, TypeError, AttributeError) as error:  # a changed line may be any JSON
             damaged.append(f"the log of {task_run.task} (trial {task_run.trial}) is corrupt at event {seq}: {error}")
+    snapshot = load_snapshot(store, task_run.snapshot)
     return TaskView(
         task_run,
-        load_snapshot(store, task_run.snapshot),
+        snapshot,
         events,
         _sidecar(store, task_run, damaged),
         chain.head == task_run.head and all(_has_valid_hash(store, digest) for digest in bodies),
         _with_sandboxes(utterances),
         damaged=tuple(damaged),
+        call_events=call_events,
+        phone_names=find_phone_names(snapshot, task_run.trial) if call_events else {},
     )
+
+
+def _restore_speech(event: dict[str, Any], store: Store) -> dict[str, Any]:
+    """Return the event of a call with the beginning of a text that is stored outside the log."""
+    texts = {
+        name: store.blob(kept["sha256"])[:MAX_SPEECH_BYTES].decode(errors="ignore")
+        for name, kept in event.get("blobs", {}).items()
+        if kept["form"] == "text"
+    }
+    return event | {"payload": event["payload"] | texts} if texts else event
 
 
 def _sidecar(store: Store, task_run: TaskRun, damaged: list[str]) -> dict[str, Any]:
@@ -170,7 +205,8 @@ def _sidecar(store: Store, task_run: TaskRun, damaged: list[str]) -> dict[str, A
 def _read_utterances(event: dict[str, Any], *, with_utterances: bool) -> Iterator[tuple[str, str, str]]:
     """Yield sandbox, actor and text of the messages in an event, and of remarks that explain the conversation."""
     payload, kind, actor, sandbox = event["payload"], event["kind"], event["actor"], event["source"]
-    if with_utterances and "turn" in payload and isinstance(payload.get("text"), str):
+    is_in_call = kind.startswith("voice.")  # calls are shown separately, with times, keys and holds
+    if with_utterances and not is_in_call and "turn" in payload and isinstance(payload.get("text"), str):
         yield _find_place(event), actor, _render_message(payload)
     if kind == _BROKE:
         yield sandbox, "person", f"(out of role; not said: {payload.get('would_have_said') or 'nothing'})"
