@@ -3,6 +3,7 @@
 from clerkship.fhir.chart_cache import load_chart
 from clerkship.simulators.spec import Spec
 from clerkship.simulators.voice.assertions.voice_call import VoiceCallHappened
+from clerkship.simulators.voice.assertions.voice_case import VoiceCaseOpened
 from clerkship.simulators.voice.assertions.voice_disclosed import VoiceDisclosed
 from clerkship.simulators.voice.assertions.voice_path import VoicePath
 from clerkship.simulators.voice.assertions.voice_transcript import VoiceTranscript
@@ -33,7 +34,7 @@ SPEC = Spec(
     operations=(*OPERATIONS, *MAILBOX_OPERATIONS, *WEBHOOK_OPERATIONS, open_socket),
     routes=ROUTES,
     handle=Voice,
-    assertions=(VoiceCallHappened, VoicePath, VoiceTranscript, VoiceDisclosed, VoicemailWasLeft),
+    assertions=(VoiceCallHappened, VoicePath, VoiceTranscript, VoiceDisclosed, VoicemailWasLeft, VoiceCaseOpened),
     exercise=(*EXERCISE, *WEBHOOK_EXERCISE),
     exercise_datasets=(DATASET,),
     config=VoiceConfig,

@@ -45,6 +45,15 @@ EXAMPLE_REPRESENTATIVE = RepresentativeScript.model_validate(
     {
         "name": "Robin",
         "greeting": "Lakeside Pharmacy, this is Robin. How can I help you?",
-        "answers": [{"asks": ["when do you close", "opening hours"], "says": "We close at 18.", "is_public": True}],
+        "answers": [
+            {"asks": ["when do you close", "opening hours"], "says": "We close at 18.", "is_public": True},
+            {
+                "asks": ["open a case", "make a complaint"],
+                "hook": "office.open_case",
+                "arguments": {"subject": "Complaint"},
+                "says": {"opened": "I have opened case {case_number|digits}."},
+                "is_public": True,
+            },
+        ],
     }
 )

@@ -1,0 +1,143 @@
+"""`voice_case`: a line or representative opened a case, and the agent reported or recorded its number."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions.answer_matches import parse_answer
+from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.field_rows import compare_count, share_passed
+from clerkship.assertions.occurrence import CountExpectation, allows_zero
+from clerkship.events.evidence import Evidence
+from clerkship.events.query import field_check
+from clerkship.model.frozen import Flag, Frozen
+from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.path import MISSING, lookup_all, split_path
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+from clerkship.simulators.voice.assertions.call_match import CallMatch
+from clerkship.simulators.voice.events import CaseOpened
+
+MAX_SHOWN = 5
+"""Cases in a verdict."""
+_SEPARATORS = re.compile(r"[\s,.-]+")
+
+
+class RecordedIn(Frozen):
+    """Where in the chart the number of a case must be."""
+
+    type: Annotated[str, Field(description="type of the resource, such as Communication")]
+    path: Annotated[str, Field(description="path of a text that has the number, such as payload.*.contentString")]
+
+
+class _LoggedCase(NamedTuple):
+    """A case that was opened, and where in the log."""
+
+    seq: int
+    case: CaseOpened
+
+    def describe(self) -> str:
+        return f"case {self.case.reference} (#{self.seq}): {self.case.subject}"
+
+
+class VoiceCaseOpened(Assertion, CallMatch):
+    """In a call, a line or representative opened a case like this, and its number is in the answer and in the chart,
+    where `answer` and `recorded` say. The number is drawn by the seed: only those who heard it know it. With `count` or
+    `none`, as many cases as expected were like this.
+    """
+
+    name: ClassVar[str] = "voice_case"
+    simulator: ClassVar[str | None] = "voice"
+    subject: Annotated[Expected | None, Field(description="what it is about: text or a matcher")] = None
+    member_id: Annotated[Expected | None, Field(description="member id that was given, or a matcher")] = None
+    answer: Annotated[str | None, Field(description="path in the answer where its number must be")] = None
+    recorded: Annotated[
+        RecordedIn | None, Field(description="resource that the agent must have written with its number")
+    ] = None
+    count: Annotated[CountExpectation | None, Field(description="expected number of cases like this")] = None
+    none: Annotated[Flag, Field(description="whether there must be no case like this")] = False
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Self:
+        if self.none and self.count is not None:
+            raise ValueError("`count` and `none` do not go together")
+        if (self.none or self.count is not None) and (self.answer is not None or self.recorded is not None):
+            raise ValueError("`answer` and `recorded` do not go with `count` or `none`")
+        return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return self.none or allows_zero(self.count)
+
+    def check(self, evidence: Evidence) -> Check:
+        """Compare every case that was opened in the calls that are meant."""
+        cases = list(self._list_cases(evidence))
+        compared = [(case, tuple(self._compare(case))) for case in cases]
+        if self.none or self.count is not None:
+            return self._check_count([case for case, rows in compared if all(row.passed for row in rows)])
+        if not compared:
+            row = FieldCheck(path="cases", expected={"gte": 1}, actual=0, passed=False)
+            return Check.of(False, f"no case was opened in calls{self.describe_calls()}", row)
+        complete = [(case, (*rows, *self._compare_reports(case, evidence))) for case, rows in compared]
+        best, rows = max(complete, key=lambda pair: share_passed(pair[1]))
+        failed = ", ".join(
+            f"{row.path} {row.actual} (expected {describe_expected(row.expected)})" for row in rows if not row.passed
+        )
+        return Check.of_fields(rows, f"{best.describe()}: {failed}" if failed else best.describe())
+
+    def _list_cases(self, evidence: Evidence) -> Iterator[_LoggedCase]:
+        calls = {(call.source, call.record.id) for call in self.list_selected(evidence)}
+        for event in evidence.of_kind(CaseOpened.kind):
+            if isinstance(event.payload, CaseOpened) and (event.source, event.payload.call) in calls:
+                yield _LoggedCase(event.seq, event.payload)
+
+    def _compare(self, logged: _LoggedCase) -> Iterator[FieldCheck]:
+        for path, expected in (("subject", self.subject), ("member_id", self.member_id)):
+            if expected is not None:
+                actual = getattr(logged.case, path)
+                yield field_check(path, expected, actual, passed=matches_expected(expected, actual), seq=logged.seq)
+        reference = logged.case.reference
+        yield FieldCheck(path="case", expected={"exists": True}, actual=reference, passed=True, seq=logged.seq)
+
+    def _compare_reports(self, logged: _LoggedCase, evidence: Evidence) -> Iterator[FieldCheck]:
+        reference = logged.case.reference
+        if self.answer is not None:
+            actual = _read_answer(evidence, self.answer)
+            passed = actual is not MISSING and _SEPARATORS.sub("", str(actual)) == reference
+            yield field_check(f"answer.{self.answer}", reference, actual, passed=passed, seq=logged.seq)
+        if self.recorded is not None:
+            texts = list(_list_recorded(evidence, self.recorded, logged.seq))
+            passed = any(_has_number(text, reference) for text in texts)
+            actual = texts if len(texts) > 1 else texts[0] if texts else "(not written)"
+            path = f"{self.recorded.type}.{self.recorded.path}"
+            yield FieldCheck(path=path, expected=reference, actual=actual, passed=passed, seq=logged.seq)
+
+    def _check_count(self, matching: Sequence[_LoggedCase]) -> Check:
+        expected: Any = 0 if self.none else self.count
+        row = compare_count(expected, len(matching), matching[0].seq if matching else None)
+        listed = "; ".join(case.describe() for case in matching[:MAX_SHOWN]) or "none"
+        return Check.of(row.passed, f"cases opened: {listed} (expected {describe_expected(expected)})", row)
+
+
+def _read_answer(evidence: Evidence, path: str) -> Any:
+    answer = evidence.answer if evidence.answered else MISSING
+    data = parse_answer(answer) if isinstance(answer, str) else answer
+    return next(lookup_all(data, split_path(path)), MISSING) if data is not MISSING else MISSING
+
+
+def _list_recorded(evidence: Evidence, recorded: RecordedIn, after: int) -> Iterator[str]:
+    """Yield the texts at a path of the resources that the agent wrote after the case was opened."""
+    for event in evidence.of_kind("fhir.resource.created", "fhir.resource.updated"):
+        resource = getattr(event.payload, "resource", None)
+        is_own = event.seq > after and evidence.find_originator(event) == "agent"
+        if is_own and isinstance(resource, dict) and resource.get("resourceType") == recorded.type:
+            yield from (str(value) for value in lookup_all(resource, split_path(recorded.path)))
+
+
+def _has_number(text: str, number: str) -> bool:
+    """Return whether a text has a number, not as a part of a longer one; separators in it do not matter."""
+    spaced = r"[\s,.-]*".join(map(re.escape, number))
+    return re.search(rf"(?<!\d){spaced}(?!\d)", text) is not None
