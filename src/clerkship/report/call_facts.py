@@ -14,7 +14,7 @@ from clerkship.report.call_moments import (
     ShownVoicemail,
     describe_duration,
 )
-from clerkship.simulators.voice.call_log import CALL_EVENTS, LoggedCall, LoggedTurn, read_calls
+from clerkship.simulators.voice.call_log import CALL_EVENTS, LoggedPhoneCall, LoggedTurn, read_calls
 from clerkship.simulators.voice.events import (
     BeepPlayed,
     CallAnswered,
@@ -62,7 +62,7 @@ def _parse(record: Mapping[str, Any]) -> Event | None:
     return Event(record["seq"], at, record["source"], record["kind"], record["actor"], record["cause"], payload)
 
 
-def _build_call(call: LoggedCall, events: Iterable[Event]) -> ShownCall:
+def _build_call(call: LoggedPhoneCall, events: Iterable[Event]) -> ShownCall:
     record = call.record
     start = record.started_at
     end = record.ended_at or max([call.last_at or start, *(turn.end for turn in record.turns)])
@@ -100,7 +100,7 @@ def _build_speech(logged: LoggedTurn, start: datetime, end: datetime) -> CallMom
     )
 
 
-def _build_moments(call: LoggedCall, event: Event, end: datetime) -> Iterator[CallMoment]:
+def _build_moments(call: LoggedPhoneCall, event: Event, end: datetime) -> Iterator[CallMoment]:
     """Yield what the drawing shows of an event, besides speech."""
     at = (event.at - call.record.started_at).total_seconds()
 
