@@ -94,6 +94,7 @@ KINDS: tuple[KindEntry, ...] = (
             "voice_transcript": (),
             "voice_disclosed": (),
             "voicemail_left": (),
+            "voice_case": (),
         },
         steps={
             "voice.call": (),
