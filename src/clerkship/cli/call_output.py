@@ -48,18 +48,27 @@ def _print_call(console: Console, call: ShownCall, name: str) -> None:
         soft_wrap=True,
     )
     rows = list(_list_rows(call.moments))
-    if rows:
-        table = Table.grid(padding=(0, 2))
-        table.width = min(console.width, MAX_WIDTH)
-        table.add_column(no_wrap=True, justify="right", style="quiet")
-        table.add_column(ratio=3, overflow="fold")
-        table.add_column(ratio=2, overflow="fold")
-        table.add_row("", "[quiet]far end[/]", "[quiet]agent[/]")
-        for row in rows[:MAX_ROWS]:
-            table.add_row(*row)
-        console.print(table)
+    _print_rows(console, rows[:MAX_ROWS])
     _print_left_out(console, len(rows) - MAX_ROWS, "row")
     console.print()
+
+
+def _print_rows(console: Console, rows: Sequence[Row]) -> None:
+    """Print rows in two columns on a terminal; else each on a line, for programs that search the output."""
+    if not console.is_terminal:
+        for time, far_end, agent in rows:
+            console.print(f"[quiet]{time}[/]  [place]{'far end' if far_end else '  agent'}[/]  {far_end or agent}")
+        return
+    table = Table.grid(padding=(0, 2))
+    table.width = min(console.width, MAX_WIDTH)
+    table.add_column(no_wrap=True, justify="right", style="quiet")
+    table.add_column(ratio=3, overflow="fold")
+    table.add_column(ratio=2, overflow="fold")
+    table.add_row("", "[quiet]far end[/]", "[quiet]agent[/]")
+    for row in rows:
+        table.add_row(*row)
+    if rows:
+        console.print(table)
 
 
 def _list_rows(moments: Sequence[CallMoment]) -> Iterator[Row]:
