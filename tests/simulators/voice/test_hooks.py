@@ -13,6 +13,7 @@ from clerkship.domains.payer.steps.set_authorization import PayerSetAuthorizatio
 from clerkship.domains.payer.steps.set_eligibility import PayerSetEligibility
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.chart_cache import load_chart
+from clerkship.simulators.voice.cases import CaseTable
 from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
 from clerkship.simulators.voice.hooks.registry import HOOKS, find_hook, run_hook
 from clerkship.simulators.voice.records import PhoneCall
@@ -44,12 +45,14 @@ class Line:
 
     def __init__(self, **config: Any) -> None:
         self.office = Office(**config)
+        self.cases = CaseTable()
         self.call = PhoneCall("call_1", "outbound", "+15550100100", "+15550100200", datetime(2026, 3, 2, tzinfo=UTC))
 
     def run(self, hook_name: str, values: Mapping[str, str] | None = None, /, **arguments: str) -> HookResult:
         hook = find_hook(hook_name)
         assert hook is not None
-        context = HookContext(self.office.playground.context_for("phone", "agent"), self.call, chart_of_clinic())
+        action = self.office.playground.context_for("phone", "agent")
+        context = HookContext(action, self.call, chart_of_clinic(), self.cases)
         _, result = run_hook(context, hook, arguments, values or {})
         assert result.outcome in hook.outcomes
         assert result.values.keys() <= set(hook.outputs)
@@ -295,6 +298,20 @@ def test_case_has_a_new_number_each_time_and_is_logged() -> None:
     assert [getattr(each, "reference", "") for each in logged] == numbers
     again = Line()
     assert again.run("office.open_case", subject="Late claim").values["case_number"] == numbers[0]
+
+
+def test_newest_case_of_a_member_is_found() -> None:
+    line = Line()
+    numbers = [
+        line.run("office.open_case", subject="Review", member_id=member).values["case_number"]
+        for member in ("CM1", "CM2", "CM1", "")
+    ]
+    for event in line.office.playground.log.events:
+        line.cases.apply(event)
+    assert line.run("office.find_case", member_id="CM1") == ("found", {"case_number": numbers[2]})
+    assert line.run("office.find_case", member_id="CM2") == ("found", {"case_number": numbers[1]})
+    assert line.run("office.find_case", member_id="CM3") == ("not_found", {})
+    assert line.run("office.find_case", member_id="") == ("not_found", {})
 
 
 def test_callback_needs_a_phone_number() -> None:

@@ -297,7 +297,7 @@ def _run_hook(state: VoiceHost, action: ActionContext, call: PhoneCall, run: Run
     hook = find_hook(run.hook)
     arguments, result = dict(run.arguments), NO_HOOK
     if hook is not None:
-        arguments, result = run_hook(HookContext(action, call, state.chart), hook, run.arguments, {})
+        arguments, result = run_hook(HookContext(action, call, state.chart, state.cases), hook, run.arguments, {})
     values = dict(result.values)
     action.emit(
         HookRun(

@@ -7,6 +7,7 @@ from clerkship.fhir.chart import Chart
 from clerkship.ivr.session import FarEnd
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.calls import CallTable
+from clerkship.simulators.voice.cases import CaseTable
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.lines import LineTable
 from clerkship.simulators.voice.mailboxes import Mailboxes
@@ -22,6 +23,7 @@ class VoiceHost(Protocol):
     chart: Chart
     people: PeopleByPhone
     mailboxes: Mailboxes
+    cases: CaseTable
 
     @property
     def settings(self) -> VoiceConfig:

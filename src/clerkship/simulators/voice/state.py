@@ -24,6 +24,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
 from clerkship.simulators.voice.calls import CallTable
+from clerkship.simulators.voice.cases import CaseTable
 from clerkship.simulators.voice.checks import (
     check_connected,
     check_digits,
@@ -84,6 +85,7 @@ class VoiceState(State):
         self.people = PeopleByPhone()
         """The simulated people who can be reached at a number."""
         self.mailboxes = Mailboxes(self.settings.mailboxes)
+        self.cases = CaseTable()
         self.webhook = WebhookRecord()
 
     @property
@@ -266,6 +268,7 @@ class VoiceState(State):
         self.calls.apply(event)
         self.people.apply(event)
         self.mailboxes.apply(event)
+        self.cases.apply(event)
         self.webhook.apply(event)
         if isinstance(event.payload, PhoneConversationEnded):
             schedule_hang_up(self, event, event.payload.number)
@@ -278,6 +281,7 @@ class VoiceState(State):
             "lines": self.lines.dump_changes(),
             "people": dump_people(self.people.by_number.values()),
             "voicemails": dump_voicemails(self.mailboxes.messages.values()),
+            "cases": {member: list(numbers) for member, numbers in self.cases.by_member.items()},
             "webhook": {"events": list(self.webhook.events), "told": sorted(map(list, self.webhook.answered))},
         }
 

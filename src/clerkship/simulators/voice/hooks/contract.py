@@ -5,9 +5,11 @@ from typing import NamedTuple
 
 from clerkship.fhir.chart import Chart
 from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.voice.cases import CaseTable
 from clerkship.simulators.voice.records import PhoneCall
 
 EMPTY_CHART = Chart(())
+NO_CASES = CaseTable()
 
 
 class HookResult(NamedTuple):
@@ -26,6 +28,8 @@ class HookContext(NamedTuple):
     call: PhoneCall
     records: Chart = EMPTY_CHART
     """The resources of the FHIR datasets; empty if the environment has none."""
+    cases: CaseTable = NO_CASES
+    """The cases that were opened before."""
 
 
 class Hook(NamedTuple):

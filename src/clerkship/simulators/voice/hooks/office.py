@@ -1,4 +1,4 @@
-"""Hooks that change something at the organization that answers: a case is opened, a callback is booked."""
+"""Hooks about the work of the organization that answers: a case is opened or found, a callback is booked."""
 
 from collections.abc import Mapping
 
@@ -22,6 +22,12 @@ def open_case(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
     return HookResult("opened", {"case_number": number})
 
 
+def find_case(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
+    """Find the newest case of a member."""
+    number = context.cases.find_newest(arguments.get("member_id", "").strip())
+    return HookResult("not_found") if number is None else HookResult("found", {"case_number": number})
+
+
 def book_callback(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
     """Promise to call back a number."""
     number = normalise_phone(arguments.get("phone", ""))
@@ -41,6 +47,14 @@ HOOKS = (
         ("case_number",),
         open_case,
         optional=("member_id",),
+    ),
+    Hook(
+        "office.find_case",
+        "Find the newest case that was opened about a member.",
+        ("member_id",),
+        ("found", "not_found"),
+        ("case_number",),
+        find_case,
     ),
     Hook(
         "office.book_callback",
