@@ -215,3 +215,28 @@ def test_faults_apply_to_a_message_without_a_call() -> None:
         site.playground.inject(DropFault(when="reply", times=1))
         client.send("hello")
         assert wait_until_closed(client).rcvd is None
+
+
+PUSHED: list[str] = []
+
+
+class LoudHandler(EchoHandler):
+    """A handler that pushes a long text after each event."""
+
+    def on_event(self, kind: str, state: Any) -> None:
+        """Push much more than an event is worth."""
+        PUSHED.append(kind)
+        self.session.send("x" * 500_000)
+
+
+def test_events_are_joined_while_a_client_does_not_read() -> None:
+    PUSHED.clear()
+    said = 400
+    with serve_handler(LoudHandler) as site, open_raw_websocket(site) as client:
+        for _ in range(said):
+            with site.ask("POST", "/say", b"hello") as response:
+                assert response.status == 200
+        client.sendall(b"\x81\x83\x00\x00\x00\x00bye")  # it is answered after all queued events
+        while client.recv(1_000_000):
+            pass
+    assert 0 < len(PUSHED) < said / 2

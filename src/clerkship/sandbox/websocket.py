@@ -111,7 +111,7 @@ class WebSocketHandler(Upgrade):
     max_message: ClassVar[int] = 1_000_000
     """Maximum message size in bytes; a longer one closes the WebSocket with 1009."""
     watches_events: ClassVar[bool] = False
-    """Whether `on_event` is called with each event of the sandbox."""
+    """Whether `on_event` is called after each event of the sandbox; once for several of a kind if many are waiting."""
 
     def on_open(self, session: WebSocketSession) -> None:
         """Store the session, and send the first messages."""

@@ -154,7 +154,10 @@ class WebSocketConnection(TcpConnection):
             self._loop.call_soon_threadsafe(self._queue_event, kind)
 
     def _queue_event(self, kind: str) -> None:
-        self._queue.append(QueuedEvent(kind))
+        """Queue an event; if the queue is full, such as of a client that does not read, one of each kind."""
+        event = QueuedEvent(kind)
+        if len(self._queue) < MAX_QUEUED or event not in self._queue:
+            self._queue.append(event)
         self._start()
 
     async def _answer_queue(self) -> None:
