@@ -29,6 +29,8 @@ from clerkship.simulators.voice.lines import LineTable
 from clerkship.simulators.voice.records import CallHold, CallSound, CallTurn, PhoneCall
 
 BEEP = "beep"
+WATCHED_EVENTS = (FarEndSpoke, MusicStarted, BeepPlayed, CallStarted, CallAnswered, CallEnded)
+"""Events after which there is something new to hear in a call, or its status has changed."""
 
 
 class CallTable:
@@ -40,6 +42,8 @@ class CallTable:
         self.open_calls: dict[str, PhoneCall] = {}
         self.rung: dict[str, int] = {}
         """Number -> how often it was called or a call was transferred to it."""
+        self.changed: list[str] = []
+        """For each event of WATCHED_EVENTS, in order, the id of its call."""
         self.agenda = CallAgenda(self.by_id)
 
     def new_id(self) -> str:
@@ -58,10 +62,11 @@ class CallTable:
         payload = event.payload
         if isinstance(payload, CallStarted):
             self._start(event, payload)
-            return
         call = self.by_id.get(getattr(payload, "call", None) or "")
         if call is None:
             return
+        if isinstance(payload, WATCHED_EVENTS):
+            self.changed.append(call.id)
         match payload:
             case CallAnswered() | CallTransferred() | CallEnded():
                 self._change_connection(call, event, payload)

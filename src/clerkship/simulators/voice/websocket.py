@@ -9,15 +9,8 @@ from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
 from clerkship.simulators.voice import mailbox_operations as voicemails
 from clerkship.simulators.voice import operations as ops
-from clerkship.simulators.voice.events import (
-    BeepPlayed,
-    CallAnswered,
-    CallEnded,
-    CallStarted,
-    FarEndSpoke,
-    MessageWaitingChanged,
-    MusicStarted,
-)
+from clerkship.simulators.voice.calls import WATCHED_EVENTS
+from clerkship.simulators.voice.events import MessageWaitingChanged
 from clerkship.simulators.voice.operations import Context
 from clerkship.simulators.voice.records import PhoneCall
 from clerkship.simulators.voice.state import VoiceState
@@ -44,9 +37,7 @@ COMMANDS: dict[str, Operation[Any, Any]] = {
 ID_FIELDS = ("call", "voicemail")
 """What a message calls the id of a call or voicemail, because `id` is that of the message."""
 MAX_MESSAGE_ID = 100
-_CALL_EVENTS = frozenset(
-    event.kind for event in (FarEndSpoke, MusicStarted, BeepPlayed, CallStarted, CallAnswered, CallEnded)
-)
+_CALL_EVENTS = frozenset(event.kind for event in WATCHED_EVENTS)
 
 
 class VoiceSocket(WebSocketHandler):
@@ -63,6 +54,8 @@ class VoiceSocket(WebSocketHandler):
         self._session: WebSocketSession | None = None
         self._id: Any = None
         self._seen: dict[str, tuple[str, int, int]] = {}
+        self._changes: int | None = None
+        """How many changes of calls it has looked at; None before the first."""
 
     def on_open(self, session: WebSocketSession) -> None:
         """Store the session."""
@@ -102,11 +95,11 @@ class VoiceSocket(WebSocketHandler):
             self._push_unread(self._session, state)
         if kind not in _CALL_EVENTS:
             return
-        for call in list(state.calls.open_calls.values()):
-            self._push_changes(call)
-        for id in [id for id in self._seen if state.calls.by_id[id].status == "ended"]:
-            self._push_changes(state.calls.by_id[id])
-            del self._seen[id]
+        calls = state.calls
+        changed = calls.open_calls if self._changes is None else dict.fromkeys(calls.changed[self._changes :])
+        self._changes = len(calls.changed)
+        for id in changed:
+            self._push_changes(calls.by_id[id])
 
     def _push_unread(self, session: WebSocketSession, state: VoiceState) -> None:
         """Push how many messages of each own mailbox are unread."""
@@ -121,6 +114,8 @@ class VoiceSocket(WebSocketHandler):
         if before == now:
             return
         self._seen[call.id] = now
+        if call.status == "ended":
+            del self._seen[call.id]
         if before is None or before[0] != now[0]:
             event = {"ringing": "ringing", "connected": "answered", "ended": "ended"}[call.status]
             self._push(call, event)
