@@ -1,6 +1,6 @@
 """The page about the telephone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import get_args
 
 from clerkship.ivr.recorder import MAX_SILENCE_SECONDS
@@ -18,6 +18,7 @@ from clerkship.simulators.voice.dialling import (
     PERSON_RING_SECONDS,
 )
 from clerkship.simulators.voice.far_ends import MAX_HOOKS_AT_ONCE, MAX_TRANSFERS
+from clerkship.simulators.voice.hooks.registry import HOOKS
 from clerkship.simulators.voice.mailboxes import MAX_VOICEMAILS
 from clerkship.simulators.voice.operations import DEFAULT_HEAR_SECONDS, MAX_PAGE, MAX_WAIT_SECONDS
 from clerkship.simulators.voice.records import CallOutcome
@@ -46,6 +47,7 @@ REFUSALS = {
     "not_on_hold": "the agent has not put the call on hold",
     "not_incoming": "only calls to an own number are answered or rejected",
     "already_answered": "the call is answered already",
+    "not_ringing": "the mailbox has taken the call",
     "too_many_calls": "`max_open_calls` or `max_calls` is reached",
     "no_such_mailbox": "the agent has no mailbox with the name",
     "no_such_voicemail": "there is no voicemail with the id, or it was deleted",
@@ -65,6 +67,7 @@ def voice_page() -> str:
         meets=rows(_list_meets()),
         outcomes=rows((f"`{outcome}`", OUTCOMES[outcome]) for outcome in get_args(CallOutcome)),
         commands=", ".join(f"`{name}`" for name in COMMANDS),
+        hooks=rows(_list_hooks()),
         limits=rows(_list_limits()),
         refusals=rows((f"`{code}`", reason) for code, reason in REFUSALS.items()),
     )
@@ -91,6 +94,16 @@ def _list_meets() -> Iterator[tuple[str, str, str]]:
     yield "a person of the scenario", "the person answers; busy in another call", "`completed`, `busy`"
     yield "the `access_number` of a mailbox", "a menu that plays its messages, after the PIN", "`completed`"
     yield "an own number", "its mailbox answers, or else it is busy", "`completed`, `busy`"
+
+
+def _list_hooks() -> Iterator[tuple[str, str, str, str, str]]:
+    for hook in HOOKS.values():
+        inputs = [f"`{name}`" for name in hook.inputs] + [f"`{name}` (optional)" for name in hook.optional]
+        yield f"`{hook.name}`", hook.summary, ", ".join(inputs), _quote(hook.outcomes), _quote(hook.outputs)
+
+
+def _quote(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _list_limits() -> Iterator[tuple[str, str]]:
