@@ -250,7 +250,7 @@ CASES: dict[str, Callable[[int], dict[str, float]]] = {
     "idle": run_idle,
 }
 SIZES = {"pages": PAGES, "conversion": PDFS, "ocr": OCR_PAGES, "under_way": UNDER_WAY, "idle": IDLE}
-QUICK_SIZES = {"pages": 3, "conversion": 2, "ocr": 1, "under_way": 3, "idle": 5}
+QUICK_SIZES = {"pages": 1, "conversion": 1, "ocr": 1, "under_way": 2, "idle": 5}
 
 
 def measure(case: str, size: int) -> dict[str, float]:
