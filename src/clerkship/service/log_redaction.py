@@ -12,9 +12,11 @@ from clerkship.model.run import BenchmarkRun
 from clerkship.report.fax_pages import PAGE_STORED, load_field
 from clerkship.service.page_redaction import black_out, find_hidden_words, redact_page_words, replace_words
 from clerkship.service.redacting import build_run_redactor, uses_redacted_values
+from clerkship.service.speech_redaction import CUT, LEFT, SPOKEN, SpeechRedactor
 from clerkship.store.contract import Store
 
 _MARKER = f'"{PAGE_STORED}"'.encode()
+_SPEECH_MARKERS = tuple(f'"kind":"{kind}"'.encode() for kind in (*sorted(SPOKEN), CUT, LEFT))
 
 
 class LogRedactor:
@@ -24,6 +26,7 @@ class LogRedactor:
         self._store = store
         self.by: Redactor = build_run_redactor(store, run)
         """For texts."""
+        self._speech = SpeechRedactor(self.by)
         self._hides_unknown_pages = uses_redacted_values(store, run)
         self._bodies: dict[str, Callable[[bytes], bytes]] = {}
         """How to change the body of a page, by its digest."""
@@ -32,6 +35,8 @@ class LogRedactor:
         """Redact one line of a log."""
         if self.by and _MARKER in line:
             line = self._redact_page(line)
+        if self.by and any(marker in line for marker in _SPEECH_MARKERS):
+            line = orjson.dumps(self._speech.redact(orjson.loads(line)))
         return self.by.line(line)
 
     def body(self, digest: str) -> bytes:

@@ -20,6 +20,7 @@ from clerkship.report.calls import find_phone_names
 from clerkship.service.frozen import load_snapshot
 from clerkship.service.page_redaction import redact_page_words
 from clerkship.service.reading import NOT_CHECKED
+from clerkship.service.speech_redaction import SpeechRedactor
 from clerkship.store.contract import Store, StoreDamaged, UnknownRun
 
 MAX_UTTERANCES = 200
@@ -70,13 +71,14 @@ class TaskView:
         """Return a view with values of variables redacted."""
         if not by:
             return self
+        of_events, of_calls = SpeechRedactor(by), SpeechRedactor(by)
         return replace(
             self,
             task_run=redact_task_run(self.task_run, by),
-            events=[by.event(redact_page_words(event, by)) for event in self.events],
+            events=[by.event(redact_page_words(of_events.redact(event), by)) for event in self.events],
             sidecar=by.data(self.sidecar),
             utterances=[(actor, by.text(text)) for actor, text in self.utterances],
-            call_events=[by.event(event) for event in self.call_events],
+            call_events=[by.event(of_calls.redact(event)) for event in self.call_events],
             phone_names=by.data(self.phone_names),
             attempts=tuple(redact_task_run(attempt, by) for attempt in self.attempts),
         )
