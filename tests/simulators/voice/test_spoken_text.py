@@ -89,6 +89,7 @@ def test_phone_number_is_found_with_and_without_country_code(text: str) -> None:
     ("text", "value"),
     [
         ("eight point two", "8.2"),
+        ("The amount paid is $143.86. Goodbye.", "143.86"),
         ("two thousand three hundred five", "2305"),
         ("twenty twenty-six", "2026"),
         ("nineteen oh five", "1905"),

@@ -20,7 +20,7 @@ MAX_VALUE = 500
 MAX_EXCERPT = 160
 Alternatives = tuple[str, ...]
 """Wordings of one value; one of them is enough."""
-_TOKEN = re.compile(r"\d{1,6}\.\d{1,3}(?![.\d])|\d+(?=(?:st|nd|rd|th)\b)|\d+|[^\W\d_]+(?:['’][^\W\d_]+)*")
+_TOKEN = re.compile(r"\d{1,6}\.\d{1,3}(?!\.?\d)|\d+(?=(?:st|nd|rd|th)\b)|\d+|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
