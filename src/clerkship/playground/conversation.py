@@ -273,10 +273,23 @@ class People:
         """Carry out an action without a message: end the conversation after a contract breach, or wait."""
         if action.out_of_role is not None and participant.conversation.open:
             self._end_invalid(participant, action.out_of_role, cause)
-        if action.after is not None:
-            self._host.clock.advance(action.after)
-            if action.more is not None and participant.conversation.open:
-                self._perform(participant, self._decide(participant, action.more), cause)
+        if action.after is None:
+            return
+        if isinstance(participant.conversation, CallConversation):
+            # Other calls go on meanwhile, and so does the action that the person has noticed.
+            at = self._host.clock.now + action.after
+            self._host.clock.schedule(at, partial(self._end_silence, participant, action, cause))
+            return
+        self._host.clock.advance(action.after)
+        if action.more is not None and participant.conversation.open:
+            self._perform(participant, self._decide(participant, action.more), cause)
+
+    def _end_silence(self, participant: Participant, action: PersonAction, cause: int | None) -> None:
+        """Have a person on the phone go on after a silence."""
+        if action.more is None or not self.listening or not participant.conversation.open:
+            return
+        with self._host.lock:
+            self._perform(participant, self._decide(participant, action.more), cause, ticks=False)
 
     def _end_invalid(self, participant: Participant, breach: ContractBreach, cause: int | None) -> None:
         self.contract_breach = breach

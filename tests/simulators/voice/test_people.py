@@ -362,6 +362,32 @@ def test_a_person_calls_a_task_agent_because_of_an_event(bench: Workbench) -> No
     assert answer_of(bench, task_run) == ["You listened to my message.", "Never mind."]
 
 
+def test_a_person_who_calls_after_a_silence_lets_time_pass_for_others(bench: Workbench) -> None:
+    watcher = (
+        f"{{name: Ana, channel: phone, address: '{ANA}', script: ["
+        "{when: {event: voice.voicemail.changed}, go_silent: 10m, say: You listened to my message.}]}"
+    )
+    steps = "steps: [{voice.voicemail: {mailbox: main, from: '+15550100009', text: Call me.}}]"
+    bench.write("a.yml", office(watcher, starts="agent").replace("starts: agent", f"starts: agent\n        {steps}"))
+
+    class Receptionist:
+        def on_task(self, task_item: Mapping[str, Any], sandboxes: Sandboxes) -> list[Any]:
+            phone, before = sandboxes.get_as(Voice), sandboxes.now
+            phone.read_voicemail(phone.voicemails()[0]["id"])
+            passed = sandboxes.now - before
+            sandboxes.wait("9m")
+            early = phone.calls(status="ringing")
+            sandboxes.wait("70s")
+            [call] = phone.calls(status="ringing")
+            phone.answer(call)
+            phone.say(call, "Lakeside Clinic, hello.")
+            return [passed < timedelta(minutes=1), early, phone.listen(call)]
+
+    task_run = bench.run_one(Receptionist)
+    assert answer_of(bench, task_run) == [True, [], "You listened to my message."]
+    assert bench.run_one(Receptionist).head == task_run.head
+
+
 def test_a_transcript_shows_what_was_heard_of_interrupted_words() -> None:
     cut = SpeechCut(call="call-1", number=1, after_seconds=1.0, heard="This is")
     spoke = FarEndSpoke(
