@@ -4,11 +4,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from tests.suites import phone_refill_agents
 from tests.suites.overridden_solutions import act_before, call_twice, do_nothing
 from tests.suites.phone_queue_parts import (
     BY_TOOLS,
     CALLBACK,
     HOLD,
+    UNCHANGED,
     answer_with,
     ask_again_first,
     call_also,
@@ -93,7 +95,6 @@ LONGER_DESCRIPTION = (
     "lumbar MRI. We held for 20 minutes this morning, and were fourth in line."
 )
 TASK_WRITTEN = "A Task says when to call again, whom, and how far we got"
-UNCHANGED = "Nothing else was changed in the chart"
 HOLD_MISTAKES = [
     Mistake(HOLD, "hung up at once", solve(HOLD, phone_hear=lose_patience(0)), "The agent held for twenty minutes"),
     Mistake(HOLD, "hung up too early", solve(HOLD, phone_hear=lose_patience(15)), "The agent held for twenty minutes"),
@@ -302,6 +303,7 @@ RIGHT: dict[str, tuple[str, Solve]] = {
             ehr_create=create_with("Communication", payload=[{"contentString": RECORDED_TEXT.format("7730418")}]),
         ),
     ),
+    **phone_refill_agents.RIGHT,
 }
 """How it is done -> the task and the solution."""
-WRONG: list[Mistake] = [*HOLD_MISTAKES, *CALLBACK_MISTAKES]
+WRONG: list[Mistake] = [*HOLD_MISTAKES, *CALLBACK_MISTAKES, *phone_refill_agents.WRONG]

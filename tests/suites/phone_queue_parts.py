@@ -11,7 +11,10 @@ Resource = dict[str, Any]
 
 HOLD = "Give up on hold*"
 CALLBACK = "Book a callback*"
-SOLUTIONS = {HOLD: "give_up_on_hold", CALLBACK: "book_a_callback"}
+REFILL = "Authorize a refill*"
+SOLUTIONS = {HOLD: "give_up_on_hold", CALLBACK: "book_a_callback", REFILL: "pharmacy_asks_for_npi"}
+UNCHANGED = "Nothing else was changed in the chart"
+"""The label of a criterion that every task has."""
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
