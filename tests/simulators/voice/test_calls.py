@@ -19,6 +19,7 @@ from tests.simulators.voice.office_phone import (
     MENU_PROMPT,
     OWN,
     SILENT,
+    TREE,
     OfficePhone,
 )
 from tests.waiting import processor_limit
@@ -373,3 +374,15 @@ def test_an_agent_that_never_speaks_is_hung_up_on() -> None:
         result = phone.act(phone.dial(), "wait", seconds=600)
         assert (result["status"], result["ended_by"]) == ("ended", "far_end")
         assert phone.find("call-1").reprompts == 3
+
+
+def test_words_begun_in_a_queue_are_not_heard_by_the_representative_who_answers() -> None:
+    queue = {"type": "queue", "wait": "20s", "next": "desk", "choices": [{"speech": ["callback"], "next": "claims"}]}
+    nodes = TREE["nodes"] | {"queue": queue, "desk": {"type": "transfer", "prompt": "", "representative": "rosa"}}
+    line = {"number": MENU, "name": "Office", "tree": TREE | {"nodes": nodes}}
+    with OfficePhone(lines=[line | {"representatives": {"rosa": "receptionist"}}]) as phone:
+        call = phone.reach_menu()
+        phone.act(call, "press", digits="3")
+        phone.act(call, "wait", seconds=16)
+        phone.act(call, "say", text="Hello, what are your opening hours and your address, and what is your fax number?")
+        assert phone.listen(call, seconds=30) == "Front desk, this is Rosa. How can I help you?"

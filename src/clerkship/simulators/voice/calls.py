@@ -109,6 +109,7 @@ class CallTable:
             call.transfers.append(payload.far_end)
             call.session, call.meets = None, payload.meets
             call.due.pop("timer", None)
+            call.due.pop("speech", None)  # the new far end has not heard its beginning
             if payload.ring_seconds is not None:
                 self.rung[call.number] = self.rung.get(call.number, 0) + 1
                 ring = timedelta(seconds=payload.ring_seconds)
