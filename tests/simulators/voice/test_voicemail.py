@@ -8,6 +8,7 @@ import pytest
 from clerkship.model.errors import InputError
 from clerkship.playground.playground import replay
 from clerkship.sandbox.request import Request
+from clerkship.simulators.voice import mailboxes
 from clerkship.simulators.voice.steps.voicemail import LeaveVoicemailStep
 from tests.simulators.voice.office_phone import ANSWERPHONE, OWN, OfficePhone
 
@@ -206,3 +207,18 @@ def test_voicemails_follow_from_the_log(phone: OfficePhone) -> None:
     copy = replay(prepared, playground.log.events)[phone.rig.name]
     assert copy.dump() == phone.state.dump()
     assert copy.next_due() == phone.state.next_due()
+
+
+def test_a_call_to_a_full_mailbox_ends_and_says_that_the_message_is_lost(
+    phone: OfficePhone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailboxes, "MAX_VOICEMAILS", 0)
+    calls = [phone.dial(ANSWERPHONE) for _ in range(2)]
+    for call in calls:
+        phone.hear(call)
+        phone.act(call, "say", text="Please call back.")
+    phone.act(calls[0], "hang-up")
+    phone.wait(30)
+    assert [phone.find(call).status for call in calls] == ["ended"] * 2
+    assert ["the message is lost" in ended.reason for ended in phone.events("call.ended")] == [True] * 2
+    assert not phone.events("voicemail.left")

@@ -238,6 +238,8 @@ def _change_mailbox(
     if isinstance(change, ChangeVoicemail):
         boxes.change(action, boxes.messages[change.id], change.change, call.id)
         return
+    if boxes.is_full:
+        return
     message = VoicemailRecording(change.text, "")
     boxes.leave(action, build_voicemail(boxes.new_id(), change.mailbox, call.from_number, message, call.id))
 

@@ -19,6 +19,7 @@ from clerkship.simulators.voice.records import PhoneCall, Voicemail
 
 MAX_VOICEMAILS = 10_000
 """Messages of all mailboxes, also deleted ones."""
+MESSAGE_LOST = f"the message is lost: the mailboxes hold at most {MAX_VOICEMAILS:,} messages"
 
 
 class VoicemailRecording(NamedTuple):
@@ -37,6 +38,11 @@ class Mailboxes:
         self.messages: dict[str, Voicemail] = {}
         """All messages by id, also deleted ones, in the order in which they were left."""
         self._unread = dict.fromkeys(self.configs, 0)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further message can be left."""
+        return len(self.messages) >= MAX_VOICEMAILS
 
     def new_id(self) -> str:
         """Return the id of the next message: `voicemail-1`, `voicemail-2` and so on."""
@@ -87,7 +93,7 @@ class Mailboxes:
     def leave(self, action: ActionContext, message: VoicemailLeft) -> Event:
         """Leave a message in a mailbox; return its event. Refused if there is no such mailbox, or too many messages."""
         self.find_config(message.mailbox)
-        if len(self.messages) >= MAX_VOICEMAILS:
+        if self.is_full:
             raise Refusal(507, "mailbox_full", f"the mailboxes hold at most {MAX_VOICEMAILS:,} messages")
         event = action.emit(message)
         self._report_unread(action, message.mailbox)

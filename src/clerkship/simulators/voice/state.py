@@ -63,7 +63,7 @@ from clerkship.simulators.voice.far_ends import (
     step_far_end,
 )
 from clerkship.simulators.voice.lines import LineTable
-from clerkship.simulators.voice.mailboxes import Mailboxes, build_voicemail, collect_recording
+from clerkship.simulators.voice.mailboxes import MESSAGE_LOST, Mailboxes, build_voicemail, collect_recording
 from clerkship.simulators.voice.people import PeopleByPhone
 from clerkship.simulators.voice.records import VOICEMAIL, CallOutcome, CallParty, DueKind, PhoneCall, Speaker
 from clerkship.simulators.voice.webhook_record import WebhookRecord
@@ -237,14 +237,16 @@ class VoiceState(State):
     def end_call(
         self, action: ActionContext, call: PhoneCall, by: CallParty, outcome: CallOutcome, reason: str = ""
     ) -> None:
-        """End a call. What is being said is cut, and what was recorded is left in the mailbox."""
+        """End a call. What is being said is cut, and what was recorded is left in the mailbox, unless that is full."""
         check_open(call)
         cut_far_end(action, call)
         own = next((turn for turn in reversed(call.turns) if turn.speaker == "agent"), None)
         if own is not None and own.end > action.now:
             cut_turn(action, call, own)
         recording = collect_recording(call, action.now)
-        if recording is not None:
+        if recording is not None and self.mailboxes.is_full:
+            reason = f"{reason}; {MESSAGE_LOST}"
+        elif recording is not None:
             message = build_voicemail(self.mailboxes.new_id(), call.mailbox, call.from_number, recording, call.id)
             self.mailboxes.leave(action, message)
         action.emit(CallEnded(call=call.id, by=by, outcome=outcome, reason=reason))
