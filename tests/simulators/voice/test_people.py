@@ -564,3 +564,22 @@ def test_a_person_calls_an_agent_on_a_clock_that_follows_the_wall_clock(bench: W
     task_run = bench.run_one(Clerk)
     assert (task_run.error, task_run.ending, len(spoken(bench, task_run))) == ("", "person_done", 6)
     assert kinds(bench, task_run)[-1] == "call.ended"
+
+
+@pytest.mark.parametrize("is_answered", [False, True])
+def test_a_person_who_calls_the_agent_finds_no_second_call_from_it(is_answered: bool) -> None:
+    """Both ring each other at the same time: the call of the agent finds the person busy."""
+    person = ScenarioPerson.model_validate({"name": "Ana", "channel": "phone", "address": ANA, "lines": ["Hello?"]})
+    with OfficePhone() as phone:
+        playground = phone.rig.playground
+        playground.people.add_person(ScriptedPerson(person), f"{phone.rig.name}/phone:{ANA}")
+        outbound = phone.dial(ANA)
+        action = playground.context_for(phone.rig.name, "person")
+        phone.state.conversation("phone", ANA).say(action, "Can I move my visit?")
+        [inbound] = phone.get("/")["ringing"]
+        if is_answered:
+            phone.act(inbound, "answer")
+        later = phone.dial(ANA)
+        phone.wait(15)
+        assert [phone.find(call).outcome for call in (outbound, later)] == ["busy", "busy"]
+        assert phone.find(inbound).status == ("connected" if is_answered else "ringing")

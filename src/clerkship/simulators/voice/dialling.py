@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from clerkship.simulators.voice.host import VoiceHost
+from clerkship.simulators.voice.incoming import find_ringing_call
 from clerkship.simulators.voice.records import DialOutcome
 
 BUSY_SECONDS = 5.0
@@ -29,7 +30,7 @@ def plan_call(state: VoiceHost, number: str) -> DialPlan:
     """Return what the next call to a number meets."""
     has_mailbox = state.lines.find_mailbox(number) is not None
     line = state.lines.find(number)
-    if state.people.find_call(number) is not None:
+    if is_person_busy(state, number):
         return DialPlan("busy", BUSY_SECONDS)
     if line is None:
         if number in state.people:
@@ -53,3 +54,10 @@ def plan_call(state: VoiceHost, number: str) -> DialPlan:
     if meets == "no_answer":
         return DialPlan(meets, MAILBOX_RING_SECONDS if has_mailbox else MAX_RING_SECONDS)
     return DialPlan(meets, line.ring.total_seconds())
+
+
+def is_person_busy(state: VoiceHost, number: str) -> bool:
+    """Return whether the person at a number is in a call with the agent, or calls the agent at this moment."""
+    if state.people.find_call(number) is not None:
+        return True
+    return number in state.people and find_ringing_call(state, number) is not None

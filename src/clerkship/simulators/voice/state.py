@@ -37,7 +37,7 @@ from clerkship.simulators.voice.checks import (
 )
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.conversation import PhoneConversation, schedule_hang_up
-from clerkship.simulators.voice.dialling import NOT_IN_SERVICE, plan_call
+from clerkship.simulators.voice.dialling import NOT_IN_SERVICE, is_person_busy, plan_call
 from clerkship.simulators.voice.dump import dump_calls, dump_people, dump_voicemails
 from clerkship.simulators.voice.events import (
     AgentSpoke,
@@ -339,7 +339,7 @@ def _finish_ringing(state: VoiceState, action: ActionContext, call: PhoneCall) -
         return
     number = call.number
     mailbox = state.lines.find_mailbox(number)
-    if call.meets == "busy":
+    if call.meets == "busy" or (call.meets == "answer" and is_person_busy(state, number)):
         state.end_call(action, call, "system", "busy", "the line is busy")
     elif call.meets == "out_of_service":
         if call.status == "ringing":
