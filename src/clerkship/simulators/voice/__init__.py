@@ -1,6 +1,7 @@
 """`voice`: the telephone of an organization, with words and keys instead of sound."""
 
 from clerkship.fhir.chart_cache import load_chart
+from clerkship.model.environment import apply_environment_zone
 from clerkship.simulators.spec import Spec
 from clerkship.simulators.voice.assertions.voice_call import VoiceCallHappened
 from clerkship.simulators.voice.assertions.voice_case import VoiceCaseOpened
@@ -38,6 +39,7 @@ SPEC = Spec(
     exercise=(*EXERCISE, *WEBHOOK_EXERCISE),
     exercise_datasets=(DATASET,),
     config=VoiceConfig,
+    configure=apply_environment_zone,
     dataset="fhir",
     prepare=load_chart,
     outbound=(VoiceWebhook,),

@@ -91,6 +91,15 @@ class VoiceConfig(CheckedModel):
     max_calls: Annotated[Whole, Field(ge=1, le=1_000_000)] = 50_000
     max_text: Annotated[Whole, Field(ge=1, le=100_000, description="characters that are said at once")] = 5_000
 
+    zone: Annotated[
+        Whole | None,
+        Field(
+            ge=-720,
+            le=840,
+            description="UTC offset of opening hours in minutes; by default that of the environment's now",
+        ),
+    ] = None
+
     def find_mistakes(self, domains: Collection[str]) -> Iterator[FoundMistake]:
         """Return the mistakes in phone trees and scripts that depend on hooks, mailboxes and domains."""
         mailboxes = [mailbox.name for mailbox in self.mailboxes]

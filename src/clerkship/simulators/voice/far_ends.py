@@ -1,5 +1,6 @@
 """The far ends of calls: which one a call is connected to, and how its actions become events."""
 
+from datetime import timedelta, timezone
 from typing import Any
 
 from clerkship.events.event import Event
@@ -70,6 +71,12 @@ MAX_RECORDING_SECONDS = 180.0
 NO_HOOK = HookResult("failed")
 
 
+def build_context(state: VoiceHost, action: ActionContext) -> StepContext:
+    """Return what a step may depend on: the local time, which opening hours need, and random numbers."""
+    zone = timezone(timedelta(minutes=state.settings.zone or 0))
+    return StepContext(action.now.astimezone(zone), action.rng)
+
+
 def build_recorder(mailbox: MailboxConfig) -> FarEnd:
     """Return the far end that takes messages for a mailbox."""
     return RecorderMachine(mailbox.name, mailbox.greeting, MAX_RECORDING_SECONDS)
@@ -133,7 +140,7 @@ def step_far_end(
 ) -> None:
     """Let the far end of a call react. `done` is the work that was due and led to it."""
     far_end, session = find_far_end(state, call), call.session
-    result = far_end.step(session, stimulus, StepContext(action.now, action.rng))
+    result = far_end.step(session, stimulus, build_context(state, action))
     if result.session == session and not result.actions and result.timer_seconds is None and done != "timer":
         if done is not None:
             action.emit(_build_change(action, call, result, done, _seconds_left(action, call)))
@@ -169,7 +176,7 @@ def carry_out(
             timer = result.timer_seconds
             action.emit(_build_change(action, call, result, done, timer))
             return
-        result = far_end.step(result.session, returned, StepContext(action.now, action.rng))
+        result = far_end.step(result.session, returned, build_context(state, action))
     state.end_call(action, call, "system", "dropped", f"more than {MAX_HOOKS_AT_ONCE} hooks ran without a word")
 
 

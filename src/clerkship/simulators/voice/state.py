@@ -16,7 +16,6 @@ from clerkship.ivr.session import (
     FarEnd,
     SpeechEnded,
     SpeechStarted,
-    StepContext,
     TimerFired,
 )
 from clerkship.ivr.speech_time import measure_speech
@@ -52,6 +51,7 @@ from clerkship.simulators.voice.events import (
     PhoneConversationEnded,
 )
 from clerkship.simulators.voice.far_ends import (
+    build_context,
     build_recorder,
     carry_out,
     choose_far_end,
@@ -224,7 +224,7 @@ class VoiceState(State):
             event = action.emit(action.apply_faults(CallAnswered(call=call.id, far_end=address)))
             action = action._replace(now=event.at)
         if far_end is not None:
-            result = far_end.start(StepContext(action.now, action.rng))
+            result = far_end.start(build_context(self, action))
             carry_out(self, action, call, far_end, result)
 
     def speak_far_end(
