@@ -170,16 +170,10 @@ class People:
             if participant.queued_replies:
                 replies, participant.queued_replies = [*participant.queued_replies, *replies], []
                 message = message or _last_message(participant.conversation, by_agent=True)
-            if self._notice_all(participant, noticed):
+            answers = [self._notice(participant, event) for event in noticed] if participant.person.watches else []
+            if any(answers):
                 return True
             return self._answer(participant, replies, message, last=last)
-
-    def _notice_all(self, participant: Participant, events: Sequence[Event]) -> bool:
-        """Have a person notice the events of a turn; return whether one of them was answered."""
-        if not participant.person.watches:
-            return False
-        answers = [self._notice(participant, event) for event in events]
-        return any(answers)
 
     def _answer(self, participant: Participant, replies: Sequence[Say], message: Event | None, *, last: bool) -> bool:
         person = participant.person
