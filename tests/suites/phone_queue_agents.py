@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.suites import phone_refill_agents
+from tests.suites import phone_refill_agents, phone_two_calls_agents
 from tests.suites.overridden_solutions import act_before, call_twice, do_nothing
 from tests.suites.phone_queue_parts import (
     BY_TOOLS,
@@ -304,6 +304,7 @@ RIGHT: dict[str, tuple[str, Solve]] = {
         ),
     ),
     **phone_refill_agents.RIGHT,
+    **phone_two_calls_agents.RIGHT,
 }
 """How it is done -> the task and the solution."""
-WRONG: list[Mistake] = [*HOLD_MISTAKES, *CALLBACK_MISTAKES, *phone_refill_agents.WRONG]
+WRONG: list[Mistake] = [*HOLD_MISTAKES, *CALLBACK_MISTAKES, *phone_refill_agents.WRONG, *phone_two_calls_agents.WRONG]

@@ -12,7 +12,13 @@ Resource = dict[str, Any]
 HOLD = "Give up on hold*"
 CALLBACK = "Book a callback*"
 REFILL = "Authorize a refill*"
-SOLUTIONS = {HOLD: "give_up_on_hold", CALLBACK: "book_a_callback", REFILL: "pharmacy_asks_for_npi"}
+TWO_CALLS = "Call a patient while*"
+SOLUTIONS = {
+    HOLD: "give_up_on_hold",
+    CALLBACK: "book_a_callback",
+    REFILL: "pharmacy_asks_for_npi",
+    TWO_CALLS: "two_calls_at_once",
+}
 UNCHANGED = "Nothing else was changed in the chart"
 """The label of a criterion that every task has."""
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
