@@ -34,6 +34,13 @@ def test_part_of_another_number_is_not_the_number(text: str) -> None:
     assert not is_said(text, "412")
 
 
+@pytest.mark.parametrize(
+    "text", ["555 010 0100", "five five five, oh one oh, oh one double oh", "triple five 010 01 double zero"]
+)
+def test_phone_number_with_repeated_digits_is_found(text: str) -> None:
+    assert is_said(f"Please call {text}.", "+15550100100")
+
+
 def test_digits_within_a_longer_row_of_digits_count_when_they_are_forbidden() -> None:
     assert is_said("the code is 3 4 1 2 5", "412", loose=True)
     assert not is_said("the code is 34125", "412", loose=True)

@@ -190,7 +190,8 @@ def _read_number(plain: str, words: Sequence[SpokenToken], place: int) -> tuple[
     """Return the number that begins at a word, in digits, and how many words it takes; or the word itself."""
     word = words[place].text
     if word in REPEATS and place + 1 < len(words) and words[place + 1].text not in REPEATS:
-        repeated, count = _read_number(plain, words, place + 1)
+        is_zero = words[place + 1].text == "oh"
+        repeated, count = ("0", 1) if is_zero else _read_number(plain, words, place + 1)
         if len(repeated) == 1 and repeated.isalnum():
             return repeated * REPEATS[word], count + 1
     small = _read_below_hundred(plain, words, place)
