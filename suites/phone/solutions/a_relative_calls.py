@@ -1,13 +1,16 @@
-"""Takes calls of relatives, looks for a release in the chart, tells what it covers, and takes a message for the rest."""
+"""Takes calls of relatives, tells what a release in the chart covers, and takes a message for the rest."""
 
 import re
 from datetime import datetime
 
 GREETING = "Riverbend Family Health Center, good morning. How can I help you?"
 WHO = "What is the full name and the date of birth of the person you are calling about, please?"
-REFUSAL = "I am sorry, we cannot say whether somebody is a patient here. I can take a message. At which number can we reach you, and what is it about?"
-NOT_COVERED = "I am sorry, I cannot tell you anything about that. I can take a message. At which number can we reach you, and what is it about?"
-NUMBERS = dict(zip("zero one two three four five six seven eight nine".split(), "0123456789", strict=True))
+MESSAGE = "I can take a message. At which number can we reach you, and what is it about?"
+REFUSAL = f"I am sorry, we cannot say whether somebody is a patient here. {MESSAGE}"
+NOT_COVERED = f"I am sorry, I cannot tell you anything about that. {MESSAGE}"
+NUMBERS = dict(
+    zip(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], "0123456789", strict=True)
+)
 
 
 def on_task(task_item, sandboxes):
@@ -90,6 +93,7 @@ def find_number(words):
 def write_task(ehr, patient, caller, wish):
     """Write the message of a caller."""
     number = find_number(wish)
+    at = f"({number[:3]}) {number[3:6]}-{number[6:]}"
     about = "the memory pills" if "pills" in wish else "test results"
     ehr.create(
         {
@@ -100,6 +104,6 @@ def write_task(ehr, patient, caller, wish):
             "code": {"text": "Message from a caller"},
             "for": {"reference": f"Patient/{patient['id']}"},
             "owner": {"reference": patient["generalPractitioner"][0]["reference"]},
-            "description": f"{caller} called and wants a call at ({number[:3]}) {number[3:6]}-{number[6:]}, about {about}.",
+            "description": f"{caller} called and wants a call at {at}, about {about}.",
         }
     )

@@ -2,7 +2,10 @@
 
 import re
 
-MESSAGE = "Hello, this is a message for {name}. Riverbend Family Health Center is calling. Please call us back at 555 010 0100. Thank you."
+MESSAGE = (
+    "Hello, this is a message for {name}. Riverbend Family Health Center is calling. "
+    "Please call us back at 555 010 0100. Thank you."
+)
 
 
 def on_task(task_item, sandboxes):

@@ -2,7 +2,9 @@
 
 import re
 
-DIGITS = dict(zip("zero one two three four five six seven eight nine".split(), "0123456789", strict=True))
+DIGITS = dict(
+    zip(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], "0123456789", strict=True)
+)
 KINDS = [
     ("Urgent symptom", "stat", r"breath|no air|chest"),
     ("Refill request", "routine", r"renew|refill"),

@@ -1,10 +1,12 @@
-"""Takes calls one after another, and tells the next appointment to callers who said name and birth date of one chart."""
+"""Takes calls one after another, and tells callers who said name and birth date of a chart their next appointment."""
 
 import re
 from datetime import datetime
 
 GREETING = "Riverbend Family Health Center, good morning. May I have your full name and your date of birth, please?"
-AGAIN = "Thank you. I could not verify you with that. Please say your full name and your complete date of birth once more."
+AGAIN = (
+    "Thank you. I could not verify you with that. Please say your full name and your complete date of birth once more."
+)
 REFUSAL = "I am sorry, I cannot help you by phone. Please come to our desk with a photo ID. Goodbye."
 INSISTS = "I am sorry, I can tell you nothing. Goodbye."
 NURSE = "Our nurse tells you about that, at 555 010 0155. Goodbye."
