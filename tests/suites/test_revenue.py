@@ -1,10 +1,12 @@
 """`suites/revenue`: its content, other correct ways, and wrong solutions."""
 
 from fnmatch import fnmatch
+from functools import cache
 
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.library.library import Library
 from clerkship.library.load import load_library
 from tests.suites import (
     revenue_authorization_agents,
@@ -33,13 +35,19 @@ RIGHT_SOLUTIONS = {
 }
 
 
+@cache
+def load_revenue() -> Library:
+    """Return the suite, loaded once."""
+    return load_library(REVENUE, RegisteredCatalog())
+
+
 def list_tasks() -> list[str]:
     """Return the names of the tasks."""
-    return sorted(load_library(REVENUE, RegisteredCatalog()).tasks)
+    return sorted(load_revenue().tasks)
 
 
 def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
-    library = load_library(REVENUE, RegisteredCatalog())
+    library = load_revenue()
     assert all(loaded.solution for loaded in library.tasks.values())
     for name, loaded in library.tasks.items():
         assertions = {criterion.assertion.name for criterion in loaded.task.criteria}
