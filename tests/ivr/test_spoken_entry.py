@@ -57,6 +57,11 @@ CODES = {
     "this is Mike, the id is CM 12345": "CM12345",
 }
 DATES = {
+    "March 14, 1985. Sorry, no wait, it's March 14, 1986.": "1986-03-14",
+    "March 14, 1985, no wait, 1986": "1986-03-14",
+    "March fourteenth 1985, I mean nineteen eighty six": "1986-03-14",
+    "March 14, 1985, sorry about that": "1985-03-14",
+    "Sorry, it is March 14, 1985": "1985-03-14",
     "March second nineteen eighty five": "1985-03-02",
     "March 2, 1985": "1985-03-02",
     "march 2nd 1985": "1985-03-02",
@@ -104,6 +109,7 @@ AMOUNTS = {
     "forty dollars fifty": "40.50",
 }
 NOT_UNDERSTOOD: list[tuple[EntryFormat, str]] = [
+    ("date", "February 29, 1984, no, 1985"),
     ("digits", ""),
     ("digits", "I don't know"),
     ("digits", "double"),

@@ -5,6 +5,7 @@ from datetime import date
 from typing import NamedTuple
 
 from clerkship.ivr.spoken_words import (
+    CORRECTIONS,
     HESITATIONS,
     REPEATS,
     TEENS,
@@ -71,12 +72,35 @@ class _DatePart(NamedTuple):
 
 
 def parse_date(text: str) -> str | None:
-    """Return a date as `1985-03-02`; None if there is none, or if it may be two different ones."""
-    for run in _read_runs(split_words(text)):
+    """Return a date as `1985-03-02`; None if there is none, or if it may be two different ones.
+
+    What follows a correction replaces what was said before it: the whole date, or its year.
+    """
+    words = split_words(text)
+    start = max((place + 1 for place, word in enumerate(words) if word in CORRECTIONS), default=0)
+    corrected = _find_date(words[start:])
+    if corrected is not None or start == 0:
+        return corrected
+    before, year = _find_date(words), _find_year(words[start:])
+    if before is None or year is None:
+        return before
+    day = _build_date(year, before[5:7], before[8:])
+    return None if day is None else day.isoformat()
+
+
+def _find_date(words: Sequence[str]) -> str | None:
+    for run in _read_runs(words):
         days = _read_named_month(run) if any(part.is_month for part in run) else _read_numbers(run)
         if len(days) == 1:
             return days.pop().isoformat()
     return None
+
+
+def _find_year(words: Sequence[str]) -> str | None:
+    """Return the year among some words, if there are no other numbers."""
+    runs = list(_read_runs(words))
+    year = _join(runs[0]) if len(runs) == 1 and not any(part.is_month for part in runs[0]) else ""
+    return year if len(year) == 4 and MIN_YEAR <= int(year) <= MAX_YEAR else None
 
 
 def _read_runs(words: Sequence[str]) -> Iterator[list[_DatePart]]:

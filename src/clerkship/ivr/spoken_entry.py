@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from clerkship.ivr.phonetic_alphabet import CODE_WORDS
 from clerkship.ivr.spoken_date import parse_date
 from clerkship.ivr.spoken_money import parse_money
-from clerkship.ivr.spoken_words import HESITATIONS, REPEATS, read_number_below_hundred, split_words, to_word_set
+from clerkship.ivr.spoken_words import (
+    CORRECTIONS,
+    HESITATIONS,
+    REPEATS,
+    read_number_below_hundred,
+    split_words,
+    to_word_set,
+)
 from clerkship.ivr.tree import EntryFormat
 
 MAX_ENTRY = 60
@@ -15,7 +22,6 @@ _BETWEEN = HESITATIONS | to_word_set(
     "and then dash hyphen space dot slash comma let me see followed by next capital uppercase lowercase"
 )
 """Words between the parts of an entry that do not end it."""
-_CORRECTIONS = frozenset({"no", "sorry", "correction", "mean", "wait", "oops"})
 _SPELLING = (("as", "in"), ("like", "in"), ("is", "for"), ("for",), ("like",), ("as",))
 """What stands between a letter and the word that spells it: `C as in Charlie`."""
 _PREFIX = re.compile(r"[a-z]{2,3}")
@@ -42,7 +48,7 @@ def parse_entry(format: EntryFormat, text: str) -> str | None:
 def _parse_code(text: str, *, has_letters: bool) -> str | None:
     words = split_words(text)
     prefixes = {prefix.lower() for prefix in _PREFIX_CAPITALS.findall(text)} if text != text.upper() else set()
-    starts = [place + 1 for place, word in enumerate(words) if word in _CORRECTIONS]
+    starts = [place + 1 for place, word in enumerate(words) if word in CORRECTIONS]
     reader = _CodeReader(words, prefixes, has_letters=has_letters)
     for start in (*starts[-1:], 0):  # what follows a correction replaces what was said before it
         runs = reader.read_runs(start)

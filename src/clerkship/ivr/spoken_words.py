@@ -34,6 +34,8 @@ TENS = {
 } | {"fourty": 40}
 REPEATS = {"double": 2, "triple": 3, "treble": 3, "quadruple": 4}
 HESITATIONS = frozenset({"um", "uh", "er", "erm", "ah", "hm", "hmm", "well", "okay", "so", "please"})
+CORRECTIONS = frozenset({"no", "sorry", "correction", "mean", "meant", "wait", "oops", "actually", "rather"})
+"""Words after which a caller says again what they got wrong."""
 _TOKEN = re.compile(r"[a-z0-9]+")
 _APOSTROPHES = re.compile(r"['\u2018\u2019`]")
 
