@@ -260,3 +260,14 @@ def test_speech_during_the_prompt_before_an_entry_is_used_if_it_is_one() -> None
     other = TreeCall(build_tree({"welcome": welcome, "ask": node}))
     other.say("hello")
     assert (other.spoken, other.rejections) == (["Welcome.", PROMPT], [])
+
+
+def test_entry_that_is_corrected_is_read_back_again() -> None:
+    call = call_collect(confirm=True)
+    call.press("1234#")
+    call.listen()
+    call.say("No, it is one two three five.")
+    assert call.result.actions == (Speak(READ_BACK.replace("3, 4", "3, 5")),)
+    call.listen()
+    call.say("Yes, one two three five is right")
+    assert call.session.values == {"entered": "1235"}

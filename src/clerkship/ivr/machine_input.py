@@ -12,6 +12,8 @@ InputStep = MenuNode | CollectNode
 GOODBYE = "I'm sorry, I could not process your request. Please try again later. Goodbye."
 MAX_REJECTED_TEXT = 500
 """Characters of what the caller said that a rejection quotes."""
+MIN_CORRECTION = 4
+"""Characters of an entry that corrects another one: "No, it is 4 7 1 2". Shorter ones may be the key of an answer."""
 _YES, _NO, _REPEAT = "yes", "no", "repeat"
 _ANSWERS = (Choice(key="1", next=_YES), Choice(key="2", next=_NO))
 _REPEAT_CHOICES = (Choice(speech=("repeat", "say that again", "say it again"), next=_REPEAT),)
@@ -74,7 +76,9 @@ def use_speech(draft: StepDraft, node: InputStep, text: str) -> NodeName | None:
         if choice is not None:
             return choice.next
     elif draft.session.entry:
-        answer = _match_answer(text)
+        answer, value = _match_answer(text), _parse_valid_entry(node, text)
+        if value is not None and answer != _YES and value != draft.session.entry and len(value) >= MIN_CORRECTION:
+            return _take_entry(draft, node, value)
         if answer is not None:
             return _answer(draft, node, is_right=answer == _YES)
     else:
