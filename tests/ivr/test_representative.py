@@ -336,6 +336,29 @@ def test_answer_is_repeated_when_asked() -> None:
     answer = call.say("authorization status")
     assert call.say("One moment, please") == TAKE_YOUR_TIME
     assert call.say("Could you repeat that?") == answer
+    assert call.say("Can you spell that reference for me again?") == answer
+
+
+def test_value_that_was_not_read_out_is_not_confirmed() -> None:
+    def find(hook: str, arguments: Mapping[str, str]) -> HookReturned:
+        returned = answer_hooks(hook, arguments)
+        return returned._replace(values={**returned.values, "group": "GRP7788"})
+
+    call = RepresentativeCall(hooks=find)
+    call.say(f"NPI {NPI}, member ID {MEMBER}, born March 2 1985")
+    call.say("authorization status")
+    assert call.say("So that is G R P 7 7 8 8, correct?") != READ_BACK_CORRECT
+
+
+def test_failed_verifications_are_counted_over_the_whole_call() -> None:
+    """A caller cannot guess the birth date of one member between verifications of another."""
+    call = RepresentativeCall({"max_verifications": 3})
+    right, wrong = f"member ID {MEMBER}, born March 2 1985", "member ID CM777777777, born May 5 1950"
+    call.say(f"NPI {NPI}, {right}")
+    for _ in range(2):
+        assert call.say(wrong).startswith("That does not match.")
+        assert call.say(f"NPI {NPI}, {right}") == "Thank you. How can I help?"
+    assert call.say(wrong) == "That does not match. Goodbye."
 
 
 def test_answer_that_ends_the_call_is_said_first() -> None:
@@ -383,6 +406,18 @@ def test_free_text_is_taken_as_it_is_said() -> None:
 def test_name_of_a_person_is_taken_without_other_words(text: str) -> None:
     call = RepresentativeCall({"verify": {"name": "Name?"}, "verify_hook": None})
     call.say(text)
+    assert CollectValue("dana", "name", "Ana Lee") in call.actions
+
+
+@pytest.mark.parametrize("text", ["His date of birth is March 2 1985", "Great, can you cancel it?", "Can you look?"])
+def test_words_that_are_no_name_are_not_taken_as_one(text: str) -> None:
+    call = RepresentativeCall({"verify": {"name": "Name?", "birth_date": "Born?"}, "verify_hook": None})
+    assert call.say(text).endswith("Name?")
+
+
+def test_name_of_a_patient_is_recognized_before_it_is_asked_for() -> None:
+    call = RepresentativeCall({"greeting": "How can I help?", "verify": {"name": "Name?"}, "verify_hook": None})
+    assert call.say("Hi, this is Kim Roe with a question about our patient Ana Lee").endswith("How can I help?")
     assert CollectValue("dana", "name", "Ana Lee") in call.actions
 
 

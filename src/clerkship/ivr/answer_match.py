@@ -27,7 +27,17 @@ _REMARKS = {
         "have a good one",
         "all I needed",
     ),
-    "repeat": ("repeat", "say that again", "say it again", "pardon", "come again", "didn't catch that"),
+    "repeat": (
+        "repeat",
+        "again",
+        "one more time",
+        "pardon",
+        "didn't catch that",
+        "missed that",
+        "spell that",
+        "spell it",
+        "more slowly",
+    ),
     "wait": ("one moment", "just a moment", "a moment", "one second", "hold on", "let me check", "bear with me"),
     "thanks": ("thank you", "thanks"),
 }

@@ -79,9 +79,10 @@ class RepresentativeReply:
             self._accept()
 
     def _is_read_back(self, text: str) -> bool:
-        """Return whether the caller repeats a number that the representative has read out."""
+        """Return whether the caller repeats a number that the representative has read out just now."""
         code = parse_entry("letters_and_digits", text)
-        spoken = {"".join(filter(str.isalnum, value)).upper() for value in self._draft.session.values.values()}
+        said = _join_letters(self._draft.session.said)
+        spoken = {value for value in map(_join_letters, self._draft.session.values.values()) if value in said}
         return code is not None and len(code) >= MIN_CODE_LENGTH and code in spoken
 
     def _ask_for_missing(self, before: str = "") -> bool:
@@ -106,7 +107,7 @@ class RepresentativeReply:
             return False
         if self._draft.session.is_verified and values.keys() & self._script.verify.keys():
             stated = {name: value for name, value in stated.items() if name in KEPT_AFTER_FAILURE}
-            self._draft.change(is_verified=False, attempts=0, values={})
+            self._draft.change(is_verified=False, values={})
         self._draft.actions += [CollectValue(self._script.name, name, value) for name, value in values.items()]
         self._draft.change(stated={**stated, **values}, asked_for="")
         return True
@@ -148,7 +149,7 @@ class RepresentativeReply:
         stated = next((self._draft.session.stated[name] for name in self._script.verify), "")
         person = known.get("member_id") or known.get("patient") or stated
         self._draft.actions.append(VerifyIdentity(person))
-        self._draft.change(is_verified=True, attempts=0)
+        self._draft.change(is_verified=True)
         if self._draft.session.topic:
             self._go_on_with_topic()
         else:
@@ -198,6 +199,11 @@ class RepresentativeReply:
     def _ask_again(self, name: str) -> None:
         question = self._script.verify.get(name, _build_question(name))
         self._draft.speak(NOT_UNDERSTOOD, self._draft.render(question))
+
+
+def _join_letters(text: str) -> str:
+    """Return the letters and digits of a text, in upper case."""
+    return "".join(filter(str.isalnum, text)).upper()
 
 
 def _build_question(name: str) -> str:

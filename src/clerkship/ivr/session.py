@@ -43,7 +43,7 @@ class RepresentativeSession(Frozen):
     type: Literal["representative"] = "representative"
     representative: str
     phase: Phase
-    attempts: Annotated[Whole, Field(description="verifications that failed")] = 0
+    attempts: Annotated[Whole, Field(description="verifications that failed in the whole call")] = 0
     silences: Annotated[Whole, Field(description="how often in a row the caller said nothing")] = 0
     stated: Annotated[dict[str, str], Field(description="values that the caller stated")] = {}
     values: Annotated[dict[str, str], Field(description="values that hooks returned")] = {}

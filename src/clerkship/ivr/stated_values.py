@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from clerkship.ivr.spoken_date import DATE_WORDS, MONTH_WORDS
 from clerkship.ivr.spoken_entry import parse_entry
-from clerkship.ivr.spoken_words import fold_text
+from clerkship.ivr.spoken_words import fold_text, to_word_set
 from clerkship.ivr.tree import EntryFormat
 
 NPI_LENGTH = 10
@@ -15,6 +15,8 @@ MAX_FREE_TEXT = 200
 """Characters of a value without a format that are stored."""
 MAX_TEXT = 5_000
 """Characters of a text that are searched for values."""
+PATIENT_NAMES = ("name", "patient_name", "member_name")
+"""What the name of a patient is called."""
 _LABELS = {
     "npi": ("npi", "national provider identifier", "provider number"),
     "member_id": ("member id", "member number", "subscriber id", "id number", "policy number", "insurance id"),
@@ -33,6 +35,15 @@ _BEFORE_NAME = re.compile(
 )
 _AFTER_NAME = re.compile(r"[,;:.!?](?:\s|$)|\b(?:born|dob|date of birth|birth date|and|from|with)\b", re.IGNORECASE)
 """Where the name of a person ends."""
+_PATIENT_NAME = re.compile(
+    r"\b[Pp]atient(?:['’]s name)?(?:,? (?:is|named|called))?[,:]? +([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){1,3})"
+)
+"""The name of a patient that is stated without being asked for: `for our patient Ana Lee`."""
+_NOT_NAMES = to_word_set(
+    "his her hers their the its is it that this what when where who why how which can could would will do does did yes "
+    "no okay ok great sure perfect thanks thank you please hello hi good well i we sorry one moment"
+)
+"""Words that are no name, alone or together."""
 _NAMED_DATE = re.compile(
     rf"(?:\b\d{{1,2}}(?:st|nd|rd|th)?(?:\s+of)?\s+)?\b(?:{'|'.join(sorted(MONTH_WORDS))})\b"
     rf"(?:[\s,.-]+(?:\d{{1,4}}(?:st|nd|rd|th)?|{'|'.join(sorted(DATE_WORDS))})\b){{1,12}}"
@@ -63,7 +74,10 @@ def find_values(names: Collection[str], text: str, asked_for: str = "", *, by_fo
         value = _parse_value(asked_for, folded) if find_format(asked_for) else _read_free_text(asked_for, text)
         if value is not None and value not in values.values():
             values[asked_for] = value
+    stated_name = _PATIENT_NAME.search(text[:MAX_TEXT])
     for name in names if by_form else ():
+        if name in PATIENT_NAMES and name not in values and stated_name is not None:
+            values[name] = stated_name[1]
         value = _recognize(name, _without_values(folded, values)) if name not in values else None
         if value is not None and value not in values.values():
             values[name] = value
@@ -121,8 +135,17 @@ def _without_values(text: str, values: Mapping[str, str]) -> str:
 
 
 def _read_free_text(name: str, text: str) -> str | None:
-    """Return a text as it is said; of the name of a person, only the name."""
+    """Return a text as it is said; of the name of a person, only the name. None if there is no such value."""
     words = " ".join(text[:MAX_TEXT].split())
     if name.endswith("name"):
-        words = _BEFORE_NAME.sub("", _AFTER_NAME.split(words, maxsplit=1)[0]).strip()
+        end = _AFTER_NAME.search(words)
+        is_question = end is not None and end[0].startswith("?")
+        words = _BEFORE_NAME.sub("", words[: end.start()] if end is not None else words).strip()
+        parts = words.split()
+        if _NOT_NAMES.issuperset(fold_text(words).split()) or (is_question and not all(map(_is_capitalized, parts))):
+            return None
     return words[:MAX_FREE_TEXT].strip() or None
+
+
+def _is_capitalized(word: str) -> bool:
+    return word[0].isupper()
