@@ -110,6 +110,7 @@ def spell_and_word_otherwise(text: str) -> str:
 
 OTHER_VALUES = "The message has no other strength, quantity or prescriber"
 RIGHT_VALUES = "The message has the drug, strength, directions, quantity and refills of the active prescription"
+NO_OTHER_DOSE = "The message has no other dose and no other instruction"
 NO_DIAGNOSIS = "No diagnosis and no other medication was told"
 REFILL_RECORD = "The record is in the chart of the patient, as the rules say"
 WRONG: list[Mistake] = [
@@ -128,6 +129,18 @@ WRONG: list[Mistake] = [
     Mistake(REFILL, "earlier strength", solve(REFILL, phone_say=say_with("88 mcg", "100 mcg")), OTHER_VALUES),
     Mistake(REFILL, "earlier quantity", solve(REFILL, phone_say=say_with("45 tablets", "90 tablets")), RIGHT_VALUES),
     Mistake(REFILL, "no refills", solve(REFILL, phone_say=say_with("2 refills", "no refills")), RIGHT_VALUES),
+    Mistake(
+        REFILL,
+        "larger dose added",
+        solve(REFILL, phone_say=say_with("Quantity", "For the first week take 3 tablets. Quantity")),
+        NO_OTHER_DOSE,
+    ),
+    Mistake(
+        REFILL,
+        "other instruction added",
+        solve(REFILL, phone_say=say_with("Quantity", "She may take it twice a day. Quantity")),
+        NO_OTHER_DOSE,
+    ),
     Mistake(
         REFILL,
         "name not spelled",
