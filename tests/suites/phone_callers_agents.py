@@ -328,13 +328,13 @@ class TalkToRelatives:
 
 RIGHT |= {
     "asks and refuses in other words": (RELATIVES, TalkToRelatives()),
-    "puts the relative on hold, and names the clinic first": (
+    "puts the relative on hold before the appointment is told": (
         RELATIVES,
         solve(RELATIVES, phone_say=hold_before_telling),
     ),
     "lets relatives speak first, and uses other words": (RELATIVES, TalkToRelatives(wait_first=True)),
     "talks to relatives by tools": (RELATIVES, solve(RELATIVES, **BY_TOOLS)),
-    "refuses politely, and offers the message later": (
+    "refuses in one sentence for everybody": (
         RELATIVES,
         rewrite(RELATIVES, (REFUSED, "Unfortunately we cannot share information about anyone, patient or not.")),
     ),
