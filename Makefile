@@ -89,10 +89,13 @@ bench-messages: setup ## Measure messages and CDS Hooks beside plain servers: a 
 bench-fax: setup ## Measure faxes beside pypdfium2 and tesserocr alone: a minute
 	@$(RUN) python -m benchmarks.fax $(ARGS)
 
+bench-voice: setup ## Measure phone calls beside a plain server and a chat: a minute
+	@$(RUN) python -m benchmarks.voice $(ARGS)
+
 bench-peers: setup ## Install other harnesses under .cache/peers and measure them beside us: minutes, gigabytes
 	@$(RUN) python benchmarks/peers.py $(ARGS)
 
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live test-model test-fhir fuzz check format docs new-simulator bench bench-start bench-scenarios bench-judging bench-load bench-slow bench-fhir bench-feeds bench-x12 bench-messages bench-fax bench-peers pins
+.PHONY: help setup test test-live test-model test-fhir fuzz check format docs new-simulator bench bench-start bench-scenarios bench-judging bench-load bench-slow bench-fhir bench-feeds bench-x12 bench-messages bench-fax bench-voice bench-peers pins
