@@ -2,7 +2,7 @@
 
     python -m benchmarks.voice [--quick]
 
-A call through the menu is 16 HTTP requests on one connection. Beside it stands a plain server of Python's standard
+A call through the menu is 14 HTTP requests on one connection. Beside it stands a plain server of Python's standard
 library that walks through the same tree with a dictionary: it has no time, no log and no far ends, so the ratio says
 what these cost. Each case is measured in a process of its own, and everything ends by itself.
 """
