@@ -9,7 +9,7 @@ from functools import lru_cache
 from clerkship.fax.document import MAX_PAGES, UnreadableDocument
 from clerkship.fax.fonts import FontStyle, load_font, measure, replace_missing_letters, space_width
 from clerkship.fax.image import from_image
-from clerkship.fax.page import DOTS_PER_INCH, LETTER_HEIGHT, PAGE_WIDTH, FaxPage, Resolution
+from clerkship.fax.page import DOTS_PER_INCH, LETTER_HEIGHT, MAX_CACHED_PAGES, PAGE_WIDTH, FaxPage, Resolution
 from clerkship.fax.words import PageWord, PageWords
 
 STYLE = FontStyle(size=11)
@@ -57,7 +57,7 @@ def render_text(text: str, resolution: Resolution) -> list[tuple[FaxPage, PageWo
         sheets.append(sheet)
     if not any(line.words for sheet in sheets for line in sheet):
         raise UnreadableDocument("no_pages", "the text is empty")
-    return [_draw(sheet, resolution) for sheet in sheets]
+    return [_draw(tuple(tuple(line.words) for line in sheet), resolution) for sheet in sheets]
 
 
 def _normalize(text: str) -> str:
@@ -111,8 +111,12 @@ def _split_word(word: str) -> Iterator[str]:
     yield piece
 
 
-def _draw(lines: list[_Line], resolution: Resolution) -> tuple[FaxPage, PageWords]:
-    """Draw one page, and return where its words are in the page's own dots."""
+@lru_cache(maxsize=MAX_CACHED_PAGES)
+def _draw(lines: tuple[tuple[tuple[int, str], ...], ...], resolution: Resolution) -> tuple[FaxPage, PageWords]:
+    """Draw one page, and return where its words are in the page's own dots.
+
+    A line is its words with their distance from the left margin. Cached, because a text is sent to several numbers.
+    """
     from PIL import Image, ImageDraw  # noqa: PLC0415  (an extra, loaded when used)
 
     sheet = Image.new("L", (PAGE_WIDTH, LETTER_HEIGHT["fine"]), WHITE)
@@ -121,7 +125,7 @@ def _draw(lines: list[_Line], resolution: Resolution) -> tuple[FaxPage, PageWord
     vertical = DOTS_PER_INCH[resolution][1]
     for number, line in enumerate(lines):
         top = TOP_MARGIN + number * STYLE.line_height
-        for distance, text in line.words:
+        for distance, text in line:
             left = SIDE_MARGIN + distance
             pen.text((left, top), text, fill=0, font=load_font(STYLE))
             upper, lower = top * vertical // DPI[1], -(-(top + STYLE.line_height) * vertical // DPI[1])
