@@ -1,6 +1,6 @@
 """The WebSocket of a telephone: JSON messages that call the operations, and pushes of what happens in calls."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import orjson
 
@@ -12,7 +12,7 @@ from clerkship.simulators.voice import operations as ops
 from clerkship.simulators.voice.calls import WATCHED_EVENTS
 from clerkship.simulators.voice.events import MessageWaitingChanged
 from clerkship.simulators.voice.operations import Context
-from clerkship.simulators.voice.records import PhoneCall
+from clerkship.simulators.voice.records import CallStatus, PhoneCall
 from clerkship.simulators.voice.state import VoiceState
 
 COMMANDS: dict[str, Operation[Any, Any]] = {
@@ -40,6 +40,14 @@ MAX_MESSAGE_ID = 100
 _CALL_EVENTS = frozenset(event.kind for event in WATCHED_EVENTS)
 
 
+class _SeenCall(NamedTuple):
+    """What of a call was pushed already."""
+
+    status: CallStatus
+    turns: int
+    sounds: int
+
+
 class VoiceSocket(WebSocketHandler):
     """Calls operations, and pushes when a call rings, is answered or ends, and when there is something to hear.
 
@@ -53,7 +61,7 @@ class VoiceSocket(WebSocketHandler):
     def __init__(self) -> None:
         self._session: WebSocketSession | None = None
         self._id: Any = None
-        self._seen: dict[str, tuple[str, int, int]] = {}
+        self._seen: dict[str, _SeenCall] = {}
         self._changes: int | None = None
         """How many changes of calls it has looked at; None before the first."""
 
@@ -108,20 +116,19 @@ class VoiceSocket(WebSocketHandler):
         session.send(orjson.dumps({"event": "message_waiting", "unread": unread}).decode())
 
     def _push_changes(self, call: PhoneCall) -> None:
-        spoken = sum(turn.speaker != "agent" for turn in call.turns)
-        now = (call.status, spoken, len(call.sounds))
+        now = _SeenCall(call.status, len(call.turns), len(call.sounds))
         before = self._seen.get(call.id)
         if before == now:
             return
         self._seen[call.id] = now
         if call.status == "ended":
             del self._seen[call.id]
-        if before is None or before[0] != now[0]:
+        if before is None or before.status != now.status:
             event = {"ringing": "ringing", "connected": "answered", "ended": "ended"}[call.status]
             self._push(call, event)
-        if before is not None and now[1] > before[1]:
+        if before is not None and any(turn.speaker != "agent" for turn in call.turns[before.turns :]):
             self._push(call, "speech")
-        if before is not None and now[2] > before[2]:
+        if before is not None and now.sounds > before.sounds:
             self._push(call, "sound")
 
     def _push(self, call: PhoneCall, event: str) -> None:
