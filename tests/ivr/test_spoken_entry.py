@@ -34,6 +34,7 @@ DIGITS = {
     "1234, that is one two three four": "1234",
 }
 CODES = {
+    "Sure, the member ID is CM, then 232-420-990.": "CM232420990",
     "CM232420990": "CM232420990",
     "cm232420990": "CM232420990",
     "CM 232 420 990": "CM232420990",

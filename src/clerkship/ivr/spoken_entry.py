@@ -141,7 +141,10 @@ class _CodeReader:
         word = self._words[place]
         if word in _NOT_A_PREFIX or not (_PREFIX.fullmatch(word) or word in self._prefixes):
             return False
-        following = self._word(place + 1)
+        place += 1
+        while word in self._prefixes and self._word(place) in _BETWEEN:  # `CM, then 232`
+            place += 1
+        following = self._word(place)
         return following in REPEATS or following.isdigit() or read_number_below_hundred((following,), 0) is not None
 
     def _word(self, place: int) -> str:
