@@ -52,6 +52,15 @@ def test_each_phrase_of_a_menu_chooses_its_own_choice(name: str) -> None:
                 assert match_choice(choices, f"Um, {phrase}, please") == choice, (node, phrase)
 
 
+@pytest.mark.parametrize("text", ["I want to talk to a human", "Can I speak to someone about an authorization?"])
+def test_caller_who_asks_for_a_person_gets_one_whatever_it_is_about(text: str) -> None:
+    menu = load_tree("provider_line").nodes["main_menu"]
+    assert isinstance(menu, MenuNode)
+    choice = match_choice(menu.choices, text)
+    assert choice is not None
+    assert choice.next == "staffing"
+
+
 @pytest.mark.parametrize("name", TREES)
 def test_tree_transfers_to_a_representative_that_its_comment_names(name: str) -> None:
     tree = load_tree(name)
