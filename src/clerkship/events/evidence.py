@@ -117,8 +117,16 @@ class Evidence:
         return self._heard.get((event.source, utterance.cut_key), utterance.text) if self._heard else utterance.text
 
     def utterances_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
-        """Return the utterances of one actor, in one sandbox or in all."""
-        return [event for event in self.utterances if event.actor == actor and sandbox in (None, event.source)]
+        """Return the utterances of one actor, in one sandbox or in all. What a machine answers within a request of the
+        agent is not the agent's.
+        """
+        return [
+            event
+            for event in self.utterances
+            if event.actor == actor
+            and sandbox in (None, event.source)
+            and not (actor == "agent" and cast(Utterance, event.payload).is_incoming)
+        ]
 
     @lazy_property
     def _turns(self) -> list[tuple[datetime, int]]:

@@ -130,3 +130,14 @@ def test_sequence_of_phone_events_is_checked_by_node() -> None:
         assert is_met(Sequencing, phone, steps)
         assert not is_met(Sequencing, phone, [*steps[:1], steps[2], steps[1]])
         assert not is_met(Sequencing, phone, [{"event": "voice.node.entered", "where": {"node": "claims"}}])
+
+
+def test_words_of_a_line_that_answers_keys_at_once_are_not_utterances_of_the_agent() -> None:
+    with OfficePhone() as phone:
+        call = pay_account(phone)
+        phone.act(call, "say", text="Thank you.")
+        evidence = collect(phone)
+        spoken = [event.payload for event in evidence.of_kind("voice.far_end.spoke") if event.actor == "agent"]
+        assert spoken  # the agent's request was what made the line speak
+        said = [getattr(event.payload, "text", "") for event in evidence.utterances_by("agent")]
+        assert said == ["four four seven one", "Thank you."]
