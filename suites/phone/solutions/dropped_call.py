@@ -40,7 +40,7 @@ def on_task(task_item, sandboxes):
 
 
 def call_line(phone, number, answers):
-    """Call the line and answer its questions until the case number was told, or the call has ended; return all words."""
+    """Call the line, answer its questions until it tells the case number or hangs up, and return all words."""
     call, words = phone.dial(number), ""
     for _ in range(MAX_TURNS):
         heard = phone.hear(call)
