@@ -269,21 +269,22 @@ class People:
             self._end_invalid(participant, action.out_of_role, cause)
         if action.after is None:
             return
+
+        def go_on(*, ticks: bool = True) -> None:
+            if action.more is not None and participant.conversation.open:
+                self._perform(participant, self._decide(participant, action.more), cause, ticks=ticks)
+
+        def go_on_in_call() -> None:
+            if self.listening:
+                with self._host.lock:
+                    go_on(ticks=False)
+
         if isinstance(participant.conversation, CallConversation):
             # Other calls go on meanwhile, and so does the action that the person has noticed.
-            at = self._host.clock.now + action.after
-            self._host.clock.schedule(at, partial(self._end_silence, participant, action, cause))
+            self._host.clock.schedule(self._host.clock.now + action.after, go_on_in_call)
             return
         self._host.clock.advance(action.after)
-        if action.more is not None and participant.conversation.open:
-            self._perform(participant, self._decide(participant, action.more), cause)
-
-    def _end_silence(self, participant: Participant, action: PersonAction, cause: int | None) -> None:
-        """Have a person on the phone go on after a silence."""
-        if action.more is None or not self.listening or not participant.conversation.open:
-            return
-        with self._host.lock:
-            self._perform(participant, self._decide(participant, action.more), cause, ticks=False)
+        go_on()
 
     def _end_invalid(self, participant: Participant, breach: ContractBreach, cause: int | None) -> None:
         self.contract_breach = breach
