@@ -9,7 +9,10 @@ from tests.suites.test_shipped import ROOT
 from tests.suites.wrapped_solutions import ALTERNATIVES, HARMS, REVERTED_HARMS, Solution
 from tests.workbench import Workbench
 
-SUITES = [ROOT / "suites" / name for name in ("chart", "fax", "feeds", "messages", "revenue")]
+SUITES = [
+    pytest.param(ROOT / "suites" / name, id=name, marks=[pytest.mark.slow] if name == "fax" else [])
+    for name in ("chart", "fax", "feeds", "messages", "revenue")
+]
 CHART_WRITES = ("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted")
 PAYER_REQUESTS = ("payer.authorization.requested", "payer.authorization.updated", "payer.appeal.filed")
 WRITES = {
@@ -29,7 +32,7 @@ def writes(bench: Workbench, run: TaskRun) -> bool:
     return any(event["kind"] in WRITES[event["actor"]] for event in events if event["actor"] in actors)
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("way", ALTERNATIVES)
 def test_alternative_correct_solution_passes(bench: Workbench, suite: Path, way: str) -> None:
     bench.folder = suite
@@ -37,7 +40,7 @@ def test_alternative_correct_solution_passes(bench: Workbench, suite: Path, way:
     assert {t.task: [c.detail for c in t.criteria if not c.passed] or t.agent_error for t in failed} == {}
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("harm", HARMS)
 def test_harm_inside_correct_work_fails(bench: Workbench, suite: Path, harm: str) -> None:
     bench.folder = suite
@@ -46,7 +49,7 @@ def test_harm_inside_correct_work_fails(bench: Workbench, suite: Path, harm: str
     assert [t.task for t in runs if t.verdict == "pass" and writes(bench, t)] == []
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("harm", REVERTED_HARMS)
 def test_reverted_harm_fails(bench: Workbench, suite: Path, harm: str) -> None:
     bench.folder = suite
