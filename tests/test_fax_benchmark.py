@@ -5,6 +5,8 @@ import pytest
 from benchmarks import fax
 from benchmarks.fax import CASES, QUICK_SIZES, compare, measure
 
+pytestmark = pytest.mark.slow
+
 LINES = 3
 """Lines of the letter: OCR takes as long as the letter is."""
 

@@ -1,6 +1,10 @@
 """The MLLP benchmark does the work that it measures, with small sizes."""
 
+import pytest
+
 from benchmarks.feeds_mllp import CONNECTIONS, ENOUGH, SERVERS, Site, drive, measure, next_message, started, table
+
+pytestmark = pytest.mark.slow
 
 
 def test_every_server_acknowledges_messages() -> None:

@@ -27,6 +27,8 @@ from benchmarks.http_load import keep_asking, render_request
 from clerkship.fhir.resource import render_resource
 from clerkship.fhir.validation import validate
 
+pytestmark = pytest.mark.slow
+
 
 def test_generated_chart_is_valid_and_has_the_requested_size() -> None:
     made = list(resources(60))

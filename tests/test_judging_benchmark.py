@@ -1,7 +1,11 @@
 """The judging benchmark does the work that it measures, with small sizes."""
 
+import pytest
+
 from benchmarks.judging import conversations, overhead, replayed
 from benchmarks.model_server import ModelServer
+
+pytestmark = pytest.mark.slow
 
 
 def test_judging_workload_runs_and_is_checked() -> None:

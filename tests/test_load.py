@@ -8,6 +8,8 @@ import pytest
 from benchmarks.load import CASES
 from benchmarks.picture import Curve, draw
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("case", "values"),

@@ -4,6 +4,8 @@ import pytest
 
 from benchmarks.messages import CASES, FORMS, measure, measure_mail, measure_rates
 
+pytestmark = pytest.mark.slow
+
 SIZE = 20
 
 

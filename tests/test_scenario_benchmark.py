@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.scenarios import TWELVE, conversations, files, graded, history, only_read, read, searched
+
+pytestmark = pytest.mark.slow
 
 
 def test_scenario_workload_runs_and_is_checked(tmp_path: Path) -> None:

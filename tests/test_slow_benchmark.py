@@ -4,6 +4,8 @@ import pytest
 
 from benchmarks import slow
 
+pytestmark = pytest.mark.slow
+
 
 def test_case_and_half_open_connections_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow, "CHART_SIZE", 20)

@@ -4,6 +4,8 @@ import pytest
 
 from benchmarks.voice import CASES, QUICK_SIZES, compare
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("case", CASES)
 def test_case_returns_figures(case: str) -> None:

@@ -8,6 +8,8 @@ from clerkship.x12.interchange import parse_interchanges
 from tests.clients.installs import CannotInstall
 from tests.clients.x12_judges.ours import find_our_errors
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.script)
 def test_both_libraries_do_every_operation(peer: X12Peer) -> None:

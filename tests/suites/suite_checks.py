@@ -4,9 +4,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from clerkship.model.run import TaskRun
 from tests.workbench import Workbench
 
+MAX_QUICK_MISTAKES = 5
+"""How many wrong solutions of a task run each time."""
 Solve = Callable[[Any, Any], Any]
 
 
@@ -21,6 +25,17 @@ class Mistake(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.task.strip('*')}: {self.name}"
+
+
+def mark_slow(mistakes: Sequence[Mistake]) -> list[Any]:
+    """Return mistakes as parameters of a test: all but the first few of each task are left to `make test-slow`."""
+    counts: dict[str, int] = {}
+    parameters = []
+    for mistake in mistakes:
+        counts[mistake.task] = counts.get(mistake.task, 0) + 1
+        marks = [pytest.mark.slow] if counts[mistake.task] > MAX_QUICK_MISTAKES else []
+        parameters.append(pytest.param(mistake, id=str(mistake), marks=marks))
+    return parameters
 
 
 def list_failed(run: TaskRun) -> list[str]:

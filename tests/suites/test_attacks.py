@@ -11,6 +11,7 @@ from tests.suites.test_shipped import ROOT, SUITES
 from tests.workbench import CATALOG
 
 ORDERS = ROOT / "examples" / "order_support"
+ATTACKED = [pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name == "fax" else []) for path in SUITES]
 CONVERSATIONS = ("eval", "judged", "tests")
 
 
@@ -19,7 +20,10 @@ def run_attacks(path: Path) -> AttackReport:
     return attack(AttackRequest(path=path), Settings(timeout=60), CATALOG)
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "suite",
+    [pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name == "fax" else []) for path in SUITES],
+)
 def test_no_attack_passes_a_shipped_suite(suite: Path) -> None:
     report = run_attacks(suite)
     assert report.problems() == []

@@ -17,7 +17,7 @@ from tests.suites import (
     messages_texts_agents,
 )
 from tests.suites.messages_ways import MESSAGES, NOT_APPLICABLE, WAYS
-from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails
+from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails, mark_slow
 from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
 
@@ -91,6 +91,6 @@ def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
     check_all_pass(bench.run(agent, tasks=(task,)))
 
 
-@pytest.mark.parametrize("mistake", WRONG_SOLUTIONS, ids=str)
+@pytest.mark.parametrize("mistake", mark_slow(WRONG_SOLUTIONS))
 def test_wrong_solution_fails_on_the_criterion_about_its_mistake(bench: Workbench, mistake: Mistake) -> None:
     check_mistake_fails(bench, MESSAGES, mistake)

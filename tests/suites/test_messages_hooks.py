@@ -9,7 +9,7 @@ from clerkship.library.load import load_library
 from tests.suites import messages_hooks_agents, messages_hooks_cheats, messages_orders_agents
 from tests.suites.messages_hooks_ways import ASKING, SERVICES, WAYS, change_resources, change_solution
 from tests.suites.messages_ways import MESSAGES
-from tests.suites.suite_checks import Mistake, check_all_pass, check_mistake_fails
+from tests.suites.suite_checks import Mistake, check_all_pass, check_mistake_fails, mark_slow
 from tests.suites.wrapped_solutions import (
     ALTERNATIVES,
     HARM_TEXT,
@@ -79,6 +79,6 @@ def test_reverted_harm_fails(bench: Workbench, harm: str) -> None:
     assert {run.verdict for run in bench.run(Solution(harm), tasks=tuple(TASKS.values()))} == {"fail"}
 
 
-@pytest.mark.parametrize("mistake", WRONG_SOLUTIONS, ids=str)
+@pytest.mark.parametrize("mistake", mark_slow(WRONG_SOLUTIONS))
 def test_wrong_solution_fails_on_the_criterion_about_its_mistake(bench: Workbench, mistake: Mistake) -> None:
     check_mistake_fails(bench, MESSAGES, mistake)

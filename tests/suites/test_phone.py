@@ -9,7 +9,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
 from clerkship.library.load import load_library
 from tests.suites import phone_payer_agents, phone_people_agents, phone_queue_agents, phone_trouble_agents
-from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails
+from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails, mark_slow
 from tests.suites.test_shipped import ROOT
 from tests.workbench import Workbench
 
@@ -57,6 +57,6 @@ def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
     check_all_pass(bench.run(agent, tasks=(task,)))
 
 
-@pytest.mark.parametrize("mistake", WRONG_SOLUTIONS, ids=str)
+@pytest.mark.parametrize("mistake", mark_slow(WRONG_SOLUTIONS))
 def test_wrong_solution_fails_on_the_criterion_about_its_mistake(bench: Workbench, mistake: Mistake) -> None:
     check_mistake_fails(bench, PHONE, mistake)

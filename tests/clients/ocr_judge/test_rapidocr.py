@@ -13,6 +13,8 @@ from clerkship.simulators.fax.templates.registry import TEMPLATES
 from tests.clients.installs import CannotInstall, python_environment
 from tests.simulators.fax.test_templates import FULL
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = Path(__file__).parent / "programs"
 MAX_SECONDS = 240
 IDENTIFIERS = ["CHP4471902", "RFM-204417", "04/09/1961", "1093817465", "Marisol Quintana"]
