@@ -1,16 +1,12 @@
 """The WebSocket of a telephone, with a real client over loopback."""
 
-from typing import Any, cast
+from typing import Any
 
 import orjson
 import pytest
 from websockets.sync.client import ClientConnection
 
-from clerkship.sandbox.websocket import WebSocketSession
-from clerkship.simulators.voice.events import FarEndSpoke
-from clerkship.simulators.voice.websocket import VoiceSocket
-from tests.call_count import count_calls
-from tests.simulators.voice.office_phone import BUSY, MENU, MENU_PROMPT, OWN, OfficePhone
+from tests.simulators.voice.office_phone import BUSY, MENU, MENU_PROMPT, OWN
 from tests.simulators.voice.served_phone import ServedPhone
 
 
@@ -113,25 +109,3 @@ def test_a_client_that_does_not_read_does_not_stop_other_calls() -> None:
             stalled.send(orjson.dumps({"id": number, "do": "calls"}).decode())
         call = served.phone.dial(MENU)
         assert served.phone.listen(call).endswith(MENU_PROMPT)
-
-
-def test_an_event_costs_the_same_in_a_long_call() -> None:
-    """The socket of an agent looks only at what was said since the last event."""
-    costs = []
-    with OfficePhone() as phone:
-        call = phone.reach_menu()
-        socket = VoiceSocket()
-        socket.on_open(cast(WebSocketSession, PushCounter()))
-        for _ in range(2):
-            socket.on_event(FarEndSpoke.kind, phone.state)
-            costs.append(count_calls(lambda: socket.on_event(FarEndSpoke.kind, phone.state)))
-            for _ in range(20):
-                phone.act(call, "press", digits="*")
-    assert costs[0] == costs[1]
-
-
-class PushCounter:
-    """Takes what is pushed."""
-
-    def send(self, message: str) -> None:
-        """Ignore a push."""
