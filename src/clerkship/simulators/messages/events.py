@@ -107,7 +107,7 @@ class ConsentChanged(Payload):
     kind: ClassVar[str] = "messages.consent.changed"
     number: Annotated[str, Field(description="the number of the contact")]
     own_number: Annotated[str, Field(description="the number of the organization")]
-    consent: Literal["opted_out", "opted_in"]
+    consent: Literal["opted_in", "opted_out"]
     keyword: Annotated[str, Field(description="what they wrote, such as STOP; empty if set by a step or config")] = ""
 
 
