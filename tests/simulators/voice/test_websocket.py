@@ -100,12 +100,3 @@ def test_a_bad_message_is_answered_with_an_error_and_the_connection_stays(messag
         assert answer["error"]["message"]
         assert answer["id"] == (5 if '"id": 5' in str(message) else None)
         assert ask(client, id=2, do="calls") == {"id": 2, "result": {"calls": []}}
-
-
-def test_a_client_that_does_not_read_does_not_stop_other_calls() -> None:
-    with ServedPhone() as served:
-        stalled = served.open_socket()
-        for number in range(200):
-            stalled.send(orjson.dumps({"id": number, "do": "calls"}).decode())
-        call = served.phone.dial(MENU)
-        assert served.phone.listen(call).endswith(MENU_PROMPT)
