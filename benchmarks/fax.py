@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.fax_documents import write_letter_pdf
-from benchmarks.x12_sandbox import resident
+from benchmarks.processes import BenchmarkSite, measure_case, measure_idle, resident
 from clerkship.fax.conversion import convert
 from clerkship.fax.degradation import Degradation
 from clerkship.fax.degrade import degrade
@@ -30,15 +30,7 @@ from clerkship.fax.image import to_image
 from clerkship.fax.ocr import read_page
 from clerkship.fax.page import DOTS_PER_INCH, FaxPage
 from clerkship.fax.text_pages import render_text
-from clerkship.model.environment import Environment
-from clerkship.playground.gateway import Gateway
-from clerkship.playground.http import open_http
-from clerkship.playground.in_process import open_sandboxes
-from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.handle import Sandboxes
 from clerkship.simulators import fax
-from clerkship.simulators.fax.config import FaxConfig
 from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.templates.registry import TEMPLATES
 
@@ -184,27 +176,15 @@ def _read_plainly(page: FaxPage) -> str:
         return text
 
 
-class FaxOffice:
-    """Playgrounds with a `fax` sandbox and one machine elsewhere. It takes an hour to dial: faxes stay under way."""
-
-    def __init__(self) -> None:
-        self.environment = Environment.model_validate({"name": "office", "simulators": {"fax": {"kind": "fax"}}})
-        self.config = FaxConfig.model_validate({"contacts": [{"name": "Payer", "number": NUMBER}], "dial_time": "1h"})
-        self.simulators = {"fax": PreparedSimulator(fax.SPEC, self.config, fax.SPEC.prepare(()))}
-        self.gateway = Gateway()
-        self.listener = open_http(self.gateway)
-        self.opened = 0
-
-    def open(self) -> tuple[Playground, Sandboxes]:
-        """Open a new playground, as a trial does."""
-        self.opened += 1
-        playground = Playground(self.environment, self.simulators, f"seed-{self.opened}")
-        return playground, open_sandboxes(self.gateway, playground, self.listener.url)
+def open_site() -> BenchmarkSite:
+    """Return a `fax` sandbox and one machine elsewhere. It takes an hour to dial, so faxes stay under way."""
+    config = {"contacts": [{"name": "Payer", "number": NUMBER}], "dial_time": "1h"}
+    return BenchmarkSite("fax", fax.SPEC, config)
 
 
 def run_under_way(faxes: int) -> dict[str, float]:
     """Return the time and memory of so many faxes of three pages, each another letter, and of their delivery."""
-    office = FaxOffice()
+    office = open_site()
     playground, sandboxes = office.open()
     line = sandboxes.get_as(Fax)
     line.send(NUMBER, text=LETTER)
@@ -227,19 +207,7 @@ def run_under_way(faxes: int) -> dict[str, float]:
 
 def run_idle(playgrounds: int) -> dict[str, float]:
     """Return the kilobytes of an idle playground with a fax line, and the microseconds in which a day passes on it."""
-    office = FaxOffice()
-    office.open()
-    gc.collect()
-    before = resident()
-    opened = [office.open()[0] for _ in range(playgrounds)]
-    gc.collect()
-    used = (resident() - before) / playgrounds
-    began = time.process_time()
-    for playground in opened:
-        playground.advance(timedelta(days=1))
-    day = (time.process_time() - began) / playgrounds
-    office.listener.close()
-    return {"kilobytes": used, "microseconds": day * 1_000_000}
+    return measure_idle(open_site(), playgrounds)
 
 
 CASES: dict[str, Callable[[int], dict[str, float]]] = {
@@ -255,12 +223,7 @@ QUICK_SIZES = {"pages": 1, "conversion": 1, "ocr": 1, "under_way": 2, "idle": 5}
 
 def measure(case: str, size: int) -> dict[str, float]:
     """Measure one case in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.fax", "--case", case, "--size", str(size)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{case}: {done.stderr}")
-    figures: dict[str, float] = json.loads(done.stdout)
-    return figures
+    return measure_case("benchmarks.fax", case, size)
 
 
 def compare(conversion: dict[str, float], ocr: dict[str, float]) -> str:

@@ -12,37 +12,26 @@ import argparse
 import base64
 import gc
 import json
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
 from benchmarks.http_load import Load, keep_asking, render_request
 from benchmarks.messages_hooks import run_hooks
 from benchmarks.messages_smtp import keep_sending, serve_mail, serve_plain_mail
-from benchmarks.x12_sandbox import resident
+from benchmarks.processes import BenchmarkSite, measure_case, measure_idle, resident, start_server
 from clerkship.actors.person_scripted import ScriptedPerson
-from clerkship.model.environment import Environment
 from clerkship.model.scenario import ScenarioPerson
-from clerkship.playground.gateway import Gateway
-from clerkship.playground.http import open_http
-from clerkship.playground.in_process import open_sandboxes
-from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.handle import Sandboxes
 from clerkship.simulators import messages
-from clerkship.simulators.messages.config import MessagesConfig
+from clerkship.simulators.messages.config import DEFAULT_ACCOUNT_SID, MessagesConfig
 from clerkship.simulators.messages.events import MessageArrived
 from clerkship.simulators.messages.handle import Messages
 
-ROOT = Path(__file__).resolve().parent.parent
 CONNECTIONS = 8
 MOST = 10_000
 """Messages in one playground: each leaves several events, and the number of events is limited."""
@@ -60,31 +49,18 @@ def number_of(place: int) -> str:
     return f"+1555{place:07d}"
 
 
-class Office:
-    """Playgrounds with a `messages` sandbox that knows many contacts."""
-
-    def __init__(self, contacts: int = THREADS) -> None:
-        self.environment = Environment.model_validate({"name": "desk", "simulators": {"desk": {"kind": "messages"}}})
-        people = [{"name": f"Person {place}", "phone": number_of(place)} for place in range(contacts)]
-        self.config = MessagesConfig.model_validate({"contacts": people})
-        self.simulators = {"desk": PreparedSimulator(messages.SPEC, self.config, messages.SPEC.prepare(()))}
-        self.gateway = Gateway()
-        self.listener = open_http(self.gateway)
-        self.opened = 0
-
-    def open(self) -> tuple[Playground, Sandboxes]:
-        """Open a new playground, as a trial does."""
-        self.opened += 1
-        playground = Playground(self.environment, self.simulators, f"seed-{self.opened}")
-        return playground, open_sandboxes(self.gateway, playground, self.listener.url)
+def open_site(contacts: int = THREADS) -> BenchmarkSite:
+    """Return a `messages` sandbox that knows many contacts."""
+    people = [{"name": f"Person {place}", "phone": number_of(place)} for place in range(contacts)]
+    return BenchmarkSite("desk", messages.SPEC, {"contacts": people})
 
 
 def serve_sandbox() -> None:
     """Open a new playground for each line read, and print its address and the CPU time so far."""
-    office = Office()
+    office = open_site()
     for _ in sys.stdin:
         handle = office.open()[1].get_as(Messages)
-        sid = office.config.account_sid
+        sid = DEFAULT_ACCOUNT_SID
         line = {"url": handle.url, "token": handle.token, "sid": sid, "cpu": time.process_time()}
         print(json.dumps(line), flush=True)
     office.listener.close()
@@ -135,28 +111,6 @@ SERVERS: dict[str, Callable[[], None]] = {
 }
 
 
-@contextmanager
-def started(server: str) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Start a server, and yield a function that returns its address."""
-    command = [sys.executable, "-m", "benchmarks.messages", "--case", server]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        stdin, stdout = process.stdin, process.stdout
-        assert stdin is not None
-        assert stdout is not None
-
-        def find_address() -> dict[str, Any]:
-            stdin.write("\n")
-            stdin.flush()
-            address: dict[str, Any] = json.loads(stdout.readline())
-            return address
-
-        try:
-            yield find_address
-        finally:
-            stdin.close()
-            process.wait(30)
-
-
 def render_neutral(address: dict[str, Any]) -> bytes:
     """Return the request that sends an SMS by JSON."""
     body = json.dumps({"channel": "sms", "to": [number_of(1)], "text": TEXT}).encode()
@@ -184,7 +138,7 @@ class MessageRate(NamedTuple):
 def measure_rates(server: str, seconds: float, most: int = MOST) -> dict[str, MessageRate]:
     """Return messages per second by form of request, each in a new playground of one server."""
     rates = {}
-    with started(server) as find_address:
+    with start_server("benchmarks.messages", server) as find_address:
         for form, render in FORMS.items():
             address = find_address()
             load = keep_asking(address["url"].split("/")[2], render(address), CONNECTIONS, seconds, most)
@@ -197,7 +151,7 @@ def measure_rates(server: str, seconds: float, most: int = MOST) -> dict[str, Me
 
 def measure_mail(server: str, seconds: float, most: int = MOST) -> MessageRate:
     """Return e-mails per second over SMTP, in a new playground."""
-    with started(server) as find_address:
+    with start_server("benchmarks.messages", server) as find_address:
         address = find_address()
         load = keep_sending(address, CONNECTIONS, seconds, most)
         after = find_address()
@@ -207,7 +161,7 @@ def measure_mail(server: str, seconds: float, most: int = MOST) -> MessageRate:
 
 def run_threads(threads: int) -> dict[str, float]:
     """Open so many threads, with a message in each direction, and list them."""
-    office = Office(threads)
+    office = open_site(threads)
     playground, sandboxes = office.open()
     desk = sandboxes.get_as(Messages)
     gc.collect()
@@ -226,7 +180,7 @@ def run_threads(threads: int) -> dict[str, float]:
 
 def run_people(people: int) -> dict[str, float]:
     """Open a thread with each of so many scripted people, who answer once, and return the time and memory of each."""
-    office = Office(people)
+    office = open_site(people)
     playground, sandboxes = office.open()
     desk = sandboxes.get_as(Messages)
     gc.collect()
@@ -252,16 +206,8 @@ def run_people(people: int) -> dict[str, float]:
 
 
 def run_idle(playgrounds: int) -> dict[str, float]:
-    """Return the kilobytes of each of so many idle playgrounds."""
-    office = Office(10)
-    office.open()
-    gc.collect()
-    before = resident()
-    opened = [office.open() for _ in range(playgrounds)]
-    gc.collect()
-    used = (resident() - before) / len(opened)
-    office.listener.close()
-    return {"kilobytes": used}
+    """Return the kilobytes of an idle playground, and the microseconds in which a day passes on it."""
+    return measure_idle(open_site(10), playgrounds)
 
 
 def run_grown(messages_before: int) -> dict[str, float]:
@@ -269,7 +215,7 @@ def run_grown(messages_before: int) -> dict[str, float]:
 
     The sample is large, because one full garbage collection would decide a small one.
     """
-    office = Office(10)
+    office = open_site(10)
     playground, sandboxes = office.open()
     desk = sandboxes.get_as(Messages)
 
@@ -300,12 +246,7 @@ CASES: dict[str, Callable[[int], dict[str, float]]] = {
 
 def measure(case: str, size: int) -> dict[str, float]:
     """Measure one case in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.messages", "--case", case, "--size", str(size)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{case}: {done.stderr}")
-    figures: dict[str, float] = json.loads(done.stdout)
-    return figures
+    return measure_case("benchmarks.messages", case, size)
 
 
 def compare_rates(seconds: float) -> str:

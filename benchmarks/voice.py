@@ -10,24 +10,20 @@ what these cost. Each case is measured in a process of its own, and everything e
 import argparse
 import gc
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import measure_case, measure_idle, resident
 from benchmarks.voice_chat import run_played
-from benchmarks.voice_office import MENU, SERVERS, STEPS, PhoneOffice, measure_menu
-from benchmarks.x12_sandbox import resident
+from benchmarks.voice_office import MENU, SERVERS, STEPS, measure_menu, open_site
 from clerkship.sandbox.websocket import WebSocketMessage
 from clerkship.simulators.voice.events import FarEndSpoke
 from clerkship.simulators.voice.handle import Voice
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.websocket import VoiceSocket
 
-ROOT = Path(__file__).resolve().parent.parent
 CALLS = 200
 """Calls through the menu of each server."""
 OPEN = 1_000
@@ -47,7 +43,7 @@ def run_menu(calls: int) -> dict[str, float]:
 
 def run_open(calls: int) -> dict[str, float]:
     """Return the processor seconds in which so many calls are answered, and choose; and the memory of each."""
-    office = PhoneOffice()
+    office = open_site()
     playground, sandboxes = office.open()
     phone = sandboxes.get_as(Voice)
     phone.hang_up(phone.dial(MENU))
@@ -69,19 +65,7 @@ def run_open(calls: int) -> dict[str, float]:
 
 def run_idle(playgrounds: int) -> dict[str, float]:
     """Return the kilobytes of an idle playground with a telephone, and the microseconds in which a day passes on it."""
-    office = PhoneOffice()
-    office.open()
-    gc.collect()
-    before = resident()
-    opened = [office.open()[0] for _ in range(playgrounds)]
-    gc.collect()
-    used = (resident() - before) / playgrounds
-    began = time.process_time()
-    for playground in opened:
-        playground.advance(timedelta(days=1))
-    day = (time.process_time() - began) / playgrounds
-    office.listener.close()
-    return {"kilobytes": used, "microseconds": day * 1_000_000}
+    return measure_idle(open_site(), playgrounds)
 
 
 def run_grown(calls_before: int) -> dict[str, float]:
@@ -89,7 +73,7 @@ def run_grown(calls_before: int) -> dict[str, float]:
 
     The calls between end at the first menu, because the number of events is limited.
     """
-    office = PhoneOffice()
+    office = open_site()
     _, sandboxes = office.open()
     phone = sandboxes.get_as(Voice)
 
@@ -140,7 +124,7 @@ def run_pushes(calls: int) -> dict[str, float]:
 
 
 def _time_pushes(calls: int) -> float:
-    office = PhoneOffice()
+    office = open_site()
     playground, sandboxes = office.open()
     phone = sandboxes.get_as(Voice)
     last = [phone.dial(MENU)["id"] for _ in range(calls)][-1]
@@ -177,12 +161,7 @@ QUICK_SIZES = {"menu": 2, "open": 10, "idle": 5, "grown": 5, "played": 1, "pushe
 
 def measure(case: str, size: int) -> dict[str, float]:
     """Measure one case in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.voice", "--case", case, "--size", str(size)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{case}: {done.stderr}")
-    figures: dict[str, float] = json.loads(done.stdout)
-    return figures
+    return measure_case("benchmarks.voice", case, size)
 
 
 def compare(menu: dict[str, float], played: dict[str, float]) -> str:

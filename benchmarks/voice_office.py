@@ -2,29 +2,18 @@
 
 import http.client
 import json
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from clerkship.model.environment import Environment
-from clerkship.playground.gateway import Gateway
-from clerkship.playground.http import open_http
-from clerkship.playground.in_process import open_sandboxes
-from clerkship.playground.playground import Playground
-from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.handle import Sandboxes
+from benchmarks.processes import BenchmarkSite, start_server
 from clerkship.simulators import voice
-from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.handle import Voice
 
-ROOT = Path(__file__).resolve().parent.parent
 MENU = "+15550100150"
 NODES = 6
 STEPS = tuple(str(number % 9 + 1) for number in range(NODES))
@@ -49,28 +38,15 @@ def build_tree() -> dict[str, Any]:
     return {"name": "benchmark", "start": "menu_0", "nodes": nodes}
 
 
-class PhoneOffice:
-    """Playgrounds with a `voice` sandbox and one line."""
-
-    def __init__(self) -> None:
-        self.environment = Environment.model_validate({"name": "office", "simulators": {"phone": {"kind": "voice"}}})
-        line = {"number": MENU, "name": "Benchmark", "tree": build_tree()}
-        self.config = VoiceConfig.model_validate({"lines": [line]})
-        self.simulators = {"phone": PreparedSimulator(voice.SPEC, self.config, voice.SPEC.prepare(()))}
-        self.gateway = Gateway()
-        self.listener = open_http(self.gateway)
-        self.opened = 0
-
-    def open(self) -> tuple[Playground, Sandboxes]:
-        """Open a new playground, as a trial does."""
-        self.opened += 1
-        playground = Playground(self.environment, self.simulators, f"seed-{self.opened}")
-        return playground, open_sandboxes(self.gateway, playground, self.listener.url)
+def open_site() -> BenchmarkSite:
+    """Return a `voice` sandbox with one line."""
+    line = {"number": MENU, "name": "Benchmark", "tree": build_tree()}
+    return BenchmarkSite("phone", voice.SPEC, {"lines": [line]})
 
 
 def serve_sandbox() -> None:
     """Open a new playground for each line read, and print its address and the CPU time so far."""
-    office = PhoneOffice()
+    office = open_site()
     for _ in sys.stdin:
         phone = office.open()[1].get_as(Voice)
         print(json.dumps({"url": phone.url, "token": phone.token, "cpu": time.process_time()}), flush=True)
@@ -127,28 +103,6 @@ def serve_plain() -> None:
 SERVERS: dict[str, Callable[[], None]] = {"sandbox": serve_sandbox, "plain": serve_plain}
 
 
-@contextmanager
-def started(server: str) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Start a server, and yield a function that returns its address."""
-    command = [sys.executable, "-m", "benchmarks.voice", "--case", server]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        stdin, stdout = process.stdin, process.stdout
-        assert stdin is not None
-        assert stdout is not None
-
-        def find_address() -> dict[str, Any]:
-            stdin.write("\n")
-            stdin.flush()
-            address: dict[str, Any] = json.loads(stdout.readline())
-            return address
-
-        try:
-            yield find_address
-        finally:
-            stdin.close()
-            process.wait(30)
-
-
 class CallRate(NamedTuple):
     """What a server reaches."""
 
@@ -190,7 +144,7 @@ class MenuClient:
 
 def measure_menu(server: str, calls: int) -> CallRate:
     """Return calls a second through the menu of a server, one after another."""
-    with started(server) as find_address:
+    with start_server("benchmarks.voice", server) as find_address:
         client = MenuClient(find_address())
         client.call()
         before, began = find_address()["cpu"], time.perf_counter()

@@ -11,17 +11,15 @@ import argparse
 import gc
 import json
 import resource
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.http_load import keep_asking, render_request
+from benchmarks.processes import measure_case, resident, start_server
 from clerkship.domains import payer
 from clerkship.domains.payer.config import PayerConfig
 from clerkship.model.environment import Environment
@@ -40,7 +38,6 @@ from clerkship.simulators.x12.handle import X12
 from clerkship.simulators.x12.http import EDI
 from tests.simulators.x12.clearinghouse import MEMBERS, authorization, claim_status, eligibility, group, interchange
 
-ROOT = Path(__file__).resolve().parent.parent
 CONNECTIONS = 8
 MOST = 4_000
 """Interchanges in one playground: each leaves several events, and the number of events is limited."""
@@ -102,28 +99,6 @@ def serve() -> None:
     site.listener.close()
 
 
-@contextmanager
-def started() -> Iterator[Callable[[], dict[str, Any]]]:
-    """Start the server, and yield a function that opens a playground."""
-    command = [sys.executable, "-m", "benchmarks.x12_sandbox", "--case", "serve"]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        stdin, stdout = process.stdin, process.stdout
-        assert stdin is not None
-        assert stdout is not None
-
-        def open_playground() -> dict[str, Any]:
-            stdin.write("\n")
-            stdin.flush()
-            address: dict[str, Any] = json.loads(stdout.readline())
-            return address
-
-        try:
-            yield open_playground
-        finally:
-            stdin.close()
-            process.wait(30)
-
-
 class HttpRate(NamedTuple):
     """What one kind of interchange reaches over HTTP."""
 
@@ -151,7 +126,7 @@ def measure_http(seconds: float = 3.0, most: int = MOST) -> list[HttpRate]:
     """Return interchanges per second over HTTP, each kind in a new playground."""
     answers = {"270": b"~ST*271*", "276": b"~ST*277*", "278": b"~ST*278*"}
     rates = []
-    with started() as open_playground:
+    with start_server("benchmarks.x12_sandbox", "serve") as open_playground:
         for name, (code, _, sets) in REQUESTS.items():
             address = open_playground()
             next_request, limit = build_requests(name, address), max(1, most // sets)
@@ -210,23 +185,12 @@ def run_idle(playgrounds: int) -> dict[str, float]:
     return {"idle": (idle - before) / playgrounds, "used": (used - before) / playgrounds}
 
 
-def resident() -> float:
-    """Return the kilobytes that this process has in memory."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 1024
-
-
 CASES: dict[str, Callable[[int], dict[str, float]]] = {"batch": run_batch, "idle": run_idle}
 
 
 def measure(case: str, size: int) -> dict[str, float]:
     """Measure one case in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.x12_sandbox", "--case", case, "--size", str(size)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{case}: {done.stderr}")
-    figures: dict[str, float] = json.loads(done.stdout)
-    return figures
+    return measure_case("benchmarks.x12_sandbox", case, size)
 
 
 def table(seconds: float = 3.0, batch: int = BATCH, playgrounds: int = IDLE) -> str:

@@ -1,4 +1,4 @@
-"""What a call to a number meets: an answer, a busy tone, an announcement, or nobody."""
+"""What a call to a number meets: an answer, a busy tone, an announcement, or no answer."""
 
 from typing import NamedTuple
 
