@@ -15,8 +15,7 @@ ALLOWED_PAUSES = {
     "engine/test_conversations.py": "an agent that answers after the turn timeout, however fast the machine is",
     "engine/test_model_time.py": "a model and an agent whose time counts against a limit",
     "kit/test_descriptors.py": "the loop must run into the exhausted descriptors; asyncio reports no event",
-    "simulators/fax/killed_agent.py": "an agent that is killed while faxes are under way",
-    "simulators/voice/killed_caller.py": "an agent that is killed in the middle of calls",
+    "engine/held_agent.py": "an agent that is killed in the middle of its work",
     "playground/test_faults.py": "polls a connection in the loop under test",
 }
 

@@ -7,8 +7,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
+
+import yaml
 
 from clerkship.model.run import TaskRun
 from clerkship.service.task_view import load_task_view
@@ -105,3 +109,48 @@ def compare(undisturbed: ProcessControl, disturbed: ProcessControl) -> list[Task
         numbers.setdefault((t.task, t.trial), []).append(t.attempt)
     assert all(found == list(range(1, len(found) + 1)) for found in numbers.values())
     return finished
+
+
+class KilledRun(NamedTuple):
+    """A run that was killed and resumed until it was finished."""
+
+    path: Path
+    """Its store."""
+    trials: list[TaskRun]
+
+
+@contextlib.contextmanager
+def killed_run(folder: Path, suite: str, agent: str, kills: int, trials: int) -> Iterator[KilledRun]:
+    """Kill and resume a run of two tasks whose agent is a HeldAgent, and yield it.
+
+    Checks that they pass, and equal those of a run that was not killed. The first task is held at each kill, and the
+    second goes on.
+    """
+    held, other = (task["name"] for task in yaml.safe_load(suite)["tasks"])
+    undisturbed = ProcessControl(folder / "undisturbed", suite, agent, trials)
+    disturbed = ProcessControl(folder / "killed", suite, agent, trials)
+    with undisturbed, disturbed:
+        undisturbed.start("run")
+        assert undisturbed.ended() == 0
+        hold, command = disturbed.ledger.with_name(held), "run"
+        hold.touch()
+        for _ in range(kills):
+            before = disturbed.called()[f"under way {held}"]
+            child = disturbed.start(command)
+            wait_until(partial(_is_under_way, disturbed, before, held, other))
+            disturbed.kill_now(child)
+            assert disturbed.ended() == -signal.SIGKILL
+            with SqliteStore(disturbed.path) as store:
+                command = f"resume {store.run('latest').id}"
+        hold.unlink()
+        disturbed.start(command)
+        assert disturbed.ended() == 0
+        finished = compare(undisturbed, disturbed)
+        assert [(trial.status, trial.verdict) for trial in finished] == [("completed", "pass")] * 2 * trials
+        assert len(disturbed.attempts()) > len(finished)  # the trials that were killed are listed
+        yield KilledRun(disturbed.path, finished)
+
+
+def _is_under_way(disturbed: ProcessControl, before: int, held: str, other: str) -> bool:
+    called = disturbed.called()
+    return called[f"under way {held}"] > before and called[f"over {other}"] > 0

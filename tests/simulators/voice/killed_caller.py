@@ -1,26 +1,14 @@
 """An agent that is in the middle of two calls when it stops, until it is killed."""
 
-import os
-import time
-from pathlib import Path
 from typing import Any
+
+from tests.engine.held_agent import HeldAgent
 
 LINE, MAILBOX_LINE = "+15550100201", "+15550100206"
 
 
-class TwoCalls:
-    """Waits in a queue with one call, and leaves a voicemail with another.
-
-    Writes a line to a file when both calls are under way, and when both are over. In between it stops while there is a
-    file with the name of its task.
-    """
-
-    def __init__(self) -> None:
-        self.ledger = Path(os.environ["LEDGER"])
-
-    def _note(self, text: str) -> None:
-        with self.ledger.open("a") as ledger:
-            ledger.write(f"{text}\n")
+class TwoCalls(HeldAgent):
+    """Waits in a queue with one call, and leaves a voicemail with another."""
 
     def on_task(self, task_item: dict[str, Any], sandboxes: Any) -> None:
         name, phone = task_item["name"], sandboxes["phone"]
@@ -29,9 +17,7 @@ class TwoCalls:
         phone.press(waiting, "3")
         phone.hear(message)
         phone.say(message, f"This is the clinic about {name}. Please call us back.")
-        self._note(f"under way {name}")
-        while self.ledger.with_name(name).exists():
-            time.sleep(0.01)
+        self.hold(name)
         phone.hang_up(message)
         phone.wait(waiting, 900)
-        self._note(f"over {name}")
+        self.finish(name)
