@@ -47,10 +47,9 @@ def test_output_of_a_python_agent_is_kept_per_trial(bench: Workbench) -> None:
     def speaks(task_item: Any) -> int:
         print("printed", task_item["name"])
         print("to standard error", file=sys.stderr)
-        handler = logging.StreamHandler()
-        logging.getLogger("bot").addHandler(handler)
-        logging.getLogger("bot").error("logged")
-        logging.getLogger("bot").removeHandler(handler)
+        logger = logging.Logger("bot")
+        logger.addHandler(logging.StreamHandler())
+        logger.error("logged")
         return 42
 
     for name in ("first", "second"):
