@@ -214,6 +214,13 @@ def test_answer_of_a_hook_reads_a_reference_digit_by_digit() -> None:
     }  # fmt: skip
 
 
+def test_hook_of_an_answer_gets_what_the_verification_returned() -> None:
+    call = verified_call()
+    call.say("I'm calling about the status of an authorization")
+    hook = next(action for action in call.actions if isinstance(action, RunHook))
+    assert hook.results == {"member_name": "Ana Lee"}
+
+
 def test_question_asked_first_is_answered_after_the_verification() -> None:
     call = RepresentativeCall()
     assert call.say("I need the prior auth status please") == "Your NPI?"

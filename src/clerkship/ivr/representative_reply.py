@@ -138,9 +138,13 @@ class RepresentativeReply:
             self._run_hook(self._script.verify_hook, {})
 
     def _run_hook(self, hook: str, arguments: Mapping[str, str]) -> None:
-        """Run a hook with the values of the line, those that the caller stated, and arguments."""
+        """Run a hook with the values of the line, those that the caller stated, and arguments.
+
+        What earlier hooks returned serves required arguments only: the reference of the last answer must not narrow
+        the next search.
+        """
         given = {**self._draft.line_values, **self._draft.session.stated, **arguments}
-        self._draft.actions.append(RunHook(self._script.name, hook, given))
+        self._draft.actions.append(RunHook(self._script.name, hook, given, dict(self._draft.session.values)))
         self._draft.change(phase="waiting", due=None)
 
     def _accept(self) -> None:

@@ -190,6 +190,8 @@ class RunHook(NamedTuple):
     node: str
     hook: str
     arguments: dict[str, str]
+    results: dict[str, str] = {}
+    """Values that earlier hooks returned, for required arguments that are not given."""
 
 
 class StartHold(NamedTuple):

@@ -281,6 +281,16 @@ def test_next_appointment_is_found_and_past_ones_are_not() -> None:
     assert line.run("chart.find_appointment", patient="") == ("not_found", {})
 
 
+def test_values_of_earlier_hooks_serve_required_arguments_only() -> None:
+    line = Line()
+    number, other = "med-0001-allopurinol", {"patient": "Patient/pat-0002"}
+    assert line.run("chart.find_prescription", other, prescription_number=number).outcome == "refillable"
+    keys = chart_of_clinic().list_keys("Patient")[:60]
+    results = {key: line.run("chart.find_appointment", {"patient": key}) for key in keys}
+    assert any(each.outcome == "found" for each in results.values())
+    assert results == {key: line.run("chart.find_appointment", patient=key) for key in keys}
+
+
 def test_practitioner_is_found_by_npi() -> None:
     line = Line()
     found = line.run("chart.find_practitioner", npi="9999910000")

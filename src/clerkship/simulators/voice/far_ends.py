@@ -306,7 +306,9 @@ def _run_hook(state: VoiceHost, action: ActionContext, call: PhoneCall, run: Run
     hook = find_hook(run.hook)
     arguments, result = dict(run.arguments), NO_HOOK
     if hook is not None:
-        arguments, result = run_hook(HookContext(action, call, state.chart, state.cases), hook, run.arguments, {})
+        arguments, result = run_hook(
+            HookContext(action, call, state.chart, state.cases), hook, run.arguments, run.results
+        )
     values = dict(result.values)
     action.emit(
         HookRun(

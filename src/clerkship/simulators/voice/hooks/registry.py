@@ -16,7 +16,10 @@ def find_hook(name: str) -> Hook | None:
 def run_hook(
     context: HookContext, hook: Hook, arguments: Mapping[str, str], values: Mapping[str, str]
 ) -> tuple[dict[str, str], HookResult]:
-    """Run a hook, and return its arguments and its result. An argument that is not given is the value of its name."""
-    given = {name: arguments.get(name, values.get(name, "")) for name in (*hook.inputs, *hook.optional)}
-    complete = {name: value for name, value in given.items() if value or name in hook.inputs}
+    """Run a hook, and return its arguments and its result.
+
+    A required argument that is not given is the value of its name.
+    """
+    required = {name: arguments.get(name, values.get(name, "")) for name in hook.inputs}
+    complete = required | {name: arguments[name] for name in hook.optional if arguments.get(name)}
     return complete, hook.run(context, complete)
