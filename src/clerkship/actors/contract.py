@@ -147,6 +147,10 @@ class PastPersonTurn:
     """Nothing where the agent was silent, or has not answered yet."""
     noticed: tuple[Event, ...] = ()
     """All that happened from then to their next line, for those who watch."""
+    paused: int | None = None
+    """The number of the pause that they began, instead of saying something."""
+    cause: Event | None = None
+    """What they reacted to, if it is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +183,10 @@ class PersonAction:
     """Whether the person leaves after the reply to this."""
     out_of_role: ContractBreach | None = None
     """Set if the model broke the person's contract: nothing is sent, and the conversation ends."""
+
+
+PersonStep = Callable[[], PersonAction | None]
+"""Returns what a person does next."""
 
 
 class PersonUnavailable(PlatformError):
@@ -224,6 +232,9 @@ class SimulatedPerson(Protocol):
         """Respond to an event; None if it does not concern the person."""
         ...
 
-    def recall(self, past: Sequence[PastPersonTurn]) -> None:
-        """Restore the state after an earlier conversation, and wait for the next reply. Replaces `open`."""
+    def recall(self, past: Sequence[PastPersonTurn]) -> Mapping[int, PersonStep]:
+        """Restore the state after an earlier conversation, and wait for the next reply. Replaces `open`.
+
+        Returns what they do after each pause, by its number, for the pauses that are not over.
+        """
         ...

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
-from clerkship.actors.contract import AgentReply, PastPersonTurn, PersonAction
+from clerkship.actors.contract import AgentReply, PastPersonTurn, PersonAction, PersonStep
 from clerkship.actors.person_played import Improviser, ScriptProgress, press_button
 from clerkship.actors.script_replay import RecordedImproviser, ScriptReplay
 from clerkship.events.event import Event, Utterance, is_by_agent
@@ -94,11 +94,11 @@ class ScriptedPerson:
                 return self._use(number, rule, None)
         return None
 
-    def recall(self, past: Sequence[PastPersonTurn]) -> None:
+    def recall(self, past: Sequence[PastPersonTurn]) -> Mapping[int, PersonStep]:
         """Restore the state of rules and lines after an earlier conversation, without asking a model."""
         voice, self._voice = self._voice, RecordedImproviser()
         try:
-            ScriptReplay(self, self._voice).run(past)
+            return ScriptReplay(self, self._voice).run(past)
         finally:
             self._voice = voice
 

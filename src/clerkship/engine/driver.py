@@ -73,8 +73,8 @@ class TurnState:
     """Whether the agent ever replied to a message, by the conversations from which it got messages."""
     handled: dict[str, int] = field(default_factory=dict)
     """The number of messages of each conversation that were handled, by conversation."""
-    last: str = ""
-    """The conversation of the last message that the agent got."""
+    next: str = ""
+    """The conversation of the first message that the agent gets; empty if it is that of the first person."""
 
 
 class ConversationDriver:
@@ -109,8 +109,9 @@ class ConversationDriver:
             fork_point.restore(playground, agent, self._built.steps, people, trial)
             playground.people.agent_takes_turns = True
         handled = {key: fork_point.conversation(key).messages_handled for key in people}
-        last = fork_point.turns[-1].conversation if fork_point.turns else ""
-        return await self._drive(TurnState(len(fork_point.turns), fork_point.replied, handled, last))
+        # Another person may have spoken after the agent got this message, so the order does not follow from the last.
+        following = fork_point.handed[-1].conversation
+        return await self._drive(TurnState(len(fork_point.turns), fork_point.replied, handled, following))
 
     def _build_starts(self, conversations: Iterable[str]) -> Iterable[Start]:
         """Yield the initial data of each conversation, as copies that the agent may change."""
@@ -129,8 +130,8 @@ class ConversationDriver:
         """Pass messages to the agent until every conversation has ended or a limit is reached."""
         playground, people, max_turns = self._playground, self._playground.people, self._max_turns
         queue = deque(people.participants.values())
-        if state.last:  # a fork continues with the person after the one of the last message
-            queue.rotate(-1 - list(people.participants).index(state.last))
+        if state.next:
+            queue.rotate(-list(people.participants).index(state.next))
         slots, task_item = orjson.loads(self._built.slots), orjson.loads(self._built.task_item)
         while people.contract_breach is None:
             message = _next_message(queue, state)

@@ -146,8 +146,8 @@ class ForkPoint:
             self._restore_steps(playground, steps)
             for key, person in people.items():
                 past = self.conversation(key)
-                person.recall(past.person_history())
-                playground.people.restore_person(person, key, *past.pending_turns())
+                pauses = person.recall(past.person_history())
+                playground.people.restore_person(person, key, *past.pending_turns(), pauses)
                 playground.people.participants[key].leave_reason = past.leave_reason
             for events, key in self.handed[:-1]:
                 playground.sidecar.record_message(events, key if len(people) > 1 else None)

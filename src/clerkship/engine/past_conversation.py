@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple, cast
 
 from clerkship.actors.contract import AgentReply, PastPersonTurn, ReplyPart, Say, Turn
-from clerkship.events.event import Event, Utterance, find_conversations, is_by_agent
+from clerkship.events.event import Event, PauseEnded, PauseStarted, Utterance, find_conversations, is_by_agent
 from clerkship.events.lifecycle import FaultInjected, StepFailed, StepRan
 from clerkship.playground.conversation import join_replies
 
@@ -57,15 +57,28 @@ class PastConversation:
         return next(starts, 0)
 
     def person_history(self) -> list[PastPersonTurn]:
-        """Return each message of the person with what followed it. The last one is not answered yet."""
-        events, messages = self._events, self._messages
-        greeting = self._joined_replies(events[: messages[0]] if messages else events)
+        """Return each message and pause of the person with what followed it. The last one is not answered yet."""
+        events, actions = self._events, sorted([*self._messages, *self._pauses])
+        by_seq = {event.seq: event for event in events} if self._pauses else {}
+        greeting = self._joined_replies(events[: actions[0]] if actions else events)
         past = [PastPersonTurn(None, greeting)] if greeting is not None else []
-        for start, end in pairwise([*messages, len(events)]):
-            after = events[start + 1 : end]
-            seen = tuple(event for event in after if event.actor != "person")
-            past.append(PastPersonTurn(self._text(start), self._joined_replies(after), seen))
+        for start, end in pairwise([*actions, len(events)]):
+            action, after = events[start].payload, events[start + 1 : end]
+            said = action.text if isinstance(action, Utterance) else None
+            paused = action.pause if isinstance(action, PauseStarted) else None
+            seen = tuple(each for each in after if each.actor != "person" and not isinstance(each.payload, PauseEnded))
+            cause = by_seq.get(events[start].cause or 0)
+            past.append(PastPersonTurn(said, self._joined_replies(after), seen, paused, cause))
         return past
+
+    @cached_property
+    def _pauses(self) -> list[int]:
+        """The positions at which the person began a pause."""
+        return [
+            index
+            for index, event in enumerate(self._events)
+            if isinstance(event.payload, PauseStarted) and self._key in find_conversations(event)
+        ]
 
     def history(self) -> Iterator[Turn]:
         """Yield the turns that the agent had, with what it said and did. Turn 0 is before the first message."""
@@ -128,9 +141,6 @@ class PastConversation:
             for (last, number), (index, _) in pairwise(messages)
             if events[index].cause == events[last].cause and (number >= len(starts) or index < starts[number])
         ]
-
-    def _text(self, index: int) -> str:
-        return cast(Utterance, self._events[index].payload).text
 
     def _joined_replies(self, events: Sequence[Event]) -> AgentReply | None:
         replies = self._replies(events)

@@ -93,6 +93,19 @@ class UtteranceCut(Payload):
         return ""
 
 
+class PauseStarted(Payload):
+    """A person in a conversation is silent for a while, and goes on when PauseEnded follows."""
+
+    pause: int
+    """Number of the pause in the conversation, from 1."""
+
+
+class PauseEnded(Payload):
+    """The pause of a person is over: they say or do now what they had decided before."""
+
+    pause: int
+
+
 class Event(NamedTuple):
     """A payload with its position in the log. Events are ordered by (at, seq)."""
 

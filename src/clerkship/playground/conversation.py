@@ -1,6 +1,6 @@
 """The simulated people of a playground, each in their own conversation."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -11,13 +11,14 @@ from clerkship.actors.contract import (
     AgentReply,
     ContractBreach,
     PersonAction,
+    PersonStep,
     PersonUnavailable,
     ReplyPart,
     Say,
     SimulatedPerson,
 )
 from clerkship.actors.reply import check_log_capacity
-from clerkship.events.event import Event, Utterance, find_conversations, is_by_agent
+from clerkship.events.event import Event, PauseEnded, Utterance, find_conversations, is_by_agent
 from clerkship.events.lifecycle import PersonBrokeContract
 from clerkship.faults.contract import ON_TURN
 from clerkship.kit.stopwatch import Stopwatch
@@ -35,6 +36,7 @@ HEARD_ACTORS = ("agent", "reaction")
 """Whose messages a person at an address answers: the agent's, also those that follow from what it wrote in another
 sandbox; not messages that lie in the past, and not automatic replies."""
 INVALID_PERSON: Ending = "invalid_person"
+NO_PAUSES: Mapping[int, PersonStep] = {}
 D = TypeVar("D")
 
 
@@ -57,6 +59,8 @@ class Participant:
     """Why the person left; None if they have not."""
     unread: list[tuple[AgentReply, Event]] = field(default_factory=list)
     """Replies that a person with `answers_after` has not read yet."""
+    after_pause: dict[int, PersonStep] = field(default_factory=dict)
+    """What a person on the phone does after each pause, by its number."""
 
     @property
     def has_address(self) -> bool:
@@ -110,14 +114,20 @@ class People:
         self.restore_person(person, key)
 
     def restore_person(
-        self, person: SimulatedPerson, key: str, messages_ahead: int = 0, queued_replies: Sequence[Say] = ()
+        self,
+        person: SimulatedPerson,
+        key: str,
+        messages_ahead: int = 0,
+        queued_replies: Sequence[Say] = (),
+        after_pause: Mapping[int, PersonStep] = NO_PAUSES,
     ) -> None:
-        """Add a person to a conversation that has already begun. See Participant for the last two parameters."""
+        """Add a person to a conversation that has already begun. See Participant for the last three parameters."""
         conversation = _find_conversation(self._host, key)
         person.join(conversation.messages)
         participant = Participant(
             key, parse_key(key).sandbox, person, conversation, messages_ahead, list(queued_replies)
         )
+        participant.after_pause.update(after_pause)
         self.participants[key] = participant
         self.uses_model = self.uses_model or person.uses_model
         self._has_watchers = self._has_watchers or person.watches
@@ -125,11 +135,17 @@ class People:
             self._restore_unread(participant)
 
     def _restore_unread(self, participant: Participant) -> None:
-        """Let a person read what the agent sent since their last message, at the time when they would have."""
-        sent = list(takewhile(is_by_agent, reversed(participant.conversation.messages)))
+        """Let a person read what the agent sent since their last message, at the time when they would have.
+
+        What they have answered by a pause they have read.
+        """
+        conversation = participant.conversation
+        pauses = conversation.pauses if isinstance(conversation, CallConversation) else ()
+        read_until = max((pause.cause or 0 for pause in pauses), default=0)
+        sent = list(takewhile(is_by_agent, reversed(conversation.messages)))
         for event in reversed(sent):
             message = cast(Utterance, event.payload)
-            if event.actor in HEARD_ACTORS and message.expects_answer:
+            if event.actor in HEARD_ACTORS and message.expects_answer and event.seq > read_until:
                 self._hear(participant, _to_reply(message), event)
 
     def open(self, key: str) -> None:
@@ -270,21 +286,22 @@ class People:
         if action.after is None:
             return
 
-        def go_on(*, ticks: bool = True) -> None:
-            if action.more is not None and participant.conversation.open:
-                self._perform(participant, self._decide(participant, action.more), cause, ticks=ticks)
-
-        def go_on_in_call() -> None:
-            if self.listening:
-                with self._host.lock:
-                    go_on(ticks=False)
-
-        if isinstance(participant.conversation, CallConversation):
+        conversation = participant.conversation
+        if not isinstance(conversation, CallConversation):
+            self._host.clock.advance(action.after)
+            if action.more is not None and conversation.open:
+                self._perform(participant, self._decide(participant, action.more), cause)
+        elif action.more is not None and conversation.open:
             # Other calls go on meanwhile, and so does the action that the person has noticed.
-            self._host.clock.schedule(self._host.clock.now + action.after, go_on_in_call)
-            return
-        self._host.clock.advance(action.after)
-        go_on()
+            pause = conversation.pause(self._host.context_for(participant.sandbox, "person", cause), action.after)
+            participant.after_pause[pause] = action.more
+
+    def _end_pause(self, event: Event, pause: int) -> None:
+        """Have a person on the phone do what they decided before a pause."""
+        for participant in filter(None, map(self.participants.get, find_conversations(event))):
+            more = participant.after_pause.pop(pause, None)
+            if more is not None and participant.conversation.open:
+                self._perform(participant, self._decide(participant, more), event.seq, ticks=False)
 
     def _end_invalid(self, participant: Participant, breach: ContractBreach, cause: int | None) -> None:
         self.contract_breach = breach
@@ -343,6 +360,9 @@ class People:
     def notify(self, event: Event) -> None:
         """Have people notice an event; the person whom a message was sent to answers it."""
         if event.actor == "person":
+            return
+        if isinstance(event.payload, PauseEnded):
+            self._end_pause(event, event.payload.pause)
             return
         keys = find_conversations(event)
         concerned: Iterable[Participant] = self.participants.values()

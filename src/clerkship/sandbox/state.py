@@ -5,7 +5,7 @@ See docs/decisions/0001-event-log-as-state.md.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from clerkship.events.event import Event, Payload
@@ -194,6 +194,15 @@ class CallConversation(Conversation, ABC):
     @abstractmethod
     def can_answer(self, message: Event) -> bool:
         """Return whether the call in which the agent said something still goes on."""
+
+    @abstractmethod
+    def pause(self, action: ActionContext, length: timedelta) -> int:
+        """Let the person be silent for a while; return the number of the pause. PauseEnded follows it."""
+
+    @property
+    @abstractmethod
+    def pauses(self) -> Sequence[Event]:
+        """The PauseStarted events of the conversation in order."""
 
     @property
     @abstractmethod

@@ -1,7 +1,7 @@
 """The conversation with a simulated person by phone."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from clerkship.events.event import Event
@@ -15,6 +15,7 @@ from clerkship.simulators.voice.events import (
     CHANNEL,
     AgentSpoke,
     CallAnswered,
+    PersonPaused,
     PhoneConversationEnded,
     PhoneConversationStarted,
     SessionChanged,
@@ -50,6 +51,11 @@ class PhoneConversation(CallConversation):
     def messages(self) -> Sequence[Event]:
         """What was said by and to the person since the conversation was started."""
         return self._record.messages if self._record is not None else ()
+
+    @property
+    def pauses(self) -> Sequence[Event]:
+        """The pauses of the person so far."""
+        return self._record.pauses if self._record is not None else ()
 
     @property
     def hangs_up_at(self) -> datetime | None:
@@ -119,6 +125,14 @@ class PhoneConversation(CallConversation):
         check_not_held(call)
         check_text(text, self._state.settings)
         return call
+
+    def pause(self, action: ActionContext, length: timedelta) -> int:
+        """Let the person be silent for a while; return the number of the pause. Refused if they have left."""
+        if not self.open:
+            raise Refusal(409, "not_open", f"there is no person at {self._number}")
+        number = len(self.pauses) + 1
+        action.emit(PersonPaused(number=self._number, pause=number, seconds=length.total_seconds()))
+        return number
 
     def end(self, action: ActionContext, reason: str, **extra: Any) -> Event:
         """Let the person leave: they hang up when they have finished speaking. Refused if they left already."""

@@ -69,6 +69,8 @@ def dump_people(people: Iterable[PersonByPhone]) -> list[dict[str, Any]]:
             "open": each.is_open,
             "turns": each.turns,
             "messages": [event.seq for event in each.messages],
+            "pauses": [event.seq for event in each.pauses],
+            "open_pauses": sorted(each.open_pauses),
         }
         for each in people
     ]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from clerkship.events.event import Payload, Utterance, UtteranceCut
+from clerkship.events.event import PauseEnded, PauseStarted, Payload, Utterance, UtteranceCut
 from clerkship.ivr.session import FarEndSession, RejectionReason
 from clerkship.model.conversation_key import build_place
 from clerkship.simulators.voice.records import CallOutcome, CallParty, DialOutcome, Direction, DueKind, Speaker
@@ -384,6 +384,31 @@ class PhoneConversationStarted(Payload):
         return (build_place(CHANNEL, self.number),)
 
 
+class PersonPaused(PauseStarted):
+    """A simulated person is silent for a while before they speak, call or hang up."""
+
+    kind: ClassVar[str] = "voice.person.paused"
+    number: str
+    seconds: float
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation."""
+        return (build_place(CHANNEL, self.number),)
+
+
+class PersonResumed(PauseEnded):
+    """The pause of a simulated person is over."""
+
+    kind: ClassVar[str] = "voice.person.resumed"
+    number: str
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation."""
+        return (build_place(CHANNEL, self.number),)
+
+
 class PhoneConversationEnded(Payload):
     """A simulated person no longer answers at a number."""
 
@@ -430,5 +455,7 @@ EVENTS: tuple[type[Payload], ...] = (
     MessageWaitingChanged,
     VoiceWebhookRegistered,
     PhoneConversationStarted,
+    PersonPaused,
+    PersonResumed,
     PhoneConversationEnded,
 )

@@ -1,6 +1,9 @@
 """The simulated people who can be reached by phone, and the calls in which they are."""
 
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from heapq import heappop, heappush
+from typing import NamedTuple
 
 from clerkship.events.event import Event
 from clerkship.simulators.voice.events import (
@@ -9,6 +12,8 @@ from clerkship.simulators.voice.events import (
     CallEnded,
     CallTransferred,
     FarEndSpoke,
+    PersonPaused,
+    PersonResumed,
     PhoneConversationEnded,
     PhoneConversationStarted,
 )
@@ -27,6 +32,20 @@ class PersonByPhone:
     """Whether they answer and may call. False after they have left."""
     turns: int = 0
     messages: list[Event] = field(default_factory=list)
+    pauses: list[Event] = field(default_factory=list)
+    """The PersonPaused events."""
+    open_pauses: set[int] = field(default_factory=set)
+    """The numbers of the pauses that are not over."""
+
+
+class DuePause(NamedTuple):
+    """A pause of a person that ends."""
+
+    at: datetime
+    seq: int
+    """The seq of the PersonPaused event."""
+    number: str
+    pause: int
 
 
 class PeopleByPhone:
@@ -36,6 +55,8 @@ class PeopleByPhone:
         self.by_number: dict[str, PersonByPhone] = {}
         self._calls: dict[str, str] = {}
         """Number -> id of the call in which the person is connected with the agent."""
+        self._pauses: list[DuePause] = []
+        """A heap of pauses. One that is over stays until it is the first."""
 
     def __contains__(self, number: object) -> bool:
         """Return whether a person answers at a number."""
@@ -53,6 +74,15 @@ class PeopleByPhone:
     def find_call(self, number: str) -> str | None:
         """Return the id of the call in which a person is connected with the agent."""
         return self._calls.get(number)
+
+    def first_pause(self) -> DuePause | None:
+        """Return the pause that ends first."""
+        while self._pauses:
+            first = self._pauses[0]
+            if first.pause in self.by_number[first.number].open_pauses:
+                return first
+            heappop(self._pauses)
+        return None
 
     def next_turn(self, number: str) -> int:
         """Return the turn of the next thing that the far end at a number says; 0 if no person is there."""
@@ -76,6 +106,11 @@ class PeopleByPhone:
                 self.by_number[number] = PersonByPhone(name, number, greeting)
             case PhoneConversationEnded(number=number):
                 self.by_number[number].is_open = False
+                self.by_number[number].open_pauses.clear()
+            case PersonPaused(number=number, pause=pause, seconds=seconds):
+                self._pause(event, number, pause, seconds)
+            case PersonResumed(number=number, pause=pause):
+                self.by_number[number].open_pauses.discard(pause)
             case CallAnswered(call=call, far_end=number):
                 self._disconnect(call)
                 if number in self.by_number:
@@ -90,6 +125,12 @@ class PeopleByPhone:
     def _disconnect(self, call: str) -> None:
         for number in [number for number, id in self._calls.items() if id == call]:
             del self._calls[number]
+
+    def _pause(self, event: Event, number: str, pause: int, seconds: float) -> None:
+        person = self.by_number[number]
+        person.pauses.append(event)
+        person.open_pauses.add(pause)
+        heappush(self._pauses, DuePause(event.at + timedelta(seconds=seconds), event.seq, number, pause))
 
     def _add(self, event: Event, number: str, turn: int) -> None:
         person = self.by_number.get(number)

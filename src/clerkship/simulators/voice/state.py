@@ -48,6 +48,7 @@ from clerkship.simulators.voice.events import (
     DigitsSent,
     HoldEnded,
     HoldStarted,
+    PersonResumed,
     PhoneConversationEnded,
 )
 from clerkship.simulators.voice.far_ends import (
@@ -252,14 +253,17 @@ class VoiceState(State):
         action.emit(CallEnded(call=call.id, by=by, outcome=outcome, reason=reason))
 
     def next_due(self) -> DueWork | None:
-        """Return the first work that is due in a call."""
-        work = self.calls.agenda.first()
-        return None if work is None else DueWork(work.at, work.seq)
+        """Return the first work that is due in a call, or the first end of a person's pause."""
+        work, pause = self.calls.agenda.first(), self.people.first_pause()
+        due = [DueWork(each.at, each.seq) for each in (work, pause) if each is not None]
+        return min(due, default=None)
 
     def run_due(self, action: ActionContext) -> None:
-        """Do the work that is due in a call."""
-        work = self.calls.agenda.first()
-        if work is not None:
+        """Do the work that is due in a call, or end the pause of a person."""
+        work, pause = self.calls.agenda.first(), self.people.first_pause()
+        if pause is not None and (work is None or pause[:2] < work[:2]):
+            action.emit(PersonResumed(number=pause.number, pause=pause.pause))
+        elif work is not None:
             _run_work(self, action, work.call, work.kind)
 
     # Changes.
