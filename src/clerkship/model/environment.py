@@ -165,11 +165,11 @@ CONVERSATION_ENVIRONMENT = Environment(
 
 
 class ZonedConfig(Protocol):
-    """A config with the UTC offset of a sandbox's times."""
+    """A config with the zone of a sandbox's times."""
 
     @property
-    def zone(self) -> int | None:
-        """The offset in minutes; None for that of the environment."""
+    def zone(self) -> int | str | None:
+        """The UTC offset in minutes, or the name of a zone; None for the offset of the environment."""
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
         """Return a copy with some fields changed."""
@@ -179,7 +179,7 @@ ZonedConfigT = TypeVar("ZonedConfigT", bound=ZonedConfig)
 
 
 def apply_environment_zone(config: ZonedConfigT, environment: Environment) -> ZonedConfigT:
-    """Return the config with the UTC offset of the environment, unless the config sets one."""
+    """Return the config with the UTC offset of the environment, unless the config sets a zone."""
     if config.zone is not None:
         return config
     return config.model_copy(update={"zone": utc_offset_minutes(environment.now)})

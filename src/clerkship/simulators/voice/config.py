@@ -1,8 +1,9 @@
 """The configuration of a `voice` simulator."""
 
 from collections.abc import Collection, Iterator
-from datetime import timedelta
+from datetime import timedelta, timezone, tzinfo
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field
 
@@ -13,6 +14,7 @@ from clerkship.model.checked import CheckedModel, FoundMistake
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.model.names import did_you_mean
+from clerkship.model.zone_name import ZoneName
 from clerkship.simulators.voice.example_tree import EXAMPLE_REPRESENTATIVE, EXAMPLE_TREE
 from clerkship.simulators.voice.records import DialOutcome
 from clerkship.simulators.voice.tree_hooks import find_script_hook_mistakes
@@ -92,13 +94,17 @@ class VoiceConfig(CheckedModel):
     max_text: Annotated[Whole, Field(ge=1, le=100_000, description="characters that are said at once")] = 5_000
 
     zone: Annotated[
-        Whole | None,
+        Annotated[Whole, Field(ge=-720, le=840)] | ZoneName | None,
         Field(
-            ge=-720,
-            le=840,
-            description="UTC offset of opening hours in minutes; by default that of the environment's now",
+            description="zone of opening hours: its name, such as America/New_York, or its UTC offset in minutes; "
+            "by default the offset of the environment's now",
         ),
     ] = None
+
+    @property
+    def local_zone(self) -> tzinfo:
+        """The zone of opening hours."""
+        return ZoneInfo(self.zone) if isinstance(self.zone, str) else timezone(timedelta(minutes=self.zone or 0))
 
     def find_mistakes(self, domains: Collection[str]) -> Iterator[FoundMistake]:
         """Return the mistakes in phone trees and scripts that depend on hooks, mailboxes and domains."""

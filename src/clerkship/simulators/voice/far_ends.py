@@ -1,6 +1,5 @@
 """The far ends of calls: which one a call is connected to, and how its actions become events."""
 
-from datetime import timedelta, timezone
 from typing import Any
 
 from clerkship.events.event import Event
@@ -73,8 +72,7 @@ NO_HOOK = HookResult("failed")
 
 def build_context(state: VoiceHost, action: ActionContext) -> StepContext:
     """Return what a step may depend on: the local time, which opening hours need, and random numbers."""
-    zone = timezone(timedelta(minutes=state.settings.zone or 0))
-    return StepContext(action.now.astimezone(zone), action.rng)
+    return StepContext(action.now.astimezone(state.settings.local_zone), action.rng)
 
 
 def build_recorder(mailbox: MailboxConfig) -> FarEnd:
