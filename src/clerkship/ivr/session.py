@@ -81,6 +81,7 @@ class MailboxSession(Frozen):
     digits: Annotated[str, Field(description="digits of the PIN so far")] = ""
     messages: Annotated[tuple[str, ...], Field(description="ids, in the order in which they are played")] = ()
     place: Annotated[Whole, Field(description="the message that is played, from 0")] = 0
+    wrong_pins: Annotated[Whole, Field(description="wrong PINs that were entered in this call")] = 0
     due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
 
 
@@ -224,6 +225,15 @@ class ChangeVoicemail(NamedTuple):
     change: Literal["read", "unread", "deleted"]
 
 
+class CheckPin(NamedTuple):
+    """Record whether the PIN that was entered for a mailbox is right."""
+
+    mailbox: str
+    is_right: bool
+    is_locked: bool
+    """Whether the mailbox takes no further PIN by phone."""
+
+
 class LeaveVoicemail(NamedTuple):
     """Leave a message in a mailbox."""
 
@@ -250,6 +260,7 @@ Action = (
     | TransferCall
     | VerifyIdentity
     | ChangeVoicemail
+    | CheckPin
     | LeaveVoicemail
     | HangUp
 )

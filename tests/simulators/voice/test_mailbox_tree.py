@@ -8,6 +8,7 @@ import pytest
 from clerkship.ivr.session import (
     Action,
     ChangeVoicemail,
+    CheckPin,
     DigitsPressed,
     HangUp,
     MailboxSession,
@@ -22,7 +23,7 @@ from clerkship.ivr.session import (
 )
 from clerkship.kit.rng import Rng
 from clerkship.simulators.voice.config import MailboxConfig
-from clerkship.simulators.voice.mailbox_tree import ASK_PIN, OPTIONS, MailboxMachine
+from clerkship.simulators.voice.mailbox_tree import ASK_PIN, LOCKED, MAX_WRONG_PINS, OPTIONS, MailboxMachine
 from clerkship.simulators.voice.records import Voicemail
 
 NOW = datetime(2026, 3, 2, 15, tzinfo=UTC)
@@ -40,8 +41,8 @@ MESSAGES = [voicemail("old", 8), voicemail("saved", 9, is_read=True), voicemail(
 class Caller:
     """Calls a mailbox, and keeps what it does."""
 
-    def __init__(self, messages: list[Voicemail] | None = None) -> None:
-        self.machine = MailboxMachine(BOX, MESSAGES if messages is None else messages)
+    def __init__(self, messages: list[Voicemail] | None = None, wrong_pins: int = 0) -> None:
+        self.machine = MailboxMachine(BOX, MESSAGES if messages is None else messages, wrong_pins)
         self.now, self.actions = NOW, list[Action]()
         self._take(self.machine.start(self._context))
 
@@ -171,3 +172,33 @@ def test_an_empty_mailbox_says_so() -> None:
     assert (
         caller.press("2580#") == "You have no new messages and no saved messages. You have no more messages. Goodbye."
     )
+
+
+def test_a_mailbox_locks_at_the_last_wrong_pin_of_all_calls() -> None:
+    caller = Caller(wrong_pins=MAX_WRONG_PINS - 2)
+    assert caller.press("1111") == f"That PIN is not correct. {ASK_PIN}"
+    assert caller.press("2222") == f"That PIN is not correct. {LOCKED} Goodbye."
+    checks = [(action.is_right, action.is_locked) for action in caller.actions if isinstance(action, CheckPin)]
+    assert checks == [(False, False), (False, True)]
+
+
+def test_wrong_pins_in_one_key_sequence_are_all_counted() -> None:
+    caller = Caller(wrong_pins=MAX_WRONG_PINS - 2)
+    assert caller.press("1111#2222#2580#") == f"That PIN is not correct. {LOCKED} Goodbye."
+    assert sum(isinstance(action, CheckPin) for action in caller.actions) == 2
+
+
+def test_a_locked_mailbox_says_so_and_takes_no_pin() -> None:
+    caller = Caller(wrong_pins=MAX_WRONG_PINS)
+    assert [action.text for action in caller.actions if isinstance(action, Speak)] == [f"{LOCKED} Goodbye."]
+    assert caller.press("2580#") == ""
+    caller.wait()
+    assert isinstance(caller.actions[-1], HangUp)
+
+
+@pytest.mark.parametrize("nothing", [DigitsPressed("#"), SpeechEnded("I do not know"), TimerFired()])
+def test_a_missing_pin_is_not_a_wrong_pin(nothing: Stimulus) -> None:
+    caller = Caller(wrong_pins=MAX_WRONG_PINS - 1)
+    caller.wait()
+    assert caller.do(nothing) == f"I'm sorry, I didn't get your PIN. {ASK_PIN}"
+    assert caller.press("2580").startswith("You have two new messages")

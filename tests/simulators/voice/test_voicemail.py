@@ -9,6 +9,7 @@ from clerkship.model.errors import InputError
 from clerkship.playground.playground import replay
 from clerkship.sandbox.request import Request
 from clerkship.simulators.voice import mailboxes
+from clerkship.simulators.voice.mailbox_tree import LOCKED
 from clerkship.simulators.voice.steps.voicemail import LeaveVoicemailStep
 from tests.simulators.voice.office_phone import ANSWERPHONE, OWN, OfficePhone
 
@@ -186,6 +187,56 @@ def test_a_wrong_pin_opens_no_mailbox(phone: OfficePhone) -> None:
     assert phone.find(call).status == "ended"
     assert phone.find(call).reprompts == 3
     assert phone.events("voicemail.changed") == []
+
+
+def guess_pins(phone: OfficePhone, *pins: str) -> str:
+    """Call the mailbox and enter PINs; return what was heard last."""
+    call = phone.dial(ACCESS)
+    heard = phone.listen(call)
+    for pin in pins:
+        phone.act(call, "press", digits=f"{pin}#")
+        heard = phone.listen(call)
+    if phone.find(call).status != "ended":
+        phone.act(call, "hang-up")
+    return heard
+
+
+def test_wrong_pins_in_several_calls_lock_the_mailbox_for_calls_only(phone: OfficePhone) -> None:
+    leave(phone)
+    for n in range(2):
+        assert guess_pins(phone, *(f"{n}00{guess}" for guess in range(3))).endswith("That PIN is not correct. Goodbye.")
+    assert LOCKED in guess_pins(phone, "2000", "2001", "2002")
+    assert guess_pins(phone) == f"{LOCKED} Goodbye."
+    entered = phone.events("mailbox.pin_entered")
+    assert [(each.is_right, each.is_locked) for each in entered] == [(False, False)] * 8 + [(False, True)]
+    [message] = phone.get("/voicemails")["voicemails"]
+    assert phone.get(f"/voicemails/{message['id']}")["text"] == "Please call me back."
+    playground = phone.rig.playground
+    prepared = {name: sandbox.prepared for name, sandbox in playground.sandboxes.items()}
+    copy = replay(prepared, playground.log.events)[phone.rig.name]
+    assert copy.dump() == phone.state.dump()
+    assert copy.dump()["locked_mailboxes"] == ["main"]
+
+
+def test_a_right_pin_lets_wrong_pins_be_counted_anew(phone: OfficePhone) -> None:
+    leave(phone)
+    for _ in range(3):
+        assert "Please call me back." in guess_pins(phone, "0000", "0001", "2580")
+        guess_pins(phone, "0000", "0001", "0002")
+    assert not any(entered.is_locked for entered in phone.events("mailbox.pin_entered"))
+
+
+def test_a_call_that_has_not_entered_its_pin_finds_the_mailbox_locked(phone: OfficePhone) -> None:
+    waiting = phone.dial(ACCESS)
+    phone.hear(waiting)
+    phone.act(waiting, "press", digits="2")
+    for _ in range(3):
+        call = phone.dial(ACCESS)
+        phone.hear(call)
+        phone.act(call, "press", digits="0000#0001#0002#")
+        phone.act(call, "hang-up")
+    phone.act(waiting, "press", digits="580#")
+    assert LOCKED in phone.listen(waiting)
 
 
 def test_a_message_left_by_phone_waits_in_the_own_mailbox(phone: OfficePhone) -> None:

@@ -362,6 +362,16 @@ class MessageWaitingChanged(Payload):
     unread: int
 
 
+class MailboxPinEntered(Payload):
+    """A PIN was entered in a call to a mailbox; without the PIN."""
+
+    kind: ClassVar[str] = "voice.mailbox.pin_entered"
+    call: str
+    mailbox: str
+    is_right: bool
+    is_locked: Annotated[bool, Field(description="whether the mailbox takes no further PIN by phone")] = False
+
+
 class VoiceWebhookRegistered(Payload):
     """The agent registered where it is called for calls and voicemails, or removed it; without the address."""
 
@@ -453,6 +463,7 @@ EVENTS: tuple[type[Payload], ...] = (
     VoicemailLeft,
     VoicemailChanged,
     MessageWaitingChanged,
+    MailboxPinEntered,
     VoiceWebhookRegistered,
     PhoneConversationStarted,
     PersonPaused,

@@ -11,6 +11,7 @@ from clerkship.ivr.session import (
     Beep,
     CallerSession,
     ChangeVoicemail,
+    CheckPin,
     CollectValue,
     EndHold,
     EnterNode,
@@ -49,6 +50,7 @@ from clerkship.simulators.voice.events import (
     HookRun,
     IdentityVerified,
     InputRejected,
+    MailboxPinEntered,
     MusicStarted,
     NodeEntered,
     SessionChanged,
@@ -58,7 +60,7 @@ from clerkship.simulators.voice.events import (
 from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
 from clerkship.simulators.voice.hooks.registry import find_hook, run_hook
 from clerkship.simulators.voice.host import VoiceHost
-from clerkship.simulators.voice.mailbox_tree import MailboxMachine
+from clerkship.simulators.voice.mailbox_tree import MAX_WRONG_PINS, MailboxMachine
 from clerkship.simulators.voice.mailboxes import VoicemailRecording, build_voicemail
 from clerkship.simulators.voice.records import CallParty, CallTurn, DueKind, PhoneCall, Speaker
 
@@ -86,13 +88,24 @@ def choose_far_end(state: VoiceHost, call: PhoneCall) -> FarEnd | None:
     line = state.lines.find(number)
     if line is None:
         mailbox = state.mailboxes.find_by_access_number(number)
-        return None if mailbox is None else MailboxMachine(mailbox, state.mailboxes.list_messages(mailbox.name))
+        return None if mailbox is None else _open_mailbox(state, call, mailbox)
     tree = find_tree(state, call)
     if tree is not None and not representative:
         return IvrMachine(tree, line.values)
     script = line.representatives.get(representative or next(iter(line.representatives), ""))
     values = {**(tree.values if tree is not None else {}), **line.values}
     return None if script is None else RepresentativeMachine(script, values)
+
+
+def _open_mailbox(state: VoiceHost, call: PhoneCall, mailbox: MailboxConfig) -> FarEnd:
+    """Return the far end at the access number of a mailbox."""
+    boxes, session = state.mailboxes, call.session
+    wrong_pins = boxes.wrong_pins[mailbox.name]
+    if mailbox.name in boxes.locked:
+        wrong_pins = MAX_WRONG_PINS
+    elif isinstance(session, MailboxSession):
+        wrong_pins = max(wrong_pins - session.wrong_pins, 0)
+    return MailboxMachine(mailbox, boxes.list_messages(mailbox.name), wrong_pins)
 
 
 def find_tree(state: VoiceHost, call: PhoneCall) -> IvrTree | None:
@@ -232,6 +245,8 @@ def _perform(state: VoiceHost, action: ActionContext, call: PhoneCall, far_end: 
             action.emit(HoldEnded(call=call.id, by="line"))
         case VerifyIdentity(member_id):
             action.emit(IdentityVerified(call=call.id, member_id=member_id))
+        case CheckPin(mailbox, is_right, is_locked):
+            action.emit(MailboxPinEntered(call=call.id, mailbox=mailbox, is_right=is_right, is_locked=is_locked))
         case ChangeVoicemail() | LeaveVoicemail():
             _change_mailbox(state, action, call, each)
 

@@ -8,6 +8,7 @@ from clerkship.ivr.session import (
     Action,
     Answered,
     ChangeVoicemail,
+    CheckPin,
     DigitsPressed,
     HangUp,
     MailboxSession,
@@ -30,6 +31,9 @@ from clerkship.simulators.voice.config import MailboxConfig
 from clerkship.simulators.voice.records import Voicemail
 
 MAX_PIN_ATTEMPTS = 3
+"""Missing or wrong PINs in one call, after which the mailbox hangs up."""
+MAX_WRONG_PINS = 9
+"""Wrong PINs in all calls since the last right one, after which the mailbox takes no PIN by phone."""
 MAX_ATTEMPTS = 3
 """Missing or wrong keys in a row, after which the mailbox hangs up."""
 INPUT_SECONDS = 8.0
@@ -37,6 +41,10 @@ ASK_PIN = "Please enter your PIN, followed by the pound key."
 OPTIONS = (
     "To repeat this message, press 1. For the next message, press 2. To delete it, press 7. "
     "To keep it as new, press 9. For the main menu, press star."
+)
+LOCKED = (
+    "This mailbox is locked, because a wrong PIN was entered too often. It cannot be opened by phone. "
+    "Please contact your administrator."
 )
 GOODBYE = "Goodbye."
 NO_MORE = "You have no more messages."
@@ -56,16 +64,22 @@ _MENU_CHOICES = (
 
 
 class MailboxMachine:
-    """The far end of a call to the access number of a mailbox."""
+    """The far end of a call to the access number of a mailbox.
 
-    def __init__(self, mailbox: MailboxConfig, messages: Sequence[Voicemail]) -> None:
+    `wrong_pins` is how often a wrong PIN was entered in other calls since the last right one.
+    """
+
+    def __init__(self, mailbox: MailboxConfig, messages: Sequence[Voicemail], wrong_pins: int = 0) -> None:
         self._mailbox = mailbox
+        self._wrong_pins = wrong_pins
         self._messages = {message.id: message for message in messages}
         self._choices = {"message": _OPTION_CHOICES, "options": _OPTION_CHOICES, "menu": _MENU_CHOICES}
 
     def start(self, context: StepContext) -> StepResult:
-        """Ask for the PIN."""
+        """Ask for the PIN, unless the mailbox is locked."""
         session = MailboxSession(mailbox=self._mailbox.name, phase="speaking")
+        if self._is_locked(session):
+            return _end(session, f"{LOCKED} {GOODBYE}", context)
         return _speak(session, ASK_PIN, context)
 
     def step(self, session: MailboxSession, stimulus: Stimulus, context: StepContext) -> StepResult:
@@ -97,8 +111,7 @@ class MailboxMachine:
 
     def _hear(self, session: MailboxSession, text: str, context: StepContext) -> StepResult:
         if session.step == "pin":
-            digits = parse_entry("digits", text)
-            return self._check_pin(session, digits or "", context)
+            return self._check_pin(session, parse_entry("digits", text) or "", context)
         choice = match_choice(self._choices[session.step], text)
         if choice is None:
             return self._reject(session, "no_match", text, context)
@@ -139,12 +152,24 @@ class MailboxMachine:
         return _listen(waiting, context, *_stop(session))
 
     def _check_pin(self, session: MailboxSession, entered: str, context: StepContext) -> StepResult:
+        session = session.model_copy(update={"digits": ""})
+        if self._is_locked(session):
+            return _end(session, f"{LOCKED} {GOODBYE}", context, *_stop(session))
+        if not entered:
+            return self._reject(session, "no_match", "", context)
         if entered != self._mailbox.pin:
-            return self._reject(session.model_copy(update={"digits": ""}), "invalid", "", context)
+            session = session.model_copy(update={"wrong_pins": session.wrong_pins + 1})
+            checked = CheckPin(self._mailbox.name, False, self._is_locked(session))
+            result = self._reject(session, "invalid", "", context)
+            return result._replace(actions=(checked, *result.actions))
         newest = sorted(self._messages.values(), key=lambda each: (each.received_at, each.id), reverse=True)
         order = tuple(message.id for message in sorted(newest, key=lambda each: each.is_read))
-        opened = session.model_copy(update={"messages": order, "attempts": 0, "digits": "", "step": "message"})
-        return self._play(opened, context, self._summarize(), *_stop(session))
+        opened = session.model_copy(update={"messages": order, "attempts": 0, "step": "message"})
+        checked = CheckPin(self._mailbox.name, True, False)
+        return self._play(opened, context, self._summarize(), *_stop(session), checked)
+
+    def _is_locked(self, session: MailboxSession) -> bool:
+        return self._wrong_pins + session.wrong_pins >= MAX_WRONG_PINS
 
     def _summarize(self) -> str:
         unread = sum(not message.is_read for message in self._messages.values())
@@ -196,6 +221,8 @@ class MailboxMachine:
         session = session.model_copy(update={"attempts": attempts})
         if session.step == "pin":
             words = "That PIN is not correct." if reason == "invalid" else "I'm sorry, I didn't get your PIN."
+            if self._is_locked(session):
+                return _end(session, f"{words} {LOCKED} {GOODBYE}", context, *actions)
             if attempts >= MAX_PIN_ATTEMPTS:
                 return _end(session, f"{words} {GOODBYE}", context, *actions)
             return _speak(session, f"{words} {ASK_PIN}", context, *actions)

@@ -10,6 +10,7 @@ from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.config import MailboxConfig
 from clerkship.simulators.voice.events import (
+    MailboxPinEntered,
     MessageWaitingChanged,
     VoicemailChange,
     VoicemailChanged,
@@ -38,6 +39,10 @@ class Mailboxes:
         self.messages: dict[str, Voicemail] = {}
         """All messages by id, also deleted ones, in the order in which they were left."""
         self._unread = dict.fromkeys(self.configs, 0)
+        self.wrong_pins = dict.fromkeys(self.configs, 0)
+        """Mailbox -> wrong PINs by phone since the last right one."""
+        self.locked: set[str] = set()
+        """The mailboxes that take no further PIN by phone."""
 
     @property
     def is_full(self) -> bool:
@@ -136,6 +141,10 @@ class Mailboxes:
                     message.is_read = change == "read"
                 is_unread = not message.is_read and not message.is_deleted
                 self._unread[message.mailbox] += is_unread - was_unread
+            case MailboxPinEntered(mailbox=name, is_right=is_right, is_locked=is_locked):
+                self.wrong_pins[name] = 0 if is_right else self.wrong_pins[name] + 1
+                if is_locked:
+                    self.locked.add(name)
 
 
 def build_voicemail(

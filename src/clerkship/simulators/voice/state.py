@@ -287,6 +287,8 @@ class VoiceState(State):
             "lines": self.lines.dump_changes(),
             "people": dump_people(self.people.by_number.values()),
             "voicemails": dump_voicemails(self.mailboxes.messages.values()),
+            "wrong_pins": {name: count for name, count in self.mailboxes.wrong_pins.items() if count},
+            "locked_mailboxes": sorted(self.mailboxes.locked),
             "cases": {member: list(numbers) for member, numbers in self.cases.by_member.items()},
             "webhook": {"events": list(self.webhook.events), "told": sorted(map(list, self.webhook.answered))},
         }
