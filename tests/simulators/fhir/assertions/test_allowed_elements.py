@@ -132,6 +132,28 @@ def test_text_with_quantity_not_in_task_fails(where: str, text: str) -> None:
     assert "only quantities that the task asks for" in list_failed_rows(found)[0][1]
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"identifier": [{"value": "48213377"}]},
+        {"identifier": [{"value": "7730"}]},
+        {"note": [{"text": "Confirmed by the payer, reference number 48213377."}]},
+    ],
+    ids=lambda more: str(more)[:60],
+)
+def test_identifier_is_not_a_quantity(more: Resource) -> None:
+    assert check_order(ORDER | more).passed
+
+
+def test_quantity_with_unit_in_identifier_fails() -> None:
+    found = check_order(ORDER | {"identifier": [{"value": "give 400 tablets"}]})
+    assert [row[0] for row in list_failed_rows(found)] == ["identifier[0].value"]
+
+
+def test_identifier_is_accepted_among_quantities() -> None:
+    assert check_order(ORDER, LISTED | {"quantities": ["48213377"]}).passed
+
+
 def test_narrative_is_checked_for_quantities_and_patients_only() -> None:
     div = '<div xmlns="http://www.w3.org/1999/xhtml">Give <b>400</b> tablets</div>'
     assert not check_order(ORDER | {"text": {"status": "generated", "div": div}}).passed

@@ -37,7 +37,7 @@ def _check_plain_path(path: str) -> str:
 
 
 def _check_quantity_text(text: str) -> str:
-    if not list(find_quantities(text)):
+    if not text.strip().isdigit() and not list(find_quantities(text)):
         raise ValueError(f"`{text}` is not a quantity (expected: a number and its unit, such as 20 mEq)")
     return text
 

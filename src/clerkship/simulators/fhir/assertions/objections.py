@@ -177,9 +177,14 @@ class _ElementChecker:
         others = self.patients.find_named(text, self.allowed_patients) - self.allowed_patients
         if others:
             yield Objection(path, f"no other patient named (it names {', '.join(sorted(others))})", text)
-        if remove_indexes(path).rpartition(".")[2] != "reference":
+        names = remove_indexes(path)
+        if names.rpartition(".")[2] != "reference":
+            # The number of an identifier is a quantity only with a unit.
+            is_identifier = names == "identifier.value" or names.endswith(".identifier.value")
             not_allowed = [
-                quantity for quantity in find_quantities(text) if not self.allowed_quantities.allows(quantity)
+                quantity
+                for quantity in find_quantities(text)
+                if not self.allowed_quantities.allows(quantity) and (quantity.unit or not is_identifier)
             ]
             if not_allowed:
                 yield Objection(path, f"only quantities that the task asks for (it contains {not_allowed[0]})", text)

@@ -60,6 +60,8 @@ a an and as at before below above by for from in into is on or over than the to 
 _STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
 """Words after which no unit of the number before them can follow."""
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
+_IDENTIFIER = re.compile(r"\d{8,9}")
+"""An identifier if no unit follows: no dose has so many digits, and a phone number has seven, ten or eleven."""
 
 
 class ParsedQuantity(NamedTuple):
@@ -85,7 +87,7 @@ def normalise_unit(text: str) -> str:
 
 
 def find_quantities(text: str) -> Iterator[ParsedQuantity]:
-    """Yield every number in a text that is not part of a date, a time or a code, and not an ordinal.
+    """Yield every number in a text that is not part of a date, a time or a code, and not an ordinal or identifier.
 
     Takes time linear in the length of the text, since an agent may have written it.
     """
@@ -97,7 +99,7 @@ def find_quantities(text: str) -> Iterator[ParsedQuantity]:
     text = _DATES_IN_WORDS.sub(_remove_date, _SPELLED_NUMBER.sub(_to_digits, text))
     for match in _NUMBER.finditer(text):
         unit = _find_unit(text, match.end())
-        if unit or not (_ORDINAL.match(text, match.end()) or _is_year(match)):
+        if unit or not (_ORDINAL.match(text, match.end()) or _is_year(match) or _IDENTIFIER.fullmatch(match[0])):
             yield ParsedQuantity(to_float(match[0].replace(",", "").replace(" ", "")), unit)
 
 
