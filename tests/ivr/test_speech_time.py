@@ -1,7 +1,7 @@
 """A text takes as long to say as its words, and text without spaces as long as its letters."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clerkship.ivr.speech_time import MAX_ORDINARY_WORD, SECONDS_PER_WORD, measure_speech, split_heard
@@ -25,6 +25,7 @@ def test_ordinary_text_takes_its_words(text: str, seconds: float) -> None:
     assert measure_speech(text) == seconds
 
 
+@settings(deadline=None)
 @given(ORDINARY_WORDS)
 def test_words_of_ordinary_length_take_the_same_time(words: list[str]) -> None:
     assert measure_speech(" ".join(words)) == round(SECONDS_PER_WORD * len(words), 2)
@@ -44,6 +45,7 @@ def test_only_the_said_part_of_a_long_word_is_heard() -> None:
     assert split_heard(text, measure_speech(text)) == text
 
 
+@settings(deadline=None)
 @given(ORDINARY_WORDS, st.floats(0, 10))
 def test_ordinary_words_are_heard_whole(words: list[str], seconds: float) -> None:
     heard = split_heard(" ".join(words), seconds).split()
