@@ -1,12 +1,15 @@
 """The WebSocket of a telephone, with a real client over loopback."""
 
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
 from websockets.sync.client import ClientConnection
 
-from tests.simulators.voice.office_phone import BUSY, MENU, MENU_PROMPT, OWN
+from clerkship.sandbox.websocket import WebSocketSession
+from clerkship.simulators.voice.events import FarEndSpoke
+from clerkship.simulators.voice.websocket import VoiceSocket
+from tests.simulators.voice.office_phone import BUSY, MENU, MENU_PROMPT, OWN, OfficePhone
 from tests.simulators.voice.served_phone import ServedPhone
 
 
@@ -100,3 +103,57 @@ def test_a_bad_message_is_answered_with_an_error_and_the_connection_stays(messag
         assert answer["error"]["message"]
         assert answer["id"] == (5 if '"id": 5' in str(message) else None)
         assert ask(client, id=2, do="calls") == {"id": 2, "result": {"calls": []}}
+
+
+class ReadCounter(list[Any]):
+    """A list that counts how many of its items are read."""
+
+    def __init__(self, items: list[Any]) -> None:
+        super().__init__(items)
+        self.reads = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        items = super().__getitem__(index)
+        self.reads += len(items) if isinstance(index, slice) else 1
+        return items
+
+    def __iter__(self) -> Any:
+        self.reads += len(self)
+        return super().__iter__()
+
+    def __contains__(self, item: object) -> bool:
+        self.reads += len(self)
+        return super().__contains__(item)
+
+
+class PushList:
+    """A session that keeps what is pushed."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+
+    def send(self, message: str) -> None:
+        """Keep a message."""
+        self.messages.append(orjson.loads(message))
+
+
+def test_an_event_costs_the_same_in_a_long_call() -> None:
+    """The socket of an agent looks only at what was said since the last event."""
+    costs = []
+    with OfficePhone() as phone:
+        call = phone.find(phone.reach_menu())
+        socket, session = VoiceSocket(), PushList()
+        socket.on_open(cast(WebSocketSession, session))
+        socket.on_event(FarEndSpoke.kind, phone.state)
+        for repeats in (2, 40, 2):
+            for _ in range(repeats):
+                session.messages.clear()
+                phone.act(call.id, "press", digits="*")
+                counters = [ReadCounter(call.turns), ReadCounter(call.sounds), ReadCounter(phone.state.calls.changed)]
+                call.turns, call.sounds, phone.state.calls.changed = counters
+                socket.on_event(FarEndSpoke.kind, phone.state)
+                costs.append([counter.reads for counter in counters])
+                assert [message["event"] for message in session.messages] == ["speech"]
+        assert len(call.turns) > 40
+    assert costs[0] == costs[-1]
+    assert sum(costs[0]) < 10
