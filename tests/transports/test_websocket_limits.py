@@ -6,7 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -16,10 +16,14 @@ from clerkship.events.request_line import render_event_request
 from clerkship.faults.drip import DripFault
 from clerkship.faults.drop import DropFault
 from clerkship.faults.error import ErrorFault
+from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Reply
 from clerkship.sandbox.route import Route
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
+from clerkship.transports.limits import ConnectionLimits, ConnectionTable
+from clerkship.transports.tcp import OpenPort
+from clerkship.transports.websocket import WebSocketConnection
 from clerkship.transports.websocket_frames import MAX_FRAGMENTS
 from clerkship.transports.websocket_handshake import websocket_route
 from tests.transports.site import Site, open_site
@@ -240,3 +244,45 @@ def test_events_are_joined_while_a_client_does_not_read() -> None:
         while client.recv(1_000_000):
             pass
     assert 0 < len(PUSHED) < said / 2
+
+
+class WaitingClient:
+    """A sandbox whose state is read only when the test says so, as while its playground is locked."""
+
+    def __init__(self) -> None:
+        self.address = "sandbox"
+        self.waiting: asyncio.Queue[Callable[[Any], Any]] = asyncio.Queue()
+        self.subscribed = 0
+
+    async def read_state(self, read: Callable[[Any], Any]) -> Any:
+        """Keep what is to be read."""
+        self.waiting.put_nowait(read)
+        await asyncio.Event().wait()
+
+    def subscribe(self, callback: Callable[[str], None]) -> Callable[[], None]:
+        """Count subscribers."""
+        self.subscribed += 1
+        return self._unsubscribe
+
+    def _unsubscribe(self) -> None:
+        self.subscribed -= 1
+
+
+@pytest.mark.parametrize("last_first", [False, True])
+def test_websocket_that_closes_while_it_opens_does_not_stay_subscribed(last_first: bool) -> None:
+    async def open_and_close() -> int:
+        client = WaitingClient()
+        port = OpenPort(ConnectionTable(ConnectionLimits(), 10), socket.socket())
+        connection = WebSocketConnection(port, cast(SandboxClient, client), EchoHandler())
+        ours, theirs = socket.socketpair()
+        with theirs, port.socket:
+            transport, _ = await asyncio.get_running_loop().create_connection(asyncio.Protocol, sock=ours)
+            connection.adopt(transport, b"")
+            start = await client.waiting.get()
+            transport.abort()
+            stop = await asyncio.wait_for(client.waiting.get(), 10)
+            for read in (stop, start) if last_first else (start, stop):
+                read(None)
+            return client.subscribed
+
+    assert asyncio.run(open_and_close()) == 0

@@ -34,9 +34,11 @@ class WebSocketConnection(TcpConnection):
         self._client, self._handler = client, handler
         self._frames: WebSocketFrames
         self._queue: deque[WebSocketMessage | QueuedEvent] = deque()
+        self._queued_kinds: set[str] = set()
+        """Kinds of queued events; a search through the queue would take long if the client sends many messages."""
         self._failing: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
-        self._stop_watching: Callable[[], None] | None = None
+        self._unsubscribe: Callable[[], None] | None = None
         self._pinged_at = 0.0
 
     def adopt(self, transport: asyncio.Transport, received: bytes) -> None:
@@ -88,11 +90,8 @@ class WebSocketConnection(TcpConnection):
             self._handler.on_close(self._frames.close_code)
         except Exception as error:
             self._failing = self._loop.create_task(self._fail(error))
-        if self._stop_watching is not None:
-            self._task = self._loop.create_task(self._unwatch(self._stop_watching))
-
-    async def _unwatch(self, stop: Callable[[], None]) -> None:
-        await self._client.read_state(lambda _: stop())
+        if self._handler.watches_events:
+            self._task = self._loop.create_task(self._client.read_state(self._stop_watching))
 
     def eof_received(self) -> bool:
         """Close the connection: a WebSocket cannot be half-closed."""
@@ -146,7 +145,17 @@ class WebSocketConnection(TcpConnection):
     async def _open(self) -> None:
         self._handler.on_open(self)
         if self._handler.watches_events:
-            self._stop_watching = await self._client.read_state(lambda _: self._client.subscribe(self._on_event))
+            await self._client.read_state(self._start_watching)
+
+    def _start_watching(self, _: Any) -> None:
+        """Subscribe to the events. Called with the playground locked, so perhaps after the connection was lost."""
+        if not self._gone.done():
+            self._unsubscribe = self._client.subscribe(self._on_event)
+
+    def _stop_watching(self, _: Any) -> None:
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
 
     def _on_event(self, kind: str) -> None:
         """Queue an event. Called in the thread that logs it."""
@@ -155,9 +164,9 @@ class WebSocketConnection(TcpConnection):
 
     def _queue_event(self, kind: str) -> None:
         """Queue an event; if the queue is full, such as of a client that does not read, one of each kind."""
-        event = QueuedEvent(kind)
-        if len(self._queue) < MAX_QUEUED or event not in self._queue:
-            self._queue.append(event)
+        if len(self._queue) < MAX_QUEUED or kind not in self._queued_kinds:
+            self._queue.append(QueuedEvent(kind))
+            self._queued_kinds.add(kind)
         self._start()
 
     async def _answer_queue(self) -> None:
@@ -166,6 +175,7 @@ class WebSocketConnection(TcpConnection):
             if len(self._queue) == MAX_QUEUED:
                 self._transport.resume_reading()
             if isinstance(queued, QueuedEvent):
+                self._queued_kinds.discard(queued.kind)
                 await self._client.read_state(partial(self._handler.on_event, queued.kind))
                 continue
             call = parse_message(self._handler, queued)
