@@ -15,14 +15,14 @@ QUIET_WIDTH = 5.0
 """Seconds as which a longer time is drawn."""
 LABEL_SECONDS = 1.5
 """Seconds that a label keeps free behind its moment."""
-ROW_SECONDS = 40.0
+ROW_SECONDS = 34.0
 """Seconds in a row of a short call."""
 MAX_ROW_SECONDS = 80.0
 ROWS_AIM = 8
 """Rows above which each row takes more seconds."""
 TICK_SECONDS = 10
-ROW_PIXELS = 900
-"""The least width at which a row is drawn; labels are placed for it."""
+ROW_PIXELS = 750
+"""The least width at which a row is drawn, in a window of 1,280 pixels; labels are placed for it."""
 LABEL_PIXELS, FLAG_PIXELS, CHARACTER_PIXELS, KEY_PIXELS = 26, 40, 6.6, 13.5
 MAX_LABEL = 60
 """Characters of a label."""

@@ -2,7 +2,8 @@
 
 const OPEN_TRANSCRIPTS = 3;
 const MOST_BESIDE = 12;
-const LEAST_SPACE = 7;
+const LEAST_SPACE = 8;
+const BAR_LINES = 5;
 const LABEL_KINDS = { hold: "held", keys: "by-agent", transfer: "change", verified: "good", rejected: "bad", beep: "change", voicemail: "good", ended: "end", answered: "change" };
 
 function callsSection(trial) {
@@ -92,10 +93,16 @@ function flag(number, passed) {
   return el("span", { class: `flag is-${passed ? "pass" : "fail"}`, title: `criterion ${number}: ${passed ? "as expected" : "not as expected"}` }, passed ? "✓" : "✗", " ", number);
 }
 
-// Whether a text is likely to fit in a bar, of a width in percent, at the least width of a row.
+// Whether a text is likely to fit in a bar, of a width in percent, at the least width of a row, with its words whole.
 function fits(text, width) {
-  const characters = Math.floor((width * 9 - 12) / 6);
-  return text.length < 3 || (characters > 5 && text.length < characters * 4.6);
+  const characters = Math.floor((width * 7.5 - 13) / 7);
+  let [lines, column] = [1, 0];
+  for (const { length } of text.split(/\s+/)) {
+    if (length > characters) return text.length < 3;
+    if (column && column + 1 + length > characters) [lines, column] = [lines + 1, 0];
+    column += length + (column ? 1 : 0);
+  }
+  return lines <= BAR_LINES;
 }
 
 // The text of a bar that is too short for it stands beside the bar, if there is space.
@@ -106,9 +113,9 @@ function stripBar(trial, call, bar, next) {
   const text = bar.began ? "…" : moment.text;
   const end = bar.x + bar.width;
   const space = (next ? next.x : 100) - end;
-  const isBeside = bar.width < MOST_BESIDE && space > LEAST_SPACE && !fits(text, bar.width);
-  const node = placed(el("a", { class: parts.filter(Boolean).join(" "), href: `#${momentId(trial, moment)}`, title: describeMoment(moment) }, isBeside ? null : [flags([moment]), text]), bar);
-  return isBeside ? [node, placed(el("span", { class: "strip-beside" }, text, moment.note ? el("i", {}, ` (${moment.note})`) : null, " ", flags([moment])), { x: end, width: Math.min(space - 0.5, 18) })] : node;
+  const isBeside = bar.width < MOST_BESIDE && space > LEAST_SPACE && !fits(`${"flags ".repeat(moment.marks ? moment.marks.length : 0)}${text}`, bar.width);
+  const node = placed(el("a", { class: parts.filter(Boolean).join(" "), href: `#${momentId(trial, moment)}`, title: describeMoment(moment) }, isBeside ? null : el("span", { class: "strip-words" }, flags([moment]), text)), bar);
+  return isBeside ? [node, placed(el("span", { class: "strip-beside" }, text, moment.note ? el("i", {}, ` (${moment.note})`) : null, " ", flags([moment])), { x: end, width: Math.min(space - 0.5, 21) })] : node;
 }
 
 function stripLabel(trial, call, label, kind) {
