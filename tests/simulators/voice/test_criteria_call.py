@@ -59,6 +59,8 @@ def test_failure_names_the_nearest_call_and_the_difference() -> None:
     assert not result.passed
     assert "outcome completed (expected 'abandoned')" in result.detail
     assert result.evidence[0].seq == 1
+    short = check(build_held_call(), max_hold="4m")
+    assert "hold in seconds 300.0 (expected at most 240.0)" in short.detail
 
 
 def test_conditions_must_hold_for_one_call_and_with_each_for_every_call() -> None:

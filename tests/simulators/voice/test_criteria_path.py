@@ -36,7 +36,7 @@ def test_nodes_are_visited_in_order_with_others_between() -> None:
 def test_wrong_order_fails_and_says_so() -> None:
     result = check(build_call("status", "welcome"), nodes=["welcome", "status"])
     assert (result.passed, result.score) == (False, 0.5)
-    assert "nodes[1]: expected 'status', not (only earlier)" in result.detail
+    assert "nodes[1]: expected 'status', actual (only earlier)" in result.detail
     assert "went status > welcome" in result.detail
 
 

@@ -130,7 +130,7 @@ class VoiceCallHappened(Assertion, CallMatch):
         matching = [call for call, rows in compared if not _list_failures(rows)]
         row = compare_count(expected, len(matching), matching[0].seq if matching else None)
         listed = occurrence.join_first([call.describe() for call in matching]) or "none"
-        detail = f"calls{self.describe_calls()}: {listed} (expected {describe_expected(expected)})"
+        detail = f"calls{self.describe_calls()} that are like this: {listed} (expected {describe_expected(expected)})"
         if row.passed or self.none:
             return Check.of(row.passed, detail, row)
         others = [
@@ -161,11 +161,11 @@ class VoiceCallHappened(Assertion, CallMatch):
 
     def _compare_times(self, call: LoggedPhoneCall, metrics: CallMetrics) -> Iterator[FieldCheck]:
         limits: list[tuple[str, str, timedelta | None, float | None]] = [
-            ("duration", "gte", self.min_duration, metrics.length),
-            ("duration", "lte", self.max_duration, metrics.length),
-            ("hold", "gte", self.min_hold, metrics.on_hold),
-            ("hold", "lte", self.max_hold, metrics.on_hold),
-            ("response_time", "lte", self.max_response_time, metrics.max_response_time),
+            ("duration in seconds", "gte", self.min_duration, metrics.length),
+            ("duration in seconds", "lte", self.max_duration, metrics.length),
+            ("hold in seconds", "gte", self.min_hold, metrics.on_hold),
+            ("hold in seconds", "lte", self.max_hold, metrics.on_hold),
+            ("response time in seconds", "lte", self.max_response_time, metrics.max_response_time),
         ]
         for path, matcher, limit, actual in limits:
             if limit is not None:

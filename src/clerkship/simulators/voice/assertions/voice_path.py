@@ -73,7 +73,7 @@ class VoicePath(Assertion, CallMatch):
 
     def _report(self, rows: Sequence[FieldCheck], subject: str) -> Check:
         failed = "; ".join(
-            f"{row.path}: expected {describe_expected(row.expected)}, not {row.actual}"
+            f"{row.path}: expected {describe_expected(row.expected)}, actual {row.actual}"
             for row in rows
             if not row.passed
         )
