@@ -15,6 +15,7 @@ from clerkship.simulators.voice.incoming import Caller, ring_agent
 from clerkship.simulators.voice.state import VoiceState
 from tests.simulators.voice.office_phone import ANSWERPHONE, LINES, MAILBOXES, MENU, MENU_PROMPT, TREE, OfficePhone
 from tests.simulators.voice.served_phone import ServedPhone
+from tests.simulators.voice.test_websocket import ask
 from tests.waiting import processor_limit
 
 LONG = 100_000
@@ -198,3 +199,29 @@ def test_a_socket_that_does_not_read_stops_no_call_and_no_other_socket() -> None
         assert answers[-1].get("result", answers[-1])["id"] == call
         assert "closed today" in phone.listen(call)
         assert served.playground.broken is None
+
+
+@pytest.mark.parametrize("seconds", [True, False, "5", "five", None, [5], {"value": 5}, 0, -1, 7_201])
+@pytest.mark.parametrize("verb", ["hear", "wait"])
+def test_seconds_that_are_no_number_in_range_are_refused_and_no_time_passes(verb: str, seconds: Any) -> None:
+    with OfficePhone() as phone:
+        call = phone.reach_menu()
+        before = phone.state.dump()
+        error = phone.act(call, verb, seconds=seconds)["error"]
+        assert (error["code"], "seconds" in error["message"]) == ("invalid_input", True)
+        assert phone.state.dump() == before
+        assert phone.act(call, verb, seconds=5)["status"] == "connected"
+        assert phone.act(call, verb, seconds=2.5)["status"] == "connected"
+
+
+def test_numbers_over_a_websocket_are_no_flags_and_no_text() -> None:
+    with ServedPhone() as served:
+        client = served.open_socket()
+        call = ask(client, do="dial", to=MENU)["result"]["id"]
+        for command in ("hear", "wait"):
+            for seconds in (True, "5", None):
+                error = ask(client, do=command, call=call, seconds=seconds)["error"]
+                assert "seconds" in error["message"]
+        for command in ("calls", "voicemails"):
+            assert "count" in ask(client, do=command, count=True)["error"]["message"]
+            assert "result" in ask(client, do=command, count=1)

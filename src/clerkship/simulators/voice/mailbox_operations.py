@@ -7,6 +7,7 @@ from pydantic import Field
 
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.sandbox.operation import OperationContext, operation
+from clerkship.simulators.voice.page_count import PageCount
 from clerkship.simulators.voice.records import Voicemail
 from clerkship.simulators.voice.state import VoiceState
 
@@ -20,7 +21,9 @@ class VoicemailList(Frozen):
     mailbox: Annotated[str | None, Field(description="name of a mailbox; all of yours by default")] = None
     unread: Annotated[bool | None, Field(description="true for unread messages only, false for read ones")] = None
     after: Annotated[str, Field(description="the next of the previous page")] = ""
-    count: Annotated[int, Field(ge=1, le=MAX_LISTED, description="the largest number of messages to return")] = 100
+    count: Annotated[PageCount, Field(ge=1, le=MAX_LISTED, description="the largest number of messages to return")] = (
+        100
+    )
 
 
 class VoicemailId(Frozen):

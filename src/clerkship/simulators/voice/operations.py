@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clerkship.model.frozen import Frozen
+from clerkship.model.frozen import Frozen, Number
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.simulators.voice.calls import agent_speech_end
 from clerkship.simulators.voice.checks import check_answered, check_digits, check_not_held, check_open, check_text
 from clerkship.simulators.voice.listening import HeardMark, has_finished, next_silence
+from clerkship.simulators.voice.page_count import PageCount
 from clerkship.simulators.voice.records import CallStatus, PhoneCall
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.views import summarize_call, view_call, view_heard
@@ -41,14 +42,14 @@ class Listening(PhoneCallId):
     """How long to listen to a call."""
 
     seconds: Annotated[
-        float, Field(gt=0, le=MAX_WAIT_SECONDS, description="how long to listen at most, in simulated seconds")
+        Number, Field(gt=0, le=MAX_WAIT_SECONDS, description="how long to listen at most, in simulated seconds")
     ] = DEFAULT_HEAR_SECONDS
 
 
 class CallWait(PhoneCallId):
     """How long to stay on the line."""
 
-    seconds: Annotated[float, Field(gt=0, le=MAX_WAIT_SECONDS, description="how long to wait, in simulated seconds")]
+    seconds: Annotated[Number, Field(gt=0, le=MAX_WAIT_SECONDS, description="how long to wait, in simulated seconds")]
 
 
 class SpokenWords(PhoneCallId):
@@ -69,7 +70,7 @@ class CallList(Frozen):
     status: Annotated[CallStatus | None, Field(description="ringing, connected or ended")] = None
     direction: Annotated[Literal["inbound", "outbound"] | None, Field(description="inbound or outbound")] = None
     after: Annotated[str, Field(description="the next of the previous page")] = ""
-    count: Annotated[int, Field(ge=1, le=MAX_PAGE, description="the largest number of calls to return")] = 100
+    count: Annotated[PageCount, Field(ge=1, le=MAX_PAGE, description="the largest number of calls to return")] = 100
 
 
 @operation()
