@@ -129,6 +129,30 @@ def test_wait_in_a_queue_is_longer(fields: dict[str, Any], minutes: int) -> None
         assert_replayable(phone)
 
 
+@pytest.mark.parametrize(
+    ("fields", "minutes"),
+    [
+        ({"number": MENU}, 20),
+        ({"number": BUSY}, 10),
+        ({"queue": "queue"}, 20),
+        ({"queue": "office/queue"}, 20),
+        ({"queue": "other/queue"}, 10),
+        ({"queue": "claims"}, 10),
+        ({"queue": "queue", "number": BUSY}, 10),
+    ],
+)
+def test_a_long_hold_is_limited_to_a_number_and_a_queue(fields: dict[str, Any], minutes: int) -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.long_hold", factor=2, **fields)
+        call = phone.reach_menu()
+        phone.act(call, "press", digits="3")
+        phone.hear(call, 5)
+        [hold] = phone.events("hold.started")
+        assert (hold.seconds, hold.number, hold.node) == (minutes * 60, MENU, "office/queue")
+        assert len(list_injected(phone)) == (minutes == 20)
+        assert_replayable(phone)
+
+
 def test_hold_of_the_agent_is_not_a_wait_in_a_queue() -> None:
     with OfficePhone() as phone:
         inject(phone, "voice.long_hold", factor=3)
@@ -153,6 +177,57 @@ def test_line_mishears_one_digit_and_the_caller_cannot_tell() -> None:
         assert f"Account {' '.join(entry.understood[:4])}" in phone.listen(call).replace(",", "")
         assert phone.find(call).digits[-1][1] == "1234#"
         assert_replayable(phone)
+
+
+def say_account(phone: OfficePhone, text: str) -> str:
+    """Say an account number where the line asks for it; return what the line says then."""
+    call = phone.reach_menu()
+    phone.act(call, "say", text="billing")
+    phone.hear(call)
+    phone.act(call, "say", text=text)
+    return phone.listen(call)
+
+
+@pytest.mark.parametrize("text", ["one two three four", "1234", "It is one, two, 3 4.", "One Two Three Oh"])
+def test_line_mishears_one_spoken_digit_of_an_entry(text: str) -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.mishear", min_digits=4, times=1)
+        right = "1230" if "Oh" in text else "1234"
+        heard = say_account(phone, text)
+        [spoken] = phone.events("digits.spoken")
+        assert spoken.text == text != spoken.understood
+        [collected] = phone.events("value.collected")
+        assert sum(one != other for one, other in zip(collected.value, right, strict=True)) == 1
+        assert f"Account {', '.join(collected.value)} is paid." in heard
+        assert phone.events("agent.spoke")[-1].text == text
+        [injected] = list_injected(phone)
+        assert injected.operation == "voice.digits.spoken"
+        say_account(phone, text)
+        assert phone.events("value.collected")[-1].value == right
+        assert_replayable(phone)
+
+
+def test_spoken_choices_and_words_without_digits_are_not_misheard() -> None:
+    with OfficePhone() as phone:
+        inject(phone, "voice.mishear")
+        call = phone.reach_menu()
+        phone.act(call, "say", text="one billing please")
+        assert "Enter your account number" in phone.listen(call)
+        phone.act(call, "say", text="I do not know it")
+        phone.listen(call)
+        assert (list_injected(phone), phone.events("digits.spoken")) == ([], [])
+
+
+def test_misheard_speech_varies_with_the_seed() -> None:
+    def mishear(seed: str) -> list[str]:
+        with OfficePhone(seed=seed) as phone:
+            inject(phone, "voice.mishear", probability=0.5)
+            for _ in range(6):
+                say_account(phone, "nine nine nine nine")
+            return [each.value for each in phone.events("value.collected")]
+
+    assert mishear("one") == mishear("one") != mishear("two")
+    assert 0 < sum(each != "9999" for each in mishear("one")) < 6
 
 
 def test_misheard_digits_vary_with_the_seed() -> None:

@@ -176,12 +176,25 @@ class MusicStarted(Payload):
     music: str
 
 
-class DigitsSent(Payload):
+class CallEntry(Payload):
+    """The agent entered something in a call, by keys or by speech."""
+
+    call: str
+
+
+class DigitsSent(CallEntry):
     """The agent pressed keys."""
 
     kind: ClassVar[str] = "voice.digits.sent"
-    call: str
     digits: str
+    understood: Annotated[str, Field(description="what the line understood; a fault may change a digit")]
+
+
+class DigitsSpoken(CallEntry):
+    """The agent has said digits where a line asked for an entry."""
+
+    kind: ClassVar[str] = "voice.digits.spoken"
+    text: str
     understood: Annotated[str, Field(description="what the line understood; a fault may change a digit")]
 
 
@@ -254,6 +267,8 @@ class HoldStarted(Payload):
     seconds: Annotated[
         float | None, Field(description="how long the wait in the queue is to last; a fault may change it")
     ] = None
+    number: Annotated[str, Field(description="number of the line with the queue; empty for a hold of the agent")] = ""
+    node: Annotated[str, Field(description="`tree/node` of the queue")] = ""
 
 
 class HoldEnded(Payload):
@@ -445,6 +460,7 @@ EVENTS: tuple[type[Payload], ...] = (
     SpeechRefused,
     MusicStarted,
     DigitsSent,
+    DigitsSpoken,
     NodeEntered,
     InputRejected,
     ValueCollected,

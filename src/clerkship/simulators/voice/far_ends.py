@@ -195,7 +195,10 @@ def _start_hold(action: ActionContext, call: PhoneCall, start: StartHold, result
     """Put the caller on hold. If a fault changes how long the wait lasts, the phone tree waits as long."""
     session = result.session
     seconds = session.wait_seconds if isinstance(session, IvrSession) else None
-    hold = action.apply_faults(HoldStarted(call=call.id, by="line", position=start.position, seconds=seconds))
+    node = call.path[-1] if call.path and isinstance(session, IvrSession) else ""
+    hold = action.apply_faults(
+        HoldStarted(call=call.id, by="line", position=start.position, seconds=seconds, number=call.number, node=node)
+    )
     action.emit(hold)
     if not isinstance(session, IvrSession) or hold.seconds is None or hold.seconds == seconds:
         return result

@@ -12,10 +12,18 @@ from clerkship.model.duration import Duration
 from clerkship.model.frozen import Number, Whole
 from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.dialling import BUSY_SECONDS
-from clerkship.simulators.voice.events import CallAnswered, CallStarted, CallTransferred, DigitsSent, HoldStarted
+from clerkship.simulators.voice.events import (
+    CallAnswered,
+    CallEntry,
+    CallStarted,
+    CallTransferred,
+    DigitsSent,
+    DigitsSpoken,
+    HoldStarted,
+)
+from clerkship.simulators.voice.spoken_digits import count_digits, replace_digit
 from clerkship.steps.fault_step import build_fault_step
 
-_DIGITS = "0123456789"
 _NumberFilter = Annotated[PhoneNumber | None, Field(description="only calls with this number; all if not given")]
 
 
@@ -98,6 +106,10 @@ class LongHold(VoiceFault):
     event: ClassVar[type[Payload]] = HoldStarted
     factor: Annotated[Number | Whole | None, Field(gt=1, le=1_000, description="how many times as long")] = None
     wait: Annotated[Duration | None, Field(description="how long they wait, instead of a factor")] = None
+    number: Annotated[PhoneNumber | None, Field(description="only queues of the line with this number")] = None
+    queue: Annotated[
+        str | None, Field(min_length=1, description="only the queue with this name: `node`, or `tree/node`")
+    ] = None
 
     @model_validator(mode="after")
     def _check_one(self) -> Self:
@@ -106,8 +118,10 @@ class LongHold(VoiceFault):
         return self
 
     def affects(self, event: HoldStarted) -> bool:
-        """Return whether it is a queue of a line, and not a hold of the agent."""
-        return event.by == "line" and event.seconds is not None
+        """Return whether it is a queue that it is for, and not a hold of the agent."""
+        is_queue = event.by == "line" and event.seconds is not None
+        is_named = self.queue is None or self.queue in (event.node, event.node.rpartition("/")[2])
+        return is_queue and is_named and self.number in (None, event.number)
 
     def alter(self, event: HoldStarted, rng: Random) -> HoldStarted:
         """Make the wait longer."""
@@ -117,26 +131,25 @@ class LongHold(VoiceFault):
 
 
 class MisheardDigit(VoiceFault):
-    """The line understands one of the digits that the agent pressed as another one."""
+    """The line understands a digit as another one: of the keys that the agent pressed, or of an entry that it said."""
 
     name: ClassVar[str] = "voice.mishear"
-    event: ClassVar[type[Payload]] = DigitsSent
+    event: ClassVar[type[Payload]] = CallEntry
     min_digits: Annotated[
         Whole, Field(ge=1, le=60, description="only entries of at least so many digits; 2 spares menus")
     ] = 1
 
-    def affects(self, event: DigitsSent) -> bool:
-        """Return whether there is a digit to mishear."""
-        return sum(each in _DIGITS for each in event.understood) >= self.min_digits
+    def covers(self, sandbox: str, operation: str) -> bool:
+        """Return whether it is for an event of a sandbox."""
+        return self.sandbox in (None, sandbox) and operation in (DigitsSent.kind, DigitsSpoken.kind)
 
-    def alter(self, event: DigitsSent, rng: Random) -> DigitsSent:
+    def affects(self, event: DigitsSent | DigitsSpoken) -> bool:
+        """Return whether there is a digit to mishear."""
+        return count_digits(event.understood) >= self.min_digits
+
+    def alter(self, event: DigitsSent | DigitsSpoken, rng: Random) -> DigitsSent | DigitsSpoken:
         """Replace one digit by another."""
-        places = [place for place, each in enumerate(event.understood) if each in _DIGITS]
-        place = rng.choice(places)
-        digit = rng.choice([each for each in _DIGITS if each != event.understood[place]])
-        return event.model_copy(
-            update={"understood": f"{event.understood[:place]}{digit}{event.understood[place + 1 :]}"}
-        )
+        return event.model_copy(update={"understood": replace_digit(event.understood, rng)})
 
 
 VOICE_FAULTS: tuple[type[VoiceFault], ...] = (BusyLine, DroppedCall, WrongTransfer, LongHold, MisheardDigit)

@@ -67,6 +67,7 @@ from clerkship.simulators.voice.lines import LineTable
 from clerkship.simulators.voice.mailboxes import MESSAGE_LOST, Mailboxes, build_voicemail, collect_recording
 from clerkship.simulators.voice.people import PeopleByPhone
 from clerkship.simulators.voice.records import VOICEMAIL, CallOutcome, CallParty, DueKind, PhoneCall, Speaker
+from clerkship.simulators.voice.spoken_digits import understand_speech
 from clerkship.simulators.voice.webhook_record import WebhookRecord
 
 
@@ -322,7 +323,8 @@ def _run_work(state: VoiceState, action: ActionContext, call: PhoneCall, kind: D
             step_far_end(state, action, call, TimerFired(), done="timer")
         case "speech":
             own = next(turn for turn in reversed(call.turns) if turn.speaker == "agent")
-            step_far_end(state, action, call, SpeechEnded(own.text), done="speech")
+            understood = understand_speech(state, action, call, own.text)
+            step_far_end(state, action, call, SpeechEnded(understood), done="speech")
         case "hang_up":
             if call.status == "connected":
                 state.end_call(action, call, "person", "completed", "the person hung up")
