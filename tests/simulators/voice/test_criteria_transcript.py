@@ -118,6 +118,16 @@ def test_number_may_be_said_in_two_turns_without_the_other_side_between() -> Non
     assert not check(log, speaker="agent", contains="41277").passed
 
 
+def test_values_after_a_date_are_in_order() -> None:
+    log = CallLogBuilder()
+    call = log.start()
+    log.say(call, "Born March fourth, nineteen seventy. The member ID is four one two, and the NPI is 99.")
+    log.end(call)
+    values = ["1970-03-04", "412", "99"]
+    assert check(log, speaker="agent", contains=values, in_order=True).passed
+    assert not check(log, speaker="agent", contains=["412", "1970-03-04"], in_order=True).passed
+
+
 def test_order_of_the_values_matters_only_with_in_order() -> None:
     log, call = build_status_call()
     log.end(call)

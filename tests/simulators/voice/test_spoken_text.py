@@ -121,3 +121,15 @@ def test_long_text_of_digits_is_searched_in_linear_time() -> None:
     text = SpokenText("one " * 25_000)
     assert text.find(("2",)) is None
     assert text.find(("1112",), loose=True) is None
+
+
+@pytest.mark.parametrize(
+    "birth_date", ["1961-03-14", "March fourteenth, nineteen sixty-one", "zero three one four one nine six one"]
+)
+def test_place_of_a_date_is_that_of_its_words(birth_date: str) -> None:
+    text = SpokenText(f"Born {birth_date}, member four one two.")
+    place = text.find(("1961-03-14",))
+    assert place is not None
+    assert text.plain[slice(*place)] == birth_date
+    assert text.find(("412",), start=place[1]) is not None
+    assert text.find(("1961-03-14",), start=place[1]) is None

@@ -2,10 +2,10 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -13,6 +13,7 @@ from clerkship.ivr.phonetic_alphabet import CODE_WORDS
 from clerkship.ivr.spoken_words import REPEATS, TEENS, TENS, UNITS
 from clerkship.mentions.dates import find_dates
 from clerkship.mentions.folding import fold
+from clerkship.simulators.voice.assertions.respelled_text import RespelledText, SpokenToken
 
 MAX_VALUES = 100
 MAX_VALUE = 500
@@ -32,24 +33,6 @@ _SIGN_WORDS = frozenset({"dash", "hyphen", "slash", "dot"})
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _SPLIT_YEAR = re.compile(r"(?<![\d/.\-])(19|20)[ \-](?:(\d\d)|0[ \-](\d))(?![\d/])")
 _SPELLED_DIGITS = re.compile(r"(?<!\d)\d(?:[ \-]\d){3,}(?!\d)")
-
-
-class SpokenToken(NamedTuple):
-    """A word or a number, with its place in the text."""
-
-    text: str
-    start: int
-    end: int
-
-    @property
-    def is_number(self) -> bool:
-        """Whether it is written in digits here, however it was said."""
-        return self.text[0].isdigit()
-
-    @property
-    def is_digit(self) -> bool:
-        """Whether it is one digit, which may be a part of a number that is read digit by digit."""
-        return len(self.text) == 1 and self.text.isdigit()
 
 
 class SpokenText:
@@ -73,8 +56,8 @@ class SpokenText:
 
     def _find_wording(self, value: str, *, loose: bool, start: int) -> Iterator[tuple[int, int]]:
         day = parse_iso_date(value)
-        if day is not None and day in (SpokenText(self.plain[start:]) if start else self).dates:
-            yield start, len(self.plain)
+        if day is not None:
+            yield from (place for place in self._places_of_dates.get(day, ()) if place[0] >= start)
         for form in _list_forms(value):
             for reading in self._readings:
                 place = reading.find(form, loose=loose, start=start)
@@ -82,13 +65,22 @@ class SpokenText:
                     yield place
 
     @cached_property
-    def dates(self) -> frozenset[date]:
-        """The dates with a year that it may mean."""
-        return frozenset(day for written in find_dates(self.respelled.lower()) for day in written.readings)
+    def _places_of_dates(self) -> Mapping[date, list[tuple[int, int]]]:
+        """The dates with a year that it may mean, and where each is said."""
+        places: dict[date, list[tuple[int, int]]] = {}
+        for written in find_dates(self._respelled.text.lower()):
+            place = self._respelled.locate(written.start, written.end)
+            for day in written.readings:
+                places.setdefault(day, []).append(place)
+        return places
 
-    @cached_property
+    @property
     def respelled(self) -> str:
         """The text with numbers in digits: `March 14, 1961` for `March fourteenth, nineteen sixty-one`."""
+        return self._respelled.text
+
+    @cached_property
+    def _respelled(self) -> RespelledText:
         return self._readings[0].respell()
 
     def excerpt(self, place: tuple[int, int], around: int = 30) -> str:
@@ -144,18 +136,11 @@ class _Reading:
         gap = self._plain[token.end : following.start]
         return token.is_digit and following.is_digit and not gap.strip(" ,-")
 
-    def respell(self) -> str:
-        parts, end = [], 0
-        for token in self._tokens:
-            is_respelled = token.is_number and not self._plain[token.start].isdigit()
-            parts += [
-                self._plain[end : token.start],
-                token.text if is_respelled else self._plain[token.start : token.end],
-            ]
-            end = token.end
-        text = "".join((*parts, self._plain[end:]))
-        text = _SPLIT_YEAR.sub(lambda match: f"{match[1]}{match[2] or f'0{match[3]}'}", text)
-        return _SPELLED_DIGITS.sub(lambda match: match[0].replace(" ", "").replace("-", ""), text)
+    def respell(self) -> RespelledText:
+        numbers = [token for token in self._tokens if token.is_number and not self._plain[token.start].isdigit()]
+        text = RespelledText.of(self._plain).replace(numbers)
+        text = text.substitute(_SPLIT_YEAR, lambda match: f"{match[1]}{match[2] or f'0{match[3]}'}")
+        return text.substitute(_SPELLED_DIGITS, lambda match: match[0].replace(" ", "").replace("-", ""))
 
 
 def _split(plain: str) -> list[SpokenToken]:
