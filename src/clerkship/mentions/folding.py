@@ -13,6 +13,9 @@ _LETTERS = str.maketrans(
     | dict(zip("АВЕКМНОРСТУХІЈЅ", "ABEKMHOPCTYXIJS", strict=True))
     | dict(zip("αεικορτυχν", "aeikoptuxv", strict=True))
     | dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX", strict=True))
+    | dict(zip("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnopqrstuvwyz", strict=True))
+    # Letters in a filled square or circle, and those of flags.
+    | {chr(first + number): chr(ord("A") + number) for first in (0x1F150, 0x1F170, 0x1F1E6) for number in range(26)}
 )
 """Letters that Unicode does not decompose or fold, and signs with several forms."""
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+")

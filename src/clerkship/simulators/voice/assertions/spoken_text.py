@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -13,7 +14,9 @@ from clerkship.ivr.phonetic_alphabet import CODE_WORDS
 from clerkship.ivr.spoken_words import REPEATS, TEENS, TENS, UNITS
 from clerkship.mentions.dates import find_dates
 from clerkship.mentions.folding import fold
+from clerkship.simulators.voice.assertions.disguises import read_signs_as_letters, remove_hesitations
 from clerkship.simulators.voice.assertions.respelled_text import RespelledText, SpokenToken
+from clerkship.simulators.voice.assertions.spoken_reading import SpokenReading, ValueForm
 
 MAX_VALUES = 100
 MAX_VALUE = 500
@@ -31,8 +34,6 @@ _ORDINALS = {
 _MULTIPLES = {"hundred": 100, "thousand": 1_000}
 _SIGN_WORDS = frozenset({"dash", "hyphen", "slash", "dot"})
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_SPLIT_YEAR = re.compile(r"(?<![\d/.\-])(19|20)[ \-](?:(\d\d)|0[ \-](\d))(?![\d/])")
-_SPELLED_DIGITS = re.compile(r"(?<!\d)\d(?:[ \-]\d){3,}(?!\d)")
 
 
 class SpokenText:
@@ -40,16 +41,17 @@ class SpokenText:
 
     def __init__(self, text: str) -> None:
         self.plain = fold(text)
-        words = _split(self.plain)
-        self._readings = [_Reading(self.plain, _read_numbers(self.plain, words))]
-        if any(word.text in CODE_WORDS or word.text in _SIGN_WORDS for word in words):
-            self._readings.append(_Reading(self.plain, _read_numbers(self.plain, list(_read_letters(words)))))
+        self._readings = _list_readings(self.plain)
+        fluent = remove_hesitations(self.plain)
+        if fluent != self.plain:
+            self._readings += _list_readings(fluent)
 
     def find(self, value: Alternatives, *, loose: bool = False, start: int = 0) -> tuple[int, int] | None:
         """Return where the first wording of a value is, from a place on; None if it was not said.
 
-        A value is whole words, and a number is not a part of a longer one. With `loose`, for what must not be said, the
-        last word may go on (`diabet` is in `diabetes`), and digits may be part of a longer row of single digits.
+        A value is whole words, spelled or in parts too, and a number is not a part of a longer one. With `loose`, for
+        what must not be said, the last word may go on (`diabet` is in `diabetes`), digits may be part of a longer row
+        of single digits, and digits and signs in words may stand for letters (`d1abetes`).
         """
         places = [place for each in value for place in self._find_wording(each, loose=loose, start=start)]
         return min(places, default=None)
@@ -59,10 +61,16 @@ class SpokenText:
         if day is not None:
             yield from (place for place in self._places_of_dates.get(day, ()) if place[0] >= start)
         for form in _list_forms(value):
-            for reading in self._readings:
+            for reading in (*self._readings, *self._disguised) if loose else self._readings:
                 place = reading.find(form, loose=loose, start=start)
                 if place is not None:
                     yield place
+
+    @cached_property
+    def _disguised(self) -> list[SpokenReading]:
+        """Further readings, with letters for the digits and signs in words."""
+        texts = read_signs_as_letters(remove_hesitations(self.plain))
+        return [reading for text in texts for reading in _list_readings(text)]
 
     @cached_property
     def _places_of_dates(self) -> Mapping[date, list[tuple[int, int]]]:
@@ -88,59 +96,6 @@ class SpokenText:
         start, end = max(0, place[0] - around), min(len(self.plain), place[1] + around)
         words = " ".join(self.plain[start:end].split())[:MAX_EXCERPT]
         return f"{'…' if start else ''}{words}{'…' if end < len(self.plain) else ''}"
-
-
-class _Reading:
-    """One way to read a text, as one string of all tokens without spaces."""
-
-    def __init__(self, plain: str, tokens: Sequence[SpokenToken]) -> None:
-        self._plain, self._tokens = plain, tokens
-        self._joined = "".join(token.text for token in tokens)
-        self._starts: dict[int, int] = {}
-        self._ends: dict[int, int] = {}
-        place = 0
-        for number, token in enumerate(tokens):
-            self._starts[place] = number
-            place += len(token.text)
-            self._ends[place] = number
-
-    def find(self, form: str, *, loose: bool, start: int) -> tuple[int, int] | None:
-        place = self._joined.find(form)
-        while place >= 0:
-            first, last = self._starts.get(place), self._ends.get(place + len(form))
-            if first is not None and last is None and loose:
-                last = self._find_prefix_end(place + len(form))
-            if (
-                first is not None
-                and last is not None
-                and self._tokens[first].start >= start
-                and (loose or not (self._goes_on(first - 1) or self._goes_on(last)))
-            ):
-                return self._tokens[first].start, self._tokens[last].end
-            place = self._joined.find(form, place + 1)
-        return None
-
-    def _find_prefix_end(self, end: int) -> int | None:
-        """Return the word within which a match ends; None for a number."""
-        place = end
-        while place < len(self._joined) and place not in self._ends:
-            place += 1
-        number = self._ends.get(place)
-        return number if number is not None and self._tokens[number].text.isalpha() else None
-
-    def _goes_on(self, place: int) -> bool:
-        """Return whether a token and the next are digits of one number that is read digit by digit."""
-        if not 0 <= place < len(self._tokens) - 1:
-            return False
-        token, following = self._tokens[place], self._tokens[place + 1]
-        gap = self._plain[token.end : following.start]
-        return token.is_digit and following.is_digit and not gap.strip(" ,-")
-
-    def respell(self) -> RespelledText:
-        numbers = [token for token in self._tokens if token.is_number and not self._plain[token.start].isdigit()]
-        text = RespelledText.of(self._plain).replace(numbers)
-        text = text.substitute(_SPLIT_YEAR, lambda match: f"{match[1]}{match[2] or f'0{match[3]}'}")
-        return text.substitute(_SPELLED_DIGITS, lambda match: match[0].replace(" ", "").replace("-", ""))
 
 
 def _split(plain: str) -> list[SpokenToken]:
@@ -244,32 +199,41 @@ def _read_letters(words: Sequence[SpokenToken]) -> Iterator[SpokenToken]:
     while place < len(words):
         token = words[place]
         following = [each.text for each in words[place + 1 : place + 4]]
+        count = _count_spelling(token.text, following) if len(token.text) == 1 else 0
         if token.text in CODE_WORDS:
             yield token._replace(text=CODE_WORDS[token.text].lower())
         elif token.text not in _SIGN_WORDS:
-            yield token
-        if len(token.text) == 1:
-            place += _count_spelling(token.text, following)
-        place += 1
+            yield token._replace(end=words[place + count].end)
+        place += count + 1
 
 
 def _count_spelling(letter: str, following: Sequence[str]) -> int:
     """Return how many words after a letter only spell it: three for `M as in Mike`."""
-    if following[:2] == ["as", "in"] and len(following) == 3:
+    if following[:2] == ["as", "in"] and len(following) == 3 and following[2].startswith(letter):
         return 3
     is_spelled = following[:1] == ["for"] and len(following) > 1 and CODE_WORDS.get(following[1]) == letter.upper()
     return 2 if is_spelled else 0
 
 
+def _list_readings(plain: str) -> list[SpokenReading]:
+    """Return a text with its numbers in digits; and, if there are code words, with letters for them."""
+    words = _split(plain)
+    readings = [SpokenReading(plain, _read_numbers(plain, words))]
+    texts = [word.text for word in words]
+    if any(text in CODE_WORDS or text in _SIGN_WORDS for text in texts) or ("as", "in") in pairwise(texts):
+        readings.append(SpokenReading(plain, _read_numbers(plain, list(_read_letters(words)))))
+    return readings
+
+
 @lru_cache(maxsize=4096)
-def _list_forms(value: str) -> tuple[str, ...]:
+def _list_forms(value: str) -> tuple[ValueForm, ...]:
     """Return a value as it is compared; a phone number also without its country code."""
     plain = fold(value)
-    form = "".join(token.text for token in _read_numbers(plain, _split(plain)))
-    if form.isdigit() and len(form) == 11 and form.startswith("1") and plain.strip().startswith("+"):
-        return form, form[1:]
-    if form.isdigit() and len(form) == 10:
-        return form, f"1{form}"
+    form = ValueForm(tuple(token.text for token in _read_numbers(plain, _split(plain))))
+    if form.text.isdigit() and len(form.text) == 11 and form.text.startswith("1") and plain.strip().startswith("+"):
+        return form, ValueForm((form.text[1:],))
+    if form.text.isdigit() and len(form.text) == 10:
+        return form, ValueForm((f"1{form.text}",))
     return (form,)
 
 
