@@ -1,7 +1,7 @@
 """Documents of each format become pages."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,7 +10,8 @@ from PIL import Image
 from clerkship.fax.conversion import Converter, convert, detect_format
 from clerkship.fax.document import DocumentFormat, FaxDocument, UnreadableDocument
 from clerkship.fax.files import write_pdf, write_png, write_tiff
-from clerkship.fax.page import FaxPage, Resolution
+from clerkship.fax.page import MAX_CACHED_PAGES, FaxPage, Resolution
+from clerkship.fax.worker import WorkerProcess
 from tests.fax.pages import black_share, picture, random_page
 from tests.fax.pdfs import BOX, BOX_AREA, one_page, protected_from_changes, stream
 
@@ -191,9 +192,67 @@ def test_another_process_gives_the_same_dots(data: bytes) -> None:
 
 
 def test_threads_share_a_converter() -> None:
+    pages = [random_page(seed, "standard", 600) for seed in range(100, 120)]
     with ThreadPoolExecutor(6) as pool:
-        results = list(pool.map(lambda page: page_of(write_tiff([page])), PAGES * 5))
-    assert results == PAGES * 5
+        results = list(pool.map(lambda page: page_of(write_tiff([page])), pages * 2))
+    assert results == pages * 2
+
+
+class Decodings:
+    """Counts the requests to the processes that decode files."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        call = WorkerProcess.call
+
+        def count_call(worker: WorkerProcess, request: bytes) -> bytes:
+            self.count += 1
+            return call(worker, request)
+
+        monkeypatch.setattr(WorkerProcess, "call", count_call)
+
+
+@pytest.fixture
+def decodings(monkeypatch: pytest.MonkeyPatch) -> Decodings:
+    return Decodings(monkeypatch)
+
+
+@pytest.fixture
+def converter() -> Iterator[Converter]:
+    converter = Converter()
+    yield converter
+    converter.close()
+
+
+def test_same_file_under_another_name_is_decoded_once(converter: Converter, decodings: Decodings) -> None:
+    data = write_tiff(PAGES[:2])
+    first, second = (
+        converter.convert(FaxDocument(name=name, format="tiff", data=data), "fine") for name in ("a.tiff", "b.tiff")
+    )
+    assert first == second
+    assert decodings.count == 1
+
+
+def test_same_file_in_another_resolution_is_decoded_again(converter: Converter, decodings: Decodings) -> None:
+    document = FaxDocument(name="a.pdf", format="pdf", data=one_page())
+    pages = [converter.convert(document, resolution)[0].page for resolution in ("fine", "standard")]
+    assert [page.resolution for page in pages] == ["fine", "standard"]
+    assert decodings.count == 2
+
+
+def test_refused_file_is_decoded_again(converter: Converter, decodings: Decodings) -> None:
+    for name in ("a.tiff", "b.tiff"):
+        with pytest.raises(UnreadableDocument, match=name):
+            converter.convert(FaxDocument(name=name, format="tiff", data=b"II*\0"), "fine")
+    assert decodings.count == 2
+
+
+def test_files_that_were_used_longest_ago_are_decoded_again(converter: Converter, decodings: Decodings) -> None:
+    half = MAX_CACHED_PAGES // 2
+    files = [write_tiff([random_page(seed, "standard", 8)] * half) for seed in range(3)]
+    for number in (0, 1, 0, 2, 0, 1):
+        converter.convert(FaxDocument(name="a", format="tiff", data=files[number]), "fine")
+    assert decodings.count == 4
 
 
 CONTENTS: list[tuple[DocumentFormat, bytes]] = [

@@ -4,18 +4,20 @@ Text is drawn here. PDF, TIFF, PNG and JPEG files are untrusted: a process with 
 takes too much memory or time, or that crashes the decoder, is refused. Only dots count: text layers are never read.
 """
 
+import hashlib
 import queue
 import signal
 import zlib
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import PurePath
+from threading import Lock
 from typing import Any, NamedTuple
 
 import orjson
 
 from clerkship.fax.document import MAX_DOCUMENT_BYTES, DocumentFormat, FaxDocument, UnreadableDocument
-from clerkship.fax.page import FaxPage, Resolution
+from clerkship.fax.page import MAX_CACHED_PAGES, FaxPage, Resolution
 from clerkship.fax.text_pages import render_text
 from clerkship.fax.words import PageWords
 from clerkship.fax.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
@@ -116,10 +118,36 @@ def _decode_text(data: bytes) -> str | None:
     return None
 
 
+class _PageCache:
+    """The pages of the files that were converted last, by the content of the file. Threads can share it."""
+
+    def __init__(self, max_pages: int) -> None:
+        self._max_pages = max_pages
+        self._files: dict[str, list[FaxPage]] = {}
+        self._lock = Lock()
+
+    def get(self, key: str) -> list[FaxPage] | None:
+        """Return the pages of a file; None if they are not cached."""
+        with self._lock:
+            pages = self._files.pop(key, None)
+            if pages is not None:
+                self._files[key] = pages  # used last: removed last
+            return pages
+
+    def put(self, key: str, pages: list[FaxPage]) -> None:
+        """Add the pages of a file, and remove those of the files that were used longest ago."""
+        with self._lock:
+            self._files.pop(key, None)
+            self._files[key] = pages
+            while sum(map(len, self._files.values())) > self._max_pages:
+                self._files.pop(next(iter(self._files)))
+
+
 class Converter:
-    """Converts documents, files in processes of its own. Threads can share it."""
+    """Converts documents, files in processes of its own; the same file once. Threads can share it."""
 
     def __init__(self, limits: WorkerLimits = LIMITS) -> None:
+        self._cache = _PageCache(MAX_CACHED_PAGES)
         # The process that was used last is used next, so that one alone is started where one is enough.
         self._workers: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
         for _ in range(MAX_WORKERS):
@@ -142,7 +170,16 @@ class Converter:
             worker.close()
 
     def _convert_file(self, document: FaxDocument, resolution: Resolution) -> list[FaxPage]:
+        """Return the pages of a file: those that are cached, or else those that a process decodes."""
         head = orjson.dumps({"format": document.format, "resolution": resolution})
+        key = hashlib.sha256(head + b"\n" + document.data).hexdigest()
+        pages = self._cache.get(key)
+        if pages is None:
+            pages = self._decode_file(document, head)
+            self._cache.put(key, pages)
+        return pages
+
+    def _decode_file(self, document: FaxDocument, head: bytes) -> list[FaxPage]:
         worker = self._workers.get()
         try:
             reply = worker.call(head + b"\n" + document.data)
