@@ -164,3 +164,15 @@ def test_change_of_a_line_needs_a_change_and_a_line() -> None:
     with OfficePhone() as phone:
         [error] = run(phone, ChangeLine(number="+15550100299", outcomes=("busy",)))
         assert "voice.line: there is no line +15550100299" in error
+
+
+def test_replay_knows_the_tree_that_was_replaced_before_any_call() -> None:
+    with OfficePhone() as phone:
+        assert change_menu(phone) == []  # no call has reached the line, so its first tree was never used
+        assert phone.rig.rebuilt() == phone.rig.dumped()
+        other = OfficePhone.__new__(OfficePhone)
+        other.rig = phone.rig.fork()
+        with other:
+            assert change_menu(phone) == change_menu(other) == []
+            assert [each.version for each in other.events("menu.changed")] == ["1.2", "1.3"]
+            assert other.rig.lines == phone.rig.lines

@@ -31,6 +31,7 @@ class LineTable:
         """Change a line by an event. Other events change nothing."""
         match event.payload:
             case MenuChanged() as changed:
+                self.find_version(changed.number)  # keep the first tree, also if it never answered
                 self.replace_tree(changed.number, IvrTree.model_validate(changed.definition))
                 self._changed.add(changed.number)
             case LineChanged() as changed:
