@@ -225,3 +225,30 @@ def test_numbers_over_a_websocket_are_no_flags_and_no_text() -> None:
         for command in ("calls", "voicemails"):
             assert "count" in ask(client, do=command, count=True)["error"]["message"]
             assert "result" in ask(client, do=command, count=1)
+
+
+class UnsearchableList(list[Any]):
+    """A list whose parts can be used by their place, but that cannot be searched from either end."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise AssertionError("all parts were looked at")
+
+    __reversed__ = __iter__
+
+
+def test_requests_in_a_call_do_not_look_at_all_of_its_turns_and_holds() -> None:
+    with OfficePhone() as phone:
+        call = phone.reach_menu()
+        for _ in range(3):
+            phone.act(call, "hold")
+            phone.act(call, "resume")
+        record = phone.find(call)
+        record.turns, record.holds = UnsearchableList(record.turns), UnsearchableList(record.holds)
+        phone.act(call, "press", digits="*")
+        phone.act(call, "press", digits="*")  # cuts the prompt
+        assert phone.listen(call).endswith(MENU_PROMPT)
+        phone.act(call, "say", text="billing")
+        assert "account number" in phone.listen(call)
+        phone.act(call, "hold")
+        phone.act(call, "hang-up")
+        assert record.status == "ended"

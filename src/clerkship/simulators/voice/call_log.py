@@ -25,7 +25,7 @@ from clerkship.simulators.voice.events import (
     SpeechCut,
     VoicemailLeft,
 )
-from clerkship.simulators.voice.records import CallHold, CallTurn, PhoneCall, Speaker
+from clerkship.simulators.voice.records import CallTurn, PhoneCall, Speaker
 
 Listener = Literal["line", "representative", "person", "mailbox"]
 """What the agent speaks to."""
@@ -135,6 +135,8 @@ class LoggedPhoneCall:
     keys: list[KeyPress] = field(default_factory=list)
     path: list[VisitedNode] = field(default_factory=list)
     verifications: list[Verification] = field(default_factory=list)
+    far_end_turn: LoggedTurn | None = None
+    """What the far end said last."""
     mailbox: str = ""
     """The mailbox that is recording."""
     last_at: datetime | None = None
@@ -158,7 +160,7 @@ class LoggedPhoneCall:
         if "/" in self.record.far_end:
             return "representative"
         last = next((each.speaker for each in reversed(self.turns) if each.far_end == self.record.far_end), None)
-        spoken = next((each for each in reversed(self.turns) if each.speaker != "agent"), None)
+        spoken = self.far_end_turn
         if spoken is not None and spoken.far_end == self.record.far_end and spoken.speaker != "agent":
             return spoken.speaker
         return "person" if last is None and self.record.direction == "inbound" else "line"
@@ -241,8 +243,10 @@ def _apply(call: LoggedPhoneCall, event: Event, payload: CallPayload) -> None:
             _change_connection(call, event, payload)
         case FarEndSpoke() | AgentSpoke() | SpeechCut():
             _change_speech(call, event, payload)
-        case HoldStarted() | HoldEnded():
-            _change_hold(record, event.at, payload)
+        case HoldStarted(by=party):
+            record.start_hold(party, event.at)
+        case HoldEnded(by=party):
+            record.end_hold(party, event.at)
         case DigitsSent(digits=digits):
             record.digits.append((event.at, digits))
             number = record.far_end.partition("/")[0] or call.number
@@ -265,10 +269,7 @@ def _change_connection(
     record = call.record
     call.mailbox = ""
     if isinstance(payload, CallEnded):
-        record.status, record.ended_at = "ended", event.at
-        record.ended_by, record.outcome = payload.by, payload.outcome
-        for hold in record.holds:
-            hold.end = hold.end or event.at
+        record.end(payload.by, payload.outcome, event.at)
         return
     record.far_end = payload.far_end
     if isinstance(payload, CallTransferred):
@@ -286,7 +287,7 @@ def _change_speech(call: LoggedPhoneCall, event: Event, payload: FarEndSpoke | A
             turn.heard, turn.is_cut = payload.heard, True
         return
     is_agent = isinstance(payload, AgentSpoke)
-    start = event.at if is_agent else max(event.at, _find_far_end_speech_end(record) or event.at)
+    start = event.at if is_agent else max(event.at, record.speech_end or event.at)
     turn = CallTurn(
         number=payload.number,
         speaker="agent" if isinstance(payload, AgentSpoke) else payload.speaker,
@@ -297,29 +298,18 @@ def _change_speech(call: LoggedPhoneCall, event: Event, payload: FarEndSpoke | A
         heard=payload.text,
         node="" if isinstance(payload, AgentSpoke) else payload.node,
     )
-    record.turns.append(turn)
+    record.add_turn(turn)
     is_heard = payload.is_heard if isinstance(payload, AgentSpoke) else True
     far_end = record.far_end or payload.far_end
     listener = call.find_listener() if is_agent else _to_listener(turn.speaker)
-    call.turns.append(LoggedTurn(turn, payload.far_end, far_end, listener, call.mailbox, is_heard))
+    logged = LoggedTurn(turn, payload.far_end, far_end, listener, call.mailbox, is_heard)
+    call.turns.append(logged)
+    if not is_agent:
+        call.far_end_turn = logged
 
 
 def _to_listener(speaker: Speaker) -> Listener:
     return "line" if speaker == "agent" else speaker
-
-
-def _find_far_end_speech_end(record: PhoneCall) -> datetime | None:
-    turn = next((turn for turn in reversed(record.turns) if turn.speaker != "agent"), None)
-    return None if turn is None else turn.end
-
-
-def _change_hold(record: PhoneCall, at: datetime, payload: HoldStarted | HoldEnded) -> None:
-    hold = next((hold for hold in record.holds if hold.end is None and hold.by == payload.by), None)
-    if isinstance(payload, HoldStarted):
-        if hold is None:
-            record.holds.append(CallHold(payload.by, at))
-    elif hold is not None:
-        hold.end = at
 
 
 def group_passages(

@@ -1,6 +1,6 @@
 """All calls of a sandbox, and how each event changes them."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from clerkship.events.event import Event
 from clerkship.sandbox.request import Refusal
@@ -26,7 +26,7 @@ from clerkship.simulators.voice.events import (
     SpeechCut,
 )
 from clerkship.simulators.voice.lines import LineTable
-from clerkship.simulators.voice.records import CallHold, CallSound, CallTurn, PhoneCall
+from clerkship.simulators.voice.records import CallSound, CallTurn, PhoneCall
 
 BEEP = "beep"
 WATCHED_EVENTS = (FarEndSpoke, MusicStarted, BeepPlayed, CallStarted, CallAnswered, CallEnded)
@@ -72,8 +72,10 @@ class CallTable:
                 self._change_connection(call, event, payload)
             case FarEndSpoke() | AgentSpoke() | SpeechCut():
                 self._change_speech(call, event, payload)
-            case HoldStarted() | HoldEnded():
-                _change_hold(call, event.at, payload)
+            case HoldStarted(by=party):
+                call.start_hold(party, event.at)
+            case HoldEnded(by=party):
+                call.end_hold(party, event.at)
             case SessionChanged():
                 self._change_session(call, event, payload)
             case _:
@@ -94,11 +96,7 @@ class CallTable:
         self, call: PhoneCall, event: Event, payload: CallAnswered | CallTransferred | CallEnded
     ) -> None:
         if isinstance(payload, CallEnded):
-            call.status, call.ended_at = "ended", event.at
-            call.ended_by, call.outcome, call.session = payload.by, payload.outcome, None
-            call.due.clear()
-            for hold in call.holds:
-                hold.end = hold.end or event.at
+            call.end(payload.by, payload.outcome, event.at)
             self.open_calls.pop(call.id, None)
             return
         call.far_end = payload.far_end
@@ -134,7 +132,7 @@ class CallTable:
         speaker = "agent" if isinstance(payload, AgentSpoke) else payload.speaker
         node = "" if isinstance(payload, AgentSpoke) else payload.node
         turn = CallTurn(payload.number, speaker, payload.text, start, end, event.seq, heard=payload.text, node=node)
-        call.turns.append(turn)
+        call.add_turn(turn)
         if isinstance(payload, AgentSpoke):
             if payload.is_heard and call.session is not None:
                 self.agenda.schedule(call, "speech", end, event.seq)
@@ -151,18 +149,6 @@ class CallTable:
             call.due.pop("speech", None)
         if payload.timer_seconds is not None:
             self.agenda.schedule(call, "timer", event.at + timedelta(seconds=payload.timer_seconds), event.seq)
-
-
-def speech_end(call: PhoneCall) -> datetime | None:
-    """Return when the far end stops speaking, or did; None if it has not spoken."""
-    turn = next((turn for turn in reversed(call.turns) if turn.speaker != "agent"), None)
-    return None if turn is None else turn.end
-
-
-def agent_speech_end(call: PhoneCall) -> datetime | None:
-    """Return when the agent stops speaking, or did; None if it has not spoken."""
-    turn = next((turn for turn in reversed(call.turns) if turn.speaker == "agent"), None)
-    return None if turn is None else turn.end
 
 
 def _add_detail(call: PhoneCall, event: Event) -> None:
@@ -182,12 +168,3 @@ def _add_detail(call: PhoneCall, event: Event) -> None:
             call.verified.append(member_id)
         case CallHeard():
             call.heard_until, call.heard_sounds = event.at, len(call.sounds)
-
-
-def _change_hold(call: PhoneCall, at: datetime, payload: HoldStarted | HoldEnded) -> None:
-    hold = next((hold for hold in call.holds if hold.end is None and hold.by == payload.by), None)
-    if isinstance(payload, HoldEnded):
-        if hold is not None:
-            hold.end = at
-    elif hold is None:
-        call.holds.append(CallHold(payload.by, at))

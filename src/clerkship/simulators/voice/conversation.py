@@ -9,7 +9,6 @@ from clerkship.ivr.session import CallerSession
 from clerkship.model.conversation_key import normalise_address
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, CallConversation
-from clerkship.simulators.voice.calls import agent_speech_end, speech_end
 from clerkship.simulators.voice.checks import check_not_held, check_text, clean
 from clerkship.simulators.voice.events import (
     CHANNEL,
@@ -113,7 +112,7 @@ class PhoneConversation(CallConversation):
         except Refusal as refusal:
             action.emit(SpeechRefused(far_end=self._number, code=refusal.code, reason=refusal.reason, text=clean(text)))
             raise
-        ends = [end for end in (speech_end(call), agent_speech_end(call)) if end is not None]
+        ends = [end for end in (call.speech_end, call.agent_speech_end) if end is not None]
         starts_in = max((end - action.now).total_seconds() for end in ends) if ends else 0.0
         return self._state.speak_agent(action, call, text, starts_in=max(starts_in, 0.0), **extra)
 
@@ -159,7 +158,7 @@ def schedule_hang_up(state: VoiceHost, event: Event, number: str) -> None:
     """Let a person who has left hang up when they have finished speaking."""
     id = state.people.find_call(number)
     call = None if id is None else state.find_call(id)
-    end = None if call is None else speech_end(call)
+    end = None if call is None else call.speech_end
     if call is not None and end is not None and end > event.at:
         state.calls.agenda.schedule(call, "hang_up", end, event.seq)
 

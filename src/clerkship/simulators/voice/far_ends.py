@@ -1,5 +1,6 @@
 """The far ends of calls: which one a call is connected to, and how its actions become events."""
 
+from itertools import takewhile
 from typing import Any
 
 from clerkship.events.event import Event
@@ -38,7 +39,6 @@ from clerkship.ivr.speech_time import measure_speech, split_heard
 from clerkship.ivr.tree import IvrTree, QueueNode
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.callers import CallerMachine
-from clerkship.simulators.voice.calls import agent_speech_end, speech_end
 from clerkship.simulators.voice.config import MailboxConfig
 from clerkship.simulators.voice.dialling import BUSY_TONE, plan_call
 from clerkship.simulators.voice.events import (
@@ -212,7 +212,7 @@ def _build_change(
     action: ActionContext, call: PhoneCall, result: StepResult, done: DueKind | None, timer: float | None
 ) -> SessionChanged:
     if timer is not None and result.session is not None and result.session.phase == "speaking":
-        end = speech_end(call)
+        end = call.speech_end
         timer = timer if end is None else max(timer, (end - action.now).total_seconds())
     return SessionChanged(call=call.id, session=result.session, timer_seconds=timer, done=done)
 
@@ -286,7 +286,7 @@ def speak(
 ) -> Event:
     """Emit what the far end says. It begins when what it said before is over; a person also lets the agent finish."""
     fields = {"turn": 0} | utterance
-    ends = [speech_end(call), agent_speech_end(call) if speaker == "person" else None]
+    ends = [call.speech_end, call.agent_speech_end if speaker == "person" else None]
     end = max((end for end in ends if end is not None), default=None)
     return action.emit(
         FarEndSpoke(
@@ -305,9 +305,8 @@ def speak(
 
 def cut_far_end(action: ActionContext, call: PhoneCall) -> None:
     """Cut what the far end says now, and what it would have said after it."""
-    for turn in [turn for turn in reversed(call.turns) if turn.speaker != "agent"]:
-        if turn.end <= action.now or turn.is_cut:
-            break
+    under_way = takewhile(lambda turn: turn.end > action.now and not turn.is_cut, reversed(call.far_end_turns))
+    for turn in tuple(under_way):
         cut_turn(action, call, turn)
 
 
@@ -342,7 +341,7 @@ def _run_hook(state: VoiceHost, action: ActionContext, call: PhoneCall, run: Run
 def _transfer(state: VoiceHost, action: ActionContext, call: PhoneCall, transfer: TransferCall) -> None:
     """Connect the agent to a representative of the line, or let another number ring."""
     cut_far_end(action, call)
-    if any(hold.end is None and hold.by == "line" for hold in call.holds):
+    if call.is_held_by_line:
         action.emit(HoldEnded(call=call.id, by="line"))
     if len(call.transfers) >= MAX_TRANSFERS:
         state.end_call(action, call, "system", "dropped", f"the call was transferred more than {MAX_TRANSFERS} times")

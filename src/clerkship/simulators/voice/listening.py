@@ -1,11 +1,11 @@
 """What the agent hears of a call: words up to the moment, tones and music, and nothing while it has it on hold."""
 
-from datetime import datetime
+from bisect import bisect_left
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from clerkship.ivr.speech_time import split_heard
-from clerkship.simulators.voice.calls import agent_speech_end, speech_end
-from clerkship.simulators.voice.records import CallTurn, PhoneCall
+from clerkship.simulators.voice.records import CallHold, CallTurn, PhoneCall
 
 LISTENING_PHASES = ("listening", "recording")
 
@@ -16,7 +16,7 @@ def has_finished(call: PhoneCall, now: datetime) -> bool:
         return True
     if call.status == "ringing" or "speech" in call.due or "ring" in call.due:
         return False
-    if max(speech_end(call) or now, agent_speech_end(call) or now) > now:
+    if max(call.speech_end or now, call.agent_speech_end or now) > now:
         return False
     if call.session is not None and call.session.phase not in LISTENING_PHASES:
         return False
@@ -25,14 +25,14 @@ def has_finished(call: PhoneCall, now: datetime) -> bool:
 
 def next_silence(call: PhoneCall, now: datetime) -> datetime | None:
     """Return when the speech that is under way ends; None if it is quiet."""
-    ends = [end for end in (speech_end(call), agent_speech_end(call)) if end is not None and end > now]
+    ends = [end for end in (call.speech_end, call.agent_speech_end) if end is not None and end > now]
     return min(ends, default=None)
 
 
 def _has_news(call: PhoneCall) -> bool:
     """Return whether the far end has said something to its end since the agent last listened, or a sound was heard."""
     since = call.heard_until or call.started_at
-    last = next((turn for turn in reversed(call.turns) if turn.speaker != "agent"), None)
+    last = call.far_end_turns[-1] if call.far_end_turns else None
     if last is not None and not last.is_cut and last.end > since:
         return True
     return len(call.sounds) > call.heard_sounds
@@ -54,9 +54,7 @@ def list_heard(call: PhoneCall, last: HeardMark, until: HeardMark) -> list[dict[
     """Return what the far end said, and which sounds there were, from one mark to another, in order."""
     since, end = last.at or call.started_at, until.at or call.started_at
     parts: list[tuple[datetime, dict[str, Any]]] = []
-    for turn in reversed(call.turns):
-        if turn.speaker == "agent":
-            continue
+    for turn in reversed(call.far_end_turns):
         if turn.end <= since and turn.start < since:
             break
         parts += [(start, part) for start, part in _list_parts(call, turn, since, end)][::-1]
@@ -100,9 +98,7 @@ def _slice_speech(turn: CallTurn, start: datetime, end: datetime) -> str:
 def _list_audible(call: PhoneCall, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
     """Return the parts of a time in which the agent did not have the call on hold."""
     windows = []
-    for hold in call.holds:
-        if hold.by != "agent" or hold.start >= end or (hold.end is not None and hold.end <= start):
-            continue
+    for hold in _list_holds(call, start, end):
         if hold.start > start:
             windows.append((start, hold.start))
         start = end if hold.end is None else hold.end
@@ -111,5 +107,22 @@ def _list_audible(call: PhoneCall, start: datetime, end: datetime) -> list[tuple
     return windows
 
 
+def _list_holds(call: PhoneCall, start: datetime, end: datetime) -> list[CallHold]:
+    """Return the times between two times in which the agent had the call on hold, in order."""
+    holds = list[CallHold]()
+    for place in reversed(range(bisect_left(call.holds, end, key=_get_start))):
+        hold = call.holds[place]
+        if hold.by != "agent":
+            continue
+        if hold.end is not None and hold.end <= start:
+            break
+        holds.append(hold)
+    return holds[::-1]
+
+
+def _get_start(hold: CallHold) -> datetime:
+    return hold.start
+
+
 def _is_held(call: PhoneCall, at: datetime) -> bool:
-    return any(hold.by == "agent" and hold.start <= at and (hold.end is None or at < hold.end) for hold in call.holds)
+    return bool(_list_holds(call, at, at + timedelta.resolution))

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from clerkship.model.frozen import Frozen, Number
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
-from clerkship.simulators.voice.calls import agent_speech_end
 from clerkship.simulators.voice.checks import check_answered, check_digits, check_not_held, check_open, check_text
 from clerkship.simulators.voice.listening import HeardMark, has_finished, next_silence
 from clerkship.simulators.voice.page_count import PageCount
@@ -220,7 +219,7 @@ def _phase(call: PhoneCall) -> str:
 
 def _finish_speaking(context: Context, call: PhoneCall) -> Context:
     """Let time pass until the agent has said what it is saying."""
-    end = agent_speech_end(call)
+    end = call.agent_speech_end
     now = context.action.now
     if end is None or end <= now:
         return context

@@ -72,10 +72,18 @@ class PhoneCall:
     ended_by: CallParty | None = None
     outcome: CallOutcome | None = None
     turns: list[CallTurn] = field(default_factory=list)
+    """All turns in order; `add_turn` appends one."""
+    far_end_turns: list[CallTurn] = field(default_factory=list)
+    """Those of the far end, so that the last ones are found without a look at all turns."""
+    agent_turn: CallTurn | None = None
+    """What the agent said last."""
     digits: list[tuple[datetime, str]] = field(default_factory=list)
     path: list[str] = field(default_factory=list)
     """The nodes that were entered, as `tree/node`, in order."""
     holds: list[CallHold] = field(default_factory=list)
+    """All times on hold; `start_hold` appends one."""
+    open_holds: dict[CallParty, CallHold] = field(default_factory=dict)
+    """Those that have not ended, by who began them."""
     sounds: list[CallSound] = field(default_factory=list)
     transfers: list[str] = field(default_factory=list)
     """To whom the call was transferred, in order."""
@@ -105,12 +113,55 @@ class PhoneCall:
     @property
     def is_on_hold(self) -> bool:
         """Whether either side has put the call on hold."""
-        return any(hold.end is None for hold in self.holds)
+        return bool(self.open_holds)
 
     @property
     def is_held_by_agent(self) -> bool:
         """Whether the agent has put the call on hold."""
-        return any(hold.end is None and hold.by == "agent" for hold in self.holds)
+        return "agent" in self.open_holds
+
+    @property
+    def is_held_by_line(self) -> bool:
+        """Whether the far end has put the call on hold."""
+        return "line" in self.open_holds
+
+    @property
+    def speech_end(self) -> datetime | None:
+        """When the far end stops speaking, or did; None if it has not spoken."""
+        return self.far_end_turns[-1].end if self.far_end_turns else None
+
+    @property
+    def agent_speech_end(self) -> datetime | None:
+        """When the agent stops speaking, or did; None if it has not spoken."""
+        return None if self.agent_turn is None else self.agent_turn.end
+
+    def add_turn(self, turn: CallTurn) -> None:
+        """Append a turn."""
+        self.turns.append(turn)
+        if turn.speaker == "agent":
+            self.agent_turn = turn
+        else:
+            self.far_end_turns.append(turn)
+
+    def start_hold(self, by: CallParty, at: datetime) -> None:
+        """Put the call on hold; a hold that goes on already stays."""
+        if by not in self.open_holds:
+            hold = self.open_holds[by] = CallHold(by, at)
+            self.holds.append(hold)
+
+    def end_hold(self, by: CallParty, at: datetime) -> None:
+        """Take the call off a hold, if it is on one."""
+        hold = self.open_holds.pop(by, None)
+        if hold is not None:
+            hold.end = at
+
+    def end(self, by: CallParty, outcome: CallOutcome, at: datetime) -> None:
+        """End the call, and what goes on in it."""
+        self.status, self.ended_at, self.ended_by, self.outcome = "ended", at, by, outcome
+        self.session = None
+        self.due.clear()
+        for party in tuple(self.open_holds):
+            self.end_hold(party, at)
 
     @property
     def timer(self) -> tuple[datetime, int] | None:

@@ -206,7 +206,7 @@ class VoiceState(State):
         """End a call."""
         call = self.find_call(id)
         check_open(call)
-        is_waiting = call.status == "ringing" or any(hold.by == "line" and hold.end is None for hold in call.holds)
+        is_waiting = call.status == "ringing" or call.is_held_by_line
         self.end_call(action, call, "agent", "abandoned" if is_waiting else "completed", "the agent hung up")
         return call
 
@@ -242,7 +242,7 @@ class VoiceState(State):
         """End a call. What is being said is cut, and what was recorded is left in the mailbox, unless that is full."""
         check_open(call)
         cut_far_end(action, call)
-        own = next((turn for turn in reversed(call.turns) if turn.speaker == "agent"), None)
+        own = call.agent_turn
         if own is not None and own.end > action.now:
             cut_turn(action, call, own)
         recording = collect_recording(call, action.now)
@@ -322,8 +322,8 @@ def _run_work(state: VoiceState, action: ActionContext, call: PhoneCall, kind: D
         case "timer":
             step_far_end(state, action, call, TimerFired(), done="timer")
         case "speech":
-            own = next(turn for turn in reversed(call.turns) if turn.speaker == "agent")
-            understood = understand_speech(state, action, call, own.text)
+            assert call.agent_turn is not None
+            understood = understand_speech(state, action, call, call.agent_turn.text)
             step_far_end(state, action, call, SpeechEnded(understood), done="speech")
         case "hang_up":
             if call.status == "connected":
