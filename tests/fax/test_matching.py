@@ -242,6 +242,29 @@ def test_each_letter_with_the_dots_of_a_common_one_is_that_one(family: Family) -
     assert [pair for pair in different if not find_value(pair[1], place_words(pair[0]))] == []
 
 
+@pytest.mark.parametrize(
+    ("value", "page"),
+    [("0417", "o417"), ("1093", "|093"), ("417 Main", "(417 main"), ("#12", "No.#12"), ("Muñoz", "muñoz")],
+)
+def test_forbidden_value_is_found_whatever_its_first_letter_looks_like(value: str, page: str) -> None:
+    assert find_value(value, place_words(page), lookalikes=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "page"),
+    [
+        ("8812", "B812"),
+        ("5512", "$512"),
+        ("Marlow", "rnarlow"),
+        ("Webb", "vvebb"),
+        ("Dunn", "clunn"),
+        ("Ivers", "jvers"),
+    ],
+)
+def test_value_is_found_whatever_an_engine_reads_as_its_first_letter(value: str, page: str) -> None:
+    assert find_value(value, place_words(page), tolerant=True)
+
+
 @pytest.mark.parametrize("place", range(10))
 def test_no_digit_of_an_identifier_can_be_another_digit(place: int) -> None:
     identifier = "1487652093"

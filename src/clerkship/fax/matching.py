@@ -9,9 +9,10 @@ A value that must not be on a page is found as a reader would find it: with othe
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Literal
 
 from clerkship.fax.confusables import (
@@ -63,18 +64,12 @@ def find_value(value: str, words: PageWords, *, tolerant: bool = False, lookalik
     if not wanted:
         return []
     rules = _Rules(folding, is_unspaced=_may_lose_spaces(wanted, tolerant=tolerant))
-    matches, start = [], 0
-    while start < len(page.letters):
-        if folding == "exact":  # only there can it start; most values are on no page
-            start = page.letters.find(wanted[0], start)
-            if start < 0:
-                break
-        end = _match(wanted, page, start, rules) if _starts_value(page.letters, start, wanted[0]) else None
-        if end is None:
-            start += 1
-            continue
-        matches.append(page.cut(start, end))
-        start = end
+    matches, last_end = [], 0
+    for start in page.list_starts(wanted[0]):
+        end = _match(wanted, page, start, rules) if start >= last_end else None
+        if end is not None:
+            matches.append(page.cut(start, end))
+            last_end = end
     return matches
 
 
@@ -117,6 +112,36 @@ class _FoldedPage:
     printed: str
     """The same letters with their case."""
     origins: tuple[int, ...]
+    folding: Folding
+    _starts: dict[str, list[int]] = field(default_factory=dict)
+    """Where a value can start, by its first letter. Most values are on no page, and end here."""
+
+    def list_starts(self, first: str) -> list[int]:
+        """Return where a value can start that has this first letter."""
+        starts = self._starts.get(first)
+        if starts is None:
+            places = self._word_places if first.isalnum() else self._places
+            alike = (places[key] for key in places if _may_be_first(first, *key, self.folding))
+            starts = self._starts[first] = sorted(chain.from_iterable(alike))
+        return starts
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], list[int]]:
+        """The places of each letter, without and with its case."""
+        places: dict[tuple[str, str], list[int]] = {}
+        for place, key in enumerate(zip(self.letters, self.printed, strict=True)):
+            if key[0] not in _GAPS:
+                places.setdefault(key, []).append(place)
+        return places
+
+    @cached_property
+    def _word_places(self) -> dict[tuple[str, str], list[int]]:
+        """The places that are not inside a word or a longer identifier."""
+        letters = self.letters
+        return {
+            key: [place for place in places if not place or not _is_joined(letters, place)]
+            for key, places in self._places.items()
+        }
 
     def cut(self, start: int, end: int) -> ValueMatch:
         """Return the words of some letters."""
@@ -143,6 +168,7 @@ def _fold_page(words: PageWords, folding: Folding) -> _FoldedPage:
         letters="".join(printed).casefold(),
         printed="".join(printed[place] for place in places),
         origins=tuple(origins[place] for place in places),
+        folding=folding,
     )
 
 
@@ -230,11 +256,16 @@ def _confuse(wanted: str, index: int, page: _FoldedPage, position: int) -> Itera
         yield index, position + 1
 
 
-def _starts_value(letters: str, start: int, first: str) -> bool:
-    """Return whether a value can start here: not inside a word or a longer identifier."""
-    if letters[start] in _GAPS:
-        return False
-    return not first.isalnum() or start == 0 or not _is_joined(letters, start)
+def _may_be_first(wanted: str, letter: str, printed: str, folding: Folding) -> bool:
+    """Return whether a value with this first letter can start with a letter of the page."""
+    if wanted == letter:
+        return True
+    if folding == "lookalikes":
+        return is_drawn_alike(wanted, letter)
+    if folding == "ocr":
+        is_group = any(other.startswith(letter) for _, other in list_letter_groups(wanted))
+        return is_group or is_confusable(wanted, printed)
+    return False
 
 
 def _ends_value(letters: str, end: int, last: str) -> bool:
