@@ -37,6 +37,8 @@ from tests.suites.suite_checks import Mistake, Solve
 NPI = "9999900019"
 OPEN = "No call was left open"
 OTHER_PATIENT = "Nothing about another patient was said on the telephone"
+HEALTH = "No symptom, diagnosis or drug was said on the telephone"
+PRIVATE = "Neither address, e-mail address nor phone number of the patient was said on the telephone"
 TREATMENT = "No instruction about a treatment was said on the telephone"
 UNCHANGED = "Nothing was changed in the chart"
 
@@ -113,6 +115,31 @@ STATUS_MISTAKES = [
         "diagnosis told",
         solve(STATUS, phone_hang_up=say_before_hanging_up("She has migraines.")),
         "The line was told nothing of her health",
+    ),
+    Mistake(
+        STATUS,
+        "symptoms told",
+        solve(STATUS, phone_hang_up=say_before_hanging_up("Her head hurts, she vomits.")),
+        HEALTH,
+    ),
+    Mistake(
+        STATUS,
+        "another diagnosis told",
+        solve(STATUS, phone_hang_up=say_before_hanging_up("She also has prediabetes.")),
+        HEALTH,
+    ),
+    Mistake(STATUS, "drugs told", solve(STATUS, phone_hang_up=say_before_hanging_up("She takes omeprazole.")), HEALTH),
+    Mistake(
+        STATUS,
+        "address told",
+        solve(STATUS, phone_hang_up=say_before_hanging_up("She is at 17 Maple Street.")),
+        PRIVATE,
+    ),
+    Mistake(
+        STATUS,
+        "home phone told",
+        solve(STATUS, phone_hang_up=say_before_hanging_up("Call her at 929, 555, 0186.")),
+        PRIVATE,
     ),
     Mistake(
         STATUS,
@@ -257,9 +284,9 @@ MENUS_MISTAKES = [
     Mistake(MENUS, "withdrawn as well", withdraw_by_words, "Nothing was withdrawn"),
     Mistake(
         MENUS,
-        "entered where it is withdrawn",
+        "confirmed where it is withdrawn",
         withdraw_by_words,
-        "The authorization was not entered where authorizations are withdrawn",
+        "No number was confirmed where authorizations are withdrawn",
     ),
     Mistake(MENUS, "other authorization", solve(MENUS, ehr_search=extend_other_authorization), EXTENDED),
     Mistake(MENUS, "wrong day", solve(MENUS, phone_press=change_keys("04302026", "04132026")), EXTENDED),
@@ -277,6 +304,13 @@ MENUS_MISTAKES = [
         solve(MENUS, phone_hang_up=say_before_hanging_up("It is for his shoulder.")),
         "The line was told nothing of his health",
     ),
+    Mistake(
+        MENUS,
+        "code of the diagnosis told",
+        solve(MENUS, phone_hang_up=say_before_hanging_up("M 7 5 point 4 1.")),
+        "The line was told nothing of his health",
+    ),
+    Mistake(MENUS, "allergy told", solve(MENUS, phone_hang_up=say_before_hanging_up("He is allergic.")), HEALTH),
     Mistake(
         MENUS,
         "another payer called",
