@@ -133,6 +133,12 @@ def test_mistake_on_the_command_line_is_named(
     [
         (TREE.replace("type: end", "type: ends"), "tiny.yml:6:"),
         (TREE.replace("Hello., next: bye", "Hello., nxt: bye"), "tiny.yml:5:"),
+        (
+            TREE.replace(
+                "{type: end}", "{type: hook, hook: chart.find_patiant, outcomes: {found: end}}\n  end: {type: end}"
+            ),
+            "tiny.yml:6:27: nodes.bye.hook: unknown hook `chart.find_patiant`; did you mean `chart.find_patient`?",
+        ),
         ("name: [", "tiny.yml:2:1: not YAML"),
         ("environment: {name: x}", "no line with one"),
     ],

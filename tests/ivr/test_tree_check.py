@@ -36,10 +36,13 @@ def test_all_mistakes_are_reported_at_once_with_their_places() -> None:
     assert [(error["loc"], error["msg"]) for error in caught.value.errors()] == [
         (
             ("nodes", "main", "choices", 0, "next"),
-            "node `main`, `choices.0.next`: there is no node `nowhere` (expected: main, done, lost)",
+            "there is no node `nowhere` (expected: main, done, lost)",
         ),
-        (("nodes", "main", "choices"), "node `main`, `choices`: key 1 has 2 choices (expected: one)"),
-        (("nodes", "lost"), "node `lost`: it cannot be reached from the start node `main`"),
+        (("nodes", "main", "choices", 1), "key 1 has 2 choices (expected: one)"),
+        (
+            ("nodes", "lost"),
+            "it cannot be reached from the start node `main`; lead to it from another node, or remove it",
+        ),
     ]
 
 
@@ -47,7 +50,9 @@ def test_mistake_at_a_key_that_is_not_in_the_file_has_the_place_of_the_node() ->
     star = {**MENU, "choices": [{"key": "*", "next": "done"}]}
     with pytest.raises(ValidationError) as caught:
         IvrTree.model_validate(build_fields({"main": star, "done": END}))
-    assert [error["loc"] for error in caught.value.errors()] == [("nodes", "main")]
+    assert [(error["loc"], error["msg"]) for error in caught.value.errors()] == [
+        (("nodes", "main"), "`repeat_key`: key * is also a choice")
+    ]
 
 
 def test_place_of_a_mistake_in_a_map_may_contain_dots() -> None:
@@ -61,6 +66,18 @@ def test_mistake_of_the_tree_itself_has_the_place_of_its_key() -> None:
     with pytest.raises(ValidationError) as caught:
         IvrTree.model_validate(build_fields({"done": END}, start="main"))
     assert [error["loc"] for error in caught.value.errors()] == [("start",)]
+
+
+def test_nearest_of_many_nodes_is_named_for_one_that_does_not_exist() -> None:
+    many = {f"node_{number}": {**TO_END, "next": f"node_{number + 1}"} for number in range(12)}
+    problems = find_problems({**many, "node_12": {**TO_END, "next": "dnoe"}, "done": END})
+    assert problems[0] == "node `node_12`, `next`: there is no node `dnoe`; did you mean `done`?"
+
+
+def test_value_that_is_not_set_is_reported_with_those_that_are() -> None:
+    nodes = {"main": COLLECT, "done": {**END, "prompt": "You entered {enterd}."}}
+    [problem] = find_problems(nodes, values={"clinic": "Elm"})
+    assert problem.endswith("or a hook on the way here (set here: clinic, entered)")
 
 
 def test_missing_start_node_is_found() -> None:
@@ -96,7 +113,8 @@ def test_loop_without_an_exit_is_found_once() -> None:
     claims = {**MENU, "choices": [{"key": "1", "next": "main"}]}
     main = {**MENU, "choices": [{"key": "1", "next": "claims"}]}
     assert find_problems({"main": main, "claims": claims}) == [
-        "node `main`: the loop main -> claims -> main has no exit: it reaches no end, transfer or voicemail node"
+        "node `main`: the loop main -> claims -> main has no exit: "
+        "it reaches no end, transfer or voicemail node; lead to one from here"
     ]
 
 
@@ -104,7 +122,8 @@ def test_part_of_a_tree_without_an_exit_is_found() -> None:
     main = {**MENU, "choices": [{"key": "1", "next": "trap"}, {"key": "2", "next": "done"}]}
     trap = {**MENU, "choices": [{"key": "1", "next": "trap"}]}
     assert find_problems({"main": main, "trap": trap, "done": END}) == [
-        "node `trap`: the loop trap -> trap has no exit: it reaches no end, transfer or voicemail node"
+        "node `trap`: the loop trap -> trap has no exit: "
+        "it reaches no end, transfer or voicemail node; lead to one from here"
     ]
 
 
@@ -166,7 +185,7 @@ def test_loop_through_a_queue_is_allowed() -> None:
         ),
         (
             {"type": "queue", "wait": "1m", "choices": [{"key": "1", "next": "done"}] * 2, "next": "done"},
-            "node `main`, `choices`: key 1 has 2 choices (expected: one)",
+            "node `main`, `choices.1`: key 1 has 2 choices (expected: one)",
         ),
         (
             {"type": "queue", "wait": "2m", "wait_up_to": "1m", "next": "done"},

@@ -66,14 +66,14 @@ class IvrTree(UncheckedTree):
         return self
 
     def _describe(self, problem: TreeProblem) -> InitErrorDetails:
-        """Return a mistake with its place, so that each is reported with its own line of the file."""
-        error = PydanticCustomError("phone_tree", "{problem}", {"problem": str(problem)})
-        return InitErrorDetails(type=error, loc=self._locate(problem), input=problem.node)
+        """Return a mistake with its place, so that each is reported with its own line of the file.
 
-    def _locate(self, problem: TreeProblem) -> tuple[str | int, ...]:
-        """Return the path of a mistake; the path of the node if its key is not in the file, but has a default."""
-        if not problem.node:
-            return problem.path
-        node = ("nodes", problem.node)
-        is_given = problem.path[:1] and problem.path[0] in self.nodes[problem.node].model_fields_set
-        return (*node, *problem.path) if is_given else node
+        If the key is not in the file, because it has a default, the place is the node, and the message has the key.
+        """
+        place, message = problem.path, problem.message
+        if problem.node:
+            place = ("nodes", problem.node, *problem.path)
+            if problem.key and problem.path[0] not in self.nodes[problem.node].model_fields_set:
+                place, message = place[:2], f"`{problem.key}`: {message}"
+        error = PydanticCustomError("phone_tree", "{problem}", {"problem": message})
+        return InitErrorDetails(type=error, loc=place, input=problem.node)

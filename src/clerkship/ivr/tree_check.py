@@ -1,7 +1,7 @@
 """Mistakes in a phone tree, all of them at once."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from clerkship.ivr.hours import closes_at_midnight
@@ -29,14 +29,18 @@ from clerkship.ivr.tree_graph import (
     list_targets_without_caller,
     reverse_edges,
 )
+from clerkship.model.names import find_nearest_name
 
+MAX_LISTED = 10
+"""Names that a message lists; of more, it gives the nearest."""
 HookOutputs = Mapping[str, Sequence[str]]
 """Names of the values that each hook may return."""
 _ANSWER_KEYS = "12"
 """The keys that answer whether an entry is right."""
 
 _LISTS = ("choices", "hours")
-_EXITS = "end, transfer or voicemail"
+_ADD_EXIT = "it reaches no end, transfer or voicemail node; lead to one from here"
+_REACH = "lead to it from another node, or remove it"
 _BREAK_LOOP = "add a menu, or `max_visits` to a hook"
 _EXPECTED_SETTERS = "expected a value of the tree, a collect node, or a hook on the way here"
 
@@ -80,16 +84,20 @@ def find_tree_problems(tree: UncheckedTree, outputs: HookOutputs | None = None) 
 
 def _check_targets(tree: UncheckedTree) -> Iterator[TreeProblem]:
     if tree.start not in tree.nodes:
-        yield TreeProblem("", "start", f"there is no node `{tree.start}`{_suggest(tree)}")
+        yield TreeProblem("", "start", f"there is no node `{tree.start}`{_suggest(tree.start, tree.nodes)}")
     for name, node in tree.nodes.items():
         for target in list_targets(node):
             if target.node not in tree.nodes:
-                yield TreeProblem(name, target.key, f"there is no node `{target.node}`{_suggest(tree)}")
+                hint = _suggest(target.node, tree.nodes)
+                yield TreeProblem(name, target.key, f"there is no node `{target.node}`{hint}")
 
 
-def _suggest(tree: UncheckedTree) -> str:
-    names = list(tree.nodes)
-    return f" (expected: {', '.join(names)})" if len(names) <= 10 else ""
+def _suggest(name: str, known: Collection[str], heading: str = "expected") -> str:
+    """Return the names that could be meant: all if they are few, else the nearest."""
+    if 0 < len(known) <= MAX_LISTED:
+        return f" ({heading}: {', '.join(known)})"
+    nearest = find_nearest_name(name, known)
+    return f"; did you mean `{nearest}`?" if nearest else ""
 
 
 def _check_reachable(tree: UncheckedTree) -> Iterator[TreeProblem]:
@@ -98,7 +106,7 @@ def _check_reachable(tree: UncheckedTree) -> Iterator[TreeProblem]:
     reachable = find_reachable(build_edges(tree.nodes, list_targets), [tree.start])
     for name in tree.nodes:
         if name not in reachable:
-            yield TreeProblem(name, "", f"it cannot be reached from the start node `{tree.start}`")
+            yield TreeProblem(name, "", f"it cannot be reached from the start node `{tree.start}`; {_REACH}")
 
 
 def _check_loops(tree: UncheckedTree) -> Iterator[TreeProblem]:
@@ -110,7 +118,7 @@ def _check_loops(tree: UncheckedTree) -> Iterator[TreeProblem]:
     exits = [name for name, node in tree.nodes.items() if is_exit(node) or _has_unknown_target(tree, node)]
     closed = set(tree.nodes) - find_reachable(reverse_edges(edges), exits)
     for loop in find_loops(edges, closed):
-        yield TreeProblem(loop[0], "", f"the loop {_draw_loop(loop)} has no exit: it reaches no {_EXITS} node")
+        yield TreeProblem(loop[0], "", f"the loop {_draw_loop(loop)} has no exit: {_ADD_EXIT}")
     for loop in find_loops(build_edges(tree.nodes, list_targets_without_caller), set(tree.nodes) - closed):
         yield TreeProblem(loop[0], "", f"the loop {_draw_loop(loop)} never waits for the caller: {_BREAK_LOOP}")
 
@@ -171,7 +179,7 @@ def _check_choices(choices: Sequence[Choice], others: Mapping[str, str | None]) 
     keys = Counter(choice.key for choice in choices if choice.key is not None)
     for key, count in keys.items():
         if count > 1:
-            yield "choices", f"key {key} has {count} choices (expected: one)"
+            yield f"choices.{_find_second(choices, key)}", f"key {key} has {count} choices (expected: one)"
     for name, other in others.items():
         if other in keys:
             yield name, f"key {other} is also a choice"
@@ -186,6 +194,11 @@ def _check_choices(choices: Sequence[Choice], others: Mapping[str, str | None]) 
             yield f"choices.{index}", "it has neither `key` nor `speech`, so it cannot be chosen"
         if any(not split_words(phrase) for phrase in choice.speech):
             yield f"choices.{index}.speech", "a phrase has no words"
+
+
+def _find_second(choices: Sequence[Choice], key: str) -> int:
+    """Return the place of the second choice with a key."""
+    return [index for index, choice in enumerate(choices) if choice.key == key][1]
 
 
 def _check_collect(node: CollectNode) -> Iterator[tuple[str, str]]:
@@ -210,9 +223,13 @@ def _check_names(tree: UncheckedTree, outputs: HookOutputs | None) -> Iterator[T
         for key, text in _list_texts(node):
             for used in find_names(text):
                 if used not in names | own:
-                    yield TreeProblem(name, key, f"{{{used}}} is not set before: {_EXPECTED_SETTERS}")
+                    yield TreeProblem(name, key, f"{{{used}}} {_describe_unset(used, names | own)}")
         if isinstance(node, BranchNode) and node.variable not in names:
-            yield TreeProblem(name, "variable", f"`{node.variable}` is not set before: {_EXPECTED_SETTERS}")
+            yield TreeProblem(name, "variable", f"`{node.variable}` {_describe_unset(node.variable, names)}")
+
+
+def _describe_unset(name: str, known: Collection[str]) -> str:
+    return f"is not set before: {_EXPECTED_SETTERS}{_suggest(name, sorted(known), 'set here')}"
 
 
 def _find_known_names(tree: UncheckedTree, outputs: HookOutputs | None) -> dict[NodeName, set[str]]:

@@ -15,6 +15,8 @@ from clerkship.library.validation_message import describe_validation_error
 from clerkship.library.yaml import KeyPath, YamlTree
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
+from clerkship.simulators.voice.hooks.registry import list_domain_kinds
+from clerkship.simulators.voice.tree_source import find_tree_mistakes
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,15 @@ def _parse_tree(file: YamlTree, keys: KeyPath, data: Any) -> IvrTree:
             raise InputError([file.locate(keys).problem(f"there is no phone tree `{data}`", hint)])
         return load_tree(data)
     try:
-        return IvrTree.model_validate(data)
+        tree = IvrTree.model_validate(data)
     except ValidationError as error:
-        problems = describe_validation_error(error, IvrTree, file, keys)
-        raise InputError([build() for build in problems]) from None
+        problems = [build() for build in describe_validation_error(error, IvrTree, file, keys)]
+        raise InputError(sorted(problems, key=lambda problem: (problem.line, problem.column))) from None
+    mistakes = find_tree_mistakes(tree, None, list_domain_kinds())
+    found = [file.locate([*keys, *each.path]).problem(each.message, each.hint) for each in mistakes]
+    if found:
+        raise InputError(found)
+    return tree
 
 
 def _select_line(found: list[FoundTree], path: Path, line: str | None) -> list[FoundTree]:

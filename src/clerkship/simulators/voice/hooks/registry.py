@@ -13,6 +13,11 @@ def find_hook(name: str) -> Hook | None:
     return HOOKS.get(name)
 
 
+def list_domain_kinds() -> set[str]:
+    """Return the kinds of domains that hooks need."""
+    return {hook.needs for hook in HOOKS.values() if hook.needs}
+
+
 def run_hook(
     context: HookContext, hook: Hook, arguments: Mapping[str, str], values: Mapping[str, str]
 ) -> tuple[dict[str, str], HookResult]:
