@@ -329,6 +329,17 @@ def run_scenario(phone: OfficePhone) -> None:
     phone.act(first, "wait", seconds=100)
 
 
+def test_a_pressed_key_is_listed_before_the_words_that_it_leads_to() -> None:
+    with OfficePhone() as phone:
+        call = phone.dial()
+        phone.hear(call)
+        phone.act(call, "press", digits="2")
+        phone.hear(call)
+        turns = phone.get(f"/calls/{call}")["turns"]
+        assert [turn.get("pressed") for turn in turns] == [None, None, "2", None]
+        assert turns[2]["start"] == turns[3]["start"]
+
+
 def test_the_same_seed_gives_the_same_bytes() -> None:
     logs = []
     for _ in range(2):

@@ -37,7 +37,8 @@ def view_call(call: PhoneCall, now: datetime) -> dict[str, Any]:
                 {"speaker": "agent", "text": turn.heard, "start": turn.start.isoformat(), "end": end.isoformat()}
             )
     turns += [{"pressed": digits, "start": at.isoformat()} for at, digits in call.digits]
-    turns.sort(key=lambda part: datetime.fromisoformat(part["start"]))
+    # A key comes before the words that it leads to, which start at the same time.
+    turns.sort(key=lambda part: (datetime.fromisoformat(part["start"]), "pressed" not in part))
     end = call.ended_at or now
     held = sum(((hold.end or end) - hold.start).total_seconds() for hold in call.holds if hold.by == "agent")
     return {
