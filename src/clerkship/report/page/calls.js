@@ -35,7 +35,8 @@ function callStrip(trial, call, title) {
   return [
     el("div", { class: "strip", role: "group", tabindex: "0", "aria-label": `${title}, drawn over time; the transcript below has the same as a table` },
       call.rows.map((row) => stripRow(trial, call, row))),
-    el("p", { class: "legend call-legend muted", "aria-hidden": "true" }, keys.map(([name, word]) => el("span", {}, el("i", { class: `swatch ${name}` }), word))),
+    el("p", { class: "legend call-legend muted", "aria-hidden": "true" }, keys.map(([name, word]) => el("span", {}, el("i", { class: `swatch ${name}` }), word)),
+      call.moments.some(({ sort }) => sort === "keys") ? el("span", {}, el("kbd", {}, "1"), " key pressed") : null),
   ];
 }
 
