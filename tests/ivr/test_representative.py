@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from clerkship.ivr.representative import RepresentativeMachine
-from clerkship.ivr.representative_reply import ANYTHING_ELSE, NOT_UNDERSTOOD, READ_BACK_CORRECT, TAKE_YOUR_TIME
+from clerkship.ivr.representative_reply import (
+    ANYTHING_ELSE,
+    NOT_UNDERSTOOD,
+    READ_BACK_CORRECT,
+    TAKE_YOUR_TIME,
+    THANK_YOU,
+)
 from clerkship.ivr.representative_script import RepresentativeScript
 from clerkship.ivr.session import (
     Action,
@@ -72,9 +78,14 @@ def answer_hooks(hook: str, arguments: Mapping[str, str]) -> HookReturned:
 class RepresentativeCall:
     """A call with a representative, with its own clock."""
 
-    def __init__(self, changes: Mapping[str, Any] | None = None, hooks: Hooks = answer_hooks) -> None:
+    def __init__(
+        self,
+        changes: Mapping[str, Any] | None = None,
+        hooks: Hooks = answer_hooks,
+        collected: Mapping[str, str] | None = None,
+    ) -> None:
         script = RepresentativeScript.model_validate({**SCRIPT, **(changes or {})})
-        self.machine = RepresentativeMachine(script, {"fax": "555-0199", "payer_id": "P1"})
+        self.machine = RepresentativeMachine(script, {"fax": "555-0199", "payer_id": "P1"}, collected)
         self.now = NOW
         self.hooks = hooks
         self.actions: list[Action] = []
@@ -171,6 +182,42 @@ def test_date_or_remark_is_not_taken_as_a_member_id(text: str) -> None:
     call = RepresentativeCall({"verify": {"member_id": "The member ID?"}, "verify_hook": None})
     call.say(text)
     assert not any(isinstance(action, VerifyIdentity | CollectValue) for action in call.actions)
+
+
+PASSED_ON = {"passed_on": ["npi"]}
+
+
+def test_value_that_the_phone_tree_passed_on_is_not_asked_for() -> None:
+    call = RepresentativeCall(PASSED_ON, collected={"npi": NPI, "member_id": "CM999999999"})
+    assert call.heard == "Provider services, this is Dana. The member ID?"
+    call.say(MEMBER)
+    assert call.say("March 2 1985") == "Thank you. How can I help?"
+    [hook] = [action for action in call.actions if isinstance(action, RunHook)]
+    assert (hook.arguments["npi"], hook.arguments["member_id"]) == (NPI, MEMBER)
+
+
+@pytest.mark.parametrize("collected", [None, {}, {"npi": ""}, {"member_id": MEMBER}])
+def test_value_that_was_not_collected_is_asked_for(collected: dict[str, str] | None) -> None:
+    assert RepresentativeCall(PASSED_ON, collected=collected).heard.endswith("Your NPI?")
+    assert RepresentativeCall(collected={"npi": NPI}).heard.endswith("Your NPI?")
+
+
+def test_caller_may_state_a_value_that_was_passed_on() -> None:
+    call = RepresentativeCall(PASSED_ON, collected={"npi": NPI})
+    assert call.say(f"Our NPI is {NPI}.") == f"{THANK_YOU} The member ID?"
+    assert call.say("I do not have it here") == f"{NOT_UNDERSTOOD} The member ID?"
+    assert call.say(f"NPI {NPI}, member ID {MEMBER}, born March 2 1985") == "Thank you. How can I help?"
+
+
+def test_value_that_was_passed_on_is_asked_for_after_a_second_failure() -> None:
+    call = RepresentativeCall(PASSED_ON, collected={"npi": NPI})
+    assert call.say("member ID CM999999999, born March 2 1985") == "That does not match. The member ID?"
+    assert call.say("member ID CM888888888, born March 2 1985") == "That does not match. Your NPI?"
+
+
+def test_only_values_of_the_verification_are_passed_on() -> None:
+    with pytest.raises(ValueError, match="passed_on: `phone` is not a value of `verify`"):
+        RepresentativeCall({"passed_on": ["phone"]})
 
 
 def test_entry_that_is_not_understood_is_asked_for_again() -> None:

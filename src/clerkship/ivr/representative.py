@@ -18,15 +18,23 @@ from clerkship.ivr.session import (
 
 
 class RepresentativeMachine:
-    """A representative who follows a script. It keeps nothing of a call: that is in the session."""
+    """A representative who follows a script. It keeps nothing of a call: that is in the session.
 
-    def __init__(self, script: RepresentativeScript, values: Mapping[str, str]) -> None:
+    `values` are those of the line. `collected` are those that the phone tree collected before it transferred the call.
+    """
+
+    def __init__(
+        self, script: RepresentativeScript, values: Mapping[str, str], collected: Mapping[str, str] | None = None
+    ) -> None:
         self._script = script
         self._values = dict(values)
+        self._collected = dict(collected or {})
 
     def start(self, context: StepContext) -> StepResult:
         """Greet the caller, and ask for the first value unless the greeting is a question itself."""
-        session = RepresentativeSession(representative=self._script.name, phase="speaking")
+        collected = self._collected
+        passed_on = {name: collected[name] for name in self._script.passed_on if collected.get(name)}
+        session = RepresentativeSession(representative=self._script.name, phase="speaking", stated=passed_on)
         draft = RepresentativeDraft(self._script, self._values, session, context)
         RepresentativeReply(draft).greet()
         return draft.to_result()

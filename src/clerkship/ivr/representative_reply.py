@@ -18,6 +18,7 @@ FAILED_OUTCOMES = frozenset({"not_found", "several", "invalid", "failed"})
 """Outcomes of a hook with which a verification has failed."""
 ACRONYMS = frozenset({"id", "npi", "mrn", "dob"})
 NOT_UNDERSTOOD = "I'm sorry, I didn't get that."
+THANK_YOU = "Thank you."
 ANYTHING_ELSE = "You're welcome. Is there anything else I can help you with?"
 READ_BACK_CORRECT = "That's correct. Is there anything else?"
 WHAT_ELSE = "What can I help you with?"
@@ -192,7 +193,7 @@ class RepresentativeReply:
         elif remark == "wait":
             self._draft.speak(TAKE_YOUR_TIME, is_repeatable=False)
         elif asked_for:
-            self._ask_again(asked_for)
+            self._ask_again(asked_for, text)
         elif remark == "thanks":
             self._draft.speak(ANYTHING_ELSE, is_repeatable=False)
         elif not self._draft.needs_verification() or not self._ask_for_missing():
@@ -200,9 +201,11 @@ class RepresentativeReply:
                 WHAT_ELSE if is_yes(text) else self._draft.render(self._script.fallback), is_repeatable=False
             )
 
-    def _ask_again(self, name: str) -> None:
+    def _ask_again(self, name: str, text: str) -> None:
+        """Ask for a value again. A caller who stated a value that is known already was understood."""
         question = self._script.verify.get(name, _build_question(name))
-        self._draft.speak(NOT_UNDERSTOOD, self._draft.render(question))
+        is_known = find_values(self._script.verify, text).items() & self._draft.session.stated.items()
+        self._draft.speak(THANK_YOU if is_known else NOT_UNDERSTOOD, self._draft.render(question))
 
 
 def _join_letters(text: str) -> str:

@@ -1,9 +1,9 @@
 """The format of a scripted representative: what they ask for, and how they answer."""
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clerkship.ivr.tree import Prompt, ValueName
 from clerkship.model.duration import Duration
@@ -35,6 +35,10 @@ class RepresentativeScript(Frozen):
         dict[ValueName, Prompt], Field(description="what the caller must state -> how the representative asks for it")
     ] = {}
     verify_hook: Annotated[str | None, Field(description="the hook that checks these values")] = None
+    passed_on: Annotated[
+        tuple[ValueName, ...],
+        Field(description="values of `verify` that are not asked for if the phone tree has collected them"),
+    ] = ()
     max_verifications: Annotated[Whole, Field(ge=1, le=10)] = 3
     verified: Prompt = "Thank you. How can I help you?"
     not_verified: Prompt = "I'm sorry, that does not match what we have on file."
@@ -45,3 +49,11 @@ class RepresentativeScript(Frozen):
         seconds=15
     )
     goodbye: Prompt = "Thank you for calling. Goodbye."
+
+    @model_validator(mode="after")
+    def _check_passed_on(self) -> Self:
+        for name in self.passed_on:
+            if name not in self.verify:
+                known = ", ".join(self.verify) or "none"
+                raise ValueError(f"passed_on: `{name}` is not a value of `verify` (expected: {known})")
+        return self

@@ -3,7 +3,7 @@
 from typing import Any
 
 from clerkship.domains.payer.steps.set_authorization import PayerSetAuthorization
-from clerkship.simulators.voice.events import HookRun
+from clerkship.simulators.voice.events import FarEndSpoke, HookRun
 from clerkship.simulators.voice.handle import Voice
 from tests.domains.payer.office import CLINIC_NPI, Office
 
@@ -90,6 +90,19 @@ def test_line_reads_out_an_authorization_after_a_wrong_birth_date() -> None:
     assert "May 31" in heard
     verified = [event for event in office.playground.log.events if event.kind == "voice.identity.verified"]
     assert [getattr(event.payload, "member_id", "") for event in verified] == [MEMBER]
+
+
+def test_representative_does_not_ask_for_the_npi_that_the_line_collected() -> None:
+    office = CallingOffice()
+    office.record_authorization()
+    call = office.phone.dial(PAYER_LINE)
+    office.answer(call, CLINIC_NPI, "0")
+    office.phone.wait(call, 3600)
+    heard = " ".join(
+        each.payload.text for each in office.playground.log.events if isinstance(each.payload, FarEndSpoke)
+    )
+    assert "my name is Dana. What is the member ID?" in heard
+    assert "May I have your NPI" not in heard
 
 
 def test_payer_logs_what_a_call_asks_with_the_call_as_its_cause() -> None:

@@ -1,5 +1,6 @@
 """The far ends of calls: which one a call is connected to, and how its actions become events."""
 
+from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any
 
@@ -17,6 +18,7 @@ from clerkship.ivr.session import (
     EndHold,
     EnterNode,
     FarEnd,
+    FarEndSession,
     HangUp,
     HookReturned,
     IvrSession,
@@ -82,8 +84,11 @@ def build_recorder(mailbox: MailboxConfig) -> FarEnd:
     return RecorderMachine(mailbox.name, mailbox.greeting, MAX_RECORDING_SECONDS)
 
 
-def choose_far_end(state: VoiceHost, call: PhoneCall) -> FarEnd | None:
-    """Return what answers the call at its number, or the representative that it was transferred to; None if nothing."""
+def choose_far_end(state: VoiceHost, call: PhoneCall, collected: Mapping[str, str] | None = None) -> FarEnd | None:
+    """Return what answers the call at its number, or the representative that it was transferred to; None if nothing.
+
+    `collected` are the values that the phone tree of the same line passes on to a representative.
+    """
     number, _, representative = (call.far_end or call.to_number).partition("/")
     line = state.lines.find(number)
     if line is None:
@@ -94,7 +99,7 @@ def choose_far_end(state: VoiceHost, call: PhoneCall) -> FarEnd | None:
         return IvrMachine(tree, line.values)
     script = line.representatives.get(representative or next(iter(line.representatives), ""))
     values = {**(tree.values if tree is not None else {}), **line.values}
-    return None if script is None else RepresentativeMachine(script, values)
+    return None if script is None else RepresentativeMachine(script, values, collected)
 
 
 def _open_mailbox(state: VoiceHost, call: PhoneCall, mailbox: MailboxConfig) -> FarEnd:
@@ -174,7 +179,7 @@ def carry_out(
             if isinstance(each, RunHook):
                 returned = _run_hook(state, action, call, each)
             elif isinstance(each, TransferCall):
-                _transfer(state, action, call, each)
+                _transfer(state, action, call, each, result.session)
                 return
             elif isinstance(each, StartHold):
                 result = _start_hold(action, call, each, result)
@@ -338,7 +343,9 @@ def _run_hook(state: VoiceHost, action: ActionContext, call: PhoneCall, run: Run
     return HookReturned(result.outcome, values)
 
 
-def _transfer(state: VoiceHost, action: ActionContext, call: PhoneCall, transfer: TransferCall) -> None:
+def _transfer(
+    state: VoiceHost, action: ActionContext, call: PhoneCall, transfer: TransferCall, session: FarEndSession | None
+) -> None:
     """Connect the agent to a representative of the line, or let another number ring."""
     cut_far_end(action, call)
     if call.is_held_by_line:
@@ -354,7 +361,7 @@ def _transfer(state: VoiceHost, action: ActionContext, call: PhoneCall, transfer
         play_busy_tone(action, call)
         return
     action.emit(transferred)
-    far_end = choose_far_end(state, call)
+    far_end = choose_far_end(state, call, session.values if isinstance(session, IvrSession) else None)
     if far_end is None:
         state.end_call(action, call, "system", "failed", f"the line has no representative {transfer.representative!r}")
         return
