@@ -96,6 +96,10 @@ class CallerSession(Frozen):
     greeting_seconds: Annotated[Number, Field(description="how long the greeting of the mailbox is")] = 0.0
     is_person: Annotated[Flag, Field(description="whether a person of the scenario goes on after these lines")] = False
     has_spoken: Flag = False
+    said: Annotated[
+        str, Field(description="what a person of the scenario says now, to say it again if interrupted")
+    ] = ""
+    has_repeated: Annotated[Flag, Field(description="whether they have said it again, or are about to")] = False
     attempts: Annotated[Whole, Field(description="how often they asked whether the agent is there")] = 0
     due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
 

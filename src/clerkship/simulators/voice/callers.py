@@ -1,5 +1,7 @@
 """A simulated caller of the agent: says prepared lines, or leaves a message if the agent does not answer."""
 
+from datetime import datetime
+
 from clerkship.ivr.session import (
     Action,
     Answered,
@@ -44,6 +46,9 @@ class CallerMachine:
                 return self._go_on(session, context)
             case SpeechStarted() if session.phase in ("speaking", "listening"):
                 stop: tuple[Action, ...] = (StopSpeaking(),) if session.phase == "speaking" else ()
+                if repeats_opening(session, context.now):
+                    again = {"lines": (session.said,), "has_repeated": True, "phase": "listening", "due": None}
+                    return StepResult(session.model_copy(update=again), stop)
                 is_done = session.is_person and not session.lines
                 listening = session.model_copy(update={"phase": "listening", "due": None})
                 return StepResult(None if is_done else listening, stop)
@@ -75,7 +80,8 @@ class CallerMachine:
 
     def _say_next(self, session: CallerSession, context: StepContext) -> StepResult:
         if session.is_person and session.lines:
-            return _speak(session.model_copy(update={"lines": ()}), " ".join(session.lines), context)
+            text = " ".join(session.lines)
+            return _speak(session.model_copy(update={"lines": (), "said": text}), text, context)
         if session.lines:
             changes = {"lines": session.lines[1:], "attempts": 0}
             return _speak(session.model_copy(update=changes), session.lines[0], context)
@@ -87,7 +93,19 @@ class CallerMachine:
             return self._say_next(session, context)
         if session.attempts >= MAX_ARE_YOU_THERE and not session.is_person:
             return StepResult(_end(session), (HangUp("the agent said nothing"),))
-        return _speak(session.model_copy(update={"attempts": session.attempts + 1}), ARE_YOU_THERE, context)
+        changes = {"attempts": session.attempts + 1, "said": ""}
+        return _speak(session.model_copy(update=changes), ARE_YOU_THERE, context)
+
+
+def repeats_opening(session: CallerSession, now: datetime) -> bool:
+    """Return whether a person who is interrupted now says again why they call.
+
+    They do so once, if they have said less than half of it.
+    """
+    if session.phase != "speaking" or not session.is_person or not session.said or session.has_repeated:
+        return False
+    left = get_seconds_left(session.due, now)
+    return left is not None and left > measure_speech(session.said) / 2
 
 
 def _speak(session: CallerSession, text: str, context: StepContext) -> StepResult:

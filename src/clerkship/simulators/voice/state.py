@@ -22,6 +22,7 @@ from clerkship.ivr.speech_time import measure_speech
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
+from clerkship.simulators.voice.callers import repeats_opening
 from clerkship.simulators.voice.calls import CallTable
 from clerkship.simulators.voice.cases import CaseTable
 from clerkship.simulators.voice.checks import (
@@ -148,7 +149,10 @@ class VoiceState(State):
         call = self.find_call(id)
         check_not_held(call)
         check_text(text, self.settings)
-        event = self.speak_agent(action, call, text)
+        session, utterance = call.session, dict[str, Any]()
+        if isinstance(session, CallerSession) and repeats_opening(session, action.now):
+            utterance["is_greeting"] = True  # they answer it by saying again why they call
+        event = self.speak_agent(action, call, text, **utterance)
         action = action._replace(now=event.at)
         if hears_speech(self, call):
             if call.session is not None:
@@ -159,7 +163,9 @@ class VoiceState(State):
 
     def speak_agent(self, action: ActionContext, call: PhoneCall, text: str, **utterance: Any) -> Event:
         """Emit what the agent says in a call. `utterance` has further fields of the event."""
-        fields = {"turn": self.people.current_turn(call.speech_address)} | utterance
+        is_greeting = isinstance(call.session, CallerSession) and bool(call.session.lines)
+        turn = self.people.current_turn(call.speech_address)
+        fields = {"turn": turn, "is_greeting": is_greeting} | utterance
         return action.emit(
             AgentSpoke(
                 call=call.id,
@@ -168,7 +174,6 @@ class VoiceState(State):
                 text=text,
                 seconds=measure_speech(text),
                 is_heard=hears_speech(self, call),
-                is_greeting=isinstance(call.session, CallerSession) and bool(call.session.lines),
                 **fields,
             )
         )
