@@ -282,6 +282,47 @@ def test_public_answer_is_given_without_verification() -> None:
     assert call.say("And the prior auth status?") == "Your NPI?"
 
 
+BY_NUMBER = {"answers": [{**SCRIPT["answers"][0], "optional": ["reference"]}]}
+
+
+def find_asked(call: RepresentativeCall) -> str | None:
+    """Return the reference with which an authorization was looked up."""
+    hooks = [each for each in call.actions if isinstance(each, RunHook) and each.hook == "payer.find_authorization"]
+    assert len(hooks) == 1
+    return hooks[0].arguments.get("reference")
+
+
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [
+        ("What is the status of authorization number A 4 1 2 7?", "A4127"),
+        ("Prior auth status, please, the reference number is A4127.", "A4127"),
+        ("What is the status of an authorization?", None),
+        ("Do you have the status of the authorization and its reference number?", None),
+    ],
+)
+def test_number_that_the_caller_states_is_looked_up_and_not_asked_for(text: str, reference: str | None) -> None:
+    call = RepresentativeCall(BY_NUMBER)
+    call.say(f"NPI {NPI}, member ID {MEMBER}, born March 2 1985")
+    assert call.say(text) == "Approved, reference A, 4, 1, 2, until June 30, 2026."
+    assert find_asked(call) == reference
+
+
+def test_number_of_one_question_is_not_used_for_the_next() -> None:
+    call = RepresentativeCall(BY_NUMBER)
+    call.say(f"NPI {NPI}, member ID {MEMBER}, born March 2 1985")
+    call.say("What is the status of authorization number A 4 1 2 7?")
+    call.say("What is the status of an authorization?")
+    assert find_asked(call) is None
+
+
+def test_number_that_is_stated_before_the_verification_is_looked_up_after_it() -> None:
+    call = RepresentativeCall(BY_NUMBER)
+    call.say("What is the status of authorization number A 4 1 2 7?")
+    call.say(f"NPI {NPI}, member ID {MEMBER}, born March 2 1985")
+    assert find_asked(call) == "A4127"
+
+
 def test_value_that_an_answer_needs_is_asked_for() -> None:
     call = verified_call()
     assert call.say("What's the claim status?") == "What is the claim number, please?"

@@ -82,6 +82,11 @@ class RepresentativeDraft:
         """Return the name of the first value for the verification that the caller has not stated."""
         return next((name for name in self.script.verify if name not in self.session.stated), None)
 
+    def list_topic_names(self) -> tuple[str, ...]:
+        """Return the names of the values that the caller may state for the present answer."""
+        answer = self.find_topic()
+        return (*self.list_argument_names(), *(answer.optional if answer is not None else ()))
+
     def list_argument_names(self) -> tuple[str, ...]:
         """Return the names of the values that the arguments of the present answer use."""
         answer = self.find_topic()

@@ -70,7 +70,9 @@ class RepresentativeReply:
 
     def use_result(self, outcome: str, values: Mapping[str, str]) -> None:
         """Go on with the result of a hook: that of the verification, or that of an answer."""
-        self._draft.change(values={**self._draft.session.values, **values})
+        stated = self._draft.session.stated
+        kept = {name: value for name, value in stated.items() if name in self._script.verify or name not in values}
+        self._draft.change(values={**self._draft.session.values, **values}, stated=kept)
         answer = self._draft.find_topic()
         if not self._draft.needs_verification():
             self._give(answer, outcome)
@@ -100,7 +102,7 @@ class RepresentativeReply:
         asked_for = self._draft.session.asked_for
         if answer is not None and find_format(asked_for) is None:
             asked_for = ""  # the text is a question, not the answer to one
-        names = dict.fromkeys((*self._script.verify, *self._draft.list_argument_names()))
+        names = dict.fromkeys((*self._script.verify, *self._draft.list_topic_names()))
         found = find_values(names, text, asked_for, by_form=not self._draft.session.is_verified)
         stated = self._draft.session.stated
         values = {name: value for name, value in found.items() if stated.get(name) != value}
@@ -178,7 +180,7 @@ class RepresentativeReply:
         says = answer.says if answer is not None else None
         text = says.get(outcome) if isinstance(says, dict) else says
         spoken = self._draft.render(text if text is not None else self._script.fallback)
-        used = set(self._draft.list_argument_names()) - self._script.verify.keys()
+        used = set(self._draft.list_topic_names()) - self._script.verify.keys()
         stated = {name: value for name, value in self._draft.session.stated.items() if name not in used}
         self._draft.change(topic="", stated=stated)
         self._draft.speak(spoken, is_ending=answer is not None and answer.ends_call)

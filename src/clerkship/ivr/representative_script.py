@@ -19,6 +19,10 @@ class RepresentativeAnswer(Frozen):
     ]
     hook: Annotated[str | None, Field(description="what is looked up or done, as in a phone tree")] = None
     arguments: dict[ValueName, str] = {}
+    optional: Annotated[
+        tuple[ValueName, ...],
+        Field(description="further arguments of the hook, if the caller states them; they are not asked for"),
+    ] = ()
     says: Annotated[
         Prompt | dict[ValueName, Prompt], Field(description="the answer, or the answer for each outcome of the hook")
     ]

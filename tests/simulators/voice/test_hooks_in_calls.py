@@ -105,6 +105,24 @@ def test_representative_does_not_ask_for_the_npi_that_the_line_collected() -> No
     assert "May I have your NPI" not in heard
 
 
+def test_representative_looks_up_the_authorization_whose_number_is_stated() -> None:
+    office = CallingOffice()
+    office.record_authorization()
+    call = office.phone.dial(PAYER_LINE)
+    office.answer(call, CLINIC_NPI, "0")
+    while "Dana" not in office.phone.listen(call):
+        pass
+    born = f"{office.member.birth_date:%B %d, %Y}"
+    office.phone.say(call, f"The member ID is {' '.join(MEMBER)}, born {born}.")
+    unknown = office.answer(call, "What is the status of authorization number A U 9 9 9 9 9 9?")
+    office.phone.say(call, "And what is the status of authorization number A U 8 8 1 2 0 4?")
+    known = office.phone.listen(call)
+    found = [outcome for hook, outcome in office.list_hooks() if hook == "payer.find_authorization"]
+    assert found == ["not_found", "approved"]
+    assert "I don't see that authorization" in unknown
+    assert "May 31" in known
+
+
 def test_payer_logs_what_a_call_asks_with_the_call_as_its_cause() -> None:
     office = CallingOffice()
     call = office.phone.dial(PAYER_LINE)

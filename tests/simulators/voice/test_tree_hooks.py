@@ -142,3 +142,13 @@ def test_answers_of_a_script_must_fit_the_outcomes(says: dict[str, str], path: t
     [mistake] = find_script_hook_mistakes(build_script(answers=[answer]), VALUES, ("payer",))
     assert mistake.path == path
     assert text in mistake.message
+
+
+def test_optional_argument_that_the_hook_does_not_have_is_a_mistake() -> None:
+    says = {"approved": "Yes.", "pending": "Wait.", "denied": "No.", "not_found": "None."}
+    answer = {"asks": ["status"], "hook": "payer.find_authorization", "optional": ["reference"], "says": says}
+    assert list(find_script_hook_mistakes(build_script(answers=[answer]), VALUES, ("payer",))) == []
+    wrong = {**answer, "optional": ["reference", "number"]}
+    [mistake] = find_script_hook_mistakes(build_script(answers=[wrong]), VALUES, ("payer",))
+    assert mistake.path == ("answers", 0, "optional", 1)
+    assert "has no optional argument `number`" in mistake.message

@@ -39,6 +39,8 @@ def find_script_hook_mistakes(
         path = ("answers", number)
         yield from _check_use(answer.hook, (*path, "hook"), answer.arguments, known, domains)
         hook = find_hook(answer.hook)
+        if hook is not None:
+            yield from _check_optional(hook, answer.optional, (*path, "optional"))
         if hook is not None and not isinstance(answer.says, str):
             yield from _check_outcomes(hook, answer.says, (*path, "says"))
 
@@ -86,6 +88,13 @@ def _check_use(
         if known is not None and argument not in arguments and argument not in known:
             hint = f"collect it, set it under `values`, or give it under `arguments` as `{argument}: ...`"
             yield FoundMistake(path, f"`{name}` needs the value `{argument}`, and nothing sets it", hint)
+
+
+def _check_optional(hook: Hook, names: Collection[str], path: tuple[int | str, ...]) -> Iterator[FoundMistake]:
+    for number, name in enumerate(names):
+        if name not in hook.optional:
+            hint = did_you_mean(name, hook.optional) or f"they are {', '.join(hook.optional) or 'none'}"
+            yield FoundMistake((*path, number), f"`{hook.name}` has no optional argument `{name}`", hint)
 
 
 def _check_outcomes(hook: Hook, handled: Collection[str], path: tuple[int | str, ...]) -> Iterator[FoundMistake]:
