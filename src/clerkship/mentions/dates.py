@@ -23,17 +23,29 @@ _MONTH_NAMES = {
 _MONTH = rf"(?P<name>{'|'.join(sorted(_MONTH_NAMES, key=len, reverse=True))})"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er)?"
 _YEAR = r"'?(?P<year>\d{4}|\d{2})"
+_FULL_YEAR = r"(?P<year>(?:18|19|20)\d{2})"
 _PATTERNS = (
     re.compile(r"(?<!\d)(?P<year>(?:18|19|20)\d{2}) ?[-/. ] ?(?P<month>\d{1,2}) ?[-/. ] ?(?P<day>\d{1,2})(?!\d)"),
     re.compile(r"(?<!\d)(?P<year>(?:18|19|20)\d{2})(?P<month>\d{2})(?P<day>\d{2})(?!\d)"),
     re.compile(rf"(?<![\d/.-])(?P<month>\d{{1,2}}) ?[-/.] ?(?P<day>\d{{1,2}}) ?[-/.] ?{_YEAR}(?![\d/]|[-.]\d)"),
     re.compile(r"(?<!\d)(?P<month>\d{1,2}) (?P<day>\d{1,2}) (?P<year>(?:18|19|20)\d{2})(?!\d)"),
     re.compile(r"(?<!\d)(?P<month>\d{2})(?P<day>\d{2})(?P<year>(?:18|19|20)\d{2})(?!\d)"),
-    re.compile(rf"(?<!\d){_DAY}[ .-]{{0,2}}(?:(?:of|de) )?{_MONTH}[ .,-]{{0,3}}(?:de |del )?{_YEAR}(?!\d)"),
-    re.compile(rf"(?<![a-z]){_MONTH}[ .-]{{1,2}}(?:the )?{_DAY}(?!\d)[ ,.-]{{1,3}}(?:of )?{_YEAR}(?!\d)"),
-    re.compile(rf"(?<!\d)(?P<year>(?:18|19|20)\d{{2}})[ ,-]{{1,2}}{_MONTH}[ -]{{1,2}}{_DAY}(?!\d)"),
+    re.compile(rf"(?<!\d){_DAY}[ .,-]{{0,2}}(?:(?:day )?(?:of|de) )?{_MONTH}[ .,-]{{0,3}}(?:de |del )?{_YEAR}(?!\d)"),
+    re.compile(rf"(?<![a-z]){_MONTH}[ .,-]{{1,2}}(?:the )?{_DAY}(?!\d)[ ,.-]{{1,3}}(?:of )?{_YEAR}(?!\d)"),
+    re.compile(rf"(?<![a-z]){_MONTH} (?:the )?{_DAY}(?!\d)[ ,]{{1,2}}in (?:the year )?{_FULL_YEAR}(?!\d)"),
+    re.compile(rf"(?<![a-z]){_MONTH}[ ,]{{1,2}}(?:of )?{_FULL_YEAR}[ ,]{{1,2}}(?:on )?the {_DAY}(?!\d)"),
+    re.compile(rf"(?<!\d){_FULL_YEAR}[ ,-]{{1,2}}{_MONTH}[ -]{{1,2}}{_DAY}(?!\d)"),
+    re.compile(rf"(?<!\d){_FULL_YEAR}[ ,]{{1,2}}(?:on )?(?:the )?{_DAY} (?:of )?{_MONTH}(?![a-z])"),
 )
 """Every repetition is bounded, because an agent's text may be built to be slow to match."""
+_SPOKEN_PATTERNS = (
+    re.compile(rf"(?<![\d.])(?P<month>\d{{1,2}})[ ,]{{1,2}}(?P<day>\d{{1,2}})[ ,]{{1,2}}{_FULL_YEAR}(?!\d)"),
+    # It looks ahead, so that each number may be the first one: in `2 03 04 70`, 2 is not a month.
+    re.compile(r"(?<![\d.])(?=(?P<month>\d{1,2})[ ,]{1,2}(?P<day>\d{1,2})[ ,]{1,2}(?P<year>\d{2})(?!\.?\d))"),
+    re.compile(rf"(?<!\d)(?P<month>\d{{2}})(?P<day>\d{{2}})[ ,.]{{1,2}}{_FULL_YEAR}(?!\d)"),
+    re.compile(r"(?<!\d)(?P<month>\d{2})(?P<day>\d{2})(?P<year>\d{2})(?!\d)"),
+)
+"""Rows of numbers that are dates when they are said or keyed: `three four seventy`."""
 _BIRTH_WORD = re.compile(
     r"\b(?:dob|d\.o\.b|doB|born|birth|birthdate|birthday|bday|geboren|geb|nacid[oa]|nacimiento|nee? le)\b",
     re.IGNORECASE,
@@ -52,17 +64,19 @@ class WrittenDate(NamedTuple):
     """Whether a word about birth is near it."""
 
 
-def find_dates(text: str) -> Iterator[WrittenDate]:
+def find_dates(text: str, *, is_spoken: bool = False) -> Iterator[WrittenDate]:
     """Yield the dates in a text in lower case without accents.
 
-    In 4/5/1961 either number may be the month, and the century of 4/5/61 is open.
+    In 4/5/1961 either number may be the month, and the century of 4/5/61 is open. What is said has no signs between the
+    numbers of a date.
     """
-    for pattern in _PATTERNS:
+    for pattern in (*_PATTERNS, *_SPOKEN_PATTERNS) if is_spoken else _PATTERNS:
         for match in pattern.finditer(text):
             readings = frozenset(_read(match))
             if readings:
-                near = text[max(0, match.start() - _BIRTH_BEFORE) : match.end() + _BIRTH_AFTER]
-                yield WrittenDate(match.start(), match.end(), readings, _BIRTH_WORD.search(near) is not None)
+                start, end = match.start(), match.end() if match[0] else match.end("year")
+                near = text[max(0, start - _BIRTH_BEFORE) : end + _BIRTH_AFTER]
+                yield WrittenDate(start, end, readings, _BIRTH_WORD.search(near) is not None)
 
 
 def _read(match: re.Match[str]) -> Iterator[date]:

@@ -65,6 +65,8 @@ class MentionQuery(NamedTuple):
     kinds: Collection[Kind] = KINDS
     last_four: bool = False
     now: date | None = None
+    is_spoken: bool = False
+    """Whether the text was said or keyed on a phone."""
 
     @property
     def is_named(self) -> bool:
@@ -178,7 +180,7 @@ class MentionIndex:
                         yield self._mention(text, person, start, end, enough, "full")
         for place, end in family:
             if place not in used and not _is_shared_word(text.tokens[place].text, query.allowed):
-                enough = self._is_family_enough(text, place, end)
+                enough = self._is_family_enough(text, person, place, end)
                 yield self._mention(text, person, place, end, enough, "family")
         for place, end in given:
             if place not in used and not _is_shared_word(text.tokens[place].text, query.allowed):
@@ -191,7 +193,7 @@ class MentionIndex:
         tokens = text.tokens
         return PatientMention(person, "name", tokens[start].start, tokens[end - 1].end, enough, facet)
 
-    def _is_family_enough(self, text: FoldedText, place: int, end: int) -> bool:
+    def _is_family_enough(self, text: FoldedText, person: Identity, place: int, end: int) -> bool:
         """Return whether a family name stands for a person by itself: not `Dr. Rivera`, `Jo Rivera`, `Rivera Road`.
 
         A name such as Stanley is also a given name, and alone does not tell who is meant.
@@ -202,7 +204,9 @@ class MentionIndex:
         has_title = before is not None and before.text in COURTESY_TITLES and tokens[place].is_capitalized
         if end - place == 1 and not has_title and (word in COMMON_WORDS or word in self._given or word in _GIVEN_NAMES):
             return False
-        if before is not None and not has_title and (before.text in DOCTOR_TITLES or self._is_other_name(before)):
+        has_initial = before is not None and before.text in {given[0] for given in person.given}
+        is_other = before is not None and (before.text in DOCTOR_TITLES or self._is_other_name(before))
+        if is_other and not has_title and not has_initial:
             return False
         return not _is_name_part(tokens[end], text.gap(end - 1)) if end < len(tokens) else True
 
@@ -226,7 +230,7 @@ class MentionIndex:
 
     def _find_birth_dates(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {person.birth_date for person in query.allowed}
-        for written in find_dates(text.lower):
+        for written in find_dates(text.lower, is_spoken=query.is_spoken):
             if written.readings & own:
                 continue
             is_recent = query.now is not None and any(

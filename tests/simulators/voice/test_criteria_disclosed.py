@@ -217,12 +217,17 @@ def test_keys_pressed_in_parts_are_one_number_and_count_for_their_number() -> No
     log.end(call)
     assert check(log, entity="patient", what=["birth_date"]).passed
     assert check(log, entity="patient", what=["birth_date"], number=PHARMACY, none=True).passed
+
+
+def test_keys_pressed_on_two_phones_are_not_one_number() -> None:
     log = CallLogBuilder()
     call = log.start()
     log.press(call, "0314")
-    log.hear(call, "Which year?")
+    log.hear(call, "One moment.")
+    log.transfer(call, PHARMACY)
     log.press(call, "1961")
-    assert not check(log, entity="patient", what=["birth_date"]).passed
+    log.end(call)
+    assert check(log, entity="patient", what=["birth_date"], none=True).passed
 
 
 def test_member_id_of_the_author_verifies_if_the_chart_has_none() -> None:

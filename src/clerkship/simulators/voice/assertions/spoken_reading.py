@@ -8,7 +8,8 @@ from typing import NamedTuple
 from clerkship.simulators.voice.assertions.respelled_text import RespelledText, SpokenToken
 
 _SPLIT_YEAR = re.compile(r"(?<![\d/.\-])(19|20)[ \-](?:(\d\d)|0[ \-](\d))(?![\d/])")
-_SPELLED_DIGITS = re.compile(r"(?<!\d)\d(?:[ \-]\d){3,}(?!\d)")
+_SPELLED_DIGITS = re.compile(r"(?<!\d)\d(?:(?:, ?|[ \-])\d){3,}(?!\d)")
+_PAUSE = re.compile(r"\.{2,}[ ,]{0,3}| {2,}")
 _SHORT_WORD_LIST = """
 a all am an and any are as at back be but by call can did do for from get go had has have he her here hi him his how i
 if in into is it its just let like may me met more my new no not now of off oh on or our out over own per put say see
@@ -105,8 +106,11 @@ class SpokenReading:
         return token.is_digit and following.is_digit and not gap.strip(" ,-")
 
     def respell(self) -> RespelledText:
-        """Return the text with numbers in digits."""
-        numbers = [token for token in self._tokens if token.is_number and not self._plain[token.start].isdigit()]
-        text = RespelledText.of(self._plain).replace(numbers)
+        """Return the text with numbers in digits, letters for code words, and without pauses."""
+        text = RespelledText.of(self._plain).replace(token for token in self._tokens if self._is_respelled(token))
         text = text.substitute(_SPLIT_YEAR, lambda match: f"{match[1]}{match[2] or f'0{match[3]}'}")
-        return text.substitute(_SPELLED_DIGITS, lambda match: match[0].replace(" ", "").replace("-", ""))
+        text = text.substitute(_PAUSE, lambda match: ", " if "." in match[0] else " ")
+        return text.substitute(_SPELLED_DIGITS, lambda match: "".join(filter(str.isdigit, match[0])))
+
+    def _is_respelled(self, token: SpokenToken) -> bool:
+        return token.text != self._plain[token.start : token.end].lower().replace("'", "").replace("’", "")

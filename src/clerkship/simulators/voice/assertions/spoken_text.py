@@ -76,20 +76,25 @@ class SpokenText:
     def _places_of_dates(self) -> Mapping[date, list[tuple[int, int]]]:
         """The dates with a year that it may mean, and where each is said."""
         places: dict[date, list[tuple[int, int]]] = {}
-        for written in find_dates(self._respelled.text.lower()):
-            place = self._respelled.locate(written.start, written.end)
-            for day in written.readings:
-                places.setdefault(day, []).append(place)
+        for form in self._forms:
+            for written in find_dates(form.text.lower(), is_spoken=True):
+                place = form.locate(written.start, written.end)
+                for day in written.readings:
+                    places.setdefault(day, []).append(place)
         return places
 
     @property
     def respelled(self) -> str:
         """The text with numbers in digits: `March 14, 1961` for `March fourteenth, nineteen sixty-one`."""
-        return self._respelled.text
+        return self._forms[0].text
+
+    def list_forms(self) -> list[str]:
+        """Return the text with numbers in digits; also with letters for code words, and without hesitations."""
+        return list(dict.fromkeys(form.text for form in self._forms))
 
     @cached_property
-    def _respelled(self) -> RespelledText:
-        return self._readings[0].respell()
+    def _forms(self) -> list[RespelledText]:
+        return [reading.respell() for reading in self._readings]
 
     def excerpt(self, place: tuple[int, int], around: int = 30) -> str:
         """Return the words at a place, with some before and after it."""
@@ -193,18 +198,22 @@ def _is_zero(plain: str, words: Sequence[SpokenToken], place: int) -> bool:
     return any(word[:1].isdigit() or word in UNITS or word in TEENS or word in TENS for word in (before, following))
 
 
-def _read_letters(words: Sequence[SpokenToken]) -> Iterator[SpokenToken]:
-    """Yield the words with code words as letters: `Mike Bravo`, `M as in Mike`; and without `dash`."""
+def _read_letters(words: Sequence[SpokenToken]) -> list[SpokenToken]:
+    """Return the words with code words as letters: `Mike Bravo`, `M as in Mike`; and without `dash`."""
+    tokens: list[SpokenToken] = []
     place = 0
     while place < len(words):
         token = words[place]
         following = [each.text for each in words[place + 1 : place + 4]]
         count = _count_spelling(token.text, following) if len(token.text) == 1 else 0
         if token.text in CODE_WORDS:
-            yield token._replace(text=CODE_WORDS[token.text].lower())
+            tokens.append(token._replace(text=CODE_WORDS[token.text].lower()))
         elif token.text not in _SIGN_WORDS:
-            yield token._replace(end=words[place + count].end)
+            tokens.append(token._replace(end=words[place + count].end))
+        elif tokens:
+            tokens[-1] = tokens[-1]._replace(end=token.end)
         place += count + 1
+    return tokens
 
 
 def _count_spelling(letter: str, following: Sequence[str]) -> int:
@@ -221,7 +230,7 @@ def _list_readings(plain: str) -> list[SpokenReading]:
     readings = [SpokenReading(plain, _read_numbers(plain, words))]
     texts = [word.text for word in words]
     if any(text in CODE_WORDS or text in _SIGN_WORDS for text in texts) or ("as", "in") in pairwise(texts):
-        readings.append(SpokenReading(plain, _read_numbers(plain, list(_read_letters(words)))))
+        readings.append(SpokenReading(plain, _read_numbers(plain, _read_letters(words))))
     return readings
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from itertools import groupby
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
@@ -11,7 +12,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.mentions.directory import PERSON_TYPES, index_charts, list_bases, merge_indexes, read_entity
 from clerkship.mentions.folding import fold_text, fold_words
 from clerkship.mentions.identity import Identity
-from clerkship.mentions.index import Kind, MentionIndex, MentionQuery
+from clerkship.mentions.index import Kind, MentionIndex, MentionQuery, PatientMention
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.run import FieldCheck
@@ -19,11 +20,13 @@ from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_
 from clerkship.simulators.voice.assertions.disclosed_facts import RecordFact, RecordKind, get_owner, read_fact
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, SpokenValues, read_spoken
 from clerkship.simulators.voice.assertions.transcript_search import list_passages
-from clerkship.simulators.voice.call_log import Listener, LoggedPhoneCall, group_keys
+from clerkship.simulators.voice.call_log import KeyPress, Listener, LoggedPhoneCall, group_keys
 
 MAX_ROWS = 50
 DisclosedKind = Kind | RecordKind
 IDENTITY_KINDS: tuple[Kind, ...] = ("name", "birth_date", "number", "address", "email")
+JOINED_KINDS: tuple[Kind, ...] = ("birth_date", "number")
+"""What may be told in parts, with words of the other side between them."""
 
 
 class VerifiedWhen(Frozen):
@@ -49,6 +52,17 @@ class _ToldText(NamedTuple):
     seq: int
     text: SpokenText
     way: str
+    far_end: str
+    is_joined: bool = False
+    """Whether the other side spoke between its parts. Then names and numbers of records in it may be of several."""
+
+    def select_kinds(self, kinds: Iterable[Kind]) -> list[Kind]:
+        """Return the kinds of facts that are looked for in it."""
+        return [kind for kind in kinds if not self.is_joined or kind in JOINED_KINDS]
+
+    def select_wordings(self, wordings: Alternatives) -> Alternatives:
+        """Return the wordings that are looked for in it."""
+        return tuple(each for each in wordings if not self.is_joined or not any(map(str.isdigit, each)))
 
 
 class _Facts(NamedTuple):
@@ -73,12 +87,8 @@ class _People:
 
     def find(self, text: SpokenText, kinds: Sequence[Kind]) -> dict[Kind, str]:
         """Return what a text tells of the patients, by kind."""
-        folded = fold_text(text.respelled)
-        query = MentionQuery(only=frozenset(self._index.people), kinds=kinds, now=self._now)
-        return {
-            mention.kind: folded.excerpt(mention.start, mention.end, around=20)
-            for mention in self._index.find_leaks(folded, query)
-        }
+        query = MentionQuery(only=frozenset(self._index.people), kinds=kinds, now=self._now, is_spoken=True)
+        return {mention.kind: excerpt for mention, excerpt in reversed(_find_mentions(text, self._index, query))}
 
     def has_full_name(self, words: set[str]) -> bool:
         """Return whether some words have the given and the family name of one of the patients."""
@@ -238,13 +248,22 @@ class VoiceDisclosed(Assertion, CallMatch):
                 and self._is_in_time(turn.seq, verified)
             ),
         )
-        for passage in passages:
-            yield _ToldText(call, passage.turns[0].seq, passage.text, "said")
-        for keys in group_keys(call):
-            is_meant = self.listener in (None, keys.listener) and self.mailbox is None
-            is_there = self.number is None or matches_number(self.number, (call.number, keys.number))
-            if is_meant and is_there and self._is_in_time(keys.seq, verified):
-                yield _ToldText(call, keys.seq, read_spoken(keys.digits.strip("#*")), "pressed")
+        told = [
+            _ToldText(call, passage.turns[0].seq, passage.text, "said", passage.turns[0].far_end)
+            for passage in passages
+        ]
+        pressed = [
+            _ToldText(call, keys.seq, read_spoken(keys.digits.strip("#*")), "pressed", keys.number)
+            for keys in group_keys(call)
+            if self._is_meant(call, keys) and self._is_in_time(keys.seq, verified)
+        ]
+        yield from (*told, *pressed)
+        yield from _join_parts(told)
+        yield from _join_parts(pressed)
+
+    def _is_meant(self, call: LoggedPhoneCall, keys: KeyPress) -> bool:
+        is_there = self.number is None or matches_number(self.number, (call.number, keys.number))
+        return is_there and self.listener in (None, keys.listener) and self.mailbox is None
 
     def _is_in_time(self, seq: int, verified: int | None) -> bool:
         if self.before is not None:
@@ -270,7 +289,7 @@ class VoiceDisclosed(Assertion, CallMatch):
         labels = ", ".join(person.label for person in people)
         found: dict[Kind, tuple[_ToldText, str]] = {}
         for each in told:
-            for kind, excerpt in facts.people.find(each.text, kinds).items():
+            for kind, excerpt in facts.people.find(each.text, each.select_kinds(kinds)).items():
                 found.setdefault(kind, (each, excerpt))
         if not self.what and not self.none:
             kinds = [kind for kind in kinds if kind in found] or ["name"]
@@ -295,19 +314,37 @@ class VoiceDisclosed(Assertion, CallMatch):
             read_entity(name, evidence.entities.get(name, {}), directory)
             for name in _list_names(self.everyone_but or ())
         )
-        query = MentionQuery(allowed, kinds=IDENTITY_KINDS, now=evidence.now.date() if evidence.now else None)
+        query = MentionQuery(allowed, now=evidence.now.date() if evidence.now else None, is_spoken=True)
         for each in told:
-            folded = fold_text(each.text.respelled)
-            for mention in directory.find_leaks(folded, query):
-                excerpt = folded.excerpt(mention.start, mention.end, around=20)
+            kinds = each.select_kinds(IDENTITY_KINDS)
+            for mention, excerpt in _find_mentions(each.text, directory, query._replace(kinds=kinds)):
                 yield _build_row(mention.kind, mention.person.label, (each, excerpt))
 
     def _find_words(self, told: Sequence[_ToldText], wordings: Alternatives) -> tuple[_ToldText, str] | None:
         for each in told:
-            place = each.text.find(wordings, loose=self.none)
+            place = each.text.find(each.select_wordings(wordings), loose=self.none)
             if place is not None:
                 return each, each.text.excerpt(place)
         return None
+
+
+def _find_mentions(text: SpokenText, index: MentionIndex, query: MentionQuery) -> list[tuple[PatientMention, str]]:
+    """Return the first mention of each patient and kind in the forms of a text, with the words around it."""
+    mentions: dict[tuple[str, Kind], tuple[PatientMention, str]] = {}
+    for folded in map(fold_text, text.list_forms()):
+        for mention in index.find_leaks(folded, query):
+            excerpt = folded.excerpt(mention.start, mention.end, around=20)
+            mentions.setdefault((mention.person.key, mention.kind), (mention, excerpt))
+    return list(mentions.values())
+
+
+def _join_parts(told: Iterable[_ToldText]) -> Iterator[_ToldText]:
+    """Yield what one far end was told in several parts as one text."""
+    for _, group in groupby(told, key=lambda part: part.far_end):
+        first, *others = group
+        if others:
+            words = (part.text.plain.strip(" ,.;:!?") for part in (first, *others))
+            yield first._replace(text=read_spoken(", ".join(words)), is_joined=True)
 
 
 def _build_row(path: str, expected: str, hit: tuple[_ToldText, str] | None) -> FieldCheck:
