@@ -31,7 +31,7 @@ test-live: setup ## Install Rasa under .cache/live, train and serve its bots, an
 test-model: setup ## Install a real, tiny model under .cache/model, and let it play and judge: minutes, 200 MB
 	@$(RUN) pytest -m model -p no:xdist -p no:cacheprovider -s -v tests/small_model $(ARGS)
 
-test-slow: setup ## Run the tests that take many seconds each, such as all attacks on the fax suite: ten minutes
+test-slow: setup ## Run the tests that take many seconds each, such as most wrong solutions of the suites: ten minutes
 	@$(RUN) pytest -n auto --dist worksteal -q -m slow $(ARGS)
 
 test-fhir: setup ## Fetch the official FHIR R4 package from npm to .cache/fhir, and hold what we say of R4 against it: two minutes, 200 MB

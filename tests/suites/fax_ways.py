@@ -222,8 +222,6 @@ class MendSlips(FaxWay):
 
 
 WAYS = ("UseSinch", "UseForms", "SendPdf", "SendPng", "WriteLetters", "ReadPages", "ReadTwice", "MendSlips")
-SLOW_WAYS = ("SendPdf", "SendPng", "ReadPages", "ReadTwice")
-"""Those in which pages are read by OCR, which takes seconds for each."""
 NOT_APPLICABLE: dict[str, tuple[str, ...]] = {
     # It asks for an answer, and Sinch's API has no reference to the fax that is answered.
     "UseSinch": ("Send back a fax*",),

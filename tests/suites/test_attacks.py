@@ -11,7 +11,6 @@ from tests.suites.test_shipped import ROOT, SUITES
 from tests.workbench import CATALOG
 
 ORDERS = ROOT / "examples" / "order_support"
-ATTACKED = [pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name == "fax" else []) for path in SUITES]
 CONVERSATIONS = ("eval", "judged", "tests")
 
 
@@ -20,10 +19,7 @@ def run_attacks(path: Path) -> AttackReport:
     return attack(AttackRequest(path=path), Settings(timeout=60), CATALOG)
 
 
-@pytest.mark.parametrize(
-    "suite",
-    [pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name == "fax" else []) for path in SUITES],
-)
+@pytest.mark.parametrize("suite", [pytest.param(path, id=path.name) for path in SUITES])
 def test_no_attack_passes_a_shipped_suite(suite: Path) -> None:
     report = run_attacks(suite)
     assert report.problems() == []

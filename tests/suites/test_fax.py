@@ -15,7 +15,7 @@ from tests.suites import (
     fax_mixed_agents,
     fax_outbound_agents,
 )
-from tests.suites.fax_ways import FAX, NOT_APPLICABLE, SLOW_WAYS, WAYS
+from tests.suites.fax_ways import FAX, NOT_APPLICABLE, WAYS
 from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails, mark_slow
 from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
@@ -55,9 +55,7 @@ def test_log_is_reproducible(bench: Workbench) -> None:
     check_log_is_reproducible(bench, FAX)
 
 
-@pytest.mark.parametrize(
-    "way", [pytest.param(way, marks=[pytest.mark.slow] if way in SLOW_WAYS else []) for way in WAYS]
-)
+@pytest.mark.parametrize("way", WAYS)
 def test_other_way_to_fax_or_read_passes(bench: Workbench, way: str) -> None:
     bench.folder = FAX
     excluded = NOT_APPLICABLE.get(way, ())
