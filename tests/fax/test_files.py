@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from clerkship.fax.document import UnreadableDocument
-from clerkship.fax.files import find_fax_page, read_tiff, write_pdf, write_png, write_tiff
+from clerkship.fax.files import find_fax_page, read_single_page, read_tiff, write_pdf, write_png, write_tiff
 from clerkship.fax.page import FaxPage, Resolution
 from tests.fax.pages import random_page
 
@@ -23,6 +23,11 @@ PAGES = [
 
 def test_tiff_is_read_as_it_was_written() -> None:
     assert read_tiff(write_tiff(PAGES)) == PAGES
+
+
+def test_each_page_is_read_from_a_file_of_its_own() -> None:
+    for page in (*PAGES, *PAGES):
+        assert read_single_page(write_tiff([page])) == page
 
 
 @pytest.mark.parametrize("height", [1, 2, 97, 98, 99, 1078, 2155, 2156, 2157])

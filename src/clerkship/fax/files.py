@@ -50,6 +50,15 @@ def read_tiff(data: bytes) -> list[FaxPage]:
     return [page for page in pages if page is not None]
 
 
+@lru_cache(maxsize=MAX_CACHED_PAGES)
+def read_single_page(data: bytes) -> FaxPage:
+    """Return the first page of a file that `write_tiff` wrote. Cached, because a stored page is read many times.
+
+    Raise UnreadableDocument if it is another file.
+    """
+    return read_tiff(data)[0]
+
+
 def write_pdf(pages: Sequence[FaxPage]) -> bytes:
     """Write pages as one PDF file. A page is as large as its dots are on paper."""
     numbers = range(3, 3 + 3 * len(pages), 3)

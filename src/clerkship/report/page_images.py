@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from clerkship.fax.document import UnreadableDocument
-from clerkship.fax.files import read_tiff, write_png
+from clerkship.fax.files import read_single_page, write_png
 from clerkship.model.run import TaskRun
 from clerkship.report.cited_pages import MAX_CITED_PAGES
 from clerkship.report.detail import TaskDetail
@@ -37,7 +37,7 @@ def build_page_images(details: Sequence[TaskDetail], shown: Sequence[dict[str, A
             redacted += 1
             continue
         try:
-            png = write_png(read_tiff(tiff)[0])
+            png = write_png(read_single_page(tiff))
         except ImportError:
             problem, png = NO_PILLOW, b""
         except UnreadableDocument:

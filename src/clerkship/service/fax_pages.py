@@ -13,7 +13,7 @@ from clerkship.actors.contract import Solver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.regrade import parse_log
 from clerkship.events.event import Event
-from clerkship.fax.files import read_tiff, write_png
+from clerkship.fax.files import read_single_page, write_png
 from clerkship.fax.ocr import check_available
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.library.source import SUFFIXES, Unreadable
@@ -195,7 +195,7 @@ def write_texts(path: Path, pages: Iterable[PageStored], *, force: bool, keep: b
     listed = list(pages)
     for page in listed:
         if force or page.hash not in before:
-            after[page.hash] = read_words(read_tiff(page.data)[0])
+            after[page.hash] = read_words(read_single_page(page.data))
             read += 1
         else:
             after[page.hash] = before[page.hash]
@@ -211,7 +211,7 @@ def write_pictures(faxes: Iterable[LoggedFaxPages], folder: Path) -> list[Path]:
         name = f"{_to_file_name(fax.task)}-fax-{fax.number}-{fax.header.sender.lstrip('+')}"
         for number, page in enumerate(fax.pages, 1):
             path = folder / f"{name}-page-{number}.png"
-            _write_file(path, write_png(read_tiff(page.data)[0]))
+            _write_file(path, write_png(read_single_page(page.data)))
             paths.append(path)
     return paths
 

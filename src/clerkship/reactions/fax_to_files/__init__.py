@@ -1,7 +1,7 @@
 """Write the faxes that arrive as files, as a fax server does."""
 
 from clerkship.events.event import Event
-from clerkship.fax.files import read_tiff, write_tiff
+from clerkship.fax.files import read_single_page, write_tiff
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fax.events import FaxArrived
 from clerkship.simulators.fax.records import FaxHeader
@@ -15,7 +15,7 @@ def write_fax(state: FilesState, action: ActionContext, event: Event) -> None:
     """Write the pages of a fax as one TIFF file to the inbox."""
     if isinstance(event.payload, FaxArrived):
         header = event.payload.header
-        pages = [read_tiff(page.data)[0] for page in action.source(FaxState).pages_of(header.id)]
+        pages = [read_single_page(page.data) for page in action.source(FaxState).pages_of(header.id)]
         state.write(action, build_path(header, event, state), write_tiff(pages))
 
 

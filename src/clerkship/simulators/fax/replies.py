@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from clerkship.events.event import Event
-from clerkship.fax.files import read_tiff
+from clerkship.fax.files import read_single_page
 from clerkship.simulators.fax.events import PageStored, ReplyPlanned
 from clerkship.simulators.fax.outgoing import IncomingDocument, IncomingFax, IncomingPage
 
@@ -78,4 +78,4 @@ class PlannedReplies:
 
 
 def _build_page(stored: PageStored) -> IncomingPage:
-    return IncomingPage(page=read_tiff(stored.data)[0], words=stored.true_words)
+    return IncomingPage(page=read_single_page(stored.data), words=stored.true_words)

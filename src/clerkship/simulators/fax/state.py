@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import OutboundAttempted
-from clerkship.fax.files import read_tiff, write_tiff
+from clerkship.fax.files import read_single_page, write_tiff
 from clerkship.fax.page import FaxPage, Resolution
 from clerkship.fax.words import PageWords
 from clerkship.model.frozen import Frozen
@@ -202,7 +202,7 @@ class FaxState(State):
             hashes = hashes[page - 1 : page]
         stored = [self.page(hash) for hash in hashes]
         action.emit(FaxRead(id=id, format=format, page=page))
-        return [(each, read_tiff(each.data)[0]) for each in stored]
+        return [(each, read_single_page(each.data)) for each in stored]
 
     def mark(self, action: ActionContext, id: str, *, unread: bool = False) -> FaxRecord:
         """Mark a fax that arrived as read or unread; refused for one that was sent."""

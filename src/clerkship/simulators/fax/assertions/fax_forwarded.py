@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.fax.files import read_tiff
+from clerkship.fax.files import read_single_page
 from clerkship.fax.turning import cut_top
 from clerkship.model.frozen import Whole
 from clerkship.model.matcher import describe_expected, matches_expected
@@ -83,7 +83,9 @@ def _list_bodies(evidence: Evidence, fax: LoggedFax) -> list[str]:
     bodies = []
     for page in fax.received_pages:
         stored = get_stored_page(evidence, fax.event.source, page.hash)
-        body = "" if stored is None else cut_top(read_tiff(stored.data)[0], get_header_height(stored.resolution)).hash
+        body = (
+            "" if stored is None else cut_top(read_single_page(stored.data), get_header_height(stored.resolution)).hash
+        )
         bodies.append(body)
     return bodies
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clerkship.events.evidence import Evidence
-from clerkship.fax.files import read_tiff, write_tiff
+from clerkship.fax.files import read_single_page, write_tiff
 from clerkship.fax.header import HEIGHT
 from clerkship.fax.matching import find_value
 from clerkship.fax.page import FaxPage, Resolution
@@ -114,7 +114,7 @@ class PageReader:
         shipped = state.shipped_words(page.hash) if isinstance(state, FaxState) else None
         if shipped is not None:
             return PageText(shipped, False, stored.resolution)
-        return PageText(self._read_picture(read_tiff(stored.data)[0], len(stored.data)), False, stored.resolution)
+        return PageText(self._read_picture(read_single_page(stored.data), len(stored.data)), False, stored.resolution)
 
     def read_turned(self, source: str, page: LoggedPage) -> list[PageText]:
         """Return the words of a page after each quarter turn, without the line at the top.
@@ -134,7 +134,7 @@ class PageReader:
         text = self.read(source, page)
         if stored is None or text.is_true:
             return None
-        dots = read_tiff(stored.data)[0]
+        dots = read_single_page(stored.data)
         if text.is_upright:
             if not isinstance(text.words, OcrWords):  # shipped: the page is one of the suite
                 return None

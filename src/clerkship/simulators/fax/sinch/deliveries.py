@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import orjson
 
-from clerkship.fax.files import read_tiff, write_pdf
+from clerkship.fax.files import read_single_page, write_pdf
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fax.records import FaxRecord
 from clerkship.simulators.fax.sinch import operations as ops
@@ -109,7 +109,7 @@ class CompletedFaxCallback(SinchDelivery):
 
 def write_file(pages: tuple[bytes, ...]) -> bytes:
     """Return pages, each a TIFF file, as one PDF file."""
-    return write_pdf([read_tiff(page)[0] for page in pages])
+    return write_pdf([read_single_page(page) for page in pages])
 
 
 def render_json(notification: SinchNotification, file: bytes | None) -> OutboundRequest:
