@@ -1,6 +1,7 @@
 """How long a text takes to say."""
 
 import re
+from functools import lru_cache
 
 SECONDS_PER_WORD = 0.36
 SECONDS_PER_SPELLED_CHARACTER = 0.45
@@ -12,17 +13,26 @@ MAX_ORDINARY_WORD = 40
 """Characters of an ordinary word. Beyond that, text without spaces takes time by its length."""
 SECONDS_PER_FURTHER_CHARACTER = 0.06
 """After `MAX_ORDINARY_WORD`: that of a word, divided by its usual length and the space."""
+MAX_CACHED_LENGTH = 1_000
+"""Characters of a text whose time is remembered: prompts are said again and again."""
 _WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*", re.UNICODE)
 _PAUSE = re.compile(r"[,.;:!?](?=\s|$)")
 
 
 def measure_speech(text: str) -> float:
     """Return how many seconds a text takes to say, rounded to hundredths; 0 for an empty text."""
+    return _measure_cached(text) if len(text) <= MAX_CACHED_LENGTH else _measure(text)
+
+
+def _measure(text: str) -> float:
     words = _WORD.findall(text)
     if not words:
         return 0.0
     seconds = sum(_measure_word(word) for word in words) + SECONDS_PER_PAUSE * len(_PAUSE.findall(text))
     return round(max(seconds, MIN_SECONDS), 2)
+
+
+_measure_cached = lru_cache(maxsize=1_000)(_measure)
 
 
 def split_heard(text: str, seconds: float) -> str:

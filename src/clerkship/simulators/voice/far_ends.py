@@ -157,7 +157,7 @@ def step_far_end(
     """Let the far end of a call react. `done` is the work that was due and led to it."""
     far_end, session = find_far_end(state, call), call.session
     result = far_end.step(session, stimulus, build_context(state, action))
-    if result.session == session and not result.actions and result.timer_seconds is None and done != "timer":
+    if not result.actions and result.timer_seconds is None and done != "timer" and result.session == session:
         if done is not None:
             action.emit(_build_change(action, call, result, done, _seconds_left(action, call)))
         return
