@@ -98,11 +98,11 @@ class IvrMachine:
 def _enter(draft: StepDraft, node: IvrNode) -> NodeName | None:
     """Begin with a node. Return the next one if this one neither speaks nor waits."""
     match node:
+        case MenuNode() | CollectNode():
+            return ask(draft, node)
         case SayNode():
             has_input = node.interruptible and (draft.session.digits or draft.speech)
             return node.next if has_input or not draft.speak(draft.render(node.prompt)) else None
-        case MenuNode() | CollectNode():
-            return ask(draft, node)
         case HookNode():
             return _enter_hook(draft, node)
         case BranchNode():
@@ -208,10 +208,10 @@ def _use_outcome(draft: StepDraft, node: HookNode, result: HookReturned) -> Node
 def _go_on(draft: StepDraft, node: IvrNode) -> NodeName | None:
     """Go on when the prompt of a node is over, or was interrupted."""
     match node:
-        case SayNode():
-            return node.next
         case MenuNode() | CollectNode():
             return start_listening(draft, node)
+        case SayNode():
+            return node.next
         case HookNode():
             values = draft.get_values()
             arguments = {name: render_prompt(text, values) for name, text in node.arguments.items()}
@@ -233,9 +233,9 @@ def _go_on(draft: StepDraft, node: IvrNode) -> NodeName | None:
 
 def _is_interruptible(node: IvrNode, session: IvrSession) -> bool:
     match node:
-        case SayNode():
-            return node.interruptible
         case MenuNode() | CollectNode():
             return node.interruptible and not is_giving_up(node, session)
+        case SayNode():
+            return node.interruptible
         case _:
             return False

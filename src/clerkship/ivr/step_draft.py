@@ -27,10 +27,15 @@ class StepDraft:
     actions: list[Action] = field(default_factory=list)
     speech: str = ""
     """What the caller said during the prompts before this node; the next input node may use it."""
+    _own: IvrSession | None = None
+    """The copy of the session that only this draft has."""
 
     def change(self, **changes: Any) -> None:
-        """Change fields of the session."""
-        self.session = self.session.model_copy(update=changes)
+        """Change fields of the session. The draft makes one copy of it, not one for each change."""
+        if self._own is not None and self.session is self._own:
+            self._own.__dict__.update(changes)
+        else:
+            self.session = self._own = self.session.model_copy(update=changes)
 
     def get_values(self) -> dict[str, str]:
         """Return all values: of the tree, of the line, and of this call."""
