@@ -1,8 +1,10 @@
 """All calls of a sandbox, and how each event changes them."""
 
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Any, ClassVar
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.voice.agenda import CallAgenda
 from clerkship.simulators.voice.config import VoiceConfig
@@ -33,8 +35,44 @@ WATCHED_EVENTS = (FarEndSpoke, MusicStarted, BeepPlayed, CallStarted, CallAnswer
 """Events after which there is something new to hear in a call, or its status has changed."""
 
 
+def _add_music(call: PhoneCall, event: Event, payload: MusicStarted) -> None:
+    call.sounds.append(CallSound(payload.music, event.at))
+
+
+def _add_beep(call: PhoneCall, event: Event, payload: BeepPlayed) -> None:
+    call.sounds.append(CallSound(BEEP, event.at))
+    call.beep_at, call.mailbox = event.at, payload.mailbox
+
+
+def _add_rejection(call: PhoneCall, event: Event, payload: InputRejected) -> None:
+    call.reprompts += 1
+
+
+def _mark_heard(call: PhoneCall, event: Event, payload: CallHeard) -> None:
+    call.heard_until, call.heard_sounds = event.at, len(call.sounds)
+
+
+_DETAILS: Mapping[type[Payload], Callable[[PhoneCall, Event, Any], None]] = {
+    HoldStarted: lambda call, event, payload: call.start_hold(payload.by, event.at),
+    HoldEnded: lambda call, event, payload: call.end_hold(payload.by, event.at),
+    MusicStarted: _add_music,
+    BeepPlayed: _add_beep,
+    DigitsSent: lambda call, event, payload: call.digits.append((event.at, payload.digits)),
+    NodeEntered: lambda call, event, payload: call.path.append(f"{payload.tree}/{payload.node}"),
+    InputRejected: _add_rejection,
+    IdentityVerified: lambda call, event, payload: call.verified.append(payload.member_id),
+    CallHeard: _mark_heard,
+}
+"""What each event that concerns one call alone changes about it."""
+
+
 class CallTable:
     """The calls by id, in order, and their work for later."""
+
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (
+        *(CallStarted, CallAnswered, CallTransferred, CallEnded, FarEndSpoke, AgentSpoke, SpeechCut, SessionChanged),
+        *_DETAILS,
+    )
 
     def __init__(self, settings: VoiceConfig, lines: LineTable) -> None:
         self._settings, self._lines = settings, lines
@@ -45,6 +83,12 @@ class CallTable:
         self.changed: list[str] = []
         """For each event of WATCHED_EVENTS, in order, the id of its call."""
         self.agenda = CallAgenda(self.by_id)
+        self._changes: dict[type[Payload], Callable[[PhoneCall, Event, Any], None]] = {
+            **dict.fromkeys((CallAnswered, CallTransferred, CallEnded), self._change_connection),
+            **dict.fromkeys((FarEndSpoke, AgentSpoke, SpeechCut), self._change_speech),
+            SessionChanged: self._change_session,
+            **_DETAILS,
+        }
 
     def new_id(self) -> str:
         """Return the id of the next call: `call-1`, `call-2` and so on."""
@@ -58,28 +102,18 @@ class CallTable:
         return call
 
     def apply(self, event: Event) -> None:
-        """Change a call by an event. Events that belong to no call change nothing."""
-        payload = event.payload
-        if isinstance(payload, CallStarted):
+        """Change a call by one of `applied_events`."""
+        payload: Any = event.payload
+        kind = type(payload)
+        if kind is CallStarted:
             self._start(event, payload)
-        call = self.by_id.get(getattr(payload, "call", None) or "")
+        call = self.by_id.get(payload.call)
         if call is None:
             return
-        if isinstance(payload, WATCHED_EVENTS):
+        if kind in WATCHED_EVENTS:
             self.changed.append(call.id)
-        match payload:
-            case CallAnswered() | CallTransferred() | CallEnded():
-                self._change_connection(call, event, payload)
-            case FarEndSpoke() | AgentSpoke() | SpeechCut():
-                self._change_speech(call, event, payload)
-            case HoldStarted(by=party):
-                call.start_hold(party, event.at)
-            case HoldEnded(by=party):
-                call.end_hold(party, event.at)
-            case SessionChanged():
-                self._change_session(call, event, payload)
-            case _:
-                _add_detail(call, event)
+        if kind in self._changes:
+            self._changes[kind](call, event, payload)
 
     def _start(self, event: Event, started: CallStarted) -> None:
         call = PhoneCall(started.call, started.direction, started.from_number, started.to_number, event.at)
@@ -149,22 +183,3 @@ class CallTable:
             call.due.pop("speech", None)
         if payload.timer_seconds is not None:
             self.agenda.schedule(call, "timer", event.at + timedelta(seconds=payload.timer_seconds), event.seq)
-
-
-def _add_detail(call: PhoneCall, event: Event) -> None:
-    match event.payload:
-        case MusicStarted(music=music):
-            call.sounds.append(CallSound(music, event.at))
-        case BeepPlayed(mailbox=mailbox):
-            call.sounds.append(CallSound(BEEP, event.at))
-            call.beep_at, call.mailbox = event.at, mailbox
-        case DigitsSent(digits=digits):
-            call.digits.append((event.at, digits))
-        case NodeEntered(tree=tree, node=node):
-            call.path.append(f"{tree}/{node}")
-        case InputRejected():
-            call.reprompts += 1
-        case IdentityVerified(member_id=member_id):
-            call.verified.append(member_id)
-        case CallHeard():
-            call.heard_until, call.heard_sounds = event.at, len(call.sounds)

@@ -1,11 +1,15 @@
 """The cases that lines and representatives opened."""
 
-from clerkship.events.event import Event
+from typing import ClassVar
+
+from clerkship.events.event import Event, Payload
 from clerkship.simulators.voice.events import CaseOpened
 
 
 class CaseTable:
     """The cases by the member whom they are about, oldest first. Cases about no member are not kept."""
+
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (CaseOpened,)
 
     def __init__(self) -> None:
         self.by_member: dict[str, list[str]] = {}

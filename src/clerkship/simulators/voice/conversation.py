@@ -154,9 +154,10 @@ class PhoneConversation(CallConversation):
         return None if id is None else self._state.find_call(id)
 
 
-def schedule_hang_up(state: VoiceHost, event: Event, number: str) -> None:
-    """Let a person who has left hang up when they have finished speaking."""
-    id = state.people.find_call(number)
+def schedule_hang_up(state: VoiceHost, event: Event) -> None:
+    """Let a person who has left, as PhoneConversationEnded says, hang up when they have finished speaking."""
+    assert isinstance(event.payload, PhoneConversationEnded)
+    id = state.people.find_call(event.payload.number)
     call = None if id is None else state.find_call(id)
     end = None if call is None else call.speech_end
     if call is not None and end is not None and end > event.at:

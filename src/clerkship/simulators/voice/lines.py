@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.ivr.tree import IvrTree
 from clerkship.simulators.voice.config import MailboxConfig, VoiceConfig, VoiceLine
 from clerkship.simulators.voice.events import LineChanged, MenuChanged
@@ -16,6 +16,8 @@ class LineTable:
 
     A call keeps the version of the tree that it came to.
     """
+
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (MenuChanged, LineChanged)
 
     def __init__(self, settings: VoiceConfig) -> None:
         self.by_number: dict[str, VoiceLine] = {line.number: line for line in settings.lines}

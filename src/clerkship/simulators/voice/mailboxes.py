@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.ivr.speech_time import measure_speech, split_heard
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
@@ -33,6 +33,8 @@ class VoicemailRecording(NamedTuple):
 
 class Mailboxes:
     """The messages of all mailboxes. `leave` and `change` emit events; `apply` changes the messages."""
+
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (VoicemailLeft, VoicemailChanged, MailboxPinEntered)
 
     def __init__(self, configs: Iterable[MailboxConfig]) -> None:
         self.configs = {config.name: config for config in configs}

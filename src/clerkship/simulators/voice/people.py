@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.simulators.voice.events import (
     AgentSpoke,
     CallAnswered,
@@ -50,6 +50,18 @@ class DuePause(NamedTuple):
 
 class PeopleByPhone:
     """The people by their number."""
+
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (
+        PhoneConversationStarted,
+        PhoneConversationEnded,
+        PersonPaused,
+        PersonResumed,
+        CallAnswered,
+        CallTransferred,
+        CallEnded,
+        FarEndSpoke,
+        AgentSpoke,
+    )
 
     def __init__(self) -> None:
         self.by_number: dict[str, PersonByPhone] = {}

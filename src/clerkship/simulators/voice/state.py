@@ -3,10 +3,11 @@
 See docs/decisions/0024-phone.md.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
+from functools import partial
 from typing import Any, cast
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.chart_cache import load_chart
 from clerkship.ivr.session import (
@@ -90,6 +91,7 @@ class VoiceState(State):
         self.mailboxes = Mailboxes(self.settings.mailboxes)
         self.cases = CaseTable()
         self.webhook = WebhookRecord()
+        self._appliers = self._index_appliers()
 
     @property
     def settings(self) -> VoiceConfig:
@@ -276,14 +278,17 @@ class VoiceState(State):
 
     def apply(self, event: Event) -> None:
         """Change the state by an event."""
-        self.lines.apply(event)
-        self.calls.apply(event)
-        self.people.apply(event)
-        self.mailboxes.apply(event)
-        self.cases.apply(event)
-        self.webhook.apply(event)
-        if isinstance(event.payload, PhoneConversationEnded):
-            schedule_hang_up(self, event, event.payload.number)
+        for apply in self._appliers.get(type(event.payload), ()):
+            apply(event)
+
+    def _index_appliers(self) -> dict[type[Payload], list[Callable[[Event], None]]]:
+        """Return, for each event, what applies it, in order: a look at all of them would cost more than the change."""
+        appliers: dict[type[Payload], list[Callable[[Event], None]]] = {}
+        for table in (self.lines, self.calls, self.people, self.mailboxes, self.cases, self.webhook):
+            for kind in table.applied_events:
+                appliers.setdefault(kind, []).append(table.apply)
+        appliers[PhoneConversationEnded].append(partial(schedule_hang_up, self))
+        return appliers
 
     def dump(self) -> Any:
         """Return plain data."""

@@ -1,12 +1,16 @@
 """What the webhook of a telephone reports, and what it has reported."""
 
-from clerkship.events.event import Event
+from typing import ClassVar
+
+from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.simulators.voice.events import VoiceWebhookRegistered, WebhookEvent
 
 
 class WebhookRecord:
     """Which events the agent asked for, and which it was told."""
+
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (VoiceWebhookRegistered, OutboundAttempted)
 
     def __init__(self) -> None:
         self.events: tuple[WebhookEvent, ...] = ("call.ringing",)
