@@ -6,7 +6,8 @@ from typing import Any
 import httpx
 
 from clerkship.simulators.voice.handle import Voice
-from tests.simulators.voice.office_phone import MENU, MENU_PROMPT, OWN, SILENT
+from clerkship.simulators.voice.records import PhoneCall
+from tests.simulators.voice.office_phone import MENU, MENU_PROMPT, OWN, SILENT, OfficePhone
 from tests.simulators.voice.served_phone import ServedPhone
 from tests.waiting import wait_until
 
@@ -86,3 +87,24 @@ def test_a_line_answers_in_wall_time_with_a_paced_clock() -> None:
         call = phone.dial(MENU)
         result = phone.hear(call)
         assert (result["status"], [part["text"] for part in result["heard"]]) == ("ended", ["Goodbye."])
+
+
+class SearchlessDict(dict[str, PhoneCall]):
+    """A dictionary whose values are found by their key alone."""
+
+    def values(self) -> Any:
+        raise AssertionError("all calls were looked at")
+
+
+def test_open_calls_are_listed_in_pages_without_a_look_at_those_that_ended() -> None:
+    with OfficePhone() as phone:
+        calls = [phone.dial(SILENT) for _ in range(6)]
+        for ended in (calls[0], calls[3]):
+            phone.act(ended, "hang-up")
+        phone.state.calls.by_id = SearchlessDict(phone.state.calls.by_id)
+        first = phone.get("/calls", status="ringing", count="2")
+        assert [call["id"] for call in first["calls"]] == calls[1:3]
+        rest = phone.get("/calls", status="ringing", count="5", after=first["next"])
+        assert [call["id"] for call in rest["calls"]] == calls[4:]
+        assert phone.get("/calls", status="ringing", after=calls[3]) == rest  # also after a call that has ended
+        assert phone.get("/calls", status="connected") == {"calls": []}

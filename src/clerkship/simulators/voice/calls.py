@@ -1,7 +1,8 @@
 """All calls of a sandbox, and how each event changes them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
+from itertools import islice
 from typing import Any, ClassVar
 
 from clerkship.events.event import Event, Payload
@@ -66,6 +67,11 @@ _DETAILS: Mapping[type[Payload], Callable[[PhoneCall, Event, Any], None]] = {
 """What each event that concerns one call alone changes about it."""
 
 
+def _get_place(id: str) -> int:
+    """Return the place of a call among all calls, from 1, which `new_id` puts into its id."""
+    return int(id.rpartition("-")[2])
+
+
 class CallTable:
     """The calls by id, in order, and their work for later."""
 
@@ -100,6 +106,16 @@ class CallTable:
         if call is None:
             raise Refusal(404, "no_such_call", f"there is no call {id[:60]!r}; list_calls lists the calls")
         return call
+
+    def list_after(self, id: str, *, is_open: bool) -> Iterator[PhoneCall]:
+        """Return the calls that began after one, or only those that are open; all if `id` is empty. In order.
+
+        Refused if there is no such call.
+        """
+        place = _get_place(self.find(id).id) if id else 0
+        if is_open:
+            return (call for call in self.open_calls.values() if _get_place(call.id) > place)
+        return islice(self.by_id.values(), place, None)
 
     def apply(self, event: Event) -> None:
         """Change a call by one of `applied_events`."""

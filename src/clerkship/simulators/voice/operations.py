@@ -169,12 +169,7 @@ def reject(context: Context, call: PhoneCallId) -> dict[str, Any]:
 @operation(shorter_hint="give a `count`")
 def list_calls(context: Context, page: CallList) -> dict[str, Any]:
     """List calls, oldest first: {"calls": [{"id", "direction", "from", "to", "status", "outcome"}], "next"}."""
-    calls = iter(context.state.calls.by_id.values())
-    if page.after:
-        last = context.state.find_call(page.after)
-        for call in calls:
-            if call is last:
-                break
+    calls = context.state.calls.list_after(page.after, is_open=page.status in ("ringing", "connected"))
     wanted = (call for call in calls if page.status in (None, call.status) and page.direction in (None, call.direction))
     entries = [summarize_call(call) for call in islice(wanted, page.count)]
     return {"calls": entries, **({"next": entries[-1]["id"]} if len(entries) == page.count else {})}
