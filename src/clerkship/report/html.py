@@ -8,6 +8,7 @@ from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
 from clerkship.report.budget import fit_to_budget
+from clerkship.report.code_spans import strip_backticks
 from clerkship.report.command import rerun_command
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import render_json
@@ -60,7 +61,7 @@ def render_html(
         {"instant": _format_time},
         style="\n".join(map(read_part, _STYLES)),
         script="\n".join(read_part(f"{name}.js") for name in _SCRIPTS),
-        title=f"{run.name}: {run.solver}",
+        title=strip_backticks(f"{run.name}: {run.solver}"),
         data=render_json(data).decode(),
         run=run,
         counts=counts,

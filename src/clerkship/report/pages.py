@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clerkship.report.code_spans import to_code_spans
 from clerkship.report.percent import percent
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def _environment() -> "Environment":
 
     loader = FileSystemLoader(_PARTS)
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.filters |= {"commas": "{:,}".format, "percent": percent}
+    made.filters |= {"commas": "{:,}".format, "percent": percent, "code": to_code_spans}
     return made
 
 

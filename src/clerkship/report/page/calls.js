@@ -20,7 +20,7 @@ function callCard(trial, call, isOpen) {
   const title = `${call.direction === "outbound" ? "Call to" : "Call from"} ${call.name || call.number}`;
   const left = call.moments_left_out;
   return el("article", { class: "call", id: `t${trial.number}c${call.seq}`, "aria-label": title },
-    el("div", { class: "heading" }, el("h4", {}, title),
+    el("div", { class: "heading" }, el("h4", {}, coded(title)),
       el("span", { class: "muted" }, [call.name ? call.number : null, `${day(call.at)} ${clock(call.at)} UTC`, call.source].filter(Boolean).join(" · "), " · ", eventLink(trial, call.seq))),
     el("dl", { class: "call-measures" }, el("div", { class: call.is_completed ? "" : "odd" }, el("dt", {}, "Outcome"), el("dd", {}, call.ending)),
       call.measures.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
@@ -81,7 +81,7 @@ function momentTimes(moment) {
 
 function describeMoment(moment) {
   const said = [moment.text, moment.rest ? `[cut; not said: ${moment.rest}]` : moment.is_cut ? "[cut]" : ""].filter(Boolean).join(" ");
-  return `${[moment.speaker, momentTimes(moment)].filter(Boolean).join(", ")}: ${said}${moment.note ? ` (${moment.note})` : ""}`;
+  return plainText(`${[moment.speaker, momentTimes(moment)].filter(Boolean).join(", ")}: ${said}${moment.note ? ` (${moment.note})` : ""}`);
 }
 
 function flags(moments) {
@@ -115,8 +115,8 @@ function stripBar(trial, call, bar, next) {
   const end = bar.x + bar.width;
   const space = (next ? next.x : 100) - end;
   const isBeside = bar.width < MOST_BESIDE && space > LEAST_SPACE && !fits(`${"flags ".repeat(moment.marks ? moment.marks.length : 0)}${text}`, bar.width);
-  const node = placed(el("a", { class: parts.filter(Boolean).join(" "), href: `#${momentId(trial, moment)}`, title: describeMoment(moment) }, isBeside ? null : el("span", { class: "strip-words" }, flags([moment]), text)), bar);
-  return isBeside ? [node, placed(el("span", { class: "strip-beside" }, text, moment.note ? el("i", {}, ` (${moment.note})`) : null, " ", flags([moment])), { x: end, width: Math.min(space - 0.5, 21) })] : node;
+  const node = placed(el("a", { class: parts.filter(Boolean).join(" "), href: `#${momentId(trial, moment)}`, title: describeMoment(moment) }, isBeside ? null : el("span", { class: "strip-words" }, flags([moment]), coded(text))), bar);
+  return isBeside ? [node, placed(el("span", { class: "strip-beside" }, coded(text), moment.note ? el("i", {}, ` (${moment.note})`) : null, " ", flags([moment])), { x: end, width: Math.min(space - 0.5, 21) })] : node;
 }
 
 function stripLabel(trial, call, label, kind) {
@@ -124,7 +124,7 @@ function stripLabel(trial, call, label, kind) {
   const [first] = moments;
   const node = el("a", { class: `strip-label ${kind} sort-${first.sort} ${moments.some((moment) => moment.marks) ? "cited-" + (moments.every((moment) => (moment.marks || []).every((mark) => mark.passed)) ? "pass" : "fail") : ""}`,
     href: `#${momentId(trial, first)}`, title: moments.map(describeMoment).join("\n") },
-    first.sort === "keys" ? keyCaps(label.text) : label.text, flags(moments));
+    first.sort === "keys" ? keyCaps(label.text) : coded(label.text), flags(moments));
   return placed(node, label);
 }
 
@@ -147,12 +147,12 @@ function callFindings(trial, call) {
   const place = (one) => {
     const moment = byNumber.get(one.seq);
     const where = moment ? moment.start : `#${one.seq}`;
-    return el("li", { class: `is-${one.passed ? "pass" : "fail"}` }, icon(one.passed ? "pass" : "fail"), el("span", { class: "hidden" }, one.passed ? "as expected: " : "not as expected: "), `${one.text} `,
+    return el("li", { class: `is-${one.passed ? "pass" : "fail"}` }, icon(one.passed ? "pass" : "fail"), el("span", { class: "hidden" }, one.passed ? "as expected: " : "not as expected: "), coded(`${one.text} `),
       one.is_call ? null : moment ? el("a", { href: `#${momentId(trial, moment)}` }, where) : where);
   };
   const rows = call.findings.map((finding, number) => el("li", { class: `is-${finding.passed ? "pass" : "fail"}` },
     flag(number + 1, finding.passed),
-    el("div", {}, el("a", { href: `#t${trial.number}k${finding.criterion}` }, finding.label),
+    el("div", {}, el("a", { href: `#t${trial.number}k${finding.criterion}` }, coded(finding.label)),
       el("ul", {}, finding.places.map(place), finding.places_left_out ? el("li", {}, `and ${plural(finding.places_left_out, "more place")}`) : null))));
   return el("div", { class: "call-findings" }, el("h5", {}, "What the criteria found"), el("ol", {}, rows));
 }
@@ -172,10 +172,10 @@ function transcriptRow(trial, moments) {
   const [moment] = moments;
   const last = moments.at(-1);
   const isSaid = moment.sort === "speech";
-  const text = isSaid ? [moment.text, moment.is_cut ? el("span", { class: "cut-note" }, " ✂ cut short") : null, moment.rest ? [" ", el("s", { title: "not said" }, moment.rest)] : null]
+  const text = isSaid ? [coded(moment.text), moment.is_cut ? el("span", { class: "cut-note" }, " ✂ cut short") : null, moment.rest ? [" ", el("s", { title: "not said" }, coded(moment.rest))] : null]
     : moment.sort === "keys" ? keyCaps(moment.text)
     : moment.sort === "node" ? ["menu ", moments.map((node, place) => [place ? " › " : "", el("code", { id: place ? momentId(trial, node) : null, title: node.note }, node.text), flags([node])])]
-    : moment.text;
+    : coded(moment.text);
   const note = moment.note && moment.sort !== "node" ? el("span", { class: "muted" }, ` (${moment.note})`) : null;
   const speaker = isSaid || moment.sort === "keys" ? moment.speaker : moment.sort === "ended" && moment.speaker ? moment.speaker : "";
   return el("tr", { id: momentId(trial, moment), class: `moment sort-${moment.sort} ${moment.is_by_agent ? "by-agent" : "far"}` },
@@ -215,7 +215,7 @@ function voicemailsSection(trial) {
   const card = (one) => el("li", { class: "voicemail" },
     el("p", { class: "who" }, el("b", {}, one.mailbox), ` from ${[one.name, one.from].filter(Boolean).join(" ") || "an unknown number"} · ${day(one.at)} ${clock(one.at)} UTC · ${one.seconds} s · `, eventLink(trial, one.seq)),
     one.before_beep ? el("p", { class: "before-beep" }, el("b", {}, "Before the beep, not recorded: "), el("s", {}, one.before_beep)) : null,
-    el("p", { class: "bubble" }, one.text || "(nothing was said after the beep)"));
+    el("p", { class: "bubble" }, one.text ? coded(one.text) : "(nothing was said after the beep)"));
   return el("section", { class: "voicemails" }, el("h3", {}, "Voicemails"), el("ul", {}, voicemails.map(card)),
     left ? el("p", { class: "left-out" }, `${plural(left, "more voicemail")} not shown.`) : null);
 }

@@ -67,7 +67,7 @@ function sameAddress(one, other) {
 // A text too long for the log is stored outside it, and may not be in this page.
 function wording(event) {
   const kept = (event.blobs || {}).text;
-  if (typeof event.payload.text === "string" && (event.payload.text || !event.payload.custom)) return event.payload.text;
+  if (typeof event.payload.text === "string" && (event.payload.text || !event.payload.custom)) return coded(event.payload.text);
   if (kept === undefined && event.payload.custom) return null;
   return el("i", {}, kept ? `${plural(kept.size, "byte")} of text, stored outside the log` : "(no text)");
 }
@@ -76,7 +76,7 @@ function bubble(event, { trial, several }) {
   const place = reached(event);
   const agent = event.actor === "agent" || (place && event.kind.endsWith(".sent"));
   const who = event.actor === "agent" ? "Agent" : event.actor === "person" ? speaker(trial, event.source, place) : event.actor;
-  const buttons = (event.payload.buttons || []).map((button) => el("span", { class: "choice" }, oneLine(button.title || button, 60)));
+  const buttons = (event.payload.buttons || []).map((button) => el("span", { class: "choice" }, coded(oneLine(button.title || button, 60))));
   return el("div", { class: `said ${agent ? "by-agent" : "by-person"}` },
     el("p", { class: "who" }, el("b", {}, who), ` turn ${event.payload.turn}`, several ? ` on ${event.source}` : "",
       place ? ` · ${place.channel} ${agent ? "to" : "from"} ${place.addresses.join(", ")}` : "",

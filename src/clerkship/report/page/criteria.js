@@ -52,7 +52,7 @@ function criterionCard(criterion, trial) {
   return el("details", { id: `t${trial.number}k${trial.body.criteria.indexOf(criterion)}`, class: decides ? `criterion is-${outcome}` : "criterion is-skipped", open: decides && outcome !== "pass" },
     el("summary", {},
       icon(decides ? outcome : "skipped"),
-      el("span", { class: "label" }, el("span", { class: "word" }, decides ? CRITERION_WORDS[outcome] : "Not judged"), " ", criterion.label),
+      el("span", { class: "label" }, el("span", { class: "word" }, decides ? CRITERION_WORDS[outcome] : "Not judged"), " ", coded(criterion.label)),
       el("span", { class: "badges" }, badges)),
     el("div", { class: "inside" },
       criterion.detail ? el("p", { class: "sentence" }, linked(criterion.detail, trial)) : null,
@@ -83,7 +83,7 @@ function isCite(check) {
 }
 
 function citeLine(cite, trial) {
-  return el("li", {}, el("b", {}, cite.path), " ", el("q", {}, cite.expected.contains), " ", cite.seq ? eventLink(trial, cite.seq) : null);
+  return el("li", {}, el("b", {}, cite.path), " ", el("q", {}, coded(cite.expected.contains)), " ", cite.seq ? eventLink(trial, cite.seq) : null);
 }
 
 function voteList(votes, trial) {
@@ -129,6 +129,6 @@ function citedBy(trial, seq) {
   return trial.body.marks.filter((mark) => mark.seq === seq).map((mark) => {
     const outcome = mark.passed ? "pass" : "fail";
     return el("span", { class: `cited is-${outcome}` }, icon(outcome),
-      el("span", { class: "hidden" }, mark.passed ? "as expected: " : "not as expected: "), oneLine(mark.text, 90));
+      el("span", { class: "hidden" }, mark.passed ? "as expected: " : "not as expected: "), coded(oneLine(mark.text, 90)));
   });
 }

@@ -56,8 +56,31 @@ function copyButton(text, what) {
   return button;
 }
 
+// A block between three backticks, or a span of one line between one; the second backtick may be cut off.
+const CODE = /```(?:[\w+-]*\n)?([\s\S]+?)```|`([^`\n]+)`|`([^`\n]*…)$/g;
+
+// Text in backticks is shown as code; `plain` is called for the rest.
+function coded(text, plain = (part) => part) {
+  const parts = [];
+  let end = 0;
+  for (const found of text.matchAll(CODE)) {
+    parts.push(plain(text.slice(end, found.index)), el("code", {}, found[1] || found[2] || found[3]));
+    end = found.index + found[0].length;
+  }
+  return [...parts, plain(text.slice(end))];
+}
+
+// For an attribute, which holds no elements.
+function plainText(text) {
+  return text.replace(CODE, (_, block, span, cut) => block || span || cut);
+}
+
 // Sentences name events as #12 and turns as [T2]; each that is in this page becomes a link to it.
 function linked(text, trial) {
+  return coded(text, (plain) => linkedPlain(plain, trial));
+}
+
+function linkedPlain(text, trial) {
   return text.split(/(#\d+|\[T\d+(?:\.\d+)?\])/).map((part) => {
     const turn = /^\[T(\d+)(?:\.\d+)?\]$/.exec(part);
     const seq = turn ? turnStart(trial, Number(turn[1])) : /^#\d+$/.test(part) ? Number(part.slice(1)) : null;

@@ -156,7 +156,7 @@ function openPage(views, place) {
     at = next;
     const view = views[at];
     title.textContent = view.title;
-    detail.textContent = [view.detail, views.length > 1 ? `${at + 1} of ${views.length} shown` : ""].filter(Boolean).join(" · ");
+    detail.replaceChildren(...coded([view.detail, views.length > 1 ? `${at + 1} of ${views.length} shown` : ""].filter(Boolean).join(" · ")));
     body.replaceChildren(sheet(view, view.marks ? describePage(view) : view.title));
     body.scrollTo(0, 0);
     text.hidden = !view.text;

@@ -32,7 +32,7 @@ function listItem(trial) {
   ].filter(Boolean);
   const link = el("a", { href: `#t${trial.number}`, class: `is-${trial.outcome}` },
     icon(trial.outcome),
-    el("span", { class: "name" }, trial.task),
+    el("span", { class: "name" }, coded(trial.task)),
     el("span", { class: "meta" }, [verdictWord(trial.outcome), score, ...marks].filter(Boolean).join(" · ")));
   const text = [trial.task, ...trial.tags, ...marks].join("\n").toLowerCase();
   return { trial, text, link, node: el("li", {}, link) };
@@ -62,7 +62,7 @@ function showOnly(outcome) {
 // A template of the header shows its trials alone; once more, and all are shown again.
 function filterByTemplate() {
   for (const cell of document.querySelectorAll(".templates tbody th")) {
-    const template = cell.textContent;
+    const { template } = cell.dataset;
     cell.replaceChildren(el("button", {
       type: "button",
       class: "of-template",
@@ -73,7 +73,7 @@ function filterByTemplate() {
         narrow({ template: filter.template === template ? "" : template });
         if (items[selected - 1].node.hidden) move(1);
       },
-    }, template));
+    }, [...cell.childNodes]));
   }
 }
 

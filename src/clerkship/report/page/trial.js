@@ -25,13 +25,13 @@ function trialHead(trial) {
     el("p", { class: "verdict" }, icon(trial.outcome), el("strong", {}, verdictWord(trial.outcome)),
       trial.score === null ? null : el("span", { class: "score" }, `score ${trial.score.toFixed(2)}`),
       el("span", { class: "steps" }, step(-1, "Previous", "←"), step(1, "Next", "→"))),
-    el("h2", {}, trial.task),
-    trial.changed ? el("p", { class: "reason" }, `Changed in the store after it was saved: ${trial.changed}. What follows is in the store now and cannot be trusted.`) : null,
-    trial.body && !trial.changed ? el("p", { class: "reason" }, trial.body.reason) : null,
+    el("h2", {}, coded(trial.task)),
+    trial.changed ? el("p", { class: "reason" }, coded(`Changed in the store after it was saved: ${trial.changed}. What follows is in the store now and cannot be trusted.`)) : null,
+    trial.body && !trial.changed ? el("p", { class: "reason" }, coded(trial.body.reason)) : null,
     el("p", { class: "tags" },
       trial.trial > 1 ? badge(`trial ${trial.trial}`) : null,
       trial.attempt > 1 ? badge(`attempt ${trial.attempt}`) : null,
-      trial.tags.map((tag) => badge(tag, "tag"))));
+      trial.tags.map((tag) => badge(coded(tag), "tag"))));
 }
 
 function alerts(trial) {
@@ -50,13 +50,13 @@ function personBox(trial, error) {
   const line = broke && broke.payload.would_have_said;
   const box = errorBox("The person, not the agent",
     "The simulated person did not keep to their role. There is no verdict on the agent, and this trial is not in the rate.", error);
-  if (broke) box.lastElementChild.append(el("p", {}, line ? ["Not said: ", el("q", {}, line), " "] : null, eventLink(trial, broke.seq)));
+  if (broke) box.lastElementChild.append(el("p", {}, line ? ["Not said: ", el("q", {}, coded(line)), " "] : null, eventLink(trial, broke.seq)));
   return box;
 }
 
 function errorBox(title, meaning, text, outcome = "errored") {
   return el("div", { class: `alert is-${outcome}`, role: "note" }, icon(outcome),
-    el("div", {}, el("h3", {}, title), el("p", {}, meaning), el("pre", { tabindex: "0" }, text)));
+    el("div", {}, el("h3", {}, title), el("p", {}, meaning), el("pre", { tabindex: "0" }, coded(text))));
 }
 
 // Tracebacks and stacks are open; the agent's output is folded.
@@ -107,9 +107,9 @@ function qualitySection(trial) {
     el("td", { class: "number" }, mark(rating)), el("td", {}, linked(rating.reason, trial))));
   return el("section", { class: "quality" },
     el("div", { class: "heading" }, el("h3", {}, "Quality"), el("span", { class: "muted" }, "not part of the verdict")),
-    quality.error ? el("p", { class: "muted" }, `Not rated: ${quality.error}`) : null,
+    quality.error ? el("p", { class: "muted" }, coded(`Not rated: ${quality.error}`)) : null,
     rows.length ? el("table", {}, el("tbody", {}, rows)) : null,
-    quality.summary ? el("p", {}, quality.summary) : null,
+    quality.summary ? el("p", {}, linked(quality.summary, trial)) : null,
     quality.model ? el("p", { class: "assertion muted" }, "Rated by ", el("code", {}, quality.model)) : null);
 }
 
@@ -142,7 +142,7 @@ function briefSection(trial) {
   const told = typeof instruction === "string" ? instruction : instruction === undefined ? "" : pretty(instruction);
   return el("section", { class: "brief" },
     el("h3", {}, told || Object.keys(rest).length || !brief.people.length ? "What the agent was told" : "How it began"),
-    told ? el("blockquote", {}, told.trim()) : null,
-    brief.opening && !told ? el("blockquote", {}, `“${brief.opening}”`) : null,
-    el("dl", {}, entries.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
+    told ? el("blockquote", {}, coded(told.trim())) : null,
+    brief.opening && !told ? el("blockquote", {}, coded(`“${brief.opening}”`)) : null,
+    el("dl", {}, entries.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, coded(value))))));
 }

@@ -68,7 +68,7 @@ function summary(payload) {
   const names = Object.keys(payload).filter((name) => !DULL.includes(name) && isTelling(name, payload[name]));
   return names.sort((a, b) => rank(a) - rank(b)).slice(0, MOST_FIELDS).map((name) => {
     const value = oneLine(payload[name], 160);
-    return name === "text" ? `“${value}”  ` : [el("span", { class: "field" }, `${name} `), `${value}  `];
+    return name === "text" ? coded(`“${value}”  `) : [el("span", { class: "field" }, `${name} `), coded(`${value}  `)];
   });
 }
 
