@@ -40,6 +40,7 @@ def test_page_shows_no_backticks_outside_its_data_and_script() -> None:
     page = render_html(run, made_up.counts(details), details)
     shown = page.partition("<body>")[2].partition('<script type="application/json"')[0]
     assert shown.count("<code>it</code>") >= 3
+    assert "<code>beta</code>" in shown
     assert "<title>suite a: " in page
     assert "`" not in shown.replace('data-template="Move `it`"', "")
 

@@ -316,7 +316,7 @@ def test_header_shows_repetition_and_flaky_tasks() -> None:
     run = made_up.RUN.model_copy(update={"trials": 4, "made_by": "rerun", "origin": "run-1"})
     page = render_html(run, made_up.counts(details), details)
     assert "<b>pass^k</b> 50% at 1, 17% at 2, 0% at 4" in page
-    assert "<b>Flaky</b> “coin &lt;b&gt;”" in page
+    assert '<span class="row-text">coin &lt;b&gt;</span><span class="row-count"><b>2</b> of 4</span>' in page
     assert "rerun of <code>run-1</code>" in page
     assert "pass^k" not in render_html(made_up.RUN, made_up.counts(details[:1]), details[:1])
 

@@ -40,14 +40,19 @@ def asked(used: Mapping[Role, Usage]) -> dict[Role, Usage]:
     return {role: used[role] for role in ROLES if role in used and used[role].calls}
 
 
+def total_cost(used: Mapping[Role, Usage]) -> float | None:
+    """Return the cost of all roles in dollars; None if no model was used, or if one cost is not known."""
+    costs = [usage.cost for usage in asked(used).values()]
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) if costs and len(known) == len(costs) else None
+
+
 def render_used(used: Mapping[Role, Usage], verdicts: int, *, as_recorded: bool = False) -> str:
     """Return the usage of all roles in a line; empty if no model was used. A replay shows that of the recording."""
     price = per_verdict(used, verdicts)
     each = f", {dollars(price)} per verdict" if price is not None else ""
-    roles = asked(used)
-    costs = [usage.cost for usage in roles.values()]
-    known = [cost for cost in costs if cost is not None]
-    total = [f"total {dollars(math.fsum(known))}"] if len(roles) > 1 and len(known) == len(costs) else []
+    roles, cost = asked(used), total_cost(used)
+    total = [f"total {dollars(cost)}"] if len(roles) > 1 and cost is not None else []
     lines = [f"{ROLES[role]}: {render_usage(usage)}{each if role == 'judge' else ''}" for role, usage in roles.items()]
     told = " · ".join([*lines, *total])
     return f"{told} (from the recording; a replay asks no model)" if told and as_recorded else told

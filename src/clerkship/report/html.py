@@ -23,6 +23,7 @@ from clerkship.report.outcome import (
     describe_ending,
     urgency,
 )
+from clerkship.report.overview import Overview
 from clerkship.report.page_images import build_page_images
 from clerkship.report.pages import read_part, render_page
 from clerkship.report.percent import percent
@@ -31,10 +32,15 @@ from clerkship.report.templates import TemplateRates
 
 MAX_ROWS = 2_000
 """Rows of the table that is shown without scripts."""
-MAX_NAMED = 12
 MAX_RATED = 200
-_STYLES = ("style.css", "calls.css")
-_SCRIPTS = ("dom", "value", "list", "fax_pages", "criteria", "conversation", "calls", "timeline", "trial", "start")
+"""Rows of each other table."""
+MAX_UNFOLDED = 5
+"""Rows of each breakdown of the overview that are not folded."""
+_STYLES = ("style.css", "overview.css", "calls.css")
+_SCRIPTS = (
+    *("dom", "value", "filters", "search", "list", "fax_pages"),
+    *("criteria", "conversation", "calls", "timeline", "trial", "start"),
+)
 
 
 def render_html(
@@ -45,8 +51,9 @@ def render_html(
     seals: SealCheck | None = None,
 ) -> str:
     """Render the page. The same run gives the same bytes: nothing depends on the current time."""
-    changed = seals.changed_trials() if seals is not None else {}
-    marked = (replace(detail, changed=changed.get(detail.task_run.outcome()[:3], "")) for detail in details)
+    changes = seals.changed_trials() if seals is not None else {}
+    changed = seals is not None and seals.is_changed
+    marked = (replace(detail, changed=changes.get(detail.task_run.outcome()[:3], "")) for detail in details)
     urgent_first = sorted(marked, key=lambda detail: (not detail.changed, urgency(detail.task_run)))
     judged = judged or JudgingSummary.of(run)
     for detail in urgent_first:
@@ -54,7 +61,11 @@ def render_html(
     task_runs = [detail.task_run for detail in urgent_first]
     repeated = compute_repeats(group_rates(task_runs).values()) if run.trials > 1 else None
     outcomes = {"changed": CHANGED_OUTCOME, **OUTCOMES}
+    overview = Overview() if changed else Overview(task_runs)
     trials = fit_to_budget(urgent_first, replayed=run.is_replayed)
+    if not changed:
+        for row, task_run in zip(trials, task_runs, strict=True):
+            row.update(overview.list_facets(task_run))
     data = {"run": run.id, "outcomes": outcomes, "trials": trials, **build_page_images(urgent_first, trials)}
     return render_page(
         "page.html",
@@ -74,7 +85,7 @@ def render_html(
         bar_width=max(sum(count_outcomes(counts).values()), 1),
         tally_as_read=_sort_for_reading(count_outcomes(counts)),
         curves=list_curves(repeated) if repeated is not None else (),
-        flaky=repeated.flaky if repeated is not None else (),
+        breakdowns=overview.list_breakdowns(),
         notes=_notes(run, counts),
         templates=TemplateRates(task_runs).rates(),
         again=rerun_command(run),
@@ -84,8 +95,8 @@ def render_html(
         no_rate=NO_RATE_TEXT,
         not_in_verdict=NOT_IN_VERDICT,
         max_rows=MAX_ROWS,
-        max_named=MAX_NAMED,
         max_rated=MAX_RATED,
+        max_unfolded=MAX_UNFOLDED,
     )
 
 

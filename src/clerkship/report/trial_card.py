@@ -12,7 +12,7 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.report.attachments import ATTACHED_FACTS, list_attachments
 from clerkship.report.calls import build_calls, find_phone_names
 from clerkship.report.cited_pages import build_cited_pages
-from clerkship.report.costs import render_used
+from clerkship.report.costs import render_used, total_cost
 from clerkship.report.detail import TaskDetail
 from clerkship.report.embed import clip
 from clerkship.report.fax_pages import StoredPage
@@ -23,6 +23,9 @@ from clerkship.report.plain_text import failed_criteria
 
 MAX_VALUE_LENGTH = 4_000
 MAX_EVIDENCE = 100
+MAX_NAME_LENGTH = 400
+"""Characters of the name of a task or the label of a criterion."""
+MAX_TAGS = 20
 _HIDDEN_FACTS = ATTACHED_FACTS | {"handed", "handed_from", "unauthenticated"}
 """Facts of the sidecar that are shown elsewhere, or not at all."""
 
@@ -31,7 +34,7 @@ def build_row(detail: TaskDetail) -> dict[str, Any]:
     """Return the row in the list of trials."""
     run = detail.task_run
     return {
-        "task": clip(run.task, 400),
+        "task": clip(run.task, MAX_NAME_LENGTH),
         "trial": run.trial,
         "attempt": run.attempt,
         "outcome": detail.outcome,
@@ -40,8 +43,19 @@ def build_row(detail: TaskDetail) -> dict[str, Any]:
         "crashed": bool(run.agent_error),
         "score": None if detail.changed else run.score,
         "failed_criteria": len(failed_criteria(run)) if detail.outcome == "pass" else 0,
-        "tags": run.tags[:20],
+        "tags": run.tags[:MAX_TAGS],
         **({"template": run.template} if run.template else {}),
+        **_build_measures(detail),
+    }
+
+
+def _build_measures(detail: TaskDetail) -> dict[str, float]:
+    """Return the wall seconds and the cost in dollars, as far as they are known."""
+    wall = detail.sidecar.get("wall_ms")
+    cost = total_cost(detail.task_run.models)
+    return {
+        **({"seconds": round(wall / 1000, 3)} if isinstance(wall, int | float) else {}),
+        **({"cost": cost} if cost is not None else {}),
     }
 
 
@@ -102,7 +116,7 @@ def _build_criterion(criterion: CriterionRun, pages: dict[str, StoredPage]) -> d
     ]
     return {
         **criterion.model_dump(mode="json", exclude={"evidence", "detail", "label", "pictures"}),
-        "label": clip(criterion.label, 400),
+        "label": clip(criterion.label, MAX_NAME_LENGTH),
         "implied": criterion.is_implied,
         "detail": clip(criterion.detail, MAX_VALUE_LENGTH),
         "traceback": clip(criterion.traceback, MAX_VALUE_LENGTH),

@@ -1,125 +1,264 @@
-// The list of trials, its filters, and the keys that move through it.
+// The list: a row for each task, which opens to its trials. It can be sorted and filtered; keys move through it.
 
-const filter = { outcome: "", text: "", template: "" };
-let items = [];
+const COLUMNS = [
+  { by: "name", title: "Task" },
+  { by: "result", title: "Result" },
+  { by: "seconds", title: "Took", isLargestFirst: true },
+  { by: "cost", title: "Cost", isLargestFirst: true },
+];
+const sorting = { by: "result", isReversed: false };
+const groupsByTask = new Map();
+let groups = [];
+let current = null;
 
 function buildList(trials) {
-  items = trials.map(listItem);
-  const search = el("input", {
+  groups = groupTrials(trials);
+  const columns = COLUMNS.filter(({ by }) => by === "name" || by === "result" || trials.some((trial) => trial[by] !== undefined));
+  const input = el("input", {
     type: "search",
-    placeholder: "Filter by name or tag",
-    "aria-label": "Filter trials by name or tag",
-    input: (event) => narrow({ text: event.target.value }),
+    placeholder: "Search conversations and evidence",
+    "aria-label": "Search names, tags, conversations, evidence and events",
+    focus: prepareSearch,
+    input: (event) => startSearch(event.target.value),
   });
   document.getElementById("list").replaceChildren(
-    el("div", { class: "filters" }, search, outcomeChips(trials)),
+    el("div", { class: "filters" }, input, filterChips(trials), el("div", { class: "active-filters", role: "group", "aria-label": "Active filters" })),
     el("p", { class: "shown", role: "status" }),
-    el("ol", { class: "trials" }, items.map((item) => item.node)),
-    el("p", { class: "keys" }, el("kbd", {}, "j"), " ", el("kbd", {}, "k"), " next, previous  ", el("kbd", {}, "/"), " filter"),
+    el("div", { class: `trials columns-${columns.length}`, role: "table", "aria-label": "Tasks and their trials" },
+      el("div", { class: "trials-head", role: "rowgroup" }, el("div", { role: "row" }, columns.map(columnHead))),
+      el("div", { class: "trials-body", role: "rowgroup" })),
+    el("p", { class: "keys" }, el("kbd", {}, "j"), " ", el("kbd", {}, "k"), " next, previous  ", el("kbd", {}, "/"), " search"),
   );
-  narrow({});
+  for (const group of groups) buildGroup(group, columns);
+  sortRows();
+  applyFilter();
 }
 
-function listItem(trial) {
-  const score = trial.score === null ? "" : trial.score.toFixed(2);
-  const marks = [
-    trial.trial > 1 ? `trial ${trial.trial}` : "",
+function groupTrials(trials) {
+  for (const trial of trials) {
+    if (!groupsByTask.has(trial.task)) groupsByTask.set(trial.task, { task: trial.task, trials: [], isOpen: false, rows: null });
+    groupOf(trial).trials.push(trial);
+  }
+  return [...groupsByTask.values()].map(summarizeGroup);
+}
+
+function summarizeGroup(group) {
+  const { trials } = group;
+  const count = (outcomes) => trials.filter((trial) => outcomes.includes(trial.outcome)).length;
+  const mean = (by) => {
+    const known = trials.map((trial) => trial[by]).filter((value) => value !== undefined);
+    return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : undefined;
+  };
+  const worst = trials.map((trial) => trial.outcome).sort((a, b) => outcomeRank(a) - outcomeRank(b))[0];
+  const [passed, graded] = [count(["pass"]), count(["pass", "partial", "fail"])];
+  trials.sort((a, b) => a.trial - b.trial);
+  return Object.assign(group, { worst, passed, graded, isFlaky: passed > 0 && passed < graded, seconds: mean("seconds"), cost: mean("cost") });
+}
+
+function outcomeRank(outcome) {
+  return Object.keys(DATA.outcomes).indexOf(outcome);
+}
+
+function columnHead({ by, title, isLargestFirst }) {
+  const button = el("button", { type: "button", title: by === "seconds" || by === "cost" ? "Of several trials: the mean" : null }, title);
+  button.addEventListener("click", () => {
+    sorting.isReversed = sorting.by === by ? !sorting.isReversed : Boolean(isLargestFirst);
+    sorting.by = by;
+    sortRows();
+  });
+  return el("span", { role: "columnheader", class: `column-${by}`, "data-by": by }, button);
+}
+
+const COMPARISONS = {
+  name: (a, b) => a.task.localeCompare(b.task, "en", { numeric: true }),
+  result: (a, b) => outcomeRank(a.worst) - outcomeRank(b.worst) || a.passed / (a.graded || 1) - b.passed / (b.graded || 1),
+  seconds: (a, b) => a.seconds - b.seconds,
+  cost: (a, b) => a.cost - b.cost,
+};
+
+// Rows without a value come last in both directions.
+function sortRows() {
+  const { by, isReversed } = sorting;
+  const isMissing = (group) => (by === "seconds" || by === "cost") && group[by] === undefined;
+  groups.sort((a, b) => isMissing(a) - isMissing(b) || (isMissing(a) ? 0 : COMPARISONS[by](a, b) * (isReversed ? -1 : 1)) || a.trials[0].number - b.trials[0].number);
+  document.querySelector(".trials-body").replaceChildren(...groups.flatMap((group) => [group.node, ...(group.rows || []).map((row) => row.node)]));
+  for (const head of document.querySelectorAll("[role=columnheader]")) {
+    head.setAttribute("aria-sort", head.dataset.by !== by ? "none" : isReversed ? "descending" : "ascending");
+  }
+}
+
+function buildGroup(group, columns) {
+  group.columns = columns;
+  if (group.trials.length === 1) {
+    const [trial] = group.trials;
+    group.rows = [];
+    Object.assign(group, trialRow(trial, coded(group.task), columns));
+    watchRow(group);
+    return;
+  }
+  const outcome = group.isFlaky ? "flaky" : group.worst;
+  group.toggle = el("button", { type: "button", class: "task-toggle", "aria-expanded": "false", click: () => openGroup(group, !group.isOpen) },
+    icon(outcome), el("span", { class: "name" }, coded(group.task)), el("span", { class: "meta" }, groupMeta(group)));
+  group.snippet = el("p", { role: "cell", class: "snippet", hidden: true });
+  group.node = el("div", { role: "row", class: `row-of-task is-${outcome}` },
+    el("div", { role: "rowheader" }, group.toggle),
+    cells(columns, group.graded ? `${group.passed} of ${group.graded}` : verdictWord(group.worst), group), group.snippet);
+  watchRow(group);
+}
+
+function groupMeta(group) {
+  const counts = new Map();
+  for (const trial of group.trials) counts.set(trial.outcome, (counts.get(trial.outcome) || 0) + 1);
+  const outcomes = [...counts].sort(([a], [b]) => outcomeRank(a) - outcomeRank(b)).map(([outcome, number]) => `${number} ${verdictWord(outcome).toLowerCase()}`);
+  return [group.isFlaky ? el("b", { class: "flaky-word" }, "flaky") : null, group.isFlaky ? " · " : null, outcomes.join(", ")];
+}
+
+function trialMarks(trial) {
+  return [
     trial.attempt > 1 ? `attempt ${trial.attempt}` : "",
     trial.timed_out ? "timed out" : "",
     trial.crashed ? "agent crashed" : "",
     trial.changed || "",
     trial.failed_criteria ? `${trial.failed_criteria} failed ${trial.failed_criteria === 1 ? "criterion" : "criteria"}` : "",
   ].filter(Boolean);
-  const link = el("a", { href: `#t${trial.number}`, class: `is-${trial.outcome}` },
+}
+
+function trialRow(trial, name, columns) {
+  const score = trial.score === null ? "" : `score ${trial.score.toFixed(2)}`;
+  const link = el("a", { href: `#t${trial.number}` },
     icon(trial.outcome),
-    el("span", { class: "name" }, coded(trial.task)),
-    el("span", { class: "meta" }, [verdictWord(trial.outcome), score, ...marks].filter(Boolean).join(" · ")));
-  const text = [trial.task, ...trial.tags, ...marks].join("\n").toLowerCase();
-  return { trial, text, link, node: el("li", {}, link) };
+    el("span", { class: "name" }, name),
+    el("span", { class: "meta" }, [score, ...trialMarks(trial)].filter(Boolean).join(" · ")));
+  const found = el("p", { role: "cell", class: "snippet", hidden: true });
+  const node = el("div", { role: "row", class: `row-of-trial is-${trial.outcome}` },
+    el("div", { role: "rowheader" }, link), cells(columns, verdictWord(trial.outcome), trial), found);
+  return { trial, link, node, snippet: found };
 }
 
-function outcomeChips(trials) {
-  const counts = new Map();
-  for (const trial of trials) counts.set(trial.outcome, (counts.get(trial.outcome) || 0) + 1);
-  if (counts.size < 2) return null;
-  const chip = (outcome, number) => el("button", {
-    type: "button",
-    class: `chip ${outcome ? `is-${outcome}` : ""}`,
-    "data-outcome": outcome,
-    "aria-pressed": String(!outcome),
-    click: () => showOnly(outcome),
-  }, outcome ? icon(outcome) : null, `${outcome ? verdictWord(outcome) : "All"} ${number.toLocaleString("en")}`);
-  const found = Object.keys(DATA.outcomes).filter((outcome) => counts.has(outcome));
-  return el("div", { class: "chips", role: "group", "aria-label": "Filter trials by verdict" },
-    chip("", trials.length), found.map((outcome) => chip(outcome, counts.get(outcome))));
+function cells(columns, result, { seconds, cost }) {
+  const values = { result, seconds: seconds === undefined ? "" : shortTime(seconds), cost: cost === undefined ? "" : dollars(cost) };
+  return columns.slice(1).map(({ by }) => el("span", { role: "cell", class: `column-${by}` }, values[by]));
 }
 
-function showOnly(outcome) {
-  narrow({ outcome });
-  if (items[selected - 1].node.hidden) move(1);
+function shortTime(seconds) {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 100) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / MINUTE)} min ${Math.round(seconds % MINUTE)} s`;
 }
 
-// A template of the header shows its trials alone; once more, and all are shown again.
-function filterByTemplate() {
-  for (const cell of document.querySelectorAll(".templates tbody th")) {
-    const { template } = cell.dataset;
-    cell.replaceChildren(el("button", {
-      type: "button",
-      class: "of-template",
-      title: "Show only its trials",
-      "data-template": template,
-      "aria-pressed": "false",
-      click: () => {
-        narrow({ template: filter.template === template ? "" : template });
-        if (items[selected - 1].node.hidden) move(1);
-      },
-    }, [...cell.childNodes]));
-  }
+// Two significant digits: a trial costs cents or less.
+function dollars(amount) {
+  return amount === 0 || amount >= 1 ? `$${amount.toFixed(2)}` : `$${Number(amount.toPrecision(2))}`;
 }
 
-function narrow(change) {
-  Object.assign(filter, change);
-  const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
-  for (const item of items) {
-    const fits = (!filter.outcome || item.trial.outcome === filter.outcome) && (!filter.template || item.trial.template === filter.template);
-    item.node.hidden = !(fits && words.every((word) => item.text.includes(word)));
+// The rows of trials are made when their task is first opened.
+function openGroup(group, isOpen) {
+  group.isOpen = isOpen;
+  group.toggle.setAttribute("aria-expanded", String(isOpen));
+  if (group.rows === null) {
+    group.rows = group.trials.map((trial) => trialRow(trial, `Trial ${trial.trial}`, group.columns));
+    for (const row of group.rows) {
+      row.node.classList.add("inner");
+      watchRow(row);
+    }
+    group.node.after(...group.rows.map((row) => row.node));
   }
-  for (const chip of document.querySelectorAll(".chip")) {
-    chip.setAttribute("aria-pressed", String(chip.dataset.outcome === filter.outcome));
+  for (const row of group.rows) row.node.hidden = !isOpen || !passesFilter(row.trial);
+  showSnippets();
+}
+
+function showRows() {
+  let [tasks, left] = [0, 0];
+  for (const group of groups) {
+    const shown = group.trials.filter(passesFilter).length;
+    group.node.hidden = shown === 0;
+    for (const row of group.rows || []) row.node.hidden = !group.isOpen || !passesFilter(row.trial);
+    tasks += shown > 0;
+    left += shown;
   }
-  for (const button of document.querySelectorAll(".of-template")) {
-    button.setAttribute("aria-pressed", String(button.dataset.template === filter.template));
+  const { length: all } = DATA.trials;
+  const number = left === all ? plural(all, "trial") : `${left.toLocaleString("en")} of ${plural(all, "trial")}`;
+  const note = search.found === null ? "" : notSearched();
+  document.querySelector(".shown").textContent = [groups.length < all ? `${number} of ${plural(tasks, "task")}.` : `${number}.`, note].filter(Boolean).join(" ");
+  showSnippets();
+}
+
+// Where the words of a search stand. It is written only into rows that are in sight.
+function showSnippets() {
+  for (const row of rowsInSight) showSnippet(row);
+}
+
+// In the row of a trial, or of a closed task for its first trial that has the words.
+function showSnippet(row) {
+  const trial = row.trial || (row.isOpen ? null : row.trials.find(passesFilter));
+  const [hit] = search.found === null || !trial || row.node.hidden ? [] : findHits(trial);
+  row.snippet.hidden = !hit || hit.place === 0;
+  if (row.snippet.hidden) return;
+  row.snippet.replaceChildren(el("a", { href: hit.href }, hit.where), " ", ...snippet(hit.text, 110).flat());
+}
+
+function watchRow(row) {
+  rowsByNode.set(row.node, row);
+  watcher.observe(row.node);
+}
+
+const rowsByNode = new WeakMap();
+const rowsInSight = new Set();
+const watcher = new IntersectionObserver((changes) => {
+  for (const { target, isIntersecting } of changes) {
+    const row = rowsByNode.get(target);
+    if (!isIntersecting) rowsInSight.delete(row);
+    else if (!rowsInSight.has(row)) {
+      rowsInSight.add(row);
+      showSnippet(row);
+    }
   }
-  const left = items.filter((item) => !item.node.hidden).length;
-  const all = left === items.length;
-  const told = all ? plural(left, "trial") : `${left} of ${plural(items.length, "trial")}`;
-  document.querySelector(".shown").textContent = filter.template ? `${told}, of “${filter.template}”` : told;
+});
+
+function groupOf(trial) {
+  return groupsByTask.get(trial.task);
+}
+
+function rowOf(trial) {
+  const group = groupOf(trial);
+  return group.trials.length === 1 ? group : group.rows.find((row) => row.trial === trial);
 }
 
 function mark(number) {
-  for (const item of items) {
-    if (item.trial.number === number) item.link.setAttribute("aria-current", "true");
-    else item.link.removeAttribute("aria-current");
-  }
-  reveal(items[number - 1].node);
+  const trial = DATA.trials[number - 1];
+  const group = groupOf(trial);
+  if (group.trials.length > 1 && !group.isOpen) openGroup(group, true);
+  if (current) current.removeAttribute("aria-current");
+  const row = rowOf(trial);
+  current = row.link;
+  current.setAttribute("aria-current", "true");
+  reveal(row.node);
 }
 
 // Scrolls the list alone; scrollIntoView would move the page too.
 function reveal(node) {
   const box = node.parentElement;
-  const above = node.offsetTop;
+  const above = node.offsetTop - box.offsetTop;
   if (above < box.scrollTop) box.scrollTop = above;
   else if (above + node.offsetHeight > box.scrollTop + box.clientHeight) {
     box.scrollTop = above + node.offsetHeight - box.clientHeight;
   }
 }
 
-// The next trial that the filter lets through; from one it does not, the first or last that it does.
+// The trials in the order of the list.
+function listedTrials() {
+  return groups.flatMap((group) => group.trials);
+}
+
+// The next trial that the filter lets through.
 function neighbour(number, step) {
-  const visible = items.filter((item) => !item.node.hidden).map((item) => item.trial.number);
-  const next = step > 0 ? visible.find((other) => other > number) : visible.findLast((other) => other < number);
-  if (next) return next;
-  return visible.includes(number) ? null : visible.at(step > 0 ? 0 : -1) || null;
+  const listed = listedTrials();
+  const place = listed.findIndex((trial) => trial.number === number);
+  const visible = (trials) => trials.filter(passesFilter).map((trial) => trial.number);
+  const [before, after] = [visible(listed.slice(0, place)), visible(listed.slice(place + 1))];
+  const next = step > 0 ? after[0] : before.at(-1);
+  if (next !== undefined) return next;
+  return passesFilter(listed[place]) ? null : (step > 0 ? before[0] : after.at(-1)) || null;
 }
 
 function move(step) {
@@ -133,9 +272,10 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (typing && event.key === "Escape") {
     event.target.value = "";
-    narrow({ text: "" });
+    startSearch("");
     event.target.blur();
   }
+  if (typing && event.key === "Enter" && !passesFilter(DATA.trials[selected - 1])) move(1);
   if (typing && event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   if (event.key === "/") {
     event.preventDefault();
@@ -146,5 +286,8 @@ function onKey(event) {
   const next = step ? move(step) : null;
   if (next === null) return;
   event.preventDefault();
-  if (inList && !typing) items[next - 1].link.focus({ preventScroll: true });
+  if (inList && !typing) {
+    mark(next);
+    rowOf(DATA.trials[next - 1]).link.focus({ preventScroll: true });
+  }
 }

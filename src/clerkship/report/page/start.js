@@ -1,4 +1,4 @@
-// Opens the page on the trial its address names, or on the first: the list has failures first.
+// Opens the page on the trial its address names, or on the first of the list, which has failures first.
 
 let selected = 0;
 
@@ -11,7 +11,7 @@ function prepare(trial, place) {
 function route() {
   // e: an event; m: a moment of a call; c: a call; k: a criterion
   const [, number, sort, place] = /^#t(\d+)(?:([emck])(\d+))?$/.exec(location.hash) || [];
-  const trial = DATA.trials[Number(number || selected || 1) - 1];
+  const trial = DATA.trials[Number(number || selected || listedTrials()[0].number) - 1];
   if (!trial) return;
   if (trial.number !== selected) select(trial);
   if (sort === "e") showEvent(trial, Number(place));
@@ -26,6 +26,7 @@ function select(trial) {
   const article = document.getElementById("trial");
   article.replaceChildren(...trialView(trial));
   if (trial.timeline) drawArrows(trial.timeline);
+  showHits(trial);
   mark(trial.number);
   const top = article.getBoundingClientRect().top;
   if (!opening && (top < 0 || top > window.innerHeight / 2)) article.scrollIntoView({ block: "start" });
@@ -44,8 +45,8 @@ function start() {
   copyable();
   document.querySelector("main").before(...[pictureNote()].filter(Boolean));
   DATA.trials.forEach(prepare);
+  buildOverviewButtons();
   buildList(DATA.trials);
-  filterByTemplate();
   if (DATA.trials.length) route();
   window.addEventListener("hashchange", route);
   window.addEventListener("beforeprint", unfoldForPrint);

@@ -1,10 +1,12 @@
 // One trial: the verdict and why, what the agent was told, the evidence, what was said, what happened.
 
 function trialView(trial) {
-  if (!trial.body) return [trialHead(trial), el("p", { class: "left-out" },
+  const hits = el("section", { class: "hits", hidden: true });
+  if (!trial.body) return [trialHead(trial), hits, el("p", { class: "left-out" },
     "Left out of this page to keep it small; ", el("code", {}, `clerkship show ${DATA.run}`), " prints it.")];
   return [
     trialHead(trial),
+    hits,
     alerts(trial),
     attachments(trial),
     facts(trial),

@@ -1,0 +1,133 @@
+"""The overview of a report: failures by cause, by criterion and by tag, and the flaky tasks."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from clerkship.model.run import TaskRun
+from clerkship.report.causes import Cause, describe_cause
+from clerkship.report.embed import clip
+from clerkship.report.outcome import why_undecided
+from clerkship.report.plain_text import failed_criteria
+from clerkship.report.repeats import TaskRate
+from clerkship.report.trial_card import MAX_NAME_LENGTH, MAX_TAGS
+
+
+@dataclass
+class OverviewRow:
+    """Trials that have something in common, for example a failed criterion."""
+
+    text: str
+    number: int
+    """Its number among the rows of its kind, by which the trials of a page name it."""
+    outcome: str = "fail"
+    count: int = 0
+    """Failed trials; of a flaky task those that passed."""
+    total: int = 0
+    """All trials to which it applies."""
+    tasks: set[str] = field(default_factory=set)
+    """Tasks of the trials that are counted."""
+
+    def count_trial(self, task: str) -> None:
+        """Count one more trial."""
+        self.count += 1
+        self.tasks.add(task)
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Rows of one kind, the most urgent first."""
+
+    name: str
+    """`cause`, `criterion`, `tag` or `flaky`."""
+    title: str
+    meaning: str
+    """What the numbers count."""
+    rows: Sequence[OverviewRow]
+
+
+class Overview:
+    """Counts over the trials of a run."""
+
+    def __init__(self, task_runs: Iterable[TaskRun] = ()) -> None:
+        self._causes: dict[Cause, OverviewRow] = {}
+        self._criteria: dict[str, OverviewRow] = {}
+        self._tags: dict[str, OverviewRow] = {}
+        self._rates: dict[str, TaskRate] = {}
+        self.failed = 0
+        """Trials that did not pass, without those that were cancelled or not graded."""
+        for task_run in task_runs:
+            self.add(task_run)
+
+    def add(self, task_run: TaskRun) -> None:
+        """Count a trial."""
+        cause = describe_cause(task_run)
+        self._rates.setdefault(task_run.task, TaskRate(task_run.task)).add(task_run)
+        for tag in _list_tags(task_run):
+            row = self._tags.setdefault(tag, OverviewRow(tag, len(self._tags)))
+            row.total += 1
+            if cause is not None:
+                row.count_trial(task_run.task)
+        for label in _list_labels(task_run):
+            self._criteria.setdefault(label, OverviewRow(label, len(self._criteria))).total += 1
+        for label in _list_failed_labels(task_run):
+            self._criteria[label].count_trial(task_run.task)
+        if cause is not None:
+            self.failed += 1
+            row = self._causes.setdefault(cause, OverviewRow(cause.text, len(self._causes), cause.outcome))
+            row.count_trial(task_run.task)
+
+    def list_breakdowns(self) -> list[Breakdown]:
+        """Return the breakdowns that have rows."""
+        for row in self._causes.values():
+            row.total = self.failed
+        found = (
+            Breakdown("cause", "By cause", "trials that did not pass", _sort(self._causes)),
+            Breakdown("criterion", "By criterion", "trials in which it failed", _sort(self._criteria)),
+            Breakdown("tag", "By tag", "trials that did not pass", _sort(self._tags)),
+            Breakdown("flaky", "Flaky tasks", "trials that passed", list(self._flaky.values())),
+        )
+        return [breakdown for breakdown in found if breakdown.rows]
+
+    def list_facets(self, task_run: TaskRun) -> dict[str, list[int]]:
+        """Return the numbers of the rows in which a trial is counted, by the name of the breakdown."""
+        cause = describe_cause(task_run)
+        facets = {
+            "cause": [self._causes[cause].number] if cause is not None else [],
+            "criterion": [self._criteria[label].number for label in _list_failed_labels(task_run)],
+            "tag": [self._tags[tag].number for tag in _list_tags(task_run)] if cause is not None else [],
+            "flaky": [self._flaky[task_run.task].number] if task_run.task in self._flaky else [],
+        }
+        return {name: numbers for name, numbers in facets.items() if numbers}
+
+    @cached_property
+    def _flaky(self) -> dict[str, OverviewRow]:
+        """The flaky tasks, the lowest pass rate first."""
+        flaky = sorted((rate for rate in self._rates.values() if rate.flaky), key=lambda rate: (rate.rate, rate.task))
+        return {
+            rate.task: OverviewRow(
+                clip(rate.task, MAX_NAME_LENGTH), number, "flaky", rate.passed, rate.graded, {rate.task}
+            )
+            for number, rate in enumerate(flaky)
+        }
+
+
+def _list_tags(task_run: TaskRun) -> Iterable[str]:
+    return dict.fromkeys(task_run.tags[:MAX_TAGS])
+
+
+def _list_labels(task_run: TaskRun) -> Iterable[str]:
+    """Return the labels of the criteria that were to be judged, each once."""
+    criteria = () if why_undecided(task_run) else task_run.criteria
+    return dict.fromkeys(clip(c.label, MAX_NAME_LENGTH) for c in criteria if c.status != "skipped")
+
+
+def _list_failed_labels(task_run: TaskRun) -> Iterable[str]:
+    """Return the labels of the criteria that failed or could not be judged, each once."""
+    return dict.fromkeys(clip(criterion.label, MAX_NAME_LENGTH) for criterion in failed_criteria(task_run))
+
+
+def _sort(rows: dict[Any, OverviewRow]) -> list[OverviewRow]:
+    """Return the rows with failures, the most failures first."""
+    return sorted((row for row in rows.values() if row.count), key=lambda row: (-row.count, row.text))

@@ -1,0 +1,264 @@
+"""The script of the HTML report in Chromium: filters, groups, sorting, search, keys and code."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.model.usage import Usage
+from clerkship.report.detail import TaskDetail
+from clerkship.report.html import render_html
+from tests.report import made_up
+from tests.report.browser import PROGRAM, Browser
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
+
+SEEN_TASKS = """[...document.querySelectorAll('.trials-body > [role=row]:not([hidden], .inner) .name')]
+    .map((name) => name.textContent)"""
+OPEN_TRIALS = "[...document.querySelectorAll('.inner:not([hidden]) .name')].map((name) => name.textContent)"
+STATUS = "document.querySelector('.shown').textContent"
+SELECTED = "document.querySelector('#trial h2').textContent"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Start Chromium once for all tests of this module."""
+    with Browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+def trial(task: str, number: int = 1, said: str = "Good morning.", **changes: Any) -> TaskDetail:
+    """Return a trial; a failed one has a failed criterion."""
+    wall_ms = changes.pop("wall_ms", 1000)
+    if changes.get("verdict") == "fail":
+        changes = {"score": 0.0, "criteria": (made_up.criterion("Books `it`"),)} | changes
+    detail = made_up.detail(made_up.task_run(task, trial=number, **changes), made_up.log(said))
+    return replace(detail, sidecar={"wall_ms": wall_ms})
+
+
+def desk() -> list[TaskDetail]:
+    """Return three tasks with two trials each: one is flaky, one fails, one passes."""
+    cost = {"models": {"judge": Usage(calls=1, cost=0.5)}}
+    return [
+        trial("Flaky `one`", 1, verdict="fail", tags=("desk",)),
+        trial("Flaky `one`", 2, "The code is `Z-17`, in the week of Monday.", **cost),
+        trial("Bad one", 1, verdict="fail", wall_ms=9000),
+        trial("Bad one", 2, verdict="fail", wall_ms=7000),
+        trial("All good", 1, "Nothing to see."),
+        trial("All good", 2),
+    ]
+
+
+def open_page(browser: Browser, folder: Path, details: list[TaskDetail]) -> None:
+    """Open a report about these trials."""
+    run = made_up.RUN.model_copy(update={"total": len(details), "trials": 2})
+    page = folder / "report.html"
+    page.write_text(render_html(run, made_up.counts(details), details), encoding="utf-8")
+    browser.open(page)
+
+
+def click(browser: Browser, selector: str) -> None:
+    """Click an element, and let the page handle a change of its address."""
+    browser.evaluate(f"document.querySelector({selector!r}).click(), new Promise((done) => setTimeout(done))")
+
+
+def search(browser: Browser, text: str) -> None:
+    """Type words into the search field, and wait until the search has ended."""
+    browser.evaluate(
+        f"""(async () => {{
+            const input = document.querySelector('#list input');
+            input.focus();
+            input.value = {text!r};
+            input.dispatchEvent(new Event('input'));
+            while ({STATUS}.startsWith('Searching')) await new Promise((done) => setTimeout(done));
+            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        }})()"""
+    )
+
+
+def test_trials_are_grouped_by_task_with_the_first_failure_open(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    assert browser.evaluate(SEEN_TASKS) == ["Bad one", "Flaky one", "All good"]
+    assert browser.evaluate(OPEN_TRIALS) == ["Trial 1", "Trial 2"]
+    assert browser.evaluate(SELECTED) == "Bad one"
+    results = "[...document.querySelectorAll('.row-of-task .column-result')].map((cell) => cell.textContent)"
+    assert browser.evaluate(results) == ["0 of 2", "1 of 2", "2 of 2"]
+    assert (
+        browser.evaluate("document.querySelector('.row-of-task.is-flaky .meta').textContent")
+        == "flaky · 1 fail, 1 pass"
+    )
+    assert browser.errors == []
+
+
+def test_task_row_opens_and_closes(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    click(browser, ".row-of-task.is-flaky button")
+    assert browser.evaluate(OPEN_TRIALS) == ["Trial 1", "Trial 2"] * 2
+    assert browser.evaluate("document.querySelector('.is-flaky button[aria-expanded]').ariaExpanded") == "true"
+    click(browser, ".row-of-task.is-flaky button")
+    assert browser.evaluate(OPEN_TRIALS) == ["Trial 1", "Trial 2"]
+
+
+def test_every_count_of_the_overview_shows_exactly_that_many_trials(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, [*desk(), *made_up.every_outcome()])
+    counted = browser.evaluate(
+        """[...document.querySelectorAll('.tally button, .row-button')].map((button) => {
+            button.click();
+            const shown = DATA.trials.filter(passesFilter).length;
+            const pressed = button.ariaPressed;
+            button.click();
+            const count = Number(button.querySelector('b').textContent);
+            const flaky = button.closest('[data-by=flaky]');
+            const total = flaky ? Number(button.querySelector('.row-count').textContent.split(' of ')[1]) : count;
+            return [total, shown, pressed];
+        })"""
+    )
+    assert len(counted) > 15
+    assert [(count, "true") for count, _, _ in counted] == [(shown, pressed) for _, shown, pressed in counted]
+    assert browser.evaluate(STATUS) == "16 trials of 13 tasks."
+    assert browser.errors == []
+
+
+def test_filters_combine_and_can_be_removed(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    click(browser, ".breakdown[data-by=criterion] button")
+    assert browser.evaluate(STATUS) == "3 of 6 trials of 2 tasks."
+    click(browser, ".chip.is-flaky")
+    assert browser.evaluate(SEEN_TASKS) == ["Flaky one"]
+    assert browser.evaluate(STATUS) == "1 of 6 trials of 1 task."
+    assert browser.evaluate(SELECTED) == "Flaky one"
+    active = "[...document.querySelectorAll('.active-filter')].map((button) => button.ariaLabel)"
+    assert browser.evaluate(active) == ["Remove the filter Flaky tasks", "Remove the filter Criterion: Books it"]
+    click(browser, ".active-filter")
+    assert browser.evaluate(SEEN_TASKS) == ["Bad one", "Flaky one"]
+    click(browser, ".active-filter")
+    assert browser.evaluate(STATUS) == "6 trials of 3 tasks."
+
+
+@pytest.mark.parametrize(
+    ("column", "orders"),
+    [
+        (
+            "name",
+            [("ascending", ["All good", "Bad one", "Flaky one"]), ("descending", ["Flaky one", "Bad one", "All good"])],
+        ),
+        (
+            "seconds",
+            [("descending", ["Bad one", "Flaky one", "All good"]), ("ascending", ["Flaky one", "All good", "Bad one"])],
+        ),
+        (
+            "cost",
+            [("descending", ["Flaky one", "Bad one", "All good"]), ("ascending", ["Flaky one", "Bad one", "All good"])],
+        ),
+        (
+            "result",
+            [("descending", ["All good", "Flaky one", "Bad one"]), ("ascending", ["Bad one", "Flaky one", "All good"])],
+        ),
+    ],
+)
+def test_columns_sort_the_tasks_and_say_so(
+    browser: Browser, tmp_path: Path, column: str, orders: list[tuple[str, list[str]]]
+) -> None:
+    open_page(browser, tmp_path, desk())
+    for direction, tasks in orders:
+        click(browser, f".trials-head .column-{column} button")
+        assert browser.evaluate(f"document.querySelector('.trials-head .column-{column}').ariaSort") == direction
+        assert browser.evaluate(SEEN_TASKS) == tasks
+    assert browser.evaluate("document.querySelectorAll('[aria-sort=none]').length") == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "tasks"),
+    [
+        ("z-17", ["Flaky one"]),
+        ('"week of monday" CODE', ["Flaky one"]),
+        ("cancelled", ["Bad one", "Flaky one"]),
+        ("list_files", ["Bad one", "Flaky one", "All good"]),
+        ("desk", ["Flaky one"]),
+        ("nothing monday", []),
+        ("", ["Bad one", "Flaky one", "All good"]),
+    ],
+)
+def test_search_finds_words_in_conversations_evidence_events_and_tags(
+    browser: Browser, tmp_path: Path, text: str, tasks: list[str]
+) -> None:
+    open_page(browser, tmp_path, desk())
+    search(browser, text)
+    assert browser.evaluate(SEEN_TASKS) == tasks
+    assert browser.errors == []
+
+
+def test_search_shows_the_place_and_links_to_it(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    search(browser, "monday")
+    snippet = ".snippet:not([hidden])"
+    assert "Agent, turn 1 The code is Z-17, in the week of Monday." in browser.evaluate(
+        f"document.querySelector('{snippet}').textContent"
+    )
+    assert browser.evaluate(f"document.querySelector('{snippet} mark').textContent") == "Monday"
+    click(browser, f"{snippet} a")
+    assert browser.evaluate(SELECTED) == "Flaky one"
+    assert browser.evaluate("document.activeElement.closest('.event').id").endswith("e3")
+    assert browser.evaluate("document.querySelector('.hits h3').textContent") == "Found in 2 places of this trial"
+    assert browser.evaluate("CSS.highlights.get('found').size") > 2
+    search(browser, "")
+    assert browser.evaluate("document.querySelector('.hits').hidden")
+
+
+def test_search_of_many_trials_ends_and_says_what_is_not_in_the_page(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, [*made_up.many(1_000), trial("The last", said="A zebra.", verdict="fail")])
+    search(browser, "zebra")
+    assert browser.evaluate(SEEN_TASKS) == ["The last"]
+    status = browser.evaluate(STATUS)
+    assert status.startswith("1 of 1,001 trials. Not searched: events of ")
+    assert browser.errors == []
+
+
+def test_search_works_in_slices_and_lets_other_work_run_between_them(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    reports = browser.evaluate(
+        """new Promise((finish) => {
+            const seen = [];
+            let clock = 0;
+            performance.now = () => (clock += 5);
+            const end = () => finish([...seen, 'end']);
+            workThrough('test', [1, 2, 3, 4, 5, 6, 7], () => {}, end, (place) => seen.push(place));
+            seen.push('other work');
+        })"""
+    )
+    assert reports == [2, "other work", 4, 6, "end"]
+
+
+def test_text_in_backticks_is_code_everywhere_in_the_trial(browser: Browser, tmp_path: Path) -> None:
+    said = "Use `a<b>` and ```\nx\ny```."
+    failed = made_up.criterion("Books `it`", detail="#3 is not `booked`")
+    run = made_up.task_run("Do `this`", verdict="fail", score=0.0, criteria=(failed,), error="no `file`", tags=("`t`",))
+    open_page(browser, tmp_path, [made_up.detail(run, made_up.log(said))])
+    shown = browser.evaluate("document.body.innerText")
+    assert "`" not in shown
+    codes = browser.evaluate("[...document.querySelectorAll('#trial code')].map((code) => code.textContent)")
+    assert {"this", "it", "booked", "file", "t", "a<b>", "x\ny"} <= set(codes)
+    assert browser.evaluate("document.querySelectorAll('#trial b b').length") == 0
+
+
+def test_keys_move_through_trials_in_the_order_of_the_list(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    press = """document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'j', bubbles: true })),
+        new Promise((done) => setTimeout(done))"""
+    seen = []
+    for _ in range(3):
+        browser.evaluate(press)
+        seen.append(browser.evaluate("document.querySelector('[aria-current]').closest('.inner').textContent"))
+    assert [text[:7] for text in seen] == ["Trial 2", "Trial 1", "Trial 2"]
+    assert browser.evaluate(SELECTED) == "Flaky one"
+    assert browser.evaluate(OPEN_TRIALS) == ["Trial 1", "Trial 2"] * 2
+
+
+def test_hostile_strings_raise_no_error_and_add_no_element(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, made_up.hostile())
+    search(browser, "alert")
+    assert browser.errors == []
+    assert browser.evaluate("document.querySelectorAll('#list img, #trial img, header img, #trial script').length") == 0
+    assert browser.evaluate(STATUS) == "1 trial."
