@@ -11,6 +11,7 @@ from clerkship.model.seals import SealChange, SealCheck
 from clerkship.model.usage import Usage
 from clerkship.report.causes import Cause, classify_error, describe_cause
 from clerkship.report.html import MAX_RATED, MAX_UNFOLDED, render_html
+from clerkship.report.markdown import render_markdown
 from clerkship.report.overview import Overview
 from clerkship.report.trial_card import MAX_TAGS
 from tests.report import made_up
@@ -211,3 +212,13 @@ def test_rows_of_trials_have_duration_and_cost_if_they_are_known() -> None:
     page = page_of([made_up.detail(asked), made_up.detail(unpriced), silent])
     measures = {trial["task"]: (trial.get("seconds"), trial.get("cost")) for trial in data_of(page)["trials"]}
     assert measures == {"asked": (0.013, 0.75), "unpriced": (0.013, None), "silent": (None, None)}
+
+
+def test_markdown_has_the_overview_of_several_failures() -> None:
+    trials = [failed("a", "Says when", tags=("desk",)), failed("b", "Says when", tags=("desk",))]
+    page = render_markdown(made_up.RUN, made_up.counts(trials), lambda: trials)
+    assert "### What did not pass\n" in page
+    assert "| by cause | <code>A gate failed</code> | 2 |\n" in page
+    assert "| by criterion | <code>Says when</code> | 2 of 2 |\n" in page
+    assert "| by tag | <code>desk</code> | 2 of 2 |\n" in page
+    assert "What did not pass" not in render_markdown(made_up.RUN, made_up.counts(trials[:1]), lambda: trials[:1])

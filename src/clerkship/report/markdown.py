@@ -25,6 +25,7 @@ from clerkship.report.outcome import (
     is_not_recorded,
     urgency,
 )
+from clerkship.report.overview import Overview
 from clerkship.report.page_text import describe_cited_pages
 from clerkship.report.pages import load_pieces
 from clerkship.report.plain_text import (
@@ -42,6 +43,8 @@ from clerkship.report.templates import TemplateRates
 MAX_ROWS = 500
 MAX_CRITERIA = 10
 MAX_EVIDENCE = 5
+MAX_BREAKDOWN = 5
+"""Rows of each breakdown of the overview."""
 _OF_TRIALS = (
     outcome_word,
     describe_blame,
@@ -65,6 +68,7 @@ class _TrialSummary:
     """Urgency and index of the trials that did not pass."""
     rates: dict[str, TaskRate] = field(default_factory=dict)
     templates: TemplateRates = field(default_factory=TemplateRates)
+    overview: Overview = field(default_factory=Overview)
     flawed: dict[str, dict[str, int]] = field(default_factory=dict)
     """By task: the criteria that failed in passed trials, with counts."""
     skipped: dict[str, int] = field(default_factory=dict)
@@ -120,6 +124,8 @@ def _add_totals(
     }
     skips = {label: f"in {number:,} trial{'s' * (number != 1)}" for label, number in seen.skipped.items()}
     axes = average_axes([rate.axes for rate in seen.rates.values()])
+    if seen.overview.failed > 1:
+        page.add(pieces.overview(seen.overview.list_breakdowns(), MAX_BREAKDOWN))
     page.add(pieces.templates(seen.templates.rates()))
     page.add(pieces.repeated(list_curves(compute_repeats(seen.rates.values())) if run.trials > 1 else []))
     page.add(pieces.models(judged))
@@ -134,6 +140,7 @@ def _summarize(trials: Iterable[TaskRun], judged: JudgingSummary) -> _TrialSumma
     for place, task_run in enumerate(trials):
         judged.add(task_run)
         seen.templates.add(task_run)
+        seen.overview.add(task_run)
         seen.rates.setdefault(task_run.task, TaskRate(task_run.task)).add(task_run)
         for criterion in skipped_criteria(task_run):
             seen.skipped[criterion.label] = seen.skipped.get(criterion.label, 0) + 1
