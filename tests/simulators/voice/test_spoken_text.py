@@ -117,6 +117,16 @@ def test_words_are_whole_unless_they_are_forbidden() -> None:
     assert not is_said("82", "8.2", loose=True)
 
 
+@pytest.mark.parametrize(("text", "value"), [("I can certainly hold", "cancer"), ("I do see it", "dose")])
+def test_forbidden_word_is_not_made_of_the_end_and_the_beginning_of_two_words(text: str, value: str) -> None:
+    assert not is_said(text, value, loose=True)
+
+
+@pytest.mark.parametrize(("text", "value"), [("stop taking it", "stop tak"), ("M I G R A I N E", "migraine")])
+def test_forbidden_words_are_found_up_to_a_part_of_the_last_one(text: str, value: str) -> None:
+    assert is_said(text, value, loose=True)
+
+
 def test_long_text_of_digits_is_searched_in_linear_time() -> None:
     text = SpokenText("one " * 25_000)
     assert text.find(("2",)) is None
