@@ -8,13 +8,25 @@ import pytest
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.library import Library
 from clerkship.library.load import load_library
-from tests.suites import phone_payer_agents, phone_people_agents, phone_queue_agents, phone_trouble_agents
+from tests.suites import (
+    phone_added_harm_agents,
+    phone_payer_agents,
+    phone_people_agents,
+    phone_queue_agents,
+    phone_trouble_agents,
+)
 from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails, mark_slow
 from tests.suites.test_shipped import ROOT
 from tests.workbench import Workbench
 
 PHONE = ROOT / "suites" / "phone"
-AGENTS = (phone_payer_agents, phone_people_agents, phone_queue_agents, phone_trouble_agents)
+AGENTS = (
+    phone_payer_agents,
+    phone_people_agents,
+    phone_queue_agents,
+    phone_trouble_agents,
+    phone_added_harm_agents,
+)
 WRONG_SOLUTIONS = [mistake for module in AGENTS for mistake in module.WRONG]
 RIGHT_SOLUTIONS = {how: right for module in AGENTS for how, right in module.RIGHT.items()}
 MIN_MISTAKES = 5
