@@ -13,6 +13,7 @@ from tests.suites import (
     phone_payer_agents,
     phone_people_agents,
     phone_queue_agents,
+    phone_socket,
     phone_trouble_agents,
 )
 from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails, mark_slow
@@ -26,6 +27,7 @@ AGENTS = (
     phone_queue_agents,
     phone_trouble_agents,
     phone_added_harm_agents,
+    phone_socket,
 )
 WRONG_SOLUTIONS = [mistake for module in AGENTS for mistake in module.WRONG]
 RIGHT_SOLUTIONS = {how: right for module in AGENTS for how, right in module.RIGHT.items()}
