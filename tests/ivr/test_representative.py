@@ -31,6 +31,7 @@ from clerkship.ivr.session import (
     Stimulus,
     StopSpeaking,
     TimerFired,
+    TransferCall,
     VerifyIdentity,
 )
 from clerkship.kit.rng import Rng
@@ -524,3 +525,18 @@ def test_100_000_characters_of_speech_are_answered() -> None:
 
 def test_same_call_gives_the_same_session() -> None:
     assert verified_call().result == verified_call().result
+
+
+def test_answer_may_transfer_the_call_after_it_was_said() -> None:
+    answer = {"asks": ["supervisor"], "says": "I will connect you.", "is_public": True, "transfers_to": "supervisor"}
+    call = RepresentativeCall({"answers": [answer]})
+    assert call.say("May I speak with your supervisor?") == "I will connect you."
+    assert call.say("Hello?") == ""  # nothing that is said now changes it
+    call.listen()
+    assert call.actions[-1] == TransferCall("supervisor", None)
+
+
+def test_answer_ends_or_transfers_the_call_and_not_both() -> None:
+    answer = {"asks": ["supervisor"], "says": "Yes.", "transfers_to": "supervisor", "ends_call": True}
+    with pytest.raises(ValueError, match="expected only one of `ends_call` and `transfers_to`"):
+        RepresentativeCall({"answers": [answer]})

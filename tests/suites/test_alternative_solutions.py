@@ -10,8 +10,7 @@ from tests.suites.wrapped_solutions import ALTERNATIVES, HARMS, REVERTED_HARMS, 
 from tests.workbench import Workbench
 
 SUITES = [
-    pytest.param(ROOT / "suites" / name, id=name)
-    for name in ("chart", "fax", "feeds", "messages", "phone", "revenue")
+    pytest.param(ROOT / "suites" / name, id=name) for name in ("chart", "fax", "feeds", "messages", "phone", "revenue")
 ]
 CHART_WRITES = ("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted")
 PAYER_REQUESTS = ("payer.authorization.requested", "payer.authorization.updated", "payer.appeal.filed")

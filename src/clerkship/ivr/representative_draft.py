@@ -6,7 +6,16 @@ from typing import Any
 
 from clerkship.ivr.prompts import find_names, render_prompt
 from clerkship.ivr.representative_script import RepresentativeAnswer, RepresentativeScript
-from clerkship.ivr.session import Action, HangUp, RepresentativeSession, Speak, StepContext, StepResult, StopSpeaking
+from clerkship.ivr.session import (
+    Action,
+    HangUp,
+    RepresentativeSession,
+    Speak,
+    StepContext,
+    StepResult,
+    StopSpeaking,
+    TransferCall,
+)
 from clerkship.ivr.speech_time import measure_speech
 from clerkship.ivr.timer import add_seconds, get_seconds_left
 
@@ -33,7 +42,11 @@ class RepresentativeDraft:
         self.change(phase="listening", due=None)
 
     def finish_speaking(self) -> None:
-        """Wait for the caller, or end the call."""
+        """Wait for the caller, or end or transfer the call."""
+        if self.session.transfers_to:
+            self.actions.append(TransferCall(self.session.transfers_to, None))
+            self.change(phase="ended", due=None)
+            return
         if self.session.is_ending:
             self.actions.append(HangUp("the representative ended the call"))
             self.change(phase="ended", due=None)

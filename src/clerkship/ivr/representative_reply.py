@@ -183,7 +183,9 @@ class RepresentativeReply:
         used = set(self._draft.list_topic_names()) - self._script.verify.keys()
         stated = {name: value for name, value in self._draft.session.stated.items() if name not in used}
         self._draft.change(topic="", stated=stated)
-        self._draft.speak(spoken, is_ending=answer is not None and answer.ends_call)
+        transfers_to = answer.transfers_to if answer is not None else None
+        self._draft.change(transfers_to=transfers_to or "")
+        self._draft.speak(spoken, is_ending=answer is not None and (answer.ends_call or transfers_to is not None))
 
     def _react_to_remark(self, text: str) -> None:
         """React to words that are neither a question of the script nor a value."""

@@ -28,6 +28,15 @@ class RepresentativeAnswer(Frozen):
     ]
     is_public: Annotated[Flag, Field(description="whether it is given to callers who are not verified")] = False
     ends_call: Flag = False
+    transfers_to: Annotated[
+        ValueName | None, Field(description="representative of the line to whom the caller is connected after it")
+    ] = None
+
+    @model_validator(mode="after")
+    def _check_end(self) -> Self:
+        if self.ends_call and self.transfers_to is not None:
+            raise ValueError("expected only one of `ends_call` and `transfers_to`")
+        return self
 
 
 class RepresentativeScript(Frozen):

@@ -51,7 +51,10 @@ class RepresentativeSession(Frozen):
     asked_for: Annotated[str, Field(description="name of the value that the caller is asked for")] = ""
     topic: Annotated[str, Field(description="number of the answer that waits for a value, or for a hook")] = ""
     said: Annotated[str, Field(description="what was said last, in case the caller asks to repeat it")] = ""
-    is_ending: Annotated[Flag, Field(description="whether the call ends after what is said now")] = False
+    is_ending: Annotated[Flag, Field(description="whether the call ends or is transferred after what is said now")] = (
+        False
+    )
+    transfers_to: Annotated[str, Field(description="to whom it is transferred then; empty if it ends")] = ""
     due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
 
 

@@ -128,3 +128,13 @@ def _find_line_mistakes(
     for name, script in line.representatives.items():
         for mistake in find_script_hook_mistakes(script, values, domains):
             yield mistake._replace(path=("representatives", name, *mistake.path))
+        yield from _find_transfer_mistakes(line, name, script)
+
+
+def _find_transfer_mistakes(line: VoiceLine, name: str, script: RepresentativeScript) -> Iterator[FoundMistake]:
+    """Return the transfers to representatives that the line does not have."""
+    for number, answer in enumerate(script.answers):
+        if answer.transfers_to is not None and answer.transfers_to not in line.representatives:
+            path = ("representatives", name, "answers", number, "transfers_to")
+            hint = did_you_mean(answer.transfers_to, line.representatives)
+            yield FoundMistake(path, f"the line has no representative `{answer.transfers_to}`", hint)
