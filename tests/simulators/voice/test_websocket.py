@@ -105,6 +105,15 @@ def test_a_bad_message_is_answered_with_an_error_and_the_connection_stays(messag
         assert ask(client, id=2, do="calls") == {"id": 2, "result": {"calls": []}}
 
 
+def test_a_message_with_the_id_of_a_call_and_of_a_voicemail_is_refused() -> None:
+    with ServedPhone() as served:
+        client = served.open_socket()
+        call = ask(client, do="dial", to=MENU)["result"]["id"]
+        answer = ask(client, id=2, do="hang_up", call=call, voicemail="voicemail-1")
+        assert (answer["id"], answer["error"]["code"]) == (2, "bad_message")
+        assert served.state.find_call(call).status == "ringing"
+
+
 class ReadCounter(list[Any]):
     """A list that counts how many of its items are read."""
 

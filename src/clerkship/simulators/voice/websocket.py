@@ -82,9 +82,11 @@ class VoiceSocket(WebSocketHandler):
         command = COMMANDS.get(name) if isinstance(name, str) else None
         if command is None:
             raise Refusal(400, "bad_message", f"do: expected one of {', '.join(COMMANDS)}")
-        for field in ID_FIELDS:
-            if field in fields:
-                fields["id"] = fields.pop(field)
+        ids = [fields.pop(field) for field in ID_FIELDS if field in fields]
+        if len(ids) > 1:
+            raise Refusal(400, "bad_message", "expected either `call` or `voicemail`, not both")
+        if ids:
+            fields["id"] = ids[0]
         body = message.encode() if isinstance(message, str) else message
         return WebSocketCall(command, fields, body=body)
 
