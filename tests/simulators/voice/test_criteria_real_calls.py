@@ -141,3 +141,13 @@ def test_words_of_a_line_that_answers_keys_at_once_are_not_utterances_of_the_age
         assert spoken  # the agent's request was what made the line speak
         said = [getattr(event.payload, "text", "") for event in evidence.utterances_by("agent")]
         assert said == ["four four seven one", "Thank you."]
+
+
+def test_node_that_no_tree_has_fails_a_criterion_and_the_nearest_name_is_given() -> None:
+    with OfficePhone() as phone:
+        phone.reach_menu()
+        assert is_met(VoicePath, phone, {"never": ["pass_on"]})
+        result = VoicePath(never=("pass_om",)).check(collect(phone))
+        assert not result.passed
+        assert result.detail.startswith("no phone tree of the environment has a node `pass_om`; did you mean `pass_on`")
+        assert "phone tree `other`" in VoicePath(tree="other", never=("pass_on",)).check(collect(phone)).detail

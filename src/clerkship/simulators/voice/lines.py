@@ -88,6 +88,12 @@ class LineTable:
         self.find_version(number)
         return {version for owner, version in self._trees if owner == number}
 
+    def list_trees(self) -> list[IvrTree]:
+        """Return the phone trees that the lines have had."""
+        for number in self.by_number:
+            self.find_version(number)
+        return list(self._trees.values())
+
     def find_tree(self, number: str, version: str) -> IvrTree:
         """Return a version of the phone tree of a number."""
         return self._trees[number, version]

@@ -11,9 +11,11 @@ from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.names import did_you_mean
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.call_log import LoggedPhoneCall, VisitedNode
+from clerkship.simulators.voice.state import VoiceState
 
 MAX_NODES = 100
 MAX_SHOWN = 40
@@ -23,7 +25,7 @@ NodePath = Annotated[str, Field(min_length=1, max_length=300, description="a nod
 
 class VoicePath(Assertion, CallMatch):
     """A call came to these nodes in this order, with others between them unless `exactly` is set; and no such call came
-    to one of the nodes in `never`. `count` is about all such calls together.
+    to one of the nodes in `never`. `count` is about all such calls together. A node that no phone tree has fails it.
     """
 
     name: ClassVar[str] = "voice_path"
@@ -58,7 +60,10 @@ class VoicePath(Assertion, CallMatch):
         return not self.nodes and all(allows_zero(expected) for expected in self.count.values())
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare the path of each call; the best one decides on `nodes`."""
+        """Compare the path of each call; the best one decides on `nodes`. Fail if a node does not exist."""
+        unknown = self._find_unknown_node(evidence)
+        if unknown is not None:
+            return Check.of(False, unknown)
         paths = [(call, self._list_steps(call)) for call in self.list_selected(evidence)]
         rows = [*self._compare_never(paths), *self._compare_counts(paths)]
         if not self.nodes:
@@ -80,6 +85,18 @@ class VoicePath(Assertion, CallMatch):
         result = Check.of_fields(rows, f"{failed}; {subject}" if failed else subject)
         is_forbidden = any(not row.passed and row.path == "never" for row in rows)
         return result._replace(score=0.0) if is_forbidden else result
+
+    def _find_unknown_node(self, evidence: Evidence) -> str | None:
+        """Describe a node that no phone tree has: no call could come to it, so `never` would always pass."""
+        states = [state for state in evidence.states.values() if isinstance(state, VoiceState)]
+        trees = [tree for state in states for tree in state.lines.list_trees() if self.tree in (None, tree.name)]
+        known = {name for tree in trees for node in tree.nodes for name in (node, f"{tree.name}/{node}")}
+        for node in (*self.nodes, *self.never, *self.count) if states else ():
+            if node not in known:
+                where = "phone tree" if self.tree is None else f"phone tree `{self.tree}`"
+                hint = did_you_mean(node, known)
+                return f"no {where} of the environment has a node `{node}`{f'; {hint}' if hint else ''}"
+        return None
 
     def _list_steps(self, call: LoggedPhoneCall) -> list[VisitedNode]:
         return [step for step in call.path if self.tree in (None, step.tree)]
