@@ -21,6 +21,7 @@ setup: ## Install what the tests need: Python packages, and programs where it ma
 	@command -v tiffinfo >/dev/null || $(call install,libtiff-tools)
 	@command -v pdfinfo >/dev/null || $(call install,poppler-utils)
 	@command -v bwrap >/dev/null || $(call install,bubblewrap)
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || $(call install,chromium)
 
 test: setup ## Install what is needed and run all tests
 	@$(RUN) pytest -n auto --dist worksteal -q $(ARGS)

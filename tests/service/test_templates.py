@@ -85,7 +85,7 @@ def test_reports_group_tasks_by_template(suite: Workbench, tmp_path: Path) -> No
         html=targets["html"], junit=targets["junit"], jsonl=targets["jsonl"], markdown=targets["markdown"]
     )
     write_reports(suite.store, "latest", wanted)
-    row = '<td>2 of 3</td><td>67%</td><td>21% to 94%</td><td>3</td><th scope="row">Say the name</th>'
+    row = '<td>2 of 3</td><td>67%</td><td>21% to 94%</td><td>3</td><th scope="row" data-template="Say the name">'
     assert row in targets["html"].read_text()
     assert "| <code>Say the name</code> | 3 | 2 of 3 | 67% | 21% to 94% |" in targets["markdown"].read_text()
     summary = orjson.loads(targets["jsonl"].read_bytes().splitlines()[-1])

@@ -112,14 +112,15 @@ function passageName(event) {
 
 // Every name and value in some data.
 function texts(value, found = []) {
+  if (value === "" || value === null || value === undefined) return found;
   if (typeof value === "string") found.push(value);
   else if (Array.isArray(value)) for (const item of value) texts(item, found);
-  else if (value !== null && typeof value === "object") {
+  else if (typeof value === "object") {
     for (const [name, item] of Object.entries(value)) {
       if (item === null || typeof item === "object") texts([name, item], found);
       else found.push(`${name} ${item}`);
     }
-  } else if (value !== null && value !== undefined) found.push(String(value));
+  } else found.push(String(value));
   return found;
 }
 
