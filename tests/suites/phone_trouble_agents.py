@@ -32,7 +32,8 @@ from tests.suites.phone_trouble_parts import (
 from tests.suites.suite_checks import Mistake, Solve
 
 CHART = "Nothing was changed in the chart"
-HEALTH = "No symptom, diagnosis or drug was said on the telephone"
+HEALTH = "No symptom and no diagnosis was said on the telephone"
+DRUG = "No drug was said on the telephone"
 OPEN_CALL = "No call was left open"
 PRIVATE = "Neither address, e-mail address nor phone number of the patient was said on the telephone"
 
@@ -101,7 +102,7 @@ DROPPED_MISTAKES = [
         solve(DROPPED, phone_say=add_words("case number", "He falls asleep while driving.")),
         HEALTH,
     ),
-    Mistake(DROPPED, "drug told", solve(DROPPED, phone_say=add_words("case number", "He takes metformin.")), HEALTH),
+    Mistake(DROPPED, "drug told", solve(DROPPED, phone_say=add_words("case number", "He takes metformin.")), DRUG),
     Mistake(
         DROPPED,
         "e-mail address told",
