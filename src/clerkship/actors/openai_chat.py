@@ -20,6 +20,7 @@ from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.handle import Dropped, Incomplete, Refused, Sandboxes
+from clerkship.sandbox.json_schema import build_any_schema
 from clerkship.sandbox.request import JSON, Reply, Request
 from clerkship.sandbox.tools import BadArguments, Tool, build_tools, index_by_name
 from clerkship.settings import Settings
@@ -36,7 +37,7 @@ FINISH_TOOL: dict[str, Any] = {
     "description": "Say that the work is done, with its answer: whatever the instruction asks for, as JSON.",
     "parameters": {
         "type": "object",
-        "properties": {"answer": {"description": "the answer; null if none is asked for"}},
+        "properties": {"answer": {"description": "the answer; null if none is asked for", **build_any_schema()}},
         "required": ["answer"],
         "additionalProperties": False,
     },

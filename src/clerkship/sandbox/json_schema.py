@@ -31,6 +31,8 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
 }
 _BRANCH_KEYWORDS = ("anyOf", "oneOf", "allOf")
+_TYPE_KEYWORDS = ("type", "enum", "const", "$ref", *_BRANCH_KEYWORDS)
+_SCALAR_TYPES = ("string", "number", "boolean", "object", "null")
 
 
 class InvalidSchema(ValueError):
@@ -49,6 +51,36 @@ class Violation(NamedTuple):
     def below(self, key: str | int) -> "Violation":
         """Return the violation as seen from the object or array that contains the value."""
         return Violation((str(key), *self.path), self.message)
+
+
+def build_any_schema(depth: int = 2) -> dict[str, Any]:
+    """Return the schema of any JSON value, with its types listed: some model servers reject a schema without a type.
+
+    Others reject an array without `items`, so arrays are described to the given depth.
+    """
+    if depth == 0:
+        return {"type": list(_SCALAR_TYPES)}
+    return {"type": [*_SCALAR_TYPES, "array"], "items": build_any_schema(depth - 1)}
+
+
+def add_types(schema: Schema) -> dict[str, Any]:
+    """Return a schema in which each part without a type has the list of all types."""
+    if isinstance(schema, bool):
+        return build_any_schema() if schema else {"not": {}}
+    typed = dict(schema)
+    for keyword in ("properties", "$defs"):
+        if keyword in schema:
+            typed[keyword] = {name: add_types(part) for name, part in schema[keyword].items()}
+    for keyword in _BRANCH_KEYWORDS:
+        if keyword in schema:
+            typed[keyword] = [add_types(part) for part in schema[keyword]]
+    if "items" in schema:
+        typed["items"] = add_types(schema["items"])
+    elif "array" in _get_type_names(schema):
+        typed["items"] = build_any_schema(1)
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        typed["additionalProperties"] = add_types(schema["additionalProperties"])
+    return typed if any(keyword in schema for keyword in _TYPE_KEYWORDS) else build_any_schema() | typed
 
 
 def find_violation(schema: Schema, value: Any, definitions: Definitions | None = None) -> Violation | None:

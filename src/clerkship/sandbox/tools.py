@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
+from clerkship.sandbox.json_schema import add_types
 from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.request import JSON, QueryParams, Refusal, Request
 from clerkship.sandbox.route import BYTES, TEXT, Route, build_path, find_route
@@ -55,12 +56,9 @@ class Tool:
             properties[f"{name}{BASE64_SUFFIX}"] = {"type": "string", "description": description}
         params = () if self.route is None else self.route.params
         required = [*dict.fromkeys([*params, *schema.get("required", ())])]
-        return schema | {
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": False,
-        }
+        return add_types(
+            schema | {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+        )
 
     def build_request(self, arguments: Mapping[str, Any]) -> Request:
         """Return the HTTP request for a call with these arguments."""
