@@ -6,7 +6,6 @@ takes too much memory or time, or that crashes the decoder, is refused. Only dot
 
 import hashlib
 import queue
-import signal
 import zlib
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -187,7 +186,9 @@ class Converter:
             code = "too_large" if error.limit == "memory" else "too_slow"
             raise UnreadableDocument(code, f"{document.name!r} cannot be converted: {error}") from error
         except WorkerCrashed as error:
-            raise _explain_crash(document.name, error) from error
+            # Without memory PDFium ends by SIGABRT, SIGTRAP or, on its stack, SIGSEGV: no signal tells the cause.
+            message = f"{document.name!r} takes too much memory to decode, or crashes the decoder"
+            raise UnreadableDocument("too_large", message) from error
         finally:
             self._workers.put(worker)
         return _parse_reply(document.name, reply)
@@ -195,12 +196,6 @@ class Converter:
 
 CONVERTER = Converter()
 """The one that all faxes of this process share. Its processes are started on first use."""
-
-
-def _explain_crash(name: str, error: WorkerCrashed) -> UnreadableDocument:
-    if error.exit_code == -signal.SIGABRT:  # how PDFium ends when it does not get memory
-        return UnreadableDocument("too_large", f"{name!r} takes too much memory to decode")
-    return UnreadableDocument("corrupt", f"{name!r} cannot be read: it crashes the decoder")
 
 
 def _parse_reply(name: str, reply: bytes) -> list[FaxPage]:

@@ -27,7 +27,7 @@ class FaxDocument(Frozen):
 class UnreadableDocument(Exception):
     """A document that cannot be converted to pages.
 
-    Codes: `unknown_format`, `corrupt`, `encrypted`, `no_pages`, `too_many_pages`, `too_large` (bytes or dots),
+    Codes: `unknown_format`, `corrupt`, `encrypted`, `no_pages`, `too_many_pages`, `too_large` (bytes, dots or memory),
     `too_slow`.
     """
 
