@@ -76,7 +76,7 @@ def test_own_prompt_is_one_message_and_its_own_answer_format_is_accepted(bench: 
     bench.write("late.yml", SCENARIO)
     with Served(answer_as_rasa) as served:
         conftest(bench, served, criteria_judge_prompt=CRITERIA)
-        task_run = bench.run_one(agent)
+        task_run = bench.run_one(agent, metrics=False)
     [criterion] = written(task_run)
     assert (criterion.status, criterion.passed, criterion.detail, task_run.verdict) == ("judged", True, "Snow.", "pass")
     mark = Prompt("criterion", CRITERIA).version

@@ -14,6 +14,7 @@ from clerkship.engine.quality import RatingsAnswer
 from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.errors import InputError
 from clerkship.model.quality import Quality
+from clerkship.model.run import ModelOptions
 from clerkship.service.exporting import write_reports
 from clerkship.service.report_targets import ReportTargets, ResultsFolder
 from clerkship.service.rescore import RescoreOptions, rescore
@@ -94,7 +95,7 @@ def test_ratings_are_stored_with_reasons_and_do_not_change_the_verdict(bench: Wo
     assert (quality.model, quality.prompt) == (judge_reference(served), BUILT_IN["metrics"].version)
     assert list(task_run.models) == ["metrics"]
     run = bench.store.run(task_run.run)
-    assert (run.asking.metrics, run.options) == (True, ("--metrics", "--judge", judge_reference(served)))
+    assert (run.asking.metrics, run.options) == ("all", ("--metrics", "--judge", judge_reference(served)))
 
 
 def test_rating_prompt_has_each_metric_and_the_person(bench: Workbench) -> None:
@@ -183,6 +184,72 @@ def test_conversations_are_rated_only_on_request_and_with_a_judge(bench: Workben
         cut = bench.run_one(slow, judge=judge_reference(served), metrics=True)
         assert (cut.status, cut.quality) == ("timed_out", None)
         assert served.asked == []
+
+
+def conftest_for(address: str) -> str:
+    """Return the settings of an evaluation folder whose judge is at an address."""
+    return f"evaluation:\n  llm: {{provider: lm_studio, model: some-model, api_base: '{address}/v1'}}\n"
+
+
+def test_scenarios_are_rated_by_default_if_their_conftest_names_a_judge(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO)
+    with Served(rates(GOOD)) as served:
+        bench.write("conftest.yml", conftest_for(served.url))
+        task_run = bench.run_one(agent)
+        assert task_run.quality is not None
+        assert (task_run.quality.bot_quality, task_run.verdict) == (4.0, "pass")
+        run = bench.store.run(task_run.run)
+        assert (run.asking.metrics, run.options) == ("scenarios", ())
+        again = rescore(bench.store, task_run.run, CATALOG, judging=RescoreOptions(metrics=False))
+        assert [each.quality for each in bench.store.task_runs(again.run.id)] == [None]
+        assert again.run.options == ("--no-metrics",)
+
+
+def test_metrics_can_be_turned_off(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO + METRICS)
+    with Served(rates(GOOD)) as served:
+        bench.write("conftest.yml", conftest_for(served.url))
+        task_run = bench.run_one(agent, metrics=False)
+        assert bench.run_one(agent, judge="none").quality is None
+    assert (task_run.quality, served.asked) == (None, [])
+    assert bench.store.run(task_run.run).options == ("--no-metrics",)
+
+
+def test_e2e_test_cases_are_not_rated_by_default(bench: Workbench) -> None:
+    bench.write("e2e.yml", "test_cases:\n  - test_case: why\n    steps: [{user: Why?}, {bot: It snows.}]\n")
+    bench.write("late.yml", SCENARIO)
+    with Served(rates(GOOD)) as served:
+        bench.write("conftest.yml", conftest_for(served.url))
+        runs = {task_run.task: task_run.quality is not None for task_run in bench.run(agent)}
+        assert sorted(runs.values()) == [False, True]
+        assert runs["Late order"]
+        assert all(task_run.quality is not None for task_run in bench.run(agent, metrics=True))
+
+
+def test_default_ratings_need_an_available_judge(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MISSING_KEY", raising=False)
+    bench.write("late.yml", SCENARIO)
+    bench.write("conftest.yml", "evaluation: {llm: {provider: openai, model: gpt-5.1, api_key: '${MISSING_KEY}'}}\n")
+    task_run = bench.run_one(agent)
+    assert (task_run.verdict, task_run.quality) == ("pass", None)
+
+
+def test_replay_of_a_cassette_without_ratings_does_not_ask_for_them(bench: Workbench) -> None:
+    bench.write("late.yml", SCENARIO + "    criteria: [It gives a reason.]\n")
+    with Served(rates(GOOD)) as served:
+        bench.write("conftest.yml", conftest_for(served.url))
+        assert bench.run_one(agent, tape="record", metrics=False).verdict == "pass"
+        task_run = bench.run_one(agent, tape="replay")
+        assert (task_run.status, task_run.verdict, task_run.quality) == ("completed", "pass", None)
+        bench.run_one(agent, tape="refresh")
+        replayed = bench.run_one(agent, tape="replay")
+    assert replayed.quality is not None
+    assert replayed.quality.bot_quality == 4.0
+
+
+def test_earlier_records_of_a_run_keep_their_metrics() -> None:
+    assert ModelOptions.model_validate({"metrics": True}).metrics == "all"
+    assert ModelOptions.model_validate({"metrics": False}).metrics == "own"
 
 
 def test_rescore_rates_a_stored_run_again(bench: Workbench) -> None:

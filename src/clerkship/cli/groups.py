@@ -109,7 +109,7 @@ def _collect_value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:
         values = {(option.names or (name,))[0]: given[name], **values}
     if len(values) > 1:
         raise InputError.of(f"{' and '.join(values)} exclude each other", hint="give one of them")
-    value = next(iter(values.values()), None)
+    value: Any = next(iter(values.values()), None)
     return tuple(value or ()) if get_origin(get_args(hint)[0]) is tuple else value
 
 

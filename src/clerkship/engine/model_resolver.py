@@ -12,7 +12,7 @@ from clerkship.actors.person_played import NO_PERSON_HINT
 from clerkship.actors.recorded import RECORDED, RecordedSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import apply_settings, build_model, expand_variables, model_name
-from clerkship.engine.models import ModelSelection
+from clerkship.engine.models import ModelSelection, rates_task
 from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.model_reference import DEFAULT_ADDRESSES, canonical_provider
@@ -115,22 +115,55 @@ def resolve_models(
 
     The order of precedence is: command line, repeated run, settings, conftest. If none of them names a model, a
     replay uses the one that was recorded. An unavailable model of a conftest is no error here: the criteria that ask
-    it will be errors.
+    it will be errors. If a conftest names an available judge, scenarios are rated by metrics unless the options decide.
     """
     needs, asking = needs or ModelNeeds(), request.asking if request.run is None else request.run.asking
     conftest = request.conftest or Conftest()
     session = _open_session(asking, conftest, settings, snapshots, cassettes)
     resolver = _ModelResolver(request, settings, session, cassettes.trials if cassettes is not None else None)
-    judged = needs.judge or needs.rated or asking.metrics or asking.checks_person or "metrics" in asking.prompts
+    is_rated_by_default = request.run is None and _is_rated_by_default(asking, conftest, session, snapshots)
+    judged = needs.judge or asking.checks_person or _may_rate(asking, needs)
     judge, judge_choice = resolver.resolve(
-        _ModelRequirement("judge", _JUDGE_ROLES, conftest.evaluation, judged, needs.no_judge_hint)
+        _ModelRequirement(
+            "judge", _JUDGE_ROLES, conftest.evaluation, judged or is_rated_by_default, needs.no_judge_hint
+        )
     )
+    if is_rated_by_default and _is_available(judge):
+        asking = asking.model_copy(update={"metrics": "scenarios"})
+    elif not judged and judge_choice is None:
+        judge = None
     person, person_choice = resolver.resolve(
         _ModelRequirement("person", ("person",), conftest.simulation, needs.person, NO_PERSON_HINT)
     )
     selection = ModelSelection(judge, person, judge_choice, person_choice, asking, session)
     session.roles = {snapshot.task.name: selection.roles(snapshot.task) for snapshot in snapshots}
     return selection
+
+
+def _may_rate(asking: ModelOptions, needs: ModelNeeds) -> bool:
+    """Return whether the options or the files of a run ask for ratings."""
+    if asking.metrics == "own":
+        return needs.rated or "metrics" in asking.prompts
+    return asking.metrics != "none"
+
+
+def _is_rated_by_default(
+    asking: ModelOptions, conftest: Conftest, session: RecordingSession, snapshots: Sequence[Snapshot]
+) -> bool:
+    """Return whether scenarios are rated because a conftest names a judge.
+
+    A replay rates only if ratings were recorded, so that cassettes without them stay complete.
+    """
+    scenarios = asking.model_copy(update={"metrics": "scenarios"})
+    has_scenarios = any(rates_task(scenarios, snapshot.task) for snapshot in snapshots)
+    if asking.metrics != "own" or conftest.evaluation is None or not has_scenarios:
+        return False
+    recorded = (entry for entry in session.entries() if isinstance(entry, RecordedQuestion))
+    return not session.replays or any(entry.role == "metrics" for entry in recorded)
+
+
+def _is_available(model: Model | None) -> bool:
+    return model is not None and (not isinstance(model, UnavailableModel) or model.replayable)
 
 
 def _open_session(
@@ -320,7 +353,7 @@ def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[Inpu
     Raises InputError if an option needs a judge and `--no-judge` is given too.
     """
     asking, skipped, problems = models.asking, models.skips_judged, list[InputProblem]()
-    flags = {"--check-person": asking.checks_person, "--metrics": asking.metrics}
+    flags = {"--check-person": asking.checks_person, "--metrics": asking.metrics == "all"}
     options = " and ".join(flag for flag, is_given in flags.items() if is_given)
     if options and skipped:
         raise InputError.of(f"{options} needs a judge, and --no-judge turns it off", hint="leave one of them out")
@@ -329,7 +362,7 @@ def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[Inpu
         problems += _describe_missing(models.judge, need, needs.no_judge_hint)
     elif asking.checks_person and not skipped:
         problems += _describe_missing(models.judge, "--check-person needs a judge", "give --judge")
-    if (needs.rated or asking.metrics) and models.judge is None and not skipped:
+    if _may_rate(asking, needs) and models.judge is None and not skipped:
         problems.append(
             InputProblem(message="no judge is configured to rate conversations by metrics", hint="give --judge")
         )

@@ -36,6 +36,15 @@ def _takes_snapshot(solver: type[Solver]) -> bool:
     return issubclass(solver, SolverWithSnapshot)
 
 
+def rates_task(asking: ModelOptions, task: Task) -> bool:
+    """Return whether the options of a run ask for ratings of a task's conversation."""
+    if asking.metrics in ("all", "none"):
+        return asking.metrics == "all"
+    is_scenario = any(person.simulation_context is not None for person in task.people)
+    is_default = asking.metrics == "scenarios" and is_scenario
+    return is_default or bool(task.metrics) or "metrics" in asking.prompts
+
+
 @dataclass(frozen=True)
 class ModelSelection:
     """The models of a run, and their descriptions for the run's record."""
@@ -81,7 +90,7 @@ class ModelSelection:
         """Return whether conversations of a task are rated by metrics, and there is a judge."""
         if self.judge is None or self.skips_judged:
             return False
-        return self.asking.metrics or bool(task.metrics) or "metrics" in self.asking.prompts
+        return rates_task(self.asking, task)
 
     def checks_person(self, person: ScenarioPerson) -> bool:
         """Return whether the judge checks how a person is played."""

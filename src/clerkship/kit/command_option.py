@@ -17,7 +17,7 @@ class Option:
     """The heading that it has in the help."""
     min: float | None = None
     max: float | None = None
-    flags: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    flags: Mapping[str, tuple[str | bool, str]] = field(default_factory=dict)
     """Flags that each stand for a value, with the value and the help. Only one of them or the option may be given."""
     switch: tuple[str, str] = ("", "")
     """A flag without which the option does not count, and its help."""
@@ -26,13 +26,21 @@ class Option:
     is_kept: bool = True
     """Whether it is kept among the options of a run; the run has fields for the others."""
 
+    @property
+    def turns_off(self) -> bool:
+        """Whether a flag stands for False: the field is then None if nothing is given."""
+        return any(value is False for value, _ in self.flags.values())
+
     def words(self, value: object) -> Iterator[tuple[str, ...]]:
         """Yield what is typed for a value: flags alone, options with the value."""
         flags = {meant: name for name, (meant, _) in self.flags.items()}
         if self.switch[0]:
             yield (self.switch[0],)
-        if value is True or (isinstance(value, str) and value in flags):
-            yield (self.names[0] if value is True else flags[str(value)],)
+        if isinstance(value, bool | str) and value in flags:
+            yield (flags[value],)
+            return
+        if value is True:
+            yield (self.names[0],)
             return
         for one in value if isinstance(value, tuple) else (value,):
             yield self.names[0], str(one)
@@ -50,6 +58,7 @@ def words_of(request: Any) -> tuple[str, ...]:
     words: list[tuple[str, ...]] = []
     for name, (_, option) in options_of(type(request)).items():
         value = getattr(request, name)
-        if option.is_kept and value not in (None, False, ()):
+        is_given = value not in (None, False, ()) or (value is False and option.turns_off)
+        if option.is_kept and is_given:
             words += option.words(value)
     return tuple(part for typed in sorted(words, key=len) for part in typed)

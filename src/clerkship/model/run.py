@@ -1,8 +1,8 @@
 """Records of runs, as they are stored and shown."""
 
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import JsonValue
+from pydantic import BeforeValidator, JsonValue
 
 from clerkship.model.calibration import Calibration, JudgeIdentity
 from clerkship.model.difference import ValueDifference, find_differences
@@ -174,13 +174,28 @@ IsolationMode = Literal["auto", "always", "never"]
 RecordingMode = Literal["record", "replay", "refresh"]
 
 
+MetricsScope = Literal["all", "scenarios", "own", "none"]
+"""Which conversations are rated by metrics: all, those with a `simulation_context`, those for which the files have
+metrics or a prompt, or none."""
+
+
+def to_metrics_scope(is_wanted: bool | None) -> MetricsScope:
+    """Return which conversations are rated if all of them are wanted, none, or neither is said."""
+    return "own" if is_wanted is None else "all" if is_wanted else "none"
+
+
+def _from_flag(value: object) -> object:
+    """Read the flag of earlier records, which had no way to turn metrics off."""
+    return ("all" if value else "own") if isinstance(value, bool) else value
+
+
 class ModelOptions(Frozen):
     """Further settings of a run for the models it uses."""
 
     prompts: dict[str, str] = {}
     """Custom prompts, by the name of the built-in prompt that each replaces."""
-    metrics: bool = False
-    """Whether conversations are rated."""
+    metrics: Annotated[MetricsScope, BeforeValidator(_from_flag)] = "own"
+    """Which conversations are rated."""
     votes: Votes = 1
     """How often a judge is asked about each criterion that sets no number itself."""
     checks_person: bool = False

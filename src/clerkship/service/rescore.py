@@ -18,7 +18,7 @@ from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import NO_MODEL
 from clerkship.model.names import did_you_mean
-from clerkship.model.run import BenchmarkRun, ModelOptions, RecordingMode, TaskRun
+from clerkship.model.run import BenchmarkRun, ModelOptions, RecordingMode, TaskRun, to_metrics_scope
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.frozen import load_datasets, load_snapshot, with_current_grading
 from clerkship.service.planning.freeze import FrozenTasks
@@ -26,8 +26,8 @@ from clerkship.service.planning.models import choose_models
 from clerkship.service.planning.options import (
     AllowUngraded,
     Judge,
-    Metrics,
     RecordingModeOption,
+    RescoredMetrics,
     VoteCount,
     check_votes,
 )
@@ -55,7 +55,7 @@ class RescoreOptions:
     allow_ungraded: AllowUngraded = False
     """Whether to exit with 0 even if no criterion was judged; also if the original run allows it."""
     votes: VoteCount = None
-    metrics: Metrics = False
+    metrics: RescoredMetrics = None
     tape: RecordingModeOption = None
     settings: Settings = field(default_factory=Settings)
 
@@ -68,7 +68,8 @@ class RescoreOptions:
         votes = before.votes if self.votes is None else check_votes(self.votes)
         again: RecordingMode | None = "replay" if run.is_replayed and self.judge in (None, NO_MODEL) else None
         taped = {"tape": self.tape or again, "tapes_agent": False}
-        return before.model_copy(update={"votes": votes, "metrics": before.metrics or self.metrics, **taped})
+        metrics = before.metrics if self.metrics is None else to_metrics_scope(self.metrics)
+        return before.model_copy(update={"votes": votes, "metrics": metrics, **taped})
 
     def options(self, before: tuple[str, ...], tape: RecordingMode | None) -> tuple[str, ...]:
         """Return the command-line options for the record: those of the run, with the changes given now."""
@@ -79,8 +80,11 @@ class RescoreOptions:
         for option, value in changed.items():
             while value is not None and option in options:
                 del options[options.index(option) : options.index(option) + 2]
-        options = [option for option in options if self.judge is None or option != "--no-judge"]
-        options += ["--metrics"] if self.metrics and "--metrics" not in options else []
+        replaced = ["--no-judge"] * (self.judge is not None) + ["--metrics", "--no-metrics"] * (
+            self.metrics is not None
+        )
+        options = [option for option in options if option not in replaced]
+        options += [] if self.metrics is None else ["--metrics" if self.metrics else "--no-metrics"]
         options += (
             ["--no-judge"] if self.judge == NO_MODEL else ["--judge", self.judge] if self.judge is not None else []
         )

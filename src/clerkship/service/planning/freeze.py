@@ -14,7 +14,7 @@ from clerkship.kit.command_option import words_of
 from clerkship.library.calibration import find_calibration_file
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputProblem
-from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions
+from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions, to_metrics_scope
 from clerkship.model.snapshot import Plan, Snapshot, UntilSure
 from clerkship.service.frozen import without_solution
 from clerkship.service.isolating import find_task_files, get_solver_paths
@@ -119,7 +119,7 @@ def _build_snapshots(selected: SelectedTasks) -> tuple[Snapshot, ...]:
 def _build_model_options(request: RunRequest, prompts: Mapping[str, str]) -> ModelOptions:
     return ModelOptions(
         prompts=dict(prompts),
-        metrics=request.metrics,
+        metrics=to_metrics_scope(request.metrics),
         votes=1 if request.votes is None else request.votes,
         checks_person=request.checks_person,
         tape=request.tape,

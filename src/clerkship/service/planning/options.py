@@ -77,12 +77,17 @@ VoteCount = Annotated[
         max=MAX_VOTES,
     ),
 ]
-Metrics = Annotated[
-    bool,
-    Option(
-        ("--metrics",), "Let the judge rate each conversation. Ratings do not change verdicts.", panel=_GRADING_PANEL
-    ),
-]
+
+
+def _build_metrics_option(default: str) -> Option:
+    text = "Let the judge rate each conversation. Ratings do not change verdicts."
+    flags: dict[str, tuple[str | bool, str]] = {"--no-metrics": (False, f"Rate no conversation. [default: {default}]")}
+    return Option(("--metrics",), text, panel=_GRADING_PANEL, flags=flags)
+
+
+Metrics = Annotated[bool | None, _build_metrics_option("scenarios are rated if conftest.yml names a judge")]
+"""Whether conversations are rated; None if the files decide."""
+RescoredMetrics = Annotated[bool | None, _build_metrics_option("as in the run")]
 PersonModel = Annotated[
     str | None,
     Option(("--person",), f"Model that plays people without a script: {_MODEL_FORMS}.", "MODEL", _PEOPLE_PANEL),
@@ -233,7 +238,7 @@ class GradingOptions:
     allow_ungraded: AllowUngraded = False
     votes: VoteCount = None
     """Votes of the judge on each criterion that sets no number; 1 by default."""
-    metrics: Metrics = False
+    metrics: Metrics = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
